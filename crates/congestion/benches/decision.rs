@@ -1,4 +1,4 @@
-//! What a decision of a learned sender costs: an acknowledgement that ends a completion window.
+//! Benchmarks the cost of one decision of a learned sender: an acknowledgement that ends a completion window.
 
 use std::hint::black_box;
 
@@ -15,7 +15,7 @@ use paceline_congestion::{AckInfo, CongestionControl, Ctx, TimerBank};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
 
-/// A network by itself, and the sender around it.
+/// Benchmarks the prediction network alone, and the sender that contains it.
 fn decision(c: &mut Criterion) {
     let mut group = c.benchmark_group("decision");
     for (name, predictor) in [
@@ -55,8 +55,8 @@ fn decision(c: &mut Criterion) {
     group.finish();
 }
 
-/// Forests by themselves, over the thirty features of a policy that sees five windows of six numbers. Here each question
-/// asks for any of them; trees that were trained have more in common.
+/// Benchmarks forests alone, on the thirty features of a policy that sees five windows of six numbers. Each
+/// split here uses a random feature; the splits of trained trees repeat features more often.
 fn forest(c: &mut Criterion) {
     let mut group = c.benchmark_group("forest");
     let mut rng = Rng::stream(2, Purpose::Congestion, 0);
@@ -87,7 +87,7 @@ fn forest(c: &mut Criterion) {
     group.finish();
 }
 
-/// DECC's decisions by themselves: by its law, its network, that in whole numbers, and trees.
+/// Benchmarks DECC's decision alone: law, network, integer network and trees.
 fn policy(c: &mut Criterion) {
     let mut group = c.benchmark_group("decc");
     let path = star_path();
@@ -120,7 +120,7 @@ fn policy(c: &mut Criterion) {
     group.finish();
 }
 
-/// Networks of somebody's own: the one that ships, and some with memory.
+/// Benchmarks user-supplied networks: the built-in feed-forward one, and recurrent ones.
 fn own(c: &mut Criterion) {
     let mut group = c.benchmark_group("own");
     let ships = shipped::find("policy-mlp").expect("it ships");

@@ -71,19 +71,19 @@ mod window;
 use window::Window;
 
 choice! {
-    /// What undetermined marks do to a flow's rate: equation (8).
+    /// Reaction of a flow to undetermined marks: equation (8).
     pub enum Victims {
-        /// It stays.
+        /// Keeps the rate unchanged.
         Hold = "hold",
-        /// It goes half-way to the arrival rate.
+        /// Lowers the rate half-way to the arrival rate.
         F1 = "f1",
-        /// It falls to the arrival rate.
+        /// Lowers the rate to the arrival rate.
         F2 = "f2",
     }
 }
 
 params! {
-    /// Parameters of ACC.
+    /// Parameters of ACC; the source of each default is one of `seed`, `talk` and `ours` (see the module).
     pub struct Params {
         /// What undetermined marks do: hold the rate, lower it half-way to the arrival rate of ACKs, or down to it.
         victims: Victims = Victims::Hold, in Range::Any, from "ours; seed: victims apart, functions f1 and f2";
@@ -128,7 +128,7 @@ impl Definition for Params {
     fn needs(&self) -> Requirements {
         Requirements {
             ecn: true,
-            // It is told where the data ends: (6).
+            // Tags are used only to learn where the flow's data ends, for (6).
             tags: true,
             ..Requirements::default()
         }
@@ -171,20 +171,20 @@ impl Definition for Params {
     }
 }
 
-/// What holds a flow back alongside its rate.
+/// Limit on bytes in flight that applies in addition to the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Running,
-    /// Since a congested mark, until its window ends: so many bytes in flight.
+    /// From a congested mark to the end of its window: upper limit of the bytes in flight.
     Clocked(u64),
-    /// Until this byte is acknowledged, when so many bytes are in flight.
+    /// A stop: nothing is sent until `until` bytes are acknowledged; by then `pipe` bytes are in flight.
     Stopped {
         until: u64,
         pipe: u64,
     },
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Acc {
     params: Params,
@@ -197,21 +197,21 @@ pub struct Acc {
     t0: Span,
     rate: BitRate,
     target: BitRate,
-    /// Whether the rate has grown since the last decrease.
+    /// True if the rate has grown since the last decrease.
     grown: bool,
-    /// Increases since then.
+    /// Increases since the last decrease, n in (9).
     steps: u32,
     phase: Phase,
     window: Option<Window>,
-    /// What was to be sent next at the last decrease.
+    /// Next byte to be sent at the time of the last decrease.
     epoch: u64,
-    /// Where the data ends.
+    /// Offset at which the flow's data ends.
     end: u64,
     last_loss: Option<Time>,
 }
 
 impl Acc {
-    /// A sender at line rate.
+    /// Creates a sender that starts at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let line = path.line_rate;
         let mtu = path.mtu.get().max(1);
@@ -235,11 +235,11 @@ impl Acc {
         }
     }
 
-    /// The rate to which increases lead first, Rt.
+    /// Returns Rt, the rate that increases approach first.
     pub fn target(&self) -> BitRate {
         self.target
     }
-    /// The bytes acknowledged in all that end the stop, in one.
+    /// Returns the count of acknowledged bytes that ends the current stop, or `None` outside a stop.
     pub fn stopped_until(&self) -> Option<u64> {
         match self.phase {
             Phase::Stopped { until, .. } => Some(until),
@@ -247,8 +247,9 @@ impl Acc {
         }
     }
 
-    /// A window has ended.
+    /// Classifies the flow by the marks of a window that has ended, and changes its rate.
     fn conclude(&mut self, window: &Window, ack: &AckInfo<'_>) {
+        // The window's limit on bytes in flight ends with it; `reduce` may start a stop.
         self.phase = Phase::Running;
         let marks = f64::from(window.congested + window.undetermined);
         if window.congested > 0 && f64::from(window.congested) >= self.params.ce_share * marks {
@@ -260,12 +261,14 @@ impl Acc {
         }
     }
 
-    /// Equations (3) to (7): `arrival` in payload bytes per second.
+    /// Applies equations (3) to (7); `arrival` is in payload bytes per second.
     fn reduce(&mut self, arrival: f64, ack: &AckInfo<'_>) {
         self.lower(self.on_wire(arrival).scale(1.0 - self.params.margin), ack);
         let (in_flight, left) = (ack.in_flight(), self.end.saturating_sub(ack.snd_nxt));
         let pipe = (arrival * self.t0.as_ps() as f64 * 1e-12) as u64;
         let excess = in_flight.saturating_sub(pipe);
+        // A stop for one packet would only idle the link. A flow with less data left than its excess ends
+        // before its stop could, so a stop would only delay it.
         if excess <= self.mtu || left <= excess {
             return;
         }
@@ -274,12 +277,14 @@ impl Acc {
             pipe: in_flight - excess,
         };
         let takes = excess as f64 * 1e12 / arrival.max(1.0);
+        // (7): draining took many round trips, so the old target was far from this flow's share. Returning to
+        // it half-way would fill the queue again.
         if takes > self.params.long_stop * self.t0.as_ps() as f64 {
             self.target = self.target.min(self.bounds.line.scale(0.5));
         }
     }
 
-    /// Equation (8).
+    /// Applies equation (8) to a victim; `arrival` is in payload bytes per second.
     fn spare(&mut self, arrival: f64, ack: &AckInfo<'_>) {
         let arrival = self.on_wire(arrival);
         let to = match self.params.victims {
@@ -292,7 +297,7 @@ impl Acc {
         }
     }
 
-    /// Equation (9).
+    /// Applies equation (9), the increase after a window without marks.
     fn increase(&mut self) {
         if self.rate == self.bounds.line {
             return;
@@ -310,6 +315,7 @@ impl Acc {
     }
 
     fn lower(&mut self, to: BitRate, ack: &AckInfo<'_>) {
+        // Decreases in a row keep the target: the flow returns to the rate before the first of them.
         if self.grown {
             self.target = self.rate;
         }
@@ -317,10 +323,11 @@ impl Acc {
         (self.grown, self.steps, self.epoch, self.window) = (false, 0, ack.snd_nxt, None);
     }
 
-    /// Equation (10).
+    /// Applies equation (10) to a loss or a timeout.
     fn lose(&mut self, now: Time) {
         (self.phase, self.window) = (Phase::Running, None);
         let recent = |last: Time| now.saturating_since(last) < self.t0;
+        // Losses within a round trip are one event.
         if self.last_loss.is_some_and(recent) {
             return;
         }
@@ -330,7 +337,7 @@ impl Acc {
         (self.grown, self.steps) = (false, 0);
     }
 
-    /// A rate of packets that have so much payload per second.
+    /// Converts payload bytes per second into a rate with headers.
     fn on_wire(&self, payload: f64) -> BitRate {
         BitRate::from_bps((payload * self.overhead * 8.0) as u64)
     }
@@ -349,6 +356,7 @@ impl CongestionControl for Acc {
     }
 
     fn tag(&mut self, _cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
+        // The tag itself is not used.
         self.end = packet.end;
         0
     }
@@ -365,6 +373,7 @@ impl CongestionControl for Acc {
         {
             self.phase = Phase::Running;
         }
+        // Packets sent before the last decrease report the queue that it already answered.
         if ack.newly_acked == 0 || ack.highest <= self.epoch {
             return;
         }
@@ -372,6 +381,7 @@ impl CongestionControl for Acc {
         let Some(window) = self
             .window
             .as_mut()
+            // The first congested mark restarts the window: ACKs before it measured another state.
             .filter(|_| !congested || self.phase != Phase::Running)
         else {
             if congested {
@@ -383,6 +393,7 @@ impl CongestionControl for Acc {
         window.add(cx.now, ack);
         if window.acks >= self.params.acks && window.span() >= self.t0 {
             let ended = *window;
+            // (2): clumped ACKs overstate the gaps between them. Deciding on them would cut at random.
             if ended.is_clumped(self.params.gap_share) {
                 self.window = Some(ended.again(cx.now));
                 return;

@@ -55,7 +55,7 @@ use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
 params! {
-    /// Parameters of ADPG.
+    /// Parameters of ADPG; symbols are those of the module's equations.
     pub struct Params {
         /// The network, or a forest: the name of a model that ships (`paceline list models`), or the path of a model file;
         /// auto is `adpg`.
@@ -82,18 +82,18 @@ params! {
     }
 }
 
-/// Of equation (1).
+/// Constants of equation (1), from RL-CC's code.
 const OFFSET: f64 = 1.5;
 const TARGET: f64 = 0.064;
 const GAIN: f64 = 12.5;
-/// The model that ships.
+/// Built-in model that `model = "auto"` selects.
 const SHIPPED: &str = "adpg";
-/// Between which z is.
+/// Bounds of z in equation (1).
 const CUT: (f64, f64) = (-1.0, 100.0);
-/// Of equation (3).
+/// Largest relative change of the rate per decision, in equation (3).
 pub const STEP: f64 = 0.2;
 
-/// z of equation (1), with RL-CC's constants: for those who train.
+/// Returns z of equation (1) with RL-CC's constants. Training uses it.
 pub fn error(rtt_per_base: f64, share: f64) -> f32 {
     error_with(rtt_per_base, share, OFFSET, TARGET)
 }
@@ -103,7 +103,7 @@ fn error_with(rtt_per_base: f64, share: f64, offset: f64, target: f64) -> f32 {
     (GAIN * (x - target)).clamp(CUT.0, CUT.1) as f32
 }
 
-/// Equation (3): what a flow of this rate may do after an action.
+/// Returns the limits after an action, by equation (3).
 pub fn moved(rate: BitRate, (action, step): (f32, f64)) -> SendLimits {
     let bps = rate.as_bps() as f64 * multiplier(action, step);
     SendLimits {
@@ -112,7 +112,7 @@ pub fn moved(rate: BitRate, (action, step): (f32, f64)) -> SendLimits {
     }
 }
 
-/// By what that multiplies the rate.
+/// Returns the factor by which an action changes the rate, by equation (3).
 pub fn multiplier(action: f32, step: f64) -> f64 {
     let action = f64::from(action);
     if action >= 0.0 {
@@ -142,7 +142,7 @@ impl Definition for Params {
     }
 }
 
-/// What decides for a flow.
+/// Decision logic of one flow.
 #[derive(Clone, Debug)]
 pub struct Adpg {
     model: Arc<Model>,
@@ -150,16 +150,16 @@ pub struct Adpg {
     offset: f64,
     target: f64,
     step: f64,
-    /// What the network reads; nothing before the first decision.
+    /// Inputs of the network at the last decision; `None` before the first.
     seen: Option<[f32; INPUTS]>,
     action: f32,
 }
 
 impl Adpg {
-    /// A sender at its first rate.
+    /// Creates a sender at its initial rate.
     ///
     /// # Panics
-    /// If the model is not there, or no policy of ADPG: parameters are to be validated first.
+    /// If the model is missing or is not an ADPG policy; validate the parameters first.
     pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
         let asks = external::Params {
             clock: Clock::RoundTrip,
@@ -181,13 +181,13 @@ impl Adpg {
 }
 
 impl Decider for Adpg {
-    /// Equations (1) to (3).
+    /// Applies equations (1) to (3).
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
         let rtt = report.tally.rtt_mean().as_us_f64() / self.base_rtt.as_us_f64().max(1e-9);
         let rate = report.limits.rate;
         let share = rate.as_gbps_f64() / path.line_rate.as_gbps_f64().max(1e-9);
         let now = [self.action, error_with(rtt, share, self.offset, self.target)];
-        // The first is the one before it, too.
+        // The first decision has no history; its own inputs stand in for it.
         let [.., a, z] = self.seen.unwrap_or([now[0], now[1], now[0], now[1]]);
         let seen = [a, z, now[0], now[1]];
         self.seen = Some(seen);
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!((multiplier(1.0, STEP), multiplier(-1.0, STEP)), (1.2, 1.0 / 1.2));
     }
 
-    /// The model that ships: without a queue a flow goes faster, behind a long one it slows down.
+    /// The built-in model speeds up without a queue, and slows down behind a long one.
     #[test]
     fn the_shipped_policy_goes_the_right_way() {
         let after = |rtt_ns: u64| {
@@ -279,7 +279,7 @@ mod tests {
         ModelRef::read_from("mine", Arc::new(model))
     }
 
-    /// A forest of one question: with z up to -1/4 the action is 1/2, above it -1.5, which is cut to -1.
+    /// A forest with one split: with z up to -1/4 the action is 1/2; above it -1.5, clamped to -1.
     #[test]
     fn a_forest_decides() {
         let params = Params {

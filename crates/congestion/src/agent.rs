@@ -1,5 +1,5 @@
-//! What an agent sees of its flow, and what its actions do: the vocabulary of the scheme [`crate::policy`] and of those who
-//! train agents in environments.
+//! Observations and actions of agents: the vocabulary that the scheme [`crate::policy`] and training
+//! environments share.
 
 mod action;
 mod feature;
@@ -11,22 +11,22 @@ pub use measure::Measured;
 
 use crate::nearest::{hint, nearest};
 
-/// There is nothing of that name.
+/// Error: no item has the name that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} `{found}`{hint}; expected one of: {names}")]
 pub struct Unknown {
-    /// What it should be.
+    /// Kind of item, such as "observation".
     what: &'static str,
-    /// What was asked for.
+    /// Name that was asked for.
     found: String,
-    /// The nearest name.
+    /// Suggestion with the nearest name; empty if none is near.
     hint: String,
-    /// All of them.
+    /// All valid names, separated by commas.
     names: String,
 }
 
 impl Unknown {
-    /// Of a name that is none of these.
+    /// Creates the error for a name that is not one of `names`.
     pub fn new(what: &'static str, found: &str, names: &[&'static str]) -> Self {
         Self {
             what,

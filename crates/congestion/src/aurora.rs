@@ -61,7 +61,7 @@ use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
 params! {
-    /// Parameters of Aurora.
+    /// Parameters of Aurora; equation numbers are those of the module.
     pub struct Params {
         /// The network: the name of a model that ships (`paceline list models`), or the path of a model file;
         /// auto is `aurora`.
@@ -84,16 +84,16 @@ params! {
     }
 }
 
-/// Of equation (5).
+/// Relative change of the rate for an action of 1, in equation (5).
 pub const STEP: f64 = 0.025;
-/// The largest action.
+/// Bound of the action, in both directions.
 pub const CUT: f32 = 10.0;
-/// The largest of these numbers.
+/// Upper bound of each feature.
 const LARGEST: f64 = 10.0;
-/// The model that ships.
+/// Built-in model that `model = "auto"` selects.
 const SHIPPED: &str = "aurora";
 
-/// Equation (1), in times of any unit.
+/// Returns equation (1); both arguments share any unit of time.
 pub fn growth(now: f64, before: f64, span: f64) -> f64 {
     match span > 0.0 {
         true => ((now - before) / span).clamp(-LARGEST, LARGEST),
@@ -101,7 +101,7 @@ pub fn growth(now: f64, before: f64, span: f64) -> f64 {
     }
 }
 
-/// Equation (3), in rates of any unit.
+/// Returns equation (3); both rates share any unit.
 pub fn sent(rate: f64, delivered: f64) -> f64 {
     match delivered > 0.0 {
         true => (rate / delivered).min(LARGEST),
@@ -109,23 +109,24 @@ pub fn sent(rate: f64, delivered: f64) -> f64 {
     }
 }
 
-/// Equation (2), of a latency in round trips of the empty network.
+/// Returns equation (2) of a latency in round trips of the empty network.
 pub fn latency(rtt_per_base: f32) -> f32 {
     rtt_per_base.min(LARGEST as f32)
 }
 
-/// Half a round trip of the empty network.
+/// Returns the monitor interval: half a round trip of the empty network.
 pub fn interval(base_rtt: Span) -> Span {
     Span::from_ps((base_rtt.as_ps() / 2).max(1))
 }
 
-/// Equations (1) to (3), of what a sender tells.
+/// Returns equations (1) to (3) for a sender's observation.
 fn observe(report: &Observation, path: &PathInfo) -> [f32; ONCE] {
     let (span_us, rtt_us) = (report.span().as_us_f64(), report.tally.rtt_mean().as_us_f64());
     let delivered = match span_us > 0.0 {
         true => report.tally.acked as f64 * 8e-3 / span_us,
         false => 0.0,
     };
+    // The first interval has no earlier one: its growth is 0.
     let before = match report.asked {
         1 => rtt_us,
         _ => report.rtt_before.as_us_f64(),
@@ -157,20 +158,20 @@ impl Definition for Params {
     }
 }
 
-/// What decides for a flow.
+/// Decision logic of one flow.
 #[derive(Clone, Debug)]
 pub struct Aurora {
     model: Arc<Model>,
     step: f64,
-    /// What the network reads, the oldest first; nothing before the first decision.
+    /// Inputs of the network, oldest first; `None` before the first decision.
     seen: Option<[f32; INPUTS]>,
 }
 
 impl Aurora {
-    /// A sender at its first rate.
+    /// Creates a sender at its initial rate.
     ///
     /// # Panics
-    /// If the model is not there, or no policy of Aurora: parameters are to be validated first.
+    /// If the model is missing or is not an Aurora policy; validate the parameters first.
     pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
         let half = BitRate::from_bps((path.line_rate.as_bps() / 2).max(1));
         let asks = external::Params {
@@ -190,7 +191,7 @@ impl Aurora {
 }
 
 impl Decider for Aurora {
-    /// Equations (1) to (5).
+    /// Applies equations (1) to (5).
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
         let now = observe(report, path);
         let seen = match self.seen {
@@ -199,7 +200,7 @@ impl Decider for Aurora {
                 seen[INPUTS - ONCE..].copy_from_slice(&now);
                 seen
             }
-            // The first is those before it, too.
+            // The first interval has no history; its own features fill all ten.
             None => std::array::from_fn(|k| now[k % ONCE]),
         };
         self.seen = Some(seen);

@@ -110,20 +110,20 @@ pub use switch::{BoltPort, Threshold, port_of, src};
 
 /// Tag: the packet has Bolt's header. No other scheme sets this bit.
 pub const BOLT: u8 = 1 << 7;
-/// Tag: the sender has no feedback yet.
+/// Tag: the sender has had no feedback yet.
 pub const FIRST: u8 = 1;
-/// Tag: after the window that this packet is in, the sender has no more data.
+/// Tag: the sender has no more data after the window that contains this packet.
 pub const LAST: u8 = 1 << 1;
 /// Tag: the sender asks for one more packet per round trip.
 pub const INC: u8 = 1 << 2;
-/// Tag: a port on the way was congested.
+/// Tag: a port on the path was congested.
 pub const DEC: u8 = 1 << 3;
 
-/// The header that Bolt adds: queue 3, link rate 1, flags 1, time of sending 4.
+/// Bytes of Bolt's header: queue 3, link rate 1, flags 1, time of sending 4.
 const HEADER: u8 = 9;
 
 params! {
-    /// Parameters of Bolt.
+    /// Parameters of Bolt; section numbers in sources are the paper's.
     pub struct Params {
         /// Switches tell senders of congestion directly (SRC); otherwise the report rides on the data
         /// packet and its ACK.
@@ -253,37 +253,37 @@ impl Definition for Params {
     }
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Bolt {
-    /// Payload bytes of a packet, and all of its bytes.
+    /// Payload of a full packet; `full` is its size on the wire.
     mtu: u64,
     full: u64,
     line: BitRate,
     min: u64,
     max: u64,
-    /// Payload bytes per round trip of (9).
+    /// Payload bytes added per round trip, in (9).
     ai: u64,
     max_md: f64,
     reset_after: u32,
-    /// How much faster than the window the pacer is; `None`: only windows below a packet are paced.
+    /// Ratio of the pacer's rate to the window's; `None` if only windows below a packet are paced.
     pace_gain: Option<f64>,
     cwnd: u64,
-    /// At which packets leave.
+    /// Pacing rate, headers included.
     rate: BitRate,
-    /// The latest sample; `None` before the first.
+    /// Latest round-trip sample; `None` before the first.
     rtt: Option<Span>,
     base_rtt: Span,
-    /// When the window was last cut; at first, when the flow began.
+    /// Time of the last cut; `None` before the first.
     last_cut: Option<Time>,
-    /// An ACK beyond this byte is the next of (9).
+    /// An ACK beyond this byte ends the round of (9).
     round_end: u64,
     /// Timeouts since the last progress.
     timeouts: u32,
 }
 
 impl Bolt {
-    /// A sender with its first window.
+    /// Creates a sender with its initial window.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let mtu = path.mtu.get().max(1);
         let bdp = path.bdp.max(Bytes::new(mtu));
@@ -311,23 +311,23 @@ impl Bolt {
         bolt
     }
 
-    /// The window, in payload bytes.
+    /// Returns the window, in payload bytes.
     pub fn window(&self) -> Bytes {
         Bytes::new(self.cwnd)
     }
 
-    /// The rate of a window per `rtt`, headers included, in bit/s.
+    /// Returns the rate of one window per `rtt`, headers included, in bit/s.
     fn rate_over(&self, rtt: Span) -> f64 {
         let wire = self.cwnd as f64 * self.full as f64 / self.mtu as f64;
         wire * 8e12 / rtt.as_ps().max(1) as f64
     }
 
-    /// The rate that goes with the window.
+    /// Returns the rate of one window per measured round trip, in bit/s.
     fn window_rate(&self) -> f64 {
         self.rate_over(self.rtt.unwrap_or(self.base_rtt))
     }
 
-    /// The first window goes out at line rate, and so do all others unless they are paced (10).
+    /// Sets the pacing rate: line rate for the first window and for unpaced ones, otherwise (10).
     fn set_rate(&mut self) {
         let rate = match (self.pace_gain, self.rtt) {
             _ if self.cwnd < self.mtu => self.window_rate(),
@@ -340,7 +340,7 @@ impl Bolt {
         self.rate = BitRate::from_bps((rate as u64).max(1)).min(self.line);
     }
 
-    /// Equation (6).
+    /// Returns the target of equation (6), in packets.
     fn target(&self, port: CongestedPort) -> f64 {
         let rate = match self.rtt {
             Some(_) => self.window_rate(),
@@ -350,12 +350,14 @@ impl Bolt {
         queue * rate / port.rate.as_bps().max(1) as f64
     }
 
-    /// Equation (7), with the division on the other side: a target of zero asks for nothing.
+    /// Applies equation (7), with the division moved to the other side: a target of zero then asks for no
+    /// cut.
     fn congested(&mut self, now: Time, port: CongestedPort, rtt_src: Span) {
         let since = now.saturating_since(self.last_cut.unwrap_or(Time::ZERO));
         if (since.as_ps() as f64) * self.target(port) < rtt_src.as_ps() as f64 {
             return;
         }
+        // Cuts of half a window at most, so that (7) never takes a window of just above a packet to nothing.
         self.last_cut = Some(now);
         self.cut(self.mtu.min(self.cwnd - self.cwnd / 2));
     }
@@ -365,9 +367,10 @@ impl Bolt {
         self.set_rate();
     }
 
-    /// Something was lost: Swift's reaction.
+    /// Reacts to a loss as Swift does: at most one cut per round trip.
     fn lost(&mut self, now: Time) {
         let rtt = self.rtt.unwrap_or(self.base_rtt);
+        // Losses within one round trip are one event, and SRCs may have answered it already.
         if self.last_cut.is_some_and(|last| now.saturating_since(last) < rtt) {
             return;
         }
@@ -375,8 +378,9 @@ impl Bolt {
         self.cut((self.cwnd as f64 * self.max_md) as u64);
     }
 
-    /// Equations (8) and (9).
+    /// Applies equations (8) and (9).
     fn grow(&mut self, ack: &AckInfo<'_>) {
+        // A port without a token clears INC, and a congested one sets DEC.
         if ack.tag & (INC | DEC) == INC {
             self.cwnd += self.mtu;
         }
@@ -392,15 +396,21 @@ impl CongestionControl for Bolt {
     fn limits(&self) -> SendLimits {
         SendLimits {
             rate: self.rate,
+            // Smaller windows are enforced by the pacing rate alone: a window below a packet would block the
+            // flow.
             window: Bytes::new(self.cwnd.max(self.mtu)),
         }
     }
 
     fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
+        // (7) counts from the flow's start until its first cut.
         self.last_cut.get_or_insert(cx.now);
         let first = if self.rtt.is_none() { FIRST } else { 0 };
+        // If the window already reaches the end of the data, nothing is sent after this packet's ACK.
         let after = packet.seq + self.cwnd.max(packet.payload);
         let last = if after >= packet.end { LAST } else { 0 };
+        // Without feedback the first window is not yet checked, and a flow about to end cannot use another
+        // packet: neither may take tokens from others.
         let inc = if first | last == 0 { INC } else { 0 };
         BOLT | first | last | inc
     }
@@ -427,6 +437,7 @@ impl CongestionControl for Bolt {
 
     fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
         self.timeouts += 1;
+        // Several timeouts in a row show that even reduced windows do not get through.
         if self.timeouts >= self.reset_after {
             self.cwnd = self.min;
             self.set_rate();

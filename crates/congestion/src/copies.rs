@@ -1,12 +1,12 @@
-//! Copies of what is in a box, whatever its type: runs that fork ask for them.
+//! Copies of boxed trait objects, for runs that fork.
 
-/// A trait `$copies` with a method `$copy`, which everything has that is a `$half` and [`Clone`]; with it as a
-/// supertrait, boxes of `$half` are [`Clone`].
+/// Declares a trait `$copies` with a method `$copy` that every [`Clone`] type of the trait `$half`
+/// implements. As a supertrait of `$half` it makes boxes of `$half` [`Clone`].
 macro_rules! copies {
     ($(#[$doc:meta])* $copies:ident, $copy:ident, $half:ident) => {
         $(#[$doc])*
         pub trait $copies {
-            /// The copy.
+            /// Returns a boxed copy of the value.
             fn $copy(&self) -> Box<dyn $half>;
         }
 
@@ -18,7 +18,7 @@ macro_rules! copies {
 
         impl Clone for Box<dyn $half> {
             fn clone(&self) -> Self {
-                // Of what is in the box: the box itself may be one, too.
+                // Dereferences twice: the box itself may implement the trait as well, and would recurse.
                 (**self).$copy()
             }
         }

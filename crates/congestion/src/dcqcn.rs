@@ -82,37 +82,37 @@ pub use nic::Nic;
 pub use notification::NotificationPoint;
 pub use paper::Paper;
 
-/// Steps of α.
+/// Timer of α's updates.
 const ALPHA: TimerSlot = TimerSlot(0);
-/// `nic`: looks for CNPs.
+/// Timer of `nic` that cuts the rate if a CNP arrived.
 const DECREASE: TimerSlot = TimerSlot(1);
-/// Increases of the rate.
+/// Timer of rate increases.
 const INCREASE: TimerSlot = TimerSlot(2);
 
 choice! {
-    /// Which DCQCN.
+    /// Variant of DCQCN: as in NICs, or as published.
     pub enum Flavour {
-        /// As NICs have it: timers look for CNPs.
+        /// As in NICs: a timer checks for CNPs.
         Nic = "nic",
-        /// As published: a CNP cuts at once.
+        /// As published: a CNP cuts the rate at once.
         Paper = "paper",
     }
 }
 
 choice! {
-    /// What undetermined marks do (ternary congestion detection).
+    /// Reaction to undetermined marks (ternary congestion detection).
     pub enum Tcd {
-        /// Nothing: only congested ones count.
+        /// None: only congested marks count.
         Off = "off",
-        /// They hold the rate: the target becomes the rate, timers and stages begin again, and nothing is cut.
+        /// Holds the rate: the target becomes the rate, timers and stages restart, and nothing is cut.
         Hold = "hold",
-        /// They hold, and congested ones cut deeper: by an alpha of `alpha-floor` at least, which grows by
-        /// `g-factor` times g, and `cut-factor` times that.
+        /// Holds the rate, and cuts deeper at congested marks: alpha is at least `alpha-floor` and grows by
+        /// `g-factor` times g, and the cut is multiplied by `cut-factor`.
         Aggressive = "aggressive",
     }
 }
 
-/// The defaults that depend on the flavour.
+/// Defaults that depend on the flavour.
 struct Defaults {
     cnp_interval: Span,
     alpha_interval: Span,
@@ -121,7 +121,7 @@ struct Defaults {
     min_rate: BitRate,
 }
 
-/// The steps of additive and hyper increase, and the line that they are for.
+/// Steps of additive and hyper increase on a line of rate `line`; other lines scale them.
 struct Steps {
     ai: BitRate,
     hai: BitRate,
@@ -161,7 +161,7 @@ impl Flavour {
     }
 }
 
-/// How to write a default that depends on the flavour.
+/// Formats a default that depends on the flavour.
 macro_rules! by_flavour {
     ($field:ident) => {
         format!(
@@ -173,7 +173,7 @@ macro_rules! by_flavour {
 }
 
 params! {
-    /// Parameters of DCQCN.
+    /// Parameters of DCQCN; `None` takes the flavour's default.
     pub struct Params {
         /// Timers that look for CNPs, or cuts at once.
         flavour: Flavour = Flavour::Nic, in Range::Any, from "public code; SIGCOMM 2015";
@@ -216,29 +216,29 @@ params! {
     }
 }
 
-/// Parameters with every default filled in.
+/// Parameters of a flow, with all defaults filled in.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Between two CNPs of a flow.
+    /// Least time between two CNPs of a flow; zero if every marked ACK counts as one.
     pub cnp_interval: Span,
     /// Weight of a CNP in alpha.
     pub g: f64,
-    /// Between two steps of alpha.
+    /// Time between two steps of alpha.
     pub alpha_interval: Span,
-    /// Between two increases by time.
+    /// Time between two increases by the timer.
     pub increase_timer: Span,
-    /// Increases in fast recovery.
+    /// Increases in fast recovery, F.
     pub stages: u32,
-    /// A step of active increase.
+    /// Step of additive increase.
     pub rate_ai: BitRate,
-    /// A step of hyper increase.
+    /// Step of hyper increase.
     pub rate_hai: BitRate,
-    /// The lowest rate.
+    /// Lower bound of the rate.
     pub min_rate: BitRate,
 }
 
 impl Params {
-    /// On a line of this rate.
+    /// Returns the parameters with all defaults filled in, for a line of this rate.
     pub fn settings(&self, line: BitRate) -> Settings {
         let by_flavour = self.flavour.defaults();
         let steps = self.flavour.steps();
@@ -307,7 +307,7 @@ impl Definition for Params {
 
     fn reaction_times(&self) -> Vec<ReactionTime> {
         let settings = self.settings(BitRate::from_gbps(100));
-        // Alpha falls by a share of g in each interval: that many intervals make it forget a CNP.
+        // Each interval takes a share g off alpha, so alpha forgets a CNP after 1 / g intervals.
         let memory = settings.alpha_interval.as_ps() as f64 / settings.g;
         let mut times = vec![
             ReactionTime {
@@ -321,7 +321,7 @@ impl Definition for Params {
                 event: "alpha forgets a notification",
             },
         ];
-        // Without an interval, notifications are meant to come more often than their effect.
+        // An interval of zero stands for echoed marks, whose reaction time is the round trip's.
         if settings.cnp_interval > Span::ZERO {
             times.push(ReactionTime {
                 param: "cnp-interval",
@@ -333,7 +333,7 @@ impl Definition for Params {
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        // Intervals so short would make a run a run of timers.
+        // Shorter intervals would fill a run with timer events.
         let by_flavour = self.flavour.defaults();
         for (name, interval) in [
             (
@@ -416,6 +416,7 @@ impl Definition for Params {
     fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
         let interval = self.cnp_interval.unwrap_or(self.flavour.defaults().cnp_interval);
         let point = NotificationPoint::new(interval, self.tcd != Tcd::Off);
+        // With an interval of zero each marked ACK counts as a CNP, and receivers send none.
         (interval > Span::ZERO).then(|| Box::new(point) as Box<dyn ReceiverHalf>)
     }
 
@@ -431,7 +432,7 @@ impl Definition for Params {
 mod tests {
     use super::*;
 
-    /// The launcher's 5 and 50 Mbit/s per 25 Gbit/s, the paper's 40 and 200 per 40.
+    /// The launcher scales 5 and 50 Mbit/s per 25 Gbit/s, the paper's code 40 and 200 per 40.
     #[test]
     fn steps_go_with_the_line() {
         let steps = |flavour, gbps| {

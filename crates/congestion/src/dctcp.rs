@@ -42,7 +42,7 @@ use crate::rate::Bounds;
 use crate::registry::{Definition, Marking, Scheme, WindowMode};
 
 params! {
-    /// Parameters of DCTCP.
+    /// Parameters of DCTCP; bounds of the rate and weights of the estimate.
     pub struct Params {
         /// Weight of a round trip's marks in the estimate alpha.
         g: f64 = 1.0 / 16.0, in Range::AboveUpTo(0.0, 1.0), from "paper §3.4";
@@ -93,14 +93,14 @@ impl Definition for Params {
     }
 }
 
-/// One packet's payload per round trip of the empty network.
+/// Returns the rate of one packet's payload per round trip of the empty network.
 fn packet_per_round_trip(path: &PathInfo) -> BitRate {
     let bits = u128::from(path.mtu.get()) * 8 * 1_000_000_000_000;
     let bps = bits / u128::from(path.base_rtt.as_ps().max(1));
     BitRate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX)).min(path.line_rate)
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     g: f64,
@@ -111,15 +111,15 @@ pub struct Dctcp {
     alpha: f64,
     /// Marked ACKs since the last update of alpha.
     marked: u64,
-    /// Packets that the round in progress has.
+    /// Packets in the current round.
     batch: u64,
     last_update_seq: u64,
-    /// After a cut: the byte whose acknowledgement allows the next.
+    /// Byte whose acknowledgement permits the next cut; `None` if a cut is permitted.
     cut_until: Option<u64>,
 }
 
 impl Dctcp {
-    /// A sender at line rate.
+    /// Creates a sender that starts at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         Self {
             g: params.g,
@@ -135,20 +135,22 @@ impl Dctcp {
         }
     }
 
-    /// The estimate α of the fraction of marked packets.
+    /// Returns α, the estimate of the fraction of marked packets.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// Equation (1), at the end of a round trip.
+    /// Applies equation (1) at the end of a round trip.
     fn end_round(&mut self, ack: &AckInfo<'_>) {
+        // The first round has no packet count yet; the reference counts its marks in the second.
         if self.last_update_seq == 0 {
             self.batch = ack.snd_nxt / self.mtu + 1;
         } else {
             let fraction = (self.marked as f64 / self.batch as f64).min(1.0);
             self.alpha = (1.0 - self.g) * self.alpha + self.g * fraction;
             self.marked = 0;
-            // 32 bits of an unsigned difference: in the reference an ACK may overtake a return to a gap.
+            // The difference wraps as in the reference's 32 bits: an ACK may overtake a go-back-N return to a
+            // gap.
             self.batch = u64::from((ack.snd_nxt.wrapping_sub(ack.delivered) / self.mtu + 1) as u32);
         }
         self.last_update_seq = ack.snd_nxt;
@@ -172,11 +174,13 @@ impl CongestionControl for Dctcp {
         if self.cut_until.is_some_and(|until| ack.highest > until) {
             self.cut_until = None;
         }
-        // Equation (2).
+        // Equation (2). `cut_until` prevents a second cut for marks of the same round trip.
         if ack.mark == Mark::Congested && self.cut_until.is_none() {
             self.rate = self.bounds.clamp(self.rate.scale(1.0 - self.alpha / 2.0));
             self.cut_until = Some(ack.snd_nxt);
         }
+        // No increase in the round of a cut: it would undo part of the reaction before feedback of it
+        // arrives.
         if round_ended && self.cut_until.is_none() {
             self.rate = self.bounds.clamp(self.rate.saturating_add(self.rate_ai));
         }
@@ -209,22 +213,22 @@ mod tests {
         assert_eq!(pair.rate(), BitRate::from_gbps(50));
         pair.ack(&marked(3000, 11_000)); // once per round trip
         assert_eq!(pair.rate(), BitRate::from_gbps(50));
-        // Past 9000: F = 2/10, alpha = 15/16 + 0.2/16 = 0.95. Still in the cut's round: no step.
+        // Past 9000: F = 2/10, alpha = 15/16 + 0.2/16 = 0.95. Still in the cut's round, so no step.
         pair.ack(&ack(9500, 20_000));
         assert!((pair.cc.alpha() - 0.95).abs() < 1e-15);
         assert_eq!(pair.rate(), BitRate::from_gbps(50));
-        // Past 10000, the cut's round is over; the mark cuts by 0.475: 26.25 Gbit/s.
+        // Past 10000 the cut's round is over; the mark cuts by 0.475: 26.25 Gbit/s.
         pair.ack(&marked(10_500, 21_000));
         assert_eq!(pair.rate().as_bps(), 26_250_000_000);
         // Past 20000: the batch was (20000 - 9500)/1000 + 1 = 11, of which one was marked.
         pair.ack(&ack(20_500, 30_000));
         assert!((pair.cc.alpha() - (0.95 * 15.0 + 1.0 / 11.0) / 16.0).abs() < 1e-15);
-        // Past 21000 and 30000: the step of a round without marks.
+        // Past 21000 and 30000: rounds without marks, one step each.
         pair.ack(&ack(30_500, 40_000));
         assert_eq!(pair.rate().as_bps(), 26_250_000_000 + 1_923_076_923);
     }
 
-    /// One packet per round trip: 1000 B in 4.16 us, and in the 13 us of the launcher 615 Mbit/s.
+    /// One packet per round trip: 1000 B in 4.16 us, or 615 Mbit/s with the launcher's 13 us.
     #[test]
     fn the_step_is_a_packet_per_round_trip() {
         let step = |params: &Params, base_rtt| {
@@ -249,8 +253,8 @@ mod tests {
         assert!((pair.cc.alpha() - (15.0 / 16.0 + 0.25 / 16.0)).abs() < 1e-15);
     }
 
-    /// An ACK beyond what is sent next (it overtook a return to a gap): the reference's batch is the low 32
-    /// bits of (2^64 - 500) / 1000 + 1, next to which a few marks are nothing.
+    /// An ACK beyond `snd_nxt` (it overtook a return to a gap): the reference's batch is the low 32 bits of
+    /// (2^64 - 500) / 1000 + 1, in which a few marks are a negligible fraction.
     #[test]
     fn the_batch_after_a_return_to_a_gap() {
         let mut pair = pair();

@@ -129,7 +129,7 @@ use features::observe;
 use law::{Law, Said, Seen, State};
 
 params! {
-    /// Parameters of DECC.
+    /// Parameters of DECC; laws, networks and trees ignore those of policies with a card.
     pub struct Params {
         /// The rate law, network, trees or policy with a card: the name of a model that ships (`paceline list models`), or
         /// the path of a model file; auto is `decc-law`, and `paper` the policy as printed.
@@ -156,10 +156,10 @@ params! {
     }
 }
 
-/// After so many round trips, or times between packets where those are longer, without an answer to what it sent a
-/// flow decides on its own, with a loss of 1.
+/// Round trips, or packet intervals if those are longer, without a reply after which a flow decides alone,
+/// with a loss of 1.
 pub const SILENCE: f64 = 3.0;
-/// The model that ships.
+/// Built-in model that `model = "auto"` selects.
 const SHIPPED: &str = "decc-law";
 
 impl Definition for Params {
@@ -239,7 +239,7 @@ impl Definition for Params {
     }
 }
 
-/// What decides for a flow.
+/// Decision logic of one flow.
 #[derive(Clone, Debug)]
 pub struct Decc {
     model: Arc<Model>,
@@ -247,10 +247,10 @@ pub struct Decc {
 }
 
 impl Decc {
-    /// A sender at its first rate.
+    /// Creates a sender at its initial rate.
     ///
     /// # Panics
-    /// If the model is not there, or no policy of DECC: parameters are to be validated first.
+    /// If the model is missing or is not a DECC policy; validate the parameters first.
     pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
         let model = shipped::policy(Kind::Decc, &params.model, SHIPPED);
         let law = *model.law().expect("policies of DECC have a law");
@@ -260,7 +260,7 @@ impl Decc {
 }
 
 impl Params {
-    /// The parameters of a policy with a card, if the model is one.
+    /// Returns the parameters of `policy` if the model is a policy with a card.
     fn with_card(&self) -> Option<policy::Params> {
         let model = shipped::model(&self.model, SHIPPED)?;
         model.stack().map(|_| policy::Params {
@@ -277,7 +277,8 @@ impl Params {
         })
     }
 
-    /// The same on a path: a flow starts with a packet per base round trip, unless it is told otherwise.
+    /// Returns the parameters of a policy with a card on `path`; by default a flow starts with one packet per
+    /// base round trip.
     pub fn policy_on(&self, path: &PathInfo) -> Option<policy::Params> {
         let first = path.mtu.get() as f64 * 8.0 / path.base_rtt.as_secs_f64().max(1e-12);
         self.with_card().map(|policy| policy::Params {
@@ -286,7 +287,7 @@ impl Params {
         })
     }
 
-    /// How a flow asks, but for its first rate.
+    /// Returns when and with which feedback a flow decides; its initial rate is left out.
     fn asked(&self) -> external::Params {
         let law = external::Params {
             clock: Clock::RoundTrip,
@@ -299,7 +300,7 @@ impl Params {
         self.with_card().map_or(law, |policy| policy.asks())
     }
 
-    /// A sender that decides by `decider` from this state on.
+    /// Creates a sender whose decisions `decider` makes, starting from `state`.
     pub fn asks<D: Decider>(&self, law: &Law, state: &State, path: &PathInfo, decider: D) -> Inside<D> {
         let asks = external::Params {
             initial_rate: self.initial_rate.or(law.limits(state.w, 1.0, path).rate),

@@ -1,4 +1,4 @@
-//! How the ports of a network tell that they are congested: by the curve alone ([`crate::switch::Red`]), or by a
+//! Congestion detection at switch ports: by the marking curve alone ([`crate::switch::Red`]), or by a
 //! detector that overrules it.
 
 use paceline_kernel::rng::Rng;
@@ -13,17 +13,17 @@ pub use np_ecn::NonPausedEcn;
 pub use state::PortState;
 pub use tcd::Ternary;
 
-/// A detector alongside the curve.
+/// Detector that overrules the marking curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detector {
-    /// [`NonPausedEcn`].
+    /// NP-ECN, which exempts paused packets: [`NonPausedEcn`].
     NonPaused,
-    /// [`Ternary`]: by what variant, and its max(Ton) at a port.
+    /// TCD, see [`Ternary`]; with its variant and max(Ton).
     Ternary(tcd::Settings),
 }
 
 impl Detector {
-    /// What it is called for.
+    /// Returns the events that the detector needs.
     pub const fn hooks(&self) -> Hooks {
         Hooks {
             arrivals: false,
@@ -32,7 +32,7 @@ impl Detector {
         }
     }
 
-    /// One for each of `ports` that takes part.
+    /// Creates the detector's state for each port in `ports` that takes part.
     pub fn halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Box<dyn SwitchHalves> {
         match self {
             Self::NonPaused => PerPort::boxed(ports, rngs, |port, _| NonPausedEcn::new(port)),

@@ -45,7 +45,7 @@ use crate::params::{Parameters, Range};
 use crate::registry::{Definition, Scheme, SendFloor, WindowMode};
 
 params! {
-    /// Parameters of DX.
+    /// Parameters of DX; windows are in packets.
     pub struct Params {
         /// The largest error of a measured round-trip time.
         noise: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours; the paper measures some 100 ns";
@@ -85,7 +85,7 @@ impl Definition for Params {
     }
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Dx {
     noise: f64,
@@ -93,17 +93,17 @@ pub struct Dx {
     mtu: f64,
     line_rate: BitRate,
     cwnd: f64,
-    /// In ns: the smallest round-trip time; the sum of all since the last update.
+    /// Smallest round-trip time, in ns; `sum` adds up all since the last update, in ns.
     min_rtt: f64,
     sum: f64,
     acks: u32,
     last_update_seq: u64,
-    /// After a loss: the byte whose acknowledgement lets the next one count.
+    /// Byte whose acknowledgement permits the next reaction to a loss.
     cut_until: u64,
 }
 
 impl Dx {
-    /// A sender with its first window.
+    /// Creates a sender with its initial window.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let bdp = path.bdp_packets();
         let or = |given: f64, auto: f64| if given > 0.0 { given } else { auto };
@@ -122,12 +122,12 @@ impl Dx {
         }
     }
 
-    /// The window in packets.
+    /// Returns the window, in packets.
     pub fn window(&self) -> f64 {
         self.cwnd
     }
 
-    /// Equations (1) to (3), for a mean queueing delay `q` in ns.
+    /// Applies equations (1) to (3), for a mean queueing delay `q` in ns.
     fn update(&mut self, q: f64) {
         let w = self.cwnd;
         // W Q / V = (W - 1) Q / R.
@@ -163,6 +163,7 @@ impl CongestionControl for Dx {
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         if ack.nack {
+            // Losses within one round trip are one event.
             if ack.highest >= self.cut_until {
                 self.lose();
                 self.cut_until = ack.snd_nxt.max(ack.highest + 1);
@@ -175,6 +176,7 @@ impl CongestionControl for Dx {
         self.acks += 1;
         if ack.highest > self.last_update_seq {
             let mean = self.sum / f64::from(self.acks);
+            // The first ACK has no complete round behind it.
             if self.last_update_seq > 0 {
                 self.update(mean - self.min_rtt);
             }
@@ -222,7 +224,7 @@ mod tests {
         pair.ack(&after(4800, 21_000, 24_000));
         pair.ack(&after(5600, 22_500, 25_000));
         assert!((pair.cc.window() - 10.8).abs() < 1e-12, "{}", pair.cc.window());
-        // A smaller round-trip time is the new base: Q = 4100 - 3900 = 200.
+        // A smaller round-trip time becomes the new base: Q = 4100 - 3900 = 200.
         pair.ack(&after(3900, 24_000, 30_000));
         pair.ack(&after(4300, 26_000, 32_000));
         let by_hand = 10.8 - 9.8 * 200.0 / 3900.0 + 1.0;
@@ -282,7 +284,7 @@ mod tests {
         let (windows, min_rtt) = run();
         assert_eq!(windows, run().0);
         assert!((4060.0..4065.0).contains(&min_rtt), "{min_rtt}");
-        // Some 100 ns that are not there bound the window: at rest W - 1 = R / Q = 41.
+        // A spurious delay of some 100 ns bounds the window: at rest W - 1 = R / Q = 41.
         let last = windows[windows.len() - 1];
         assert!((30.0..55.0).contains(&last), "{last}");
     }

@@ -1,10 +1,10 @@
-//! Entropy: which of many equal paths each packet takes, chosen by its sender.
+//! Entropy values: the sender's choice among equal-cost paths, packet by packet.
 //!
-//! A data packet carries an entropy value (EV) of 16 bits, for example in its UDP source port, and switches hash it
-//! alongside the flow. The acknowledgement brings the value back together with the packet's congestion mark, so a sender
-//! can avoid paths that are congested or broken without knowing them. Ultra Ethernet Specification 1.0, section 3.6.16
-//! (load balancing); REPS: Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure
-//! Mitigation", 2024 (arXiv:2407.21625).
+//! A data packet carries an entropy value (EV) of 16 bits, for example in its UDP source port, and switches
+//! hash it alongside the flow. The acknowledgement brings the value back together with the packet's
+//! congestion mark, so a sender can avoid paths that are congested or broken without knowing them. Ultra
+//! Ethernet Specification 1.0, section 3.6.16 (load balancing); REPS: Bonato et al., "REPS: Recycled Entropy
+//! Packet Spraying for Adaptive Load Balancing and Failure Mitigation", 2024 (arXiv:2407.21625).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,46 +19,47 @@ mod tests;
 use bitmap::Stepping;
 use reps::Ring;
 
-/// How senders choose entropy values.
+/// Settings of entropy selection, common to all senders of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entropy {
-    /// The algorithm.
+    /// Algorithm that chooses values.
     pub selector: Selector,
-    /// How many values a flow uses, a power of two from 1 to 65536.
+    /// Number of values that a flow uses, a power of two from 1 to 65536.
     pub values: u32,
 }
 
-/// The algorithm that chooses entropy values.
+/// Algorithm that chooses entropy values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selector {
-    /// All values in turn, in an order drawn anew for each round. Feedback is ignored.
+    /// Uses all values in turn, in a new random order each round, and ignores feedback.
     Oblivious,
-    /// The same, but values with penalties are skipped: 1 for a mark, 4 for a trimmed packet, 15 for a timeout.
+    /// As [`Selector::Oblivious`], but skips values with penalties: 1 for a mark, 4 for a trimmed packet, 15
+    /// for a timeout.
     Bitmap,
-    /// Values that came back without a mark are used again; others are drawn (REPS).
+    /// Reuses values that returned without a mark, and draws others at random (REPS).
     Reps,
-    /// Values that came back without a mark first; when there are none, those of `Bitmap`.
+    /// Reuses values that returned without a mark; if there are none, takes those of `Bitmap`.
     Mixed,
 }
 
-/// What became of a packet that took a path.
+/// Fate of a packet on the path of its entropy value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathFeedback {
-    /// It arrived without a mark.
+    /// Arrived without a mark.
     Good,
-    /// It arrived with a mark.
+    /// Arrived with a mark.
     Marked,
-    /// A switch trimmed it.
+    /// Trimmed by a switch.
     Trimmed,
-    /// Nothing was heard of it.
+    /// No acknowledgement arrived in time.
     Timeout,
 }
 
-/// Where selectors draw from.
+/// Source of random numbers for selectors.
 pub trait Draw {
-    /// A uniform number of 31 bits.
+    /// Returns a uniform number of 31 bits.
     fn draw(&mut self) -> u32;
 }
 
@@ -68,21 +69,21 @@ impl Draw for Rng {
     }
 }
 
-/// A flow's selector: its state.
+/// Selector state of one flow.
 #[derive(Clone, Debug)]
 pub enum PathSelector {
-    /// [`Selector::Oblivious`].
+    /// Step counter of [`Selector::Oblivious`].
     Oblivious(Stepping),
-    /// [`Selector::Bitmap`].
+    /// Step counter and penalties of [`Selector::Bitmap`].
     Bitmap(bitmap::Bitmap),
-    /// [`Selector::Reps`].
+    /// Ring of [`Selector::Reps`], with its freeze.
     Reps(Ring),
-    /// [`Selector::Mixed`].
+    /// Queue of good values and bitmap of [`Selector::Mixed`].
     Mixed(reps::Recycled, bitmap::Bitmap),
 }
 
 impl Entropy {
-    /// The selector of a new flow.
+    /// Creates the selector of a new flow.
     pub fn build(&self, draw: &mut impl Draw) -> PathSelector {
         match self.selector {
             Selector::Oblivious => PathSelector::Oblivious(Stepping::new(self.values, draw)),
@@ -96,7 +97,7 @@ impl Entropy {
 }
 
 impl PathSelector {
-    /// The entropy value of the next packet.
+    /// Returns the entropy value of the next packet.
     #[inline]
     pub fn next(&mut self, draw: &mut impl Draw) -> u16 {
         match self {
@@ -107,7 +108,7 @@ impl PathSelector {
         }
     }
 
-    /// What became of a packet with this value.
+    /// Records the fate of a packet that carried `entropy`.
     #[inline]
     pub fn on_feedback(&mut self, now: Time, entropy: u16, feedback: PathFeedback) {
         match self {
@@ -122,5 +123,5 @@ impl PathSelector {
     }
 }
 
-/// How long REPS goes on with the values that it has after a timeout.
+/// Time for which REPS keeps reusing its values after a timeout.
 pub const FREEZE: Span = Span::from_us(10_000);

@@ -1,9 +1,9 @@
 //! AIMD: an example of a scheme with all three halves, for the book's page about adding one.
 //!
 //! # What it does
-//! A switch marks what leaves a queue that is long and grows. The receiver echoes a mark if the packet before was
-//! marked too: a single one may be chance. The sender adds a step to its rate once per round trip, and cuts it by a
-//! factor when a mark comes back, at most once per round trip.
+//! A switch marks what leaves a queue that is long and grows. The receiver echoes a mark if the packet before
+//! was marked too: a single one may be chance. The sender adds a step to its rate once per round trip, and
+//! cuts it by a factor when a mark comes back, at most once per round trip.
 //!
 //! # Signal it needs
 //! Marks of switches that run its half; the receiver echoes them in its acknowledgements.
@@ -27,12 +27,12 @@
 //! [`Params`].
 //!
 //! # Where we differ from the paper or public code
-//! The paper speaks of windows; this speaks of rates. Where its one bit of feedback comes from it leaves open: (1)
-//! and (2) are ours.
+//! The paper speaks of windows; this speaks of rates. Where its one bit of feedback comes from it leaves
+//! open: (1) and (2) are ours.
 //!
 //! # References
-//! D. Chiu and R. Jain, "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance
-//! in Computer Networks", Computer Networks and ISDN Systems 17, 1989.
+//! D. Chiu and R. Jain, "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in
+//! Computer Networks", Computer Networks and ISDN Systems 17, 1989.
 
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Time};

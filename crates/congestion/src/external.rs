@@ -50,30 +50,30 @@ use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchSupport};
 use crate::switch_ack::{self, AnsweringPort, Asking, PortReport};
 
 choice! {
-    /// When flows ask.
+    /// Times at which flows ask for decisions.
     pub enum Clock {
-        /// Each once per round trip of its own.
+        /// Once per round trip of each flow.
         RoundTrip = "round-trip",
-        /// All at the same instants.
+        /// At instants common to all flows.
         Aligned = "aligned",
-        /// With whatever comes back.
+        /// With each acknowledgement and each switch's reply.
         Feedback = "feedback",
     }
 }
 
 choice! {
-    /// What senders learn alongside round-trip times, marks and losses.
+    /// Feedback that senders get in addition to round-trip times, marks and losses.
     pub enum Feedback {
-        /// Nothing.
+        /// No feedback beyond those.
         Ack = "ack",
-        /// What switches write into data packets, with the acknowledgement.
+        /// Telemetry that switches write into data packets, returned with the acknowledgement.
         Int = "int",
-        /// What switches answer on their own.
+        /// Replies that switches send directly.
         SwitchAck = "switch-ack",
     }
 }
 
-/// The least time between the instants at which all flows ask: each is an event, whether anything has come or not.
+/// Shortest interval of [`Clock::Aligned`]: each instant is an event, even if no feedback arrived.
 const LEAST_INTERVAL: Span = Span::from_ns(10);
 
 params! {
@@ -188,12 +188,12 @@ impl Definition for Params {
     }
 }
 
-/// The timer of [`Clock::Aligned`].
+/// Timer that ticks for [`Clock::Aligned`].
 const CLOCK: TimerSlot = TimerSlot(0);
-/// That of equation (5).
+/// Timer of equation (5).
 const SILENCE: TimerSlot = TimerSlot(1);
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct External {
     clock: Clock,
@@ -202,12 +202,13 @@ pub struct External {
     asking: Asking,
     bounds: Bounds,
     limits: SendLimits,
-    /// Bytes that had been sent when it asked last.
+    /// Bytes sent when the flow last asked.
     asked_at_byte: u64,
-    /// Whether an answer is on its way, and whether the clock of [`Clock::Aligned`] ticks.
+    /// True while a decision is pending; `ticks` is true while the timer of [`Clock::Aligned`] runs.
     waits: bool,
     ticks: bool,
-    /// Since when nothing came back of what was sent; and whether a timer will look at that.
+    /// Time since which sent data got no feedback, `None` if none is in flight; `watches` is true while the
+    /// timer of equation (5) runs.
     unheard: Option<Time>,
     watches: bool,
     tally: Counters,
@@ -215,7 +216,7 @@ pub struct External {
 }
 
 impl External {
-    /// A sender at `initial-rate`.
+    /// Creates a sender at `initial-rate`.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let bounds = Bounds::new(params.min_rate, path.line_rate);
         let limits = SendLimits {
@@ -239,7 +240,7 @@ impl External {
         }
     }
 
-    /// What holds from now on, with a rate within its bounds.
+    /// Sets the limits, with the rate clamped to its bounds.
     pub(crate) fn limit(&mut self, limits: SendLimits) {
         self.limits = SendLimits {
             rate: self.bounds.clamp(limits.rate),
@@ -249,7 +250,7 @@ impl External {
 
     fn count(&mut self, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
         if self.report.asked == 0 && self.tally.acks == 0 {
-            // Its packet was the first of the flow.
+            // The acknowledged packet was the flow's first: measurement starts when it left.
             self.report.at = Time::from_ps(cx.now.as_ps().saturating_sub(ack.rtt.as_ps()));
         }
         self.report.in_flight = ack.in_flight();
@@ -257,8 +258,9 @@ impl External {
         self.tally.count(cx.path, ack);
     }
 
-    /// Tells what has been counted, and counts again.
+    /// Asks for a decision: moves the counters into the observation and resets them.
     fn ask(&mut self, cx: &mut Ctx<'_>) {
+        // A flow has at most one pending question.
         if self.waits {
             return;
         }
@@ -275,13 +277,13 @@ impl External {
         cx.decide();
     }
 
-    /// Whether the last question was long enough ago, and is answered.
+    /// Returns true if no decision is pending and `interval` has passed since the last one.
     fn may_ask(&self, now: Time) -> bool {
         let spaced = self.report.asked == 0 || now.saturating_since(self.report.at) >= self.interval;
         spaced && !self.waits
     }
 
-    /// Equation (1).
+    /// Applies equation (1) to an acknowledgement.
     fn ask_per_round_trip(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         if ack.highest > self.asked_at_byte && self.may_ask(cx.now) {
             self.asked_at_byte = ack.snd_nxt;
@@ -289,14 +291,14 @@ impl External {
         }
     }
 
-    /// Equation (3).
+    /// Applies equation (3) to an acknowledgement or a switch's reply.
     fn ask_with_feedback(&mut self, cx: &mut Ctx<'_>) {
         if self.may_ask(cx.now) {
             self.ask(cx);
         }
     }
 
-    /// What silence is, in equation (5).
+    /// Returns the time without feedback that counts as silence, by equation (5).
     fn patience(&self, path: &PathInfo) -> Span {
         let between = self.limits.rate.time_to_send(path.mtu);
         let round_trip = self.tally.rtt_mean().max(path.base_rtt);
@@ -304,19 +306,21 @@ impl External {
         Span::from_ps((self.silence * least.as_ps() as f64) as u64)
     }
 
-    /// Looks again after what is left until it would be silence.
+    /// Sets the timer to the end of the present silence.
     fn watch(&mut self, cx: &mut Ctx<'_>, since: Time) {
         let until = since.saturating_add(self.patience(cx.path));
         self.watches = true;
         cx.arm(SILENCE, until.saturating_since(cx.now));
     }
 
-    /// Equation (5).
+    /// Applies equation (5) when its timer expires.
     fn listen(&mut self, cx: &mut Ctx<'_>) {
         self.watches = false;
+        // Nothing is in flight. The next packet sets the timer again.
         let Some(mut since) = self.unheard else {
             return;
         };
+        // Feedback since the timer was set does not move it, so the silence may be shorter.
         if cx.now.saturating_since(since) >= self.patience(cx.path) {
             since = cx.now;
             self.unheard = Some(since);
@@ -328,7 +332,7 @@ impl External {
         self.watch(cx, since);
     }
 
-    /// Equation (2).
+    /// Sets the timer of equation (2) to the next multiple of the interval.
     fn tick(&mut self, cx: &mut Ctx<'_>) {
         let interval = self.interval.as_ps();
         self.ticks = true;
@@ -352,6 +356,7 @@ impl CongestionControl for External {
     }
 
     fn on_send(&mut self, cx: &mut Ctx<'_>, _sent: &SentInfo) {
+        // The silence starts with the first packet that awaits feedback; later ones must not extend it.
         let since = *self.unheard.get_or_insert(cx.now);
         if self.silence > 0.0 && !self.watches && self.clock != Clock::Aligned {
             self.watch(cx, since);
@@ -375,6 +380,7 @@ impl CongestionControl for External {
 
     fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
         self.tally.timeouts += 1;
+        // The timeout has reported the silence up to now, which must not count twice.
         self.unheard = self.unheard.map(|_| cx.now);
         match self.clock {
             Clock::RoundTrip | Clock::Feedback => self.ask(cx),
@@ -403,7 +409,7 @@ impl CongestionControl for External {
     fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         self.count(cx, ack);
         self.unheard = None;
-        // The flow's offsets start at zero again.
+        // The flow's offsets restart at zero.
         self.asked_at_byte = 0;
     }
 }

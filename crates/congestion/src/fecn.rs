@@ -1,42 +1,42 @@
-//! InfiniBand's marks: what a switch's ports do about the packets that pass them (InfiniBand Architecture, volume 1,
-//! annex A10.2).
+//! InfiniBand's FECN marking at switch ports (InfiniBand Architecture, volume 1, annex A10.2).
 //!
-//! A lane of a port whose queue is above a threshold is in congestion. It is its root if it has credit for what it
-//! sends, and a victim of others if it lacks it: victims mark only where the mask says so. A packet counts as a root's
-//! if it was not held back for credit itself. Of those that count, one of so many is marked, if it is large enough.
+//! A lane of a port is congested if its queue is above a threshold. It is a root of congestion if it has
+//! credit to send, and a victim of others if it lacks credit; victims mark only if the mask says so. A packet
+//! counts as a root's if it was not held back for credit itself. Of the packets that count and are large
+//! enough, one in `marking_rate` + 1 is marked.
 
 use paceline_kernel::Bytes;
 
 use crate::mark::Mark;
 use crate::switch::{Egress, EgressPort, Marking, PacketView, PayloadKind, Queue, SwitchHalf};
 
-/// What an operator sets at switches.
+/// Settings that an operator makes at switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// From 0, which marks nothing, to 15, which marks at the shortest queues.
+    /// Weight of the threshold: 0 disables marking, 15 marks at the shortest queues.
     pub threshold: u32,
-    /// Packets that count and are spared after one that is marked.
+    /// Packets that are skipped after each marked one.
     pub marking_rate: u32,
-    /// Smaller packets are not marked.
+    /// Smallest packet that is marked.
     pub packet_size: Bytes,
-    /// Whether ports mark that lack credit themselves.
+    /// True if ports that lack credit mark as well.
     pub victim_mask: bool,
 }
 
-/// The largest weight of a threshold.
+/// Largest weight of a threshold.
 pub const MOST: u32 = 15;
 
 impl Settings {
-    /// Bytes in the queue above which a port is in congestion; `None` for never. The standard has the thresholds of the
-    /// weights fall evenly, and leaves to the switch from what: here it is the input buffer of a lane, of which 15 is a
-    /// sixteenth.
+    /// Returns the queue length above which a port is congested, in bytes, or `None` if it never is. The
+    /// standard spaces the weights' thresholds evenly and leaves the base to the switch: here the input
+    /// buffer of a lane, of which weight 15 is a sixteenth.
     pub fn bytes(&self, buffer: u32) -> Option<u32> {
         let sixteenths = u64::from(MOST + 1 - self.threshold);
         (self.threshold > 0).then(|| (u64::from(buffer) * sixteenths / u64::from(MOST + 1)) as u32)
     }
 }
 
-/// The half of one egress port.
+/// Marking state of one egress port.
 #[derive(Clone, Debug)]
 pub struct Fecn {
     settings: Settings,
@@ -44,17 +44,17 @@ pub struct Fecn {
     lanes: Box<[Lane]>,
 }
 
-/// A lane of it.
+/// State of one lane.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
-    /// Whether the packet that leaves next was held back.
+    /// True if the next packet to leave was held back for credit.
     held: bool,
-    /// Packets that count and are still to be spared.
+    /// Packets still to be skipped before the next mark.
     spared: u32,
 }
 
 impl Fecn {
-    /// Of a port that has sent nothing.
+    /// Creates the state of a port that has sent nothing.
     pub fn new(settings: Settings, port: &EgressPort) -> Self {
         Self {
             settings,
@@ -71,6 +71,7 @@ impl SwitchHalf for Fecn {
 
     fn on_departure(&mut self, _at: &mut Egress<'_>, packet: &PacketView) -> Marking {
         let lane = &mut self.lanes[usize::from(packet.class)];
+        // A packet held back for credit waited because of a port downstream, which marks it instead.
         let victim = std::mem::take(&mut lane.held) && !self.settings.victim_mask;
         let congested = self.above.is_some_and(|above| packet.queue > above);
         let large = u64::from(packet.wire) >= self.settings.packet_size.get();

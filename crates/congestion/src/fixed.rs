@@ -26,7 +26,7 @@ use crate::params::{Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
 params! {
-    /// Parameters of a fixed rate.
+    /// Parameters of a fixed rate; it has no other state.
     pub struct Params {
         /// The rate on the wire; at most the line's.
         rate: BitRate = BitRate::from_gbps(10), in Range::Above(0.0), from "ours";
@@ -59,12 +59,12 @@ impl Definition for Params {
     }
 }
 
-/// A sender at that rate.
+/// Sender with constant limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fixed(SendLimits);
 
 impl Fixed {
-    /// That sends at `rate`, by no window.
+    /// Creates a sender at `rate` without a window.
     pub(crate) const fn at(rate: BitRate) -> Self {
         Self(SendLimits {
             rate,

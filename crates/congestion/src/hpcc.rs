@@ -67,7 +67,7 @@ use crate::rate::{Bounds, divide, in_proportion};
 use crate::registry::{Definition, Scheme, WindowMode};
 
 params! {
-    /// Parameters of HPCC.
+    /// Parameters of HPCC; section numbers in sources are the paper's.
     pub struct Params {
         /// Target utilisation η of every link.
         eta: f64 = 0.95, in Range::AboveUpTo(0.0, 1.0), from "paper §3.3";
@@ -122,12 +122,12 @@ impl Definition for Params {
     }
 }
 
-/// The additive step of HPCC and HPCC-PINT on such a line.
+/// Returns the default additive step of HPCC and HPCC-PINT on a line of this rate.
 pub(crate) fn auto_rate_ai(line: BitRate) -> BitRate {
     in_proportion(BitRate::from_bps(50_000_000), BitRate::from_gbps(100), line)
 }
 
-/// From a utilisation to a rate: equation (4), which HPCC-PINT shares.
+/// Control law from utilisation to rate: equation (4), which HPCC-PINT shares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Law {
     pub(crate) eta: f64,
@@ -136,7 +136,7 @@ pub(crate) struct Law {
     pub(crate) bounds: Bounds,
 }
 
-/// A rate that moves once per round trip, and the additive steps since it was multiplied.
+/// Reference rate, which changes once per round trip, and the additive steps since its last multiplication.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reference {
     pub(crate) rate: BitRate,
@@ -144,9 +144,10 @@ pub(crate) struct Reference {
 }
 
 impl Law {
-    /// The rate and stage that follow from `reference` at utilisation `u`.
+    /// Returns the rate and stage that follow from `reference` at utilisation `u`.
     pub(crate) fn next(&self, reference: Reference, u: f64) -> Reference {
         let c = u / self.eta;
+        // A multiplication reaches the target at once. Below the target, additive steps come first.
         let (rate, stage) = if c >= 1.0 || reference.stage >= self.max_stage {
             (divide(reference.rate, c), 0)
         } else {
@@ -159,17 +160,17 @@ impl Law {
     }
 }
 
-/// What the sender holds of one hop.
+/// Sender's state of one hop.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     last: HopSample,
-    /// With `multi-rate`: U and Rc of this hop.
+    /// U of this hop, and Rc in `reference`; used with `multi-rate` only.
     u: f64,
     reference: Reference,
 }
 
 impl Hop {
-    /// Before any update, with the first sample.
+    /// Creates the state of a hop from its first sample.
     const fn fresh(last: HopSample, line_rate: BitRate) -> Self {
         Self {
             last,
@@ -182,7 +183,7 @@ impl Hop {
     }
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Hpcc {
     law: Law,
@@ -196,14 +197,14 @@ pub struct Hpcc {
     u: f64,
     last_update_seq: u64,
     hops: Vec<Hop>,
-    /// The way by which their samples came.
+    /// Identifier of the path on which the stored samples came.
     way: u16,
-    /// See [`crate::api::IntFormat::room`].
+    /// Number of hops that the header can hold, see [`crate::api::IntFormat::room`].
     room: usize,
 }
 
 impl Hpcc {
-    /// A sender at line rate.
+    /// Creates a sender that starts at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         Self {
             law: Law {
@@ -230,18 +231,18 @@ impl Hpcc {
         }
     }
 
-    /// The estimate U of the busiest link's utilisation.
+    /// Returns U, the estimated utilisation of the busiest link.
     pub fn utilisation(&self) -> f64 {
         self.u
     }
 
-    /// The reference rate Rc.
+    /// Returns the reference rate Rc.
     pub fn reference_rate(&self) -> BitRate {
         self.reference.rate
     }
 
-    /// Begins again with the samples of an ACK. With the reference's header, what is held of further hops
-    /// stays.
+    /// Restarts from the samples of an ACK. With the reference's header, the samples of further hops are
+    /// kept.
     fn record(&mut self, ack: &AckInfo<'_>) {
         self.way = ack.header_bits;
         if self.hops.len() != ack.hops.len() {
@@ -253,12 +254,12 @@ impl Hpcc {
         }
     }
 
-    /// Whether hop `now` counts in this update.
+    /// Returns true if hop `now` takes part in this update.
     fn counts(&self, now: &HopSample, full: bool) -> bool {
         full || !self.sample_feedback || now.queue_bytes > 0
     }
 
-    /// One reference for the path: returns the new one, if any hop counted.
+    /// Updates the path's single reference; returns the new one, or `None` if no hop took part.
     fn update_path(&mut self, path: &PathInfo, samples: &[HopSample], full: bool) -> Option<Reference> {
         let (mut u_max, mut tau_max, mut counted) = (0.0, Span::ZERO, false);
         for (i, now) in samples.iter().enumerate() {
@@ -279,7 +280,7 @@ impl Hpcc {
         Some(self.law.next(self.reference, self.u))
     }
 
-    /// One reference per hop: returns the smallest rate, if any hop counted.
+    /// Updates one reference per hop; returns the smallest rate, or `None` if no hop took part.
     fn update_hops(&mut self, path: &PathInfo, samples: &[HopSample], full: bool) -> Option<Reference> {
         let mut smallest = self.law.bounds.line;
         let mut counted = false;
@@ -287,6 +288,7 @@ impl Hpcc {
             let counts = self.counts(now, full);
             let hop = &mut self.hops[i];
             if !counts {
+                // A hop that takes no part still limits the rate.
                 smallest = smallest.min(hop.reference.rate);
                 continue;
             }
@@ -307,7 +309,7 @@ impl Hpcc {
     }
 }
 
-/// Computes the utilisation of hop `i` between two samples, equation (2), and the time between them.
+/// Returns the utilisation of hop `i` between two samples, equation (2), and the time between them.
 fn hop_utilisation(
     path: &PathInfo,
     i: usize,
@@ -316,12 +318,13 @@ fn hop_utilisation(
     rx_rate: bool,
 ) -> (f64, Span) {
     let tau = path.int.time_between(old.at_ps, now.at_ps);
-    // Between samples of two ports, where a flow has come to another way, both may run back: then they are huge.
+    // After a change of path the samples may be of two ports. Both differences may then be negative, and wrap
+    // to huge values.
     let seconds = tau.as_ns_f64() * 1e-9;
     let bytes = path.int.bytes_between(old.tx_bytes, now.tx_bytes);
     let mut tx_rate = bytes as f64 * 8.0 / seconds;
     if rx_rate {
-        // What came in is what went out and what the queue grew by.
+        // Bytes received are bytes sent plus the growth of the queue.
         let growth = f64::from(now.queue_bytes) - f64::from(old.queue_bytes);
         tx_rate = ((bytes as f64 + growth) * 8.0 / seconds).max(0.0);
     }
@@ -329,13 +332,14 @@ fn hop_utilisation(
         0 => path.hop_rates.get(i).unwrap_or(&path.line_rate).as_bps(),
         coded => BitRate::from_gbps(coded.into()).as_bps(),
     });
+    // The smaller of two lengths filters out queues that have just appeared or are about to vanish.
     let queue = f64::from(now.queue_bytes.min(old.queue_bytes));
     // The order of operations is the reference's: results agree to the bit.
     let u = tx_rate / hop_rate + queue * real(path.line_rate.as_bps()) / hop_rate / real(path.bdp.get());
     (u, tau)
 }
 
-/// A number below 2^63 as a real one, for which there is one instruction, and none for larger ones.
+/// Converts a number below 2^63 to a real one: a single instruction, unlike the full range of `u64`.
 #[inline(always)]
 fn real(number: u64) -> f64 {
     debug_assert!(
@@ -345,14 +349,15 @@ fn real(number: u64) -> f64 {
     number as i64 as f64
 }
 
-/// [`Span::as_ns_f64`] of what passes within a run.
+/// Converts as [`Span::as_ns_f64`] does, for spans that fit into a run.
 #[inline(always)]
 fn in_ns(span: Span) -> f64 {
     real(span.as_ps()) / 1000.0
 }
 
-/// Equation (3): `u` after a time `tau` at `sample`.
+/// Returns equation (3): `u` after a time `tau` at `sample`.
 fn moving_average(u: f64, sample: f64, tau: Span, base_rtt: Span) -> f64 {
+    // A sample replaces the average completely after a round trip.
     let tau = tau.min(base_rtt);
     (u * in_ns(base_rtt - tau) + sample * in_ns(tau)) / in_ns(base_rtt)
 }
@@ -365,18 +370,21 @@ impl CongestionControl for Hpcc {
         }
     }
 
-    /// Algorithm 1, `NewAck`.
+    /// Implements Algorithm 1, `NewAck`.
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         let full = ack.highest > self.last_update_seq;
         if !full && !self.fast_react {
             return;
         }
+        // The first ACK has no earlier sample to compare with.
         if self.last_update_seq == 0 {
             self.record(ack);
             self.last_update_seq = ack.snd_nxt;
             return;
         }
         let moves = full || self.over_react;
+        // Samples of another path are of other ports: differences between their counters mean nothing. The
+        // reference's header does not notice.
         let other_way = self.room == 0 && (ack.hops.len() != self.hops.len() || ack.header_bits != self.way);
         if !ack.hops.is_empty() && other_way {
             self.record(ack);
@@ -389,6 +397,8 @@ impl CongestionControl for Hpcc {
             if let Some(next) = next {
                 cx.recompute_pacing();
                 self.rate = next.rate;
+                // Rc changes once per round trip (§3.2): a fast reaction to each ACK then starts from the
+                // same reference, and does not react twice to the same packets.
                 if moves {
                     self.reference = next;
                 }

@@ -41,11 +41,11 @@ use crate::pint::Code;
 use crate::rate::Bounds;
 use crate::registry::{Definition, Scheme, WindowMode};
 
-/// The sampling draw is a number below this.
+/// Number of values of the sampling draw.
 const DRAWS: u64 = 1 << 16;
 
 params! {
-    /// Parameters of HPCC-PINT.
+    /// Parameters of HPCC-PINT; those of HPCC, and the digest's.
     pub struct Params {
         /// Target utilisation η of every link.
         eta: f64 = 0.95, in Range::AboveUpTo(0.0, 1.0), from "HPCC paper §3.3";
@@ -77,7 +77,7 @@ impl Definition for Params {
     };
 
     fn check(&self) -> Result<(), ParamError> {
-        // A digest is 16 bits, and a utilisation may reach 512.
+        // A digest has 16 bits, and a utilisation may reach 512.
         if Code::new(self.log_base).bits() > 16 {
             return Err(ParamError::new(
                 "log-base",
@@ -111,7 +111,7 @@ impl Definition for Params {
     }
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct HpccPint {
     law: Law,
@@ -124,7 +124,7 @@ pub struct HpccPint {
 }
 
 impl HpccPint {
-    /// A sender at line rate.
+    /// Creates a sender that starts at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         Self {
             law: Law {
@@ -144,7 +144,7 @@ impl HpccPint {
         }
     }
 
-    /// The reference rate Rc.
+    /// Returns the reference rate Rc.
     pub fn reference_rate(&self) -> BitRate {
         self.reference.rate
     }
@@ -159,6 +159,7 @@ impl CongestionControl for HpccPint {
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        // Drawn even if `probability` is 1, as in the public code.
         if cx.rng.below(DRAWS) >= self.threshold {
             return;
         }
@@ -169,6 +170,8 @@ impl CongestionControl for HpccPint {
         let next = self.law.next(self.reference, self.code.decode(ack.header_bits));
         cx.recompute_pacing();
         self.rate = next.rate;
+        // The reference changes once per round trip, so that a reaction does not count the same packets
+        // twice.
         if ack.highest > self.last_update_seq {
             self.reference = next;
             self.last_update_seq = self.last_update_seq.max(ack.snd_nxt);
@@ -201,7 +204,7 @@ mod tests {
             BitRate::from_gbps(100),
             "the first ACK only starts the round"
         );
-        // U = 2^10 / 512 = 2: R = 100 * 0.95 / 2 + 0.05 Gbit/s; Rc stays within the round trip.
+        // U = 2^10 / 512 = 2: R = 100 * 0.95 / 2 + 0.05 Gbit/s; Rc is kept within the round trip.
         feed(&mut pair, 2000, 60_000, 10);
         assert_eq!(pair.rate().as_bps(), 47_550_000_000);
         feed(&mut pair, 50_000, 60_000, 10);
@@ -227,7 +230,7 @@ mod tests {
             let seq = pair.cc.last_update_seq + 1;
             feed(pair, seq, seq, power);
         };
-        // Every ACK that is used is a full update: the rate falls once, then counts ones.
+        // Every ACK that is used is a full update: the rate falls once, then grows by 1 bit/s per used ACK.
         while pair.rate() == BitRate::from_gbps(100) {
             full_update(&mut pair, 142);
         }

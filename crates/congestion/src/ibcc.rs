@@ -65,17 +65,17 @@ use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 pub mod omnet;
 
-/// What a network is that it is not made for.
+/// Warning for networks without credits.
 const CREDITS: &str = "IBCC is designed for credit-based networks (`network.flow-control = \"credits\"`), because \
  its switches' threshold is a share of their input buffers";
-/// What the timer counts in.
+/// Unit of the timer, 1.024 us.
 const TICK: Span = Span::from_ps(1_024_000);
 const TIMER: TimerSlot = TimerSlot(0);
-/// Multipliers have 14 bits, shifts two.
+/// Largest 14-bit multiplier; shifts have two bits.
 const MULTIPLIERS: f64 = 16_383.0;
 
 params! {
-    /// Parameters of IBCC.
+    /// Parameters of IBCC, under OpenSM's names where it has them.
     pub struct Params {
         /// Switch: weight of the threshold, from 0 (none) to 15 (the shortest queue).
         threshold: u32 = 15, in Range::Between(0.0, MOST as f64), from "OpenSM", only(&[&[is(".fecn", &["true"])]]);
@@ -205,13 +205,14 @@ impl Definition for Params {
     }
 }
 
-/// An entry of the table: shift and multiplier.
+/// Entry of the delay table: a shift of 2 bits above a multiplier of 14.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry(u16);
 
 impl Entry {
-    /// The entry that comes nearest to so many packet times.
+    /// Returns the entry nearest to `packets` packet times.
     pub fn of(packets: f64) -> Self {
+        // The largest possible shift has the finest resolution.
         let shift = (0..=3)
             .rev()
             .find(|&shift| packets * f64::from(1 << shift) <= MULTIPLIERS);
@@ -220,29 +221,29 @@ impl Entry {
         Self((shift as u16) << 14 | multiplier)
     }
 
-    /// Its 16 bits.
+    /// Returns the entry's 16 bits.
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// The packet times that it stands for: m / 2^s.
+    /// Returns the delay in packet times, m / 2^s.
     pub fn packets(self) -> f64 {
         f64::from(self.0 & 0x3fff) / f64::from(1u32 << (self.0 >> 14))
     }
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Ibcc {
     params: Params,
     line: BitRate,
     index: u32,
-    /// When the timer began that runs while the index is above its least.
+    /// Start of the recovery timer, which runs while the index is above `ccti-min`.
     since: Time,
 }
 
 impl Ibcc {
-    /// A sender at the least index.
+    /// Creates a sender at index `ccti-min`.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         Self {
             params: params.clone(),
@@ -252,31 +253,32 @@ impl Ibcc {
         }
     }
 
-    /// The index into the table.
+    /// Returns the index into the table.
     pub const fn index(&self) -> u32 {
         self.index
     }
 
-    /// The table's entry at the index.
+    /// Returns the table's entry at the present index.
     pub fn entry(&self) -> Entry {
         let share = f64::from(self.index) / f64::from(self.params.ccti_limit);
         Entry::of(self.params.delay * share * share)
     }
 
-    /// What the timer takes to expire.
+    /// Returns the timer's period, in ps.
     fn period(&self) -> u64 {
         TICK.as_ps() * u64::from(self.params.ccti_timer)
     }
 
-    /// The index falls for each time that the timer has expired: (3).
+    /// Lowers the index once per expiry of the timer: (3).
     fn settle(&mut self, now: Time) {
         let expired = now.saturating_since(self.since).as_ps() / self.period();
         let falls = expired.min(u64::from(self.index - self.params.ccti_min));
         self.index -= falls as u32;
+        // Only complete periods are taken: the rest of the time counts towards the next expiry.
         self.since = self.since.saturating_add(Span::from_ps(falls * self.period()));
     }
 
-    /// The timer goes on, as long as the index is above its least.
+    /// Sets the timer to its next expiry, unless the index is at its minimum.
     fn arm(&self, cx: &mut Ctx<'_>) {
         if self.index > self.params.ccti_min {
             let passed = cx.now.saturating_since(self.since).as_ps();
@@ -297,9 +299,11 @@ impl CongestionControl for Ibcc {
         if ack.mark != Mark::Congested {
             return;
         }
+        // Expiries up to now come first: the BECN raises the index that they leave.
         self.settle(cx.now);
         let is_inactive = self.index == self.params.ccti_min;
         self.index = (self.index + self.params.ccti_increase).min(self.params.ccti_limit); // (2)
+        // A running timer is not restarted: frequent BECNs would otherwise keep the index from falling.
         if is_inactive {
             self.since = cx.now;
             self.arm(cx);
@@ -314,7 +318,7 @@ impl CongestionControl for Ibcc {
         self.arm(cx);
     }
 
-    /// The index, and when its timer began.
+    /// Returns the index and the start of its timer, with `per-sl` only.
     fn shared(&self) -> Option<Shared> {
         self.params.per_sl.then_some(Shared {
             value: self.index,
@@ -325,6 +329,7 @@ impl CongestionControl for Ibcc {
     fn on_shared(&mut self, cx: &mut Ctx<'_>, shared: &Shared) {
         (self.index, self.since) = (shared.value, shared.since);
         self.settle(cx.now);
+        // The timer followed the old start.
         cx.cancel(TIMER);
         self.arm(cx);
     }
@@ -347,7 +352,7 @@ mod tests {
         assert_eq!(Entry::of(0.0).packets(), 0.0);
         assert_eq!(Entry::of(15.1).bits(), 3 << 14 | 121);
         assert_eq!(Entry::of(15.1).packets(), 15.125);
-        // 14 bits of eighths are 2047.875 packet times, of ones 16383.
+        // In 14 bits, eighths reach 2047.875 packet times, whole ones 16383.
         assert_eq!(Entry::of(2047.0).bits() >> 14, 3);
         assert_eq!(Entry::of(3000.25).bits(), 2 << 14 | 12_001);
         assert_eq!(Entry::of(1e9).packets(), 16_383.0);
@@ -365,7 +370,7 @@ mod tests {
         assert_eq!(pair.cc.entry().packets(), 3.875);
         let rate = pair.rate().as_bps() as f64;
         assert!((rate - 100e9 / 4.875).abs() < 2.0, "{rate}");
-        // What is undetermined, or unmarked, changes nothing.
+        // Undetermined and unmarked packets change nothing.
         pair.ack(&marked(Mark::Undetermined));
         pair.ack(&marked(Mark::None));
         assert_eq!(pair.cc.index(), 64);
@@ -381,14 +386,14 @@ mod tests {
         let mut pair = Pair::new(star_path(), |path| Ibcc::new(&params, path));
         (0..2).for_each(|_| pair.ack(&marked(Mark::Congested)));
         assert_eq!(pair.cc.index(), 7);
-        // 29 x 1.024 us each.
+        // Each expiry takes 29 x 1.024 us.
         pair.advance(Span::from_ps(29 * 1_024_000 * 2));
         assert_eq!(pair.cc.index(), 5);
         pair.advance(Span::from_us(1000));
         assert_eq!(pair.cc.index(), 3);
     }
 
-    /// Two queue pairs of one service level, and a third that begins later; a timer of 4 x 1.024 us.
+    /// Two queue pairs of one service level, and a third that joins later; the timer takes 4 x 1.024 us.
     #[test]
     fn an_index_in_common_by_hand() {
         let params = Params {
@@ -400,7 +405,7 @@ mod tests {
         let (mut one, mut other) = (new(), new());
         let us = |us: u64| Time::from_ns(us * 1000);
         let pairs = |one: &Pair<Ibcc>, other: &Pair<Ibcc>| [one.cc.index(), other.cc.index()];
-        // BECNs come to the first at 1 and 2 us: its timer runs from 1 us on, and so does the other's.
+        // The first gets BECNs at 1 and 2 us: its timer runs from 1 us on, and so does the other's.
         for at in [1, 2] {
             one.advance_to(us(at));
             other.advance_to(us(at));
@@ -409,14 +414,15 @@ mod tests {
         }
         assert_eq!(pairs(&one, &other), [2, 2]);
         assert_eq!(one.rate(), other.rate());
-        // It expires for both at 5.096 us. One comes to the other at 6 us, when 904 ns of the next 4.096 us are over.
+        // It expires for both at 5.096 us. The other gets a BECN at 6 us, 904 ns into the next 4.096 us.
         one.advance_to(us(6));
         other.advance_to(us(6));
         assert_eq!(pairs(&one, &other), [1, 1]);
         other.ack(&marked(Mark::Congested));
         one.shared(&other.cc.shared().unwrap());
         assert_eq!(pairs(&one, &other), [2, 2]);
-        // At 9.192 us it is over; one that begins at 10 us has what they have, and falls with them, at 13.288 us.
+        // It expires at 9.192 us; a pair that joins at 10 us takes over the index, and falls with them at
+        // 13.288 us.
         let mut third = new();
         third.advance_to(us(10));
         third.shared(&one.cc.shared().unwrap());
@@ -430,7 +436,7 @@ mod tests {
         }
     }
 
-    /// By queue pair nothing is in common, and nobody is told.
+    /// Without `per-sl` nothing is shared and no other pair is notified.
     #[test]
     fn an_index_of_its_own_is_not_shared() {
         let mut pair = Pair::new(star_path(), |path| Ibcc::new(&Params::default(), path));

@@ -1,8 +1,8 @@
-//! What learned controllers share: networks that decide inside a run, and the files they come from.
+//! Shared parts of learned controllers: networks that decide inside a run, and their model files.
 //!
-//! Nothing here opens a file or allocates in a decision. The same inputs give the same bits on every
-//! machine: sums have one order, multiplications and additions stay apart (no FMA), and the activation
-//! functions are of basic operations only.
+//! Decisions open no file and allocate nothing. The same inputs give the same bits on every machine: sums
+//! have a fixed order, multiplications and additions are not fused (no FMA), and activation functions use
+//! basic operations only.
 
 pub mod activation;
 pub mod card;

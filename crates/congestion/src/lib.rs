@@ -1,21 +1,21 @@
 //! Congestion control as pure state machines: no packets, no clock, no input or output.
 //!
-//! One scheme, one file, readable alongside its paper. [`api`] is all the world that a scheme sees;
-//! [`registry`] is the list that the command line, validation, help and documentation read;
-//! [`testkit`] drives a scheme without a network.
+//! One scheme, one file, readable alongside its paper. [`api`] is all that a scheme sees of the world;
+//! [`registry`] is the list that the command line, validation, help and documentation read; [`testkit`]
+//! drives a scheme without a network.
 //!
 //! # Adding a scheme
 //!
 //! Write `src/my_scheme.rs` with
 //! * a header with the headings of the other files, which is the scheme's page in the help;
-//! * its `Params`, declared with the crate's `params!` macro: help, default, range and source of
-//!   each parameter in one place;
-//! * its halves, in the paper's order: the sender ([`CongestionControl`]), and where it has them the receiver
+//! * its `Params`, declared with the crate's `params!` macro: help, default, range and source of each
+//!   parameter in one place;
+//! * its halves, in the paper's order: the sender ([`CongestionControl`]), and if it has them the receiver
 //!   ([`receiver::ReceiverHalf`]) and the switch ([`switch::SwitchHalf`]);
 //! * [`registry::Definition`] for its `Params`: name, paper, needs, and how to build the halves;
 //! * tests that drive the sender with [`testkit::Pair`], and call the others.
 //!
-//! Then add its `mod` line here and its word to the list in [`registry`]. [`mod@example`] is such a file.
+//! Then add its `mod` line here and its name to the list in [`registry`]. [`mod@example`] is such a file.
 
 pub mod papers;
 #[macro_use]
@@ -69,7 +69,7 @@ pub mod spine;
 pub mod swift;
 pub mod timely;
 
-// The worked example of the book: not a scheme of the program's list, but code that compiles and passes.
+// The book's worked example: compiled and tested, but not in the program's list of schemes.
 pub mod example;
 
 pub use api::{

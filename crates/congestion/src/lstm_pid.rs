@@ -96,7 +96,7 @@ pub use preprocess::Features;
 pub use target::{Change, Shift, Target};
 
 params! {
-    /// Parameters of LSTM+PID.
+    /// Parameters of LSTM+PID; section and table numbers in sources are the thesis's.
     pub struct Params {
         /// Where the next round-trip time is taken from: a trained network (`lstm`, `gru`, `rnn`), a
         /// linear function of the same features (`ar3`), the last sample itself (`persistence`, `none`),
@@ -149,9 +149,9 @@ params! {
     }
 }
 
-/// RTTch, as an alias sets it.
+/// Setting of the aliases with RTTch.
 const RTT_CHANGE: (&str, &str) = ("rtt-change", "true");
-/// No predictor, as an alias sets it.
+/// Setting of the aliases without a predictor.
 const NO_PREDICTOR: (&str, &str) = ("predictor", "none");
 
 impl Definition for Params {
@@ -256,7 +256,7 @@ impl Definition for Params {
     }
 
     fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
-        // A multiple is checked as such.
+        // A target in base round trips is validated by `check`.
         let fixed = !self.rtt_change && self.target_rtts == 0.0;
         fixed.then_some(DelayLimit {
             param: "target",
@@ -288,17 +288,18 @@ impl Definition for Params {
     }
 }
 
-/// A flow's first rate in the thesis.
+/// Initial rate of a flow in the thesis.
 const FIRST_RATE: BitRate = BitRate::from_gbps(10);
 
 impl Params {
-    /// A flow's first rate, where one whose target fits the network starts with `fit`.
+    /// Returns a flow's initial rate: as set, or `fit` if the target is in base round trips, otherwise the
+    /// thesis's.
     fn first_rate(&self, fit: BitRate) -> BitRate {
         self.initial_rate
             .or(if self.target_rtts > 0.0 { fit } else { FIRST_RATE })
     }
 
-    /// The gains.
+    /// Returns the controller's gains.
     pub fn gains(&self) -> Gains {
         Gains {
             p: self.k_p,
@@ -329,26 +330,26 @@ impl Params {
     }
 }
 
-/// A decision: from what it was made, and what it did.
+/// Record of a decision: inputs, terms and effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// The sample, in us.
+    /// Sample of the round-trip time, in us.
     pub rtt: f64,
-    /// The predicted next sample, in us.
+    /// Predicted next sample, in us.
     pub prediction: f64,
-    /// The target, in us.
+    /// Target at the decision, in us.
     pub target: f64,
-    /// What the terms of the controller gave.
+    /// Outputs of the controller's terms.
     pub terms: Terms,
-    /// The relative change of the rate.
+    /// Relative change of the rate.
     pub action: f64,
-    /// The rate that it found.
+    /// Rate before the decision took effect.
     pub rate_before: BitRate,
-    /// The rate that it left.
+    /// Rate after the decision took effect.
     pub rate_after: BitRate,
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct LstmPid {
     collector: Collector,
@@ -358,23 +359,23 @@ pub struct LstmPid {
     target: Target,
     bounds: Bounds,
     rate: BitRate,
-    /// Whether decisions take time.
+    /// True if decisions take time.
     delayed: bool,
-    /// The decision that is on its way.
+    /// Decision that has not taken effect yet.
     pending: Option<Decision>,
-    /// The last decision that took effect.
+    /// Last decision that took effect.
     last: Option<Decision>,
     samples: u64,
     decisions: u64,
-    /// What the oracle said last, in us.
+    /// Last value of the oracle, in us.
     foresight: f64,
 }
 
 impl LstmPid {
-    /// A sender at `initial-rate`.
+    /// Creates a sender at `initial-rate`.
     ///
     /// # Panics
-    /// If the predictor needs a model that is not there: parameters are to be validated first.
+    /// If the predictor's model is missing; validate the parameters first.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let bounds = Bounds::new(params.min_rate, path.line_rate);
         let clamp = Clamp {
@@ -398,42 +399,42 @@ impl LstmPid {
         }
     }
 
-    /// The last decision that took effect.
+    /// Returns the last decision that took effect.
     pub fn last_decision(&self) -> Option<&Decision> {
         self.last.as_ref()
     }
 
-    /// Decisions that have taken effect.
+    /// Returns the number of decisions that have taken effect.
     pub fn decisions(&self) -> u64 {
         self.decisions
     }
 
-    /// Samples that have been taken.
+    /// Returns the number of samples so far.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// The history from which predictions are made.
+    /// Returns the history from which predictions are made.
     pub fn features(&self) -> &Features {
         &self.features
     }
 
-    /// The target, in us.
+    /// Returns the target, in us.
     pub fn target_us(&self) -> f64 {
         self.target.get()
     }
 
-    /// The gains.
+    /// Returns the controller's gains.
     pub fn gains(&self) -> Gains {
         self.pid.gains()
     }
 
-    /// Other gains from now on: training.
+    /// Replaces the gains; used by training.
     pub fn set_gains(&mut self, gains: Gains) {
         self.pid.set_gains(gains);
     }
 
-    /// The flow of table 3 of the thesis, up to the rate.
+    /// Computes a decision as in table 3 of the thesis, without changing the rate.
     fn decide(&mut self, rtt: f64) -> Decision {
         let prediction = self.forecast.predict(&self.features, rtt, self.foresight);
         let target = self.target.get();
@@ -449,7 +450,7 @@ impl LstmPid {
         }
     }
 
-    /// Equation (6) on the rate that is found now.
+    /// Applies equation (6) to the present rate.
     fn apply(&mut self, mut decision: Decision) {
         decision.rate_before = self.rate;
         self.rate = self.bounds.clamp(self.rate.scale(1.0 + decision.action));
@@ -475,6 +476,7 @@ impl CongestionControl for LstmPid {
         self.samples += 1;
         self.features.push(rtt);
         self.target.observe(rtt);
+        // A pending decision keeps its inputs; this sample only enters the history.
         if self.pending.is_some() {
             return;
         }

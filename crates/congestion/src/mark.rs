@@ -1,32 +1,32 @@
-//! Congestion marks: what a packet tells of the queues that it left, and an acknowledgement of its packets.
+//! Congestion marks of packets, and of acknowledgements for them.
 
-/// A congestion mark. The stronger one wins, along a path and among the packets that an answer stands for.
+/// Congestion mark. The stronger one wins, along a path and among the packets that an acknowledgement covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mark {
-    /// No port had anything to say.
+    /// No port marked the packet.
     #[default]
     None,
-    /// A port that pauses held back: whether it is congested it cannot know.
+    /// A port that pauses held back, and that therefore cannot know whether it is congested.
     Undetermined,
-    /// A congested port.
+    /// At least one port on the path is congested.
     Congested,
 }
 
 impl Mark {
-    /// [`Mark::Congested`] or none.
+    /// Returns [`Mark::Congested`] if `congested`, otherwise [`Mark::None`].
     #[inline]
     pub const fn congested_if(congested: bool) -> Self {
         if congested { Self::Congested } else { Self::None }
     }
 
-    /// Whether it says anything.
+    /// Returns true unless it is [`Mark::None`].
     #[inline]
     pub fn is_set(self) -> bool {
         self != Self::None
     }
 
-    /// As the two bits of ECN in files: what is undetermined has the code point that RFC 3168 leaves to
-    /// another mark, ECT(0).
+    /// Returns the two ECN bits for files. Undetermined takes the code point ECT(0), which RFC 3168 uses for
+    /// unmarked packets.
     pub const fn code_point(self) -> u8 {
         match self {
             Self::None => 0,

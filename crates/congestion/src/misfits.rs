@@ -1,25 +1,27 @@
-//! Where schemes as they ship do nothing, or harm, on ordinary traffic: what the experiment `ordinary` found.
+//! Schemes that by default have no effect, or do harm, on ordinary traffic: results of the experiment
+//! `ordinary`.
 
 use std::fmt;
 
 use crate::registry::{SchemeConfig, SchemeParams};
 
-/// `scheme,layer,traffic,times,of`, written by a test from the recorded outcome; `traffic` is empty where a scheme does nothing.
+/// Table `scheme,layer,traffic,times,of`, which a test writes from the recorded outcome; `traffic` is empty
+/// if a scheme has no effect.
 const FOUND: &str = include_str!("misfits.csv");
 
-/// The link layers of the experiment.
+/// Link layer of the experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkLayer {
-    /// Pauses by priority.
+    /// Pauses by priority flow control.
     Pfc,
-    /// Tail drop.
+    /// Tail drop without flow control.
     Drops,
-    /// InfiniBand's credits.
+    /// Credits, as in InfiniBand.
     Credits,
 }
 
 impl LinkLayer {
-    /// Its name in the experiment.
+    /// Returns the name in the experiment.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pfc => "PFC",
@@ -29,23 +31,23 @@ impl LinkLayer {
     }
 }
 
-/// What was found of a scheme over a link layer.
+/// Finding about a scheme over a link layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Misfit {
-    /// The scheme or variant.
+    /// Name of the scheme or variant.
     pub scheme: &'static str,
-    /// The link layer's name.
+    /// Name of the link layer.
     pub layer: &'static str,
-    /// The traffic on which it is worst; empty if all is as under `none`.
+    /// Traffic on which the scheme is worst; empty if it behaves as `none`.
     pub traffic: &'static str,
-    /// Its mean slowdown over that of `of`.
+    /// Ratio of its mean slowdown to that of `of`.
     pub times: f64,
-    /// What it is compared with: `none`, or `the median scheme`.
+    /// Baseline of the comparison: `none`, or `the median scheme`.
     pub of: &'static str,
 }
 
 impl Misfit {
-    /// All that were found.
+    /// Returns all findings of the experiment.
     pub fn all() -> impl Iterator<Item = Self> {
         FOUND.lines().skip(1).filter_map(|line| {
             let mut fields = line.split(',');
@@ -59,7 +61,7 @@ impl Misfit {
         })
     }
 
-    /// That of a scheme with the parameters that it ships with.
+    /// Returns the finding about a scheme, if its parameters are the defaults.
     pub fn find(config: &SchemeConfig, layer: LinkLayer) -> Option<Self> {
         let found = Self::all().find(|one| one.scheme == config.label() && one.layer == layer.name())?;
         let shipped = SchemeParams::default().configure(config.label()).ok()?;

@@ -1,6 +1,6 @@
-//! What was meant by a name that there is not.
+//! Suggestions for misspelt names.
 
-/// The name most like `found`, if one is.
+/// Returns the name nearest to `found`, if one is near.
 pub(crate) fn nearest<'n>(found: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     names
         .into_iter()
@@ -10,7 +10,7 @@ pub(crate) fn nearest<'n>(found: &str, names: impl IntoIterator<Item = &'n str>)
         .map(|(_, name)| name)
 }
 
-/// ` (did you mean ..?)`; nothing without a name.
+/// Returns ` (did you mean ..?)`, or nothing without a name.
 pub(crate) fn hint(near: Option<&str>) -> String {
     near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }

@@ -25,7 +25,7 @@ use crate::params::Parameters;
 use crate::registry::{Definition, Scheme, WindowMode};
 
 params! {
-    /// No parameters.
+    /// Empty: the scheme has no parameters.
     pub struct Params {}
 }
 

@@ -58,7 +58,7 @@ pub mod window;
 use window::{Constants, Feedback, Window};
 
 params! {
-    /// Parameters of NSCC.
+    /// Parameters of NSCC; all other constants follow from the network, see the equations.
     pub struct Params {
         /// The queueing delay that it aims at; `auto`: 0.75 base RTTs.
         target_delay: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "public code";
@@ -103,12 +103,12 @@ impl Definition for Params {
     }
 }
 
-/// What NSCC's window has against going back to chunks.
+/// Incompatibility of NSCC's window with chunk-wise retransmission.
 pub const WITH_CHUNKS: Incompatible = Incompatible::with_chunks(
     "NSCC's window may be less than a chunk, which counts as in flight until all of it has arrived",
 );
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Nscc {
     constants: Constants,
@@ -117,7 +117,7 @@ pub struct Nscc {
 }
 
 impl Nscc {
-    /// A sender with the largest window, perhaps beside a receiver's control.
+    /// Creates a sender with the largest window; `with_receiver` if a receiver's control is active too.
     pub fn new(params: &Params, path: &PathInfo, with_receiver: bool) -> Self {
         let rtt = path.base_rtt.as_ps().max(1);
         let target = params.target_delay.or(Span::from_ps(rtt / 4 * 3)).as_ps();
@@ -138,12 +138,12 @@ impl Nscc {
         }
     }
 
-    /// The window, in bytes.
+    /// Returns the window, in bytes.
     pub fn window(&self) -> Bytes {
         Bytes::new(self.state.window as u64)
     }
 
-    /// The base round-trip time.
+    /// Returns the base round-trip time.
     pub fn base(&self) -> Span {
         Span::from_ps(self.state.base)
     }
@@ -168,13 +168,15 @@ impl CongestionControl for Nscc {
             bytes,
             in_flight: ack.in_flight() as i64,
         };
+        // A NACK of a trimmed packet measures no round trip.
         if ack.nack {
             let last_hop = ack.trimmed == Some(TrimmedAt::LastHop);
             return state.on_nack(all, all.packet, last_hop, feedback);
         }
         let raw = ack.rtt.as_ps();
         if raw < state.base {
-            // The largest window stays what the path allows, however short the wait was.
+            // Unlike the simulator's, the largest window depends on the path alone and does not shrink with
+            // the base.
             state.base = raw;
         }
         state.update_average(all, raw, feedback.marked);

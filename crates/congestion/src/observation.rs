@@ -1,4 +1,4 @@
-//! What a sender that is decided for outside the run tells those who decide.
+//! Observations that a sender reports when it asks for a decision outside the run.
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
@@ -6,51 +6,52 @@ use crate::api::{AckInfo, PathInfo, SendLimits};
 use crate::mark::Mark;
 use crate::switch_ack::PortReport;
 
-/// What a sender counted over a while.
+/// Counters of a sender between two decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Acknowledgements.
+    /// Number of acknowledgements, NACKs included.
     pub acks: u32,
-    /// Payload bytes that they were the first to acknowledge.
+    /// Payload bytes newly acknowledged.
     pub acked: u64,
-    /// Those that were marked.
+    /// Acknowledgements with a congestion mark.
     pub marked: u32,
-    /// Those that told of a gap.
+    /// Negative acknowledgements, each of which reports a gap.
     pub nacks: u32,
-    /// Retransmission timeouts.
+    /// Expiries of the retransmission timer.
     pub timeouts: u32,
-    /// Notifications of the receiver.
+    /// Congestion notification packets from the receiver.
     pub cnps: u32,
-    /// Sum of the round-trip times.
+    /// Sum of all round-trip times.
     pub rtt_sum: Span,
-    /// The smallest of them; that of the last acknowledgement where there was none.
+    /// Smallest round-trip time; without acknowledgements, the last known one.
     pub rtt_min: Span,
-    /// The last that is known, also of a time before.
+    /// Last known round-trip time, possibly from an earlier interval.
     pub rtt_last: Span,
-    /// The most bytes in a port's queue that telemetry told of.
+    /// Longest queue in any telemetry, in bytes.
     pub queue_max: u32,
-    /// The longest time that such a queue takes to drain.
+    /// Longest time in which a queue of the telemetry drains.
     pub queue_delay_max: Span,
-    /// What switches answered.
+    /// Replies from switches, with their extremes.
     pub answers: Answers,
 }
 
-/// What a sender counted of what switches answered.
+/// Counters of replies from switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answers {
-    /// How many answers.
+    /// Number of replies received.
     pub count: u32,
-    /// The longest time that a queue takes to drain of which they told.
+    /// Longest time in which a reported queue drains.
     pub drains_max: Span,
-    /// The growth of that queue over its line's rate.
+    /// Growth of that queue as a share of its link's rate.
     pub growth: f64,
-    /// The largest share of a line that was used.
+    /// Largest reported utilisation of a link.
     pub utilisation_max: f64,
 }
 
 impl Answers {
     pub(crate) fn count(&mut self, report: &PortReport) {
         let drains = report.drains();
+        // The growth belongs to the longest queue.
         if self.count == 0 || drains >= self.drains_max {
             (self.drains_max, self.growth) = (drains, report.growth());
         }
@@ -61,6 +62,7 @@ impl Answers {
 
 impl Counters {
     pub(crate) fn count(&mut self, path: &PathInfo, ack: &AckInfo<'_>) {
+        // Before the first ACK of an interval it holds the last known value, which may be lower.
         self.rtt_min = if self.acks == 0 {
             ack.rtt
         } else {
@@ -79,7 +81,7 @@ impl Counters {
         }
     }
 
-    /// Counts from nothing; what is known last stays known.
+    /// Resets the counters and keeps the last known round-trip time.
     pub(crate) fn begin(&mut self) {
         *self = Self {
             rtt_min: self.rtt_last,
@@ -88,7 +90,7 @@ impl Counters {
         };
     }
 
-    /// The mean round-trip time; that of the last acknowledgement where there was none.
+    /// Returns the mean round-trip time; without acknowledgements, the last known one.
     pub fn rtt_mean(&self) -> Span {
         match self.acks {
             0 => self.rtt_last,
@@ -97,29 +99,29 @@ impl Counters {
     }
 }
 
-/// What a sender tells when it asks.
+/// Observation that a sender reports with its request for a decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// How many times it has asked.
+    /// Number of requests so far.
     pub asked: u64,
-    /// When it asked the time before; at first when its first packet left.
+    /// Time of the previous request; for the first one, departure time of the first packet.
     pub since: Time,
-    /// When it asked.
+    /// Time of the request.
     pub at: Time,
-    /// What it counted between.
+    /// Counters between `since` and `at`.
     pub tally: Counters,
-    /// The mean round-trip time that it told of the time before; zero at first.
+    /// Mean round-trip time of the previous observation; zero for the first.
     pub rtt_before: Span,
-    /// What held when it asked.
+    /// Limits at the time of the request.
     pub limits: SendLimits,
-    /// The lowest rate that it may be told.
+    /// Lowest rate that a decision may set.
     pub min_rate: BitRate,
     /// Payload bytes in flight after the last acknowledgement.
     pub in_flight: u64,
 }
 
 impl Observation {
-    /// Of a sender that has not asked.
+    /// Creates the observation of a sender that has not asked.
     pub(crate) fn new(limits: SendLimits, min_rate: BitRate) -> Self {
         Self {
             asked: 0,
@@ -133,7 +135,7 @@ impl Observation {
         }
     }
 
-    /// Over how long it counted.
+    /// Returns the duration of the observation.
     pub fn span(&self) -> Span {
         self.at.saturating_since(self.since)
     }

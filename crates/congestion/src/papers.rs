@@ -1,19 +1,19 @@
-//! Papers, theses and standards: a short name and a citation of each, in one place.
+//! Papers, theses and standards: a short name and a citation of each, in one table.
 
-/// A publication.
+/// Publication on which a scheme or an experiment is based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paper {
-    /// The name of its constant; experiments write it in small letters, `pidnn-thesis`.
+    /// Name of its constant; experiments write it in lower case with hyphens, such as `pidnn-thesis`.
     pub key: &'static str,
-    /// What lists and tables call it.
+    /// Name in lists and tables.
     pub short: &'static str,
-    /// Authors, title, where it was published.
+    /// Authors, title and venue.
     pub citation: &'static str,
-    /// What else a reader has to know to find it; empty for most.
+    /// Notes that a reader needs to find it; empty for most.
     pub note: &'static str,
 }
 
-/// The publications, each as a constant, and all of them in the order in which they stand here.
+/// Declares each publication as a constant, and a list of all in this order.
 macro_rules! papers {
     ($($name:ident = $short:literal, $citation:literal $(, $note:literal)?;)+) => {
         $(
@@ -21,19 +21,19 @@ macro_rules! papers {
             pub const $name: Paper = Paper { key: stringify!($name), short: $short, citation: $citation, note: concat!($($note)?) };
         )+
 
-        /// All publications.
+        /// All publications, in the order of their declaration.
         pub const ALL: &[Paper] = &[$($name),+];
     };
 }
 
 impl Paper {
-    /// What experiments call it.
+    /// Returns the name that experiments use.
     pub fn name(&self) -> String {
         self.key.to_lowercase().replace('_', "-")
     }
 }
 
-/// The publication that experiments call so: `pidnn-thesis`.
+/// Returns the publication that experiments call `key`, such as `pidnn-thesis`.
 pub fn find(key: &str) -> Option<Paper> {
     ALL.iter().find(|paper| paper.name() == key).copied()
 }

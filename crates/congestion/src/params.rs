@@ -1,7 +1,7 @@
 //! Parameters: help, unit, default, range and source of each in one place.
 //!
-//! The `params!` macro declares a scheme's parameters once and makes of them the struct that a
-//! scenario file fills, its defaults, its documentation and its range checks.
+//! The `params!` macro declares a scheme's parameters once. It generates the struct that a scenario file
+//! fills, its defaults, its documentation and its range checks.
 
 use std::fmt;
 
@@ -11,57 +11,59 @@ mod auto;
 
 pub use auto::Auto;
 
-/// What help and documentation say of a parameter.
+/// Documentation of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamDoc {
-    /// The key in the scenario file.
+    /// Key in the scenario file.
     pub name: String,
-    /// The unit in which values are written, empty for a plain number.
+    /// Unit of its values, empty for a plain number.
     pub unit: &'static str,
-    /// The default, as it would be written.
+    /// Default, as a scenario file would write it.
     pub default: String,
-    /// The values that make sense.
+    /// Description of the valid values.
     pub range: String,
-    /// Where the default comes from.
+    /// Source of the default.
     pub source: &'static str,
-    /// What it does.
+    /// Description for help pages.
     pub help: String,
-    /// Where it acts.
+    /// Conditions under which it has an effect.
     pub when: When,
 }
 
-/// Where a setting acts: in any of these cases, each of which is all of its conditions. Everywhere, if there is none.
+/// Conditions under which a setting has an effect: any of the cases, each with all of its conditions. Empty
+/// means always.
 pub type When = &'static [&'static [Condition]];
 
-/// Another setting has one of some values, or something is so in the run.
+/// Condition that another setting has one of some values, or that a fact is true of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// The path of the other key, from the setting's own table if it begins with a dot; or the name of a fact.
+    /// Path of the other key, relative to the setting's own table if it starts with a dot; or the name of a
+    /// fact.
     pub key: &'static str,
-    /// The values, as a scenario file writes them; none for a fact.
+    /// Values as a scenario file writes them; empty for a fact.
     pub values: &'static [&'static str],
-    /// Whether it is any other value.
+    /// True if the condition is any value other than `values`.
     pub except: bool,
 }
 
-/// The condition that `key` is one of `values`.
+/// Returns the condition that `key` is one of `values`.
 pub const fn is(key: &'static str, values: &'static [&'static str]) -> Condition {
     let except = false;
     Condition { key, values, except }
 }
 
-/// The condition that `key` is none of `values`.
+/// Returns the condition that `key` is none of `values`.
 pub const fn is_not(key: &'static str, values: &'static [&'static str]) -> Condition {
     let except = true;
     Condition { key, values, except }
 }
 
-/// The condition that something is so.
+/// Returns the condition that a fact is true of the run.
 pub const fn if_so(fact: &'static str) -> Condition {
     is(fact, &[])
 }
 
-/// Where a setting acts, as a phrase; `None` if everywhere.
+/// Returns the conditions as a phrase, or `None` if there are none.
 pub fn only_with(when: When) -> Option<String> {
     let case = |case: &&[Condition]| {
         case.iter()
@@ -87,18 +89,18 @@ impl fmt::Display for Condition {
     }
 }
 
-/// A parameter has a value that makes no sense.
+/// Error of a parameter whose value is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("parameter `{param}`: {message}")]
 pub struct ParamError {
-    /// The parameter's key.
+    /// Key of the parameter.
     pub param: String,
-    /// What it is, and what was expected.
+    /// Value found and value expected.
     pub message: String,
 }
 
 impl ParamError {
-    /// An error about `param`.
+    /// Creates an error about `param`.
     pub fn new(param: &str, message: impl Into<String>) -> Self {
         Self {
             param: param.to_string(),
@@ -107,18 +109,18 @@ impl ParamError {
     }
 }
 
-/// The numbers that a parameter may be. Bounds of quantities are in ps, bytes or bit/s.
+/// Valid numbers of a parameter. Bounds of quantities are in ps, bytes or bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
-    /// All of them, or one of a parameter's choices.
+    /// Any number, or any of the parameter's choices.
     Any,
-    /// Larger than this.
+    /// Greater than this bound.
     Above(f64),
-    /// This or larger.
+    /// Greater than or equal to this.
     AtLeast(f64),
-    /// Larger than the first, and at most the second.
+    /// Greater than the first, and at most the second.
     AboveUpTo(f64, f64),
-    /// From the first to the second.
+    /// From the first to the second, inclusive.
     Between(f64, f64),
 }
 
@@ -147,35 +149,35 @@ impl fmt::Display for Range {
     }
 }
 
-/// A value as files have it.
+/// Value with its type in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalar {
-    /// True or false.
+    /// Boolean, `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// Whole number, not negative.
     Whole(u64),
-    /// Any number.
+    /// Real number without a unit.
     Number(f64),
-    /// A text: quantities with their units, and choices.
+    /// Text: a quantity with its unit, or a choice.
     Text(String),
 }
 
-/// A type that parameters can have.
+/// Type of a parameter.
 pub trait ParamValue: Sized {
-    /// The unit in which values are written, empty for none.
+    /// Unit of written values, empty for none.
     const UNIT: &'static str;
-    /// The values, if they are a few names.
+    /// Valid names, if the type is a choice.
     const CHOICES: &'static [&'static str] = &[];
-    /// The value as a scenario file would write it (without quotes).
+    /// Formats the value as a scenario file would write it, without quotes.
     fn show(&self) -> String;
-    /// Reads what [`ParamValue::show`] writes.
+    /// Parses the format of [`ParamValue::show`].
     ///
     /// # Errors
-    /// A sentence on what was expected.
+    /// The text is no such value; the message says what was expected.
     fn read(text: &str) -> Result<Self, String>;
-    /// The value as a number in its smallest unit, for [`Range`]; `None` if it is not a number.
+    /// Returns the value as a number in its smallest unit, for [`Range`]; `None` if it is not a number.
     fn number(&self) -> Option<f64>;
-    /// The value as files have it; `None` where they leave it out.
+    /// Returns the value with its type in a file; `None` if files omit it.
     fn scalar(&self) -> Option<Scalar> {
         Some(Scalar::Text(self.show()))
     }
@@ -212,7 +214,7 @@ value_by_parsing! {
     BitRate, "bps, Kbps, Mbps, Gbps", "a rate", |x| Some(x.as_bps() as f64), |x| Scalar::Text(x.show());
 }
 
-/// A parameter that may be absent: its default depends on other parameters.
+/// Optional parameter, whose default depends on other parameters.
 impl<T: ParamValue> ParamValue for Option<T> {
     const UNIT: &'static str = T::UNIT;
     const CHOICES: &'static [&'static str] = T::CHOICES;
@@ -230,33 +232,33 @@ impl<T: ParamValue> ParamValue for Option<T> {
     }
 }
 
-/// A set of parameters; the `params!` macro implements it.
+/// Set of parameters; the `params!` macro implements it.
 pub trait Parameters: Sized {
-    /// The documentation of every parameter, in order.
+    /// Returns the documentation of every parameter, in order.
     fn docs() -> Vec<ParamDoc>;
-    /// Name and value of every parameter, in order.
+    /// Returns the name and value of every parameter, in order.
     fn values(&self) -> Vec<(String, String)>;
-    /// Name and value of every parameter as files have them, in order.
+    /// Returns the name and value of every parameter with its type in a file, in order.
     fn scalars(&self) -> Vec<(String, Option<Scalar>)>;
-    /// Sets the parameter `name` to what `text` says.
+    /// Sets the parameter `name` to the value in `text`.
     ///
     /// # Errors
     /// If there is no such parameter, or `text` is not a value of it.
     fn set(&mut self, name: &str, text: &str) -> Result<(), ParamError>;
-    /// Whether every number is in its range.
+    /// Checks that every number is in its range.
     ///
     /// # Errors
-    /// The first that is not.
+    /// The first parameter that is out of its range.
     fn check_ranges(&self) -> Result<(), ParamError>;
 }
 
-/// The key of a field in scenario files.
+/// Converts a field's name to its key in scenario files.
 #[doc(hidden)]
 pub fn key(field: &str) -> String {
     field.replace('_', "-")
 }
 
-/// Makes the documentation of one parameter out of what `params!` knows of it.
+/// Creates the documentation of a parameter from its declaration in `params!`.
 #[doc(hidden)]
 pub fn doc_of<T: ParamValue>(
     field: &str,
@@ -280,13 +282,13 @@ pub fn doc_of<T: ParamValue>(
     }
 }
 
-/// The largest plain number: of more no parameter makes sense, and what is made of it would not fit.
+/// Upper limit of plain numbers: no parameter needs more, and results derived from more would overflow.
 const NUMBER_MAX: f64 = 1e9;
 
-/// Checks one parameter's range.
+/// Checks that a value is in its range.
 ///
 /// # Errors
-/// If it is out of it.
+/// If it is out of range.
 #[doc(hidden)]
 pub fn check<T: ParamValue>(field: &str, value: &T, range: Range) -> Result<(), ParamError> {
     match value.number() {
@@ -305,7 +307,7 @@ pub fn check<T: ParamValue>(field: &str, value: &T, range: Range) -> Result<(), 
     }
 }
 
-/// The same as [`scheme_params`], of schemes that ship: scenarios read them by way of serde.
+/// As [`scheme_params`], for built-in schemes: scenarios read these through serde.
 macro_rules! params {
     ($(#[$meta:meta])* pub struct $($rest:tt)*) => {
         $crate::scheme_params! {
@@ -319,8 +321,9 @@ macro_rules! params {
 
 /// Declares a scheme's parameters.
 ///
-/// `help` (a doc comment), `name: type = default`, optionally `shown` (how to write a default that
-/// depends on other parameters), `in` a [`Range`], `from` a source; `only` where it does not act in every run.
+/// Each declaration has the help text (a doc comment), `name: type = default`, optionally `shown` (text of a
+/// default that depends on other parameters), `in` a [`Range`], `from` a source, and `only` with conditions
+/// if it has no effect in some runs.
 #[macro_export]
 macro_rules! scheme_params {
     (
@@ -388,7 +391,7 @@ macro_rules! scheme_params {
     };
 }
 
-/// The same as [`scheme_choice`], of schemes that ship.
+/// As [`scheme_choice`], for built-in schemes.
 macro_rules! choice {
     (
         $(#[$meta:meta])*
@@ -452,13 +455,13 @@ mod tests {
     use super::*;
 
     choice! {
-        /// Two ways.
+        /// Choice of two values.
         pub enum Way { /// One.
             This = "this", /// The other.
             That = "that", }
     }
     params! {
-        /// For the tests.
+        /// Parameters for the tests.
         pub struct Sample {
             /// A gain,
             /// in two lines.

@@ -60,7 +60,7 @@ use crate::registry::{
 use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 params! {
-    /// Parameters of PCN.
+    /// Parameters of PCN; (1) to (4) are the equations of the module.
     pub struct Params {
         /// The receiver's period, T.
         period: Span = Span::from_us(50), in Range::Above(0.0), from "paper";
@@ -96,7 +96,7 @@ impl Definition for Params {
                 format!("{} is above w-max, {}", self.w_min, self.w_max),
             ));
         }
-        // Periods so short would make a run a run of reports.
+        // Shorter periods would fill a run with notification packets.
         if self.period < Span::from_us(1) {
             return Err(ParamError::new(
                 "period",
@@ -171,23 +171,23 @@ impl Definition for Params {
     }
 }
 
-/// The receiver's half: counts a flow's packets and judges it at the end of each period.
+/// Receiver half: counts a flow's packets, and judges the flow at the end of each period.
 #[derive(Clone, Copy, Debug)]
 pub struct Judge {
     period: Span,
     marked_share: f64,
-    /// Whether a period runs, and what came in it.
+    /// True while a period runs; `packets` and `marked` count its packets.
     runs: bool,
     packets: u32,
     marked: u32,
-    /// Bytes that came after the period began.
+    /// Bytes that arrived after the period's first packet.
     bytes: u64,
-    /// Bytes of the packet with which it began: they came before.
+    /// Bytes of the first packet, which arrived before the period started.
     first: u64,
 }
 
 impl Judge {
-    /// Of a flow of which nothing has come.
+    /// Creates the state of a flow that has received nothing.
     pub const fn new(params: &Params) -> Self {
         Self {
             period: params.period,
@@ -200,10 +200,10 @@ impl Judge {
         }
     }
 
-    /// Equation (2).
+    /// Returns the verdict of equation (2).
     fn verdict(&self) -> Cnp {
         let congested = f64::from(self.marked) >= self.marked_share * f64::from(self.packets);
-        // A packet that is alone stands for its period.
+        // A single packet stands for the whole period.
         let bytes = if self.bytes == 0 { self.first } else { self.bytes };
         let bps = u128::from(bytes) * 8_000_000_000_000 / u128::from(self.period.as_ps().max(1));
         Cnp {
@@ -217,6 +217,7 @@ impl ReceiverHalf for Judge {
     fn on_data(&mut self, _now: Time, data: &Arrived) -> Reaction {
         self.packets += 1;
         self.marked += u32::from(data.mark == Mark::Congested);
+        // The period starts with this packet, so its bytes arrived before it.
         if self.runs {
             self.bytes += data.wire.get();
             return Reaction::NONE;
@@ -229,6 +230,7 @@ impl ReceiverHalf for Judge {
     }
 
     fn on_timer(&mut self, _now: Time) -> Reaction {
+        // There is nothing to judge. The next packet starts a period again.
         if self.packets == 0 {
             self.runs = false;
             return Reaction::NONE;
@@ -243,7 +245,7 @@ impl ReceiverHalf for Judge {
     }
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Pcn {
     w_min: f64,
@@ -254,7 +256,7 @@ pub struct Pcn {
 }
 
 impl Pcn {
-    /// A sender at line rate.
+    /// Creates a sender that starts at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         Self {
             w_min: params.w_min,
@@ -265,22 +267,24 @@ impl Pcn {
         }
     }
 
-    /// The weight w of the line's rate in the next increase.
+    /// Returns w, the weight of the line's rate in the next increase.
     pub fn w(&self) -> f64 {
         self.w
     }
 
-    /// Equation (3).
+    /// Applies equation (3), with the arrival rate that the receiver reports.
     fn decrease(&mut self, arrival: BitRate) {
         self.rate = self.bounds.clamp(self.rate.min(arrival.scale(1.0 - self.w_min)));
+        // The flow returns gently after a cut: its share may have shrunk for good.
         self.w = self.w_min;
     }
 
-    /// Equation (4).
+    /// Applies equation (4), after a period without congestion.
     fn increase(&mut self) {
         let w = self.w;
         let grown = self.rate.scale(1.0 - w).saturating_add(self.bounds.line.scale(w));
         self.rate = self.bounds.clamp(grown);
+        // The longer a flow meets no congestion, the faster it returns to the line's rate.
         self.w = w * (1.0 - w) + self.w_max * w;
     }
 }
@@ -327,7 +331,8 @@ mod tests {
         }
     }
 
-    /// Nine packets, of which `marked` are marked: the first is not counted among the bytes of its period.
+    /// Nine packets, `marked` of them with a mark: the first one's bytes do not count in the period that it
+    /// starts.
     #[test]
     fn equation_2_by_hand() {
         let got = |marked| {
@@ -346,7 +351,7 @@ mod tests {
             }
             let got = judge.on_timer(Time::from_ns(50_000));
             assert_eq!(got.timer, Some(Span::from_us(50)));
-            // Nothing comes in the next period: nobody is told, and no timer runs.
+            // The next period is empty: no notification is sent, and no timer runs.
             assert_eq!(judge.on_timer(Time::from_ns(100_000)), Reaction::NONE);
             got.cnp.unwrap()
         };
@@ -363,7 +368,7 @@ mod tests {
         // 50 (1 - 1/128).
         pair.cnp(&report(true, 50));
         assert_eq!(pair.rate().as_bps(), 49_609_375_000);
-        // Never up: what arrives was sent before the cut.
+        // A cut never raises the rate: the arriving packets left before the last cut.
         pair.cnp(&report(true, 80));
         assert_eq!(pair.rate().as_bps(), 49_609_375_000);
         pair.cnp(&report(true, 16));
@@ -385,12 +390,12 @@ mod tests {
         pair.cnp(&report(false, 0));
         let expected = 63_785_156_250.0 + 36_214_843_750.0 * 191.0 / 16384.0;
         assert!((pair.rate().as_bps() as f64 - expected).abs() < 3.0);
-        // A cut sets w back.
+        // A cut resets w.
         pair.cnp(&report(true, 1));
         assert_eq!(pair.cc.w(), 1.0 / 128.0);
     }
 
-    /// Gentle, then aggressive: from 1 % of the line, how many periods to half of it and to 99 %.
+    /// Slow at first, then fast: the number of periods from 1 % of the line to half of it and to 99 %.
     #[test]
     fn increases_grow() {
         let mut pair = pair();
@@ -404,15 +409,15 @@ mod tests {
                 .unwrap()
         };
         let (half, most): (u32, u32) = (periods_to(50), periods_to(99));
-        // w grows by half of itself at first: 1/128 (1.5^n - 1) / 0.5 reaches ln 2 after 9 or 10.
+        // At first w grows by half of itself: 1/128 (1.5^n - 1) / 0.5 reaches ln 2 after 9 or 10.
         assert!((8..=11).contains(&half), "{half}");
         assert!(most <= 10, "{most}");
         assert!(pair.cc.w() > 0.3 && pair.cc.w() <= 0.5);
     }
 
     proptest! {
-        /// R stays on the line, w between its bounds; a cut leaves R below what arrived, an increase
-        /// does not lower it by more than the rounding.
+        /// R stays at or below the line's rate, w within its bounds; a cut leaves R below the arrival rate,
+        /// and an increase lowers it by rounding at most.
         #[test]
         fn r_and_w_stay_within_bounds(reports in prop::collection::vec((any::<bool>(), 0u64..200_000_000_000), 1..200)) {
             let mut pair = pair();

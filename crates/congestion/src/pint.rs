@@ -1,24 +1,20 @@
 //! HPCC-PINT's digest: a utilisation as a power of a base, rounded at random.
-//!
-//! Switches write with [`Code::encode`] and keep the largest power over the hops; the sender reads
-//! with [`Code::decode`]. Rounding up or down at random, in proportion, makes the decoded value
-//! right on average.
 
 use paceline_kernel::rng::Rng;
 
-/// Utilisations are coded in units of one over this, so the smallest is power 0.
+/// Fraction in whose units utilisations are encoded, so that the smallest is power 0.
 pub const SCALE: f64 = 512.0;
 
-/// The code with one base.
+/// Encoding with a given base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Code {
     base: f64,
-    /// 1 / ln(base)
+    /// 1 / ln(base), which converts logarithms to powers.
     factor: f64,
 }
 
 impl Code {
-    /// The code with base `base`, above 1.
+    /// Creates the encoding with base `base`, above 1.
     pub fn new(base: f64) -> Self {
         Self {
             base,
@@ -26,26 +22,27 @@ impl Code {
         }
     }
 
-    /// Bits that the digest needs to reach a utilisation of [`SCALE`]: 8 with base 1.05, 11 with 1.01.
+    /// Returns the bits that a digest needs to reach a utilisation of [`SCALE`]: 8 with base 1.05, 11 with
+    /// 1.01.
     pub fn bits(&self) -> u32 {
         let largest = libm::log(SCALE * SCALE) * self.factor;
         libm::ceil(libm::log2(largest)).max(0.0) as u32
     }
 
-    /// Whole bytes for [`Code::bits`].
+    /// Returns [`Code::bits`] rounded up to whole bytes.
     pub fn bytes(&self) -> u32 {
         self.bits().div_ceil(8)
     }
 
-    /// The digest of utilisation `u`, rounded with `rng`.
+    /// Returns the digest of utilisation `u`, rounded at random with `rng`.
     pub fn encode(&self, u: f64, rng: &mut Rng) -> u16 {
         self.encode_with(u, || rng.below(1 << 16) as u32)
     }
 
-    /// The digest of utilisation `u`, rounded with the low 16 bits of one `draw`.
+    /// Returns the digest of utilisation `u`, rounded with the low 16 bits of one `draw`.
     ///
-    /// It is called exactly once, also where both powers are the same: a run that draws from C's
-    /// `rand()` (0 to 2^31 - 1) stays in step with the reference.
+    /// `draw` is called exactly once, even if both powers are equal: a run that draws from C's `rand()` (0 to
+    /// 2^31 - 1) then stays in step with the reference.
     pub fn encode_with(&self, u: f64, draw: impl FnOnce() -> u32) -> u16 {
         let units = (libm::ceil(u * SCALE) as u32).max(1);
         let power = libm::log(f64::from(units)) * self.factor;
@@ -63,7 +60,7 @@ impl Code {
         }
     }
 
-    /// The utilisation that digest `power` stands for.
+    /// Returns the utilisation that the digest `power` encodes.
     pub fn decode(&self, power: u16) -> f64 {
         libm::pow(self.base, f64::from(power)) / SCALE
     }

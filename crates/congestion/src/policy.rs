@@ -52,7 +52,7 @@ use crate::registry::{Definition, Scheme, SchemeFactory, WindowMode};
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 params! {
-    /// Parameters of a policy of your own.
+    /// Parameters of a user-trained policy; `auto` takes the card's value.
     pub struct Params {
         /// The policy: the path of its card (`NAME.json`, with `NAME.safetensors` or `NAME.onnx` alongside it), or the name
         /// of a model that ships (`paceline list models`); auto is `policy-mlp`.
@@ -80,10 +80,10 @@ params! {
     }
 }
 
-/// The model that ships.
+/// Built-in model that `model = "auto"` selects.
 const SHIPPED: &str = "policy-mlp";
 
-/// What the names and quantities of a card mean.
+/// Interpretation of a card: features, action, and times of decisions.
 struct Wiring {
     features: Arc<[&'static Feature]>,
     action: Action,
@@ -92,7 +92,7 @@ struct Wiring {
 }
 
 impl Wiring {
-    /// Refuses feedback that does not tell what an observation is about.
+    /// Refuses feedback that lacks an observation of the policy.
     fn check_feedback(&self) -> Result<(), String> {
         let found = self.asks.feedback;
         let lacks = |one: &&&Feature| one.feedback != Feedback::Ack && one.feedback != found;
@@ -106,10 +106,10 @@ impl Wiring {
     }
 }
 
-/// What a card says, in types.
+/// Checks the names and quantities of a card.
 ///
 /// # Errors
-/// A name or a quantity of it is none, or they contradict each other.
+/// A name or a quantity is invalid, or they contradict each other.
 pub fn check_card(card: &PolicyCard) -> Result<(), String> {
     Wiring::of(card).map(drop)
 }
@@ -183,7 +183,7 @@ impl Wiring {
     }
 }
 
-/// A quantity of a card.
+/// Parses a quantity of a card, or returns the default if the card has none.
 fn said<T: ParamValue>(key: &str, text: Option<&str>, default: T) -> Result<T, String> {
     text.map_or(Ok(default), |text| {
         T::read(text).map_err(|error| format!("{key}: {error}"))
@@ -191,7 +191,8 @@ fn said<T: ParamValue>(key: &str, text: Option<&str>, default: T) -> Result<T, S
 }
 
 impl Params {
-    /// The policy, and how it is wired in this scenario; nothing before its model is there.
+    /// Returns the policy and its interpretation with the scenario's overrides; `None` before its model is
+    /// attached.
     fn wiring(&self) -> Option<(Arc<Model>, Wiring)> {
         let model = shipped::model(&self.model, SHIPPED)?;
         let (card, _) = model.stack()?;
@@ -209,7 +210,7 @@ impl Params {
         Some((model, Wiring { step, asks, ..wiring }))
     }
 
-    /// A sender for which `of` this policy decides.
+    /// Creates a sender whose decider `of` makes from this policy.
     ///
     /// # Panics
     /// As [`Policy::sender`].
@@ -218,7 +219,7 @@ impl Params {
         wiring.sender(model, path, of)
     }
 
-    /// How a flow asks.
+    /// Returns when and with which feedback a flow decides.
     pub(crate) fn asks(&self) -> external::Params {
         self.wiring()
             .map_or_else(external::Params::default, |(_, wiring)| wiring.asks)
@@ -308,48 +309,48 @@ impl Definition for Params {
     }
 }
 
-/// What decides for a flow.
+/// Decision logic of one flow.
 #[derive(Clone, Debug)]
 pub struct Policy {
     model: Arc<Model>,
     features: Arc<[&'static Feature]>,
     action: Action,
     step: f64,
-    /// What the network reads, the oldest first; nothing before the first decision.
+    /// Inputs of the network, oldest first; valid if `begun`.
     seen: Vec<f32>,
-    /// What the network remembers.
+    /// Recurrent state of the network.
     state: Vec<f32>,
     begun: bool,
     last: f32,
-    /// The window in bytes, where actions are about it.
+    /// Flow's own window in bytes, used by window actions only.
     window: f64,
 }
 
 impl Policy {
-    /// A sender at its first rate.
+    /// Creates a sender at its initial rate.
     ///
     /// # Panics
-    /// If the model is not there, or no policy with a card: parameters are to be validated first.
+    /// If the model is missing or is no policy with a card; validate the parameters first.
     pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
         params.asks_of(path, |policy| policy)
     }
 
-    /// What the network reads: the last observations, the oldest first.
+    /// Returns the inputs of the network, oldest first.
     pub fn seen(&self) -> &[f32] {
         &self.seen
     }
 
-    /// What it remembers.
+    /// Returns the recurrent state of the network.
     pub fn memory(&self) -> &[f32] {
         &self.state
     }
 
-    /// The flow's window in bytes; 0 before the first action, and where actions are not about it.
+    /// Returns the flow's own window in bytes; 0 before the first action, and for actions on rates.
     pub fn window(&self) -> f64 {
         self.window
     }
 
-    /// Equations (1) to (4): reads and remembers, and says what it would do.
+    /// Applies equations (1) to (4): updates inputs and state, and returns the action without applying it.
     pub fn says(&mut self, report: &Observation, path: &PathInfo) -> f32 {
         self.see(&Measured::new(report, path, self.last));
         let (card, stack) = self.model.stack().expect("it has a card");
@@ -359,14 +360,14 @@ impl Policy {
         card.act(&numbers[..stack.outputs()])
     }
 
-    /// Equation (5).
+    /// Applies an action: equation (5).
     pub fn does(&mut self, action: f32, report: &Observation, path: &PathInfo) -> SendLimits {
         self.last = action;
         self.action
             .apply((action, self.step), report, path, &mut self.window)
     }
 
-    /// Equation (1).
+    /// Applies equation (1): adds an observation to the history.
     fn see(&mut self, measured: &Measured) {
         let once = self.features.len();
         let from = self.seen.len() - once;
@@ -374,6 +375,7 @@ impl Policy {
         for (value, feature) in self.seen[from..].iter_mut().zip(self.features.iter()) {
             *value = feature.value(measured);
         }
+        // At the first decision the present observation fills the whole history.
         if !std::mem::replace(&mut self.begun, true) {
             for row in (0..from).step_by(once) {
                 self.seen.copy_within(from.., row);
@@ -383,7 +385,7 @@ impl Policy {
 }
 
 impl Decider for Policy {
-    /// Equations (1) to (5).
+    /// Applies equations (1) to (5).
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
         let action = self.says(report, path);
         self.does(action, report, path)

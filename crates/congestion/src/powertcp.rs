@@ -55,21 +55,21 @@ use crate::params::{Parameters, Range};
 use crate::rate::Bounds;
 use crate::registry::{Alias, Definition, Scheme, SendFloor, WindowMode};
 
-/// A current below this part of the link's rate counts as this.
+/// Lower bound of the current, as a share of the link's rate.
 const LEAST_CURRENT: f64 = 0.5;
 
 choice! {
-    /// Which PowerTCP.
+    /// Source of the power in PowerTCP.
     pub enum Variant {
-        /// From telemetry of every hop.
+        /// Power from telemetry of every hop.
         Int = "int",
-        /// From round-trip times alone (θ-PowerTCP).
+        /// Power from round-trip times alone (θ-PowerTCP).
         Theta = "theta",
     }
 }
 
 params! {
-    /// Parameters of PowerTCP.
+    /// Parameters of PowerTCP; section numbers in sources are the paper's.
     pub struct Params {
         /// Power from telemetry, or from round-trip times.
         variant: Variant = Variant::Int, in Range::Any, from "paper, Algorithms 1 and 2";
@@ -120,31 +120,31 @@ impl Definition for Params {
     }
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct PowerTcp {
     variant: Variant,
     gamma: f64,
     bounds: Bounds,
-    /// β, and the smallest and largest window, in bytes on the wire.
+    /// β of (5); `min` and `max` bound the window. All in bytes on the wire.
     beta: f64,
     min: f64,
     max: f64,
     window: f64,
     old: f64,
-    /// The smoothed power Γ.
+    /// Smoothed power Γ, 1 at the start.
     power: f64,
     last_update_seq: u64,
     hops: Vec<HopSample>,
-    /// `theta`: the last ACK's time and round-trip time.
+    /// Time and round-trip time of the last ACK, for `theta`.
     last: Option<(Time, Span)>,
-    /// Part of a packet that is payload.
+    /// Share of a packet that is payload.
     payload: f64,
     base_rtt: Span,
 }
 
 impl PowerTcp {
-    /// A sender at line rate, with a window of the bandwidth-delay product.
+    /// Creates a sender at line rate, with a window of the bandwidth-delay product.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let bounds = Bounds::new(params.min_rate, path.line_rate);
         let bdp = (path.bdp.get() as f64).max(1.0);
@@ -168,24 +168,26 @@ impl PowerTcp {
         }
     }
 
-    /// The window in bytes on the wire.
+    /// Returns the window in bytes on the wire.
     pub fn window(&self) -> f64 {
         self.window
     }
 
-    /// The smoothed power Γ.
+    /// Returns the smoothed power Γ.
     pub fn power(&self) -> f64 {
         self.power
     }
 
-    /// Equations (1) to (3): the largest power of all hops and the time that it is of. `None` where there
-    /// is nothing to compare with.
+    /// Returns the largest power of all hops by equations (1) to (3), and the time that it covers; `None`
+    /// without comparable samples.
     fn power_of_hops(&mut self, path: &PathInfo, samples: &[HopSample]) -> Option<(f64, Span)> {
+        // Another number of hops means another path, whose counters cannot be compared.
         let comparable = self.hops.len() == samples.len();
         let mut largest: Option<(f64, Span)> = None;
         if comparable {
             for (i, (now, old)) in samples.iter().zip(&self.hops).enumerate() {
                 let dt = path.int.time_between(old.at_ps, now.at_ps);
+                // Two samples of one instant define no rate.
                 if dt == Span::ZERO {
                     continue;
                 }
@@ -200,7 +202,7 @@ impl PowerTcp {
         largest
     }
 
-    /// Equation (6).
+    /// Returns the power of equation (6) and the time that it covers; `None` without an earlier ACK.
     fn power_of_rtt(&mut self, now: Time, rtt: Span) -> Option<(f64, Span)> {
         let (before, last_rtt) = self.last.replace((now, rtt))?;
         let dt = now.saturating_since(before);
@@ -208,19 +210,19 @@ impl PowerTcp {
             return None;
         }
         let gradient = (rtt.as_ns_f64() - last_rtt.as_ns_f64()) / dt.as_ns_f64();
-        // What comes to the link, as a part of its rate.
+        // Arrival rate at the link, as a share of its rate.
         let current = (gradient + 1.0).max(LEAST_CURRENT);
         Some((current * rtt.as_ns_f64() / self.base_rtt.as_ns_f64(), dt))
     }
 
-    /// Equation (4).
+    /// Applies equation (4) to a power sample that covers `dt`.
     fn smooth(&mut self, power: f64, dt: Span) {
         let dt = dt.min(self.base_rtt);
         let rest = self.base_rtt - dt;
         self.power = (self.power * rest.as_ns_f64() + power * dt.as_ns_f64()) / self.base_rtt.as_ns_f64();
     }
 
-    /// Equation (5).
+    /// Applies equation (5), and clamps the window.
     fn update(&mut self) {
         let target = self.old / self.power + self.beta;
         let window = self.gamma * target + (1.0 - self.gamma) * self.window;
@@ -228,7 +230,7 @@ impl PowerTcp {
     }
 }
 
-/// Equations (1) to (3) of hop `i` between two samples, `dt` apart.
+/// Returns the power of hop `i` between two samples that are `dt` apart, by equations (1) to (3).
 fn power(path: &PathInfo, i: usize, old: &HopSample, now: &HopSample, dt: Span) -> f64 {
     let (seconds, t) = (dt.as_secs_f64(), path.base_rtt.as_secs_f64());
     let rate = path.hop_rates.get(i).unwrap_or(&path.line_rate).as_bps() as f64 / 8.0;
@@ -256,11 +258,15 @@ impl CongestionControl for PowerTcp {
         };
         if let Some((power, dt)) = sample {
             self.smooth(power, dt);
+            // A gradient of round-trip times between two ACKs is noisy: `theta` averages over a round trip
+            // (Algorithm 2).
             if self.variant == Variant::Int || round_ended {
                 self.update();
             }
         }
         if round_ended {
+            // The window of a round trip ago belongs to the packets acknowledged next: (5) divides it by the
+            // power that they measured.
             self.old = self.window;
             self.last_update_seq = ack.snd_nxt;
         }
@@ -272,7 +278,7 @@ mod tests {
     use super::*;
     use crate::testkit::{Pair, ack, star_path};
 
-    /// A base RTT of 4 us: 50,000 bytes.
+    /// Path with a base RTT of 4 us and a bandwidth-delay product of 50,000 bytes.
     fn path() -> PathInfo {
         PathInfo {
             base_rtt: Span::from_us(4),
@@ -310,22 +316,23 @@ mod tests {
             });
             (pair.cc.power(), pair.cc.window())
         };
-        // Nothing to compare with.
+        // The first sample has no predecessor.
         assert_eq!(feed(1000, 50_000, 0, 0, 0), (1.0, 50_000.0));
-        // In 1 us 12,500 bytes left and the queue grew by 12,500: twice the rate, 62,500 bytes held.
+        // In 1 us 12,500 bytes left and the queue grew by 12,500: twice the rate, with 62,500 bytes held.
         // Gamma' = 2 * 1.25 = 2.5; Gamma = (3 + 2.5) / 4; W = 0.9 (50,000/Gamma + 5000) + 0.1 * 50,000.
         let (power, window) = feed(2000, 51_000, 1000, 12_500, 12_500);
         close(power, 1.375);
         let by_hand = 0.9 * (50_000.0 / 1.375 + 5000.0) + 5000.0;
         close(window, by_hand);
-        // The queue stands: Gamma' = 1.25. Past 50,000 the round ends, and W_old is the window of then.
+        // The queue is constant: Gamma' = 1.25. Past 50,000 the round ends, and W_old becomes the present
+        // window.
         let (power, window) = feed(51_000, 90_000, 2000, 25_000, 12_500);
         close(power, (1.375 * 3.0 + 1.25) / 4.0);
         let next = 0.9 * (50_000.0 / power + 5000.0) + 0.1 * by_hand;
         close(window, next);
         let (power, window) = feed(52_000, 91_000, 2500, 31_250, 12_500);
         close(window, 0.9 * (next / power + 5000.0) + 0.1 * next);
-        // The same instant says nothing.
+        // A sample of the same instant is ignored.
         assert_eq!(feed(53_000, 92_000, 2500, 31_250, 12_500), (power, window));
     }
 
@@ -344,7 +351,7 @@ mod tests {
         let power = (3.0 + 1.54) / 4.0;
         close(pair.cc.power(), power);
         assert_eq!(pair.cc.window(), 50_000.0);
-        // Level at 4400 ns for 3 us.
+        // Constant at 4400 ns for 3 us.
         pair.advance(Span::from_us(3));
         pair.ack(&after(4400, 51_000, 90_000));
         let power = (power + 3.0 * 1.1) / 4.0;
@@ -352,7 +359,7 @@ mod tests {
         close(pair.cc.window(), 0.9 * (50_000.0 / power + 5000.0) + 5000.0);
     }
 
-    /// With a queue of β in all, W = (BDP + q) of all flows is where (5) leads: W / (1 + q/BDP) + q = W.
+    /// If the queue of all flows is β, W = BDP + q is the fixed point of (5): W / (1 + q/BDP) + q = W.
     #[test]
     fn at_rest_the_queue_is_beta() {
         for variant in [Variant::Int, Variant::Theta] {
@@ -392,7 +399,7 @@ mod tests {
             (pair.cc.window(), pair.rate())
         };
         assert_eq!(feed(1, 50).0, 100_000.0);
-        // A window of 50 bytes is 100 Mbit/s over 4 us; beta alone is more.
+        // A window of 50 bytes is 100 Mbit/s over 4 us; beta alone exceeds it.
         let (window, rate) = feed(1_000_000, 50);
         assert!((50.0..10_000.0).contains(&window), "{window}");
         assert!(rate >= BitRate::from_bps(100_000_000));

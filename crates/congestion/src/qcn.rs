@@ -69,11 +69,11 @@ use crate::switch::{
 #[cfg(test)]
 mod tests;
 
-/// Cycles of time.
+/// Timer of time cycles.
 const CYCLE: TimerSlot = TimerSlot(0);
 
 params! {
-    /// Parameters of QCN.
+    /// Parameters of QCN; defaults are for a line of 100 Gbit/s.
     pub struct Params {
         /// Congestion point: the queue that it steers towards.
         q_eq: Bytes = Bytes::new(260_000), in Range::Above(0.0), from "the standard's 26 KB at 10 Gbit/s";
@@ -102,10 +102,10 @@ params! {
     }
 }
 
-/// The line that the standard's numbers are for.
+/// Line for which the standard's numbers are given.
 const STANDARD_LINE: BitRate = BitRate::from_gbps(10);
 
-/// What the standard's `q-eq`, `timer`, `rate-ai`, `rate-hai` and `min-rate` would be on such a line.
+/// Returns the standard's `q-eq`, `timer`, `rate-ai`, `rate-hai` and `min-rate`, scaled to `line`.
 fn in_proportion_to(line: BitRate) -> [String; 5] {
     let rate =
         |mbps: u64| in_proportion(BitRate::from_bps(mbps * 1_000_000), STANDARD_LINE, line).to_string();
@@ -152,7 +152,7 @@ impl Definition for Params {
                 format!("{} is above sample-max, {}", self.sample_min, self.sample_max),
             ));
         }
-        // Cycles so short would make a run a run of timers.
+        // Shorter cycles would fill a run with timer events.
         if self.timer < Span::from_ns(10) {
             return Err(ParamError::new(
                 "timer",
@@ -218,7 +218,7 @@ impl Definition for Params {
     }
 }
 
-/// The sender of a flow: the reaction point.
+/// Sender of one flow: the reaction point.
 #[derive(Clone, Debug)]
 pub struct Qcn {
     gd: f64,
@@ -230,17 +230,17 @@ pub struct Qcn {
     bounds: Bounds,
     rate: BitRate,
     target: BitRate,
-    /// Whether the rate is limited: from a cut until it is the line's again.
+    /// True from a cut until the rate is the line's again.
     limited: bool,
-    /// Bytes on the wire in the present cycle.
+    /// Bytes on the wire in the present byte cycle.
     sent: u64,
-    /// Cycles of bytes and of time since the last cut, B and T.
+    /// Byte cycles since the last cut, B; `time_cycles` is T.
     byte_cycles: u32,
     time_cycles: u32,
 }
 
 impl Qcn {
-    /// A sender at line rate.
+    /// Creates a sender that starts at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         Self {
             gd: params.gd,
@@ -259,13 +259,15 @@ impl Qcn {
         }
     }
 
-    /// The target rate Rt.
+    /// Returns the target rate Rt.
     pub fn target_rate(&self) -> BitRate {
         self.target
     }
 
-    /// Equation (4).
+    /// Applies equation (4) to a CNM with feedback `fb`.
     fn cut(&mut self, cx: &mut Ctx<'_>, fb: u8) {
+        // Cuts within one byte cycle answer the same congestion; recovery must return to the rate before the
+        // first of them.
         if self.byte_cycles > 0 || !self.limited {
             self.target = self.rate;
             self.sent = 0;
@@ -275,8 +277,10 @@ impl Qcn {
         cx.arm(CYCLE, self.timer);
     }
 
-    /// Equations (5) to (7), at the end of a cycle.
+    /// Applies equations (5) to (7) at the end of a cycle.
     fn increase(&mut self, cx: &mut Ctx<'_>) {
+        // Active increase starts when one of the two counters has left fast recovery, hyper-active increase
+        // when both have.
         let step = if self.byte_cycles.max(self.time_cycles) <= self.cycles {
             BitRate::from_bps(0)
         } else {
@@ -287,6 +291,7 @@ impl Qcn {
         };
         self.target = self.target.saturating_add(step).min(self.bounds.line);
         self.rate = self.bounds.clamp(average(self.rate, self.target));
+        // Repeated halving never quite reaches the line's rate; the limiter ends within one step of it.
         if self.rate.saturating_add(self.rate_ai) > self.bounds.line {
             (self.rate, self.target) = (self.bounds.line, self.bounds.line);
             self.limited = false;
@@ -317,6 +322,7 @@ impl CongestionControl for Qcn {
             return;
         }
         self.sent = self.sent.saturating_add(sent.wire.get());
+        // After fast recovery cycles are half as long.
         let cycle = if self.byte_cycles < self.cycles {
             self.byte_counter
         } else {
@@ -343,24 +349,24 @@ impl CongestionControl for Qcn {
     }
 }
 
-/// The largest feedback: six bits.
+/// Largest feedback, of six bits.
 const LARGEST: f64 = 63.0;
 
-/// What all congestion points of a run go by.
+/// Settings that all congestion points of a run share.
 #[derive(Clone, Copy, Debug)]
 pub struct PointRules {
     q_eq: f64,
     w: f64,
-    /// |Fb| that saturates.
+    /// Value of |Fb| at which the feedback saturates.
     fb_max: f64,
     sample_max: f64,
-    /// How much more often samples are taken under the strongest feedback.
+    /// Factor by which samples are more frequent under the strongest feedback.
     speed_up: f64,
     jitter: f64,
 }
 
 impl PointRules {
-    /// As a scheme asks for it.
+    /// Derives the settings from a scheme's parameters.
     pub fn new(params: &Params) -> Self {
         let q_eq = params.q_eq.get() as f64;
         let (max, min) = (params.sample_max.get() as f64, params.sample_min.get() as f64);
@@ -374,41 +380,43 @@ impl PointRules {
         }
     }
 
-    /// Equations (1) and (2): the feedback of a queue of `queue` bytes, `old` at the sample before.
+    /// Returns the feedback of equations (1) and (2) for a queue of `queue` bytes, `old` at the previous
+    /// sample.
     pub fn feedback(&self, queue: u32, old: u32) -> u8 {
         let (queue, old) = (f64::from(queue), f64::from(old));
         let fb = -((queue - self.q_eq) + self.w * (queue - old));
+        // Senders are notified of congestion only; they find free capacity themselves.
         if fb >= 0.0 {
             return 0;
         }
         (LARGEST * (-fb).min(self.fb_max) / self.fb_max) as u8
     }
 
-    /// Equation (3), with the jitter.
+    /// Returns the bytes to the next sample by equation (3), with jitter.
     fn interval(&self, fb: u8, rng: &mut Rng) -> i64 {
         let mean = self.sample_max / (1.0 + (self.speed_up - 1.0) * f64::from(fb) / LARGEST);
         (mean * (1.0 + self.jitter * (2.0 * rng.next_f64() - 1.0))) as i64
     }
 }
 
-/// The switch's half: the congestion points of a port, one for each queue.
+/// Switch half: the congestion points of a port, one per queue.
 #[derive(Clone, Debug)]
 pub struct CongestionPoint {
     rules: PointRules,
     queues: Box<[Sampling]>,
 }
 
-/// What a point keeps of its queue.
+/// Sampling state of a queue.
 #[derive(Clone, Copy, Debug)]
 struct Sampling {
-    /// The queue at the last sample.
+    /// Queue length at the last sample, in bytes.
     old: u32,
-    /// Bytes until the next.
+    /// Bytes until the next sample.
     left: i64,
 }
 
 impl CongestionPoint {
-    /// Of empty queues; the first sample is an interval without feedback away.
+    /// Creates points for empty queues; the first sample comes after an interval without feedback.
     pub fn new(rules: PointRules, port: &EgressPort, rng: &mut Rng) -> Self {
         let mut queue = || Sampling {
             old: 0,
@@ -422,16 +430,19 @@ impl CongestionPoint {
 }
 
 impl SwitchHalf for CongestionPoint {
-    /// A frame joins a queue: perhaps it is a sample, and perhaps its sender is told.
+    /// Counts a frame that joins a queue. If it is sampled and the feedback is negative, its sender is
+    /// notified.
     #[inline]
     fn on_arrival(&mut self, at: &mut Egress<'_>, frame: &PacketView) -> Verdict {
         let mut verdict = Verdict::pass(frame);
+        // Senders of control packets have no reaction point.
         if frame.load == PayloadKind::Control {
             return verdict;
         }
         let queue = &mut self.queues[usize::from(frame.class)];
         queue.left -= i64::from(frame.wire);
         if queue.left <= 0 {
+            // The frame counts as part of the queue that it joins.
             let length = frame.queue + frame.wire;
             let fb = self.rules.feedback(length, queue.old);
             queue.old = length;

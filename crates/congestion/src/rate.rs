@@ -1,8 +1,8 @@
-//! Arithmetic of rates that the schemes share: whole bit/s, fractions cut off.
+//! Rate arithmetic that schemes share: whole bit/s, truncated.
 
 use paceline_kernel::BitRate;
 
-/// The rates between which a sender stays.
+/// Range of a sender's rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) min: BitRate,
@@ -10,7 +10,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// From `min` to `line`; on a line slower than `min`, the line rate and nothing else.
+    /// Creates the range from `min` to `line`; on a line slower than `min` only the line rate is left.
     pub(crate) fn new(min: BitRate, line: BitRate) -> Self {
         Self {
             min: min.min(line),
@@ -23,16 +23,16 @@ impl Bounds {
     }
 }
 
-/// What `value`, published for lines of rate `at`, comes to on another line, cut to whole bit/s.
+/// Scales `value`, published for lines of rate `at`, to another line, truncated to whole bit/s.
 pub(crate) fn in_proportion(value: BitRate, at: BitRate, line: BitRate) -> BitRate {
     let bps = u128::from(value.as_bps()) * u128::from(line.as_bps()) / u128::from(at.as_bps().max(1));
     BitRate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
 }
 
-/// `rate` divided by `c` in real numbers, cut to whole bit/s.
+/// Divides `rate` by the real number `c`, truncated to whole bit/s.
 ///
-/// A quotient too large for 64 bits is the largest rate. So is one that is not a number, which a
-/// zero window in HPCC's utilisation can cause; x86 converts it to 2^63, which is above every line.
+/// A quotient too large for 64 bits becomes the largest rate. So does NaN, which a zero window in HPCC's
+/// utilisation can cause: x86 converts it to 2^63, which is above every line.
 pub(crate) fn divide(rate: BitRate, c: f64) -> BitRate {
     let quotient = rate.as_bps() as f64 / c;
     BitRate::from_bps(if quotient.is_nan() {
@@ -42,7 +42,7 @@ pub(crate) fn divide(rate: BitRate, c: f64) -> BitRate {
     })
 }
 
-/// Half of one rate plus half of the other, each cut to whole bit/s before the sum.
+/// Adds half of each rate, each truncated to whole bit/s before the sum.
 pub(crate) fn average(a: BitRate, b: BitRate) -> BitRate {
     BitRate::from_bps(a.as_bps() / 2 + b.as_bps() / 2)
 }

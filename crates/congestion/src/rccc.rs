@@ -55,7 +55,7 @@ pub mod pacer;
 use pacer::{FIRST, Pacer, QUANTUM, Wishes, quantum_time};
 
 params! {
-    /// Parameters of RCCC.
+    /// Parameters of RCCC; credit is in payload bytes.
     pub struct Params {
         /// Whether senders keep NSCC's window as well.
         nscc: bool = false, in Range::Any, from "public code";
@@ -111,6 +111,7 @@ impl Definition for Params {
     }
 
     fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+        // Without NSCC's window there is no limit below a chunk.
         let with_chunks = (self.nscc && network.chunks).then_some(nscc::WITH_CHUNKS);
         let with_pauses = network.pauses.then_some(Incompatible::Doubtful(
             "a receiver grants what its link can take, and pauses hold back what was granted: all senders' first windows still \
@@ -134,18 +135,18 @@ impl Definition for Params {
     }
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Rccc {
     line: BitRate,
-    /// Bytes that it may send; below zero by less than a packet.
+    /// Credit in bytes; negative by less than a packet at most.
     credit: i64,
     largest: i64,
-    /// Granted so far, in quanta.
+    /// Credit granted so far, in quanta.
     granted: u64,
-    /// Whether nothing has been heard: the credit is the one that it began with.
+    /// True until the first feedback: the credit is still the initial one.
     speculating: bool,
-    /// Behind the last byte that was sent, and bytes that are to be sent again.
+    /// End of the data sent so far; `again` counts bytes to be retransmitted.
     sent: u64,
     again: i64,
     packet: i64,
@@ -153,11 +154,11 @@ pub struct Rccc {
     window: Option<Nscc>,
 }
 
-/// The timer of a sender without credit.
+/// Timer of a sender without credit.
 const PROBE: TimerSlot = TimerSlot(0);
 
 impl Rccc {
-    /// A sender with the credit that flows begin with.
+    /// Creates a sender with the initial credit.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let packet = path.mtu.get() as i64;
         let largest = ((params.max_window * path.bdp.get() as f64) as i64).max(packet);
@@ -179,21 +180,22 @@ impl Rccc {
         }
     }
 
-    /// Bytes that it may send.
+    /// Returns the bytes that the flow may send.
     pub fn credit(&self) -> i64 {
         self.credit
     }
 
-    /// Without credit, it waits for a grant, which may be lost.
+    /// Starts the probe timer if there is no credit: the grant may be lost.
     fn wait(&self, cx: &mut Ctx<'_>) {
         if self.credit <= 0 {
             cx.arm(PROBE, self.probe_after);
         }
     }
 
-    /// The first answer takes what is left of the credit that flows begin with.
+    /// Drops the rest of the initial credit at the first feedback.
     fn stop_speculating(&mut self) {
         if std::mem::take(&mut self.speculating) {
+            // The initial credit was not granted: from the first feedback on the receiver decides.
             self.credit = self.credit.min(0);
         }
     }
@@ -220,13 +222,14 @@ impl CongestionControl for Rccc {
         let unsent = (packet.end - self.sent) as i64;
         let mut wanted = unsent + self.again;
         if let Some(window) = &self.window {
+            // Credit that the window would not let through would be wasted.
             wanted = wanted.min(window.window().get() as i64 + self.packet);
         }
-        // What this packet takes is not there any more.
+        // This packet uses up its share of the credit.
         let credit = self.credit - packet.payload as i64;
         let mut wanted = wanted.min(self.largest) - credit;
         if self.speculating && unsent > 0 {
-            // The first answer takes the credit: without a wish no grant would come.
+            // The first feedback drops the credit; if the flow asked for none, no grant would ever arrive.
             wanted = wanted.max(self.packet);
         }
         ((wanted + QUANTUM * self.granted as i64 + QUANTUM - 1) / QUANTUM) as u64
@@ -240,6 +243,7 @@ impl CongestionControl for Rccc {
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         self.stop_speculating();
         self.wait(cx);
+        // The packet was lost or trimmed, and must be sent again.
         if ack.nack {
             self.again += self.packet;
         }
@@ -252,6 +256,7 @@ impl CongestionControl for Rccc {
         self.stop_speculating();
         self.wait(cx);
         let Grant(number) = grant;
+        // Grants are cumulative: one that was overtaken adds nothing.
         if number > self.granted {
             let bytes = QUANTUM * (number - self.granted) as i64;
             self.credit = (self.credit + bytes).min(self.largest);
@@ -262,6 +267,7 @@ impl CongestionControl for Rccc {
     fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
         self.stop_speculating();
         self.again += self.packet;
+        // One packet may go, even if grants were lost: its target makes the host grant again.
         self.credit = self.credit.max(1);
         if let Some(window) = &mut self.window {
             window.on_timeout(cx);
@@ -273,12 +279,12 @@ impl CongestionControl for Rccc {
     }
 }
 
-/// A receiving host's grants.
+/// Grant scheduler of a receiving host.
 #[derive(Clone, Debug)]
 struct Granting {
     pacer: Pacer,
     flows: Vec<Wishes>,
-    /// Time of a quantum, ps.
+    /// Transmission time of a quantum, in ps.
     quantum: u64,
     ahead: i64,
     due: Option<Time>,
@@ -309,6 +315,7 @@ impl GrantScheduler for Granting {
     fn grant(&mut self, now: Time) -> Option<(u32, Grant)> {
         let flows = &mut self.flows;
         let pull = self.pacer.next(self.ahead, |flow| &mut flows[flow as usize]);
+        // Grants are spaced so that the granted data fill the host's link.
         self.due = pull.map(|pull| now + Span::from_ps(self.quantum * pull.quanta));
         pull.map(|pull| (pull.flow, Grant(pull.number)))
     }

@@ -1,8 +1,7 @@
-//! The receiver's half of a scheme: what a receiver does about the data packets of its flow alongside acknowledging
-//! them.
+//! Receiver half of a scheme: what it does with data packets in addition to acknowledging them.
 //!
-//! A half is a state machine for one flow. It sees each data packet, may ask to be called again later, and says
-//! what is to be told: it sends nothing itself.
+//! A half is a state machine for one flow. It gets each data packet, may ask for a timer, and returns what to
+//! send: it sends nothing itself.
 
 use std::fmt::Debug;
 
@@ -11,31 +10,31 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::copies::copies;
 use crate::mark::Mark;
 
-/// A data packet that has arrived.
+/// Data packet that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// Its mark.
+    /// Congestion mark of the packet.
     pub mark: Mark,
-    /// Its bytes on the wire, headers included.
+    /// Bytes on the wire, including headers.
     pub wire: Bytes,
-    /// What the sender's scheme wrote into it, and switches may have changed.
+    /// Tag that the sender's scheme wrote; switches may have changed it.
     pub tag: u8,
-    /// What the sender's scheme tells the receiver ([`crate::CongestionControl::words`]).
+    /// Eight bytes from the sender's scheme ([`crate::CongestionControl::words`]).
     pub words: u64,
-    /// Offset of its first payload byte.
+    /// Offset of the first payload byte.
     pub seq: u64,
-    /// Payload bytes; none where a switch trimmed it.
+    /// Payload bytes; zero if a switch trimmed it.
     pub payload: Bytes,
-    /// Bytes of the flow that have not arrived, with this packet; [`u64::MAX`] of a connection, whose messages may go
-    /// on.
+    /// Bytes of the flow that are still missing, after this packet; [`u64::MAX`] for a connection, whose
+    /// messages may continue.
     pub left: u64,
-    /// Its entropy value ([`crate::entropy`]); 0 where packets carry none.
+    /// Entropy value ([`crate::entropy`]); 0 if packets carry none.
     pub entropy: u16,
-    /// Whether a switch trimmed it.
+    /// True if a switch trimmed the packet.
     pub trimmed: bool,
 }
 
-/// A plain packet without a mark, for tests and defaults.
+/// Plain packet without a mark, for tests and defaults.
 impl Default for Arrived {
     fn default() -> Self {
         Self {
@@ -52,36 +51,37 @@ impl Default for Arrived {
     }
 }
 
-/// What a receiver tells its sender in a packet of its own, a congestion notification packet.
+/// Congestion notification packet from receiver to sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cnp {
-    /// What it says of the flow's packets.
+    /// Verdict on the flow's packets.
     pub mark: Mark,
-    /// At what rate they arrived, if it says that; there is room for whole Mbit/s, 4.29 Tbit/s at most.
+    /// Rate at which they arrived, if the CNP carries one; whole Mbit/s, at most 4.29 Tbit/s.
     pub rate: Option<BitRate>,
 }
 
 impl Cnp {
-    /// A packet came marked: all that a plain one says.
+    /// Plain CNP: a marked packet arrived.
     pub const MARKED: Self = Self {
         mark: Mark::Congested,
         rate: None,
     };
 }
 
-/// What is to be done.
+/// Reaction of a receiver half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reaction {
-    /// A packet to the sender.
+    /// CNP to send to the sender.
     pub cnp: Option<Cnp>,
-    /// [`ReceiverHalf::on_timer`] is to be called after so long; not again before that.
+    /// Time after which [`ReceiverHalf::on_timer`] is due; no other timer may be set before it expires.
     pub timer: Option<Span>,
-    /// What the answer to this packet echoes, if it is answered; otherwise the strongest mark since the last answer.
+    /// Mark for this packet's acknowledgement to echo, if it is acknowledged; by default the strongest mark
+    /// since the last acknowledgement.
     pub echo: Option<Mark>,
 }
 
 impl Reaction {
-    /// Nothing.
+    /// No CNP, timer or echo.
     pub const NONE: Self = Self {
         cnp: None,
         timer: None,
@@ -89,43 +89,44 @@ impl Reaction {
     };
 }
 
-/// The receiver's half of a scheme, for one flow.
+/// Receiver half of a scheme, for one flow.
 pub trait ReceiverHalf: CloneReceiver + Debug + Send {
-    /// A data packet has arrived.
+    /// Handles the arrival of a data packet.
     fn on_data(&mut self, now: Time, data: &Arrived) -> Reaction;
-    /// The time that it asked for is over.
+    /// Handles the expiry of its timer.
     fn on_timer(&mut self, _now: Time) -> Reaction {
         Reaction::NONE
     }
-    /// Whether its CNPs tell what echoes of marks would: the echoes are not counted as notifications then.
+    /// Returns true if its CNPs replace the echo of marks; echoes then do not count as notifications.
     fn replaces_echo(&self) -> bool {
         false
     }
 }
 
-/// What a receiver's host allows a sender to send, eight bytes whose meaning is the scheme's.
+/// Permission from a receiver's host to its sender: eight bytes whose meaning the scheme defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant(pub u64);
 
-/// What all flows of a scheme to one host have in common: who is granted what, and when. There is one for each receiving
-/// NIC and scheme. Flows are numbered by the host, from 0 on; numbers of flows that are over are given to others.
+/// Scheduler of grants for all flows of a scheme to one host; one exists per receiving NIC and scheme. The
+/// host numbers flows from 0, and reuses the numbers of completed flows.
 pub trait GrantScheduler: CloneGrants + Debug + Send {
-    /// A data packet of a flow has arrived. The first of a flow begins it.
+    /// Handles the arrival of a data packet of a flow. The first packet starts the flow.
     fn on_data(&mut self, now: Time, flow: u32, data: &Arrived);
-    /// All of a flow is here, or its sender is gone.
+    /// Removes a flow that is complete, or whose sender is gone.
     fn on_end(&mut self, flow: u32);
-    /// When the next grant is due; never if there is nothing to grant. Asked after every call.
+    /// Returns when the next grant is due, or `None` if there is nothing to grant. Called after every other
+    /// method.
     fn due(&self) -> Option<Time>;
-    /// It is due: the grant, and whose it is.
+    /// Returns the grant that is due and the flow that receives it.
     fn grant(&mut self, now: Time) -> Option<(u32, Grant)>;
 }
 
 copies! {
-    /// A copy of a host's scheduler of grants, whatever its type.
+    /// Copies a host's grant scheduler of any type.
     CloneGrants, clone_grants, GrantScheduler
 }
 
 copies! {
-    /// A copy of a receiver's half, whatever its type.
+    /// Copies a receiver half of any type.
     CloneReceiver, clone_receiver, ReceiverHalf
 }

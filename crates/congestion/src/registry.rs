@@ -1,7 +1,7 @@
-//! The list of schemes: names, papers, needs, parameters, and how to build a sender.
+//! List of schemes: names, papers, requirements, parameters, and constructors of senders.
 //!
-//! Command line, validation, help and documentation read it; nothing else knows a scheme by name. Programs that have this
-//! one as a library add schemes of their own to it ([`add`]).
+//! Command line, validation, help and documentation read it; no other code names a scheme. Programs that use
+//! Paceline as a library can add their own schemes ([`add`]).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,58 +33,58 @@ pub use definition::Definition;
 pub use factory::{ActiveScheme, SchemeFactory};
 pub use facts::{Incompatible, Marking, NetworkFacts, RateScaled, SendFloor, Setting};
 
-/// How the bytes in flight of a flow are bounded, whatever its scheme.
+/// Limit on a flow's bytes in flight that the NIC applies under any scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowMode {
-    /// Not at all.
+    /// No limit on bytes in flight.
     Off,
-    /// By the bandwidth-delay product.
+    /// One bandwidth-delay product, constant.
     Fixed,
-    /// By the bandwidth-delay product times rate over line rate.
+    /// The bandwidth-delay product times rate over line rate.
     Variable,
 }
 
-/// What is known of a scheme before its parameters are.
+/// Static description of a scheme, independent of its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheme {
-    /// Its name in scenario files.
+    /// Name in scenario files.
     pub name: &'static str,
-    /// Other names, for the scheme with some settings made.
+    /// Other names, each for the scheme with some parameters set.
     pub aliases: &'static [Alias],
-    /// Its name in full.
+    /// Full name in titles.
     pub title: &'static str,
-    /// Where it was published.
+    /// Citation of the publication.
     pub paper: &'static str,
-    /// What it does, in a few lines.
+    /// Description in a few lines.
     pub summary: &'static str,
-    /// What it is for, in a sentence without its subject.
+    /// Purpose: a sentence fragment without a subject.
     pub scope: &'static str,
-    /// The window mode that its paper uses.
+    /// Window mode that its paper uses.
     pub default_window: WindowMode,
-    /// Its parameters.
+    /// Documentation of its parameters.
     pub params: fn() -> Vec<ParamDoc>,
-    /// The text of its source file, whose header is its page.
+    /// Text of its source file, whose header is its page.
     pub source: &'static str,
 }
 
-/// Another name of a scheme, for it with some settings made.
+/// Other name of a scheme, with some parameters set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alias {
-    /// The name.
+    /// Name in scenario files.
     pub name: &'static str,
-    /// What is different.
+    /// Difference from the plain scheme.
     pub help: &'static str,
-    /// Parameters and what they are set to; they win over the scenario's.
+    /// Parameters and their values, which override the scenario's.
     pub settings: &'static [(&'static str, &'static str)],
-    /// The window mode, where it is not the scheme's.
+    /// Window mode, if it differs from the scheme's.
     pub window: Option<WindowMode>,
 }
 
 impl Scheme {
-    /// The scheme's page (Markdown): the header of its source file. Its headings are the same for
-    /// every scheme: what it does, the signal it needs, equations, parameters, where it differs
-    /// from paper or public code, references.
+    /// Returns the scheme's page (Markdown): the header of its source file. Every page has the same headings:
+    /// what it does, the signal it needs, equations, parameters, where it differs from paper or public code,
+    /// references.
     pub fn page(&self) -> String {
         let mut page = String::new();
         for line in self.source.lines().map_while(|line| line.strip_prefix("//!")) {
@@ -95,34 +95,34 @@ impl Scheme {
     }
 }
 
-/// A round-trip time above which a scheme always slows down: where the empty network's is above it, a flow
-/// of the scheme slows down to the end.
+/// Round-trip time above which a scheme always slows down. If the empty network's is above it, a flow slows
+/// down until its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelayLimit {
-    /// The parameter that says so.
+    /// Parameter that sets it.
     pub param: &'static str,
-    /// The round-trip time, with what others add to it.
+    /// Round-trip time, including contributions of other parameters.
     pub rtt: Span,
 }
 
-/// A time in which a scheme expects an answer from the network: below the round trip it acts again before it can see what
-/// it did.
+/// Time in which a scheme expects an effect of its decision. If it is below the round trip, the scheme acts
+/// again before the effect is visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReactionTime {
-    /// The parameter that decides it.
+    /// Parameter that sets it.
     pub param: &'static str,
-    /// The time.
+    /// Length of the interval.
     pub span: Span,
-    /// What happens once in this time, such as "the rate rises".
+    /// Event that occurs once per interval, such as "the rate rises".
     pub event: &'static str,
 }
 
 macro_rules! schemes {
     ($($Variant:ident($module:ident),)+) => {
-        /// Every scheme that ships.
+        /// Built-in schemes, in the order of help and lists.
         pub static SCHEMES: &[Scheme] = &[$(<crate::$module::Params as Definition>::SCHEME,)+];
 
-        /// Parameters of schemes, a block for each that a scenario mentions.
+        /// Parameters of schemes, one block for each scheme in the scenario.
         ///
         /// One file can hold the parameters of all schemes of a comparison:
         /// ```toml
@@ -138,17 +138,17 @@ macro_rules! schemes {
                 #[doc = concat!("Of [`crate::", stringify!($module), "`].")]
                 pub $module: Option<crate::$module::Params>,
             )+
-            /// Of schemes from outside.
+            /// Parameters of schemes from outside the crate.
             pub added: BTreeMap<&'static str, AddedParams>,
         }
 
-        /// The parameters of one scheme.
+        /// Parameters of one scheme.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyParams { $(
             #[doc = concat!("Of [`crate::", stringify!($module), "`].")]
             $Variant(crate::$module::Params),
         )+
-            /// Of a scheme from outside.
+            /// Parameters of a scheme from outside the crate.
             Added(AddedParams),
         }
 
@@ -208,7 +208,7 @@ macro_rules! schemes {
                     || self.added.contains_key(name)
             }
 
-            /// What names a model: scheme, key, and the name.
+            /// Returns the parameters that name a model: scheme, key and reference.
             pub fn models(&mut self) -> Vec<(&'static str, &'static str, &mut ModelRef)> {
                 let mut models = Vec::new();
                 $(if let Some(params) = &mut self.$module {
@@ -248,7 +248,7 @@ macro_rules! schemes {
             }
         })+
 
-        /// Does the same with the parameters of any scheme.
+        /// Evaluates an expression with the parameters of any scheme.
         macro_rules! with_params {
             ($any:expr, $params:ident => $body:expr) => {
                 match $any {
@@ -298,12 +298,12 @@ mod config;
 
 pub use config::SchemeConfig;
 
-/// Every scheme: those that ship, then those that were added.
+/// Iterates over all schemes: the built-in ones, then added ones.
 pub fn schemes() -> impl Iterator<Item = &'static Scheme> + Clone {
     SCHEMES.iter().chain(added::added().iter().map(Addition::scheme))
 }
 
-/// The names of all schemes, as a list of fields.
+/// Returns the names of all schemes, as serde's list of fields.
 fn block_names() -> &'static [&'static str] {
     static NAMES: OnceLock<Box<[&str]>> = OnceLock::new();
     NAMES.get_or_init(|| schemes().map(|scheme| scheme.name).collect())
@@ -315,10 +315,10 @@ impl<'de> Deserialize<'de> for SchemeParams {
     }
 }
 
-/// Reads [`SchemeParams`].
+/// Visitor that reads [`SchemeParams`].
 struct Blocks;
 
-/// Reads the name of one of its blocks.
+/// Seed that reads the name of a block.
 struct BlockName;
 
 impl<'de> de::DeserializeSeed<'de> for BlockName {
@@ -341,10 +341,10 @@ impl Visitor<'_> for BlockName {
     }
 }
 
-/// The scheme or alias that `name` names.
+/// Returns the scheme, and the alias if any, called `name`.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no such scheme or alias.
 pub fn find(name: &str) -> Result<(&'static Scheme, Option<&'static Alias>), UnknownScheme> {
     schemes()
         .find_map(|scheme| {
@@ -357,13 +357,13 @@ pub fn find(name: &str) -> Result<(&'static Scheme, Option<&'static Alias>), Unk
         .ok_or_else(|| UnknownScheme::new(name))
 }
 
-/// There is no scheme of that name.
+/// Error: no scheme has the name that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown scheme `{found}`{}; expected one of: {}", self.hint(), self.names.join(", "))]
 pub struct UnknownScheme {
-    /// What was asked for.
+    /// Name that was asked for.
     pub found: String,
-    /// The name most like it, if one is.
+    /// Nearest valid name, if one is near.
     pub nearest: Option<&'static str>,
     /// All names and aliases.
     pub names: Vec<&'static str>,
@@ -389,7 +389,7 @@ impl UnknownScheme {
 }
 
 impl SchemeParams {
-    /// The schemes that have a block.
+    /// Returns the names of the schemes that have a block.
     pub fn present(&self) -> Vec<&'static str> {
         schemes()
             .map(|scheme| scheme.name)
@@ -397,7 +397,7 @@ impl SchemeParams {
             .collect()
     }
 
-    /// The scheme or alias `name` with these parameters, defaults where they say nothing.
+    /// Returns the scheme or alias `name` with these parameters, and defaults for the others.
     ///
     /// # Errors
     /// If there is no such scheme.
@@ -411,7 +411,7 @@ impl SchemeParams {
         Ok(config)
     }
 
-    /// What the settings of the alias `name` overrule here: parameter, what it says without them, what runs.
+    /// Returns the parameters that the alias `name` overrides: key, value without the alias, value with it.
     pub fn overruled(&self, name: &str) -> Vec<(&'static str, String, &'static str)> {
         let Ok((scheme, Some(alias))) = find(name) else {
             return Vec::new();

@@ -52,7 +52,7 @@ use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 pub mod omnet;
 
 params! {
-    /// Parameters of RRCC.
+    /// Parameters of RRCC; (1) to (3) are the equations of the module.
     pub struct Params {
         /// Receiver: how long it looks at packets before it tells.
         window: Span = Span::from_ps(8_192_000), in Range::Above(0.0), from "author";
@@ -153,7 +153,7 @@ impl Definition for Params {
     }
 }
 
-/// The receiver's half: looks at a flow's packets in windows.
+/// Receiver half: examines a flow's packets in windows.
 #[derive(Clone, Copy, Debug)]
 pub struct Watcher {
     window: Span,
@@ -165,7 +165,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Of a flow of which nothing has come.
+    /// Creates the state of a flow that has received nothing.
     pub const fn new(params: &Params) -> Self {
         Self {
             window: params.window,
@@ -177,7 +177,7 @@ impl Watcher {
         }
     }
 
-    /// Equation (1), of a window that took `span`.
+    /// Returns the verdict of equation (1) for a window that lasted `span`.
     fn verdict(&self, span: Span) -> Cnp {
         let congested = f64::from(self.marked) > self.threshold * f64::from(self.packets);
         let bps = u128::from(self.bytes) * 8_000_000_000_000 / u128::from(span.as_ps().max(1));
@@ -199,6 +199,7 @@ impl ReceiverHalf for Watcher {
             return Reaction::NONE;
         }
         let verdict = self.verdict(span);
+        // The packet that ends a window does not count in the next one.
         (self.began, self.packets, self.marked, self.bytes) = (Some(now), 0, 0, 0);
         Reaction {
             cnp: Some(verdict),
@@ -211,7 +212,7 @@ impl ReceiverHalf for Watcher {
     }
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Rrcc {
     undershoot: f64,
@@ -220,12 +221,12 @@ pub struct Rrcc {
     bounds: Bounds,
     rate: BitRate,
     target: BitRate,
-    /// Notices in a row that there is no congestion.
+    /// Consecutive notifications without congestion, k in (3).
     calm: u32,
 }
 
 impl Rrcc {
-    /// A sender at line rate.
+    /// Creates a sender that starts at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         Self {
             undershoot: params.undershoot,
@@ -251,6 +252,8 @@ impl CongestionControl for Rrcc {
 
     fn on_cnp(&mut self, _cx: &mut Ctx<'_>, cnp: &Cnp) {
         if let (Mark::Congested, Some(arrival)) = (cnp.mark, cnp.rate) {
+            // An arrival rate of the line's or above leaves nothing to reduce. The receiver's first window, which
+            // counts one packet too many, can report such rates.
             if arrival < self.bounds.line {
                 self.target = self.rate; // (2)
                 self.rate = self.bounds.clamp(arrival.scale(1.0 / self.undershoot));
@@ -285,8 +288,8 @@ mod tests {
         }
     }
 
-    /// Packets of 1000 bytes every 512 ns; the first begins a window and counts, later windows begin behind the packet
-    /// that ended the one before.
+    /// Packets of 1000 bytes every 512 ns. The very first packet starts a window and counts in it; later
+    /// windows start after the packet that ended the previous one.
     #[test]
     fn equation_1_by_hand() {
         let got = |marked: u64| {
@@ -309,7 +312,7 @@ mod tests {
             rate: rate(17),
         };
         assert_eq!(got(17), [all, NOT]);
-        // 16 of 17 are more than 90 %, 15 are less.
+        // 16 of 17 exceed 90 %, 15 do not.
         assert_eq!(got(16)[0], all);
         assert_eq!(got(15)[0], NOT);
         let rest = Cnp {
@@ -325,21 +328,21 @@ mod tests {
         let gbps = |pair: &Pair<Rrcc>| pair.rate().as_bps() as f64 / 1e9;
         pair.cnp(&congested(50));
         assert!((gbps(&pair) - 50.0 / 1.07).abs() < 1e-6);
-        // Half of the way back to the line's rate.
+        // Half-way back to the line's rate.
         pair.cnp(&NOT);
         assert!((gbps(&pair) - (50.0 / 1.07 + 100.0) / 2.0).abs() < 1e-6);
         pair.cnp(&congested(40));
         pair.cnp(&congested(20));
-        // The target is what it was before the last cut: 40 / 1.07.
+        // The target is the rate before the last cut: 40 / 1.07.
         pair.cnp(&NOT);
         pair.cnp(&NOT);
         let (target, start) = (40.0 / 1.07, 20.0 / 1.07);
         assert!((gbps(&pair) - (target - (target - start) / 4.0)).abs() < 1e-6);
-        // From the third on it grows by 1.21875 Gbit/s.
+        // From the third notification on the target grows by 1.21875 Gbit/s.
         let before = gbps(&pair);
         pair.cnp(&NOT);
         assert!((gbps(&pair) - (before + target + 1.21875) / 2.0).abs() < 1e-6);
-        // A rate of the line's says nothing.
+        // An arrival rate of the line's or above is ignored.
         let before = gbps(&pair);
         pair.cnp(&congested(100));
         assert_eq!(gbps(&pair), before);

@@ -1,27 +1,28 @@
-//! Signals: what the switch's half of a scheme tells the sender of a data packet, in a packet of its own.
+//! Signals: packets in which a scheme's switch half reports to the sender of a data packet.
 //!
-//! The words are the scheme's: its switch half writes them, its sender reads them, and nothing in between looks at them.
-//! The network adds what it knows anyway, so no scheme has to squeeze it into words.
+//! The scheme defines the contents: its switch half writes them, its sender reads them, and nothing in
+//! between interprets them. The network adds the port's rate and the elapsed time, so no scheme has to encode
+//! these.
 
 use paceline_kernel::{BitRate, Span};
 
-/// A few bytes whose meaning is the scheme's.
+/// A few bytes whose meaning the scheme defines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Words([u8; Self::LEN]);
 
 impl Words {
-    /// Bytes that a signal has room for.
+    /// Bytes in a signal.
     pub const LEN: usize = 12;
-    /// All bytes zero.
+    /// Contents of zero bytes.
     pub const EMPTY: Self = Self([0; Self::LEN]);
 
-    /// These bytes.
+    /// Creates contents from bytes.
     #[inline]
     pub const fn new(bytes: [u8; Self::LEN]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes.
+    /// Returns the bytes in order.
     #[inline]
     pub const fn bytes(self) -> [u8; Self::LEN] {
         self.0
@@ -40,69 +41,69 @@ impl Words {
         bytes
     }
 
-    /// The same with a number in byte `at`.
+    /// Returns a copy with a number in byte `at`.
     ///
     /// # Panics
-    /// Like the other methods that name a byte: if the number reaches beyond [`Self::LEN`].
+    /// If the number extends beyond [`Self::LEN`], as in the other methods that take an offset.
     #[inline]
     pub fn with_u8(self, at: usize, value: u8) -> Self {
         self.put(at, [value])
     }
-    /// The same with a number of two bytes from byte `at` on.
+    /// Returns a copy with a two-byte number at byte `at`.
     #[inline]
     pub fn with_u16(self, at: usize, value: u16) -> Self {
         self.put(at, value.to_le_bytes())
     }
-    /// The same with a number of four bytes from byte `at` on.
+    /// Returns a copy with a four-byte number at byte `at`.
     #[inline]
     pub fn with_u32(self, at: usize, value: u32) -> Self {
         self.put(at, value.to_le_bytes())
     }
-    /// The same with a number of eight bytes from byte `at` on.
+    /// Returns a copy with an eight-byte number at byte `at`.
     #[inline]
     pub fn with_u64(self, at: usize, value: u64) -> Self {
         self.put(at, value.to_le_bytes())
     }
-    /// The number in byte `at`.
+    /// Returns the number in byte `at`.
     #[inline]
     pub fn u8(self, at: usize) -> u8 {
         let [value] = self.get(at);
         value
     }
-    /// The number of two bytes from byte `at` on.
+    /// Returns the two-byte number at byte `at`.
     #[inline]
     pub fn u16(self, at: usize) -> u16 {
         u16::from_le_bytes(self.get(at))
     }
-    /// The number of four bytes from byte `at` on.
+    /// Returns the four-byte number at byte `at`.
     #[inline]
     pub fn u32(self, at: usize) -> u32 {
         u32::from_le_bytes(self.get(at))
     }
-    /// The number of eight bytes from byte `at` on.
+    /// Returns the eight-byte number at byte `at`.
     #[inline]
     pub fn u64(self, at: usize) -> u64 {
         u64::from_le_bytes(self.get(at))
     }
 }
 
-/// What a sender gets of the switch's half of its scheme.
+/// Signal as its sender receives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
-    /// What the half wrote.
+    /// Contents that the switch half wrote.
     pub words: Words,
-    /// The rate of the port that speaks.
+    /// Rate of the port that sent the signal.
     pub port_rate: BitRate,
-    /// From the start of the data packet's transmission to now.
+    /// Time from the start of the data packet's transmission to now.
     pub after: Span,
 }
 
-/// How a signal travels to its sender.
+/// Transport of a signal to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// In the headers of the data packet, which turn back where they are (Bolt's SRC).
+    /// In the headers of the data packet, which turn back at the switch (Bolt's SRC).
     Headers,
-    /// In a small packet, back the way that the data packet came.
+    /// In a small packet, along the reverse path of the data packet.
     Packet,
     /// In a small packet that each switch routes by its destination (QCN's CNM).
     Routed,

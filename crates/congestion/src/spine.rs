@@ -79,7 +79,7 @@ use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
 params! {
-    /// Parameters of SPINE.
+    /// Parameters of SPINE; the executor's four parameters come from the agent.
     pub struct Params {
         /// The agent: the name of a model that ships (`paceline list models`), or the path of a model file;
         /// auto is `spine`.
@@ -100,29 +100,29 @@ params! {
     }
 }
 
-/// The model that ships.
+/// Built-in model that `model = "auto"` selects.
 const SHIPPED: &str = "spine";
-/// One, of a parameter.
+/// Fixed-point one of a parameter.
 const WHOLE: u64 = 1024;
-/// A packet, of a window.
+/// Fixed-point value of one packet in a window.
 const PACKET: u64 = 1 << 20;
-/// The largest window in bandwidth-delay products.
+/// Largest window, in bandwidth-delay products.
 const LARGEST: u64 = 4;
 
 /// Parameters of the executor, in 1/1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubPolicy {
-    /// What a packet that was acknowledged without delay adds, in packets.
+    /// Increase per packet acknowledged without delay, in packets.
     pub alpha: u64,
-    /// What a round trip of delay takes away again.
+    /// Decrease per round trip of delay, in packets.
     pub beta: u64,
-    /// The delay, in round trips, from which on it does.
+    /// Delay, in round trips, from which on the window decreases.
     pub gamma: u64,
-    /// What a loss leaves.
+    /// Share of the window that a loss leaves.
     pub delta: u64,
 }
 
-/// What holds in a flow's first interval: the module's.
+/// Parameters of a flow's first interval, as in the kernel module.
 pub const FIRST: SubPolicy = SubPolicy {
     alpha: 50,
     beta: 200,
@@ -131,7 +131,7 @@ pub const FIRST: SubPolicy = SubPolicy {
 };
 
 impl SubPolicy {
-    /// Equation (7), of what the generator says.
+    /// Converts the generator's outputs by equation (7).
     pub fn of(said: [f32; 4]) -> Self {
         let one = |said: f32| ((WHOLE as f32 * sigmoid(said)).round() as u64).clamp(1, WHOLE);
         let [alpha, beta, half, delta] = said.map(one);
@@ -143,17 +143,17 @@ impl SubPolicy {
         }
     }
 
-    /// From 0 to 1, gamma halved.
+    /// Returns the parameters as numbers from 0 to 1, gamma halved.
     fn shares(&self) -> [f64; 4] {
         [self.alpha, self.beta, self.gamma / 2, self.delta].map(|value| value as f64 / WHOLE as f64)
     }
 
-    /// What the generator has to say for it.
+    /// Returns the generator outputs that yield these parameters.
     pub fn said(&self) -> [f32; 4] {
         self.shares().map(|share| libm::log(share / (1.0 - share)) as f32)
     }
 
-    /// Equation (1), in 1/1024 of a packet, at this round trip over the empty network's in 1/1024.
+    /// Returns equation (1) in 1/1024 of a packet, for a round trip `rtt` in 1/1024 of the empty network's.
     fn change(&self, rtt: u64) -> i64 {
         let over = (rtt.min(1 << 30)) as i64 - (WHOLE + self.gamma) as i64;
         let change = self.alpha as i64 - self.beta as i64 * over / WHOLE as i64;
@@ -161,14 +161,14 @@ impl SubPolicy {
     }
 }
 
-/// What moves the window.
+/// Executor, which moves the window.
 #[derive(Clone, Debug)]
 pub struct Executor {
     policy: SubPolicy,
-    /// In [`PACKET`]s.
+    /// Window in units of 1/[`PACKET`] packets.
     window: u64,
     range: (u64, u64),
-    /// A loss counts again when a packet that was sent behind this byte has been acknowledged.
+    /// Byte whose acknowledgement permits the next reaction to a loss.
     cut: u64,
 }
 
@@ -186,9 +186,10 @@ impl Executor {
         }
     }
 
-    /// Equations (1) to (3).
+    /// Applies equations (1) to (3).
     fn on_ack(&mut self, ack: &AckInfo<'_>, path: &PathInfo) {
         if ack.nack {
+            // Losses within one round trip are one event.
             if ack.highest >= self.cut {
                 self.cut = ack.snd_nxt;
                 self.lose();
@@ -204,12 +205,12 @@ impl Executor {
         self.window = moved.clamp(i128::from(least), i128::from(most)) as u64;
     }
 
-    /// Equation (3).
+    /// Applies equation (3) to a loss.
     fn lose(&mut self) {
         self.window = (self.window * self.policy.delta / WHOLE).max(self.range.0);
     }
 
-    /// Equation (4).
+    /// Returns the limits of equation (4).
     fn limits(&self, path: &PathInfo) -> SendLimits {
         let bits = u128::from(self.window) * u128::from(path.full_packet.get()) * 8;
         let bps = bits * 1_000_000_000_000 / (u128::from(path.base_rtt.as_ps().max(1)) << 20);
@@ -219,33 +220,33 @@ impl Executor {
         }
     }
 
-    /// The window in packets.
+    /// Returns the window, in packets.
     pub fn window(&self) -> f64 {
         self.window as f64 / PACKET as f64
     }
 
-    /// The parameters that hold.
+    /// Returns the present parameters.
     pub fn policy(&self) -> SubPolicy {
         self.policy
     }
 }
 
-/// What is known of a flow at the end of an interval: x of equation (5).
+/// Observations at the end of an interval: x of equation (5).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// By how much the mean round-trip time is longer than in the interval before, over the interval's length.
+    /// Growth of the mean round-trip time since the previous interval, divided by the interval's length.
     pub growth: f64,
-    /// The mean round-trip time over the empty network's.
+    /// Mean round-trip time over the empty network's.
     pub rtt: f64,
     /// Delivered bytes as a share of the line.
     pub delivered: f64,
-    /// The window and the bandwidth-delay product in packets.
+    /// Window and bandwidth-delay product, in packets.
     pub packets: (f64, f64),
-    /// The share of acknowledgements that told of a loss; 1 after a timeout.
+    /// Share of acknowledgements that report a loss; 1 after a timeout.
     pub loss: f64,
-    /// The interval's length in round trips of the empty network.
+    /// Length of the interval in round trips of the empty network.
     pub elapsed: f64,
-    /// The parameters that hold.
+    /// Parameters of the executor during the interval.
     pub policy: SubPolicy,
     /// Intervals since the last trigger.
     pub since: u32,
@@ -255,6 +256,7 @@ impl Seen {
     fn of(report: &Observation, executor: &Executor, since: u32, path: &PathInfo) -> Self {
         let (span_us, base_us) = (report.span().as_us_f64(), path.base_rtt.as_us_f64().max(1e-9));
         let (tally, rtt_us) = (&report.tally, report.tally.rtt_mean().as_us_f64());
+        // The first interval has no earlier one: its growth is 0.
         let before = match report.asked {
             1 => rtt_us,
             _ => report.rtt_before.as_us_f64(),
@@ -274,7 +276,7 @@ impl Seen {
         }
     }
 
-    /// As the trunk reads it, in the order of [`NAMES`].
+    /// Converts to the trunk's inputs, in the order of [`NAMES`].
     pub fn numbers(&self) -> [f32; INPUTS - HIDDEN] {
         let log16 = |share: f64| libm::log2(share.clamp(1.0 / 65_536.0, 65_536.0)) / 16.0;
         let [alpha, beta, gamma, delta] = self.policy.shares();
@@ -296,7 +298,7 @@ impl Seen {
     }
 }
 
-/// Runs the network: what it remembers for the next interval, and what its heads say.
+/// Runs the network: returns its state for the next interval, and the outputs of its heads.
 pub fn run(network: &Network, seen: &[f32; INPUTS]) -> ([f32; HIDDEN], [f32; OUTPUTS]) {
     let (mut memory, mut said) = ([0.0; HIDDEN], [0.0; OUTPUTS]);
     network.run(seen, |outputs| match outputs.len() {
@@ -306,33 +308,33 @@ pub fn run(network: &Network, seen: &[f32; INPUTS]) -> ([f32; HIDDEN], [f32; OUT
     (memory, said)
 }
 
-/// The agent of a flow: its network, and what it makes of what that says.
+/// Agent of a flow: the network, and the interpretation of its outputs.
 pub trait Agent: Clone + std::fmt::Debug + Send + 'static {
-    /// The network: (5) to (7).
+    /// Returns the network of (5) to (7).
     fn network(&self) -> &Network;
 
-    /// What the generator says, if the watcher triggers. It is told what the network read and said.
+    /// Returns the generator's outputs if the watcher triggers, given the network's inputs and outputs.
     fn choose(&mut self, moment: &Moment<'_>, said: &[f32; OUTPUTS]) -> Option<[f32; 4]> {
         let [trigger, policy @ ..] = *said;
-        // Equation (6): at zero the probability is a half.
+        // Equation (6): an output of zero is a probability of one half.
         (moment.first || trigger >= 0.0).then_some(policy)
     }
 }
 
-/// The end of a monitor interval.
+/// End of a monitor interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
-    /// Whether it is the flow's first: then there is no sub-policy yet that could stay.
+    /// True for the flow's first interval, when no generated sub-policy exists yet.
     pub first: bool,
-    /// What the network read.
+    /// Inputs of the network.
     pub seen: &'a [f32; INPUTS],
-    /// What was counted in the interval.
+    /// Counters of the interval.
     pub report: &'a Observation,
-    /// The flow's path.
+    /// Path of the flow.
     pub path: &'a PathInfo,
 }
 
-/// The agent of a model.
+/// Agent of a trained model.
 #[derive(Clone, Debug)]
 pub struct Trained(Arc<Model>);
 
@@ -364,19 +366,19 @@ impl Definition for Params {
     }
 }
 
-/// What decides for a flow.
+/// Decision logic of one flow.
 #[derive(Clone, Debug)]
 pub struct Spine<A> {
     agent: A,
     executor: Executor,
-    /// h of equation (5).
+    /// State h of equation (5).
     memory: [f32; HIDDEN],
     /// Intervals since the last trigger.
     since: u32,
 }
 
 impl<A: Agent> Spine<A> {
-    /// A sender with its first window.
+    /// Creates a sender with its initial window.
     pub fn sender(params: &Params, path: &PathInfo, agent: A) -> Inside<Self> {
         let executor = Executor::new(params, path);
         let asks = external::Params {
@@ -398,7 +400,7 @@ impl<A: Agent> Spine<A> {
 }
 
 impl<A: Agent> Decider for Spine<A> {
-    /// Equations (5) to (7).
+    /// Applies equations (5) to (7).
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
         let mut seen = [0.0; INPUTS];
         let (before, now) = seen.split_at_mut(HIDDEN);
@@ -425,6 +427,7 @@ impl<A: Agent> Decider for Spine<A> {
             Heard::Ack(ack) => self.executor.on_ack(ack, path),
             Heard::Last(ack) => {
                 self.executor.on_ack(ack, path);
+                // Offsets restart at zero with the next message.
                 self.executor.cut = 0;
             }
             Heard::Timeout => self.executor.lose(),

@@ -63,11 +63,11 @@ use crate::api::{AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLi
 use crate::params::{ParamError, Parameters, Range, if_so, is};
 use crate::registry::{Definition, DelayLimit, Scheme, WindowMode};
 
-/// Bytes that the endpoint's delay takes in headers.
+/// Bytes of the endpoint's delay in headers.
 const ECHO: u8 = 4;
 
 params! {
-    /// Parameters of Swift.
+    /// Parameters of Swift; section numbers in sources are the paper's.
     pub struct Params {
         /// Target delay of the fabric, without what paths and flows add.
         base_delay: Span = Span::from_us(10), in Range::Above(0.0), from "Bolt's simulations; its code's default is 25us";
@@ -166,7 +166,7 @@ impl Definition for Params {
     }
 }
 
-/// The target delay of the fabric: equations (1) and (2), in ns.
+/// Target delay of the fabric by equations (1) and (2), in ns.
 #[derive(Clone, Copy, Debug)]
 struct Target {
     base: f64,
@@ -183,6 +183,7 @@ impl Target {
         } else {
             0.0
         };
+        // Equation (1): all of the range at `fs-min`, and nothing at `fs-max`.
         let alpha = range / (1.0 / params.fs_min.sqrt() - 1.0 / params.fs_max.sqrt());
         Self {
             base: params.base_delay.as_ns_f64(),
@@ -193,7 +194,7 @@ impl Target {
         }
     }
 
-    /// What flow scaling adds at a window of `cwnd` packets.
+    /// Returns the term of flow scaling at a window of `cwnd` packets, in ns.
     fn flow_scaling(&self, cwnd: f64) -> f64 {
         (self.alpha / cwnd.sqrt() + self.beta).min(self.range).max(0.0)
     }
@@ -203,7 +204,7 @@ impl Target {
     }
 }
 
-/// How windows move: equations (4) to (7).
+/// Constants of equations (4) to (7).
 #[derive(Clone, Copy, Debug)]
 struct Law {
     ai: f64,
@@ -213,7 +214,7 @@ struct Law {
     max: f64,
 }
 
-/// One window, in packets.
+/// Window of fabric or endpoint, in packets.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     cwnd: f64,
@@ -221,10 +222,11 @@ struct Window {
 }
 
 impl Window {
-    /// An ACK of `acked` packets after `delay`, both delays in ns.
+    /// Applies (4) to (6) to an ACK of `acked` packets; both delays are in ns.
     fn on_delay(&mut self, law: &Law, round: &Round, delay: f64, target: f64, acked: f64) {
         if delay < target {
             let step = law.ai * acked;
+            // Above one packet the steps of a round trip's ACKs add up to `ai`.
             let step = if self.cwnd >= 1.0 { step / self.cwnd } else { step };
             self.cwnd = (self.cwnd + step).clamp(law.min, law.max);
         } else {
@@ -233,7 +235,7 @@ impl Window {
         }
     }
 
-    /// Multiplies the window, at most once per round trip.
+    /// Multiplies the window by `factor`, at most once per round trip.
     fn shrink(&mut self, law: &Law, round: &Round, factor: f64) {
         let may = self
             .last_decrease
@@ -243,30 +245,32 @@ impl Window {
         }
         let before = self.cwnd;
         self.cwnd = (self.cwnd * factor).clamp(law.min, law.max);
+        // Only a real decrease counts: otherwise ACKs above the target at the smallest window would postpone
+        // the next one for ever.
         if self.cwnd < before {
             self.last_decrease = Some(round.now);
         }
     }
 }
 
-/// The time, and the round-trip time by which decreases are spaced.
+/// Present time, and the round-trip time that spaces decreases.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     now: Time,
     rtt: Span,
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Swift {
     target: Target,
     law: Law,
     mtu: f64,
     fabric: Window,
-    /// Without an endpoint window of its own: the largest, always.
+    /// Endpoint window; constantly the largest if `endpoint` is off.
     endpoint: Window,
     endpoint_target: Option<f64>,
-    /// Timeouts without an ACK between them.
+    /// Consecutive timeouts without an ACK.
     timeouts: u32,
     timeouts_max: u32,
     rtt: Span,
@@ -274,7 +278,7 @@ pub struct Swift {
 }
 
 impl Swift {
-    /// A sender with its first window.
+    /// Creates a sender with its initial windows.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let bdp = path.bdp_packets();
         let or = |given: f64, auto: f64| if given > 0.0 { given } else { auto };
@@ -309,22 +313,22 @@ impl Swift {
         swift
     }
 
-    /// The window that counts, in packets.
+    /// Returns the effective window, in packets.
     pub fn window(&self) -> f64 {
         self.fabric.cwnd.min(self.endpoint.cwnd)
     }
 
-    /// The fabric's window and the endpoint's, in packets.
+    /// Returns the windows of fabric and endpoint, in packets.
     pub fn windows(&self) -> (f64, f64) {
         (self.fabric.cwnd, self.endpoint.cwnd)
     }
 
-    /// The target delay of the fabric on a path of so many links, at the present window.
+    /// Returns the fabric's target delay on a path of `links` links, at the present window.
     pub fn target(&self, links: usize) -> Span {
         Span::from_ps((self.target.of(links, self.fabric.cwnd) * 1000.0) as u64)
     }
 
-    /// From the window to what the NIC may do: equation (8).
+    /// Derives the NIC's limits from the window: equation (8).
     fn set_limits(&mut self, path: &PathInfo) {
         let cwnd = self.window();
         self.limits = if cwnd >= 1.0 {
@@ -333,6 +337,7 @@ impl Swift {
                 window: Bytes::new((cwnd.floor() * self.mtu) as u64),
             }
         } else {
+            // Below one packet the NIC spaces packets, because a window cannot hold back a part of one.
             let gap = Span::from_ps((self.rtt.as_ps() as f64 / cwnd) as u64);
             SendLimits {
                 rate: path.rate_of_gap(gap),
@@ -348,7 +353,7 @@ impl Swift {
         }
     }
 
-    /// Equation (7).
+    /// Applies equation (7) to both windows.
     fn lose(&mut self, round: &Round) {
         let kept = 1.0 - self.law.max_mdf;
         self.fabric.shrink(&self.law, round, kept);
@@ -364,6 +369,7 @@ impl CongestionControl for Swift {
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        // An ACK shows that packets get through.
         self.timeouts = 0;
         self.rtt = ack.rtt;
         let round = self.round(cx);
@@ -374,6 +380,7 @@ impl CongestionControl for Swift {
             let endpoint = ack.endpoint_delay.as_ns_f64();
             let fabric = ack.rtt.as_ns_f64() - endpoint;
             let target = self.target.of(cx.path.links(), self.fabric.cwnd);
+            // The target depends on the window before this ACK, as in the paper's listing.
             self.fabric.on_delay(&self.law, &round, fabric, target, acked);
             if let Some(target) = self.endpoint_target {
                 self.endpoint.on_delay(&self.law, &round, endpoint, target, acked);
@@ -385,6 +392,7 @@ impl CongestionControl for Swift {
     fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
         self.timeouts += 1;
         let round = self.round(cx);
+        // Several timeouts in a row mean that even halved windows do not get through (§3.4).
         if self.timeouts >= self.timeouts_max {
             let min = Window {
                 cwnd: self.law.min,

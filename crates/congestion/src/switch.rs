@@ -1,12 +1,13 @@
-//! The switch's half of a scheme: what an egress port does about the packets that pass it.
+//! Switch half of a scheme: the actions of an egress port on passing packets.
 //!
-//! A half is a state machine for one port with a few hooks. It is given plain numbers and answers with a
-//! verdict, which the switch carries out; it holds no packet and knows no flow. The law by which a network marks
-//! anyway is [`Red`]; a half may overrule it ([`Marking`]).
+//! A half is a state machine for one port with a few hooks. It gets plain numbers and returns a verdict,
+//! which the switch carries out; it holds no packets and knows no flows. By default a network marks by
+//! [`Red`]; a half may overrule it ([`Marking`]).
 //!
-//! A half chooses neither the port nor the class of a packet. It belongs to the port that routing has chosen, and a choice
-//! among equal next hops is load balancing's, which sees all of them. The class says which pause of the switch before
-//! holds a packet back, and which account it is in: that has to be the same at both ends of a link.
+//! A half chooses neither the port nor the class of a packet. It belongs to the port that routing has chosen;
+//! choosing among equal next hops is the task of load balancing, which sees all of them. The class determines
+//! which pause from the previous switch holds a packet back, and its buffer account: it must be the same at
+//! both ends of a link.
 
 use std::fmt::Debug;
 
@@ -23,123 +24,123 @@ mod red;
 pub use ports::{PerPort, SwitchHalves};
 pub use red::Red;
 
-/// What a scheme asks of every switch alongside marks and telemetry.
+/// Support that a scheme needs from every switch, in addition to marks and telemetry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchSupport {
-    /// What its half does, as it follows on "switches".
+    /// Task of the half, as a phrase that follows "switches".
     pub task: &'static str,
-    /// Parameters that it goes by: all flows of the scheme have one set of them.
+    /// Parameters that the half uses; all flows of the scheme must agree on them.
     pub params: &'static [&'static str],
-    /// What it is called for.
+    /// Events that call the half.
     pub hooks: Hooks,
-    /// Whether its signals travel in the headers of data packets ([`Carrier::Headers`]): packets of a size that is
+    /// True if signals travel in the headers of data packets ([`Carrier::Headers`]): packets of that size are
     /// then common.
     pub turns_back: bool,
-    /// What traces call its signals; `None`: as the scheme.
+    /// Name of its signals in traces; `None` for the scheme's name.
     pub signal: Option<&'static str>,
-    /// Whether it has packets trimmed ([`Action::Trim`]).
+    /// True if the half may trim packets ([`Action::Trim`]).
     pub trims: bool,
-    /// True if its marks take the place of those of the network's curves.
+    /// True if its marks replace those of the network's curves.
     pub marks: bool,
 }
 
-/// What a half is called for: nothing else costs anything.
+/// Events that call a half; the others cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// [`SwitchHalf::on_arrival`].
+    /// Calls [`SwitchHalf::on_arrival`] for every arriving packet.
     pub arrivals: bool,
-    /// [`SwitchHalf::on_departure`].
+    /// Calls [`SwitchHalf::on_departure`] for departing packets.
     pub departures: bool,
-    /// [`SwitchHalf::on_pause`] and [`SwitchHalf::on_resume`].
+    /// Calls [`SwitchHalf::on_pause`] and [`SwitchHalf::on_resume`].
     pub pauses: bool,
 }
 
-/// An egress port that takes part, before anything has passed it.
+/// Static properties of an egress port that takes part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EgressPort {
-    /// Classes of traffic, a queue each.
+    /// Number of traffic classes, each with its own queue.
     pub classes: usize,
-    /// What a full packet of the scheme takes on the wire.
+    /// Transmission time of a full packet of the scheme.
     pub full_packet: Span,
-    /// Bytes of such a packet.
+    /// Size of a full packet on the wire.
     pub full_bytes: u32,
-    /// The port's rate.
+    /// Rate of the port.
     pub rate: BitRate,
-    /// What its link takes.
+    /// Propagation delay of its link.
     pub delay: Span,
-    /// The network's curve.
+    /// Marking curve of the network.
     pub red: Red,
-    /// Bytes of what a queue can fill: the input buffer of a lane under credits, elsewhere the switch's.
+    /// Bytes that a queue can fill: under credits the input buffer of a lane, otherwise the switch's buffer.
     pub buffer: u32,
 }
 
-/// An egress port at the moment of a call.
+/// State of an egress port during a call.
 #[derive(Debug)]
 pub struct Egress<'a> {
-    /// The time.
+    /// Simulated time of the call.
     pub now: Time,
-    /// The port's rate.
+    /// Rate of the port.
     pub rate: BitRate,
     /// Bytes in all of its queues.
     pub queued: u32,
-    /// The port's random stream.
+    /// Random stream of the port.
     pub rng: &'a mut Rng,
 }
 
-/// What kind of packet passes.
+/// Kind of a passing packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadKind {
-    /// Data.
+    /// Data packet with its payload.
     Data,
-    /// The headers of a data packet that lost its payload.
+    /// Headers of a data packet whose payload was trimmed.
     Trimmed,
-    /// Acknowledgements, notifications, pauses.
+    /// Acknowledgement, notification or pause.
     Control,
 }
 
-/// A packet, as a switch that passes it on sees it.
+/// Packet as the forwarding switch sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketView {
-    /// What it carries.
+    /// Kind of the payload it carries.
     pub load: PayloadKind,
-    /// Its class, which names its queue.
+    /// Traffic class, which selects the queue.
     pub class: u8,
-    /// Its bytes on the wire.
+    /// Bytes on the wire.
     pub wire: u32,
-    /// The time that those take at this port.
+    /// Transmission time at this port.
     pub takes: Span,
-    /// What its sender's scheme wrote into it.
+    /// Tag that the sender's scheme wrote.
     pub tag: u8,
-    /// Its mark so far.
+    /// Mark that earlier ports set.
     pub mark: Mark,
-    /// Bytes in its queue without it: before it as it arrives, behind it as it departs.
+    /// Bytes in its queue without the packet: ahead of it on arrival, left behind on departure.
     pub queue: u32,
 }
 
-/// A queue.
+/// Length of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
-    /// Its bytes.
+    /// Length in bytes on the wire.
     pub bytes: u32,
-    /// Its packets.
+    /// Length in packets of any kind.
     pub packets: u32,
 }
 
-/// What becomes of an arriving packet, and who is told.
+/// Decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// The tag with which it goes on.
+    /// New tag of the packet.
     pub tag: u8,
-    /// The mark with which it goes on.
+    /// New mark of the packet.
     pub mark: Mark,
-    /// Whether it goes on.
+    /// Action of the switch: forward, trim or drop.
     pub action: Action,
-    /// Who is told.
+    /// Receiver of a notification.
     pub notify: Notify,
 }
 
 impl Verdict {
-    /// The packet goes on as it came.
+    /// Forwards the packet unchanged.
     #[inline]
     pub const fn pass(packet: &PacketView) -> Self {
         Self {
@@ -151,42 +152,44 @@ impl Verdict {
     }
 }
 
-/// Whether a packet goes on.
+/// Fate of an arriving packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
-    /// It does.
+    /// Forward the whole packet.
     #[default]
     Forward,
-    /// Its headers do: its receiver learns at once that the payload is missing. Only with [`SwitchSupport::trims`]; of
-    /// packets other than data nothing is cut off. Dropped where the port has no room for the headers.
+    /// Forward its headers only, so that its receiver learns at once that the payload is missing. Only with
+    /// [`SwitchSupport::trims`] and for data packets. Dropped if the port has no room for the headers.
     Trim,
-    /// It does not. It is counted among the packets for which there was no room.
+    /// Drop the packet. It counts as dropped for lack of room.
     Drop,
 }
 
-/// Who is told of a port's state.
+/// Receiver of a notification about a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notify {
-    /// Nobody.
+    /// No notification is sent.
     Nobody,
-    /// The packet, whose acknowledgement brings the queue to the sender ([`crate::AckInfo::congested`]); of several
-    /// ports, that whose queue takes longest.
+    /// The packet itself, whose acknowledgement carries the queue to the sender
+    /// ([`crate::AckInfo::congested`]); of several ports the one whose queue takes longest to drain.
     Packet,
-    /// The packet's sender, if its scheme is the half's: these words, which come with [`crate::api::CongestionControl::on_signal`].
+    /// The packet's sender, if it uses the half's scheme; the words arrive with
+    /// [`crate::api::CongestionControl::on_signal`].
     Sender(Words, Carrier),
 }
 
-/// By what law a departing packet is marked.
+/// Rule that marks a departing packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marking {
-    /// By the network's curve ([`Red`]).
+    /// The network's curve ([`Red`]).
     Curve,
-    /// With this, unless its mark is stronger; [`Mark::None`] spares it.
+    /// This mark, unless the packet already has a stronger one; [`Mark::None`] prevents a mark.
     Put(Mark),
 }
 
 impl Marking {
-    /// Of two halves at one port: what one of them puts wins over the curve, the stronger mark over the other.
+    /// Combines the rules of two halves at one port: a mark overrides the curve, and the stronger mark
+    /// overrides the other.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Put(one), Self::Put(other)) => Self::Put(one.max(other)),
@@ -195,37 +198,38 @@ impl Marking {
     }
 }
 
-/// The state of one egress port, for one scheme.
+/// State of one egress port for one scheme.
 pub trait SwitchHalf: Clone + Debug + Send + 'static {
-    /// A packet came that will leave by this port; it is not in its queue yet.
+    /// Handles the arrival of a packet that will leave through this port; it is not in its queue yet.
     #[inline]
     fn on_arrival(&mut self, _at: &mut Egress<'_>, packet: &PacketView) -> Verdict {
         Verdict::pass(packet)
     }
-    /// A packet has left its queue for the wire.
+    /// Handles the departure of a packet from its queue.
     #[inline]
     fn on_departure(&mut self, _at: &mut Egress<'_>, _packet: &PacketView) -> Marking {
         Marking::Curve
     }
-    /// Whether all packets that depart are the curve's to mark until a pause ends: till then it is not told of them.
+    /// Returns true if the curve marks all departing packets until a pause ends; the half is not called for
+    /// them until then.
     #[inline]
     fn is_inactive(&self, _now: Time) -> bool {
         false
     }
-    /// A pause of a class with so many bytes in its queue begins.
+    /// Handles the start of a pause of a class with `_queue` bytes in its queue.
     fn on_pause(&mut self, _at: &mut Egress<'_>, _class: u8, _queue: u32) {}
-    /// A pause of a class ends; nothing has left its queue since.
+    /// Handles the end of a pause of a class; nothing has left its queue during the pause.
     fn on_resume(&mut self, _at: &mut Egress<'_>, _class: u8, _queue: Queue) {}
-    /// The link failed: what waited is lost, and pauses are over.
+    /// Handles a link failure: waiting packets are lost, and pauses are over.
     fn on_link_down(&mut self) {}
-    /// What a class with so many bytes in its queue is, for a half that tells.
+    /// Returns the congestion state of a class with `_queue` bytes in its queue, if the half detects it.
     fn state(&self, _now: Time, _class: u8, _queue: u32) -> Option<PortState> {
         None
     }
-    /// Checks what always holds, of a class with such a queue.
+    /// Checks the invariants for a class with this queue.
     ///
     /// # Panics
-    /// If it does not.
+    /// If one is violated.
     fn verify(&self, _now: Time, _class: u8, _queue: Queue) {}
 }
 

@@ -1,9 +1,9 @@
-//! Answers of switches: what ports tell a sender before the acknowledgement does.
+//! Replies from switches: reports of ports that reach a sender before the acknowledgement.
 //!
-//! A sender asks with a bit of the tag of a data packet, once per interval ([`Asking`]). Each egress port on the packet's
-//! way in which the packet finds at least a threshold of bytes answers at once, in a packet of its own
-//! ([`AnsweringPort`], [`PortReport`]): how much is queued, how much of the line was used over the last whole window, and
-//! how fast the queue has grown since that window began.
+//! A sender asks with a bit in the tag of a data packet, once per interval ([`Asking`]). Each egress port on
+//! the path whose queues hold at least a threshold of bytes when the packet arrives replies at once, in a
+//! packet of its own ([`AnsweringPort`], [`PortReport`]). The reply has the bytes queued, the utilisation of
+//! the link over the last whole window, and the growth of the queue since that window started.
 
 mod report;
 
@@ -17,17 +17,17 @@ use crate::switch::{
 use report::WHOLE;
 pub use report::{PortReport, QueueTrend};
 
-/// The bit of a tag by which a data packet asks.
+/// Tag bit by which a data packet asks for replies.
 pub const ASKS: u8 = 1 << 6;
 
-/// What a switch half is called for that answers.
+/// Events that a replying switch half needs.
 pub const HOOKS: Hooks = Hooks {
     arrivals: true,
     departures: true,
     pauses: false,
 };
 
-/// When a sender asks.
+/// Times at which a sender asks.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking {
     interval: Span,
@@ -35,7 +35,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Once per `interval`, from the first packet on; each packet asks where that is zero.
+    /// Asks once per `interval`, starting with the first packet; with every packet if it is zero.
     pub fn new(interval: Span) -> Self {
         Self {
             interval,
@@ -43,7 +43,7 @@ impl Asking {
         }
     }
 
-    /// The tag of a packet that leaves now.
+    /// Returns the tag of a packet that leaves now.
     #[inline]
     pub fn tag(&mut self, now: Time) -> u8 {
         if now < self.next {
@@ -54,34 +54,34 @@ impl Asking {
     }
 }
 
-/// By what ports answer.
+/// Settings of replying ports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// Bytes in queues from which on ports answer; a full packet by default.
+    /// Queued bytes from which on ports reply; a full packet by default.
     pub threshold: Auto<Bytes>,
-    /// The length of a window.
+    /// Length of a window.
     pub window: Span,
 }
 
-/// An egress port that answers.
+/// State of an egress port that replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnsweringPort {
     threshold: u32,
     window: u64,
-    /// Bytes that the line carries in a window, at least 1.
+    /// Bytes that the link carries per window, at least 1.
     carries: u64,
-    /// When the present window began: a multiple of its length.
+    /// Start of the present window in ps, a multiple of its length.
     begun: u64,
-    /// Bytes that have left since, and those that were queued when it began.
+    /// Bytes that have left in the present window; `queued` is the queue at its start.
     sent: u64,
     queued: u32,
-    /// The same of the window before.
+    /// Values of `sent` and `queued` for the previous window.
     sent_before: u64,
     queued_before: u32,
 }
 
 impl AnsweringPort {
-    /// A port that nothing has passed.
+    /// Creates the state of a port that has forwarded nothing.
     pub fn new(rules: Rules, port: &EgressPort) -> Self {
         let threshold = rules.threshold.or(Bytes::new(u64::from(port.full_bytes)));
         Self {
@@ -96,13 +96,14 @@ impl AnsweringPort {
         }
     }
 
-    /// The window of `now`, until which `queue` bytes were queued since something happened last.
+    /// Advances to the window that contains `now`; `queue` bytes have been queued since the last event.
     #[inline]
     fn go_to(&mut self, now: Time, queue: u32) {
         let since = now.as_ps() - self.begun;
         if since < self.window {
             return;
         }
+        // After a window without any event the last whole window was idle and its queue constant.
         (self.sent_before, self.queued_before) = if since < 2 * self.window {
             (self.sent, self.queued)
         } else {
@@ -112,7 +113,7 @@ impl AnsweringPort {
         (self.sent, self.queued) = (0, queue);
     }
 
-    /// What has gone on, now that `queue` bytes are queued.
+    /// Returns utilisation and growth, given that `queue` bytes are queued now.
     fn trend(&self, now: Time, queue: u32) -> QueueTrend {
         let since = self.begun.saturating_sub(self.window);
         let elapsed = i128::from(now.as_ps() - since).max(1);
@@ -130,6 +131,7 @@ impl SwitchHalf for AnsweringPort {
     fn on_arrival(&mut self, at: &mut Egress<'_>, packet: &PacketView) -> Verdict {
         self.go_to(at.now, at.queued);
         let mut verdict = Verdict::pass(packet);
+        // A short queue is not worth the extra packet.
         if packet.load == PayloadKind::Data && packet.tag & ASKS != 0 && at.queued >= self.threshold {
             let words = self.trend(at.now, at.queued).words(at.queued);
             verdict.notify = Notify::Sender(words, Carrier::Packet);
@@ -165,7 +167,7 @@ mod tests {
 
     const G100: BitRate = BitRate::from_gbps(100);
 
-    /// 100 Gbit/s are 12 500 bytes per microsecond, so 25 000 in a window of 2.
+    /// Port of 100 Gbit/s, or 12 500 bytes per microsecond: 25 000 per window of 2 us.
     fn port(threshold: Auto<Bytes>) -> AnsweringPort {
         let rules = Rules {
             threshold,
@@ -231,17 +233,18 @@ mod tests {
         Some(QueueTrend { utilisation, growth })
     }
 
-    /// By hand: ten packets of 1000 bytes leave in the window from 0 to 2 us, which carries 25 000 bytes: 40 %. In the
-    /// next one 12 500 bytes are 50 %, and the queue goes from 3000 bytes at 2 us to 8000 at 4.5: 2000 a microsecond.
+    /// By hand: ten packets of 1000 bytes leave in the window from 0 to 2 us, which could carry 25 000 bytes:
+    /// 40 %. In the next window 12 500 bytes are 50 %, and the queue grows from 3000 bytes at 2 us to 8000 at
+    /// 4.5: 2000 per microsecond.
     #[test]
     fn what_ports_tell_is_what_has_happened() {
         let mut port = port(Auto::Is(Bytes::new(500)));
         for packet in 0..10 {
             leaves(&mut port, 100 * packet, 3000);
         }
-        // Nothing is known yet but the queue: 3000 bytes in 1.5 us.
+        // Only the queue is known yet: 3000 bytes in 1.5 us.
         assert_eq!(asks(&mut port, 1500, 3000), got(0, 2000));
-        // 3000 bytes since 0, in 2.5 us.
+        // 3000 bytes in the 2.5 us since 0.
         assert_eq!(asks(&mut port, 2500, 3000), got(4000, 1200));
         for packet in 0..12 {
             leaves(&mut port, 2600 + 100 * packet, 4000);
@@ -254,9 +257,9 @@ mod tests {
             port.on_departure(egress, &half);
         });
         assert_eq!(asks(&mut port, 4500, 8000), got(5000, 2000));
-        // After windows in which nothing happened the line was idle, and the queue stood.
+        // After windows without events the link was idle and the queue constant.
         assert_eq!(asks(&mut port, 10_500, 8000), got(0, 0));
-        // It falls: 8000 at 10 us, 500 at 13 us. (The window before is that from 10 us.)
+        // The queue shrinks: 8000 at 10 us, 500 at 13 us. (The previous window is that from 10 us.)
         assert_eq!(asks(&mut port, 13_000, 500), got(0, -2500));
     }
 

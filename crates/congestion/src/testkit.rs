@@ -1,7 +1,7 @@
-//! A driver for schemes: a sender and a path without a network.
+//! Test driver for schemes: a sender and a path without a network.
 //!
-//! [`Pair`] owns what a scheme may ask of the world (clock, timers, path, random stream) and feeds
-//! it acknowledgements, so that a test reads as a story:
+//! [`Pair`] owns the scheme's world (clock, timers, path, random stream) and feeds it acknowledgements, so
+//! that a test reads like a trace:
 //!
 //! ```
 //! use paceline_congestion::registry::SchemeParams;
@@ -17,8 +17,8 @@
 //! assert_eq!(pair.rate(), BitRate::from_gbps(50));
 //! ```
 //!
-//! After each callback it checks what every scheme must keep: a rate above zero and at most the
-//! line's, and timers that are not in the past.
+//! After each callback it checks the invariants of every scheme: a rate above zero and at most the line's,
+//! and no timers in the past.
 
 pub mod forests;
 pub mod models;
@@ -34,10 +34,10 @@ use crate::api::{
 
 use crate::switch::{Egress, EgressPort, PacketView, PayloadKind, Red};
 
-/// Timers that may expire at one instant before [`Pair`] calls it a loop.
+/// Timers that may expire at one instant before [`Pair`] reports an endless loop.
 const STORM: u32 = 1000;
 
-/// A path through one switch: two links of 100 Gbit/s and 1 us, packets of 1000 bytes.
+/// Returns a path through one switch: two links of 100 Gbit/s and 1 us, packets of 1000 bytes.
 pub fn star_path() -> PathInfo {
     PathInfo {
         line_rate: BitRate::from_gbps(100),
@@ -51,8 +51,8 @@ pub fn star_path() -> PathInfo {
     }
 }
 
-/// An acknowledgement up to `seq`, when the sender has sent up to `snd_nxt`: unmarked, of one
-/// packet of 1000 bytes, after 4160 ns, without telemetry.
+/// Returns an acknowledgement up to `seq` while `snd_nxt` bytes have been sent: unmarked, for one packet of
+/// 1000 bytes, after 4160 ns, without telemetry.
 pub fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
     AckInfo {
         highest: seq,
@@ -72,7 +72,7 @@ pub fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
     }
 }
 
-/// An egress port of that switch, with three classes.
+/// Returns an egress port of the switch in [`star_path`], with three classes.
 pub fn egress_port() -> EgressPort {
     EgressPort {
         classes: 3,
@@ -85,7 +85,8 @@ pub fn egress_port() -> EgressPort {
     }
 }
 
-/// A full data packet of class 2 at such a port, without tag or mark, and so many bytes in its queue alongside it.
+/// Returns a full data packet of class 2 at that port, without tag or mark, with `queue` other bytes in its
+/// queue.
 pub fn passing(queue: u32) -> PacketView {
     PacketView {
         load: PayloadKind::Data,
@@ -98,7 +99,7 @@ pub fn passing(queue: u32) -> PacketView {
     }
 }
 
-/// Calls a switch's half at such a port, at time zero and with nothing in its other queues.
+/// Calls a switch half at that port, at time zero and with nothing in its other queues.
 pub fn with_egress<T>(call: impl FnOnce(&mut Egress<'_>) -> T) -> T {
     let mut rng = Rng::stream(1, Purpose::Switch, 0);
     call(&mut Egress {
@@ -109,23 +110,23 @@ pub fn with_egress<T>(call: impl FnOnce(&mut Egress<'_>) -> T) -> T {
     })
 }
 
-/// A timer that was set and has not expired.
+/// Timer that is set and has not expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pending {
     order: u64,
     event: TimerEvent,
 }
 
-/// A scheme and its world.
+/// Scheme and its world.
 #[derive(Debug)]
 pub struct Pair<C> {
-    /// The scheme.
+    /// Sender under test.
     pub cc: C,
-    /// The time and rate of every change of rate, the start included.
+    /// Time and rate at the start and at every change of rate.
     pub history: Vec<(Time, BitRate)>,
-    /// Whether a rate of zero is as it should be: without grants nothing may be sent.
+    /// True if a rate of zero is valid, because nothing may be sent without grants.
     pub by_grants: bool,
-    /// The time and slot of every timer that has expired.
+    /// Time and slot of every timer that has expired.
     pub expired: Vec<(Time, TimerSlot)>,
     now: Time,
     path: PathInfo,
@@ -137,7 +138,7 @@ pub struct Pair<C> {
 }
 
 impl<C: CongestionControl> Pair<C> {
-    /// A sender on `path` at time zero.
+    /// Creates a sender on `path` at time zero.
     pub fn new(path: PathInfo, build: impl FnOnce(&PathInfo) -> C) -> Self {
         let cc = build(&path);
         let rate = cc.limits().rate;
@@ -167,22 +168,22 @@ impl<C: CongestionControl> Pair<C> {
         (self.cc.tag(&mut cx, packet), self.cc.words(&mut cx, packet))
     }
 
-    /// The time.
+    /// Returns the present time.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// The rate at which the sender may send now.
+    /// Returns the sender's present rate.
     pub fn rate(&self) -> BitRate {
         self.cc.limits().rate
     }
 
-    /// Lets `span` pass; timers that are due expire, in order.
+    /// Advances by `span`; timers that become due expire in order.
     pub fn advance(&mut self, span: Span) {
         self.advance_to(self.now + span);
     }
 
-    /// Lets the time until `at` pass; timers that are due (at `at` too) expire, in order.
+    /// Advances to `at`; timers that become due, including those at `at`, expire in order.
     pub fn advance_to(&mut self, at: Time) {
         let mut storm = 0;
         let first = |pending: &[Pending]| {
@@ -206,81 +207,81 @@ impl<C: CongestionControl> Pair<C> {
         self.now = at.max(self.now);
     }
 
-    /// An acknowledgement arrives now.
+    /// Delivers an acknowledgement now.
     pub fn ack(&mut self, ack: &AckInfo<'_>) {
         self.call(|cc, cx| cc.on_ack(cx, ack));
     }
 
-    /// The NIC tells what the oracle knows: [`crate::Requirements::foresight`].
+    /// Passes an oracle's value: [`crate::Requirements::foresight`].
     pub fn foresight(&mut self, rtt: Span) {
         self.cc.on_foresight(rtt);
     }
 
-    /// Whether a decision that was asked for ([`Ctx::decide`]) is not yet done.
+    /// Returns true if a decision that the sender asked for ([`Ctx::decide`]) is pending.
     pub fn deciding(&self) -> bool {
         self.deciding
     }
 
-    /// The decision that was asked for takes effect now.
+    /// Lets the pending decision take effect now.
     ///
     /// # Panics
-    /// If none was.
+    /// If no decision is pending.
     pub fn decision(&mut self) {
         assert!(self.deciding, "no decision was asked for");
         self.deciding = false;
         self.call(|cc, cx| cc.on_decision(cx));
     }
 
-    /// Those outside have answered what was asked for, and that takes effect now.
+    /// Answers the pending decision from outside; it takes effect now.
     ///
     /// # Panics
-    /// If nothing was.
+    /// If no decision is pending.
     pub fn answer(&mut self, limits: SendLimits) {
         assert!(self.deciding, "no decision was asked for");
         self.deciding = false;
         self.call(|cc, cx| cc.on_answer(cx, limits));
     }
 
-    /// A congestion notification packet arrives now.
+    /// Delivers a congestion notification packet now.
     pub fn cnp(&mut self, cnp: &Cnp) {
         self.call(|cc, cx| cc.on_cnp(cx, cnp));
     }
 
-    /// A signal of the switch's half arrives now.
+    /// Delivers a signal of the switch half now.
     pub fn signal(&mut self, signal: &Signal) {
         self.call(|cc, cx| cc.on_signal(cx, signal));
     }
 
-    /// Another sender of its port has changed what they have in common.
+    /// Reports that another sender of its port has changed the shared state.
     pub fn shared(&mut self, shared: &Shared) {
         self.call(|cc, cx| cc.on_shared(cx, shared));
     }
 
-    /// The tag of a data packet that leaves now.
+    /// Returns the tag of a data packet that leaves now.
     pub fn tag(&mut self, packet: &Outgoing) -> u8 {
         let mut tag = 0;
         self.call(|cc, cx| tag = cc.tag(cx, packet));
         tag
     }
 
-    /// What a data packet that leaves now tells the receiver.
+    /// Returns the words of a data packet that leaves now.
     pub fn words(&mut self, packet: &Outgoing) -> u64 {
         let mut words = 0;
         self.call(|cc, cx| words = cc.words(cx, packet));
         words
     }
 
-    /// A grant arrives now.
+    /// Delivers a grant now.
     pub fn grant(&mut self, grant: Grant) {
         self.call(|cc, cx| cc.on_grant(cx, grant));
     }
 
-    /// The retransmission timer expires now.
+    /// Lets the retransmission timer expire now.
     pub fn timeout(&mut self) {
         self.call(|cc, cx| cc.on_timeout(cx));
     }
 
-    /// A packet with `payload` bytes starts on the wire now, with 48 bytes of headers.
+    /// Sends a packet with `payload` bytes and 48 bytes of headers now.
     pub fn send(&mut self, payload: Bytes) {
         let sent = SentInfo {
             payload,
@@ -383,7 +384,7 @@ impl CongestionControl for Box<dyn CongestionControl> {
 mod tests {
     use super::*;
 
-    /// Halves its rate when its timer expires, and sets it again.
+    /// Scheme that halves its rate when its timer expires, and restarts the timer.
     #[derive(Clone, Debug)]
     struct Halver(BitRate);
 

@@ -60,17 +60,17 @@ use crate::rate::{Bounds, in_proportion};
 use crate::registry::{Alias, Definition, DelayLimit, Incompatible, NetworkFacts, Scheme, WindowMode};
 
 choice! {
-    /// Which TIMELY.
+    /// Variant of TIMELY, by its paper.
     pub enum Variant {
-        /// The SIGCOMM 2015 paper's.
+        /// As in the SIGCOMM 2015 paper.
         Original = "original",
-        /// The CoNEXT 2016 paper's.
+        /// As in the CoNEXT 2016 paper.
         Patched = "patched",
     }
 }
 
 impl Variant {
-    /// The default of `beta`.
+    /// Returns the default of `beta`.
     const fn beta(self) -> f64 {
         match self {
             Self::Original => 0.8,
@@ -78,7 +78,7 @@ impl Variant {
         }
     }
 
-    /// What `start-rate` is by itself, on such a line.
+    /// Returns the default of `start-rate` on a line of this rate.
     fn start_rate(self, line: BitRate) -> BitRate {
         match self {
             Self::Original => line,
@@ -86,7 +86,7 @@ impl Variant {
         }
     }
 
-    /// What `segment` is by itself; `None` for a round trip's bytes.
+    /// Returns the default of `segment`; `None` for the bytes of a round trip.
     const fn segment(self) -> Option<Bytes> {
         match self {
             Self::Original => None,
@@ -95,11 +95,11 @@ impl Variant {
     }
 }
 
-/// The line for which both papers give their numbers.
+/// Line for which both papers give their numbers.
 const PAPER_LINE: BitRate = BitRate::from_gbps(10);
 
 params! {
-    /// Parameters of TIMELY.
+    /// Parameters of TIMELY; `variant` selects the paper that the defaults follow.
     pub struct Params {
         /// The original, or the patched version with a unique fixed point.
         variant: Variant = Variant::Original, in Range::Any, from "SIGCOMM 2015 and CoNEXT 2016";
@@ -178,7 +178,7 @@ impl Definition for Params {
     fn explicit(&self) -> Self {
         Self {
             beta: Some(self.beta.unwrap_or(self.variant.beta())),
-            // The original has none.
+            // The original has no reference.
             rtt_ref: match self.variant {
                 Variant::Patched => Some(self.rtt_ref.unwrap_or(self.t_low)),
                 Variant::Original => self.rtt_ref,
@@ -234,29 +234,29 @@ impl Definition for Params {
     }
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Timely {
     params: Params,
     beta: f64,
     rtt_ref: Span,
-    /// Bytes between updates; `None` for a round trip's.
+    /// Bytes between updates; `None` for those of a round trip.
     segment: Option<Bytes>,
     rate_ai: BitRate,
     rate_hai: BitRate,
     bounds: Bounds,
     rate: BitRate,
     last_rtt: Span,
-    /// The averaged difference of round-trip times, in ns.
+    /// Average difference of round-trip times, in ns.
     rtt_diff: f64,
     increases: u32,
-    /// The byte beyond which an acknowledgement ends the round trip, or the segment.
+    /// Byte beyond which an acknowledgement ends the round trip, or the segment.
     last_update_seq: u64,
     last_update: Time,
 }
 
 impl Timely {
-    /// A sender that has sent nothing.
+    /// Creates a sender that has sent nothing.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let line = path.line_rate;
         let of_paper = |mbps: u64| in_proportion(BitRate::from_bps(mbps * 1_000_000), PAPER_LINE, line);
@@ -281,17 +281,17 @@ impl Timely {
         }
     }
 
-    /// The averaged difference between round-trip times one round trip apart, in ns.
+    /// Returns the average difference between consecutive round-trip times, in ns.
     pub fn rtt_diff_ns(&self) -> f64 {
         self.rtt_diff
     }
 
-    /// The gradient of the round-trip time.
+    /// Returns the gradient of the round-trip time.
     pub fn gradient(&self) -> f64 {
         self.rtt_diff / self.params.min_rtt.as_ns_f64()
     }
 
-    /// Whether the last update is long enough ago for that of a segment.
+    /// Returns true if the last update is long enough ago for another segment's.
     fn is_due(&self, now: Time) -> bool {
         now.saturating_since(self.last_update) >= self.params.min_rtt
     }
@@ -310,12 +310,14 @@ impl Timely {
             self.pull(gradient, rtt);
         } else if gradient <= 0.0 {
             self.increase();
+        // Pauses alone may have made the round trips longer, which is no reason for this flow to slow down.
         } else if !(self.params.tcd && mark == Mark::Undetermined) {
             self.decrease((1.0 - self.beta * gradient).max(0.0));
         }
     }
 
     fn increase(&mut self) {
+        // The patched version has no hyper increase.
         let hyper = self.params.variant == Variant::Original && self.increases >= self.params.hai_after;
         let step = if hyper { self.rate_hai } else { self.rate_ai };
         self.rate = self.bounds.clamp(self.rate.saturating_add(step));
@@ -327,8 +329,9 @@ impl Timely {
         self.increases = 0;
     }
 
-    /// The patched version between the thresholds.
+    /// Applies the patched version's rule between the thresholds.
     fn pull(&mut self, gradient: f64, rtt: Span) {
+        // w of the CoNEXT paper: 0 up to a gradient of -1/4, 1 from 1/4 on.
         let weight = (2.0 * gradient + 0.5).clamp(0.0, 1.0);
         let reference = self.rtt_ref.as_ns_f64();
         let error = (rtt.as_ns_f64() - reference) / reference;
@@ -356,6 +359,7 @@ impl CongestionControl for Timely {
             Some(_) if self.last_update_seq != 0 && !self.is_due(cx.now) => return,
             Some(segment) => (ack.highest + segment.get()).saturating_sub(1),
         };
+        // The first round trip has no earlier one with which to compare it.
         if self.last_update_seq != 0 {
             self.update(ack.rtt, ack.mark);
         }

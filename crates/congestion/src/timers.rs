@@ -1,43 +1,44 @@
-//! A flow's timers: what a scheme sets, and what that asks of the host's event queue.
+//! Timers of a flow, and the events that they need from the host's event queue.
 
 use std::fmt;
 
 use paceline_kernel::Time;
 
-/// Which of a flow's timers.
+/// Index of a timer among those of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimerSlot(pub u8);
 
-/// An event that the host schedules for a timer, and that comes back as [`TimerBank::expire`].
+/// Event that the host schedules for a timer and returns through [`TimerBank::expire`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimerEvent {
-    /// Which timer.
+    /// Timer of the event.
     pub slot: TimerSlot,
-    /// When it comes.
+    /// Time of the event.
     pub at: Time,
-    /// Which setting of the timer asked for it: decides the order among events of one flow and instant.
+    /// Number of the setting that asked for it: orders simultaneous events of a flow.
     pub generation: u8,
 }
 
-/// What becomes of a timer's event that has come.
+/// Result of a timer's event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expiry {
     /// The timer expires; it is no longer armed.
     Now,
-    /// The timer was set to a later time meanwhile: this event is to be scheduled in its place.
+    /// The timer was meanwhile set to a later time: schedule this event instead.
     Later(TimerEvent),
-    /// Nobody waits for it.
+    /// No timer waits for it.
     Stale,
 }
 
-/// The timers of one flow. The host reads [`TimerBank::take_request`] after every callback.
+/// Timers of one flow. The host reads [`TimerBank::take_request`] after every callback.
 ///
-/// A timer that is only ever put off has one event: when that comes before the deadline, it is scheduled
-/// again for it. A timer that is set to an earlier time has another event, and the old one goes stale.
+/// A timer that is only ever postponed has a single event: if that occurs before the deadline, it is
+/// scheduled again. A timer that is set to an earlier time gets a second event, and the old one becomes
+/// stale.
 #[derive(Clone)]
 pub struct TimerBank {
     deadlines: [Time; Self::SLOTS],
-    /// When the event comes that looks after each timer; [`Time::MAX`] for none.
+    /// Time of the event that serves each timer; [`Time::MAX`] for none.
     pending: [Time; Self::SLOTS],
     generations: [u8; Self::SLOTS],
     armed: u8,
@@ -48,7 +49,7 @@ pub struct TimerBank {
     repaced: bool,
 }
 
-/// What a scheme has asked for alongside timers.
+/// Requests of a scheme other than timers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Requests(u8);
 
@@ -57,29 +58,29 @@ impl Requests {
     const SHARE: Self = Self(1 << 1);
     const COUNT: Self = Self(1 << 2);
 
-    /// Whether it has asked for anything.
+    /// Returns true if there is any request.
     pub const fn anything(self) -> bool {
         self.0 != 0
     }
 
-    /// A decision: see [`crate::Ctx::decide`].
+    /// Returns true if it asked for a decision: see [`crate::Ctx::decide`].
     pub const fn decision(self) -> bool {
         self.0 & Self::DECISION.0 != 0
     }
 
-    /// That others learn what it shares with them: see [`crate::Ctx::share`].
+    /// Returns true if it announced a change of shared state: see [`crate::Ctx::share`].
     pub const fn share(self) -> bool {
         self.0 & Self::SHARE.0 != 0
     }
 
-    /// That a trigger is counted: see [`crate::Ctx::count_trigger`].
+    /// Returns true if it asked to count a trigger: see [`crate::Ctx::count_trigger`].
     pub const fn count(self) -> bool {
         self.0 & Self::COUNT.0 != 0
     }
 }
 
 impl fmt::Debug for TimerBank {
-    /// What is left of a timer that does not run is left out.
+    /// Omits the stale deadlines of timers that do not run.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let timers = (0..Self::SLOTS).map(|slot| {
             let runs = self.armed >> slot & 1 == 1;
@@ -113,11 +114,12 @@ impl Default for TimerBank {
 }
 
 impl TimerBank {
-    /// Timers that a flow can have.
+    /// Number of timers per flow.
     pub const SLOTS: usize = 4;
 
-    /// A bank whose every setting asks for an event, and whose timers expire by the event of their last one:
-    /// where simultaneous events run in the order in which they were scheduled, that is the order of settings.
+    /// Creates a bank in which every setting has its own event and only the last setting's event expires the
+    /// timer. If simultaneous events run in scheduling order, timers then expire in the order of their
+    /// settings.
     pub fn with_event_per_setting() -> Self {
         Self {
             event_per_setting: true,
@@ -125,7 +127,7 @@ impl TimerBank {
         }
     }
 
-    /// Sets the timer to `at`; an earlier setting is forgotten.
+    /// Sets the timer to `at`, which replaces an earlier setting.
     pub fn arm(&mut self, slot: TimerSlot, at: Time) {
         let i = slot.0 as usize;
         self.generations[i] = self.generations[i].wrapping_add(1);
@@ -133,7 +135,7 @@ impl TimerBank {
         self.armed |= 1 << i;
         let count = self.request_count as usize;
         match self.requests[..count].iter().position(|&r| r == slot.0) {
-            // Armed twice in one callback: the later place in the order counts.
+            // Armed twice in one callback: the later position in the order counts.
             Some(k) => self.requests[k..count].rotate_left(1),
             None => {
                 self.requests[count] = slot.0;
@@ -142,17 +144,18 @@ impl TimerBank {
         }
     }
 
-    /// Stops the timer.
+    /// Stops the timer; its pending event becomes stale.
     pub fn cancel(&mut self, slot: TimerSlot) {
         self.armed &= !(1 << slot.0);
     }
 
-    /// The next event that timers armed since the last call need, in the order of arming.
+    /// Returns the next event needed by timers armed since the last call, in the order of arming.
     pub fn take_request(&mut self) -> Option<TimerEvent> {
         while self.request_count > 0 {
             let i = self.requests[0] as usize;
             self.requests.rotate_left(1);
             self.request_count -= 1;
+            // An event that is already scheduled at or before the deadline serves the timer as well.
             let unattended = self.event_per_setting || self.deadlines[i] < self.pending[i];
             if self.is_armed(i) && unattended {
                 return Some(self.event(i));
@@ -161,7 +164,7 @@ impl TimerBank {
         None
     }
 
-    /// An event of a timer has come, at `event.at`.
+    /// Handles a timer's event at `event.at`.
     pub fn expire(&mut self, event: TimerEvent) -> Expiry {
         let i = event.slot.0 as usize;
         let awaited = if self.event_per_setting {
@@ -173,9 +176,11 @@ impl TimerBank {
             return Expiry::Stale;
         }
         self.pending[i] = Time::MAX;
+        // The timer was cancelled after its event had been scheduled.
         if !self.is_armed(i) {
             return Expiry::Stale;
         }
+        // The timer was postponed: one event follows the deadline instead of one event per setting.
         if event.at < self.deadlines[i] {
             return Expiry::Later(self.event(i));
         }
@@ -187,7 +192,7 @@ impl TimerBank {
         self.armed & 1 << i != 0
     }
 
-    /// An event at a timer's deadline, which looks after it from here on.
+    /// Returns an event at a timer's deadline, which serves the timer from now on.
     fn event(&mut self, i: usize) -> TimerEvent {
         self.pending[i] = self.deadlines[i];
         TimerEvent {
@@ -197,7 +202,7 @@ impl TimerBank {
         }
     }
 
-    /// Whether a timer was armed, or something else asked for, and not yet handed out.
+    /// Returns true if an armed timer or another request has not been taken yet.
     pub const fn has_requests(&self) -> bool {
         self.request_count > 0 || self.asked.anything()
     }
@@ -207,27 +212,27 @@ impl TimerBank {
         self.asked.0 |= Requests::DECISION.0;
     }
 
-    /// Asks that others learn what is shared: see [`crate::Ctx::share`].
+    /// Announces a change of shared state: see [`crate::Ctx::share`].
     pub fn ask_share(&mut self) {
         self.asked.0 |= Requests::SHARE.0;
     }
 
-    /// See [`crate::Ctx::count_trigger`].
+    /// Asks to count a trigger: see [`crate::Ctx::count_trigger`].
     pub fn ask_count(&mut self) {
         self.asked.0 |= Requests::COUNT.0;
     }
 
-    /// See [`crate::Ctx::recompute_pacing`].
+    /// Reports a recomputed rate: see [`crate::Ctx::recompute_pacing`].
     pub fn ask_repace(&mut self) {
         self.repaced = true;
     }
 
-    /// Whether the rate was set again since the last call.
+    /// Returns true if the rate was recomputed since the last call.
     pub const fn take_repace(&mut self) -> bool {
         std::mem::replace(&mut self.repaced, false)
     }
 
-    /// What was asked for alongside timers since the last call.
+    /// Returns the requests, other than timers, since the last call.
     pub const fn take_asked(&mut self) -> Requests {
         std::mem::replace(&mut self.asked, Requests(0))
     }
@@ -243,7 +248,7 @@ mod tests {
         Time::from_ns(ns)
     }
 
-    /// Sets the timer to `ns`; the events that this asks for.
+    /// Sets the timer to `ns` and returns the events that this needs.
     fn arm(bank: &mut TimerBank, ns: u64) -> Vec<TimerEvent> {
         bank.arm(SLOT, at(ns));
         std::iter::from_fn(|| bank.take_request()).collect()
@@ -253,7 +258,7 @@ mod tests {
         [TimerBank::default(), TimerBank::with_event_per_setting()]
     }
 
-    /// After 256 settings the generation is that of the first one's event again.
+    /// After 256 settings the generation equals that of the first event again.
     #[test]
     fn a_stale_event_never_expires_a_timer_early() {
         for mut bank in banks() {
@@ -265,7 +270,7 @@ mod tests {
         }
     }
 
-    /// As a scheme does that sets a timeout at every acknowledgement.
+    /// The pattern of a scheme that sets a timeout at every acknowledgement.
     #[test]
     fn a_timer_that_is_put_off_has_one_event() {
         let mut bank = TimerBank::default();
@@ -304,7 +309,7 @@ mod tests {
         }
     }
 
-    /// Set again after it was cancelled, a timer is looked after by the event that it had.
+    /// Set again after it was cancelled, a timer is served by its earlier event.
     #[test]
     fn a_cancelled_timer_that_is_set_again() {
         let mut bank = TimerBank::default();

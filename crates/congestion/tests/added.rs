@@ -1,4 +1,4 @@
-//! Schemes that a program adds. They are added once in a program, so this is one of its own.
+//! Tests of schemes that a program adds. Schemes can be added once per program, so this is a separate one.
 
 use paceline_congestion::example::Params as Aimd;
 use paceline_congestion::none::Params as Shipped;
@@ -13,7 +13,7 @@ use paceline_congestion::switch::{
 use paceline_congestion::{AckInfo, CongestionControl, Ctx, Outgoing, PathInfo, Requirements, SendLimits};
 use paceline_kernel::rng::Rng;
 
-/// A scheme that says something wrong about itself.
+/// Declares a scheme whose definition contradicts its halves.
 macro_rules! wrong {
     ($name:literal, $Params:ident, $part:expr, $halves:expr, $Sender:ty) => {
         paceline_congestion::scheme_params! {
@@ -63,7 +63,7 @@ const ARRIVALS: SwitchSupport = SwitchSupport {
     marks: false,
 };
 
-/// A sender at line rate; `TAG` is what it writes into packets.
+/// Sender at line rate that writes `TAG` into packets.
 #[derive(Clone, Debug)]
 struct Sender<const TAG: u8>(SendLimits);
 
@@ -84,7 +84,7 @@ impl<const TAG: u8> CongestionControl for Sender<TAG> {
     }
 }
 
-/// A switch's half that writes this tag.
+/// Switch half that writes `TAG`.
 #[derive(Clone, Debug)]
 struct Half<const TAG: u8>;
 
@@ -115,7 +115,7 @@ wrong!("empty", Empty, Some(ARRIVALS), |_, _| None, Sender<0>);
 wrong!("tagging", Tagging, None, |_, _| None, Sender<1>);
 wrong!("scribbling", Scribbling, Some(ARRIVALS), halves::<2>, Sender<0>);
 
-/// What would be left out without a word is an error as the scheme is added.
+/// Mismatches that the engine would ignore silently are errors when the scheme is added.
 fn halves_do_what_is_declared() {
     let told = |addition| add(vec![addition]).unwrap_err().to_string();
     for (text, part) in [
@@ -142,7 +142,7 @@ fn halves_do_what_is_declared() {
 
 #[test]
 fn an_added_scheme_is_one_of_all() {
-    // What is refused adds nothing.
+    // A refused addition adds nothing.
     let twice = vec![Addition::of::<Aimd>(), Addition::of::<Aimd>()];
     assert_eq!(add(twice), Err(AddError::Taken("aimd")));
     let shipped = add(vec![Addition::of::<Shipped>()]).unwrap_err();
@@ -179,7 +179,7 @@ fn is_read_and_written() {
     let own = added.of::<Aimd>().unwrap();
     assert_eq!((own.beta, own.threshold.get()), (0.25, 5000));
     assert_eq!(config.values()[2], ("beta".to_string(), "0.25".to_string()));
-    // A whole number is a number, and JSON is no different.
+    // A whole number is accepted as a number, and JSON gives the same.
     let json = serde_json::to_string(&config).unwrap();
     let read: SchemeConfig = serde_json::from_str(&json).unwrap();
     assert_eq!(read, config);

@@ -1,4 +1,4 @@
-//! Once it is built, a learned sender allocates nothing.
+//! Tests that a learned sender allocates nothing once it is built.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,23 +11,23 @@ use paceline_congestion::{AckInfo, CongestionControl, Ctx, TimerBank};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
 
-/// The system's allocator, and how often this thread asked it.
+/// System allocator that counts the allocations of each thread.
 struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is forwarded unchanged to the system allocator.
 #[expect(unsafe_code, reason = "an allocator cannot be written without")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: see above.
+        // SAFETY: forwarded unchanged to the system allocator.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
-        // SAFETY: see above.
+        // SAFETY: forwarded unchanged to the system allocator.
         unsafe { System.dealloc(old, layout) }
     }
 }
@@ -79,7 +79,7 @@ fn an_acknowledgement_allocates_nothing() {
             assert_eq!(sender.decisions(), 999);
         }
     }
-    // The count counts.
+    // Check that the counter works.
     let before = ALLOCATIONS.get();
     drop(std::hint::black_box(Box::new(1)));
     assert_eq!(ALLOCATIONS.get() - before, 1);

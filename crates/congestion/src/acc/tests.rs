@@ -5,7 +5,7 @@ use crate::testkit::{Pair, ack, star_path};
 
 const GBPS: u64 = 1_000_000_000;
 
-/// A sender whose ACKs are driven one by one, each of one packet.
+/// Sender whose ACKs, each for one packet, the test drives one by one.
 struct Flow {
     pair: Pair<Acc>,
     acked: u64,
@@ -21,14 +21,14 @@ impl Flow {
         }
     }
 
-    /// So many bytes are in flight.
+    /// Starts with `in_flight` bytes in flight.
     fn with(params: Params, in_flight: u64) -> Self {
         let mut flow = Self::of(&params);
         flow.sent = in_flight;
         flow
     }
 
-    /// After `gap_ns`, an ACK with such a mark; a packet leaves for it, if any may.
+    /// Delivers an ACK with `mark` after `gap_ns`, and sends a packet if the window allows it.
     fn ack(&mut self, gap_ns: u64, mark: Mark) {
         self.pair.advance(Span::from_ns(gap_ns));
         self.acked += 1000;
@@ -60,7 +60,7 @@ impl Flow {
 fn equations_1_and_4_to_6_by_hand() {
     let mut flow = Flow::with(Params::default(), 61_000);
     flow.ack(0, Mark::Congested);
-    // From now on a packet leaves for each that is acknowledged.
+    // From now on a packet leaves for each acknowledged one.
     assert_eq!((flow.bps(), flow.window()), (100 * GBPS, 60_000));
     flow.acks(25, 160, Mark::None);
     assert_eq!((flow.bps(), flow.sent - flow.acked), (100 * GBPS, 60_000));
@@ -71,7 +71,7 @@ fn equations_1_and_4_to_6_by_hand() {
     // 26 000 B in 4160 ns are 50 Gbit/s of payload, 52.4 on the wire, 51.352 with 2 % less.
     assert_eq!(flow.bps(), 51_352_000_000);
     assert_eq!(flow.pair.cc.target(), BitRate::from_gbps(100));
-    // In flight are 59 000, and 26 000 belong there.
+    // 59 000 bytes are in flight; the pipe is 26 000.
     assert_eq!(flow.sent - flow.acked, 59_000);
     assert_eq!(flow.pair.cc.stopped_until(), Some(flow.acked + 33_000));
     assert_eq!(flow.window(), 26_000);
@@ -82,7 +82,8 @@ fn equations_1_and_4_to_6_by_hand() {
     assert_eq!(flow.bps(), 51_352_000_000);
 }
 
-/// Equation (3): what was sent before the last decrease says nothing; Rt is the rate before the first of several.
+/// Equation (3): marks of packets sent before the last decrease are ignored; Rt is the rate before the first
+/// of several decreases.
 #[test]
 fn marks_of_times_before_the_decrease_are_not_heard() {
     let mut flow = Flow::with(Params::default(), 27_000);
@@ -92,14 +93,15 @@ fn marks_of_times_before_the_decrease_are_not_heard() {
     let told_before = flow.sent - flow.acked;
     flow.acks((told_before / 1000) as u32 - 1, 160, Mark::Congested);
     assert_eq!((flow.bps(), flow.window()), (51_352_000_000, u64::MAX));
-    // The first of those that were sent after it: another decrease without an increase between, 26.2 Gbit/s less 2 %.
+    // Marks of packets sent after it: another decrease with no increase between them, to 26.2 Gbit/s less 2
+    // %.
     flow.acks(14, 320, Mark::Congested);
     flow.acks(14, 320, Mark::Congested);
     assert_eq!(flow.bps(), 25_676_000_000);
     assert_eq!(flow.pair.cc.target(), BitRate::from_gbps(100));
 }
 
-/// ACKs 1 us apart: eight of them are longer than T0.
+/// With ACKs 1 us apart, eight of them take longer than T0.
 #[test]
 fn a_slow_flow_waits_for_its_acks() {
     let mut flow = Flow::with(Params::default(), 10_000);
@@ -111,7 +113,7 @@ fn a_slow_flow_waits_for_its_acks() {
     assert_eq!(flow.bps(), 8_216_320_000);
 }
 
-/// Equation (2): nine ACKs, of which eight come at once after a silence.
+/// Equation (2): nine ACKs, eight of which arrive together after a silence.
 #[test]
 fn acks_in_clumps_measure_nothing() {
     let clump = |last: Mark| {
@@ -129,10 +131,10 @@ fn acks_in_clumps_measure_nothing() {
     };
     let flow = clump(Mark::None);
     assert_eq!((flow.bps(), flow.window()), (100 * GBPS, u64::MAX));
-    // After a pause there is a silence: 8000 B in 4560 ns count.
+    // After a pause the silence is genuine: 8000 B in 4560 ns count.
     let victim = clump(Mark::Undetermined);
     assert_eq!(victim.bps(), 14_708_771_929);
-    // What is congested stays so, and as much stays in flight, until a window measures.
+    // A congested flow keeps its class and its bytes in flight until a window measures something.
     let mut flow = Flow::with(Params::default(), 101_000);
     flow.ack(0, Mark::Congested);
     flow.acks(7, 80, Mark::None);
@@ -142,7 +144,7 @@ fn acks_in_clumps_measure_nothing() {
     assert_eq!(flow.bps(), 51_352_000_000);
 }
 
-/// Equation (7): 100 packets in flight at a 10th of the line are drained for longer than four T0.
+/// Equation (7): draining 100 packets at a tenth of the line takes longer than four T0.
 #[test]
 fn a_long_stop_halves_what_is_aimed_at() {
     let mut flow = Flow::with(Params::default(), 101_000);
@@ -164,7 +166,7 @@ fn a_flow_that_ends_within_its_stop_does_not_stop() {
             seq: 60_000,
             payload: 1000,
             snd_una: 1000,
-            // When the window ends 26 packets more are sent than now.
+            // By the end of the window, 26 more packets will have been sent.
             end: flow.sent + 25_000 + left,
         };
         assert_eq!(flow.pair.tag(&packet), 0);
@@ -199,7 +201,7 @@ fn victims_by_hand() {
     assert_eq!(after(Victims::F2), 52_400_000_000);
 }
 
-/// Two congested marks among four: what counts by `ce-share`.
+/// Two congested marks out of four: `ce-share` decides whether the flow is congested.
 #[test]
 fn the_share_of_congested_marks_decides() {
     let bps = |ce_share| {
@@ -235,7 +237,7 @@ fn increases_by_hand() {
     flow.acks(26, 160, Mark::None);
     assert_eq!(flow.bps(), 52_400_000_000);
     flow.pair.cc.target = BitRate::from_gbps(60);
-    // What was in flight at the decrease, and the first ACK of a window.
+    // Skip the packets in flight at the decrease, and the first ACK of a window.
     flow.acks(27, 160, Mark::None);
     let mut next = || {
         flow.acks(26, 160, Mark::None);
@@ -247,7 +249,7 @@ fn increases_by_hand() {
     assert_eq!(flow.pair.cc.target(), BitRate::from_gbps(72));
 }
 
-/// Equation (10).
+/// Equation (10): at most one halving per T0.
 #[test]
 fn losses_halve_once_per_round_trip() {
     let mut flow = Flow::of(&Params::default());
@@ -272,8 +274,8 @@ fn mark() -> impl Strategy<Value = Mark> {
 }
 
 proptest! {
-    /// Whatever comes: the rate stays between its bounds, no decrease goes above what it was, the target is not
-    /// below the rate after an increase, and a stop ends: what it waits for is in flight.
+    /// For any sequence of ACKs: the rate stays within its bounds, a decrease never raises it, the target is
+    /// not below the rate after an increase, and a stop always ends, because it waits for bytes in flight.
     #[test]
     fn rate_and_stops_stay_within_bounds(
         policy in 0usize..3,

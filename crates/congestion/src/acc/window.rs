@@ -1,26 +1,26 @@
-//! What ACC measures by: equations (1) and (2).
+//! ACC's measurement window: equations (1) and (2).
 
 use paceline_kernel::{Span, Time};
 
 use crate::api::{AckInfo, Mark};
 
-/// A window of measurement.
+/// ACKs counted between two decisions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     first: Time,
     last: Time,
-    /// After the first ACK.
+    /// ACKs after the first.
     pub(super) acks: u32,
     bytes: u64,
     gap: Span,
-    /// The first's included.
+    /// Congested marks, including that of the first ACK.
     pub(super) congested: u32,
     pub(super) undetermined: u32,
     last_mark: Mark,
 }
 
 impl Window {
-    /// That begins with an ACK.
+    /// Starts a window at an ACK, whose bytes do not count in (1).
     pub(super) fn at(now: Time, mark: Mark) -> Self {
         let mut window = Self {
             first: now,
@@ -36,7 +36,7 @@ impl Window {
         window
     }
 
-    /// Another one instead of one that measured nothing: what its marks say stays.
+    /// Starts a window that replaces a clumped one, and keeps its marks: they remain valid.
     pub(super) fn again(&self, now: Time) -> Self {
         Self {
             congested: self.congested,
@@ -63,14 +63,15 @@ impl Window {
         self.last - self.first
     }
 
-    /// Equation (1), in payload bytes per second.
+    /// Returns Rack of equation (1), in payload bytes per second.
     pub(super) fn arrival(&self) -> f64 {
         self.bytes as f64 * 1e12 / self.span().as_ps().max(1) as f64
     }
 
-    /// Equation (2).
+    /// Returns true if equation (2) discards the window.
     pub(super) fn is_clumped(&self, share: f64) -> bool {
         let longest = share * self.span().as_ps() as f64;
+        // A pause explains a gap before an undetermined mark.
         self.gap.as_ps() as f64 > longest && self.last_mark != Mark::Undetermined
     }
 }

@@ -1,28 +1,29 @@
-//! What agents do.
+//! Actions of agents and their effect on a flow's limits.
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use super::Unknown;
 use crate::{Observation, PathInfo, SendLimits, adpg};
 
-/// What an action does to a flow. All are one number from -1 to 1.
+/// Meaning of an agent's action, a number from -1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Multiplies the rate, by at most `step`.
+    /// Multiplies or divides the rate by up to 1 + `step`.
     RateMultiplier,
-    /// Sets the rate.
+    /// Sets the rate on a logarithmic scale, from 1/65536 of the line's rate to all of it.
     Rate,
-    /// Multiplies the window, by at most `step`; packets are paced at window over round-trip time.
+    /// Multiplies the window by up to 1 + `step`, or divides it; packets are paced at window over round-trip
+    /// time.
     WindowMultiplier,
 }
 
 impl Action {
-    /// All of them.
+    /// All actions, in the order in which help lists them.
     pub const ALL: [Self; 3] = [Self::RateMultiplier, Self::Rate, Self::WindowMultiplier];
-    /// The least action and the largest.
+    /// Smallest and largest value of an action.
     pub const RANGE: (f32, f32) = (-1.0, 1.0);
 
-    /// Its name.
+    /// Returns the name that scenario files use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RateMultiplier => "rate-multiplier",
@@ -31,7 +32,7 @@ impl Action {
         }
     }
 
-    /// What it does.
+    /// Returns the description that help shows.
     pub const fn help(self) -> &'static str {
         match self {
             Self::RateMultiplier => {
@@ -47,16 +48,17 @@ impl Action {
         }
     }
 
-    /// The action of that name.
+    /// Returns the action called `name`.
     ///
     /// # Errors
-    /// There is none.
+    /// No action has that name.
     pub fn find(name: &str) -> Result<Self, Unknown> {
         let found = Self::ALL.into_iter().find(|action| action.name() == name);
         found.ok_or_else(|| Unknown::new("action", name, &Self::ALL.map(Self::name)))
     }
 
-    /// What a flow may do after it; `window` is the flow's, in bytes, 0 before its first action.
+    /// Returns the flow's limits after the action. `window` is the flow's own window in bytes, 0 before its
+    /// first action.
     pub fn apply(
         self,
         (action, step): (f32, f64),
@@ -79,8 +81,9 @@ impl Action {
     }
 }
 
-/// The limits after an action on the window: w = w (1 + step a) where a >= 0, else w / (1 - step a), in bytes; 0 before the
-/// first action, when it is what `rate` comes to. At most max(w, one packet) in flight, at w over the round-trip time.
+/// Returns the limits after an action on the window: w = w (1 + step a) if a >= 0, else w / (1 - step a), in
+/// bytes. Before the first action w is 0 and is derived from `rate`. At most max(w, one packet) is in flight,
+/// paced at w over the round-trip time.
 fn moved(
     (action, step): (f32, f64),
     (rate, rtt): (BitRate, Span),
@@ -110,13 +113,15 @@ mod tests {
     fn windows_by_hand() {
         let path = star_path();
         let mut window = 0.0;
-        // 1/16 of the product of 52 000 bytes is 3250; a full action makes 4631.25 of them, sent in 8320 ns.
+        // 1/16 of the bandwidth-delay product of 52 000 bytes is 3250; a full action makes it 4631.25, sent
+        // in 8320 ns.
         let at = (BitRate::from_bps(6_250_000_000), Span::from_ns(8320));
         let limits = moved((1.0, 0.425), at, &path, &mut window);
         assert!((window - 4631.25).abs() < 1e-9, "{window}");
         assert_eq!(limits.window, Bytes::new(4631));
         assert_eq!(limits.rate.as_bps(), (4631.25 * 8.0 / 8.32e-6) as u64);
-        // Below one packet: one may be in flight, and the rate says when the next goes. It ends at 1/64 of a packet.
+        // Below one packet, one packet may be in flight and the rate spaces packets. The floor is 1/64 of a
+        // packet.
         for _ in 0..30 {
             moved((-1.0, 0.425), at, &path, &mut window);
         }

@@ -1,32 +1,32 @@
-//! What agents see: a list of features by name, each a number in a range.
+//! Observations of agents: named features, each a number in a range.
 
 use super::Unknown;
 use super::measure::Measured;
 use crate::aurora;
 use crate::external::Feedback;
 
-/// A number that an agent sees.
+/// Number that an agent observes.
 #[derive(Clone, Copy, Debug)]
 pub struct Feature {
-    /// Its name.
+    /// Name in scenario files and model cards.
     pub name: &'static str,
-    /// Its unit; empty for a plain number.
+    /// Unit, empty for a plain number.
     pub unit: &'static str,
-    /// The values that it may have: what is measured is cut to them.
+    /// Smallest and largest value; measurements are clamped to it.
     pub range: (f32, f32),
-    /// What it is.
+    /// Description that help shows.
     pub help: &'static str,
-    /// What switches have to tell for it; with [`Feedback::Ack`] nothing.
+    /// Feedback that the feature needs from switches; none with [`Feedback::Ack`].
     pub feedback: Feedback,
     of: fn(&Measured) -> f64,
 }
 
-/// log2 of a share, from 2^-16, over 16.
+/// Returns log2 of a share divided by 16; shares below 2^-16 count as 2^-16.
 fn log16(share: f64) -> f64 {
     libm::log2(share.max(1.0 / 65_536.0)) / 16.0
 }
 
-/// ADPG's error: how far the normalised delay is from what fits the rate.
+/// Returns ADPG's error z: the distance of the normalised delay from the one that fits the rate.
 pub fn adpg(measured: &Measured) -> f64 {
     let share = measured.rate_gbps / measured.line_gbps.max(1e-9);
     f64::from(crate::adpg::error(measured.latency(), share))
@@ -49,12 +49,12 @@ const fn feature(
     }
 }
 
-/// A feature that needs what switches tell in such a way.
+/// Declares a feature that needs feedback from switches.
 const fn by(feedback: Feedback, feature: Feature) -> Feature {
     Feature { feedback, ..feature }
 }
 
-/// All of them.
+/// All features, in the order in which help lists them.
 static FEATURES: &[Feature] = &[
     feature(
         "rtt",
@@ -220,10 +220,10 @@ static FEATURES: &[Feature] = &[
 ];
 
 impl Feature {
-    /// The feature of that name.
+    /// Returns the feature called `name`.
     ///
     /// # Errors
-    /// There is none.
+    /// No feature has that name.
     pub fn find(name: &str) -> Result<&'static Self, Unknown> {
         let found = FEATURES.iter().find(|feature| feature.name == name);
         found.ok_or_else(|| {
@@ -232,14 +232,15 @@ impl Feature {
         })
     }
 
-    /// All of them.
+    /// Returns all features, in the order in which help lists them.
     pub fn all() -> &'static [Self] {
         FEATURES
     }
 
-    /// Its value.
+    /// Returns the feature's value, clamped to its range; the lower bound if it is not a number.
     pub fn value(&self, measured: &Measured) -> f32 {
         let value = (self.of)(measured) as f32;
+        // Clamping would keep NaN.
         if value.is_nan() {
             return self.range.0;
         }
@@ -263,7 +264,7 @@ mod tests {
         );
     }
 
-    /// Whatever was measured, nothing at all included, is a number in its range.
+    /// For any measurement, an empty one included, each feature is a number in its range.
     #[test]
     fn values_stay_in_their_ranges() {
         let wild = Measured {
@@ -287,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Two base round trips by acknowledgements, four by a switch that answered: 8 us and 24 us in its queue.
+    /// ACKs give two base round trips, a switch's reply four: 8 us, and 24 us in its queue.
     #[test]
     fn latency_is_that_of_the_newest_news() {
         let feature = Feature::find("latency-log2").unwrap();
@@ -306,7 +307,7 @@ mod tests {
 
     #[test]
     fn adpg_rests_where_its_flows_are_fair() {
-        // N fair flows rest at base (1.5 + .064 sqrt N).
+        // N fair flows settle at base (1.5 + .064 sqrt N).
         for n in [1.0f64, 4.0, 8192.0] {
             let at_rest = Measured {
                 rtt_us: 8.0 * (1.5 + 0.064 * n.sqrt()),

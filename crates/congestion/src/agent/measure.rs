@@ -1,8 +1,8 @@
-//! What is known of an agent when it asks, in the units of the field.
+//! Measurements of an agent's flow, in the field's units.
 
 use crate::{Observation, PathInfo};
 
-/// Calls a macro with the fields that are measured of each flow.
+/// Calls a macro with the fields that are measured per flow.
 macro_rules! of_a_flow {
     ($of:ident) => {
         $of!(
@@ -30,55 +30,56 @@ macro_rules! of_a_flow {
     };
 }
 
-/// What was measured since an agent's last question: of its flow, or the mean over those flows of it that ask.
+/// Measurements since an agent's last decision, of one flow or averaged over the flows that ask the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Of how many flows it is the mean.
+    /// Number of flows averaged.
     pub flows: f64,
-    /// Over how long, in us.
+    /// Duration of the measurement, in us.
     pub span_us: f64,
-    /// Mean round-trip time, in us; the last known where there was no acknowledgement.
+    /// Mean round-trip time, in us; the last known value if no acknowledgement arrived.
     pub rtt_us: f64,
-    /// The mean of the time before the last question, in us; as now with the first.
+    /// Mean round-trip time of the interval before the last decision, in us; at the first decision, the
+    /// present one.
     pub rtt_before_us: f64,
-    /// The smallest, in us.
+    /// Smallest round-trip time, in us.
     pub rtt_min_us: f64,
-    /// That of the empty network, in us.
+    /// Round-trip time of the empty network, in us.
     pub base_rtt_us: f64,
-    /// Payload that was acknowledged, in Gbit/s.
+    /// Rate of acknowledged payload, in Gbit/s.
     pub delivered_gbps: f64,
-    /// The rate at which packets may leave, in Gbit/s.
+    /// Rate at which packets may leave, in Gbit/s.
     pub rate_gbps: f64,
-    /// The sender's line, in Gbit/s.
+    /// Rate of the sender's link, in Gbit/s.
     pub line_gbps: f64,
-    /// The last link to the receiver, in Gbit/s.
+    /// Rate of the last link to the receiver, in Gbit/s.
     pub bottleneck_gbps: f64,
-    /// Acknowledgements.
+    /// Acknowledgements received in the interval.
     pub acks: f64,
-    /// Share of acknowledgements that told of a gap; 1 after a timeout.
+    /// Share of acknowledgements that report a gap; 1 after a timeout.
     pub loss: f64,
-    /// Share of acknowledgements that were marked.
+    /// Share of acknowledgements that carry an ECN mark.
     pub marked: f64,
-    /// How long the longest queue on the way takes to drain, in us, by telemetry.
+    /// Time to drain the longest queue on the path, in us, from telemetry.
     pub queue_us: f64,
-    /// The same, of what switches answered.
+    /// Time to drain the longest queue on the path, in us, from switches' replies.
     pub switch_queue_us: f64,
-    /// How fast that queue grows, over its line's rate.
+    /// Growth of that queue as a share of its link's rate.
     pub switch_growth: f64,
-    /// The largest share of a line that was used, of what switches answered.
+    /// Largest link utilisation in the switches' replies.
     pub switch_utilisation: f64,
-    /// Answers of switches.
+    /// Number of replies from switches.
     pub switch_answers: f64,
-    /// Bytes in flight.
+    /// Payload bytes sent and not acknowledged.
     pub in_flight: f64,
-    /// The bandwidth-delay product in bytes.
+    /// Bandwidth-delay product, in bytes.
     pub bdp: f64,
-    /// The last action.
+    /// Last action, from -1 to 1.
     pub action: f64,
 }
 
 impl Measured {
-    /// Of what a sender tells.
+    /// Converts a sender's observation and its last action.
     pub fn new(report: &Observation, path: &PathInfo, action: f32) -> Self {
         let tally = &report.tally;
         let span_us = report.span().as_us_f64();
@@ -120,24 +121,24 @@ impl Measured {
         }
     }
 
-    /// The round-trip time over the empty network's.
+    /// Returns the round-trip time divided by the empty network's.
     pub fn latency(&self) -> f64 {
         self.rtt_us / self.base_rtt_us.max(1e-9)
     }
 
-    /// The sum, of which [`Self::over`] makes the mean.
+    /// Adds another flow's measurements; [`Self::over`] turns the sum into a mean.
     pub fn add(&mut self, other: &Self) {
         self.each(other, |mine, theirs| mine + theirs);
     }
 
-    /// A sum of so many, as their mean.
+    /// Divides a sum by `count`, the number of flows in it.
     pub fn over(&mut self, count: usize) {
         let zero = Self::default();
         self.each(&zero, |mine, _| mine / count.max(1) as f64);
         self.flows = count as f64;
     }
 
-    /// How many flows it is of, and all that is measured of one, by the names of the fields.
+    /// Returns all values with their field names, `flows` first.
     pub fn columns(&self) -> [(&'static str, f64); 21] {
         macro_rules! columns {
             ($($field:ident),+) => { [("flows", self.flows), $((stringify!($field), self.$field)),+] };

@@ -5,7 +5,7 @@ use crate::api::{AckInfo, Counters};
 use crate::testkit::models::{card, file, json, random};
 use crate::testkit::{Pair, ack, star_path};
 
-/// 100 Gbit/s and 4160 ns.
+/// Observation at 100 Gbit/s with a base round trip of 4160 ns.
 fn report() -> Observation {
     Observation {
         asked: 2,
@@ -29,23 +29,23 @@ fn report() -> Observation {
 
 #[test]
 fn features_by_hand() {
-    // 2080 ns more in 2080 ns; two round trips; 13 000 bytes in 2080 ns are 50 Gbit/s, of 75 that were sent.
+    // 2080 ns more in 2080 ns; two round trips; 13 000 bytes in 2080 ns are 50 Gbit/s, of 75 sent.
     assert_eq!(observe(&report(), &star_path()), [1.0, 2.0, 1.5]);
-    // The first interval has none before it.
+    // The first interval has no predecessor.
     let first = Observation {
         asked: 1,
         rtt_before: Span::ZERO,
         ..report()
     };
     assert_eq!(observe(&first, &star_path())[0], 0.0);
-    // Nothing came back, then much of nothing: cuts.
+    // Nothing arrived, then next to nothing: both bounds apply.
     assert_eq!(sent(75.0, 0.0), 1.0);
     assert_eq!((sent(75.0, 1.0), latency(55.0)), (10.0, 10.0));
     assert_eq!((growth(100.0, 0.0, 1.0), growth(0.0, 100.0, 1.0)), (10.0, -10.0));
     assert_eq!(growth(5.0, 0.0, 0.0), 0.0);
 }
 
-/// A policy that always gives the same: all weights zero, and a bias at its end.
+/// Policy with a constant output: all weights zero, and a bias on the last layer.
 fn constant(bias: f32) -> ModelRef {
     let card = card(Kind::Aurora, 0);
     let mut tensors = random(&card, 1);
@@ -85,7 +85,7 @@ fn it_decides_twice_per_round_trip() {
     assert!((pair.rate().as_gbps_f64() - 24.2).abs() < 1e-6);
 }
 
-/// 1 + step a up, 1 / (1 - step a) down, no further than ten steps.
+/// Factors are 1 + step a upwards and 1 / (1 - step a) downwards, for at most ten steps.
 #[test]
 fn actions_by_hand() {
     for (bias, factor) in [(2.0f32, 1.05f64), (-2.0, 1.0 / 1.05), (50.0, 1.25), (-50.0, 0.8)] {
@@ -116,7 +116,7 @@ fn a_model_of_another_kind_is_refused() {
     }
 }
 
-/// The model that ships: alone it fills most of the line; behind a long queue that grows it slows down.
+/// The built-in model alone fills most of the line; behind a long and growing queue it slows down.
 #[test]
 fn the_shipped_policy_goes_the_right_way() {
     let after = |first_ns: u64, growth_ns: u64| {
@@ -127,7 +127,7 @@ fn the_shipped_policy_goes_the_right_way() {
         let mut pair = Pair::new(star_path(), |path| Aurora::sender(&params, path));
         for round in 1..=20 {
             pair.advance(Span::from_ns(2080));
-            // 5200 bytes in 2080 ns: the 20 Gbit/s of the beginning.
+            // 5200 bytes in 2080 ns are the initial 20 Gbit/s.
             pair.ack(&AckInfo {
                 rtt: Span::from_ns(first_ns + round * growth_ns),
                 newly_acked: 5200,

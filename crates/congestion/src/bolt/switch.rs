@@ -1,4 +1,4 @@
-//! The switch's half of Bolt: what an egress port does about every packet that will leave through it.
+//! Switch half of Bolt: the steps of an egress port for each packet that will leave through it.
 
 use paceline_kernel::{Bytes, Time};
 
@@ -10,17 +10,17 @@ use crate::switch::{
     Egress, EgressPort, Hooks, Notify, PacketView, PayloadKind, Queue, SwitchHalf, SwitchSupport, Verdict,
 };
 
-/// So much in a queue.
+/// Queue length from which a port is congested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
-    /// In bytes.
+    /// Length in bytes on the wire.
     Bytes(Bytes),
-    /// In full packets.
+    /// Length in full packets of the scheme.
     Packets(u32),
 }
 
 impl Threshold {
-    /// In bytes, a full packet having `full`.
+    /// Returns the threshold in bytes, for full packets of `full` bytes.
     pub fn bytes(self, full: u64) -> u32 {
         let bytes = match self {
             Self::Bytes(bytes) => bytes.get(),
@@ -30,13 +30,14 @@ impl Threshold {
     }
 }
 
-/// What SRC says: bytes in the queue. The port's rate and the time since the packet left come with any signal.
+/// Returns the contents of an SRC: bytes in the queue. Any signal also carries the port's rate and the time
+/// since the packet left.
 #[inline]
 pub fn src(queue: u32) -> Words {
     Words::EMPTY.with_u32(0, queue)
 }
 
-/// The port that SRC speaks of.
+/// Returns the congested port that an SRC describes.
 pub fn port_of(signal: &Signal) -> CongestedPort {
     CongestedPort {
         queue: Bytes::new(u64::from(signal.words.u32(0))),
@@ -45,7 +46,7 @@ pub fn port_of(signal: &Signal) -> CongestedPort {
 }
 
 impl Params {
-    /// CCTHRESH: a port with so much queued is congested.
+    /// Returns CCTHRESH, the queue length from which a port is congested.
     pub fn congestion_threshold(&self) -> Threshold {
         match self.threshold {
             Auto::Auto => Threshold::Packets(self.threshold_packets),
@@ -71,32 +72,32 @@ impl Params {
     }
 }
 
-/// An egress port.
+/// Bolt's state at one egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoltPort {
-    /// Bytes in the queue that are congestion.
+    /// Queue length from which the port is congested, in bytes.
     pub(super) threshold: u32,
-    /// Whether congestion is told to the sender at once (SRC).
+    /// True if congestion is reported to the sender directly (SRC).
     pub(super) src_on: bool,
-    /// Whether the end of a flow leaves tokens (PRU).
+    /// True if flows that are about to end leave tokens (PRU).
     pub(super) pru_on: bool,
-    /// Whether unused capacity is handed out (SM).
+    /// True if unused capacity is handed out (SM).
     pub(super) sm_on: bool,
-    /// PRU tokens that it can hold.
+    /// Upper limit of `pru`.
     pub(super) pru_max: u32,
-    /// Time of a full packet, in ps: the most that the SM token can be.
+    /// Transmission time of a full packet, in ps: the upper limit of `sm`.
     pub(super) full: i64,
-    /// PRU tokens: packets whose senders send no more after them.
+    /// PRU tokens: one for each packet whose sender sends nothing after it.
     pub(super) pru: u32,
-    /// The SM token: the time in ps for which it could have sent and was not given anything, less the time
-    /// that took what it was given and could not send.
+    /// SM token, kept as time in ps: time in which the port could have sent more than arrived, minus time by
+    /// which arrivals exceeded its capacity (then negative).
     pub(super) sm: i64,
-    /// When the last packet came.
+    /// Arrival time of the last packet.
     pub(super) last: Time,
 }
 
 impl BoltPort {
-    /// Without tokens.
+    /// Creates a port without tokens.
     pub fn new(params: &Params, port: &EgressPort) -> Self {
         Self {
             threshold: params.congestion_threshold().bytes(u64::from(port.full_bytes)),
@@ -111,10 +112,11 @@ impl BoltPort {
         }
     }
 
-    /// Supply and demand, at every packet: what the port could have sent since the last one, less the packet,
-    /// both in ps.
+    /// Applies equation (1) to an arriving packet: adds the time since the last packet and subtracts the
+    /// packet's transmission time, both in ps.
     #[inline]
     pub(super) fn supply(&mut self, gained: i64, spent: i64) {
+        // Capacity that was not used long ago cannot be used later, so at most one packet's is kept.
         self.sm = self
             .sm
             .saturating_add(gained)
@@ -122,7 +124,8 @@ impl BoltPort {
             .min(self.full);
     }
 
-    /// Algorithm 1 for a data packet that finds `queue` bytes before it: its tag from there on, and who is told.
+    /// Applies Algorithm 1 to a data packet that finds `queue` bytes ahead of it; returns its new tag and who
+    /// is notified.
     #[inline]
     pub(super) fn judge(&mut self, queue: u32, tag: u8) -> (u8, Notify) {
         if queue >= self.threshold {
@@ -131,11 +134,11 @@ impl BoltPort {
         (self.grant(tag), Notify::Nobody)
     }
 
-    /// What becomes of INC and of the tokens at a port that is not congested: see the scheme's page,
-    /// equations (2) to (5).
+    /// Applies equations (3) to (5) at a port that is not congested, and returns the new tag.
     #[inline]
     fn grant(&mut self, tag: u8) -> u8 {
         if tag & LAST != 0 {
+            // No other flow has shrunk for a flow that ends within its first window: it frees no capacity.
             if tag & FIRST == 0 && self.pru_on {
                 self.pru = (self.pru + 1).min(self.pru_max);
             }
@@ -147,8 +150,9 @@ impl BoltPort {
         }
     }
 
-    /// Whether a token is there for one more packet per round trip; it is taken.
+    /// Takes a token for one more packet per round trip; returns false if there is none.
     fn has_token(&mut self) -> bool {
+        // PRU tokens first: they stand for capacity that another flow is about to free (Algorithm 1).
         if self.pru_on && self.pru > 0 {
             self.pru -= 1;
             true
@@ -160,7 +164,7 @@ impl BoltPort {
         }
     }
 
-    /// Only the first congested port of a packet's way tells the sender.
+    /// Returns who is notified of congestion. Only the first congested port on a path notifies the sender.
     fn congested(&self, queue: u32, tag: u8) -> Notify {
         match (self.src_on, tag & DEC != 0) {
             (true, false) => Notify::Sender(src(queue), Carrier::Headers),
@@ -183,7 +187,7 @@ impl SwitchHalf for BoltPort {
         verdict
     }
 
-    /// No token is above its cap.
+    /// Checks that no token count exceeds its cap.
     fn verify(&self, now: Time, _class: u8, _queue: Queue) {
         assert!(self.sm <= self.full, "SM token of {} ps", self.sm);
         assert!(self.pru <= self.pru_max, "{} PRU tokens", self.pru);

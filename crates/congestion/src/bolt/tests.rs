@@ -7,10 +7,10 @@ use crate::signal::Carrier;
 use crate::switch::Notify;
 use crate::testkit::{Pair, ack, egress_port, star_path};
 
-/// A full packet takes so long, in ps.
+/// Transmission time of a full packet, in ps.
 const FULL: i64 = 1048;
 
-/// Everything on, a threshold of 1048 bytes, three PRU tokens at most.
+/// Port with all parts enabled, a threshold of 1048 bytes and at most three PRU tokens.
 fn port(pru: u32, sm: i64) -> BoltPort {
     let params = Params {
         threshold_packets: 1,
@@ -28,7 +28,7 @@ fn port(pru: u32, sm: i64) -> BoltPort {
     }
 }
 
-/// SRC of a port with so much in its queue.
+/// SRC of a port with `queue` bytes queued.
 fn reported(queue: u32) -> Notify {
     Notify::Sender(super::src(queue), Carrier::Headers)
 }
@@ -36,13 +36,13 @@ fn reported(queue: u32) -> Notify {
 #[test]
 fn equation_1_supply_and_demand() {
     let mut port = port(0, 0);
-    // Twice as much could have been sent as came.
+    // Half of the capacity was used.
     port.supply(2 * FULL, FULL);
     assert_eq!(port.sm, FULL);
-    // An idle port holds one packet's worth, no more.
+    // An idle port keeps one packet's worth, no more.
     port.supply(1_000_000, FULL);
     assert_eq!(port.sm, FULL);
-    // Three at once: a debt of two packets, which supply pays first.
+    // Three packets at once leave a debt of two, which supply pays off first.
     for _ in 0..3 {
         port.supply(0, FULL);
     }
@@ -54,11 +54,11 @@ fn equation_1_supply_and_demand() {
 #[test]
 fn equation_2_one_report_over_a_path() {
     let mut port = port(2, FULL);
-    // Congestion comes before everything else: no token is taken, none is left behind.
+    // Congestion is checked first: no token is taken and none is left.
     assert_eq!(port.judge(1048, BOLT | INC), (BOLT | DEC, reported(1048)));
     assert_eq!(port.judge(5000, BOLT | LAST), (BOLT | LAST | DEC, reported(5000)));
     assert_eq!((port.pru, port.sm), (2, FULL));
-    // The next congested port says nothing.
+    // Further congested ports stay silent.
     assert_eq!(port.judge(5000, BOLT | DEC), (BOLT | DEC, Notify::Nobody));
     let mut riding = BoltPort {
         src_on: false,
@@ -74,11 +74,11 @@ fn equation_3_last_comes_before_inc() {
     let mut port = port(0, 0);
     for expected in [1, 2, 3, 3] {
         let tag = BOLT | LAST | INC;
-        // The last window leaves a token, takes none, and keeps its flags.
+        // Packets of the last window leave a token, take none, and keep their flags.
         assert_eq!(port.judge(0, tag), (tag, Notify::Nobody));
         assert_eq!(port.pru, expected);
     }
-    // A flow shorter than a window leaves nothing: nobody had counted with it.
+    // A flow shorter than a window leaves no token: no other flow had made room for it.
     port.pru = 0;
     port.judge(0, BOLT | FIRST | LAST);
     port.pru_on = false;
@@ -95,14 +95,14 @@ fn equations_4_and_5_pru_is_spent_before_sm() {
     assert_eq!(port.judge(0, inc).0, inc);
     assert_eq!((port.pru, port.sm), (0, 0));
     assert_eq!(port.judge(0, inc).0, BOLT);
-    // One short of a packet is none.
+    // Less than a whole packet is no token.
     port.sm = FULL - 1;
     assert_eq!(port.judge(0, inc).0, BOLT);
     // Without INC, nothing is spent.
     (port.pru, port.sm) = (1, FULL);
     assert_eq!(port.judge(0, BOLT).0, BOLT);
     assert_eq!((port.pru, port.sm), (1, FULL));
-    // Each part can be off.
+    // Each part can be disabled.
     (port.pru_on, port.sm_on) = (false, false);
     assert_eq!(port.judge(0, inc).0, BOLT);
 }
@@ -132,7 +132,7 @@ fn src(queue_packets: u64, rtt_ns: u64) -> Signal {
     }
 }
 
-/// The paper's rules whatever a scenario says, and what ships.
+/// Checks that `bolt-paper` has the paper's settings whatever the scenario sets, and the defaults of `bolt`.
 #[test]
 fn bolt_as_listed_and_as_it_ships() {
     let of = |name: &str| {
@@ -163,7 +163,7 @@ fn window(pair: &Pair<Bolt>) -> u64 {
 #[test]
 fn flags_follow_the_flow() {
     let mut pair = pair();
-    // 52 packets fit the window. Before the first ACK: FIRST; the last 52 packets: LAST.
+    // 52 packets fit into the window. Before the first ACK: FIRST; the last 52 packets: LAST.
     assert_eq!(pair.tag(&out(0, 52_000)), BOLT | FIRST | LAST);
     assert_eq!(pair.tag(&out(0, 52_001)), BOLT | FIRST);
     pair.advance(Span::from_ns(4160));
@@ -171,7 +171,7 @@ fn flags_follow_the_flow() {
         tag: BOLT | FIRST,
         ..ack(1000, 52_000)
     });
-    // (9) at the first ACK: the window is the largest already.
+    // (9) at the first ACK has no effect: the window is at its maximum.
     assert_eq!(window(&pair), 52_000);
     assert_eq!(pair.tag(&out(48_000, 100_001)), BOLT | INC);
     assert_eq!(pair.tag(&out(48_001, 100_001)), BOLT | LAST);
@@ -188,7 +188,7 @@ fn the_last_packet_is_last_even_when_the_window_is_smaller() {
     assert_eq!(pair.tag(&out(6000, 6500)), BOLT | FIRST | LAST);
 }
 
-/// Two packets queued and the line rate: one packet off in half of `rtt_src`.
+/// Two packets queued and the flow at line rate: one packet is cut per half `rtt_src`.
 #[test]
 fn equation_7_spaces_decrements() {
     let mut pair = pair();
@@ -200,14 +200,14 @@ fn equation_7_spaces_decrements() {
         windows.push(window(&pair));
     }
     assert_eq!(windows, [52_000, 51_000, 51_000, 50_000, 50_000]);
-    // An empty queue asks for nothing, however long ago the last cut was.
+    // An empty queue asks for no cut, however long ago the last one was.
     pair.advance(Span::from_us(1_000_000));
     pair.signal(&src(0, 2000));
     assert_eq!(window(&pair), 50_000);
 }
 
-/// With a sample the share is `cwnd / rtt` of the port: 52 of 1048 B in 8720 ns are half of it, so
-/// two packets in the queue are one of this flow's.
+/// After an RTT sample the flow's share of the port is `cwnd / rtt`: 52 packets of 1048 B in 8720 ns are half
+/// of it, so one of two queued packets is this flow's.
 #[test]
 fn equation_6_by_the_flows_share() {
     let mut pair = pair();
@@ -220,7 +220,7 @@ fn equation_6_by_the_flows_share() {
     });
     pair.signal(&src(2, 1)); // cut now: the flow began long ago
     assert_eq!(window(&pair), 51_000);
-    // From here on 51/52 of a half: 2 rtt_src packets take 52/51 of rtt_src.
+    // From here on the share is 51/52 of a half: a cut takes 52/51 of rtt_src.
     pair.advance(Span::from_ns(2000));
     pair.signal(&src(2, 2000));
     assert_eq!(window(&pair), 51_000);
@@ -238,7 +238,7 @@ fn without_src_the_ack_brings_the_report() {
         queue: Bytes::new(1048),
         rate: BitRate::from_gbps(100),
     });
-    // cwnd / rtt is just above the line: one packet in the queue is all this flow's. (9) follows.
+    // cwnd / rtt is just above the line, so the one queued packet is this flow's. (9) follows.
     pair.ack(&AckInfo {
         tag: BOLT | DEC,
         congested,
@@ -272,7 +272,7 @@ fn equations_8_and_9_growth() {
     assert_eq!(window(&pair), 12_000);
     pair.ack(&ack(10_000, 22_000)); // all that was sent then, but nothing sent since
     assert_eq!(window(&pair), 12_000);
-    // Lost or not, what was sent after the last step ends the round: (8) and (9).
+    // Even if a packet was lost, one sent after the last step ends the round: (8) and (9).
     pair.ack(&inc(14_000, 22_000));
     assert_eq!(window(&pair), 14_000);
     for i in 15..100 {
@@ -295,11 +295,11 @@ fn below_a_packet_it_paces() {
         windows.push(window(&pair));
     }
     assert_eq!(windows, [3000, 2000, 1000, 500, 250, 125, 62, 31, 15, 10, 10, 10]);
-    // One packet of 1048 B in a hundred base round trips of 4160 ns.
+    // One packet of 1048 B per hundred base round trips of 4160 ns.
     let SendLimits { rate, window } = pair.cc.limits();
     assert_eq!(window, Bytes::new(1000));
     assert_eq!(rate.as_bps(), 1048 * 8 * 1_000_000 / 416);
-    // (9) brings it back above a packet: 1010 bytes of payload per round trip, and (10) a quarter more.
+    // (9) returns the window to above a packet: 1010 bytes of payload per round trip, plus a quarter by (10).
     pair.ack(&ack(1000, 2000));
     assert_eq!(pair.rate().as_bps(), 1010 * 1048 * 8 * 1_000_000 / 3328);
 }
@@ -311,7 +311,7 @@ fn windows_are_paced_after_the_first() {
         ai: 0.0,
         ..Params::default()
     };
-    // Ten packets of 1048 B per 4160 ns, and a quarter more.
+    // Ten packets of 1048 B per 4160 ns, plus a quarter.
     for (pace, pace_gain, bps) in [
         (true, 1.0, 10 * 1048 * 8 * 1_000_000_000 / 4160),
         (true, 1.25, 10 * 1048 * 8 * 1_000_000_000 / 3328),
@@ -325,7 +325,7 @@ fn windows_are_paced_after_the_first() {
         assert_eq!(pair.rate(), BitRate::from_gbps(100));
         pair.ack(&ack(1000, 10_000));
         assert_eq!(pair.rate().as_bps(), bps);
-        // A queue on the way does not slow the pacer down: that is the window's part.
+        // Queueing on the path does not slow the pacer; the window limits the flow.
         pair.ack(&AckInfo {
             rtt: Span::from_ns(8320),
             ..ack(2000, 10_000)
@@ -355,7 +355,7 @@ fn losses_halve_once_per_round_trip_and_timeouts_reset() {
         pair.timeout();
         assert_eq!(window(&pair), expected);
     }
-    // Progress forgets the timeouts.
+    // Progress resets the count of timeouts.
     pair.ack(&ack(2000, 3000));
     pair.advance(Span::from_us(100));
     pair.timeout();
@@ -382,8 +382,9 @@ fn windows_that_contradict_each_other() {
 }
 
 proptest! {
-    /// Whatever comes: tokens stay at or below their caps, DEC stays, a report to the sender is the
-    /// first, INC never comes back, and an INC that stays has cost exactly one token.
+    /// For any packets and ports: tokens stay within their caps, DEC is never cleared, only the first
+    /// congested port reports to the sender, INC is never set again, and each INC that survives costs exactly
+    /// one token.
     #[test]
     fn tokens_and_flags_at_any_ports(
         packets in prop::collection::vec((0u8..16, prop::collection::vec((0u32..3000, 0i64..3000), 1..5)), 1..300),
@@ -411,7 +412,7 @@ proptest! {
         }
     }
 
-    /// Whatever the sender is told, its window stays in its bounds and it may always send something.
+    /// For any feedback the window stays within its bounds and the sender may send.
     #[test]
     fn the_window_stays_in_its_bounds(
         steps in prop::collection::vec((0u8..5, 0u64..20_000, 0u64..100_000), 1..300),

@@ -1,4 +1,4 @@
-//! DCQCN as NICs have it: a timer steps α, a timer looks for CNPs and cuts, a timer increases.
+//! DCQCN as NICs implement it: one timer updates α, one checks for CNPs and cuts, one increases.
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
@@ -6,7 +6,7 @@ use super::{ALPHA, DECREASE, INCREASE, Params, Settings};
 use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, PathInfo, SendLimits, TimerSlot};
 use crate::rate::{Bounds, average};
 
-/// The sender of a flow, flavour `nic`.
+/// Sender of one flow, flavour `nic`.
 #[derive(Clone, Debug)]
 pub struct Nic {
     settings: Settings,
@@ -17,18 +17,18 @@ pub struct Nic {
     rate: BitRate,
     target: BitRate,
     alpha: f64,
-    /// Whether the flow has ever had a CNP.
+    /// True if the flow has received a CNP; before the first, no timer runs.
     congested: bool,
-    /// Whether a CNP came since the last step of α.
+    /// True if a CNP arrived since the last step of α.
     cnp_for_alpha: bool,
-    /// Whether a CNP came since the last cut.
+    /// True if a CNP arrived since the last cut.
     cnp_for_cut: bool,
     /// Increases since the last cut.
     stage: u32,
 }
 
 impl Nic {
-    /// A sender at line rate.
+    /// Creates a sender that starts at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let settings = params.settings(path.line_rate);
         Self {
@@ -47,12 +47,12 @@ impl Nic {
         }
     }
 
-    /// The estimate α of how often the flow meets congestion.
+    /// Returns α, the estimate of how often the flow meets congestion.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// The target rate Rt.
+    /// Returns the target rate Rt.
     pub fn target_rate(&self) -> BitRate {
         self.target
     }
@@ -68,6 +68,7 @@ impl Nic {
     }
 
     fn cut(&mut self, cx: &mut Ctx<'_>) {
+        // Cuts in a row keep the target: recovery returns to the rate before the first of them.
         if self.clamp_target || self.stage > 0 {
             self.target = self.rate;
         }
@@ -103,10 +104,11 @@ impl CongestionControl for Nic {
             self.cnp_for_alpha = true;
             return;
         }
+        // The first CNP starts the timers and does not count for alpha, as in the public code.
         self.congested = true;
         self.cnp_for_alpha = false;
         cx.arm(ALPHA, self.settings.alpha_interval);
-        // 1 ns later, so that a cut follows the step of α of the same time.
+        // One nanosecond later than α's timer, so that a cut follows the step of α of the same time.
         cx.arm(DECREASE, self.cut_interval + Span::from_ns(1));
         self.rate = self.bounds.clamp(self.rate.scale(self.rate_on_first_cnp));
         self.target = self.rate;
@@ -125,6 +127,7 @@ impl CongestionControl for Nic {
                 cx.arm(ALPHA, self.settings.alpha_interval);
             }
             DECREASE => {
+                // Armed before the cut, so that the interval is constant whether or not a CNP arrived.
                 cx.arm(DECREASE, self.cut_interval);
                 if self.cnp_for_cut {
                     self.cut(cx);
@@ -159,7 +162,7 @@ mod tests {
             mark: Mark::Congested,
             ..ack(1000, 9000)
         });
-        // α steps at 11, 12, 13, 14 us without a CNP; the cut is at 14.001 us.
+        // α steps at 11, 12, 13 and 14 us without a CNP; the cut is at 14.001 us.
         pair.advance(Span::from_us(4));
         let g: f64 = 1.0 / 256.0;
         assert_eq!(pair.cc.alpha(), (1.0 - g) * ((1.0 - g) * ((1.0 - g) * (1.0 - g))));
@@ -167,7 +170,8 @@ mod tests {
         pair.advance(Span::from_ns(1));
         let cut = BitRate::from_gbps(100).scale(1.0 - pair.cc.alpha() / 2.0);
         assert_eq!(pair.history.last(), Some(&(Time::from_ns(14_001), cut)));
-        // No CNP since: no other cut; after 300 us fast recovery, half-way to the line rate.
+        // No CNP followed, so there is no other cut; after 300 us fast recovery goes half-way to the line
+        // rate.
         pair.advance(Span::from_us(299));
         assert_eq!(pair.rate(), cut);
         pair.advance(Span::from_us(1));

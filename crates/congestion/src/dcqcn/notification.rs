@@ -1,24 +1,24 @@
-//! The receiver's half of DCQCN.
+//! Receiver half of DCQCN.
 
 use paceline_kernel::{Span, Time};
 
 use crate::api::{Cnp, Mark};
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
 
-/// The paper's notification point. A CNP for a marked packet, at most one per interval; where
-/// undetermined marks count, it says the strongest mark since the last.
+/// The paper's notification point. Sends a CNP for a marked packet, at most one per interval; with ternary
+/// marks the CNP carries the strongest mark since the last one.
 #[derive(Clone, Copy, Debug)]
 pub struct NotificationPoint {
     interval: Span,
-    /// When the next may be sent.
+    /// Earliest time of the next CNP.
     next: Time,
-    /// What counts, and the strongest since the last.
+    /// Weakest mark that counts; `strongest` is the strongest mark since the last CNP.
     counts: Mark,
     strongest: Mark,
 }
 
 impl NotificationPoint {
-    /// That has sent none.
+    /// Creates a notification point that has sent no CNP.
     pub const fn new(interval: Span, ternary: bool) -> Self {
         Self {
             interval,
@@ -39,6 +39,8 @@ impl ReceiverHalf for NotificationPoint {
             return Reaction::NONE;
         }
         self.strongest = self.strongest.max(data.mark);
+        // The mark is kept in `strongest`: a congested mark within the interval must not be lost to an
+        // undetermined one.
         if now < self.next {
             return Reaction::NONE;
         }
@@ -79,7 +81,7 @@ mod tests {
         assert_eq!(got(51, Mark::Congested), Some(Cnp::MARKED));
     }
 
-    /// What is strongest since the last notification is told.
+    /// A CNP carries the strongest mark since the last one.
     #[test]
     fn undetermined_marks_are_told_where_they_count() {
         let mut point = NotificationPoint::new(Span::from_us(50), true);

@@ -1,4 +1,4 @@
-//! DCQCN as published: a CNP cuts at once; a timer and a byte counter increase.
+//! DCQCN as published: a CNP cuts the rate at once; a timer and a byte counter increase it.
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
@@ -6,13 +6,14 @@ use super::{ALPHA, INCREASE, Params, Settings, Tcd};
 use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, PathInfo, SendLimits, SentInfo, TimerSlot};
 use crate::rate::{Bounds, average};
 
-/// The sender of a flow, flavour `paper`.
+/// Sender of one flow, flavour `paper`.
 #[derive(Clone, Debug)]
 pub struct Paper {
     settings: Settings,
-    /// What undetermined marks do.
+    /// Reaction to undetermined marks.
     tcd: Tcd,
-    /// The least alpha of a cut, what alpha grows by at a CNP, and the share of alpha by which a rate is cut.
+    /// Lower bound of alpha in a cut; `growth` is alpha's weight for a CNP, `depth` the share of alpha that
+    /// is cut.
     alpha_floor: f64,
     growth: f64,
     depth: f64,
@@ -21,7 +22,7 @@ pub struct Paper {
     rate: BitRate,
     target: BitRate,
     alpha: f64,
-    /// Whether the flow has ever had a CNP; before, there is nothing to recover from.
+    /// True if the flow has received a CNP; before the first, there is nothing to recover from.
     congested: bool,
     /// Bytes on the wire since the byte counter last expired.
     sent: u64,
@@ -32,7 +33,7 @@ pub struct Paper {
 }
 
 impl Paper {
-    /// A sender at line rate.
+    /// Creates a sender that starts at line rate.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
         let settings = params.settings(path.line_rate);
         let (alpha_floor, growth, depth) = match params.tcd {
@@ -61,18 +62,20 @@ impl Paper {
         }
     }
 
-    /// The estimate α of how often the flow meets congestion.
+    /// Returns α, the estimate of how often the flow meets congestion.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// The target rate Rt.
+    /// Returns the target rate Rt.
     pub fn target_rate(&self) -> BitRate {
         self.target
     }
 
     fn increase(&mut self) {
         let stages = self.settings.stages;
+        // Additive increase starts when one of the two counters has left fast recovery, hyper increase when
+        // both have.
         let step = if self.timer_stage.max(self.byte_stage) <= stages {
             BitRate::from_bps(0) // (3), fast recovery
         } else {
@@ -107,6 +110,8 @@ impl CongestionControl for Paper {
         }
         self.congested = true;
         (self.timer_stage, self.byte_stage, self.sent) = (0, 0, 0);
+        // Every CNP restarts both timers: alpha decays and the rate increases only after an interval without
+        // one (§3.2).
         cx.arm(ALPHA, self.settings.alpha_interval);
         cx.arm(INCREASE, self.settings.increase_timer);
     }
@@ -133,6 +138,7 @@ impl CongestionControl for Paper {
     }
 
     fn on_send(&mut self, _cx: &mut Ctx<'_>, sent: &SentInfo) {
+        // Before the first CNP the rate is the line's; stages counted then would skip fast recovery later.
         if !self.congested {
             return;
         }
@@ -208,7 +214,7 @@ mod tests {
                 (pair.cc.alpha(), pair.rate()),
                 (alpha, BitRate::from_bps(87_500_000_000))
             );
-            // Its timer would have been over after 55 us: the increase waits for 50 more, and is none then.
+            // Its timer would have expired after 55 us; the hold restarts it, so no increase happens here.
             pair.advance(Span::from_us(54));
             let grown = BitRate::from_bps(93_750_000_000);
             let rate = if waits {
@@ -273,7 +279,8 @@ mod tests {
         pair.advance(Span::from_us(55));
         rate = (rate + 51.0) / 2.0;
         assert!((pair.rate().as_gbps_f64() - rate).abs() < 1e-6, "(4)");
-        // The byte counter: each two packets of 1048 bytes count one; 5 are still additive.
+        // The byte counter expires after each two packets of 1048 bytes; up to 5 expirations the increase is
+        // additive.
         for i in 1..=5 {
             pair.send(Bytes::new(1000));
             pair.send(Bytes::new(1000));

@@ -1,11 +1,11 @@
-//! What a network, or trees, see of a flow: equation (9), eight numbers on scales on which small rates and short queues differ
-//! as large ones do.
+//! Features of a network or of trees, equation (9): eight numbers, scaled so that small rates and short
+//! queues are resolved as well as large ones.
 
 use super::law::{LONGEST, Seen, State};
 
-/// How many numbers a policy reads.
+/// Number of features that a policy reads.
 pub const INPUTS: usize = 8;
-/// Their names.
+/// Names of the features, as model files list them.
 pub const NAMES: [&str; INPUTS] = [
     "log2(w)",
     "log2(packets)",
@@ -17,12 +17,13 @@ pub const NAMES: [&str; INPUTS] = [
     "silence",
 ];
 
-/// How much longer than the empty network's a round trip is: 0.01 base round trips make 0.05, three make 0.82.
+/// Returns the excess of a round trip over the empty network's on a logarithmic scale: 0.01 base round trips
+/// make 0.05, three make 0.82.
 pub(crate) fn queue(rtt: f64) -> f64 {
     libm::log2(1.0 + 32.0 * (rtt - 1.0).clamp(0.0, 64.0)) / 8.0
 }
 
-/// Equation (9), of a flow whose bandwidth-delay product is so many packets.
+/// Returns equation (9) for a flow with a bandwidth-delay product of `packets`.
 pub fn observe(state: &State, seen: &Seen, packets: f64) -> [f32; INPUTS] {
     [
         libm::log2(state.w) / 18.0,

@@ -1,65 +1,66 @@
-//! The rate law: how a flow's rate moves with its round-trip times, the same on every scale.
+//! Rate law: the change of a flow's rate as a function of its round-trip times, the same on every scale.
 //!
-//! w is the rate as a share of the line. Rates are in shares of the line and times in base round trips, so one set of
-//! coefficients serves all lines, distances and numbers of flows. A flow with many packets per round trip and one with
-//! far less than one see different things; most coefficients are pairs, which (1) blends. Equations are numbered as on the page
-//! of DECC, in `decc.rs`.
+//! w is the rate as a share of the line. Rates are in shares of the line and times in base round trips, so
+//! one set of coefficients serves all lines, distances and numbers of flows. Flows with many packets per
+//! round trip and flows with far less than one need different coefficients; most are pairs, which (1) blends.
+//! Equations are numbered as on the page of DECC, in `decc.rs`.
 //!
-//! The target (3) rises as a flow's rate falls: so flows that share a queue agree on equal rates, and a flow that fell
-//! behind catches up. It also tells a flow that starts its share: the rate whose target is the round-trip time that it
-//! meets (7b). The rate (8) depends on w and not on a window over a round-trip time, which would undo a part of
-//! each decision. Of the time e since the last decision 1 to 4096 base round trips count.
+//! The target (3) rises as a flow's rate falls. Therefore flows that share a queue converge to equal rates,
+//! and a flow that fell behind catches up. A starting flow finds its share with it: the rate whose target is
+//! the measured round-trip time (7b). The rate (8) depends on w and not on a window over a round-trip time,
+//! which would undo a part of each decision. The time e since the last decision is clamped to 1 to 4096 base
+//! round trips.
 
 use paceline_kernel::{BitRate, Bytes};
 
 use crate::api::{Observation, PathInfo, SendLimits};
 use crate::params::Auto;
 
-/// How a coefficient is searched for.
+/// Scale on which a search varies a coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
-    /// By differences.
+    /// By differences, for values of one order of magnitude.
     Linear,
-    /// By ratios: its values differ by orders of magnitude.
+    /// By ratios, for values that differ by orders of magnitude.
     Ratio,
 }
 
-/// A coefficient: its name, and the values that it may have.
+/// Coefficient of the law: name, bounds and search settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficient {
-    /// Its name; that of the second of a pair ends in `-few`.
+    /// Name in model files; the second of a pair ends in `-few`.
     pub name: &'static str,
-    /// Where a search begins.
+    /// Initial value of a search.
     pub start: f64,
-    /// The least and the greatest value.
+    /// Smallest and largest value.
     pub range: (f64, f64),
-    /// See [`Scale`].
+    /// Scale on which a search varies it.
     pub scale: Scale,
 }
 
 macro_rules! coefficients {
     (pairs { $($pair:ident: $scale:ident [$low:literal, $high:literal] from $many:literal, $few:literal;)* }
      single { $($one:ident: $of_one:ident [$from:literal, $to:literal] from $start:literal;)* }) => {
-        /// All coefficients, in the order of a model's file: those for many packets per round trip, those for few, and
-        /// those that are alike for both.
+        /// All coefficients, in the order of a model file: those for many packets per round trip, those for
+        /// few, and the single ones.
         pub const COEFFICIENTS: &[Coefficient] = &[
             $(Coefficient { name: stringify!($pair), start: $many, range: ($low, $high), scale: Scale::$scale },)*
             $(Coefficient { name: concat!(stringify!($pair), "-few"), start: $few, range: ($low, $high), scale: Scale::$scale },)*
             $(Coefficient { name: stringify!($one), start: $start, range: ($from, $to), scale: Scale::$of_one },)*
         ];
 
-        /// The coefficients that are pairs, or a blend of them.
+        /// Coefficients that come in pairs, for one end of the blend or blended.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         struct Pair { $($pair: f64,)* }
 
         impl Pair {
-            /// Equation (1).
+            /// Returns the blend of equation (1).
             fn blend(many: &Self, few: &Self, lo: f64) -> Self {
                 Self { $($pair: many.$pair + lo * (few.$pair - many.$pair),)* }
             }
         }
 
-        /// A rate law.
+        /// Rate law with a value for each coefficient.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Law {
             many: Pair,
@@ -77,7 +78,7 @@ macro_rules! coefficients {
                 values.next().is_none().then_some(law)
             }
 
-            /// Its numbers, in the order of [`COEFFICIENTS`].
+            /// Returns its values, in the order of [`COEFFICIENTS`].
             pub fn values(&self) -> Vec<f32> {
                 let numbers = [$(self.many.$pair,)* $(self.few.$pair,)* $(self.$one,)*];
                 numbers.map(|value| value as f32).to_vec()
@@ -86,7 +87,7 @@ macro_rules! coefficients {
     };
 }
 
-// Searches start from round numbers near a law that an earlier and shorter search found.
+// Searches start from round numbers near the result of an earlier, shorter search.
 coefficients! {
     pairs {
         t0: Linear [1.0, 1.5] from 1.016, 1.02;
@@ -117,38 +118,38 @@ coefficients! {
     }
 }
 
-/// How many numbers a law has.
+/// Number of coefficients of a law.
 pub const COUNT: usize = COEFFICIENTS.len();
-/// The least and the greatest w.
+/// Lower and upper bound of w.
 const SHARES: (f64, f64) = (1.0 / 262_144.0, 1.5);
-/// The most that a decision raises the logarithm of w.
+/// Largest increase of ln w per decision.
 const MOST: f64 = 0.7;
-/// The most that a residual moves it.
+/// Largest change of ln w by a residual network.
 pub const RESIDUAL: f64 = 0.2;
-/// What a flow that sends at line rate may have in flight, in bandwidth-delay products.
+/// Window of a flow at line rate, in bandwidth-delay products.
 const ROOM: f64 = 1.2;
-/// How often the way to a share is halved: to a part in 70,000 of a logarithm.
+/// Bisection steps in the search for a share: accurate to 1/70,000 in ln w.
 const HALVINGS: u32 = 20;
-/// The most that the slope of round-trip times moves it.
+/// Largest change of ln w by the slope of round-trip times.
 const MOST_BY_SLOPE: f64 = 0.3;
-/// The most base round trips since a decision that count.
+/// Upper bound of the time since the last decision, in base round trips.
 pub(super) const LONGEST: f64 = 4096.0;
 
-/// What a flow saw since its last decision, in base round trips.
+/// Observations of a flow since its last decision, in base round trips.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// The mean round-trip time; nothing if no acknowledgement came.
+    /// Mean round-trip time; `None` if no acknowledgement arrived.
     pub mean: Option<f64>,
-    /// The newest one.
+    /// Round-trip time of the newest acknowledgement.
     pub newest: f64,
-    /// The time since the last decision.
+    /// Time since the last decision.
     pub elapsed: f64,
-    /// Negative acknowledgements over all.
+    /// Share of negative acknowledgements.
     pub nacks: f64,
 }
 
 impl Seen {
-    /// Of what a sender counted.
+    /// Converts a sender's counters.
     pub fn of(report: &Observation, path: &PathInfo) -> Self {
         let tally = &report.tally;
         let base = path.base_rtt.as_us_f64().max(1e-9);
@@ -161,67 +162,67 @@ impl Seen {
     }
 }
 
-/// What a flow remembers from one decision to the next.
+/// State that a flow keeps between decisions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
-    /// Its rate, as a share of the line at the base round-trip time.
+    /// Rate of the flow, as a share of the line at the base round-trip time.
     pub w: f64,
-    /// The r of its last decision; nothing before the first.
+    /// Value of r at the last decision; `None` before the first.
     pub before: Option<f64>,
-    /// Whether it has met neither its target nor a loss.
+    /// True until the flow first meets its target or a loss.
     pub starts: bool,
 }
 
-/// A decision, taken apart: what is added to the logarithm of w, by what.
+/// Parts of a decision: terms that are added to ln w, by cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Equation (2): the round-trip time that counts, in base round trips.
+    /// Round-trip time of equation (2), in base round trips.
     pub r: f64,
-    /// Equation (3); nothing if no acknowledgement came.
+    /// Target of equation (3); `None` if no acknowledgement arrived.
     pub target: Option<f64>,
-    /// Equations (4) and (5), by how far r is from the target; after a timeout, what that takes.
+    /// Term of equations (4) and (5), by the distance of r from the target; after a timeout, its fixed cut.
     pub distance: f64,
-    /// By the slope of round-trip times.
+    /// Term subtracted for the slope of round-trip times.
     pub slope: f64,
-    /// By losses.
+    /// Term subtracted for losses.
     pub losses: f64,
-    /// Whether the flow starts still.
+    /// True if the flow is still starting after this decision.
     pub starts: bool,
 }
 
 impl Step {
-    /// What is added to the logarithm of w.
+    /// Returns the total change of ln w.
     pub fn sum(&self) -> f64 {
         self.distance - self.slope - self.losses
     }
 }
 
-/// What a network or trees say of a decision; an action is from -1 to 1.
+/// Output of a network or of trees for a decision; an action is from -1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Said {
-    /// Nothing: the law decides.
+    /// No output: the law decides alone.
     Nothing,
-    /// Equation (10): alongside the law.
+    /// A residual, added to the law's decision: equation (10).
     Beside(f32),
-    /// Equation (11): in its place.
+    /// A decision that replaces the law's: equation (11).
     Instead(f32),
 }
 
-/// The action that moves the logarithm of w by so much, of equation (11) the other way round.
+/// Returns the action that changes ln w by `d`: the inverse of equation (11).
 pub fn action_of(d: f64) -> f32 {
     libm::copysign(libm::sqrt(d.abs().min(1.0)), d) as f32
 }
 
 impl Law {
-    /// Of numbers in the order of [`COEFFICIENTS`].
+    /// Creates a law from values in the order of [`COEFFICIENTS`].
     ///
     /// # Errors
-    /// There are too few or too many, or one is out of its range.
+    /// The number of values is wrong, or one is out of its range.
     pub fn new(values: &[f32]) -> Result<Self, String> {
         let law = Self::of(values.iter().map(|&value| f64::from(value)));
         let law = law.ok_or_else(|| format!("a rate law has {COUNT} numbers; found {}", values.len()))?;
         for (coefficient, &value) in COEFFICIENTS.iter().zip(values) {
-            // What is rounded to 32 bits may be a little beyond a bound.
+            // Compare in 32 bits: rounding may move a value just beyond a bound.
             let (low, high) = coefficient.range;
             if !(low as f32..=high as f32).contains(&value) {
                 let name = coefficient.name;
@@ -231,7 +232,8 @@ impl Law {
         Ok(law)
     }
 
-    /// A flow's state before its first decision: at this rate, or by equation (7a), in which `whole` may be another.
+    /// Returns a flow's state before its first decision: at the rate `first`, or by equation (7a), with
+    /// `whole` instead of the law's if given.
     pub fn start(&self, path: &PathInfo, first: Auto<BitRate>, whole: Auto<f64>) -> State {
         let w = match first {
             Auto::Is(rate) => rate.as_bps() as f64 / path.line_rate.as_bps().max(1) as f64,
@@ -254,25 +256,27 @@ impl Law {
         Pair::blend(&self.many, &self.few, 1.0 / (1.0 + w * packets))
     }
 
-    /// Equation (3).
+    /// Returns the target of equation (3).
     fn target(&self, q: &Pair, w: f64) -> f64 {
         let alone = libm::pow(8192.0 * w, -self.pw);
         q.t0 - q.tl * libm::log2(w.min(1.0)) + q.ts / libm::sqrt(w) + self.cw * alone
     }
 
-    /// The round-trip time, in base round trips, at which a flow with this rate keeps it.
+    /// Returns the round-trip time, in base round trips, at which a flow of rate `w` keeps its rate.
     pub fn rests_at(&self, w: f64, packets: f64) -> f64 {
         self.target(&self.coefficients(w, packets), w)
     }
 
-    /// The w of a flow that sends at line rate: its window, too, holds a round trip's data and some of a queue.
+    /// Returns the w of a flow at line rate, whose window then holds a round trip's data and part of a queue.
     fn line(&self) -> f64 {
         (ROOM / self.wcap).clamp(1.0, SHARES.1)
     }
 
-    /// The w that rests at a round-trip time of r base round trips, as a logarithm: the fair share of flows that meet it.
+    /// Returns ln w of the rate whose target is `r` base round trips: the fair share of flows that measure
+    /// it.
     fn share_at(&self, r: f64, packets: f64) -> f64 {
         let (mut low, mut high) = (libm::log(SHARES.0), libm::log(self.line()));
+        // Even a flow at line rate would keep its rate at this delay: there is room for all of it.
         if self.rests_at(libm::exp(high), packets) >= r {
             return high;
         }
@@ -286,9 +290,10 @@ impl Law {
         low
     }
 
-    /// Equations (1) to (6).
+    /// Applies equations (1) to (6), or (7b) while the flow starts.
     pub fn step(&self, state: &State, seen: &Seen, packets: f64) -> Step {
         let q = self.coefficients(state.w, packets);
+        // Without a reply no delay is known; (6) lowers the rate by a fixed factor and the start is over.
         let Some(mean) = seen.mean else {
             return Step {
                 r: seen.newest,
@@ -302,12 +307,15 @@ impl Law {
         let r = mean + self.last * (seen.newest - mean);
         let target = self.target(&q, state.w);
         let d = if r < target {
+            // 1 without a queue, 0 at the target.
             let room = ((target - r) / (target - 1.0)).min(1.0);
+            // A flow that decides rarely may grow more per decision.
             let elapsed = seen.elapsed.clamp(1.0, LONGEST);
             (q.umax * libm::pow(room, q.up) * libm::pow(elapsed, self.gup)).min(MOST)
         } else {
             (-q.down * (r - target) / r).max(-q.dmax)
         };
+        // The slope damps (4) and (5): a queue that grows already answers an earlier increase.
         let slope = state.before.map_or(0.0, |before| q.kd * (r - before));
         let losses = self.kl * seen.nacks;
         if state.starts {
@@ -331,12 +339,12 @@ impl Law {
         }
     }
 
-    /// Equations (7) to (11).
+    /// Applies equations (7) to (11), and updates the state.
     pub fn decide(&self, state: &mut State, seen: &Seen, said: Said, path: &PathInfo) -> SendLimits {
         let step = self.step(state, seen, path.bdp_packets());
         let Step { r, starts, .. } = step;
         let d = match said {
-            // The start is the law's own, whoever decides afterwards.
+            // The law controls the start, whatever decides later.
             _ if state.starts => step.sum(),
             Said::Nothing => step.sum(),
             Said::Beside(action) => step.sum() + RESIDUAL * f64::from(action),
@@ -348,7 +356,7 @@ impl Law {
         self.limits(state.w, r, path)
     }
 
-    /// Equation (8).
+    /// Returns the limits of equation (8).
     pub fn limits(&self, w: f64, r: f64, path: &PathInfo) -> SendLimits {
         let packets = path.bdp_packets();
         let rho = self.coefficients(w, packets).rho;

@@ -3,7 +3,7 @@ use super::*;
 use crate::testkit::models::{card, file, json, random};
 use crate::testkit::{Pair, ack, star_path};
 
-/// Features by hand: a 16th of a line whose bandwidth-delay product is 52 packets.
+/// Features by hand: 1/16 of a line whose bandwidth-delay product is 52 packets.
 #[test]
 fn features_by_hand() {
     let state = State {
@@ -49,7 +49,7 @@ fn features_by_hand() {
     assert_eq!(found[2..], [0.0, 0.0, 0.0, 0.0, 0.25, 1.0]);
 }
 
-/// A policy that always gives the same: all weights zero, and a bias at its end.
+/// Policy with a constant output: all weights zero, and a bias on the last layer.
 fn constant(bias: f32) -> ModelRef {
     let card = card(Kind::Decc, 0);
     let mut tensors = random(&card, 1);
@@ -61,8 +61,8 @@ fn constant(bias: f32) -> ModelRef {
     ModelRef::read_from("test", Arc::new(model.unwrap()))
 }
 
-/// A network that always rises moves w by a factor of e with each decision, until the line is its own; one that always
-/// falls goes far below a packet per round trip.
+/// A network that always rises multiplies w by e per decision, up to line rate; one that always falls ends
+/// far below a packet per round trip.
 #[test]
 fn a_network_decides_in_a_laws_place() {
     for (bias, factor, end) in [
@@ -81,7 +81,7 @@ fn a_network_decides_in_a_laws_place() {
             .unwrap()
             .start(&star_path(), params.initial_rate, params.whole);
         assert_eq!((state.w, state.starts), (0.1, true));
-        // The start is the law's.
+        // The law controls the start.
         state.starts = false;
         let said = Said::Instead(if bias > 0.0 { 1.0 } else { -1.0 });
         let seen = Seen {
@@ -131,7 +131,7 @@ fn a_model_of_another_kind_is_refused() {
     }
 }
 
-/// The policy as printed: its network has a memory, and moves a window that starts at one packet.
+/// The printed policy: its network is recurrent, and moves a window that starts at one packet.
 #[test]
 fn the_printed_policy_decides() {
     let params = Params {
@@ -183,7 +183,7 @@ fn a_law_reads_no_notices() {
     );
 }
 
-/// A law moves a flow as its own file says from its own first rate.
+/// The sender's rates equal those of the law in the model file, from its own initial rate on.
 #[test]
 fn a_law_decides() {
     let params = Params::default();
@@ -198,7 +198,7 @@ fn a_law_decides() {
         pair.ack(&ack(round * 1000, round * 1000 + 500));
         assert!(pair.deciding());
         let rtt = ack(0, 0).rtt.as_us_f64() / star_path().base_rtt.as_us_f64();
-        // The first packet left a round trip before its acknowledgement came.
+        // The first packet left one round trip before its acknowledgement arrived.
         let elapsed = if round == 1 {
             rtt
         } else {
@@ -222,7 +222,7 @@ fn a_law_decides() {
     assert_eq!(pair.rate(), BitRate::from_gbps(10));
 }
 
-/// Another machine that rounded once otherwise would differ.
+/// A machine that rounds differently anywhere fails this test.
 #[test]
 fn the_bits_of_a_decision_are_the_same_everywhere() {
     let card = card(Kind::Decc, 0);

@@ -1,4 +1,4 @@
-//! NP-ECN: marks that spare the packets that a pause held back ([`crate::pcn`]).
+//! NP-ECN: marking that exempts packets held back by a pause ([`crate::pcn`]).
 //!
 //! # Equations
 //! For each queue, at the end of a pause, at each departure:
@@ -15,17 +15,17 @@ use crate::detect::PortState;
 use crate::mark::Mark;
 use crate::switch::{Egress, EgressPort, Marking, PacketView, Queue, SwitchHalf};
 
-/// NP-ECN, of the queues of a port.
+/// NP-ECN state of a port's queues.
 #[derive(Clone, Debug)]
 pub struct NonPausedEcn {
-    /// Packets of each queue that were held back by a pause and have not left: N.
+    /// Packets per queue that a pause held back and that have not left yet: N.
     held_back: Box<[u32]>,
-    /// Bytes of a queue up to which nothing is marked.
+    /// Queue length up to which nothing is marked, in bytes.
     threshold: u32,
 }
 
 impl NonPausedEcn {
-    /// Of empty queues.
+    /// Creates the state of a port with empty queues.
     pub fn new(port: &EgressPort) -> Self {
         Self {
             held_back: vec![0; port.classes].into(),
@@ -36,6 +36,8 @@ impl NonPausedEcn {
 
 impl SwitchHalf for NonPausedEcn {
     fn on_resume(&mut self, _at: &mut Egress<'_>, class: u8, queue: Queue) {
+        // These packets queued up behind the pause. Their marks would blame this port for congestion
+        // elsewhere.
         self.held_back[usize::from(class)] = queue.packets;
     }
 
@@ -58,7 +60,8 @@ impl SwitchHalf for NonPausedEcn {
         self.held_back.fill(0);
     }
 
-    /// Congested is what may mark; while packets are left that a pause held back nothing is.
+    /// Reports a queue as congested if packets may be marked; packets that a pause held back are never
+    /// marked.
     fn state(&self, _now: Time, class: u8, queue: u32) -> Option<PortState> {
         let may_mark = self.held_back[usize::from(class)] == 0 && queue > self.threshold;
         Some(match may_mark {
@@ -82,7 +85,7 @@ mod tests {
     use super::*;
     use crate::testkit::{egress_port, passing, with_egress};
 
-    /// Three packets wait when a pause ends: those three are spared, of their class, and what comes after is not.
+    /// Three packets wait when a pause ends: those three of their class are exempt, later ones are not.
     #[test]
     fn equation_1_by_hand() {
         let mut port = NonPausedEcn::new(&egress_port());

@@ -1,15 +1,15 @@
-//! The state of a queue, as a detector finds it.
+//! Congestion state of a queue, as a detector reports it.
 
-/// What a queue is.
+/// State of a queue; the symbols are those of the TCD paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PortState {
-    /// It sends as it likes, and has no queue to speak of: 0.
+    /// Sends freely and has no significant queue: 0.
     #[default]
     NotCongested,
-    /// Let out of ON-OFF mode, with a queue of which it is not known yet whose it is.
+    /// Has left ON-OFF mode with a queue whose cause is not known yet.
     Checking,
-    /// It is stopped and started: "/".
+    /// Flow control stops and starts it: "/".
     Undetermined,
-    /// A root of congestion: 1.
+    /// Is a root of congestion: 1.
     Congested,
 }

@@ -1,20 +1,21 @@
-//! TCD: ternary congestion detection, the states of the queues of one egress port of a lossless network.
+//! TCD, ternary congestion detection: states of the queues of one egress port in a lossless network.
 //!
 //! # What it does
-//! A queue that grows need not be congested: where flow control stops and starts a port, packets pile up whose sum of
-//! rates nobody can see. TCD tells three states apart. A port that was let go less than max(Ton) ago sends in ON-OFF
-//! mode: it is *undetermined*, and its packets are marked so. One that has sent longer than that in one go is let out
-//! of that state by what its queue does: a queue that shrinks is what pauses left behind, and nothing is marked
-//! until it is gone; a queue that does not shrink grows by its own input: the port is *congested*. A port that
-//! is not paused is congested by the network's curve, as ever.
+//! A queue that grows need not be congested: where flow control stops and starts a port, packets accumulate
+//! whose total rate is unknown. TCD distinguishes three states. A port that was resumed less than max(Ton)
+//! ago sends in ON-OFF mode: it is *undetermined*, and marks its packets accordingly. A port that has sent
+//! for longer without a pause leaves this state depending on its queue. If the queue shrinks, pauses caused
+//! it, and nothing is marked until it is gone. If it does not shrink, the port's own input feeds it: the port
+//! is *congested*. A port that is not paused is congested by the network's curve, as usual.
 //!
 //! # Signal it needs
-//! The ends of pauses, the queue's length as packets leave it, and as many bits of ECN: a congested mark wins over an
-//! undetermined one along a path.
+//! The ends of pauses, the queue's length after each departure, and two kinds of ECN marks: along a path a
+//! congested mark wins over an undetermined one.
 //!
 //! # Equations
-//! In ON-OFF mode a queue downstream that rises to `B1` asks for a pause, and ends it at `B0`, both with a delay of
-//! τ. If C is the link's rate, and congested flows bring at least ε C more than leaves, a port sends at most for
+//! In ON-OFF mode a queue downstream that rises to `B1` asks for a pause, and ends it at `B0`, both with a
+//! delay of τ. If C is the link's rate, and congested flows bring at least ε C more than leaves, a port sends
+//! at most for
 //! ```text
 //! max(Ton) = (B1 - B0 + C tau / 2) / (eps C) + tau,   tau = 2 MTU / C + 2 tp           (3.3)
 //! ```
@@ -31,21 +32,22 @@
 //! The numbers in circles are those of the thesis's figure 3.6.
 //!
 //! # Where we differ from the thesis or public code
-//! * By section 3.4.1 of the thesis a queue that does not shrink is congested, and a sentence on one that increases within
-//!   T: `thesis` has the first. The period of checks is lost: T here.
-//! * `thesis` has times in picoseconds; the threshold is where the curve begins to mark. What becomes of a queue that
-//!   has shrunk in a period without being gone is not said in so many words: it is checked again.
-//! * `as-coded` is the public code: whole microseconds, so that a port stays undetermined for up to a microsecond
-//!   more; queues without the first 1030 bytes; thresholds of 2060 bytes, and of 900 by which a queue may grow in a
-//!   period and still count as shrinking; a queue that is to be checked at all is not compared with a threshold
-//!   first.
-//! * `adaptive` is ours: T is a multiple of the longest time for which the port has sent in one go of late, at most
+//! * By section 3.4.1 of the thesis a queue that does not shrink is congested, but another sentence speaks of
+//!   one that grows within T: `thesis` follows the first. The thesis does not give the period of checks; it
+//!   is T here.
+//! * `thesis` has times in picoseconds; the threshold is where the curve begins to mark. The thesis does not
+//!   define the case of a queue that has shrunk in a period but is not empty: it is checked again.
+//! * `as-coded` is the public code: whole microseconds, so that a port stays undetermined for up to a
+//!   microsecond more; queues without the first 1030 bytes; thresholds of 2060 bytes, and of 900 by which a
+//!   queue may grow in a period and still count as shrinking; a queue is not compared with a threshold before
+//!   its first check.
+//! * `adaptive` is ours: T is a multiple of the longest recent time of sending without a pause, at most
 //!   (3.3).
 //!
 //! # References
 //! Y. Zhang, Y. Liu, Q. Meng, F. Ren, "Congestion Detection in Lossless Networks", SIGCOMM 2021;
-//! 无丢失网络拥塞管理关键技术研究 (key techniques of congestion management in lossless networks), doctoral thesis,
-//! Tsinghua University, May 2022, chapter 3. Public code: Yi-ran/DCQCN-TCD.
+//! 无丢失网络拥塞管理关键技术研究 (key techniques of congestion management in lossless networks), doctoral thesis, Tsinghua
+//! University, May 2022, chapter 3. Public code: Yi-ran/DCQCN-TCD.
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -54,45 +56,44 @@ use crate::detect::state::PortState;
 use crate::mark::Mark;
 use crate::switch::{self, Egress, EgressPort, Marking, PacketView, PayloadKind, SwitchHalf};
 
-/// Which TCD.
+/// Variant of TCD: thesis, public code or ours.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// As in the thesis.
+    /// As described in the thesis.
     Thesis,
-    /// As its authors' simulator has it.
+    /// As in its authors' simulator.
     AsCoded,
-    /// With T by the times that are seen: so many of the longest of late.
+    /// With T derived from observed times: this factor times the longest recent one.
     Adaptive(f64),
 }
 
-/// What the machine goes by, at one port.
+/// Settings of the state machine at one port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// Which.
+    /// Variant of the state machine.
     pub variant: Variant,
-    /// T, max(Ton).
+    /// T, that is max(Ton).
     pub max_ton: Span,
-    /// A queue up to this many bytes is none to speak of. `AsCoded` goes by it only where the curve says what the
-    /// queue is.
+    /// Queue length that is insignificant, in bytes. `AsCoded` uses it only while the curve decides.
     pub threshold: u32,
 }
 
-/// How a network has it.
+/// TCD settings of a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Which.
+    /// Variant that all ports use.
     pub variant: Variant,
-    /// How much more congested flows bring than leaves, as a share of the link's rate: ε.
+    /// Excess of congested flows over the departure rate, as a share of the link's rate: ε.
     pub epsilon: f64,
-    /// B1 - B0: bytes between the thresholds of a pause and of its end.
+    /// B1 - B0: bytes between the thresholds at which a pause starts and ends.
     pub gap: Bytes,
-    /// max(Ton) of all ports, where it is not each port's own by (3.3).
+    /// max(Ton) of all ports; `None` if each port has its own by (3.3).
     pub max_ton: Option<Span>,
 }
 
 impl Settings {
-    /// At a port.
+    /// Returns the settings at one port.
     pub fn rule(&self, port: &EgressPort) -> Rule {
         let full = Bytes::new(port.full_bytes.into());
         let own = || max_ton(self.epsilon, self.gap, port.rate, full, port.delay);
@@ -107,7 +108,7 @@ impl Settings {
     }
 }
 
-/// Equation (3.3): `gap` is B1 - B0, `delay` the link's.
+/// Returns max(Ton) of equation (3.3): `gap` is B1 - B0, `delay` is the link's.
 ///
 /// ```
 /// use paceline_congestion::detect::tcd::{max_ton, response_time};
@@ -122,62 +123,62 @@ pub fn max_ton(epsilon: f64, gap: Bytes, rate: BitRate, mtu: Bytes, delay: Span)
     Span::from_ps(((gap + tau / 2.0) / epsilon + tau).round() as u64)
 }
 
-/// τ: the longest time from the moment a port asks for a pause, or its end, to the moment it sees that.
+/// Returns τ, the longest time from a port's request for a pause, or for its end, until the effect arrives.
 pub fn response_time(rate: BitRate, mtu: Bytes, delay: Span) -> Span {
     rate.time_to_send(mtu) * 2 + delay * 2
 }
 
-/// By what a packet is marked.
+/// Marking of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As undetermined.
+    /// Marked as undetermined: the port is in ON-OFF mode.
     Undetermined,
-    /// Not at all.
+    /// Not marked: the queue is a remainder of pauses.
     Spared,
-    /// By the network's curve: the port has turned out to be congested.
+    /// Marked by the network's curve: the port has turned out to be congested.
     Congested,
-    /// By the network's curve, as ever.
+    /// Marked by the network's curve, as usual.
     Curve,
 }
 
-/// What a queue is found to be alongside what the curve says.
+/// State of a queue in addition to the curve's verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing.
+    /// None: the curve alone decides.
     #[default]
     Curve,
     Undetermined,
     Checking,
 }
 
-/// What is known of one queue.
+/// TCD's state of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine {
     phase: Phase,
-    /// When a pause last ended, and what the queue was then.
+    /// End of the last pause, and the queue's length in bytes at that time.
     resume: Option<(Time, u32)>,
-    /// When the queue was last looked at, and what it was.
+    /// Time of the last check, and the queue's length in bytes at that time.
     check: (Time, u32),
-    /// The longest time for which it sent in one go, of late.
+    /// Longest recent time of sending without a pause; decays by an eighth per pause.
     longest: Span,
-    /// While it is paused: what it was when that began.
+    /// State at the start of the present pause; `None` outside pauses.
     held: Option<PortState>,
 }
 
-/// Of the public code: what a queue keeps for itself, in bytes.
+/// Reserved bytes of a queue in the public code.
 const RESERVED: u32 = 1030;
-/// Of the public code: a queue up to this many bytes is none to speak of.
+/// Queue length, in bytes, up to which a queue counts as drained in the public code.
 const DRAINED: u32 = 2 * RESERVED;
-/// Of the public code: what a queue may grow in a period, and still counts as shrinking.
+/// Growth per period, in bytes, that the public code still counts as shrinking.
 const TOLERATED: u32 = 900;
 
-/// Whole microseconds from `from` to `to`, each cut off.
+/// Returns the whole microseconds from `from` to `to`, both truncated.
 fn microseconds(from: Time, to: Time) -> u64 {
     to.as_ps() / 1_000_000 - from.as_ps() / 1_000_000
 }
 
 impl Machine {
-    /// Of a queue as the public code begins: as if a pause had ended at time zero.
+    /// Initial state in the public code: as if a pause had ended at time zero.
     pub const AS_CODED: Self = Self {
         phase: Phase::Curve,
         resume: Some((Time::ZERO, 0)),
@@ -186,7 +187,7 @@ impl Machine {
         held: None,
     };
 
-    /// What it is, as the last packet left it; nothing where that is the curve's to say.
+    /// Returns the state that the last departure left, or `None` if the curve decides.
     pub fn found(&self) -> Option<PortState> {
         match self.phase {
             Phase::Curve => None,
@@ -195,8 +196,9 @@ impl Machine {
         }
     }
 
-    /// What it is now that it has `queue` bytes. Where the curve says it, a queue above the threshold is congested, but one
-    /// that is held back is what it was; a port that has nothing to send leaves ON-OFF mode by the clock.
+    /// Returns the state of a queue of `queue` bytes. If the curve decides, a queue above the threshold is
+    /// congested, but a paused queue keeps its state from before the pause. A port with nothing to send
+    /// leaves ON-OFF mode by time alone.
     pub fn state(&self, rule: &Rule, now: Time, queue: u32) -> PortState {
         match self.found().or(self.held) {
             None if queue > rule.threshold => PortState::Congested,
@@ -206,27 +208,28 @@ impl Machine {
         }
     }
 
-    /// Whether all packets are the curve's to mark until a pause ends.
+    /// Returns true if the curve marks all packets until the next pause ends.
     pub fn is_inactive(&self, rule: &Rule, now: Time) -> bool {
         self.phase == Phase::Curve && !self.in_on_off_mode(rule, now)
     }
 
-    /// A pause begins; the queue has `queue` bytes.
+    /// Handles the start of a pause; the queue holds `queue` bytes.
     pub fn on_pause(&mut self, rule: &Rule, now: Time, queue: u32) {
         self.held = Some(self.state(rule, now, queue));
         if let Some((resume, _)) = self.resume {
+            // The old maximum decays, so that one long run does not keep T large for the rest of the run.
             let ton = now.saturating_since(resume);
             self.longest = ton.max(Span::from_ps(self.longest.as_ps() / 8 * 7));
         }
     }
 
-    /// A pause ends; the queue has `queue` bytes.
+    /// Handles the end of a pause; the queue holds `queue` bytes.
     pub fn on_resume(&mut self, now: Time, queue: u32) {
         self.resume = Some((now, queue));
         self.held = None;
     }
 
-    /// A data packet has left `left` bytes behind.
+    /// Handles the departure of a data packet that leaves `left` bytes behind, and returns its marking.
     pub fn on_departure(&mut self, rule: &Rule, now: Time, left: u32) -> Verdict {
         if self.in_on_off_mode(rule, now) {
             self.phase = Phase::Undetermined;
@@ -248,7 +251,7 @@ impl Machine {
         }
     }
 
-    /// Transitions (3) and (6).
+    /// Returns true in ON-OFF mode: transitions (3) and (6).
     fn in_on_off_mode(&self, rule: &Rule, now: Time) -> bool {
         let Some((resume, _)) = self.resume else {
             return false;
@@ -259,13 +262,14 @@ impl Machine {
         }
     }
 
-    /// Transitions (1), (2), (4) and (5).
+    /// Applies transitions (1), (2), (4) and (5).
     fn look(&mut self, rule: &Rule, now: Time, left: u32) -> Verdict {
         let before = match self.phase {
             Phase::Curve => return Verdict::Curve,
             Phase::Undetermined => self.resume.map_or(0, |(_, queue)| queue),
             Phase::Checking => self.check.1,
         };
+        // (4): the queue that pauses left behind is gone.
         if left <= rule.threshold {
             self.phase = Phase::Curve;
             return Verdict::Spared;
@@ -274,6 +278,7 @@ impl Machine {
         if self.phase == Phase::Checking && !is_due {
             return Verdict::Spared;
         }
+        // (5): the backlog did not shrink although the port sent without pause, so its own input feeds it.
         if left >= before {
             self.phase = Phase::Curve;
             return Verdict::Congested;
@@ -311,7 +316,7 @@ impl Machine {
     }
 }
 
-/// The switch's half: a machine for each queue of a port.
+/// Switch half of TCD: one state machine per queue of a port.
 #[derive(Clone, Debug)]
 pub struct Ternary {
     rule: Rule,
@@ -319,7 +324,7 @@ pub struct Ternary {
 }
 
 impl Ternary {
-    /// Of queues that were never paused.
+    /// Creates the state of a port that was never paused.
     pub fn new(rule: Rule, port: &EgressPort) -> Self {
         Self {
             rule,

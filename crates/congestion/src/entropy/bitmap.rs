@@ -1,14 +1,14 @@
-//! All values in turn, and penalties for those that were congested.
+//! Selectors that use all values in turn, with or without penalties for congested ones.
 
 use super::{Draw, PathFeedback};
 
-/// Steps through all values; each round has an order of its own.
+/// Steps through all values, in a new order each round.
 #[derive(Clone, Debug)]
 pub struct Stepping {
     mask: u16,
-    /// Bits above the mask: the same for all packets of a flow.
+    /// Bits above the mask, constant for a flow.
     high: u16,
-    /// What the order of this round is made with.
+    /// Number XORed with the step: it makes the order of the round.
     flip: u16,
     step: u32,
 }
@@ -47,10 +47,10 @@ impl Stepping {
     }
 }
 
-/// The largest penalty.
+/// Upper limit of a value's penalty.
 const MOST: u8 = 15;
 
-/// The same, with a penalty for each value.
+/// Steps through all values, and keeps a penalty for each.
 #[derive(Clone, Debug)]
 pub struct Bitmap {
     stepping: Stepping,
@@ -65,8 +65,8 @@ impl Bitmap {
         }
     }
 
-    /// The next value without a penalty; each call forgives one point of the first that has one. If all have some, the
-    /// last that was looked at.
+    /// Returns the next value without a penalty. Each call takes one point off the first penalised value that
+    /// it meets. If all values are penalised, the last one examined is used.
     pub(super) fn next(&mut self, draw: &mut impl Draw) -> u16 {
         let mut skipped = 0;
         let mut value = self.stepping.current();
@@ -76,6 +76,7 @@ impl Bitmap {
             }
             skipped += 1;
             if skipped > self.penalties.len() {
+                // All values are penalised: sending on some path beats not sending.
                 break;
             }
             self.stepping.advance(draw);

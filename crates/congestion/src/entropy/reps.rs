@@ -1,24 +1,25 @@
-//! Values that proved good are used again.
+//! Selectors that reuse values which returned without a mark.
 
 use std::collections::VecDeque;
 
 use super::{Draw, FREEZE, PathFeedback};
 use paceline_kernel::Time;
 
-/// Slots of REPS's ring.
+/// Slots of REPS's ring, as in its paper.
 const SLOTS: usize = 8;
-/// Values that are drawn before REPS trusts its ring again, when it stops being frozen.
+/// Values drawn at random after a freeze, before REPS trusts its ring again.
 const EXPLORE: u32 = 16;
 
-/// REPS: a ring of the last eight values that came back without a mark. Each is used once, the oldest first. After a
-/// timeout the ring is frozen: its values are used again and again, since a drawn one might take the broken path.
+/// REPS: a ring of the last eight values that returned without a mark. Each is used once, oldest first. A
+/// timeout freezes the ring: its values are then reused repeatedly, because a random value might take the
+/// broken path.
 #[derive(Clone, Debug)]
 pub struct Ring {
     values: u32,
     slots: [(u16, bool); SLOTS],
     head: usize,
     count: usize,
-    /// Values that have not been used since they came; below zero while frozen ones are used again.
+    /// Values not used since they returned; below zero while frozen values are reused.
     fresh: i64,
     frozen_until: Option<Time>,
     frozen_head: usize,
@@ -39,7 +40,7 @@ impl Ring {
         }
     }
 
-    /// Whether a timeout would freeze it.
+    /// Returns true if a timeout would freeze the ring.
     pub fn would_freeze(&self) -> bool {
         self.frozen_until.is_none() && self.explore == 0
     }
@@ -66,6 +67,7 @@ impl Ring {
         if self.count == 0 || self.fresh <= 0 {
             return self.drawn(draw);
         }
+        // The oldest value that was not used.
         let place = (self.head + SLOTS - self.fresh as usize) % SLOTS;
         self.fresh -= 1;
         self.slots[place].1 = false;
@@ -74,6 +76,7 @@ impl Ring {
 
     fn add(&mut self, entropy: u16) {
         let slot = &mut self.slots[self.head];
+        // Overwriting an unused value does not change their number.
         if !slot.1 {
             self.fresh = (self.fresh + 1).min(SLOTS as i64);
         }
@@ -86,6 +89,7 @@ impl Ring {
         if feedback == PathFeedback::Timeout && self.would_freeze() {
             self.frozen_until = Some(now + FREEZE);
         }
+        // The ring is old by now. Random values first find out which paths are good.
         if self.frozen_until.is_some_and(|until| now > until) {
             *self = Self {
                 explore: EXPLORE,
@@ -98,7 +102,7 @@ impl Ring {
     }
 }
 
-/// Values that came back without a mark, each used once, in that order.
+/// Values that returned without a mark, each used once, in order of return.
 #[derive(Clone, Debug, Default)]
 pub struct Recycled {
     values: VecDeque<u16>,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Draws that are given, then zeros.
+/// Source that returns the given draws, then zeros.
 struct Given(Vec<u32>);
 
 impl Draw for Given {
@@ -19,7 +19,7 @@ fn take(selector: &mut PathSelector, draw: &mut Given, count: usize) -> Vec<u16>
 
 #[test]
 fn oblivious_takes_each_value_once_a_round() {
-    // High bits 0x1230, the first round flips with 2, the second with 1.
+    // High bits 0x1230; the first round flips with 2, the second with 1.
     let mut draw = Given(vec![0x1234, 2, 1]);
     let mut all = selector(Selector::Oblivious, 4, &mut draw);
     let round = |flip: u16| (0..4).map(move |step: u16| 0x1234 | (step ^ flip));
@@ -35,9 +35,10 @@ fn a_penalty_skips_a_value_and_wears_off() {
     let mut bitmap = selector(Selector::Bitmap, 4, &mut draw);
     bitmap.on_feedback(Time::ZERO, 1, PathFeedback::Marked);
     bitmap.on_feedback(Time::ZERO, 2, PathFeedback::Trimmed);
-    // 1 has one point: it is forgiven when it is skipped. 2, skipped in the same call, keeps its four.
+    // Value 1 has one point, which is taken off when it is skipped. Value 2, skipped in the same call, keeps
+    // its four.
     assert_eq!(take(&mut bitmap, &mut draw, 4), [0, 3, 0, 1]);
-    // 2 loses one a round: three are left.
+    // Value 2 loses one point per round: three are left.
     assert_eq!(take(&mut bitmap, &mut draw, 3), [3, 0, 1]);
     for _ in 0..3 {
         assert_eq!(take(&mut bitmap, &mut draw, 3), [3, 0, 1]);

@@ -70,7 +70,7 @@ fn it_waits_for_the_interval_and_for_its_answer() {
     assert_eq!(pair.cc.report().unwrap().tally.timeouts, 1);
 }
 
-/// At 10 Gbit/s packets are closer than round trips: silence is three of these.
+/// At 10 Gbit/s packets are closer than round trips: silence is three of the latter.
 #[test]
 fn it_asks_when_nothing_comes_back() {
     let mut pair = pair(&Params {
@@ -92,13 +92,13 @@ fn it_asks_when_nothing_comes_back() {
     assert!(pair.deciding(), "it is answered");
     assert_eq!(pair.cc.report().unwrap().tally.timeouts, 0);
     pair.answer(limits(20));
-    // Nothing is under way from here on.
+    // From here on nothing is in flight.
     pair.ack(&ack(50_000, 50_000));
     pair.advance(patience + patience);
     assert!(!pair.deciding());
 }
 
-/// Bytes below a gap count as in flight until they are acknowledged, and so silence about them is noticed.
+/// Bytes below a gap count as in flight until they are acknowledged, so a silence about them is noticed.
 #[test]
 fn a_gap_is_in_flight() {
     let mut pair = pair(&Params {
@@ -107,7 +107,7 @@ fn a_gap_is_in_flight() {
     });
     pair.advance(Span::from_us(4));
     pair.send(Bytes::new(1000));
-    // Packets 0 to 2 are missing, of 50.
+    // Packets 0 to 2 of 50 are missing.
     pair.ack(&AckInfo {
         delivered: 47_000,
         ..ack(50_000, 50_000)

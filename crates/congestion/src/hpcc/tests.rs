@@ -1,7 +1,7 @@
 use super::*;
 use crate::testkit::{Pair, ack, star_path};
 
-/// 1250 bytes in 100 ns are 100 Gbit/s.
+/// Telemetry sample; 1250 bytes in 100 ns are 100 Gbit/s.
 fn sample(at_ns: u64, tx_bytes: u64, queue_bytes: u32) -> HopSample {
     HopSample {
         at_ps: at_ns * 1000,
@@ -31,8 +31,8 @@ fn equations_2_to_4_by_hand() {
         BitRate::from_gbps(100),
         "the first ACK is only recorded"
     );
-    // txRate 50 Gbit/s; queue min(10400, 5200)/52000 = 0.1: u' = 0.6. tau = 1040 = T/4:
-    // U = 0.75 * 1 + 0.25 * 0.6 = 0.9; R = 100 / (0.9/0.95) + 0.05 = 105.6: the line.
+    // txRate is 50 Gbit/s and the queue term min(10400, 5200)/52000 = 0.1: u' = 0.6. tau = 1040 = T/4: U =
+    // 0.75 * 1 + 0.25 * 0.6 = 0.9; R = 100 / (0.9/0.95) + 0.05 = 105.6, capped at the line's rate.
     feed(&mut pair, 2000, 60_000, &[sample(1040, 6500, 5200)]);
     assert!((pair.cc.utilisation() - 0.9).abs() < 1e-12);
     assert_eq!(pair.rate(), BitRate::from_gbps(100));
@@ -47,7 +47,7 @@ fn equations_2_to_4_by_hand() {
     // R = 100 / (1.1 / 0.95) + 0.05 Gbit/s; Rc stays.
     assert_eq!(pair.rate().as_bps(), 86_363_636_363 + 50_000_000);
     assert_eq!(pair.cc.reference_rate(), BitRate::from_gbps(100));
-    // Past 50000: a full update. The same load: U = 1.1, R from Rc, and Rc moves.
+    // Past 50000: a full update. At the same load U = 1.1; R follows from Rc, and Rc moves.
     feed(
         &mut pair,
         51_000,
@@ -66,7 +66,7 @@ fn stages_of_additive_increase() {
         ..Params::default()
     });
     feed(&mut pair, 1, 10, &[sample(0, 0, 0)]);
-    // The queue counts once both samples have it: U = 1, R = 96; then 1.9: R = 48 + 1 Gbit/s.
+    // The queue counts once it is in both samples: U = 1, R = 96; then 1.9: R = 48 + 1 Gbit/s.
     feed(&mut pair, 11, 20, &[sample(4160, 52_000, 46_800)]);
     feed(&mut pair, 21, 30, &[sample(8320, 104_000, 46_800)]);
     let halved = pair.rate().as_bps();
@@ -90,13 +90,14 @@ fn without_fast_reaction_only_full_updates_count() {
         (pair.rate(), pair.cc.utilisation()),
         (BitRate::from_gbps(100), 1.0)
     );
-    // The telemetry of the ignored ACK was not stored either: q_old is that of the first.
+    // The ignored ACK's telemetry was not stored either: q_old is that of the first.
     feed(&mut pair, 51_000, 60_000, &[sample(8320, 104_000, 52_000)]);
     assert_eq!(pair.cc.utilisation(), 1.0);
     assert_eq!(pair.rate().as_bps(), 95_050_000_000);
 }
 
-/// The acknowledgements of `equations_2_to_4_by_hand`: the third moves the reference, and the fourth starts from there.
+/// Acknowledgements of `equations_2_to_4_by_hand`: the third moves the reference, from which the fourth
+/// starts.
 #[test]
 fn over_reaction_moves_the_reference_with_every_ack() {
     let mut pair = pair(&Params {
@@ -114,8 +115,8 @@ fn over_reaction_moves_the_reference_with_every_ack() {
     assert_eq!(pair.cc.reference_rate(), pair.rate());
 }
 
-/// The queue grows by 26,000 bytes in a round trip while 104,000 leave: 1.25 of the line came in. Then it is gone
-/// again: what left is 1.0, what came in 0.75.
+/// The queue grows by 26,000 bytes in a round trip while 104,000 leave, so 1.25 of the line's rate arrived.
+/// Then it drains: 1.0 left and 0.75 arrived.
 #[test]
 fn received_bytes_count_a_growing_queue() {
     for (rx_rate, grown, shrunk) in [(false, 1.0, 1.0), (true, 1.25, 0.75)] {
@@ -186,7 +187,7 @@ fn rates_per_hop_with_sampled_feedback() {
     );
     assert_eq!(pair.rate(), halved);
     assert_eq!(pair.cc.hops[0].last, sample(8320, 104_000, 46_800));
-    // Both empty: nothing at all.
+    // Both hops are empty: the rate does not change.
     feed(&mut pair, 23, 30, &[sample(8340, 0, 0), sample(8340, 0, 0)]);
     assert_eq!(pair.cc.hops[1].last, sample(8330, 49_400, 100));
 }
@@ -203,7 +204,7 @@ fn no_window_means_division_by_zero_as_in_the_reference() {
     }
     assert_eq!(pair.cc.utilisation(), 1.0);
     assert_eq!(pair.rate().as_bps(), BitRate::from_gbps(1).as_bps());
-    // A queue makes U infinite, and the rate the lowest.
+    // A queue makes U infinite and the rate minimal.
     feed(&mut pair, 20_001, 20_002, &[sample(5_000_000, 0, 9)]);
     feed(&mut pair, 20_003, 20_004, &[sample(5_001_000, 0, 9)]);
     assert_eq!(pair.cc.utilisation(), f64::INFINITY);
@@ -236,7 +237,7 @@ fn telemetry_of_another_way_is_only_recorded() {
         });
     };
     ack_by(&mut pair, 1, 1000, &[sample(0, 0, 10_400)]);
-    // Another port's counters: compared with the first's they would say far more than the line.
+    // Counters of another port: compared with the first port's they would mean far more than line rate.
     ack_by(&mut pair, 2, 2000, &[sample(1040, 3_000_000_000, 50_000)]);
     assert_eq!(pair.cc.utilisation(), 1.0);
     assert_eq!(pair.rate(), BitRate::from_gbps(100));
@@ -245,7 +246,7 @@ fn telemetry_of_another_way_is_only_recorded() {
     assert!((pair.cc.utilisation() - 0.9).abs() < 1e-12);
 }
 
-/// The header of the reference: 24 bits of ns, 20 bits of 512 bytes, five hops.
+/// Path with the reference's header: 24 bits of ns, 20 bits of 512 bytes, five hops.
 fn narrow_path(hop_rates: Vec<BitRate>) -> PathInfo {
     PathInfo {
         hop_rates,
@@ -258,7 +259,7 @@ fn narrow_path(hop_rates: Vec<BitRate>) -> PathInfo {
     }
 }
 
-/// A hop of 40 Gbit/s that the header gives as 25: at 20 Gbit/s it is loaded to 0.8.
+/// The header encodes a hop of 40 Gbit/s as 25: at 20 Gbit/s its load is 0.8.
 #[test]
 fn the_rate_in_the_header_counts() {
     let path = narrow_path(vec![BitRate::from_gbps(40)]);
@@ -272,29 +273,29 @@ fn the_rate_in_the_header_counts() {
     assert!((pair.cc.utilisation() - 0.8).abs() < 1e-12);
 }
 
-/// A packet that went a longer way after a failure: its first hop is compared with the last sample of
-/// another port, its second with zeros, and both with what the header's counters wrap at.
+/// After a failure a packet takes a longer path: its first hop is compared with the last sample of another
+/// port, its second with zeros, both modulo the header's counters.
 #[test]
 fn the_references_header_is_compared_whatever_the_way() {
     let mut pair = Pair::new(narrow_path(vec![BitRate::from_gbps(100)]), |path| {
         Hpcc::new(&Params::default(), path)
     });
     feed(&mut pair, 1000, 50_000, &[sample(0, 26_000, 0)]);
-    // 2080 ns: 26 000 B on the first hop (100 Gbit/s), and on the second 15 600 B since zero (60).
+    // In 2080 ns: 26 000 B on the first hop (100 Gbit/s), and on the second 15 600 B since zero (60 Gbit/s).
     let longer = [sample(2080, 52_000, 0), sample(2080, 15_600, 0)];
     feed(&mut pair, 2000, 60_000, &longer);
     assert!((pair.cc.utilisation() - 1.0).abs() < 1e-12);
-    // Then the second at 120 Gbit/s: half of 1 and half of 1.2.
+    // Then the second hop at 120 Gbit/s: half of 1 plus half of 1.2.
     let longer = [sample(4160, 60_000, 0), sample(4160, 15_600 + 31_200, 0)];
     feed(&mut pair, 3000, 60_000, &longer);
     assert!((pair.cc.utilisation() - 1.1).abs() < 1e-12);
-    // One hop again, from a counter that is behind the last: it has wrapped at 512 MiB.
+    // Again one hop, with a counter behind the last one: it has wrapped at 512 MiB.
     feed(&mut pair, 4000, 60_000, &[sample(8320, 60_000 - 512, 0)]);
     let wrapped = (512.0 * (1u64 << 20) as f64 - 512.0) * 8.0 / 4160e-9 / 100e9;
     assert!((pair.cc.utilisation() / wrapped - 1.0).abs() < 1e-12);
 }
 
-/// A flow pauses while others use its port: 10 s at half the line are 62.5 GB, and say a half.
+/// A flow pauses while others use its port: 10 s at half the line's rate are 62.5 GB, and give a half.
 #[test]
 fn a_long_pause_does_not_wrap_the_bytes_of_others() {
     let mut pair = pair(&Params::default());

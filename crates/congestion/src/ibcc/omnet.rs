@@ -1,29 +1,30 @@
-//! InfiniBand congestion control with a quadratic table, as a published simulator has it.
+//! InfiniBand congestion control with a quadratic table, as in a published simulator.
 //!
-//! A host keeps one index into its table for all that it sends. Every notification (BECN) raises the index by one,
-//! every expiry of a timer lowers it. What the table holds is the time from one packet to the next: that of a packet
-//! at line rate, and the square of the index alongside it. The specification (InfiniBand Architecture, volume 1, annex
-//! A10) has an index per queue pair or service level, and a table of shifts and multipliers that are the operator's.
+//! A host keeps a single index into its table. Every notification (BECN) raises the index by one, every
+//! expiry of a timer lowers it. The table holds the time from one packet to the next: a packet's time at line
+//! rate plus a term in the square of the index. The specification (InfiniBand Architecture, volume 1, annex
+//! A10) has an index per queue pair or service level, and a table of shifts and multipliers that the operator
+//! sets.
 
 use paceline_kernel::Span;
 use serde::{Deserialize, Serialize};
 
-/// What an operator sets.
+/// Settings of the table and the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// The largest index: `CCTI_Limit`.
+    /// Largest index of the table: `CCTI_Limit`.
     pub limit: u16,
-    /// The index is lowered by one so often: `CCTI_Timer`.
+    /// Time after which the index falls by one: `CCTI_Timer`.
     pub timer: Span,
-    /// At the index `at` packets are so much further apart than at line rate.
+    /// Extra time between packets at the index `at`.
     pub delay: Span,
-    /// See `delay`.
+    /// Index at which `delay` applies.
     pub at: u16,
 }
 
 impl Params {
-    /// The published simulator's, but for the timer, which its scenarios set.
+    /// Returns the published simulator's settings; its scenarios set the timer.
     pub const fn with_timer(timer: Span) -> Self {
         Self {
             limit: 127,
@@ -34,29 +35,29 @@ impl Params {
     }
 }
 
-/// A host's half.
+/// State of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sender {
     index: u16,
 }
 
 impl Sender {
-    /// A notification has come.
+    /// Raises the index for a notification (BECN).
     pub fn notified(&mut self, params: &Params) {
         self.index = (self.index + 1).min(params.limit);
     }
 
-    /// The timer has expired.
+    /// Lowers the index when the timer expires.
     pub fn expired(&mut self) {
         self.index = self.index.saturating_sub(1);
     }
 
-    /// The index.
+    /// Returns the index into the table.
     pub const fn index(&self) -> u16 {
         self.index
     }
 
-    /// Nanoseconds from one packet to the next; one takes `packet_ns` at line rate.
+    /// Returns the nanoseconds from one packet to the next, if a packet takes `packet_ns` at line rate.
     pub fn interval_ns(&self, params: &Params, packet_ns: f64) -> f64 {
         let square = f64::from(u32::from(self.index) * u32::from(self.index));
         square * params.delay.as_ns_f64() / f64::from(u32::from(params.at) * u32::from(params.at)) + packet_ns

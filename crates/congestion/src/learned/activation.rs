@@ -1,20 +1,20 @@
-//! Activation functions of basic operations, which give the same bits everywhere.
+//! Activation functions built from basic operations, so that they give the same bits on every machine.
 
-/// Beyond this tanh is one to the last bit but one of an `f32`.
+/// Argument above which tanh rounds to one, to within the last bit of an `f32`.
 const SATURATED: f32 = 8.5;
 
-/// Coefficients of x, x^3, .. of the numerator. With those below the relative error is at most 1.3e-8
-/// for |x| <= 8.5 in real numbers: fitted to tanh, weighted least squares with weights that follow the
+/// Coefficients of x, x^3, .. of the numerator. With the denominator below, the relative error is at most
+/// 1.3e-8 for |x| <= 8.5 in real numbers: fitted to tanh, weighted least squares with weights that follow the
 /// largest errors.
 const NUMERATOR: [f32; 5] = [1.0, 0.134_139_54, 0.003_534_846_4, 2.126_374_5e-5, 1.428_537e-8];
 
 /// Coefficients of 1, x^2, .. of the denominator.
 const DENOMINATOR: [f32; 5] = [1.0, 0.467_472_77, 0.026_025_92, 3.350_171e-4, 8.152_037e-7];
 
-/// The hyperbolic tangent, to 1e-6 for every number. Not a number stays one.
+/// Returns the hyperbolic tangent, accurate to 1e-6 for every number; NaN stays NaN.
 #[inline]
 pub fn tanh(x: f32) -> f32 {
-    // Comparisons, rather than `clamp`: one instruction each where loops over lanes become vectors.
+    // Comparisons instead of `clamp`: each is one instruction if the compiler vectorises over lanes.
     let x = if x > SATURATED { SATURATED } else { x };
     let x = if x < -SATURATED { -SATURATED } else { x };
     let y = x * x;
@@ -25,7 +25,7 @@ pub fn tanh(x: f32) -> f32 {
     p / q
 }
 
-/// The logistic function, to 1e-6.
+/// Returns the logistic function, accurate to 1e-6.
 #[inline]
 pub fn sigmoid(x: f32) -> f32 {
     0.5 + 0.5 * tanh(0.5 * x)
@@ -62,7 +62,7 @@ mod tests {
         }
     }
 
-    /// FNV-1a over the bits of many values: another machine that rounded once otherwise would differ.
+    /// FNV-1a over the bits of many values: a machine that rounds differently anywhere fails this test.
     #[test]
     fn the_bits_are_the_same_everywhere() {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;

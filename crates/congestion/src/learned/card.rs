@@ -1,4 +1,4 @@
-//! The card of a model: what its weights are, what they were trained on, and how well they do.
+//! Model cards: a model's network, training and accuracy.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -12,163 +12,163 @@ use super::recurrent::STEPS;
 use super::stack::card::PolicyCard;
 use super::whole::Quantisation;
 
-/// The version of the format.
+/// Version of the card format.
 pub const FORMAT: u32 = 1;
-/// The tensor of a rate law: its coefficients.
+/// Name of the tensor that holds a rate law's coefficients.
 pub const LAW: &str = "law";
-/// The largest hidden state.
+/// Upper limit of the hidden state's size.
 pub const MAX_HIDDEN: usize = 64;
 
-/// The card of a model: what it reads and predicts, and how it came to be.
+/// Card of a model: inputs, outputs, and how it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Card {
-    /// The version of the format: [`FORMAT`].
+    /// Version of the format, always [`FORMAT`].
     pub format: u32,
-    /// The model's name.
+    /// Name of the model.
     pub name: String,
-    /// Which network.
+    /// Kind of the model's network.
     pub kind: Kind,
     /// Size of the hidden state; 0 without one.
     pub hidden: usize,
-    /// Numbers that the network reads.
+    /// Number of inputs of the network.
     pub steps: usize,
-    /// What they are, in order: [`super::kind::FEATURES`].
+    /// Names of the inputs, in order: [`super::kind::FEATURES`].
     pub features: Vec<String>,
-    /// What it predicts: [`super::kind::OUTPUT`].
+    /// Name of the output: [`super::kind::OUTPUT`].
     pub output: String,
-    /// The weight of a new sample in the average that the features are relative to.
+    /// Weight of a new sample in the moving average to which the features are relative.
     pub smoothing: f64,
-    /// How input and output are scaled.
+    /// Scaling of inputs and output.
     pub normalisation: Normalisation,
-    /// SHA-256 of the file of weights, in hexadecimal.
+    /// SHA-256 of the weights file, in hexadecimal.
     pub weights_sha256: String,
-    /// What it learned from.
+    /// Training data of the model.
     pub data: Data,
-    /// How it learned.
+    /// Training settings of the model.
     pub training: Training,
-    /// How well it predicts.
+    /// Accuracy of the model.
     pub metrics: Metrics,
-    /// How it decides in whole numbers, if it does.
+    /// Integer arithmetic of its decisions; `None` if it decides in floating point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<Quantisation>,
-    /// The version of this program that wrote it.
+    /// Version of Paceline that wrote the card.
     pub version: String,
 }
 
-/// How input and output are scaled; this version knows `none` only.
+/// Scaling of inputs and output; this version supports `none` only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Normalisation {
-    /// Of the features.
+    /// Scaling of the inputs.
     pub input: String,
-    /// Of the output.
+    /// Scaling of the output.
     pub output: String,
 }
 
-/// What a model learned from.
+/// Training data of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Data {
     /// SHA-256 of the data set.
     pub sha256: String,
-    /// Pairs in it.
+    /// Number of pairs in the data set.
     pub pairs: u64,
-    /// Pairs that it learned from.
+    /// Number of pairs used for training.
     pub train: u64,
-    /// Pairs that it was tested on.
+    /// Number of pairs used for testing.
     pub test: u64,
-    /// The runs that the pairs came from.
+    /// Runs from which the pairs were recorded.
     pub sources: Vec<DataSource>,
 }
 
-/// A run that pairs came from.
+/// Run from which pairs were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DataSource {
-    /// The scenario.
+    /// Scenario file of the run.
     pub scenario: String,
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
-    /// What was set, as on the command line.
+    /// Settings, in the command line's syntax.
     #[serde(default)]
     pub settings: Vec<String>,
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Whose behaviour.
+    /// Fidelity of the run: exact, or the simulator that it imitates.
     pub fidelity: String,
-    /// Seed of its random order of simultaneous events, if it had one.
+    /// Seed of the random order of simultaneous events, if it was random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u64>,
-    /// SHA-256 of the weights of the model that predicted in it, if one did.
+    /// SHA-256 of the weights of the model that predicted in the run, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_sha256: Option<String>,
-    /// SHA-256 of the resolved scenario, without what does not move a run.
+    /// SHA-256 of the resolved scenario, without keys that do not change a run.
     #[serde(default)]
     pub scenario_sha256: String,
-    /// The version that ran it.
+    /// Version of Paceline that ran it.
     pub version: String,
     /// SHA-256 of its samples: flow, time, round-trip time.
     pub sha256: String,
 }
 
-/// How a model learned.
+/// Training settings of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Training {
-    /// The command that makes the same model.
+    /// Command that reproduces the model.
     pub command: String,
-    /// Rounds.
+    /// Number of training rounds.
     pub rounds: u64,
-    /// Pairs of a step.
+    /// Pairs per optimiser step.
     pub batch: u64,
-    /// Learning rate.
+    /// Learning rate of the optimiser.
     pub learning_rate: f64,
-    /// Optimiser.
+    /// Name of the optimiser.
     pub optimiser: String,
-    /// Loss.
+    /// Name of the loss function.
     pub loss: String,
     /// Seed of the initial weights and of the order of pairs.
     pub seed: u64,
-    /// The library that trained, with its version; "none" where Paceline itself did.
+    /// Training library and its version; "none" if Paceline itself trained.
     pub library: String,
 }
 
-/// How well a model does. Of a predictor: mean absolute relative errors of the round-trip time.
+/// Accuracy of a model. For a predictor: mean absolute relative errors of the round-trip time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
-    /// Over the test pairs of the last round; no policy has any.
+    /// Error on the test pairs of the last round; zero for policies.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub test_mape: f64,
-    /// Over the pairs that the last round learned from.
+    /// Error on the training pairs of the last round.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub train_mape: f64,
-    /// By round.
+    /// Results of each round, in order.
     pub rounds: Vec<RoundMetrics>,
 }
 
-/// A round of the training.
+/// Result of one training round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundMetrics {
-    /// Its number, from 1.
+    /// Number of the round, from 1.
     pub round: u64,
-    /// Mean loss of its steps.
+    /// Mean loss over its steps.
     pub loss: f64,
-    /// Over the pairs that it learned from.
+    /// Error on its training pairs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub train_mape: f64,
-    /// Over its test pairs.
+    /// Error on its test pairs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub test_mape: f64,
 }
 
-/// Of errors of predictions: what does not predict has none.
+/// Returns true for an error of zero, which only models without predictions have; it is left out of the card.
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
 impl Card {
-    /// Reads and checks a card.
+    /// Parses and checks a card.
     ///
     /// # Errors
-    /// It is none, or of a model that this version does not know.
+    /// The bytes are no card, or describe a model that this version does not support.
     pub fn parse(json: &[u8]) -> Result<Self, ModelError> {
-        /// What has to be known before the rest can be read.
+        /// Version field, which decides how to read the rest.
         #[derive(Deserialize)]
         struct Start {
             format: u32,
@@ -219,7 +219,7 @@ impl Card {
         Ok(())
     }
 
-    /// The card of a forest: what its file says of how it came to be.
+    /// Creates the card of a forest from its file's notes.
     pub(super) fn of_forest(forest: &Forest) -> Self {
         let parts = forest.parts();
         Self {
@@ -248,7 +248,7 @@ impl Card {
         }
     }
 
-    /// The card of a policy that somebody trained, of the bytes of its files.
+    /// Creates the card of a user-trained policy from the bytes of its files.
     pub(super) fn of_policy(said: &PolicyCard, json: &[u8], weights: &[u8]) -> Self {
         Self {
             format: FORMAT,
@@ -263,7 +263,7 @@ impl Card {
                 input: "none".into(),
                 output: "none".into(),
             },
-            // What it does follows from both files.
+            // Both files determine its decisions, so both are hashed.
             weights_sha256: sha256(&[json, weights].concat()),
             data: Data::default(),
             training: Training::default(),
@@ -273,13 +273,13 @@ impl Card {
         }
     }
 
-    /// Numbers that were trained; of a forest, and of somebody's policy, the model knows.
+    /// Returns the number of trained values; for forests and user-trained policies, ask the model.
     pub fn parameters(&self) -> usize {
         let size = |(_, shape): (String, Vec<usize>)| shape.iter().product::<usize>();
         self.tensors().into_iter().map(size).sum()
     }
 
-    /// The tensors of the model, with their shapes.
+    /// Returns the names and shapes of the model's tensors.
     pub(crate) fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let (kind, h) = (self.kind, self.hidden);
         if kind == Kind::Adpg {
@@ -324,7 +324,8 @@ impl Card {
     }
 }
 
-/// What a forest's file says under a key, if it does: a forest from elsewhere may say anything there.
+/// Returns a forest file's note under `key`, or the default if it has none of that type: forests from
+/// elsewhere may contain anything.
 fn about<T: DeserializeOwned + Default>(forest: &Forest, key: &str) -> T {
     let entry = forest.parts().about.get(key);
     let read = entry.map(|entry| T::deserialize(entry).ok());

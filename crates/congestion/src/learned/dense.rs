@@ -1,14 +1,16 @@
-//! Products of matrices, each sum in one order: the same bits on every machine, whatever its registers.
+//! Matrix products with sums in a fixed order: the same bits on every machine, whatever its vector width.
 
-/// Rows and columns of a block, whose sums stay in registers. Lanes are outputs, so that their number moves no bit.
+/// Rows and columns of a block whose sums stay in registers. Lanes are outputs, so their number changes no
+/// bit.
 const ROWS: usize = 4;
 const LANES: usize = 8;
 
-/// Adds `a` (rows x inner) times `b` (inner x columns) to `out` (rows x columns), all row by row. Each sum begins with
-/// what is there and goes through `inner` in its order; multiplications and additions stay apart.
+/// Adds `a` (rows x inner) times `b` (inner x columns) to `out` (rows x columns), all in row-major order.
+/// Each sum starts from the present value and adds products in the order of `inner`; multiplications and
+/// additions are not fused.
 ///
 /// # Panics
-/// If they are not of these sizes.
+/// If a slice has another size.
 pub fn product((rows, inner, columns): (usize, usize, usize), a: &[f32], b: &[f32], out: &mut [f32]) {
     assert!(
         a.len() == rows * inner && b.len() == inner * columns && out.len() == rows * columns,
@@ -40,7 +42,7 @@ pub fn product((rows, inner, columns): (usize, usize, usize), a: &[f32], b: &[f3
     }
 }
 
-/// `R` rows by [`LANES`] columns.
+/// Multiplies `R` rows by [`LANES`] columns.
 fn block<const R: usize>(columns: usize, from: usize, a: &[f32], b: &[f32], out: &mut [f32]) {
     let inner = a.len() / R;
     let mut sums = [[0.0f32; LANES]; R];
@@ -62,7 +64,7 @@ fn block<const R: usize>(columns: usize, from: usize, a: &[f32], b: &[f32], out:
     }
 }
 
-/// Rows as columns: of `rows` by `columns` numbers, row by row.
+/// Returns the transpose of a row-major matrix of `rows` by `columns`.
 pub fn transposed((rows, columns): (usize, usize), a: &[f32]) -> Vec<f32> {
     let mut out = vec![0.0; rows * columns];
     for (row, values) in a.chunks_exact(columns).enumerate() {
@@ -83,7 +85,7 @@ mod tests {
         assert_eq!(transposed((2, 3), &a), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 
-    /// Every way through the blocks: full ones, fewer rows, columns behind the last full block.
+    /// Covers all code paths: full blocks, fewer rows, and columns after the last full block.
     #[test]
     fn blocks_are_sums_in_order() {
         for (rows, inner, columns) in [(1, 3, 1), (4, 5, 16), (6, 7, 37), (9, 2, 15), (8, 30, 128)] {

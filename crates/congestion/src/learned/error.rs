@@ -1,22 +1,22 @@
-//! Why a model is refused.
+//! Errors that refuse a model.
 
 use crate::learned::forest::ForestError;
 use crate::learned::kind::Kind;
 
-/// Why a model is refused.
+/// Reason for which a model is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The card is not JSON, or lacks something.
+    /// The card is not JSON, or lacks an entry.
     #[error("the model's card {0}")]
     Card(String),
-    /// Something in the card is not what this version reads.
+    /// An entry of the card is not supported by this version.
     #[error("the card's {key} is {found}; expected {expected}")]
     Unknown {
-        /// Which entry.
+        /// Name of the entry.
         key: &'static str,
-        /// What stands there.
+        /// Value in the card.
         found: String,
-        /// What this version reads.
+        /// Values that this version supports.
         expected: String,
     },
     /// The weights are not those that the card describes.
@@ -24,51 +24,51 @@ pub enum ModelError {
         "the weights are damaged, or of another model: their SHA-256 is {found}; the card expects {expected}"
     )]
     Hash {
-        /// Of the file of weights.
+        /// SHA-256 of the weights file.
         found: String,
-        /// In the card.
+        /// SHA-256 that the card states.
         expected: String,
     },
-    /// The file of weights cannot be read.
+    /// The weights file cannot be read.
     #[error("the weights are not a safetensors file: {0}")]
     Weights(String),
-    /// A tensor is absent, or one is there that should not be.
+    /// A tensor is missing or superfluous.
     #[error("the tensors of a model of kind {kind} are {expected}; found {found}")]
     Tensors {
-        /// The card's kind.
+        /// Kind of model that the card states.
         kind: Kind,
-        /// What is there.
+        /// Tensors in the file.
         found: String,
-        /// What should be.
+        /// Tensors that the kind requires.
         expected: String,
     },
-    /// A tensor has another shape or type.
+    /// A tensor has the wrong shape or type.
     #[error("the tensor `{tensor}` is {found}; expected {expected}")]
     Shape {
-        /// Which.
+        /// Name of the tensor.
         tensor: String,
-        /// Type and shape.
+        /// Type and shape in the file.
         found: String,
-        /// Type and shape.
+        /// Type and shape that the card requires.
         expected: String,
     },
-    /// The weights do not decide in whole numbers.
+    /// The weights cannot be used in integer arithmetic.
     #[error("the card's quantisation does not fit the weights: {0}")]
     Quantisation(String),
-    /// A weight is not a number.
+    /// A weight is not finite.
     #[error("the tensor `{tensor}` has the value {value} at index {index}; expected finite numbers only")]
     NotFinite {
-        /// Which.
+        /// Name of the tensor.
         tensor: String,
-        /// Where.
+        /// Index of the weight in the tensor.
         index: usize,
-        /// What stands there.
+        /// Text of the value.
         value: String,
     },
     /// A coefficient of a rate law is out of its range.
     #[error("the tensor `law` is no rate law: {0}")]
     Law(String),
-    /// The card of somebody's policy and its weights do not fit.
+    /// The card of a user-trained policy does not fit its weights.
     #[error("{0}")]
     Policy(String),
     /// A forest is refused.
@@ -77,7 +77,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// A card that cannot be read; `has` lists what a card of its kind has at least.
+    /// Creates the error for an unreadable card; `has` lists the entries that such a card requires.
     pub(crate) fn card(error: &serde_json::Error, has: &str) -> Self {
         let text = error.to_string();
         let missing = text

@@ -1,6 +1,6 @@
-//! What policies read, in order, as cards have it, and how much of it: schemes measure by this.
+//! Inputs of policies: names, order and number, as in model cards. Schemes measure in this order.
 
-/// What a rate law reads: w, and what was counted since the last decision, times in base round trips.
+/// Inputs of a rate law: w, and counters since the last decision; times in base round trips.
 pub(crate) const LAW_FEATURES: [&str; 7] = [
     "w[t-1]",
     "mean RTT",
@@ -11,14 +11,14 @@ pub(crate) const LAW_FEATURES: [&str; 7] = [
     "silence",
 ];
 
-/// Numbers that Aurora reads of an interval.
+/// Inputs of Aurora per monitor interval.
 pub const AURORA_ONCE: usize = 3;
-/// Intervals that Aurora sees.
+/// Monitor intervals that Aurora reads.
 pub const AURORA_HISTORY: usize = 10;
-/// Numbers that Aurora reads.
+/// Inputs of Aurora's network.
 pub const AURORA_INPUTS: usize = AURORA_ONCE * AURORA_HISTORY;
 
-/// What Aurora reads: of each of the last ten monitor intervals.
+/// Names of Aurora's inputs, for each of the last ten monitor intervals.
 pub(crate) const AURORA_FEATURES: [&str; AURORA_INPUTS] = [
     "growth[t-9]",
     "latency[t-9]",
@@ -52,14 +52,14 @@ pub(crate) const AURORA_FEATURES: [&str; AURORA_INPUTS] = [
     "sent[t]",
 ];
 
-/// Units of SPINE's trunk, which reads its own last outputs first.
+/// Units of SPINE's trunk; its own last outputs are its first inputs.
 pub const SPINE_HIDDEN: usize = 32;
-/// Numbers that SPINE's trunk reads.
+/// Inputs of SPINE's trunk.
 pub const SPINE_INPUTS: usize = SPINE_HIDDEN + SPINE_FEATURES.len();
-/// What SPINE's heads give: the trigger's number, then one for each parameter.
+/// Outputs of SPINE's heads: the trigger, then one per parameter.
 pub const SPINE_OUTPUTS: usize = 5;
 
-/// What SPINE measures, in the order in which its trunk reads it.
+/// Measurements of SPINE, in the order in which its trunk reads them.
 pub const SPINE_FEATURES: [&str; 12] = [
     "growth",
     "queue",

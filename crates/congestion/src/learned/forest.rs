@@ -1,8 +1,8 @@
-//! Boosted oblivious trees: a policy of comparisons and sums of whole numbers.
+//! Boosted oblivious trees: a policy of integer comparisons and sums.
 //!
-//! In an oblivious tree all nodes of a level ask the same question, so a leaf's number is the answers as bits, and
-//! nothing branches. A feature is taken onto a grid of its own first ([`Scale`]); from there on all is integers, so a
-//! decision has the same bits on every machine, and in C.
+//! In an oblivious tree all nodes of a level share one split, so the bits of a leaf's number are the results
+//! of the splits, and nothing branches. Each feature is first quantised to its own grid ([`Scale`]). All
+//! further arithmetic is on integers, so a decision has the same bits on every machine, and in C.
 
 mod file;
 mod layout;
@@ -16,37 +16,37 @@ pub use file::{FORMAT, ForestError};
 use layout::Layout;
 pub use scale::{LAST, Scale};
 
-/// Features that a forest may read: what a decision keeps is on the stack.
+/// Upper limit of features: a decision keeps them on the stack.
 pub const MAX_FEATURES: usize = 64;
-/// Questions of a tree.
+/// Upper limit of a tree's depth.
 pub const MAX_DEPTH: usize = 16;
-/// Leaves of all trees together, those of the deepest for each.
+/// Upper limit of the leaves of all trees, each counted as the deepest.
 pub const MAX_LEAVES: usize = 1 << 24;
-/// Fractional bits of leaves.
+/// Upper limit of the fractional bits of leaves.
 pub const MAX_FRACTION: u8 = 40;
 
-/// What a forest reads.
+/// Input of a forest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Feature {
-    /// Its name; `NAME[t-1]` is `NAME` one decision ago.
+    /// Name; `NAME[t-1]` is `NAME` one decision earlier.
     pub name: String,
-    /// How it becomes a whole number.
+    /// Quantisation to an integer.
     pub scale: Scale,
-    /// How the output was made to follow it, if it was.
+    /// Monotonicity that training enforced; `None` if it enforced none.
     pub trend: Option<Trend>,
 }
 
-/// How the output follows a feature while all others stay.
+/// Direction in which the output follows a feature while all others stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trend {
-    /// It never falls when the feature grows.
+    /// The output never falls if the feature grows.
     Rising,
-    /// It never rises when the feature grows.
+    /// The output never rises if the feature grows.
     Falling,
 }
 
 impl Trend {
-    /// Its name in a file.
+    /// Returns the name in a model file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rising => "rising",
@@ -54,14 +54,14 @@ impl Trend {
         }
     }
 
-    /// Of a name.
+    /// Returns the trend called `name`, if there is one.
     pub fn of(name: &str) -> Option<Self> {
         [Self::Rising, Self::Falling]
             .into_iter()
             .find(|trend| trend.name() == name)
     }
 
-    /// 1 or -1.
+    /// Returns 1 for rising, -1 for falling.
     pub const fn sign(self) -> i64 {
         match self {
             Self::Rising => 1,
@@ -76,74 +76,75 @@ impl fmt::Display for Trend {
     }
 }
 
-/// A question: is the feature above this?
+/// Split of a tree: compares a feature with a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Split {
-    /// Which feature.
+    /// Index of the feature.
     pub feature: usize,
-    /// In the feature's [positions](Scale::position).
+    /// Threshold, in the feature's [positions](Scale::position); only greater positions set the bit.
     pub above: i32,
 }
 
-/// An oblivious tree: leaf `i` is where split `k` is answered with bit `k` of `i`.
+/// Oblivious tree: bit `k` of a leaf's index is the result of split `k`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Its questions.
+    /// Splits, one per level.
     pub splits: Vec<Split>,
-    /// What each combination of answers adds, in the forest's units.
+    /// Values added by each combination of results, in the forest's units.
     pub leaves: Vec<i32>,
 }
 
 impl Tree {
-    /// The leaf at these positions of the features.
+    /// Returns the index of the leaf for these positions of the features.
     pub fn leaf(&self, positions: &[i32]) -> usize {
         let answer = |(k, split): (usize, &Split)| usize::from(positions[split.feature] > split.above) << k;
         self.splits.iter().enumerate().map(answer).sum()
     }
 }
 
-/// What is said of a forest and can be proved.
+/// Claim about a forest that can be proved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// In a few words.
+    /// Short description of the claim.
     pub what: String,
-    /// Features of which only this range is meant: by name, or without `[..]` for all of that name.
+    /// Ranges to which the claim is limited, by feature name; a name without `[..]` applies to all time
+    /// steps.
     pub within: Vec<(String, [f32; 2])>,
-    /// The output is at least the first and at most the second.
+    /// Smallest and largest output that the claim allows.
     pub output: [f64; 2],
 }
 
-/// What a forest is made of.
+/// Contents of a forest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
-    /// Its name.
+    /// Name of the model.
     pub name: String,
-    /// What it reads, in order.
+    /// Inputs, in the order in which decisions pass them.
     pub features: Vec<Feature>,
-    /// What it gives.
+    /// Name of the output.
     pub output: String,
-    /// Fractional bits of leaves: an output is a sum of leaves times two to the power of minus this.
+    /// Fractional bits of leaves: an output is a sum of leaves times 2^-fraction.
     pub fraction: u8,
-    /// What the sum begins with.
+    /// Initial value of the sum.
     pub start: i64,
-    /// Between which the sum is cut, if it is.
+    /// Bounds to which the sum is clamped; `None` without bounds.
     pub limits: Option<[i64; 2]>,
-    /// The trees.
+    /// Trees whose leaves are added.
     pub trees: Vec<Tree>,
-    /// What is said of it.
+    /// Claims about the output.
     pub claims: Vec<Claim>,
-    /// How it came to be.
+    /// Notes on how it was made.
     pub about: Map<String, Value>,
 }
 
 impl Parts {
-    /// A feature's thresholds, in order, each once.
+    /// Returns a feature's distinct thresholds, in ascending order.
     pub fn borders(&self, feature: usize) -> Vec<i32> {
         borders(&self.trees, feature)
     }
 }
 
-/// Those of some trees.
+/// Returns the distinct thresholds of a feature in `trees`, in ascending order.
 fn borders(trees: &[Tree], feature: usize) -> Vec<i32> {
     let splits = trees.iter().flat_map(|tree| &tree.splits);
     let of = splits.filter(|split| split.feature == feature);
@@ -153,12 +154,12 @@ fn borders(trees: &[Tree], feature: usize) -> Vec<i32> {
     borders
 }
 
-/// A forest, ready to decide.
+/// Forest that can decide.
 #[derive(Clone, Debug)]
 pub struct Forest {
     parts: Parts,
     sha256: String,
-    /// The fast way, if bytes suffice for it.
+    /// Fast evaluation, if one-byte indices are large enough for it.
     layout: Option<Layout>,
 }
 
@@ -169,10 +170,10 @@ impl PartialEq for Forest {
 }
 
 impl Forest {
-    /// Of its parts.
+    /// Creates a forest from its parts.
     ///
     /// # Errors
-    /// They do not fit together.
+    /// The parts are inconsistent.
     pub fn new(parts: Parts) -> Result<Self, ForestError> {
         file::check(&parts)?;
         Ok(Self {
@@ -182,13 +183,14 @@ impl Forest {
         })
     }
 
-    /// Of the bytes of a file.
+    /// Parses a forest file.
     ///
     /// # Errors
-    /// It is none, or was changed.
+    /// The bytes are no forest, or its hash does not match.
     pub fn parse(json: &[u8]) -> Result<Self, ForestError> {
         let (parts, expected) = file::parse(json)?;
         let forest = Self::new(parts)?;
+        // Without this check a damaged forest would decide differently without an error.
         if forest.sha256 != expected.to_lowercase() {
             return Err(ForestError::Hash {
                 found: forest.sha256,
@@ -198,25 +200,25 @@ impl Forest {
         Ok(forest)
     }
 
-    /// As a file.
+    /// Returns the text of its file.
     pub fn to_json(&self) -> String {
         file::write(&self.parts, &self.sha256)
     }
 
-    /// What it is made of.
+    /// Returns the parts from which the forest was built.
     pub fn parts(&self) -> &Parts {
         &self.parts
     }
 
-    /// SHA-256 of everything that decides.
+    /// Returns the SHA-256 of everything that affects decisions.
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// That it reads exactly these features, in this order.
+    /// Checks that the forest reads exactly these features, in this order.
     ///
     /// # Errors
-    /// It does not.
+    /// It reads others, or in another order.
     pub fn reads(&self, names: &[&str]) -> Result<(), ForestError> {
         let found: Vec<&str> = self.parts.features.iter().map(|feature| &*feature.name).collect();
         if found == names {
@@ -234,12 +236,12 @@ impl Forest {
         Err(ForestError::entry(place, listed(&found), listed(names)))
     }
 
-    /// The output. A feature that is not a number counts as the lowest, one that is not there as 0.
+    /// Returns the output. A NaN feature counts as the lowest, a missing one as 0.
     pub fn decide(&self, features: &[f32]) -> f32 {
         self.value(self.sum(features)) as f32
     }
 
-    /// The output in the forest's units.
+    /// Returns the output in the forest's units.
     pub fn sum(&self, features: &[f32]) -> i64 {
         match &self.layout {
             Some(layout) => self.cut(layout.sum(features)),
@@ -247,7 +249,8 @@ impl Forest {
         }
     }
 
-    /// The same, of positions, tree by tree: slower, and what the fast way has to give.
+    /// Returns the output in the forest's units, tree by tree from positions: the slow reference for the fast
+    /// evaluation.
     pub fn sum_at(&self, positions: &[i32]) -> i64 {
         let trees = self.parts.trees.iter();
         let sum: i64 = trees
@@ -256,7 +259,7 @@ impl Forest {
         self.cut(self.parts.start + sum)
     }
 
-    /// Positions of features; behind them, and of a feature that is not there, 0.
+    /// Returns the positions of features; 0 for missing ones and beyond the last.
     pub fn positions(&self, features: &[f32]) -> [i32; MAX_FEATURES] {
         let mut positions = [0; MAX_FEATURES];
         let pairs = self.parts.features.iter().zip(features);
@@ -266,12 +269,12 @@ impl Forest {
         positions
     }
 
-    /// Units as a number.
+    /// Converts units to a real number.
     pub fn value(&self, units: i64) -> f64 {
         units as f64 * self.unit()
     }
 
-    /// What a unit of the output is.
+    /// Returns the value of one unit of the output.
     pub fn unit(&self) -> f64 {
         1.0 / (1u64 << self.parts.fraction) as f64
     }

@@ -1,5 +1,5 @@
-//! Senders that are decided for inside the run: they measure and ask as one that is decided for outside does
-//! ([`crate::external`]), and have the answers themselves.
+//! Senders with decisions made inside the run: they measure and ask as the scheme [`crate::external`] does,
+//! and compute the answers themselves.
 
 use crate::api::{
     AckInfo, Cnp, CongestionControl, Ctx, Observation, Outgoing, PathInfo, SendLimits, SentInfo, Signal,
@@ -7,35 +7,36 @@ use crate::api::{
 };
 use crate::external::{External, Params};
 
-/// Who has the answers of a flow.
+/// Decision logic of one flow.
 pub trait Decider: Clone + std::fmt::Debug + Send + 'static {
-    /// What the flow may do, by what its sender has counted since the last decision. Allocates nothing; a rate below the
-    /// lowest becomes that.
+    /// Returns the flow's limits for the observation since the last decision. Must not allocate; rates below
+    /// the minimum are raised to it.
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits;
 
-    /// What the flow may do from now on, where that moves between decisions too. Allocates nothing.
+    /// Handles feedback, and returns new limits if they change between decisions too. Must not allocate.
     fn hear(&mut self, _heard: Heard<'_>, _path: &PathInfo) -> Option<SendLimits> {
         None
     }
 
-    /// Whether its last decision made something that costs more than deciding: see [`Ctx::count_trigger`].
+    /// Returns true if the last decision did work that costs more than a usual one: see
+    /// [`Ctx::count_trigger`].
     fn triggered(&self) -> bool {
         false
     }
 }
 
-/// What comes back to a sender.
+/// Feedback of a sender.
 #[derive(Clone, Copy, Debug)]
 pub enum Heard<'a> {
-    /// An acknowledgement.
+    /// An acknowledgement that leaves data to send or to acknowledge.
     Ack(&'a AckInfo<'a>),
-    /// That of all there was to send: further messages count their bytes from zero.
+    /// The acknowledgement of all data; further messages count their bytes from zero.
     Last(&'a AckInfo<'a>),
-    /// Nothing, for too long.
+    /// An expiry of the retransmission timer.
     Timeout,
 }
 
-/// The sender of a flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Inside<D> {
     asks: External,
@@ -43,7 +44,7 @@ pub struct Inside<D> {
 }
 
 impl<D: Decider> Inside<D> {
-    /// A sender that asks at the times of `asks` and begins at its rate.
+    /// Creates a sender that asks at the times, and starts at the rate, that `asks` gives.
     pub fn new(asks: &Params, path: &PathInfo, decider: D) -> Self {
         Self {
             asks: External::new(asks, path),
@@ -51,7 +52,7 @@ impl<D: Decider> Inside<D> {
         }
     }
 
-    /// The same, with these limits at first.
+    /// Sets the initial limits.
     pub(crate) fn beginning(mut self, limits: SendLimits) -> Self {
         self.asks.limit(limits);
         self
@@ -115,9 +116,9 @@ impl<D: Decider> CongestionControl for Inside<D> {
     }
 }
 
-/// What is alike in the [`Definition`](crate::registry::Definition)s of schemes that a policy decides for: of this kind,
-/// and by default the one that ships under this name; and what else they check, if anything. Their parameters are `model`, `model_hash`, `min_rate`, `decision_latency` and
-/// `decisions_in_service`.
+/// Implements the common methods of a [`Definition`](crate::registry::Definition) for a scheme that a policy
+/// controls: the policy's kind, its built-in default, and optionally a further check. The parameters must
+/// include `model`, `model_hash`, `min_rate`, `decision_latency` and `decisions_in_service`.
 macro_rules! policy_decides {
     ($kind:expr, $shipped:expr $(, $further:path)?) => {
         fn explicit(&self) -> Self {

@@ -1,4 +1,4 @@
-//! Which networks there are: what each reads, what it gives, and its layers.
+//! Kinds of models: inputs, outputs and layers of each.
 
 use std::fmt;
 
@@ -11,80 +11,81 @@ use crate::learned::features::{
 use crate::learned::layers::{Layer, Units};
 use crate::learned::recurrent::STEPS;
 
-/// The features that a network reads, in their order.
+/// Inputs of a predictor, in order.
 pub const FEATURES: [&str; STEPS] = ["K[t-2]", "K[t-1]", "K[t]"];
 
-/// What a network predicts.
+/// Output of a predictor.
 pub const OUTPUT: &str = "L[t]";
 
-/// Which network.
+/// Kind of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Long short-term memory and a linear layer.
     Lstm,
-    /// A gated recurrent unit and a linear layer.
+    /// Gated recurrent unit and a linear layer.
     Gru,
-    /// A simple recurrent network and a linear layer.
+    /// Simple recurrent network and a linear layer.
     Rnn,
-    /// Linear in the three features.
+    /// Linear function of the three features.
     Ar3,
     /// ADPG's policy: see [`crate::learned::mlp`].
     Adpg,
-    /// DECC's policy as a network in a rate law's place: [`DECC`].
+    /// DECC's policy as a network that replaces a rate law: [`DECC`].
     Decc,
     /// DECC's policy as a rate law: [`crate::decc::law`].
     Law,
-    /// DECC's policy as a rate law and a network alongside it.
+    /// DECC's policy as a rate law plus a residual network.
     Residual,
-    /// Aurora's policy: [`AURORA`].
+    /// Aurora's policy network: [`AURORA`].
     Aurora,
     /// SPINE's watcher and policy generator: [`SPINE`].
     Spine,
-    /// A policy that somebody trained, with a card of its own: see [`crate::learned::stack`].
+    /// User-trained policy with its own card: see [`crate::learned::stack`].
     #[serde(skip)]
     Policy,
-    /// Boosted trees: see [`crate::learned::forest`]. They have a file of their own, and no card says that it is one.
+    /// Boosted trees: see [`crate::learned::forest`]. Their own file format carries the kind; no card names
+    /// it.
     #[serde(skip)]
     Forest,
 }
 
-/// DECC's network; how its tensors are called in a file is [`DECC_NAMES`].
+/// Layers of DECC's network; [`DECC_NAMES`] are the names of its tensors.
 pub const DECC: [Layer; 3] = [
     Layer::new(crate::decc::features::INPUTS, 32, Units::Rectified),
     Layer::new(32, 32, Units::Rectified),
     Layer::new(32, 1, Units::Tanh),
 ];
 
-/// Aurora's network; how its tensors are called in a file is [`AURORA_NAMES`].
+/// Layers of Aurora's network; [`AURORA_NAMES`] are the names of its tensors.
 pub const AURORA: [Layer; 3] = [
     Layer::new(AURORA_INPUTS, 32, Units::Tanh),
     Layer::new(32, 16, Units::Tanh),
     Layer::new(16, 1, Units::Linear),
 ];
 
-/// SPINE's network, a trunk that remembers and two heads in one layer; how its tensors are called in a file is
-/// [`SPINE_NAMES`].
+/// Layers of SPINE's network, a recurrent trunk and two heads in one layer; [`SPINE_NAMES`] are the names of
+/// its tensors.
 pub const SPINE: [Layer; 2] = [
     Layer::new(SPINE_INPUTS, SPINE_HIDDEN, Units::Gated),
     Layer::new(SPINE_HIDDEN, SPINE_OUTPUTS, Units::Linear),
 ];
 
-/// The layers of [`SPINE`], as files have them.
+/// Names of the layers of [`SPINE`] in files.
 pub const SPINE_NAMES: [&str; 2] = ["trunk", "heads"];
 
-/// The layers of [`AURORA`], as files have them.
+/// Names of the layers of [`AURORA`] in files.
 pub const AURORA_NAMES: [&str; 3] = ["first", "second", "last"];
 
-/// The layers of [`DECC`], as files have them.
+/// Names of the layers of [`DECC`] in files.
 pub const DECC_NAMES: [&str; 3] = ["first", "second", "last"];
 
 impl Kind {
-    /// Those that decide, each the policy of the scheme of its name; a forest may stand for any of them but SPINE's and
-    /// `policy`'s, which may remember.
+    /// Kinds that decide, each for the scheme of its name. A forest may replace any of them except SPINE's
+    /// and `policy`'s, which may be recurrent.
     pub const POLICIES: [Self; 5] = [Self::Adpg, Self::Decc, Self::Aurora, Self::Spine, Self::Policy];
 
-    /// The scheme whose policy it is, where it decides.
+    /// Returns the scheme that the policy controls.
     pub const fn scheme(self) -> &'static str {
         match self {
             Self::Law | Self::Residual => Self::Decc.name(),
@@ -92,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// Its name in a card.
+    /// Returns the name in a card.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lstm => "lstm",
@@ -110,7 +111,7 @@ impl Kind {
         }
     }
 
-    /// What it reads, in order; of a forest its file says that.
+    /// Returns the inputs, in order; empty for forests and user-trained policies, whose files list them.
     pub const fn features(self) -> &'static [&'static str] {
         match self {
             Self::Adpg => &["a[t-2]", "z[t-1]", "a[t-1]", "z[t]"],
@@ -123,7 +124,7 @@ impl Kind {
         }
     }
 
-    /// What it gives.
+    /// Returns the name of the output.
     pub const fn output(self) -> &'static str {
         match self {
             Self::Adpg | Self::Decc | Self::Residual | Self::Aurora => "a[t]",
@@ -133,7 +134,7 @@ impl Kind {
         }
     }
 
-    /// Rows of weights per unit of the hidden state.
+    /// Returns the rows of weights per unit of the hidden state.
     pub(super) const fn gates(self) -> usize {
         match self {
             Self::Lstm => 4,
@@ -151,7 +152,7 @@ impl Kind {
         }
     }
 
-    /// Units that remember, of a policy; 0 without any.
+    /// Returns the recurrent units of a policy; 0 if it has none.
     pub const fn hidden(self) -> usize {
         match self {
             Self::Spine => SPINE_HIDDEN,
@@ -159,7 +160,7 @@ impl Kind {
         }
     }
 
-    /// The layers of a policy that is a network of [`crate::learned::layers`], and how files call them.
+    /// Returns the layers of a policy built from [`crate::learned::layers`], and their names in files.
     pub const fn layers(self) -> Option<(&'static [Layer], &'static [&'static str])> {
         match self {
             Self::Decc | Self::Residual => Some((&DECC, &DECC_NAMES)),
@@ -169,12 +170,12 @@ impl Kind {
         }
     }
 
-    /// Whether its files have the coefficients of a rate law.
+    /// Returns true if its files contain the coefficients of a rate law.
     pub const fn has_law(self) -> bool {
         matches!(self, Self::Decc | Self::Law | Self::Residual)
     }
 
-    /// What an action means to a rate law: a residual, or a decision in the law's place.
+    /// Returns the meaning of an action to a rate law: a residual, or a decision that replaces the law's.
     pub const fn says(self, action: f32) -> Said {
         match self {
             Self::Residual => Said::Beside(action),
@@ -182,7 +183,7 @@ impl Kind {
         }
     }
 
-    /// Whether it decides; otherwise it predicts.
+    /// Returns true if the kind decides; the others predict.
     pub const fn decides(self) -> bool {
         matches!(
             self,

@@ -1,45 +1,45 @@
-//! Networks of layers, one behind the other: what decides in `decc`, and what its training learns with.
+//! Networks of consecutive layers: decisions of `decc`, and its training.
 
 use super::activation::{sigmoid, tanh};
 use super::forest::Forest;
 
-/// What decides: a list of features of one size to an action.
+/// Policy that maps a list of features to an action.
 pub trait Policy: std::fmt::Debug + Send + Sync {
-    /// The action. Allocates nothing; the same features give the same bits on every machine.
+    /// Returns the action. Allocates nothing; the same features give the same bits on every machine.
     fn decide(&self, features: &[f32]) -> f32;
 }
 
-/// What a layer makes of its sums.
+/// Activation of a layer's sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Units {
-    /// max(x, 0).
+    /// Rectified unit, max(x, 0).
     Rectified,
-    /// A long short-term memory's first step from nothing: sums are those of its gates input, cell and output, and
-    /// each unit is `s(o) tanh(s(i) tanh(g))`. Its forget gate and its recurrent weights multiply zeros, and are not
-    /// there.
+    /// First step of a long short-term memory from zero state: sums are those of the gates input, cell and
+    /// output, and each unit is `s(o) tanh(s(i) tanh(g))`. The forget gate and the recurrent weights multiply
+    /// zeros and are omitted.
     Cell,
-    /// The hyperbolic tangent.
+    /// Hyperbolic tangent of the sum.
     Tanh,
-    /// As they are.
+    /// Identity: the sum itself.
     Linear,
-    /// A gated recurrent unit without a reset gate. The layer's outputs of the step before are the first numbers that it
-    /// reads. Sums are those of its gate and of what is new, and each unit is `s(z) before + (1 - s(z)) tanh(n)`.
+    /// Gated recurrent unit without a reset gate. The layer's previous outputs are its first inputs. Sums are
+    /// those of the gate and of the candidate, and each unit is `s(z) before + (1 - s(z)) tanh(n)`.
     Gated,
 }
 
-/// A layer.
+/// Shape and activation of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// Numbers that it reads.
+    /// Number of inputs the layer reads.
     pub inputs: usize,
-    /// Numbers that it gives.
+    /// Number of outputs, which is that of units.
     pub outputs: usize,
-    /// How.
+    /// Activation of its units.
     pub units: Units,
 }
 
 impl Layer {
-    /// Of so many inputs and outputs.
+    /// Creates a layer of this shape.
     pub const fn new(inputs: usize, outputs: usize, units: Units) -> Self {
         Self {
             inputs,
@@ -48,7 +48,7 @@ impl Layer {
         }
     }
 
-    /// Sums.
+    /// Returns the number of sums: several per output for cells and gated units.
     pub const fn columns(&self) -> usize {
         match self.units {
             Units::Cell => 3 * self.outputs,
@@ -57,12 +57,12 @@ impl Layer {
         }
     }
 
-    /// Weights and biases.
+    /// Returns the number of weights and biases.
     pub const fn size(&self) -> usize {
         (self.inputs + 1) * self.columns()
     }
 
-    /// The outputs of sums; of gated units what is there is that of the step before.
+    /// Writes the activations of `sums`. For gated units `outputs` must hold those of the previous step.
     pub fn outputs_of(&self, sums: &[f32], outputs: &mut [f32]) {
         match self.units {
             Units::Rectified => outputs.iter_mut().zip(sums).for_each(|(y, x)| *y = x.max(0.0)),
@@ -86,10 +86,11 @@ impl Layer {
     }
 }
 
-/// The most sums of a layer.
+/// Upper limit of a layer's sums and inputs.
 pub const WIDEST: usize = 256;
 
-/// A network: its layers, and their numbers, layer after layer: biases, then weights, an input's side by side.
+/// Network of consecutive layers. `values` holds, layer after layer, the biases and then the weights, grouped
+/// by input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     layers: Vec<Layer>,
@@ -97,10 +98,10 @@ pub struct Network {
 }
 
 impl Network {
-    /// Of these numbers.
+    /// Creates a network from its values.
     ///
     /// # Panics
-    /// If they are not as many, layers do not fit behind each other, or one is wider than [`WIDEST`].
+    /// If the number of values is wrong, consecutive layers do not match, or one is wider than [`WIDEST`].
     pub fn new(layers: &[Layer], values: Vec<f32>) -> Self {
         let size: usize = layers.iter().map(Layer::size).sum();
         assert_eq!(size, values.len(), "numbers of a network");
@@ -115,22 +116,22 @@ impl Network {
         }
     }
 
-    /// Its layers.
+    /// Returns the layers, from input to output.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// All numbers.
+    /// Returns all biases and weights.
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// All numbers, to be changed.
+    /// Returns all biases and weights for modification.
     pub fn values_mut(&mut self) -> &mut [f32] {
         &mut self.values
     }
 
-    /// Layer by layer, its biases and its weights.
+    /// Iterates over the layers with their biases and weights.
     pub fn parts(&self) -> impl DoubleEndedIterator<Item = (&Layer, &[f32], &[f32])> {
         let mut from = 0;
         let parts = self.layers.iter().map(move |layer| {
@@ -142,7 +143,7 @@ impl Network {
         parts.collect::<Vec<_>>().into_iter()
     }
 
-    /// Tells what comes out of each layer, one after the other. Allocates nothing.
+    /// Runs the network, and passes the outputs of each layer to `each` in order. Allocates nothing.
     pub fn run(&self, features: &[f32], mut each: impl FnMut(&[f32])) {
         let mut values = self.values.as_slice();
         let (mut sums, mut outputs) = ([0.0f32; WIDEST], [0.0f32; WIDEST]);
@@ -151,7 +152,7 @@ impl Network {
             let columns = layer.columns();
             let (own, rest) = values.split_at(layer.size());
             let (bias, weights) = own.split_at(columns);
-            // Inputs at zero add nothing; of rectified units that is every other.
+            // Zero inputs add nothing and are skipped: about half of the outputs of rectified units.
             let (mut active, mut count) = ([0u16; WIDEST], 0);
             for (k, &x) in outputs[..layer.inputs].iter().enumerate() {
                 active[count] = k as u16;
@@ -180,7 +181,7 @@ impl Policy for Forest {
     }
 }
 
-/// Adds the weights of active inputs, times those, to the sums.
+/// Adds the products of active inputs and their weights to the sums.
 pub(super) fn add(active: &[u16], inputs: &[f32], weights: &[f32], sums: &mut [f32]) {
     let columns = sums.len();
     let (mut from, mut rest) = (0, sums);
@@ -227,7 +228,7 @@ fn lanes<const N: usize>(
 mod tests {
     use super::*;
 
-    /// Two rectified units, a cell, an output: every number by hand.
+    /// Two rectified units, a cell and an output, computed by hand.
     #[test]
     fn layers_by_hand() {
         let layers = [
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!(network.decide(&[1.0, 0.5]).to_bits(), expected.to_bits());
     }
 
-    /// Two gated units that keep a half and all of what was, and an output: every number by hand.
+    /// Two gated units that keep half and all of their state, and an output, computed by hand.
     #[test]
     fn gated_units_by_hand() {
         let layers = [Layer::new(3, 2, Units::Gated), Layer::new(2, 1, Units::Linear)];
@@ -269,7 +270,7 @@ mod tests {
         assert_eq!(got, [vec![first, -0.75], vec![first - 0.75]]);
     }
 
-    /// What a decision sums up in blocks is what one sum after the other is.
+    /// Sums in blocks equal sums one after the other, bit by bit.
     #[test]
     fn blocks_of_lanes_are_sums_in_order() {
         let layers = [

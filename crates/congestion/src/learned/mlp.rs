@@ -1,36 +1,37 @@
-//! A small policy: two hidden layers of rectified units without biases, and the hyperbolic tangent of what comes out.
+//! Small policy network: two hidden layers of rectified units without biases, and a hyperbolic tangent at the
+//! output.
 
 use super::activation::tanh;
 
-/// Numbers that the policy reads.
+/// Number of the policy's inputs.
 pub const INPUTS: usize = 4;
 /// Units of each hidden layer.
 pub const UNITS: usize = 12;
 
-/// The weights, a row per unit.
+/// Weights, one row per unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mlp {
-    /// Of the first layer.
+    /// Weights of the first layer.
     pub first: [[f32; INPUTS]; UNITS],
-    /// Of the second.
+    /// Weights of the second layer.
     pub second: [[f32; UNITS]; UNITS],
-    /// Of the output.
+    /// Weights of the output.
     pub last: [f32; UNITS],
 }
 
-/// What each layer gave, for those who train.
+/// Outputs of each layer, which training needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// After the first layer.
+    /// Outputs of the first layer.
     pub first: [f32; UNITS],
-    /// After the second.
+    /// Outputs of the second layer.
     pub second: [f32; UNITS],
-    /// The output.
+    /// Output of the network, from -1 to 1.
     pub output: f32,
 }
 
 impl Mlp {
-    /// Of weights in the order of the tensors of a model's file.
+    /// Creates the network from weights in the order of a model file's tensors; missing ones are zero.
     pub fn of(weights: impl IntoIterator<Item = f32>) -> Self {
         let mut weights = weights.into_iter();
         let mut next = || weights.next().unwrap_or(0.0);
@@ -41,14 +42,14 @@ impl Mlp {
         }
     }
 
-    /// The weights in that order.
+    /// Returns the weights in the order of a model file's tensors.
     pub fn weights(&self) -> impl Iterator<Item = f32> + '_ {
         let first = self.first.iter().flatten();
         let second = self.second.iter().flatten();
         first.chain(second).chain(&self.last).copied()
     }
 
-    /// Layer by layer.
+    /// Runs the network and returns the outputs of all layers.
     pub fn pass(&self, input: &[f32; INPUTS]) -> Pass {
         let first = std::array::from_fn(|unit| dot(&self.first[unit], input).max(0.0));
         let second = std::array::from_fn(|unit| dot(&self.second[unit], &first).max(0.0));
@@ -59,13 +60,13 @@ impl Mlp {
         }
     }
 
-    /// The output, from -1 to 1.
+    /// Returns the output, from -1 to 1.
     pub fn act(&self, input: &[f32; INPUTS]) -> f32 {
         self.pass(input).output
     }
 }
 
-/// A sum in one order.
+/// Returns the dot product, summed in index order.
 fn dot<const N: usize>(a: &[f32; N], b: &[f32; N]) -> f32 {
     let mut sum = 0.0;
     for k in 0..N {
@@ -87,7 +88,7 @@ mod tests {
         mlp.second[4][1] = 1.0;
         mlp.last[3] = -0.5;
         mlp.last[4] = 3.0;
-        // First: 0.2 + 2 * 0.4 = 1, and what is below zero is none; second: 0.5; last: -0.25.
+        // First layer: 0.2 + 2 * 0.4 = 1, and negative sums become zero; second: 0.5; last: -0.25.
         let pass = mlp.pass(&[0.2, 9.0, 9.0, 0.4]);
         assert_eq!((pass.first[0], pass.first[1], pass.second[3]), (1.0, 0.0, 0.5));
         assert_eq!(pass.output, tanh(-0.25));

@@ -1,7 +1,7 @@
-//! The model file: weights (`NAME.safetensors`) and a card (`NAME.json`) that says what they are.
+//! Model files: weights (`NAME.safetensors`) and a card that describes them (`NAME.json`).
 //!
-//! The reader takes bytes. It refuses what it does not know, or what does not fit together, with what it
-//! found and what it expected.
+//! The reader takes bytes. It refuses unknown or inconsistent contents, and reports the value found and the
+//! value expected.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use super::stack::card::{PolicyCard, Weights};
 use super::whole::Whole;
 use crate::decc::law::Law;
 
-/// Runs a network; a network of each size is a type of its own.
+/// Predictor of any size; each size of network is a type of its own.
 trait Run: fmt::Debug + Send + Sync {
     fn run(&self, features: &[f32; STEPS]) -> f32;
 }
@@ -35,7 +35,7 @@ where
     }
 }
 
-/// Linear in the features.
+/// Linear function of the features.
 #[derive(Debug)]
 struct Linear {
     weight: [f32; STEPS],
@@ -49,12 +49,12 @@ impl Run for Linear {
     }
 }
 
-/// A network with its card, ready to predict.
+/// Model that can predict or decide: a network or a forest, and its card.
 #[derive(Debug)]
 pub struct Model {
     card: Card,
     network: Net,
-    /// Of DECC's policies.
+    /// Rate law of DECC's policies.
     law: Option<Box<Law>>,
 }
 
@@ -62,12 +62,12 @@ pub struct Model {
 enum Net {
     Predictor(Box<dyn Run>),
     Policy(Box<Mlp>),
-    /// With what decides, where that is in whole numbers.
+    /// Layers, and their integer version if decisions use it.
     Layers(Box<layers::Network>, Option<Box<Whole>>),
     Forest(Box<Forest>),
-    /// Of somebody's own, with its card.
+    /// User-trained policy and its card.
     Stack(Box<(PolicyCard, Stack)>),
-    /// The law alone.
+    /// No network: the rate law decides alone.
     None,
 }
 
@@ -78,20 +78,20 @@ impl PartialEq for Model {
 }
 
 impl Model {
-    /// Of the bytes of a card and of a file of weights.
+    /// Parses a card and a weights file.
     ///
     /// # Errors
-    /// They do not fit together, or are not what this version reads.
+    /// They are inconsistent, or not supported by this version.
     pub fn parse(card: &[u8], weights: &[u8]) -> Result<Self, ModelError> {
         let card = Card::parse(card)?;
         Self::of_card(card, weights)
     }
 
-    /// Of the bytes of the file at `NAME.json`: a forest, or the card of a network, whose weights are asked for by the
-    /// ending of their file.
+    /// Reads a model from the bytes of `NAME.json`: a forest, or the card of a network. `weights` is called
+    /// with the file extension of its weights.
     ///
     /// # Errors
-    /// They do not fit together, or are not what this version reads; or there are no weights.
+    /// The files are inconsistent or not supported by this version, or `weights` fails.
     pub fn read<E: From<ModelError>>(
         json: &[u8],
         weights: impl FnOnce(&'static str) -> Result<Weights, E>,
@@ -114,10 +114,10 @@ impl Model {
         Ok(Self::of_card(card, weights("safetensors")?.bytes())?)
     }
 
-    /// A forest as a model; one of DECC has the coefficients of its law under `law` in its account of itself.
+    /// Creates a model from a forest. One of DECC has the coefficients of its law under `law` in its notes.
     ///
     /// # Errors
-    /// They are no law's.
+    /// The entry `law` is no valid law.
     pub fn of_forest(forest: Forest) -> Result<Self, ModelError> {
         let law = forest.parts().about.get(LAW).map(|stored| {
             let values: Vec<f32> =
@@ -133,6 +133,7 @@ impl Model {
 
     fn of_card(card: Card, weights: &[u8]) -> Result<Self, ModelError> {
         let found = sha256(weights);
+        // The card would describe other weights.
         if found != card.weights_sha256.to_lowercase() {
             return Err(ModelError::Hash {
                 found,
@@ -158,12 +159,12 @@ impl Model {
         Ok(Self { card, network, law })
     }
 
-    /// The card.
+    /// Returns the model's card.
     pub fn card(&self) -> &Card {
         &self.card
     }
 
-    /// The output L for the features K, the oldest first; 0 of what does not predict.
+    /// Returns the output L for the features K, oldest first; 0 if the model is no predictor.
     pub fn predict(&self, features: &[f32; STEPS]) -> f32 {
         match &self.network {
             Net::Predictor(network) => network.run(features),
@@ -171,7 +172,7 @@ impl Model {
         }
     }
 
-    /// The action of ADPG's policy, from -1 to 1; 0 of what is none.
+    /// Returns the action of ADPG's policy, from -1 to 1; 0 if the model is no such policy.
     pub fn act(&self, seen: &[f32; INPUTS]) -> f32 {
         match &self.network {
             Net::Policy(policy) => policy.act(seen),
@@ -180,7 +181,7 @@ impl Model {
         }
     }
 
-    /// The network of ADPG's policy, if it is one.
+    /// Returns the network of ADPG's policy, if the model is one.
     pub fn policy(&self) -> Option<&Mlp> {
         match &self.network {
             Net::Policy(policy) => Some(policy),
@@ -188,7 +189,7 @@ impl Model {
         }
     }
 
-    /// The policy of DECC or Aurora, if it is one: its network, or a forest.
+    /// Returns the policy of DECC or Aurora, a network or a forest, if the model is one.
     pub fn decides(&self) -> Option<&dyn Policy> {
         match &self.network {
             Net::Layers(_, Some(whole)) => Some(&**whole),
@@ -198,7 +199,7 @@ impl Model {
         }
     }
 
-    /// Its layers, if it is the network of DECC, Aurora or SPINE.
+    /// Returns the network of layers of DECC, Aurora or SPINE, if the model is one.
     pub fn layers(&self) -> Option<&layers::Network> {
         match &self.network {
             Net::Layers(network, _) => Some(network),
@@ -206,7 +207,7 @@ impl Model {
         }
     }
 
-    /// The forest, if it is one.
+    /// Returns the forest, if the model is one.
     pub fn forest(&self) -> Option<&Forest> {
         match &self.network {
             Net::Forest(forest) => Some(forest),
@@ -214,7 +215,7 @@ impl Model {
         }
     }
 
-    /// The card and the network of somebody's own policy, if it is one.
+    /// Returns the card and the network of a user-trained policy, if the model is one.
     pub fn stack(&self) -> Option<(&PolicyCard, &Stack)> {
         match &self.network {
             Net::Stack(both) => Some((&both.0, &both.1)),
@@ -222,16 +223,16 @@ impl Model {
         }
     }
 
-    /// The rate law that it is, or builds on.
+    /// Returns the rate law on which the model is based, if any.
     pub fn law(&self) -> Option<&Law> {
         self.law.as_deref()
     }
 
-    /// That it is a policy of this kind: its network, or a forest that reads and gives the same; of DECC also a rate law, or a
-    /// policy with a card.
+    /// Checks that the model is a policy of this kind: its network, or a forest with the same inputs and
+    /// output. For DECC a rate law and a policy with a card fit too.
     ///
     /// # Errors
-    /// It is not; in words.
+    /// It is not; the text says why.
     pub fn fits(&self, expected: Kind) -> Result<(), String> {
         let card = &self.card;
         let Some(forest) = self.forest() else {
@@ -240,7 +241,7 @@ impl Model {
                     card.kind.has_law() || card.kind == Kind::Policy,
                     ", a rate law, a policy with a card, or a forest",
                 ),
-                // They may remember, and a forest does not.
+                // These policies may be recurrent, which forests are not.
                 Kind::Spine | Kind::Policy => (false, ""),
                 _ => (false, ", or a forest"),
             };
@@ -276,7 +277,7 @@ impl Model {
             .map_err(|what| format!("the forest `{}` does not fit: {what}", card.name))
     }
 
-    /// Numbers that were trained: weights, or thresholds and leaves.
+    /// Returns the number of trained values: weights, or thresholds and leaves.
     pub fn parameters(&self) -> usize {
         match &self.network {
             Net::Forest(forest) => {
@@ -289,7 +290,8 @@ impl Model {
     }
 }
 
-/// Of the tensors of a file, a row of weights per sum: here an input's weights are side by side.
+/// Converts a file's tensors, which have one row of weights per sum, to layers, whose weights are grouped by
+/// input.
 fn of_layers(kind: Kind, tensors: &[Vec<f32>]) -> layers::Network {
     let layers = kind.layers().map_or(&[][..], |(layers, _)| layers);
     let mut values = Vec::new();
@@ -303,9 +305,9 @@ fn of_layers(kind: Kind, tensors: &[Vec<f32>]) -> layers::Network {
     layers::Network::new(layers, values)
 }
 
-/// What kind of model the bytes of a file are, good or bad.
+/// Returns the kind that a JSON file states, valid or not.
 fn kind_of(json: &[u8]) -> Option<String> {
-    /// What tells the kinds of files apart.
+    /// Entry that distinguishes the kinds of files.
     #[derive(Deserialize)]
     struct Start {
         kind: String,
@@ -314,7 +316,7 @@ fn kind_of(json: &[u8]) -> Option<String> {
     start.map(|start| start.kind)
 }
 
-/// The tensors in the order of [`Card::tensors`].
+/// Reads the tensors in the order of [`Card::tensors`].
 fn read_tensors(card: &Card, weights: &[u8]) -> Result<Vec<Vec<f32>>, ModelError> {
     let file = SafeTensors::deserialize(weights).map_err(|error| ModelError::Weights(error.to_string()))?;
     let expected = card.tensors();
@@ -344,6 +346,7 @@ fn read_tensors(card: &Card, weights: &[u8]) -> Result<Vec<Vec<f32>>, ModelError
             }
             let values = view.data().as_chunks::<4>().0;
             let values: Vec<f32> = values.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+            // A single NaN would make all decisions NaN.
             match values.iter().position(|value| !value.is_finite()) {
                 Some(index) => Err(ModelError::NotFinite {
                     tensor: name.clone(),
@@ -362,17 +365,19 @@ fn build(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box<dyn Run> {
             weight: filled(&tensors[0]),
             bias: tensors[1][0],
         }),
+        // The number of lanes is a constant, for which the compiler vectorises loops.
         0..=16 => sized::<16>(kind, hidden, tensors),
         17..=32 => sized::<32>(kind, hidden, tensors),
         _ => sized::<64>(kind, hidden, tensors),
     }
 }
 
-/// A recurrent network in `H` lanes.
+/// Builds a recurrent network in `H` lanes.
 fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box<dyn Run> {
     let [input, weights, bias_input, bias_hidden] = &tensors[..4] else {
         unreachable!("a recurrent network has four tensors before its linear layer")
     };
+    // The two biases of a gate are only added, except in the GRU's new gate.
     let bias: Vec<f32> = bias_input.iter().zip(bias_hidden).map(|(a, b)| a + b).collect();
     let rows = |gate: usize, bias: &[f32]| {
         let range = gate * hidden..(gate + 1) * hidden;
@@ -398,7 +403,7 @@ fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box
             linear,
             bias: linear_bias,
         }),
-        // No other kind is recurrent.
+        // The kinds above and this one are all recurrent kinds.
         _ => Box::new(Network {
             cell: Rnn(rows(0, &bias)),
             linear,
@@ -407,7 +412,7 @@ fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box
     }
 }
 
-/// The values, and zeros behind them.
+/// Returns the values, padded with zeros.
 fn filled<const H: usize>(values: &[f32]) -> [f32; H] {
     std::array::from_fn(|k| values.get(k).copied().unwrap_or(0.0))
 }

@@ -1,15 +1,15 @@
-//! Small recurrent networks over three numbers, and a linear layer on the last hidden state.
+//! Small recurrent networks over three inputs, with a linear layer on the last hidden state.
 //!
-//! The hidden state has `H` lanes: a network with fewer is filled up with lanes whose weights are zero,
-//! which stay at zero and add nothing, to the bit. Weights are kept with the rows of a gate side by side
-//! (transposed), so that loops over lanes become vectors; sums over the hidden state go in its order.
+//! The hidden state has `H` lanes. A smaller network is padded with lanes of zero weights, which stay at zero
+//! and change no bit of the result. Weights are stored transposed, so that loops over lanes vectorise; sums
+//! over the hidden state are in index order.
 
 use super::activation::{sigmoid, tanh};
 
-/// Numbers that a network reads.
+/// Number of inputs, one per step.
 pub const STEPS: usize = 3;
 
-/// The rows of one gate: weights of the input, of the hidden state (by its lane first), and a bias.
+/// Rows of one gate: input weights, hidden weights (indexed by the hidden lane first) and biases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate<const H: usize> {
     input: [f32; H],
@@ -17,19 +17,19 @@ pub struct Gate<const H: usize> {
     bias: [f32; H],
 }
 
-/// A gate's rows as a model file has them: `rows` of each, the hidden weights row by row.
+/// Rows of a gate as in a model file: one per unit, hidden weights row by row.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     /// Weights of the input.
     pub input: &'a [f32],
     /// Weights of the hidden state.
     pub hidden: &'a [f32],
-    /// Biases.
+    /// Biases, one per unit.
     pub bias: &'a [f32],
 }
 
 impl<const H: usize> Gate<H> {
-    /// Of rows in the order of a model file, at most `H`.
+    /// Creates a gate from at most `H` rows in the order of a model file.
     pub fn new(rows: &Rows<'_>) -> Self {
         let n = rows.input.len();
         let mut gate = Self {
@@ -47,7 +47,7 @@ impl<const H: usize> Gate<H> {
         gate
     }
 
-    /// Input and bias.
+    /// Returns the contributions of input and bias.
     #[inline]
     fn of_input(&self, x: f32) -> [f32; H] {
         let mut sum = self.bias;
@@ -57,7 +57,7 @@ impl<const H: usize> Gate<H> {
         sum
     }
 
-    /// The hidden state on top.
+    /// Adds the contribution of the hidden state.
     #[inline]
     fn add_hidden(&self, mut sum: [f32; H], h: &[f32; H]) -> [f32; H] {
         for (row, &hj) in self.hidden.iter().zip(h) {
@@ -74,15 +74,15 @@ impl<const H: usize> Gate<H> {
     }
 }
 
-/// What happens to a hidden state in one step.
+/// Recurrent cell: one step of a hidden state.
 pub trait Cell<const H: usize> {
-    /// All that is kept between steps.
+    /// State that is kept between steps.
     type State;
-    /// The state after the first number; the one before is zero.
+    /// Returns the state after the first input, starting from zero.
     fn first(&self, x: f32) -> Self::State;
-    /// The state after the next.
+    /// Returns the state after the next input.
     fn next(&self, state: &Self::State, x: f32) -> Self::State;
-    /// The hidden state.
+    /// Returns the hidden state.
     fn hidden(state: &Self::State) -> &[f32; H];
 }
 
@@ -90,7 +90,7 @@ pub trait Cell<const H: usize> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lstm<const H: usize>(pub [Gate<H>; 4]);
 
-/// Hidden and cell state.
+/// Hidden state `h` and cell state `c`.
 #[derive(Clone, Copy, Debug)]
 pub struct LstmState<const H: usize> {
     h: [f32; H],
@@ -140,20 +140,20 @@ impl<const H: usize> Cell<H> for Lstm<H> {
     }
 }
 
-/// Gated recurrent unit in PyTorch's form: gates reset, update and new; the reset gate takes effect
-/// behind the hidden weights of the third, whose biases are apart therefore.
+/// Gated recurrent unit in PyTorch's form: gates reset, update and new. The reset gate multiplies the third
+/// gate's hidden sum, bias included, so that gate keeps its two biases separate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gru<const H: usize> {
-    /// Reset and update, with the sum of both biases.
+    /// Reset and update gates, each with the sum of both biases.
     pub gates: [Gate<H>; 2],
-    /// New, with the input's bias.
+    /// New gate, with the input's bias.
     pub new: Gate<H>,
-    /// New, the hidden state's bias.
+    /// Hidden state's bias of the new gate.
     pub new_bias: [f32; H],
 }
 
 impl<const H: usize> Gru<H> {
-    /// The step, given what the hidden state adds to each gate.
+    /// Computes a step from the sums of the gates.
     #[inline]
     fn step(&self, h: &[f32; H], reset: &[f32; H], update: &[f32; H], x: f32, new: &[f32; H]) -> [f32; H] {
         let input = self.new.of_input(x);
@@ -195,7 +195,7 @@ impl<const H: usize> Cell<H> for Gru<H> {
     }
 }
 
-/// The simple recurrent network, with tanh.
+/// Simple recurrent network with tanh.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rnn<const H: usize>(pub Gate<H>);
 
@@ -218,25 +218,25 @@ impl<const H: usize> Cell<H> for Rnn<H> {
     }
 }
 
-/// A cell over three numbers, and a linear layer on its last hidden state.
+/// Cell over three inputs, and a linear layer on its last hidden state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network<C, const H: usize> {
-    /// The cell.
+    /// Recurrent cell of the network.
     pub cell: C,
     /// Weights of the linear layer.
     pub linear: [f32; H],
-    /// Its bias.
+    /// Bias of the linear layer.
     pub bias: f32,
 }
 
 impl<C: Cell<H>, const H: usize> Network<C, H> {
-    /// The output for three numbers, the oldest first.
+    /// Returns the output for three inputs, oldest first.
     pub fn run(&self, x: &[f32; STEPS]) -> f32 {
         let state = self.cell.first(x[0]);
         let state = self.cell.next(&state, x[1]);
         let state = self.cell.next(&state, x[2]);
         let h = C::hidden(&state);
-        // Four partial sums: four additions in the air at a time.
+        // Four independent partial sums allow four additions in flight.
         let mut sums = [0.0f32; 4];
         for (w, h) in self.linear.chunks_exact(4).zip(h.chunks_exact(4)) {
             for k in 0..4 {

@@ -8,8 +8,8 @@ use super::model::Model;
 use super::shipped;
 use crate::params::ParamValue;
 
-/// A model as a parameter: the name of one that ships, or the path of a file, which somebody else reads
-/// and attaches.
+/// Model as a parameter: the name of a built-in one, or the path of a file that the caller reads and
+/// attaches.
 #[derive(Clone, Debug)]
 pub struct ModelRef {
     name: String,
@@ -17,24 +17,24 @@ pub struct ModelRef {
 }
 
 impl ModelRef {
-    /// By name or path.
+    /// Creates a reference by name or path; a built-in model is attached at once.
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
         let model = shipped::find(&name);
         Self { name, model }
     }
 
-    /// What stands in the scenario.
+    /// Returns the name or path as in the scenario.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The model, once it is there.
+    /// Returns the model, if it is attached.
     pub fn model(&self) -> Option<&Arc<Model>> {
         self.model.as_ref()
     }
 
-    /// By the path that the resolved scenario is to have, with the model that was read from there.
+    /// Creates a reference with the path that the resolved scenario shows, and the model read from it.
     pub fn read_from(path: impl Into<String>, model: Arc<Model>) -> Self {
         Self {
             name: path.into(),
@@ -78,12 +78,12 @@ impl ParamValue for ModelRef {
     }
 }
 
-/// The SHA-256 of a model's weights, in hexadecimal.
+/// SHA-256 of a model's weights, in hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelHash(String);
 
 impl ModelHash {
-    /// Of a model.
+    /// Returns the hash of a model.
     pub fn of(model: &Model) -> Self {
         Self(model.card().weights_sha256.to_lowercase())
     }

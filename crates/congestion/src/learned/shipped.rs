@@ -1,4 +1,4 @@
-//! The models that ship.
+//! Built-in models, embedded in the program.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,20 +10,20 @@ use super::stack::card::Weights;
 use crate::nearest;
 use crate::params::{Auto, ParamError};
 
-/// A model that ships: its files.
+/// Files of a built-in model.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
-    /// Its name.
+    /// Name of the model.
     pub name: &'static str,
-    /// Its card; of a forest all of it.
+    /// Bytes of its card; for a forest, of the whole model.
     pub card: &'static [u8],
-    /// Its weights; of a forest nothing.
+    /// Bytes of its weights; empty for a forest.
     pub weights: &'static [u8],
 }
 
 macro_rules! shipped {
     (networks: $($name:literal),* ; forests: $($forest:literal),* $(,)?) => {
-        /// All of them.
+        /// Built-in models: networks, then forests.
         pub static SHIPPED: &[Shipped] = &[$(Shipped {
             name: $name,
             card: include_bytes!(concat!("../../models/", $name, ".json")),
@@ -44,10 +44,10 @@ shipped!(
         "decc-2-tree-300", "decc-3-tree-300"
 );
 
-/// Further names of models that ship.
+/// Alternative names of built-in models.
 const ALIASES: [(&str, &str); 1] = [("paper", "decc-paper")];
 
-/// The model of that name, if one ships; each is read once, when it is asked for.
+/// Returns the built-in model called `name`, if there is one. Each is parsed once, on first use.
 pub fn find(name: &str) -> Option<Arc<Model>> {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
     let name = alias.map_or(name, |(_, name)| name);
@@ -62,12 +62,12 @@ pub fn find(name: &str) -> Option<Arc<Model>> {
     Some(Arc::clone(READ[place].get_or_init(read)))
 }
 
-/// The name most like `name`, if one is.
+/// Returns the built-in name nearest to `name`, if one is near.
 pub fn nearest(name: &str) -> Option<&'static str> {
     nearest::nearest(name, SHIPPED.iter().map(|shipped| shipped.name))
 }
 
-/// What is said of a name that is not one of theirs.
+/// Returns the error message for a name that is not built in.
 pub fn unknown(name: &str) -> String {
     let hint = nearest::hint(nearest(name));
     let names: Vec<_> = SHIPPED.iter().map(|shipped| shipped.name).collect();
@@ -77,7 +77,8 @@ pub fn unknown(name: &str) -> String {
     )
 }
 
-/// The model of a scheme's parameter, if it is there: `default`, which ships, or one that was read and attached.
+/// Returns the model that a scheme's parameter selects, if it is available: the built-in `default`, or one
+/// read from a file.
 pub(crate) fn model(asked: &Auto<ModelRef>, default: &str) -> Option<Arc<Model>> {
     match asked {
         Auto::Is(reference) => reference.model().cloned(),
@@ -85,16 +86,16 @@ pub(crate) fn model(asked: &Auto<ModelRef>, default: &str) -> Option<Arc<Model>>
     }
 }
 
-/// The policy of a scheme's parameter.
+/// Returns the policy that a scheme's parameter selects.
 ///
 /// # Panics
-/// If it is not there, or of another kind: parameters are to be validated first.
+/// If it is missing or of another kind; validate the parameters first.
 pub(crate) fn policy(kind: Kind, asked: &Auto<ModelRef>, default: &str) -> Arc<Model> {
     let model = model(asked, default).filter(|model| model.fits(kind).is_ok());
     model.expect("parameters were validated with a policy")
 }
 
-/// Names the model that a scheme decides by, and its hash, where these are left to it.
+/// Replaces automatic values by the name and hash of the model that the scheme uses.
 pub(crate) fn make_explicit(asked: &mut Auto<ModelRef>, hash: &mut Auto<ModelHash>, default: &str) {
     if *asked == Auto::Auto {
         *asked = Auto::Is(ModelRef::new(default));
@@ -104,7 +105,7 @@ pub(crate) fn make_explicit(asked: &mut Auto<ModelRef>, hash: &mut Auto<ModelHas
     }
 }
 
-/// The parameter `model` where a scheme has no other that names one.
+/// Returns the parameter `model`, for schemes in which no other parameter names a model.
 pub(crate) fn asked(model: &mut Auto<ModelRef>) -> Vec<(&'static str, &mut ModelRef)> {
     match model {
         Auto::Is(model) => vec![("model", model)],
@@ -112,7 +113,7 @@ pub(crate) fn asked(model: &mut Auto<ModelRef>) -> Vec<(&'static str, &mut Model
     }
 }
 
-/// Refuses a policy that is not there, of another kind, or has another hash.
+/// Refuses a policy that is missing, of another kind, or with another hash.
 pub(crate) fn check(
     kind: Kind,
     asked: &Auto<ModelRef>,

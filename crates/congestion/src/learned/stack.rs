@@ -1,8 +1,8 @@
-//! Networks that others trained: layers as PyTorch and ONNX have them, of any size up to [`WIDEST`].
+//! User-trained networks: layers as in PyTorch and ONNX, of any size up to [`WIDEST`].
 //!
-//! The same input and state give the same bits on every machine, as with the networks of the built-in schemes: sums go
-//! through their inputs in order, and activation functions are of basic operations only. PyTorch's own results differ from
-//! them by rounding, about 1e-6 of a number near 1.
+//! The same input and state give the same bits on every machine, like the networks of the built-in schemes:
+//! sums are in input order, and activation functions use basic operations only. PyTorch's own results differ
+//! from them by rounding, about 1e-6 of a number near 1.
 
 use super::activation::{sigmoid, tanh};
 use super::layers::add;
@@ -10,30 +10,30 @@ use super::layers::add;
 pub mod card;
 mod tensors;
 
-/// The most numbers that a layer reads or gives.
+/// Upper limit of a layer's inputs and outputs.
 pub const WIDEST: usize = 512;
 
-/// What is done to each number.
+/// Function applied to each number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Activation {
-    /// max(x, 0).
+    /// Rectified unit, max(x, 0).
     Relu,
     /// x, or `slope` x below 0.
     LeakyRelu(f32),
     /// x, or `scale` (exp(x) - 1) below 0.
     Elu(f32),
-    /// x times the logistic function of x.
+    /// x times its logistic function.
     Silu,
-    /// The hyperbolic tangent.
+    /// Hyperbolic tangent of x.
     Tanh,
-    /// The logistic function.
+    /// Logistic function of x.
     Sigmoid,
-    /// Between two numbers.
+    /// Clamp to these bounds.
     Clip(f32, f32),
 }
 
 impl Activation {
-    /// Those that a card may name, by their names there.
+    /// Activations that a card may name, with their names.
     pub const NAMED: [(&str, Self); 6] = [
         ("relu", Self::Relu),
         ("leaky-relu", Self::LeakyRelu(0.01)),
@@ -57,20 +57,20 @@ impl Activation {
     }
 }
 
-/// Weighted sums of what is read.
+/// Weighted sums of the inputs, plus biases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
     inputs: usize,
     bias: Vec<f32>,
-    /// An input's weights side by side.
+    /// Weights, grouped by input.
     weights: Vec<f32>,
 }
 
 impl Dense {
-    /// Of weights row by row, a row for each output, as `torch.nn.Linear` has them.
+    /// Creates a layer from weights with one row per output, as in `torch.nn.Linear`.
     ///
     /// # Panics
-    /// If there are not as many as rows and columns say.
+    /// If the number of weights is not inputs times outputs.
     pub fn of_rows(inputs: usize, rows: &[f32], bias: Vec<f32>) -> Self {
         assert_eq!(rows.len(), inputs * bias.len(), "a row for each output");
         let weights = match inputs {
@@ -80,10 +80,10 @@ impl Dense {
         Self::of_columns(inputs, weights, bias)
     }
 
-    /// Of weights with those of an input side by side, as they are multiplied from the right.
+    /// Creates a layer from weights grouped by input, the order of multiplication.
     ///
     /// # Panics
-    /// As [`Self::of_rows`].
+    /// If the number of weights is not inputs times outputs.
     pub fn of_columns(inputs: usize, weights: Vec<f32>, bias: Vec<f32>) -> Self {
         assert_eq!(weights.len(), inputs * bias.len(), "a column for each output");
         Self {
@@ -94,7 +94,7 @@ impl Dense {
     }
 
     fn sums(&self, from: &[f32], sums: &mut [f32]) {
-        // Inputs at zero add nothing; of rectified units that is every other.
+        // Zero inputs add nothing and are skipped: about half of the outputs of rectified units.
         let (mut active, mut count) = ([0u16; WIDEST], 0);
         for (k, &x) in from[..self.inputs].iter().enumerate() {
             active[count] = k as u16;
@@ -105,12 +105,12 @@ impl Dense {
     }
 }
 
-/// Units that remember: what their gates make of what is read, and of their own outputs of the step before.
+/// Recurrent units: the gates' sums over the inputs, and over the units' previous outputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recurrent {
-    /// Of what is read, gate after gate.
+    /// Weights of the inputs, gate after gate.
     pub input: Dense,
-    /// Of the outputs of the step before.
+    /// Weights of the previous outputs, gate after gate.
     pub hidden: Dense,
 }
 
@@ -120,23 +120,23 @@ impl Recurrent {
     }
 }
 
-/// A layer.
+/// Layer of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Layer {
-    /// Weighted sums.
+    /// Weighted sums of all inputs.
     Linear(Dense),
-    /// Each number times a factor, plus an offset.
+    /// Factor and offset for each number.
     Scale(Vec<f32>, Vec<f32>),
-    /// A function of each number.
+    /// Function applied to each number.
     Each(Activation),
-    /// A gated recurrent unit in PyTorch's form: gates reset, update and new.
+    /// Gated recurrent unit in PyTorch's form: gates reset, update and new.
     Gru(Recurrent),
     /// Long short-term memory: gates input, forget, cell and output.
     Lstm(Recurrent),
 }
 
 impl Layer {
-    /// How messages call it.
+    /// Returns the name in messages.
     fn name(&self) -> &'static str {
         match self {
             Self::Linear(_) => "linear",
@@ -147,7 +147,7 @@ impl Layer {
         }
     }
 
-    /// Numbers that it reads, and those that it gives; nothing of one that takes any number of them.
+    /// Returns the numbers of inputs and outputs, or `None` if the layer takes any number.
     fn widths(&self) -> Option<(usize, usize)> {
         match self {
             Self::Linear(dense) => Some((dense.inputs, dense.bias.len())),
@@ -157,12 +157,12 @@ impl Layer {
         }
     }
 
-    /// Numbers that it gives; nothing of one that gives as many as it reads.
+    /// Returns the number of outputs, or `None` if it equals that of the inputs.
     pub fn gives(&self) -> Option<usize> {
         self.widths().map(|(_, gives)| gives)
     }
 
-    /// Numbers that it remembers.
+    /// Returns the size of its state.
     fn remembers(&self) -> usize {
         match self {
             Self::Gru(cell) => cell.units(),
@@ -181,7 +181,7 @@ impl Layer {
     }
 }
 
-/// A network: its layers, one behind the other.
+/// Network of consecutive layers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack {
     layers: Vec<Layer>,
@@ -190,10 +190,10 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Of these layers, which read so many numbers.
+    /// Creates a network of these layers with `inputs` inputs.
     ///
     /// # Errors
-    /// They do not fit behind each other, one is too wide, or a number is not finite.
+    /// Consecutive layers do not match, or one is too wide.
     pub fn new(layers: Vec<Layer>, inputs: usize) -> Result<Self, String> {
         let mut width = inputs;
         let mut before = format!("the observation has {inputs}");
@@ -205,6 +205,7 @@ impl Stack {
             if reads != width {
                 return Err(format!("layer {place} ({name}) reads {reads} numbers; {before}"));
             }
+            // `step` keeps its numbers in arrays of this size on the stack.
             if gives == 0 || gives.max(reads) > WIDEST {
                 return Err(format!(
                     "layer {place} ({name}) reads {reads} numbers and gives {gives}; expected 1 to {WIDEST}"
@@ -222,27 +223,27 @@ impl Stack {
         })
     }
 
-    /// Numbers that it reads.
+    /// Returns the number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// Numbers that it gives.
+    /// Returns the number of outputs.
     pub fn outputs(&self) -> usize {
         self.outputs
     }
 
-    /// Numbers that it remembers from step to step: zeros at first.
+    /// Returns the size of the recurrent state, which starts as zeros.
     pub fn remembers(&self) -> usize {
         self.layers.iter().map(Layer::remembers).sum()
     }
 
-    /// Weights and biases of layers.
+    /// Returns the number of weights and biases.
     pub fn parameters(&self) -> usize {
         self.layers.iter().map(Layer::parameters).sum()
     }
 
-    /// `4-64-gru 32-1`: what each layer with weights gives.
+    /// Returns the widths of the layers with weights, such as `4-64-gru 32-1`.
     pub fn shape(&self) -> String {
         let mut shape = self.inputs.to_string();
         for layer in &self.layers {
@@ -270,7 +271,8 @@ impl Stack {
         outputs
     }
 
-    /// One step: reads `numbers` and writes what comes out over them, from their beginning. Allocates nothing.
+    /// Runs one step: reads its inputs from the start of `numbers` and overwrites them with the outputs.
+    /// Allocates nothing.
     pub fn step(&self, numbers: &mut [f32; WIDEST], state: &mut [f32]) {
         let (mut width, mut rest) = (self.inputs, state);
         for layer in &self.layers {
@@ -299,7 +301,8 @@ impl Stack {
     }
 }
 
-/// r = s(Wr x + br + Ur h + cr), z likewise, n = tanh(Wn x + bn + r (Un h + cn)), h = (1 - z) n + z h.
+/// Runs a GRU: r = s(Wr x + br + Ur h + cr), z likewise, n = tanh(Wn x + bn + r (Un h + cn)), h = (1 - z) n +
+/// z h.
 fn gru(cell: &Recurrent, numbers: &mut [f32; WIDEST], h: &mut [f32]) {
     let units = cell.units();
     let (mut input, mut hidden) = ([0.0f32; 3 * WIDEST], [0.0f32; 3 * WIDEST]);
@@ -314,7 +317,7 @@ fn gru(cell: &Recurrent, numbers: &mut [f32; WIDEST], h: &mut [f32]) {
     }
 }
 
-/// c = s(f) c + s(i) tanh(g), h = s(o) tanh(c), each gate Wx + b + Uh + c.
+/// Runs an LSTM: c = s(f) c + s(i) tanh(g), h = s(o) tanh(c), each gate Wx + b + Uh + c.
 fn lstm(cell: &Recurrent, numbers: &mut [f32; WIDEST], state: &mut [f32]) {
     let units = cell.units();
     let (h, c) = state.split_at_mut(units);

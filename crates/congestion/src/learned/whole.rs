@@ -1,40 +1,42 @@
-//! A network of layers in whole numbers: what quantising leaves of [`super::layers::Network`].
+//! Quantised version of [`super::layers::Network`], in integer arithmetic.
 //!
-//! Weights are multiples of a step per layer, inputs multiples of 1/4096, outputs of rectified units multiples of 1/127
-//! of the largest that was seen of them. With D the step, q the unit of a layer's inputs and r that of its outputs:
+//! Weights are multiples of a step per layer, inputs multiples of 1/4096, outputs of rectified units
+//! multiples of 1/127 of the largest that was observed. With D the step, q the unit of a layer's inputs and r
+//! that of its outputs:
 //! ```text
 //! y = min((sum(code x) + bias) D q / r, 127),   D q / r = factor / 2^shift              (1)
 //! ```
-//! The sigmoid and the hyperbolic tangent are tables of 256 entries, of 15 bits; the one behind the last layer is gone
-//! through linearly, since what is left of an action near zero is what a flow at rest does.
+//! The sigmoid and the hyperbolic tangent are tables of 256 entries, of 15 bits; the table of the last layer
+//! is interpolated linearly, because a settled flow's behaviour depends on small actions.
 
 use serde::{Deserialize, Serialize};
 
 use super::activation::{sigmoid, tanh};
 use super::layers::{Layer, Network, Policy, Units, WIDEST};
 
-/// What a card says of a network in whole numbers, layer by layer.
+/// Quantisation of a network, layer by layer, as in its card.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantisation {
-    /// What weights are multiples of.
+    /// Step of which a layer's weights are multiples.
     pub steps: Vec<f32>,
-    /// The largest output of rectified units; anything of others.
+    /// Largest output of rectified units; unused for others.
     pub largest: Vec<f32>,
 }
 
-/// Fractional bits of inputs, of what gates sum up, and of an action before its hyperbolic tangent.
+/// Fractional bits: of inputs; of gates' sums in `GATE`; of an action before its hyperbolic tangent in
+/// `ACTION`.
 const INPUT: i32 = 12;
 const GATE: i32 = 5;
 const ACTION: i32 = 13;
-/// The largest output of a rectified unit.
+/// Code of the largest output of a rectified unit.
 const TOP: i32 = 127;
-/// Multiples of a step: what fits into eight bits.
+/// Largest multiple of a step: it fits into eight bits.
 const MOST: i32 = 127;
-/// Products that are added up at once: as many as make a compiler take the instructions that add neighbours. With half or
-/// twice as many it does not.
+/// Products added in one block. Compilers use instructions that add neighbouring products for this size, but
+/// not for half or twice of it.
 const LANES: usize = 32;
 
-/// A factor of 15 bits and a shift; sums are shifted to 15 bits and a sign before.
+/// Multiplication by a 15-bit factor and a shift; `before` first shifts sums to 15 bits and a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rescale {
     before: u32,
@@ -43,12 +45,12 @@ struct Rescale {
 }
 
 impl Rescale {
-    /// Of sums of at most `bound`; nothing if they cannot be taken by it.
+    /// Creates the scaling for sums of up to `bound`, or returns `None` if 32 bits do not suffice.
     fn new(ratio: f64, bound: i64) -> Option<Self> {
         let bits = 64 - bound.max(1).leading_zeros();
         let before = bits.saturating_sub(15);
         let exponent = libm::floor(libm::log2(ratio)) as i32;
-        // factor / 2^shift = ratio 2^before, the factor with 15 bits.
+        // factor / 2^shift = ratio 2^before, with 15 bits for the factor.
         let shift = 14 - exponent - before as i32;
         let factor = libm::round(ratio * libm::exp2(f64::from(14 - exponent))) as i32;
         let fits = bits <= 31 && (1..31).contains(&shift) && factor <= 1 << 15;
@@ -60,6 +62,7 @@ impl Rescale {
     }
 
     fn of(self, sum: i32) -> i32 {
+        // The added half makes the shift round to nearest.
         ((sum >> self.before) * self.factor + (1 << (self.shift - 1))) >> self.shift
     }
 }
@@ -67,35 +70,35 @@ impl Rescale {
 #[derive(Clone, Debug, PartialEq)]
 struct Part {
     layer: Layer,
-    /// Inputs, filled up to lanes.
+    /// Number of inputs, padded to whole blocks.
     width: usize,
-    /// A row for each sum.
+    /// Weight codes, one row per sum.
     codes: Vec<i16>,
     bias: Vec<i32>,
     rescale: Rescale,
 }
 
-/// A network in whole numbers, ready to decide.
+/// Quantised network that can decide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Whole {
     parts: Vec<Part>,
     sigmoid: Vec<i32>,
     tanh: Vec<i32>,
-    /// The hyperbolic tangent from -1 to 1.
+    /// Table of the hyperbolic tangent from -1 to 1.
     inner: Vec<i32>,
 }
 
-/// `at(k)` in 15 bits for 257 entries, the middle one's k being 0.
+/// Tabulates `at(k)` in 15 bits, for k from -128 to 128.
 fn table(at: impl Fn(f32) -> f32) -> Vec<i32> {
     let entry = |k: i32| (32_767.0 * at(k as f32)).round() as i32;
     (-128..=128).map(entry).collect()
 }
 
 impl Whole {
-    /// Of a network whose weights are such multiples.
+    /// Quantises a network whose weights are multiples of the steps.
     ///
     /// # Errors
-    /// They are not, or something does not fit into the numbers of a sum.
+    /// A weight is no multiple of its step, or sums exceed 32 bits.
     pub fn new(network: &Network, quantisation: &Quantisation) -> Result<Self, String> {
         let layers = network.layers().len();
         let (steps, largest) = (&quantisation.steps, &quantisation.largest);
@@ -131,14 +134,15 @@ impl Whole {
         }
         Ok(Self {
             parts,
-            // Two sums of gates share an entry: that of the middle between them.
+            // Two sums of a gate share an entry, which holds the value half-way between them.
             sigmoid: table(|k| sigmoid(k / 16.0 + 1.0 / 64.0)),
             tanh: table(|k| tanh(k / 32.0)),
             inner: table(|k| tanh((k + 0.5) / 128.0)),
         })
     }
 
-    /// The outputs of a layer's sums, in the unit of the next one's inputs; an action in 15 bits.
+    /// Computes the outputs of a layer from its sums, in the unit of the next layer's inputs; actions have 15
+    /// bits.
     fn outputs(&self, part: &Part, sums: &[i32], outputs: &mut [i16]) {
         let rescale = part.rescale;
         match part.layer.units {
@@ -161,6 +165,7 @@ impl Whole {
                 for (y, sum) in outputs.iter_mut().zip(sums) {
                     let at = rescale.of(*sum).clamp(-(1 << 15), (1 << 15) - 1);
                     let (place, rest) = (((at >> 8) + 128) as usize, at & 255);
+                    // Actions are interpolated, because the table is too coarse for them.
                     let (low, high) = (self.tanh[place], self.tanh[place + 1]);
                     *y = (low + (((high - low) * rest) >> 8)) as i16;
                 }
@@ -186,12 +191,14 @@ impl Part {
                     "the weight {weight} is {multiple:.3} steps; expected a whole number up to {MOST}"
                 ));
             }
+            // Transposed: the network groups weights by input, the integer sums read them by output.
             codes[(place % columns) * width + place / columns] = code as i16;
         }
         let bias: Vec<i64> = bias
             .iter()
             .map(|bias| libm::round(f64::from(*bias) / (unit * step)) as i64)
             .collect();
+        // The largest possible sums: all inputs at their bound, with the signs of the weights.
         let sizes = codes.chunks_exact(width).zip(&bias).map(|(row, bias)| {
             row.iter().map(|code| i64::from(code.unsigned_abs())).sum::<i64>() * reach + bias.abs()
         });
@@ -246,7 +253,7 @@ impl Policy for Whole {
 mod tests {
     use super::*;
 
-    /// Two rectified units, a cell, an output: every number by hand.
+    /// Two rectified units, a cell and an output, computed by hand.
     #[test]
     fn layers_by_hand() {
         let layers = [
@@ -265,13 +272,14 @@ mod tests {
             largest: vec![2.0, 1.0, 1.0],
         };
         let whole = Whole::new(&network, &quantisation).unwrap();
-        // First: 1.5 of 2 are 95 of 127, and less than nothing. Gates: 0.25 + 1.496 = 1.746, -0.996, 1.498.
+        // First layer: 1.5 of 2 are 95 of 127, and negative sums become zero. Gates: 0.25 + 1.496 = 1.746,
+        // -0.996, 1.498.
         let cell = sigmoid(1.498) * tanh(sigmoid(1.746) * tanh(-0.996));
         let expected = tanh(0.25 + 2.0 * cell);
         let found = whole.decide(&[1.0, 0.5]);
         assert!((found - expected).abs() < 0.02, "{found} {expected}");
         assert!((found - network.decide(&[1.0, 0.5])).abs() < 0.02);
-        // What is not a number counts as nothing, what is too large as the largest.
+        // NaN counts as zero, and numbers that are too large as the largest.
         assert_eq!(whole.decide(&[f32::NAN, 0.5]), whole.decide(&[0.0, 0.5]));
         assert_eq!(whole.decide(&[f32::MAX, 0.5]), whole.decide(&[8.0, 0.5]));
     }

@@ -2,17 +2,17 @@
 
 use crate::api::AckInfo;
 
-/// Takes one acknowledgement per completion window (§3.2, figure 6): after a sample, the first packet
-/// that is sent next is the one whose acknowledgement gives the next sample.
+/// Selects one acknowledgement per completion window (§3.2, figure 6): that of the first packet sent after
+/// the last sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Collector {
-    /// Bytes that had been sent at the last sample.
+    /// Bytes sent by the time of the last sample.
     sent: u64,
 }
 
 impl Collector {
-    /// Whether this acknowledgement is of a packet that was sent after the last sample; if so it is the
-    /// sample. What is sent again (go-back-N) gives one once it is past what had been sent.
+    /// Returns true if this acknowledgement gives the next sample, because its packet was sent after the last
+    /// one. Retransmissions (go-back-N) give none until they pass the earlier data.
     pub fn takes(&mut self, ack: &AckInfo<'_>) -> bool {
         let takes = ack.highest > self.sent;
         if takes {
@@ -21,7 +21,7 @@ impl Collector {
         takes
     }
 
-    /// The flow's offsets start at zero again (another message of the same flow).
+    /// Restarts at offset zero, for another message of the same flow.
     pub fn restart(&mut self) {
         self.sent = 0;
     }

@@ -1,4 +1,4 @@
-//! The model of a scheme's parameters, and whether it is the one that they speak of.
+//! Model of the scheme's predictor, and its validation.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::learned::{Model, ModelHash, shipped};
 use crate::params::{Auto, ParamError};
 
 impl Params {
-    /// The model, if it is there: one that ships, or one that was read and attached.
+    /// Returns the model, if it is available: a built-in one, or one read from a file.
     pub(super) fn model(&self) -> Option<Arc<Model>> {
         match (&self.model, self.predictor.shipped()) {
             (Auto::Is(reference), _) => reference.model().cloned(),
@@ -16,7 +16,7 @@ impl Params {
         }
     }
 
-    /// Whether the model is the one that predictor, smoothing and hash speak of.
+    /// Checks that the model matches predictor, smoothing and hash.
     pub(super) fn check_model(&self) -> Result<(), ParamError> {
         let refuse = |param: &str, message: String| Err(ParamError::new(param, message));
         let Some(kind) = self.predictor.kind() else {
@@ -37,6 +37,7 @@ impl Params {
             );
             return refuse("model", message);
         }
+        // With another smoothing features would differ from those in training.
         if card.smoothing != self.smoothing {
             let message = format!(
                 "{} does not fit the model `{}`, whose features were made with {}",

@@ -1,37 +1,37 @@
 //! Rate control: three terms of the error, their gains, and the bounds of one step.
 
-/// The gains K_P, K_I, K_D.
+/// Gains K_P, K_I and K_D.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gains {
-    /// Of the error itself.
+    /// Gain of the error.
     pub p: f64,
-    /// Of its mean since the flow started.
+    /// Gain of the mean error since the flow started.
     pub i: f64,
-    /// Of its change since the last decision.
+    /// Gain of the error's change since the last decision.
     pub d: f64,
 }
 
-/// The outputs of the three terms.
+/// Values of the three terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Terms {
-    /// The error: how far the predicted round-trip time is above the target, relative to it.
+    /// Error: excess of the predicted round-trip time over the target, relative to the target.
     pub p: f64,
-    /// The mean of the error since the flow started.
+    /// Mean of the error since the flow started.
     pub i: f64,
-    /// The change of the error.
+    /// Change of the error since the last decision.
     pub d: f64,
 }
 
-/// What one step may be at most.
+/// Bounds of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clamp {
-    /// The largest relative rise of the rate.
+    /// Largest relative rise of the rate.
     pub hi: f64,
-    /// The largest relative fall.
+    /// Largest relative fall of the rate.
     pub lo: f64,
 }
 
-/// The controller of a flow: equations (5) and (6).
+/// Controller of one flow: equations (5) and (6).
 #[derive(Clone, Copy, Debug)]
 pub struct Pid {
     gains: Gains,
@@ -42,7 +42,7 @@ pub struct Pid {
 }
 
 impl Pid {
-    /// A controller that has seen nothing.
+    /// Creates a controller without history.
     pub fn new(gains: Gains, clamp: Clamp) -> Self {
         Self {
             gains,
@@ -53,17 +53,17 @@ impl Pid {
         }
     }
 
-    /// The gains.
+    /// Returns the present gains.
     pub fn gains(&self) -> Gains {
         self.gains
     }
 
-    /// Other gains from now on.
+    /// Replaces the gains; the history of errors is kept.
     pub fn set_gains(&mut self, gains: Gains) {
         self.gains = gains;
     }
 
-    /// The terms for the next error. The first has no change: there is none before it.
+    /// Returns the terms for the next error. The first error has no predecessor, so its change is zero.
     pub fn terms(&mut self, error: f64) -> Terms {
         let change = if self.steps == 0.0 { 0.0 } else { error - self.last };
         self.last = error;
@@ -76,7 +76,7 @@ impl Pid {
         }
     }
 
-    /// The relative change of the rate that the gains make of the terms: equation (6).
+    /// Returns the relative change of the rate, by equation (6).
     pub fn action(&self, terms: &Terms) -> f64 {
         let Gains { p, i, d } = self.gains;
         (p * terms.p + i * terms.i + d * terms.d).clamp(-self.clamp.lo, self.clamp.hi)

@@ -1,4 +1,4 @@
-//! The next round-trip time, by one of several ways.
+//! Predictors of the next round-trip time.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use super::preprocess::Features;
 use crate::learned::{Kind, Model};
 
 choice! {
-    /// Where the next round-trip time is taken from.
+    /// Source of the next round-trip time.
     pub enum Predictor {
-        /// The thesis's network: long short-term memory.
+        /// Long short-term memory, the thesis's network.
         Lstm = "lstm",
-        /// A gated recurrent unit.
+        /// Gated recurrent unit over three features.
         Gru = "gru",
-        /// A simple recurrent network.
+        /// Simple recurrent network over three features.
         Rnn = "rnn",
-        /// A linear function of the last three features.
+        /// Linear function of the last three features.
         Ar3 = "ar3",
-        /// From nowhere: the last sample itself.
+        /// Last sample, without prediction.
         Persistence = "persistence",
-        /// From the network's present state, which no sender knows.
+        /// Present state of the network, which no real sender knows.
         Oracle = "oracle",
-        /// From nowhere: the last sample itself, by the name that it has as the thesis's own module test.
+        /// Last sample, under the name of the thesis's ablation.
         None = "none",
     }
 }
 
 impl Predictor {
-    /// The kind of model that it needs.
+    /// Returns the kind of model that the predictor needs.
     pub const fn kind(self) -> Option<Kind> {
         match self {
             Self::Lstm => Some(Kind::Lstm),
@@ -37,7 +37,7 @@ impl Predictor {
         }
     }
 
-    /// The model of that kind that ships.
+    /// Returns the name of the built-in model of that kind.
     pub const fn shipped(self) -> Option<&'static str> {
         match self {
             Self::Lstm => Some("rtt-lstm"),
@@ -49,19 +49,19 @@ impl Predictor {
     }
 }
 
-/// A predictor at work.
+/// Predictor of one flow.
 #[derive(Clone, Debug)]
 pub(super) enum Forecast {
-    /// The last sample.
+    /// Returns the last sample.
     Last,
-    /// What the network's state says.
+    /// Returns the oracle's value.
     Oracle,
-    /// A model.
+    /// Runs a trained model.
     Model(Arc<Model>),
 }
 
 impl Forecast {
-    /// Of a predictor and the model that it needs.
+    /// Creates a predictor with the model that it needs.
     pub(super) fn new(predictor: Predictor, model: Option<Arc<Model>>) -> Self {
         match (predictor, model) {
             (Predictor::Oracle, _) => Self::Oracle,
@@ -71,8 +71,8 @@ impl Forecast {
         }
     }
 
-    /// The round-trip time that the controller acts on, after the sample `rtt`: before there are three
-    /// samples that sample itself.
+    /// Returns the round-trip time on which the controller acts after the sample `rtt`; before the third
+    /// sample that is `rtt` itself.
     pub(super) fn predict(&self, features: &Features, rtt: f64, foresight: f64) -> f64 {
         let (Some(window), false) = (features.window(), matches!(self, Self::Last)) else {
             return rtt;

@@ -1,11 +1,11 @@
 //! Preprocessing: smoothing, and the features K and L of a series of round-trip times.
 
-/// The features that a predictor gets: those of this sample and the two before.
+/// Number of features of a predictor: those of the latest three samples.
 pub const STEPS: usize = 3;
 
-/// Equations (1) and (2) over one series of samples.
+/// Equations (1) and (2) applied to one series of samples.
 ///
-/// Pure: the same code makes the features of a running sender and of a recorded data set.
+/// Running senders and recorded data sets use this same code, so both have the same features.
 #[derive(Clone, Copy, Debug)]
 pub struct Features {
     smoothing: f64,
@@ -15,7 +15,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Of no sample yet, with the weight σ of a new sample in the average.
+    /// Creates an empty series; `smoothing` is the weight σ of a new sample in the average.
     pub fn new(smoothing: f64) -> Self {
         Self {
             smoothing,
@@ -25,7 +25,7 @@ impl Features {
         }
     }
 
-    /// The next sample R, of any unit, above zero. Returns its feature K.
+    /// Adds a sample R, in any unit and above zero, and returns its feature K.
     pub fn push(&mut self, rtt: f64) -> f64 {
         // Equation (1).
         self.smoothed = if self.seen == 0 {
@@ -40,27 +40,27 @@ impl Features {
         k
     }
 
-    /// The smoothed round-trip time S, in the unit of the samples.
+    /// Returns the smoothed round-trip time S, in the samples' unit.
     pub fn smoothed(&self) -> f64 {
         self.smoothed
     }
 
-    /// K of the last three samples, the oldest first; none before there are three.
+    /// Returns K of the last three samples, oldest first; `None` before there are three.
     pub fn window(&self) -> Option<&[f32; STEPS]> {
         (self.seen as usize >= STEPS).then_some(&self.k)
     }
 
-    /// The label L of the last sample, once the one after it is known; equation (2) again.
+    /// Returns the label L of the last sample, given the next one; equation (2) again.
     pub fn label(&self, next: f64) -> f64 {
         self.relative(next)
     }
 
-    /// The round-trip time whose label is `output`: equation (3).
+    /// Returns the round-trip time whose label is `output`: equation (3).
     pub fn rtt_of(&self, output: f64) -> f64 {
         (1.0 + output) * self.smoothed
     }
 
-    /// How far a round-trip time is from the smoothed one, relative to that.
+    /// Returns the relative distance of a round-trip time from the smoothed one.
     fn relative(&self, rtt: f64) -> f64 {
         (rtt - self.smoothed) / self.smoothed
     }

@@ -1,49 +1,49 @@
-//! The target round-trip time, and its adaptation (RTTch).
+//! Target round-trip time, and its adaptation (RTTch).
 
 choice! {
-    /// How far RTTch moves the target.
+    /// Distance by which RTTch moves the target.
     pub enum Shift {
-        /// By the mean of what every sample was off the target of its time, as (27) and (28) of the thesis
-        /// are printed. What samples were off early targets counts again in every move.
+        /// Mean deviation of all samples from the targets of their times, as (27) and (28) of the thesis are
+        /// printed. Deviations from early targets count again in every move.
         Deviations = "deviations",
-        /// To the mean round-trip time of the flow: the same, had the target never moved.
+        /// To the flow's mean round-trip time, as if the target had never moved.
         Mean = "mean",
     }
 }
 
-/// When and how RTTch moves the target.
+/// Settings of RTTch, which moves the target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// The target moves after more samples in a row on one side of it than this.
+    /// The target moves after more consecutive samples on one side of it than this.
     pub after: u32,
-    /// How far.
+    /// Distance of a move.
     pub shift: Shift,
-    /// The highest target, in us.
+    /// Highest target, in us.
     pub max: f64,
-    /// Whether samples are counted as table 2 of the thesis counts them: see the scheme's page.
+    /// True to count samples as in table 2 of the thesis: see the scheme's page.
     pub printed_counter: bool,
 }
 
-/// Moves the target to the mean round-trip time of the flow when its samples stay on one side of the
-/// target: §3.5.4, table 2.
+/// Target of a flow. RTTch moves it to the flow's mean round-trip time if samples stay on one side of it:
+/// §3.5.4, table 2.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     now: f64,
-    /// The target as it was set: it never goes below.
+    /// Configured target, the lower bound.
     low: f64,
-    /// None if it never moves.
+    /// Settings of RTTch; `None` if the target is fixed.
     change: Option<Change>,
     samples: f64,
-    /// Of the samples.
+    /// Sum of the samples.
     sum: f64,
-    /// Of what each sample was above the target of its time.
+    /// Sum of the samples' deviations from the targets of their times.
     deviations: f64,
-    /// The samples in a row: above the target if positive, not above it if negative.
+    /// Consecutive samples on one side: positive above the target, negative otherwise.
     run: i64,
 }
 
 impl Target {
-    /// A target that stays.
+    /// Creates a constant target.
     pub fn fixed(target: f64) -> Self {
         Self {
             now: target,
@@ -56,7 +56,7 @@ impl Target {
         }
     }
 
-    /// A target that moves.
+    /// Creates a target that RTTch moves.
     pub fn adaptive(target: f64, change: Change) -> Self {
         Self {
             change: Some(change),
@@ -64,12 +64,12 @@ impl Target {
         }
     }
 
-    /// The target.
+    /// Returns the present target.
     pub fn get(&self) -> f64 {
         self.now
     }
 
-    /// The next sample.
+    /// Adds a sample, and moves the target if RTTch applies.
     pub fn observe(&mut self, rtt: f64) {
         let Some(change) = self.change else { return };
         self.samples += 1.0;
@@ -77,7 +77,7 @@ impl Target {
         self.deviations += rtt - self.now;
         let side = if rtt > self.now { 1 } else { -1 };
         self.run = if change.printed_counter {
-            // The count is never negative, so samples that are not above the target only stop it.
+            // As printed the count is never negative, so samples below the target only reset it.
             if self.run * side >= 0 { self.run + 1 } else { 0 }
         } else if self.run * side > 0 {
             self.run + side

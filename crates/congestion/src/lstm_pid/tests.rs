@@ -24,7 +24,7 @@ fn sender(params: &Params) -> Pair<LstmPid> {
     Pair::new(star_path(), |path| LstmPid::new(params, path))
 }
 
-/// Feeds round-trip times, a completion window each.
+/// Feeds round-trip times, one per completion window.
 fn feed(pair: &mut Pair<LstmPid>, rtts_us: &[f64]) {
     for &rtt in rtts_us {
         let seq = 1000 * (pair.cc.samples() + 1);
@@ -32,7 +32,7 @@ fn feed(pair: &mut Pair<LstmPid>, rtts_us: &[f64]) {
     }
 }
 
-/// An acknowledgement with which a completion window ends.
+/// Returns an acknowledgement that ends a completion window.
 fn sample(seq: u64, rtt_us: f64) -> AckInfo<'static> {
     AckInfo {
         rtt: Span::from_ps((rtt_us * 1e6) as u64),
@@ -40,7 +40,7 @@ fn sample(seq: u64, rtt_us: f64) -> AckInfo<'static> {
     }
 }
 
-/// The parameters of a predictor with a model of random weights.
+/// Parameters of a predictor with a model of random weights.
 fn with_model(predictor: Predictor) -> Params {
     let mut params = Params {
         predictor,
@@ -86,7 +86,7 @@ fn equations_1_to_3_by_hand() {
     assert_eq!(features.window(), None);
     close(features.push(4.0), -0.96 / 4.96);
     close(features.smoothed(), 4.96);
-    // L of the third sample, and back.
+    // Label L of the third sample, and its inverse.
     let label = features.label(10.0);
     close(label, 5.04 / 4.96);
     close(features.rtt_of(label), 10.0);
@@ -115,7 +115,7 @@ fn equations_5_and_6_by_hand() {
     let (terms, action) = step(1.0);
     assert_eq!((terms.p, terms.i, terms.d), (1.0, 0.25, 1.2));
     close(action, -0.358 - 0.015 + 0.048);
-    // -1.074 - 0.048 + 0.08: too much for one step.
+    // -1.074 - 0.048 + 0.08 exceeds the bound of one step.
     assert_eq!(step(3.0).1, -0.6);
 }
 
@@ -157,12 +157,12 @@ fn the_rate_by_hand() {
     let before = pair.rate();
     pair.ack(&ack(3000, 9000));
     assert_eq!((pair.rate(), pair.cc.samples()), (before, 3));
-    // Far above the target: 0.4 at most is left of it, and never less than the lowest rate.
+    // Far above the target a step keeps at least 0.4 of the rate, and the rate stays at or above the lowest.
     feed(&mut pair, &[60.0]);
     assert_eq!(pair.rate(), before.scale(0.4));
     feed(&mut pair, &[60.0; 5]);
     assert_eq!(pair.rate(), BitRate::from_gbps(1));
-    // Below the target for long: the line's rate.
+    // After a long time below the target: line rate.
     feed(&mut pair, &[1.0; 200]);
     assert_eq!(pair.rate(), BitRate::from_gbps(100));
 }
@@ -192,7 +192,7 @@ fn another_message_of_the_flow_is_sampled_from_its_start() {
     assert_eq!(path_ack(1000, false), 5);
 }
 
-/// The target after each of the samples.
+/// Returns the target after each sample.
 fn targets(target: &mut Target, rtts: &[f64]) -> Vec<f64> {
     rtts.iter()
         .map(|&rtt| {
@@ -214,23 +214,23 @@ fn moving(shift: Shift, printed_counter: bool) -> Target {
 
 #[test]
 fn rttch_by_hand() {
-    // One sample 1 us below, seven 3 us above: (7 * 3 - 1) / 8 = 2.5 us more.
+    // One sample 1 us below and seven 3 us above the target move it by (7 * 3 - 1) / 8 = 2.5 us.
     let mut target = moving(Shift::Deviations, false);
     assert_eq!(
         targets(&mut target, &[4.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0]),
         [5.0; 7]
     );
     assert_eq!(targets(&mut target, &[8.0]), [7.5]);
-    // Seven more, 0.5 us above the new target: the old ones count again: (20 + 3.5) / 15 more.
+    // Seven more samples, 0.5 us above the new target. The old deviations count again: (20 + 3.5) / 15 more.
     assert_eq!(targets(&mut target, &[8.0; 6]), [7.5; 6]);
     close(targets(&mut target, &[8.0])[0], 7.5 + 23.5 / 15.0);
-    // It is past what is measured, 8 us, and goes on up: -1.0667 us seven times, and still
-    // (23.5 - 7.4667) / 22 more.
+    // The target has passed the measured 8 us and still rises: -1.0667 us seven times, yet (23.5 - 7.4667) /
+    // 22 more.
     let past = target.get() - 8.0;
     let expected = target.get() + (23.5 - 7.0 * past) / 22.0;
     targets(&mut target, &[8.0; 7]);
     close(target.get(), expected);
-    // Never below what it was set to, nor above the bound.
+    // The target stays between its configured value and its bound.
     targets(&mut target, &[1.0; 300]);
     assert_eq!(target.get(), 5.0);
     targets(&mut target, &[10_000.0; 50]);
@@ -239,29 +239,29 @@ fn rttch_by_hand() {
 
 #[test]
 fn rttch_to_the_mean_by_hand() {
-    // Six samples above are not enough, the seventh moves the target to the mean of all.
+    // Six samples above the target do not suffice; the seventh moves it to the mean of all.
     let mut target = moving(Shift::Mean, false);
     assert_eq!(
         targets(&mut target, &[4.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0]),
         [5.0; 7]
     );
     assert_eq!(targets(&mut target, &[8.0]), [60.0 / 8.0]);
-    // The count starts again, against the new target: 8 is above 7.5, six times more.
+    // The count restarts against the new target: 8 is above 7.5, six more times.
     assert_eq!(targets(&mut target, &[8.0; 6]), [7.5; 6]);
     close(targets(&mut target, &[8.0])[0], 116.0 / 15.0);
-    // A sample on the other side starts it too.
+    // A sample on the other side restarts it too.
     let before = target.get();
     assert_eq!(
         targets(&mut target, &[9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 1.0, 9.0]),
         [before; 8]
     );
-    // Seven below bring it down again, to the mean.
+    // Seven samples below the target lower it to the mean.
     let mut target = moving(Shift::Mean, false);
     targets(&mut target, &[12.0; 7]);
     assert_eq!(target.get(), 12.0);
     targets(&mut target, &[6.0; 7]);
     assert_eq!(target.get(), 9.0);
-    // Never below what it was set to, nor above the bound.
+    // The target stays between its configured value and its bound.
     targets(&mut target, &[1.0; 70]);
     assert_eq!(target.get(), 5.0);
     targets(&mut target, &[1000.0; 50]);
@@ -272,13 +272,13 @@ fn rttch_to_the_mean_by_hand() {
 
 #[test]
 fn rttch_as_printed_counts_only_upwards() {
-    // Below: the count goes 1, 0, 1, 0: the target stays where it was brought.
+    // Below the target the count goes 1, 0, 1, 0, so the target stays.
     let mut printed = moving(Shift::Mean, true);
     targets(&mut printed, &[12.0; 7]);
     assert_eq!(printed.get(), 12.0);
     targets(&mut printed, &[6.0; 70]);
     assert_eq!(printed.get(), 12.0);
-    // One below after a start at zero counts as one of the seven: six above are then enough.
+    // After a start at zero, one sample below counts as one of the seven: six above then suffice.
     let mut printed = moving(Shift::Mean, true);
     targets(&mut printed, &[5.0, 11.0, 11.0, 11.0, 11.0, 11.0]);
     assert_eq!(printed.get(), 5.0);
@@ -320,7 +320,7 @@ fn a_target_in_round_trips_follows_the_path() {
     close(pair.cc.target_us(), 5.2); // 1.25 times 4160 ns
     assert_eq!(params.delay_limit(2), None);
     assert_eq!(params.check(), Ok(()));
-    // Less than one round trip is no target.
+    // A target of less than one round trip is refused.
     let less = Params {
         target_rtts: 0.9,
         ..params
@@ -402,7 +402,7 @@ fn decisions_on_their_way_are_of_the_samples_before() {
     feed(&mut pair, &[6.0]);
     assert!(pair.deciding());
     assert_eq!(pair.rate(), BitRate::from_gbps(10));
-    // These enter the history only.
+    // These samples enter the history only.
     feed(&mut pair, &[20.0, 20.0]);
     pair.decision();
     // e = I = 0.2, D = 0: 1 - 0.0836.
@@ -411,7 +411,7 @@ fn decisions_on_their_way_are_of_the_samples_before() {
     let mut history = Features::new(0.2);
     let [_, _, k] = [6.0, 20.0, 20.0].map(|rtt| history.push(rtt));
     assert_eq!(pair.cc.features().window().unwrap()[2], k as f32);
-    // The next sample asks again: e = 0, I = 0.1, D = -0.2.
+    // The next sample starts a decision: e = 0, I = 0.1, D = -0.2.
     feed(&mut pair, &[5.0]);
     pair.decision();
     assert_eq!(pair.cc.last_decision().unwrap().terms.d, -0.2);
@@ -482,7 +482,7 @@ proptest! {
         };
         let mut pair = sender(&params);
         for (i, rtt) in rtts.iter().enumerate() {
-            // The pair itself checks that the rate is at most the line's, and above zero.
+            // `Pair` checks that the rate is above zero and at most the line's.
             pair.foresight(Span::from_ps((rtts[rtts.len() - 1 - i] * 1e6) as u64));
             feed(&mut pair, &[*rtt]);
             if pair.deciding() && (i as u64).is_multiple_of(latency.max(1)) {

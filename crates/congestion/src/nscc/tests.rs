@@ -2,7 +2,7 @@ use super::*;
 use crate::testkit::{Pair, ack, star_path};
 use window::{Feedback, Window, bandwidth_delay};
 
-/// 100 Gbit/s and 4.16 us: a bandwidth-delay product of 52,000 bytes in packets of 1000.
+/// Sender at 100 Gbit/s and 4.16 us: a bandwidth-delay product of 52,000 bytes in packets of 1000.
 fn pair() -> Pair<Nscc> {
     Pair::new(star_path(), |path| Nscc::new(&Params::default(), path, false))
 }
@@ -31,7 +31,8 @@ fn constants_by_hand() {
 #[test]
 fn marked_and_late_is_cut_once_a_round_trip() {
     let mut pair = pair();
-    // The average delay needs to reach the target first: each sample weighs 0.0125. 40 us of delay do after seven.
+    // The average delay must reach the target first, and each sample weighs 0.0125: seven samples of 40 us
+    // suffice.
     for _ in 0..7 {
         pair.ack(&after(44_160, Mark::Congested));
     }
@@ -67,7 +68,7 @@ fn a_trimmed_packet_takes_its_size_off() {
     assert_eq!(pair.cc.window(), Bytes::new(76_000));
 }
 
-/// With a receiver's control, what was trimmed at the last hop is left to that.
+/// If the receiver's control is active, it handles packets trimmed at the last hop.
 #[test]
 fn the_receivers_control_takes_care_of_the_last_hop() {
     let mut pair = Pair::new(star_path(), |path| Nscc::new(&Params::default(), path, true));
@@ -85,7 +86,7 @@ fn the_receivers_control_takes_care_of_the_last_hop() {
 #[test]
 fn quick_adapt_sets_the_window_to_what_arrived() {
     let mut pair = pair();
-    // The first period begins; then 3000 bytes arrive in it, one packet of it trimmed.
+    // The first period starts; then 3000 bytes arrive in it, and one packet is trimmed.
     pair.advance(Span::from_us(1));
     pair.ack(&after(4160, Mark::Congested));
     for _ in 0..3 {
@@ -99,12 +100,12 @@ fn quick_adapt_sets_the_window_to_what_arrived() {
         ..ack(1000, 52_000)
     });
     assert_eq!(pair.cc.window(), Bytes::new(3000));
-    // Marks of what was in flight are ignored: 51,000 bytes of them.
+    // Marks of the 51,000 bytes in flight are ignored.
     pair.ack(&after(44_160, Mark::Congested));
     assert_eq!(pair.cc.window(), Bytes::new(3000));
 }
 
-/// The public simulator's own constants at 200 and 800 Gbit/s.
+/// Constants of the public simulator at 200 and 800 Gbit/s.
 #[test]
 fn constants_are_the_simulators() {
     for (rtt, gbps, bdp, alpha, fair) in [
@@ -124,7 +125,7 @@ fn constants_are_the_simulators() {
     }
 }
 
-/// The increments of 800 Gbit/s need more than 32 bits: 111,256 for each byte, of acknowledgements for 16 kB each.
+/// Increments at 800 Gbit/s exceed 32 bits: 111,256 per byte, for acknowledgements of 16 kB each.
 #[test]
 fn increments_wrap_where_that_is_asked_for() {
     let grown = |wraps| {
@@ -148,14 +149,14 @@ fn increments_wrap_where_that_is_asked_for() {
         }
         window.window
     };
-    // Twice more than eight packets were acknowledged, by three each: W = W + 3 fair 16384 / W.
+    // Twice more than eight packets are acknowledged, by three ACKs each: W = W + 3 fair 16384 / W.
     let increment = (3.0 * 111_255.78719999999 * 16_384.0) as i64;
     let first = 100_000 + increment / 100_000;
     assert_eq!(grown(false), first + increment / first);
     assert!(grown(true) < grown(false));
 }
 
-/// The window stays between one packet and the largest, whatever feedback comes.
+/// For any feedback the window stays between one packet and its maximum.
 #[test]
 fn the_window_stays_in_its_range() {
     let all = Constants::new(14_022_720, 100_000_000_000, (4086, 4150), 10_517_040);
@@ -184,7 +185,7 @@ fn the_window_stays_in_its_range() {
     assert!(least < 20_000, "{least}");
 }
 
-/// Flows would stand for ever with a window below a chunk.
+/// With a window below a chunk, flows would never finish.
 #[test]
 fn chunks_are_refused() {
     let network = |chunks| NetworkFacts {

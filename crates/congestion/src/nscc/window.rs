@@ -1,16 +1,16 @@
-//! The window of NSCC, as a state machine over whole numbers.
+//! Window of NSCC, as a state machine in integer arithmetic.
 //!
-//! All arithmetic is that of uet-htsim at 40ccb05, in its order and with its rounding, so that a model of that simulator
-//! can be equal to it. Where the simulator's increments have 32 bits and wrap, [`Constants::wraps`] says whether ours do.
+//! The arithmetic follows uet-htsim at 40ccb05 in order and rounding, so that a model of that simulator can
+//! match it exactly. The simulator's increments wrap at 32 bits; ours do if [`Constants::wraps`] is set.
 
-/// What all flows of a network have in common.
+/// Constants common to all flows of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constants {
-    /// Round-trip time of the longest path, ps.
+    /// Round-trip time of the longest path, in ps.
     pub network_rtt: u64,
-    /// Rate of a NIC, bit/s.
+    /// Rate of a NIC, in bit/s.
     pub rate: u64,
-    /// Queueing delay that the control aims at, ps.
+    /// Target queueing delay, in ps.
     pub target: u64,
     /// Bytes of a packet: the smallest window.
     pub packet: i64,
@@ -18,27 +18,28 @@ pub struct Constants {
     pub alpha: f64,
     /// Fair increase, per byte.
     pub fair: f64,
-    /// Increase once per round trip, bytes.
+    /// Increase once per round trip, in bytes.
     pub eta: f64,
-    /// Fast increase, bytes per byte.
+    /// Fast increase, in bytes per byte.
     pub fast: f64,
-    /// QuickAdapt acts where less than the largest window, shifted right by so much, arrived.
+    /// QuickAdapt acts if less than the largest window, shifted right by `gate`, arrived.
     pub gate: u32,
-    /// The network's scale relative to the reference network: its bandwidth-delay product, and its target.
+    /// Scale relative to the reference network: of the bandwidth-delay product, and of the target.
     pub scale: (f64, f64),
-    /// Whether a receiver's control is at work, too: it takes care of the last hop.
+    /// True if a receiver's control is active too; it then handles the last hop.
     pub with_receiver: bool,
-    /// Whether increments wrap at 32 bits.
+    /// True if increments wrap at 32 bits.
     pub wraps: bool,
 }
 
-/// The reference network's bandwidth-delay product, in bytes: 100 Gbit/s and 12 us.
+/// Bandwidth-delay product of the reference network, in bytes: 100 Gbit/s and 12 us.
 const REFERENCE_BDP: f64 = 150_000.0;
-/// Its target, in ps.
+/// Target of the reference network, in ps.
 const REFERENCE_TARGET: f64 = 12_000_000.0;
 
 impl Constants {
-    /// Those of a network: its longest round trip (ps), rate (bit/s), payload and size of a packet, and the target (ps).
+    /// Creates the constants of a network from its longest round trip (ps), rate (bit/s), payload and size of
+    /// a packet, and target (ps).
     pub fn new(network_rtt: u64, rate: u64, (payload, packet): (i64, i64), target: u64) -> Self {
         let bdp = bandwidth_delay(network_rtt, rate);
         let a = bdp as f64 / REFERENCE_BDP;
@@ -60,7 +61,7 @@ impl Constants {
         }
     }
 
-    /// An increment, as wide as the simulator's where that is asked for.
+    /// Rounds an increment, and wraps it at 32 bits if the simulator's arithmetic is wanted.
     #[inline]
     fn increment(&self, value: f64) -> i64 {
         let value = value as i64;
@@ -72,64 +73,64 @@ impl Constants {
     }
 }
 
-/// Bytes of a round trip (ps) at a rate (bit/s).
+/// Returns the bytes that `rate` (bit/s) sends in a round trip (ps).
 pub fn bandwidth_delay(rtt: u64, rate: u64) -> i64 {
     ((rtt as f64 / 1e12) * (rate / 8) as f64) as i64
 }
 
-/// By how much each reaction changed the window, bytes; of NACKs, what they asked for.
+/// Total change of the window by each reaction, in bytes; for NACKs, the reductions asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Fair increase.
+    /// Increase by the fair rule.
     pub fair: i64,
-    /// Proportional increase.
+    /// Increase in proportion to the missing delay.
     pub proportional: i64,
-    /// Fast increase.
+    /// Increase of an idle network.
     pub fast: i64,
     /// Increase once per round trip.
     pub eta: i64,
-    /// Multiplicative decrease.
+    /// Multiplicative decrease of marked, late packets.
     pub multiplicative: i64,
-    /// QuickAdapt.
+    /// Decrease of the window by QuickAdapt.
     pub quick: i64,
-    /// NACKs.
+    /// Bytes of trimmed packets.
     pub nack: i64,
 }
 
-/// What an ACK says.
+/// Feedback of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
-    /// Present time, ps.
+    /// Present time, in ps.
     pub now: u64,
-    /// Whether the packet was marked.
+    /// True if the packet was marked.
     pub marked: bool,
-    /// Delay above the base round-trip time, ps.
+    /// Delay above the base round-trip time, in ps.
     pub delay: u64,
-    /// Bytes that it newly acknowledges.
+    /// Payload bytes newly acknowledged.
     pub bytes: i64,
-    /// Bytes in flight.
+    /// Bytes in flight after this feedback.
     pub in_flight: i64,
 }
 
 /// Weight of a sample in the average delay.
 const DELAY_WEIGHT: f64 = 0.0125;
-/// An unmarked ACK below this delay counts as one of an idle network, ps.
+/// Delay below which an unmarked ACK indicates an idle network, in ps.
 const IDLE: u64 = 1_000_000;
 
-/// The state of a flow.
+/// Window state of one flow.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    /// Window, bytes.
+    /// Present window, in bytes.
     pub window: i64,
-    /// The largest window: 1.5 bandwidth-delay products.
+    /// Largest window: 1.5 bandwidth-delay products.
     pub max_window: i64,
-    /// The least round-trip time so far, ps.
+    /// Smallest round-trip time so far, in ps.
     pub base: u64,
-    /// Average delay above it, ps.
+    /// Average delay above the base, in ps.
     pub average: u64,
-    /// By how much each reaction changed the window.
+    /// Total change of the window by each reaction.
     pub sums: Sums,
-    /// Bytes acknowledged since QuickAdapt last looked.
+    /// Bytes acknowledged in QuickAdapt's present period.
     pub achieved: i64,
     /// Bytes acknowledged since the window last grew.
     pub received: i64,
@@ -148,7 +149,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// A flow of this base round-trip time (ps), with an initial window of its own or the largest.
+    /// Creates a flow with this base round-trip time (ps), and a given initial window or the largest.
     pub fn new(all: &Constants, base: u64, window: Option<i64>) -> Self {
         let max_window = (1.5 * bandwidth_delay(base, all.rate) as f64) as i64;
         Self {
@@ -159,7 +160,7 @@ impl Window {
         }
     }
 
-    /// A round trip below the base becomes the base, and lowers the largest window.
+    /// Takes a smaller round trip as the base, which lowers the largest window.
     pub fn update_base(&mut self, all: &Constants, raw: u64) {
         if raw < self.base {
             self.base = raw;
@@ -168,7 +169,8 @@ impl Window {
         }
     }
 
-    /// Averages the delay of a round trip. A large one that no switch marked counts as a quarter of the base.
+    /// Adds a round trip to the average delay. A delay above the target without a mark counts as a quarter of
+    /// the base.
     pub fn update_average(&mut self, all: &Constants, raw: u64, marked: bool) {
         let delay = raw - self.base;
         let old = (1.0 - DELAY_WEIGHT) * self.average as f64;
@@ -179,16 +181,17 @@ impl Window {
         self.average = (new + old) as u64;
     }
 
-    /// Bytes were acknowledged.
+    /// Counts acknowledged bytes for QuickAdapt and for increases.
     pub fn count(&mut self, bytes: i64) {
         self.achieved += bytes;
         self.received += bytes;
         self.ignored = self.ignored.wrapping_add(bytes as u32);
     }
 
-    /// An ACK. Returns whether the window could follow: not so where round trips are so short that nothing is in flight in
-    /// one, and there is no window to grow.
+    /// Handles an ACK. Returns false if the largest window is zero, because the round trip is too short for
+    /// any data in flight.
     pub fn on_ack(&mut self, all: &Constants, ack: Feedback) -> bool {
+        // QuickAdapt has set the window, or marks of packets sent before that are ignored.
         if self.quick_adapt(all, false, ack) {
             return true;
         }
@@ -202,6 +205,8 @@ impl Window {
             (true, true) => {
                 self.is_fast = false;
                 self.fast_count = 0;
+                // The average, not this packet's delay, decides: single late packets are common on many
+                // paths. Marks of one round trip count once.
                 if self.average > all.target && ack.now - self.last_decrease > self.base {
                     let before = self.window;
                     let excess = (0.8 * (self.average - all.target) as f64) / self.average as f64;
@@ -215,6 +220,7 @@ impl Window {
         }
         self.clamp(all);
         if self.received > 8 * all.packet || ack.now - self.last_eta > all.network_rtt {
+            // The window would be zero, and the divisions below would fail.
             if self.max_window == 0 {
                 return false;
             }
@@ -234,7 +240,7 @@ impl Window {
         true
     }
 
-    /// Unmarked, and less delay than the target.
+    /// Increases the window after an unmarked ACK with less delay than the target.
     fn grow(&mut self, all: &Constants, ack: Feedback) {
         let bytes = ack.bytes as f64;
         if ack.delay < IDLE {
@@ -260,7 +266,8 @@ impl Window {
         self.window = self.window.max(all.packet).min(self.max_window);
     }
 
-    /// Whether this feedback has no further effect: the window was just set, or is to be left alone.
+    /// Applies QuickAdapt. Returns true if this feedback has no further effect: the window was just set, or
+    /// marks are being ignored.
     fn quick_adapt(&mut self, all: &Constants, loss: bool, ack: Feedback) -> bool {
         let mut acts = false;
         if self.ignored < self.to_ignore && ack.marked {
@@ -274,12 +281,14 @@ impl Window {
                 let before = self.window;
                 self.window = self.achieved.max(all.packet);
                 self.sums.quick += before - self.window;
+                // Packets in flight carry marks of the old window.
                 self.to_ignore = ack.in_flight as u32;
                 self.ignored = 0;
                 self.saw_loss = false;
                 acts = true;
             }
             self.achieved = 0;
+            // The next period takes a round trip at the target delay.
             self.quick_end = ack.now + self.base + all.target;
         }
         if acts {
@@ -289,9 +298,11 @@ impl Window {
         acts
     }
 
-    /// A packet was trimmed, maybe in the queue to its host. `ack` has the time and what is in flight.
+    /// Handles a trimmed packet; `last_hop` if it was trimmed in the queue to its host. `ack` has the time
+    /// and the bytes in flight.
     pub fn on_nack(&mut self, all: &Constants, size: i64, last_hop: bool, ack: Feedback) {
         self.ignored = self.ignored.wrapping_add(size as u32);
+        // A trimmed packet counts as one that was delayed by a round trip.
         self.update_average(all, self.base + all.network_rtt, true);
         self.saw_loss = true;
         self.sums.nack += size;
@@ -301,6 +312,7 @@ impl Window {
             ..ack
         };
         let acts = self.quick_adapt(all, true, ack);
+        // No path avoids the last hop: its congestion is the receiver's to control.
         let is_receivers = all.with_receiver && last_hop;
         if !acts && !is_receivers {
             self.window -= size;
@@ -308,7 +320,7 @@ impl Window {
         }
     }
 
-    /// A packet was lost without notice.
+    /// Handles a packet that was lost without notice.
     pub fn on_timeout(&mut self, all: &Constants, size: i64) {
         self.window = (self.window - size).max(all.packet);
     }

@@ -1,4 +1,4 @@
-//! A quantity, or `"auto"`: what follows from the path of each flow.
+//! A quantity, or `"auto"` for one that follows from the path of each flow.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::ParamValue;
 
-/// A quantity that a scenario gives, or leaves to what it depends on.
+/// Quantity that a scenario may leave to its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auto<T> {
-    /// By what the parameter's help says.
+    /// Automatic, as the parameter's help describes.
     Auto,
-    /// This.
+    /// A value given by the scenario.
     Is(T),
 }
 
 impl<T> Auto<T> {
-    /// The value that was given, or the one that follows from other things.
+    /// Returns the given value, or `auto` if it is automatic.
     pub fn or(self, auto: T) -> T {
         match self {
             Self::Auto => auto,

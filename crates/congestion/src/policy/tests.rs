@@ -5,7 +5,7 @@ use crate::testkit::models::Tensors;
 use crate::testkit::policies::{card, policy, tensor};
 use crate::testkit::{Pair, ack, star_path};
 
-/// A single layer of these weights.
+/// Weights of a single linear layer.
 fn linear(weights: &[f32], bias: f32) -> Tensors {
     vec![
         tensor("0.weight", &[1, weights.len()], weights),
@@ -28,7 +28,7 @@ fn pair(params: &Params) -> Pair<Inside<Policy>> {
     Pair::new(star_path(), |path| Policy::sender(params, path))
 }
 
-/// a = 0.5 - marks + 2 a[t-1], from 10 Gbit/s, once per round trip.
+/// a = 0.5 - marks + 2 a[t-1], starting from 10 Gbit/s, once per round trip.
 #[test]
 fn decisions_by_hand() {
     let entries = format!(r#""observation": ["marks", "action"], "action": "rate-multiplier", {LAYER}"#);
@@ -37,7 +37,7 @@ fn decisions_by_hand() {
     pair.ack(&ack(1000, 50_000));
     assert!(pair.deciding());
     pair.decision();
-    // 0.5: times 1.1.
+    // a = 0.5: times 1.1.
     assert!((pair.rate().as_gbps_f64() - 11.0).abs() < 1e-6);
     pair.advance(Span::from_us(4));
     pair.ack(&AckInfo {
@@ -50,11 +50,12 @@ fn decisions_by_hand() {
     pair.advance(Span::from_us(4));
     pair.ack(&ack(100_000, 120_000));
     pair.decision();
-    // 0.5 + 1 = 1.5, cut to 1: times 1.2.
+    // 0.5 + 1 = 1.5, clamped to 1: times 1.2.
     assert!((pair.rate().as_gbps_f64() - 14.52).abs() < 1e-6);
 }
 
-/// The weights tell apart the three questions that the network sees, the first of which stands for those before it.
+/// Weights distinguish the three observations that the network reads; the first one stands in for missing
+/// earlier ones.
 #[test]
 fn history_and_normalisation_by_hand() {
     let entries = format!(
@@ -101,7 +102,7 @@ fn the_largest_of_several_chooses() {
     assert!((pair.rate().as_gbps_f64() - 12.0 / 1.1).abs() < 1e-6);
 }
 
-/// What the scenario says wins over the card; what neither says is as with `external`.
+/// The scenario overrides the card; values in neither are those of `external`.
 #[test]
 fn the_card_says_when() {
     let entries = format!(
@@ -140,7 +141,7 @@ fn observations_say_what_switches_tell() {
     assert!(of("switch-queue").tags);
 }
 
-/// What is wrong with cards and weights, and what was expected.
+/// Errors of cards and weights say what was expected.
 #[test]
 fn what_does_not_fit_is_told() {
     let one = linear(&[0.0, 0.0], 0.0);
@@ -251,7 +252,7 @@ fn what_does_not_fit_is_told() {
     assert!(said(&with(r#""step": 0.1"#), &wild).contains("`0.weight` has the value NaN at index 1"));
 }
 
-/// Feedback is what the card or the scenario says, but not less than the observations need.
+/// Feedback is what the card or the scenario sets, but at least what the observations need.
 #[test]
 fn feedback_is_what_observations_need_at_least() {
     let entries = |observation: &str, more: &str| {

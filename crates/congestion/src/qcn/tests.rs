@@ -15,14 +15,14 @@ fn params() -> Params {
     }
 }
 
-/// Puts `bytes` on the wire, in packets of 10000.
+/// Sends `bytes` on the wire, in packets of 10000.
 fn send(pair: &mut Pair<Qcn>, bytes: u64) {
     for _ in 0..bytes / 10_000 {
         pair.send(Bytes::new(10_000 - 48));
     }
 }
 
-/// A frame of 1000 bytes with which its queue is `queue` bytes long, or is empty.
+/// Frame of 1000 bytes after whose arrival the queue holds `queue` bytes.
 fn data(queue: u32) -> PacketView {
     PacketView {
         wire: 1000,
@@ -41,10 +41,9 @@ fn feedback(fb: u8) -> Signal {
 #[test]
 fn equations_1_and_2_by_hand() {
     let rules = PointRules::new(&params());
-    // (1 + 2 w) Qeq = 130000.
-    // Q = 36000, was 31000: Fb = -(10000 + 2 * 5000) = -20000; 63 * 20 / 130 = 9.69.
+    // (1 + 2 w) Qeq = 130000. Q = 36000 after 31000: Fb = -(10000 + 2 * 5000) = -20000; 63 * 20 / 130 = 9.69.
     assert_eq!(rules.feedback(36_000, 31_000), 9);
-    // Above the equilibrium, but falling: Fb = -(10000 - 2 * 6000) = 2000: nothing to say.
+    // Above the equilibrium, but falling: Fb = -(10000 - 2 * 6000) = 2000, so no feedback.
     assert_eq!(rules.feedback(36_000, 42_000), 0);
     // Below it and rising: Fb = -(-6000 + 2 * 10000) = -14000; 6.78.
     assert_eq!(rules.feedback(20_000, 10_000), 6);
@@ -54,7 +53,7 @@ fn equations_1_and_2_by_hand() {
     assert_eq!(rules.feedback(u32::MAX, 0), 63);
 }
 
-/// Sizes of intervals, without and with jitter.
+/// Intervals between samples, without and with jitter.
 #[test]
 fn equation_3_by_hand() {
     let mut rng = Rng::stream(1, Purpose::Switch, 0);
@@ -79,10 +78,11 @@ fn equation_3_by_hand() {
             );
         }
     };
-    // An empty queue: the first sample after 150000 bytes says nothing, and 150000 more.
+    // An empty queue: the first sample after 150000 bytes gives no feedback, nor does the next 150000 bytes
+    // later.
     frames_to_sample(0, 150);
     frames_to_sample(90_000, 150);
-    // fb was 63: 15000 bytes. The queue stands still at 90000: Fb = -64000, fb = 31.
+    // fb was 63: an interval of 15000 bytes. The queue is constant at 90000: Fb = -64000, fb = 31.
     frames_to_sample(90_000, 15);
     // 150000 / (1 + 9 * 31 / 63) = 27631: the 28th frame.
     frames_to_sample(90_000, 28);
@@ -104,7 +104,7 @@ fn equations_4_and_5_by_hand() {
     // 100 (1 - 32/128) = 75.
     pair.signal(&feedback(32));
     assert_eq!(pair.rate(), BitRate::from_gbps(75));
-    // A second one in the first cycle leaves the target: 75 (1 - 64/128 + 1/128).
+    // A second CNM in the first cycle keeps the target: 75 (1 - 64/128 + 1/128).
     pair.signal(&feedback(63));
     assert_eq!(pair.rate().as_bps(), 38_085_937_500);
     assert_eq!(pair.cc.target_rate(), BitRate::from_gbps(100));
@@ -112,7 +112,7 @@ fn equations_4_and_5_by_hand() {
     assert_eq!(pair.rate().as_bps(), 38_085_937_500);
     send(&mut pair, 10_000);
     assert_eq!(pair.rate().as_bps(), 69_042_968_750);
-    // A cycle has ended: the next cut sets the target, and begins a new cycle.
+    // A cycle has ended: the next cut sets the target and starts a new cycle.
     send(&mut pair, 100_000);
     pair.signal(&feedback(64 / 2));
     assert_eq!(pair.cc.target_rate().as_bps(), 69_042_968_750);
@@ -140,11 +140,11 @@ fn equations_6_and_7_by_hand() {
     assert_eq!(pair.cc.target_rate().as_bps(), 87_550_000_000);
     send(&mut pair, 70_000);
     assert_eq!(pair.cc.target_rate().as_bps(), 87_600_000_000);
-    // Four more cycles of time, and still only B is beyond F.
+    // After four more time cycles only B exceeds F.
     pair.advance(Span::from_us(5 * 1500));
     assert_eq!(pair.expired.len(), 5);
     assert_eq!(pair.cc.target_rate().as_bps(), 87_850_000_000);
-    // The sixth, after half of the time: min(B, T) - F = 1.
+    // The sixth time cycle takes half as long: min(B, T) - F = 1.
     pair.advance(Span::from_us(750));
     assert_eq!(pair.cc.target_rate().as_bps(), 88_350_000_000);
     pair.advance(Span::from_us(750));
@@ -170,8 +170,8 @@ fn the_limiter_ends_at_the_line() {
 }
 
 proptest! {
-    /// Whatever comes, R is within its bounds and Rt not below R; the feedback is six bits and grows
-    /// with the queue.
+    /// For any events R stays within its bounds and at or below Rt; the feedback has six bits and grows with
+    /// the queue.
     #[test]
     fn rates_stay_within_bounds(steps in prop::collection::vec((0u8..4, 0u8..=255), 1..200)) {
         let mut pair = pair(&Params::default());

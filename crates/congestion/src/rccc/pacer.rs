@@ -1,8 +1,8 @@
-//! Who is granted what by a receiving host, and when.
+//! Pacer of a receiving host: order, size and times of grants.
 //!
-//! A sender says in each packet up to where it wants to send, in quanta of 256 bytes: its target. The receiving host grants
-//! 64 quanta at a time to the flows that want some, in turn, at just under the rate of its link. While no flow wants any, it
-//! grants a little ahead, up to a window per flow.
+//! Each packet carries its sender's target: the offset up to which it wants to send, in quanta of 256 bytes.
+//! The receiving host grants 64 quanta at a time to flows with demand, round-robin, at just under the rate of
+//! its link. Without demand it grants a little in advance, up to a window per flow.
 
 use std::collections::VecDeque;
 
@@ -10,20 +10,20 @@ use std::collections::VecDeque;
 pub const QUANTUM: i64 = 256;
 /// Quanta of a grant.
 const GRANT: u64 = 64;
-/// Where targets and grants start, in quanta.
+/// Initial value of targets and grants, in quanta.
 pub const FIRST: u64 = 100_000_000;
 
-/// Time of a quantum at 99 % of a rate (bit/s), ps.
+/// Returns the time of a quantum at 99 % of a rate (bit/s), in ps.
 pub fn quantum_time(rate: u64) -> u64 {
     (((8.0 * QUANTUM as f64 * 1e12) / rate as f64) / 0.99) as u64
 }
 
-/// What a receiver knows of a flow's wishes.
+/// Receiver's record of a flow's demand.
 #[derive(Clone, Debug)]
 pub struct Wishes {
     highest: u64,
     latest: u64,
-    /// Whether it stands among the active flows.
+    /// True while the flow is in the list of active flows.
     in_pull: bool,
 }
 
@@ -38,7 +38,7 @@ impl Default for Wishes {
 }
 
 impl Wishes {
-    /// A packet carries a target. Returns whether the flow is to be put among the active ones.
+    /// Takes the target of a packet. Returns true if the flow must be added to the active ones.
     #[inline]
     pub fn raise(&mut self, target: u64) -> bool {
         if target <= self.highest {
@@ -48,7 +48,7 @@ impl Wishes {
         self.ask()
     }
 
-    /// Something was trimmed or requested. Returns whether the flow is to be put among the active ones.
+    /// Handles a trimmed packet or a request. Returns true if the flow must be added to the active ones.
     #[inline]
     pub fn ask(&mut self) -> bool {
         !std::mem::replace(&mut self.in_pull, true)
@@ -63,48 +63,50 @@ impl Wishes {
     }
 }
 
-/// A grant that is made.
+/// Grant and its pacing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pull {
-    /// Whose it is.
+    /// Flow that receives the grant.
     pub flow: u32,
-    /// Everything up to this quantum is granted.
+    /// Quantum up to which everything is granted.
     pub number: u64,
     /// Quanta after which the next grant is due.
     pub quanta: u64,
 }
 
-/// The pacer of a host.
+/// Pacer of a host.
 #[derive(Clone, Debug, Default)]
 pub struct Pacer {
     active: VecDeque<u32>,
-    /// Flows that may get credit ahead; a flow may stand here several times.
+    /// Flows that may get credit in advance; a flow may occur several times.
     idle: VecDeque<u32>,
     on: bool,
 }
 
 impl Pacer {
-    /// A flow wants credit. Returns whether the pacer was off: its next grant is due at once.
+    /// Adds a flow with demand. Returns true if the pacer was idle: its next grant is then due at once.
     pub fn request(&mut self, flow: u32) -> bool {
         self.active.push_back(flow);
         !std::mem::replace(&mut self.on, true)
     }
 
-    /// A flow is over.
+    /// Removes a flow that is complete.
     pub fn forget(&mut self, flow: u32) {
         self.active.retain(|&other| other != flow);
         self.idle.retain(|&other| other != flow);
     }
 
-    /// The next grant, if any flow waits for one. `ahead` is how much may be granted ahead, bytes.
+    /// Returns the next grant, if a flow waits for one. `ahead` bounds the credit in advance, in bytes.
     pub fn next<'a>(&mut self, ahead: i64, wishes: impl FnOnce(u32) -> &'a mut Wishes) -> Option<Pull> {
         if let Some(flow) = self.active.pop_front() {
             let own = wishes(flow);
             let before = own.latest;
             own.latest += GRANT;
+            // A grant ends at the target, but is never taken back if credit in advance exceeded it.
             if own.latest > own.highest {
                 own.latest = own.highest.max(before);
             }
+            // Flows with demand take turns.
             if own.demand() > 0 {
                 self.active.push_back(flow);
             } else {
@@ -125,6 +127,7 @@ impl Pacer {
         let own = wishes(flow);
         own.in_pull = false;
         own.latest += GRANT;
+        // Credit in advance lets a flow with new data start without a request, but must stay bounded.
         if own.demand() == 0 && (own.slow() as i64) < ahead / QUANTUM {
             self.idle.push_back(flow);
         }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::testkit::{Pair, ack, star_path};
 
-/// 100 Gbit/s and 4.16 us: 78,000 bytes of credit to begin with, packets of 1000.
+/// Sender at 100 Gbit/s and 4.16 us: an initial credit of 78,000 bytes, packets of 1000.
 fn pair() -> Pair<Rccc> {
     let mut pair = Pair::new(star_path(), |path| Rccc::new(&Params::default(), path));
     pair.by_grants = true;
@@ -20,16 +20,17 @@ fn packet(seq: u64, end: u64) -> Outgoing {
 #[test]
 fn credit_by_hand() {
     let mut pair = pair();
-    // 200 kB are to be sent. Of the 199 kB after this packet it wants a window, less the 77 kB of credit that it still has.
+    // 200 kB are to be sent. Of the 199 kB after this packet it wants a window, minus its remaining credit of
+    // 77 kB.
     assert_eq!(pair.words(&packet(0, 200_000)), FIRST + 1000u64.div_ceil(256));
     pair.send(Bytes::new(1000));
     assert_eq!(pair.cc.credit(), 77_000);
-    // The first answer takes it.
+    // The first feedback drops the credit.
     pair.ack(&ack(1000, 2000));
     assert_eq!((pair.cc.credit(), pair.rate()), (0, BitRate::from_bps(0)));
     pair.grant(Grant(FIRST + 64));
     assert_eq!((pair.cc.credit(), pair.rate()), (16_384, BitRate::from_gbps(100)));
-    // A grant that is overtaken changes nothing; one that comes after a lost one stands for both.
+    // A reordered older grant changes nothing; a grant after a lost one covers both.
     pair.grant(Grant(FIRST + 32));
     pair.grant(Grant(FIRST + 192));
     assert_eq!(pair.cc.credit(), 49_152);
@@ -38,7 +39,7 @@ fn credit_by_hand() {
         FIRST + 192 + (78_000u64 - 48_152).div_ceil(256)
     );
     pair.send(Bytes::new(1000));
-    // Never more than the window.
+    // Credit never exceeds the window.
     pair.grant(Grant(FIRST + 1000));
     assert_eq!(pair.cc.credit(), 78_000);
 }
@@ -47,7 +48,7 @@ fn credit_by_hand() {
 fn the_last_packets_want_what_is_left() {
     let mut pair = pair();
     pair.ack(&ack(0, 0));
-    // One packet after this one, and one that was trimmed.
+    // One packet follows this one, and one was trimmed.
     pair.ack(&AckInfo {
         nack: true,
         newly_acked: 0,
@@ -57,7 +58,8 @@ fn the_last_packets_want_what_is_left() {
     assert_eq!(target, FIRST + (1000 + 1000 + 1000u64).div_ceil(256));
 }
 
-/// Ten packets, and credit for many more: of the credit that the first answer takes, one packet is asked for again.
+/// Ten packets, and credit for many more. The first feedback will drop that credit, so one packet is asked
+/// for again.
 #[test]
 fn a_short_flow_asks_for_a_packet_all_the_same() {
     let mut pair = pair();
@@ -66,7 +68,7 @@ fn a_short_flow_asks_for_a_packet_all_the_same() {
     pair.ack(&ack(1000, 2000));
     pair.grant(Grant(FIRST + 4));
     assert_eq!(pair.cc.credit(), 1024);
-    // Then for all that is left.
+    // Afterwards it asks for all that is left.
     assert_eq!(
         pair.words(&packet(1000, 10_000)),
         FIRST + 4 + (8000u64 - 24).div_ceil(256)
@@ -95,7 +97,7 @@ fn silence_allows_one_packet() {
     assert_eq!(pair.rate(), BitRate::from_bps(0));
 }
 
-/// Two flows in turn, at 99 % of the link's rate: 16,384 bytes take 1.324 us at 100 Gbit/s.
+/// Two flows alternate at 99 % of the link's rate: 16,384 bytes take 1.324 us at 100 Gbit/s.
 #[test]
 fn a_host_grants_in_turn() {
     let mut host = Params::default()
@@ -118,7 +120,7 @@ fn a_host_grants_in_turn() {
     }
     assert_eq!(at, [0, 64 * 20_686, 128 * 20_686]);
     assert_eq!(grants, [Some((0, 64)), Some((1, 64)), Some((0, 100))]);
-    // When both are over, nothing is due but a look that finds nobody.
+    // After both are complete one more call is due, which finds no flow.
     host.on_end(0);
     host.on_end(1);
     let due = host.due().expect("the look");
@@ -145,7 +147,7 @@ fn flows_that_want_credit_take_turns_and_then_get_some_ahead() {
     assert_eq!(pull(), Some((0, 64, 64)));
     assert_eq!(pull(), Some((1, 64, 64)));
     assert_eq!(pull(), Some((0, 100, 36)));
-    // Ahead: as much as the window.
+    // In advance: up to the window.
     assert_eq!(pull(), Some((1, 128, 64)));
     assert_eq!(pull(), Some((0, 164, 64)));
     assert_eq!(pull(), None);

@@ -1,4 +1,5 @@
-//! Schemes from outside this crate: added once, before anything runs, and from then on like those of the list.
+//! Schemes from outside this crate: added once, before anything runs, and from then on equal to the built-in
+//! ones.
 
 use std::any::Any;
 use std::fmt::{self, Debug};
@@ -21,7 +22,7 @@ use crate::receiver::{GrantScheduler, ReceiverHalf};
 use crate::switch::{Action, EgressPort, Hooks, SwitchHalves, SwitchSupport};
 use crate::testkit::{Pair, egress_port, passing, star_path, with_egress};
 
-/// A scheme that is to be added.
+/// Scheme to be added.
 #[derive(Clone, Copy, Debug)]
 pub struct Addition {
     scheme: Scheme,
@@ -30,7 +31,7 @@ pub struct Addition {
 }
 
 impl Addition {
-    /// The scheme whose parameters these are.
+    /// Describes the scheme whose parameters have the type `P`.
     pub fn of<P: Definition + Debug + PartialEq + Send + Sync + 'static>() -> Self {
         Self {
             scheme: P::SCHEME,
@@ -39,40 +40,40 @@ impl Addition {
         }
     }
 
-    /// What is known of it.
+    /// Returns its static description.
     pub(super) fn scheme(&'static self) -> &'static Scheme {
         &self.scheme
     }
 
-    /// Its parameters, all as by default.
+    /// Returns its default parameters.
     pub(super) fn params(&self) -> AddedParams {
         (self.default)()
     }
 }
 
-/// Why a scheme cannot be added.
+/// Reason for which a scheme cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddError {
-    /// Something has its name.
+    /// The name is in use.
     #[error("there is a scheme or variant called `{0}` already")]
     Taken(&'static str),
-    /// No scenario could name it.
+    /// The name is not valid in scenarios.
     #[error(
         "`{0}` cannot be the name of a scheme: expected lower-case letters, digits and hyphens, and no key of `[cc]`"
     )]
     BadName(&'static str),
-    /// Its switch half would never be called.
+    /// No hook would call its switch half.
     #[error(
         "scheme `{0}`: no hook calls its switch half; set `hooks` in `switch_part`, such as `arrivals: true`"
     )]
     NoHooks(&'static str),
-    /// It asks for hooks, and there is nothing to call.
+    /// It declares hooks, but has no switch half.
     #[error("scheme `{0}`: `switch_part` asks for hooks, and `switch_halves` makes no half for a port")]
     NoHalves(&'static str),
-    /// It writes what it does not declare: scheme, half, what it writes, and the field to set.
+    /// It writes a field that it does not declare: scheme, half, what it writes, and the field to set.
     #[error("scheme `{0}`: {1} writes {2}, which nothing asks for; set `{3}: true`")]
     Undeclared(&'static str, &'static str, &'static str, &'static str),
-    /// Schemes have been looked up.
+    /// Schemes have already been looked up.
     #[error("schemes are added once, before anything runs")]
     TooLate,
 }
@@ -82,10 +83,10 @@ const RESERVED: [&str; 4] = ["scheme", "window", "windows", "defaults"];
 
 static ADDED: OnceLock<Box<[Addition]>> = OnceLock::new();
 
-/// Adds schemes to those of the list. Who looks a scheme up before has none added for good.
+/// Adds schemes to the list. The first look-up of a scheme closes the list, so call this before.
 ///
 /// # Errors
-/// If a name is taken or none, a scheme's halves do what it does not declare, or it is too late.
+/// If a name is in use or invalid, a half writes an undeclared field, or the list is closed.
 pub fn add(additions: Vec<Addition>) -> Result<(), AddError> {
     fn names(scheme: &Scheme) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(scheme.name).chain(scheme.aliases.iter().map(|alias| alias.name))
@@ -105,25 +106,25 @@ pub fn add(additions: Vec<Addition>) -> Result<(), AddError> {
     ADDED.set(additions.into()).map_err(|_| AddError::TooLate)
 }
 
-/// Whether this program has schemes from outside this crate.
+/// Returns true if this program has added schemes.
 pub fn has_additions() -> bool {
     !added().is_empty()
 }
 
-/// Those that were added.
+/// Returns the added schemes, and closes the list.
 pub(super) fn added() -> &'static [Addition] {
     ADDED.get_or_init(Box::default)
 }
 
-/// The one of this name.
+/// Returns the added scheme called `name`.
 pub(super) fn addition(name: &str) -> Option<&'static Addition> {
     added().iter().find(|addition| addition.scheme.name == name)
 }
 
-/// The parameters of a scheme that was added, whatever their type.
+/// Parameters of an added scheme, of any type.
 pub struct AddedParams(Box<dyn Erased>);
 
-/// [`Definition`] and [`crate::params::Parameters`] of parameters whose type is not known.
+/// Object-safe form of [`Definition`] and [`crate::params::Parameters`].
 trait Erased: Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
     fn copy(&self) -> Box<dyn Erased>;
@@ -139,7 +140,7 @@ trait Erased: Debug + Send + Sync {
     fn definition(&self) -> &dyn Plain;
 }
 
-/// What is asked of parameters alone: [`Definition`] without what names their type.
+/// Declares the object-safe methods of [`Definition`], those without its type in their signature.
 macro_rules! plain {
     ($($method:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
         pub(super) trait Plain { $(fn $method(&self, $($arg: $type),*) -> $result;)* }
@@ -217,9 +218,9 @@ impl<P: Definition + Debug + PartialEq + Send + Sync + 'static> Erased for P {
     }
 }
 
-/// By the names of [`Definition`], so that `with_params!` takes them for any scheme's.
+/// Same method names as in [`Definition`], so that `with_params!` works for added schemes.
 impl AddedParams {
-    /// The parameters, where they are of this type.
+    /// Returns the parameters if they have the type `P`.
     pub fn of<P: 'static>(&self) -> Option<&P> {
         self.0.as_any().downcast_ref()
     }
@@ -280,7 +281,7 @@ impl Serialize for AddedParams {
     }
 }
 
-/// Reads a block of parameters of the scheme.
+/// Seed that reads a block of the scheme's parameters.
 impl<'de> DeserializeSeed<'de> for &'static Addition {
     type Value = AddedParams;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<AddedParams, D::Error> {
@@ -310,7 +311,7 @@ impl<'de> Visitor<'de> for Block {
     }
 }
 
-/// The place of a parameter.
+/// Seed that reads a key and returns the index of its parameter.
 struct Key<'a>(&'a [(String, Option<Scalar>)]);
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {
@@ -328,7 +329,7 @@ impl Visitor<'_> for Key<'_> {
     fn visit_str<E: de::Error>(self, key: &str) -> Result<usize, E> {
         let found = self.0.iter().position(|(name, _)| name == key);
         found.ok_or_else(|| {
-            // As serde says it of a struct's fields.
+            // Same wording as serde's for the fields of a struct.
             let names: Vec<_> = self.0.iter().map(|(name, _)| format!("`{name}`")).collect();
             let expected = match names.as_slice() {
                 [] => "there are no fields".to_string(),
@@ -340,7 +341,7 @@ impl Visitor<'_> for Key<'_> {
     }
 }
 
-/// Gives a parameter a value that is of the kind of its default.
+/// Seed that sets a parameter to a value of the type of its default.
 struct Value<'a> {
     params: &'a mut AddedParams,
     key: &'a str,
@@ -397,10 +398,11 @@ impl Visitor<'_> for Value<'_> {
     }
 }
 
-/// Tries the halves of a scheme with its default parameters.
+/// Runs the halves of a scheme with its default parameters.
 ///
 /// # Errors
-/// If a half would never be called, or writes what `needs` does not ask for: the engine leaves that out without a word.
+/// If a half would never be called, or writes a field that `needs` does not declare, which the engine would
+/// ignore silently.
 fn try_halves<P: Definition>() -> Result<(), AddError> {
     let (mut params, name) = (P::default(), P::SCHEME.name);
     let needs = params.needs();
@@ -444,6 +446,7 @@ fn check_switch<P: Definition>(
     if !part.hooks.arrivals {
         return Ok(());
     }
+    // A half may act only above a threshold, so several queue lengths are tried.
     for queue in [0, 20_000, 200_000, 1_000_000] {
         let packet = passing(queue);
         let verdict = with_egress(|at| {

@@ -1,8 +1,8 @@
-//! A scheme with its parameters.
+//! Schemes with their parameters.
 
 use super::*;
 
-/// A scheme with its parameters, ready to make senders.
+/// Scheme with its parameters, ready to create senders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "super::written::Written", try_from = "super::written::Written")]
 pub struct SchemeConfig {
@@ -11,7 +11,7 @@ pub struct SchemeConfig {
 }
 
 impl SchemeConfig {
-    /// What is known of the scheme whatever its parameters.
+    /// Returns the scheme's static description.
     pub fn scheme(&self) -> &'static Scheme {
         let name = self.name();
         schemes()
@@ -19,50 +19,51 @@ impl SchemeConfig {
             .expect("a configured scheme is in the list")
     }
 
-    /// The scheme's name, as in the scenario file.
+    /// Returns the scheme's name, as in the scenario file.
     pub fn name(&self) -> &'static str {
         self.params.name()
     }
 
-    /// The name by which it was asked for: the alias, or the scheme's own.
+    /// Returns the name by which it was configured: the alias, or the scheme's own.
     pub fn label(&self) -> &'static str {
         self.alias.map_or_else(|| self.name(), |alias| alias.name)
     }
 
-    /// The models that it names.
+    /// Returns the models that its parameters name.
     pub fn models(&self) -> Vec<ModelRef> {
         let mut own = self.params.clone();
         with_params!(&mut own, params => params.models().into_iter().map(|(_, model)| model.clone()).collect())
     }
 
-    /// What the scheme, with these parameters, needs.
+    /// Returns the scheme's requirements with these parameters.
     pub fn needs(&self) -> Requirements {
         with_params!(&self.params, params => params.needs())
     }
 
-    /// True if it reads marks, and the network's curves put them.
+    /// Returns true if it reads marks that the network's curves set.
     pub fn reads_curves(&self) -> bool {
         self.needs().ecn && !self.switch_part().is_some_and(|part| part.marks)
     }
 
-    /// The window mode that the scheme's paper uses, or that its alias asks for.
+    /// Returns the window mode of the scheme's paper, or of its alias.
     pub fn default_window(&self) -> WindowMode {
         self.alias
             .and_then(|alias| alias.window)
             .unwrap_or_else(|| self.scheme().default_window)
     }
 
-    /// The code of HPCC-PINT's digest, if the scheme reads one; switches write with the same.
+    /// Returns the encoding of HPCC-PINT's digest, if the scheme reads one; switches write with the same.
     pub fn pint_code(&self) -> Option<pint::Code> {
         with_params!(&self.params, params => params.pint_code())
     }
 
-    /// What the scheme asks of every switch, alongside marks and telemetry.
+    /// Returns the support that the scheme needs from switches, in addition to marks and telemetry.
     pub fn switch_part(&self) -> Option<SwitchSupport> {
         with_params!(&self.params, params => params.switch_part())
     }
 
-    /// The switch's half of the scheme, for each of `ports` that takes part, with a random stream for each.
+    /// Creates the scheme's switch halves, for each port in `ports` that takes part, with a random stream for
+    /// each.
     pub fn switch_halves(
         &self,
         ports: &[Option<EgressPort>],
@@ -71,7 +72,7 @@ impl SchemeConfig {
         with_params!(&self.params, params => params.switch_halves(ports, rngs))
     }
 
-    /// Whether switches do the same for the other, a configuration of the same scheme.
+    /// Returns true if `other`, a configuration of the same scheme, has the same effect in switches.
     pub fn same_in_switches(&self, other: &Self) -> bool {
         let settings = |config: &Self| {
             let names = config.switch_part().map_or(&[][..], |part| part.params);
@@ -82,7 +83,7 @@ impl SchemeConfig {
         settings(self) == settings(other)
     }
 
-    /// The round-trip time above which the scheme always slows down, on a path of so many links.
+    /// Returns the round-trip time above which the scheme always slows down, on a path of `links` links.
     pub fn delay_limit(&self, links: usize) -> Option<DelayLimit> {
         with_params!(&self.params, params => params.delay_limit(links))
     }
@@ -92,43 +93,43 @@ impl SchemeConfig {
         with_params!(&self.params, params => params.reaction_times())
     }
 
-    /// What of such a network the scheme does not work with.
+    /// Returns the properties of the network with which the scheme does not work.
     pub fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         with_params!(&self.params, params => params.incompatible(network))
     }
 
-    /// Whether its senders react to what happens to their packets.
+    /// Returns true if its senders react to feedback.
     pub fn is_adaptive(&self) -> bool {
         with_params!(&self.params, params => params.is_adaptive())
     }
 
-    /// What a flow on such a line always sends; `None` if there is no such bound.
+    /// Returns the lower bound of what a flow on a line of this rate sends; `None` without a bound.
     pub fn least(&self, line: BitRate) -> Option<SendFloor> {
         with_params!(&self.params, params => params.least(line))
     }
 
-    /// How switches mark for it unless the network says otherwise.
+    /// Returns the marking curve that switches use for it by default.
     pub fn marking(&self) -> Marking {
         with_params!(&self.params, params => params.marking())
     }
 
-    /// Whether ports detect ternarily for it unless the network says otherwise.
+    /// Returns true if ports use ternary detection for it by default.
     pub fn ternary_detection(&self) -> bool {
         with_params!(&self.params, params => params.ternary_detection())
     }
 
-    /// Whether its senders take it that nothing is lost.
+    /// Returns true if its senders rely on lossless delivery.
     pub fn assumes_lossless(&self) -> bool {
         with_params!(&self.params, params => params.assumes_lossless())
     }
 
-    /// Parameters that have a value published for lines of another rate than this.
+    /// Returns the parameters whose values are published for lines of another rate than this.
     pub fn tuned(&self, line: BitRate) -> Vec<RateScaled> {
         with_params!(&self.params, params => params.tuned(line))
     }
 
-    /// The same scheme with what the launcher of HPCC's public code writes in place of `auto`, where that
-    /// differs.
+    /// Returns the scheme with the values that the launcher of HPCC's public code writes instead of `auto`,
+    /// if they differ.
     pub fn hpcc_script_defaults(self) -> Self {
         Self {
             params: with_params!(&self.params, params => wrap params.hpcc_script_defaults()),
@@ -136,32 +137,33 @@ impl SchemeConfig {
         }
     }
 
-    /// The receiver's half for a new flow, if the scheme has one.
+    /// Creates the receiver half of a new flow, if the scheme has one.
     pub fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
         with_params!(&self.params, params => params.receiver_half())
     }
 
-    /// The scheduler of grants of a receiving host whose link has this rate, if the scheme has one.
+    /// Creates the grant scheduler of a receiving host on a link of this rate, if the scheme has one.
     pub fn grant_scheduler(&self, link: BitRate) -> Option<Box<dyn GrantScheduler>> {
         with_params!(&self.params, params => params.grant_scheduler(link))
     }
 
-    /// The sender's half for a new flow.
+    /// Creates the sender of a new flow.
     pub fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         with_params!(&self.params, params => params.build(path))
     }
 
-    /// Builds senders of many flows, if that is faster than one by one.
+    /// Returns a factory for many flows, if that is faster than building senders one by one.
     pub(super) fn factory(&self) -> Option<SchemeFactory> {
         with_params!(&self.params, params => params.factory())
     }
 
-    /// The parameters.
+    /// Returns the parameters as configured.
     pub fn params(&self) -> &AnyParams {
         &self.params
     }
 
-    /// Name and value of every parameter, in the order of [`Scheme::params`], defaults filled in.
+    /// Returns the name and value of every parameter, in the order of [`Scheme::params`], with defaults
+    /// filled in.
     pub fn values(&self) -> Vec<(String, String)> {
         with_params!(&self.params, params => params.explicit().values())
     }
@@ -174,21 +176,21 @@ impl SchemeConfig {
         with_params!(&mut self.params, params => params.set(key, value))
     }
 
-    /// The scheme's parameters as they are, as the one block of [`SchemeParams`].
+    /// Returns the scheme's parameters as the one block of [`SchemeParams`].
     pub fn block(&self) -> SchemeParams {
         self.params.clone().into()
     }
 
-    /// The scheme's parameters with every default filled in, as the one block of
-    /// [`SchemeParams`]: what a resolved scenario writes.
+    /// Returns the scheme's parameters, with every default filled in, as the one block of [`SchemeParams`]: a
+    /// resolved scenario writes this.
     pub fn explicit_params(&self) -> SchemeParams {
         with_params!(&self.params, params => wrap params.explicit()).into()
     }
 
-    /// Checks that the parameters make sense.
+    /// Checks the parameters, singly and together.
     ///
     /// # Errors
-    /// The first that does not.
+    /// The first parameter that is not valid.
     pub fn validate(&self) -> Result<(), ParamError> {
         with_params!(&self.params, params => {
             let params = params.explicit();

@@ -1,4 +1,4 @@
-//! What a scheme's file says of its scheme.
+//! Interface that a scheme's source file implements.
 
 use paceline_kernel::BitRate;
 use paceline_kernel::rng::Rng;
@@ -14,17 +14,17 @@ use crate::pint;
 use crate::receiver::{GrantScheduler, ReceiverHalf};
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
-/// What a scheme's file says of the scheme; implemented by its parameters.
+/// Definition of a scheme; implemented by its parameters.
 pub trait Definition: Parameters + Default + Clone {
-    /// Name, paper, and so on.
+    /// Static description: name, paper, and so on.
     const SCHEME: Scheme;
 
-    /// The same parameters, with those that were left to depend on others filled in.
+    /// Returns the parameters with automatic values filled in.
     fn explicit(&self) -> Self {
         self.clone()
     }
 
-    /// Checks what ranges of single parameters cannot say; called after those hold.
+    /// Checks relations between parameters; called after each is in its range.
     ///
     /// # Errors
     /// The first parameter that contradicts the others.
@@ -32,21 +32,21 @@ pub trait Definition: Parameters + Default + Clone {
         Ok(())
     }
 
-    /// What the scheme, with these parameters, needs.
+    /// Returns the scheme's requirements with these parameters.
     fn needs(&self) -> Requirements;
 
-    /// The code of HPCC-PINT's digest, if the scheme reads one.
+    /// Returns the encoding of HPCC-PINT's digest, if the scheme reads one.
     fn pint_code(&self) -> Option<pint::Code> {
         None
     }
 
-    /// What the scheme asks of every switch, alongside marks and telemetry.
+    /// Returns the support that the scheme needs from switches, in addition to marks and telemetry.
     fn switch_part(&self) -> Option<SwitchSupport> {
         None
     }
 
-    /// The switch's half of the scheme, for each of `ports` that takes part, with a random stream for each; only
-    /// with [`Self::switch_part`].
+    /// Creates the scheme's switch halves, for each port in `ports` that takes part, with a random stream for
+    /// each; only with [`Self::switch_part`].
     fn switch_halves(
         &self,
         _ports: &[Option<EgressPort>],
@@ -55,82 +55,82 @@ pub trait Definition: Parameters + Default + Clone {
         None
     }
 
-    /// The round-trip time above which the scheme always slows down, on a path of so many links, if it
-    /// knows one. A path that takes longer is certain to be a mistake, of which scenarios warn.
+    /// Returns the round-trip time above which the scheme always slows down, on a path of `links` links, if
+    /// there is one. Scenarios warn about longer paths, which are certainly a mistake.
     fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
         None
     }
 
-    /// Returns the times that should be longer than a round trip. Scenarios warn where one is not.
+    /// Returns the times that should be longer than a round trip. Scenarios warn if one is not.
     fn reaction_times(&self) -> Vec<ReactionTime> {
         Vec::new()
     }
 
-    /// What of such a network the scheme does not work with.
+    /// Returns the properties of the network with which the scheme does not work.
     fn incompatible(&self, _network: &NetworkFacts) -> Vec<Incompatible> {
         Vec::new()
     }
 
-    /// Parameters that name a model, with their keys: whoever reads files attaches those.
+    /// Returns the parameters that name a model, with their keys, so that the reader of files can attach
+    /// models to them.
     fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
         Vec::new()
     }
 
-    /// Whether senders react to what happens to their packets.
+    /// Returns true if senders react to feedback.
     fn is_adaptive(&self) -> bool {
         true
     }
 
-    /// What a flow on such a line always sends; `None` if there is no such bound.
+    /// Returns the lower bound of what a flow on a line of this rate sends; `None` without a bound.
     fn least(&self, line: BitRate) -> Option<SendFloor> {
         let (param, rate) = ("min-rate", self.min_rate(line)?);
         Some(SendFloor::Rate { param, rate })
     }
 
-    /// The parameter `min-rate` on such a line; `None` if the scheme has none.
+    /// Returns the parameter `min-rate` on a line of this rate; `None` if the scheme has none.
     fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
         None
     }
 
-    /// How switches mark unless the network says otherwise.
+    /// Returns the marking curve that switches use by default.
     fn marking(&self) -> Marking {
         Marking::LAUNCHER
     }
 
-    /// Whether ports tell congestion from what pauses leave behind by ternary detection, unless the network says
-    /// otherwise.
+    /// Returns true if ports use ternary detection by default, which distinguishes congestion from the effect
+    /// of pauses.
     fn ternary_detection(&self) -> bool {
         false
     }
 
-    /// Whether senders take it that nothing is lost: a loss makes their measurements wrong.
+    /// Returns true if senders rely on lossless delivery: a loss makes their measurements wrong.
     fn assumes_lossless(&self) -> bool {
         false
     }
 
-    /// Parameters that have a value published for lines of another rate than this, where no source says how
-    /// they scale.
+    /// Returns the parameters whose values are published for lines of another rate than this, if no source
+    /// says how they scale.
     fn tuned(&self, _line: BitRate) -> Vec<RateScaled> {
         Vec::new()
     }
 
-    /// The same parameters as the launcher of HPCC's public code writes them, where that is not what
-    /// `auto` comes to.
+    /// Returns the parameters as the launcher of HPCC's public code writes them, if those differ from `auto`.
     fn hpcc_script_defaults(&self) -> Self {
         self.clone()
     }
 
-    /// The receiver's half for a new flow, if the scheme has one.
+    /// Creates the receiver half of a new flow, if the scheme has one.
     fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
         None
     }
 
-    /// The scheduler of grants of a receiving host whose link has this rate, if the scheme has one.
+    /// Creates the grant scheduler of a receiving host on a link of this rate, if the scheme has one.
     fn grant_scheduler(&self, _link: BitRate) -> Option<Box<dyn GrantScheduler>> {
         None
     }
 
-    /// The sender's half for a new flow.
+    /// Creates the sender of a new flow.
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl>;
 
     /// Builds senders of many flows, for parameters that take time to read. `None`: [`Definition::build`] does.

@@ -1,5 +1,5 @@
-//! Senders, or whole schemes, of another make than a scheme's own. They are given alongside a run's description, which is
-//! plain data.
+//! Factories that replace a scheme's senders, or all of its halves. They are passed alongside a run's
+//! description, which is plain data.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 type Make = dyn Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync;
 
-/// What makes senders in place of a scheme's own: training runs, where senders learn as they go; or all of a scheme
-/// that is not in the list.
+/// Factory that replaces a scheme's senders, as in training, or the whole of a scheme that is not in the
+/// list.
 #[derive(Clone)]
 pub struct SchemeFactory {
     make: Arc<Make>,
     needs: Option<Requirements>,
-    /// The other halves, where they are not the scheme's own.
+    /// Replacements of the other halves; `None` if the scheme's own are used.
     halves: Option<Arc<dyn Plain + Send + Sync>>,
 }
 
 impl SchemeFactory {
-    /// Of a function.
+    /// Creates a factory from a function that makes senders.
     pub fn new(make: impl Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync + 'static) -> Self {
         Self {
             make: Arc::new(make),
@@ -35,7 +35,7 @@ impl SchemeFactory {
         }
     }
 
-    /// Of all halves of a scheme, with what it needs.
+    /// Creates a factory of all halves of a scheme, with its requirements.
     pub fn of<P: Definition + Send + Sync + 'static>(params: P) -> Self {
         let (needs, halves) = (Definition::needs(&params), Arc::new(params.clone()));
         Self {
@@ -44,7 +44,7 @@ impl SchemeFactory {
         }
     }
 
-    /// The same, of senders that need something else than the scheme's own.
+    /// Sets requirements that differ from the scheme's own.
     pub fn needing(mut self, needs: Requirements) -> Self {
         self.needs = Some(needs);
         self
@@ -57,7 +57,7 @@ impl fmt::Debug for SchemeFactory {
     }
 }
 
-/// A scheme at work: as a run describes it, or what was given in its place.
+/// Scheme of a run: as configured, or replaced by a factory.
 #[derive(Clone, Debug)]
 pub struct ActiveScheme {
     config: SchemeConfig,
@@ -65,29 +65,29 @@ pub struct ActiveScheme {
 }
 
 impl ActiveScheme {
-    /// Of a configuration, and of what makes senders in its place.
+    /// Creates it from a configuration and a factory that replaces its senders, if any.
     pub fn new(config: SchemeConfig, factory: Option<SchemeFactory>) -> Self {
         let factory = factory.or_else(|| config.factory());
         Self { config, factory }
     }
 
-    /// As the run describes it.
+    /// Returns the configuration in the run's description.
     pub fn config(&self) -> &SchemeConfig {
         &self.config
     }
 
-    /// What the scheme needs.
+    /// Returns the requirements of the factory or of the configuration.
     pub fn needs(&self) -> Requirements {
         let given = self.factory.as_ref().and_then(|factory| factory.needs);
         given.unwrap_or_else(|| self.config.needs())
     }
 
-    /// The halves that are not the scheme's own.
+    /// Returns the replacements of the other halves, if any.
     fn halves(&self) -> Option<&(dyn Plain + Send + Sync)> {
         self.factory.as_ref()?.halves.as_deref()
     }
 
-    /// What the scheme asks of every switch, alongside marks and telemetry.
+    /// Returns the support that the scheme needs from switches, in addition to marks and telemetry.
     pub fn switch_part(&self) -> Option<SwitchSupport> {
         match self.halves() {
             Some(halves) => halves.switch_part(),
@@ -95,7 +95,8 @@ impl ActiveScheme {
         }
     }
 
-    /// The switch's half of the scheme, for each of `ports` that takes part, with a random stream for each.
+    /// Creates the scheme's switch halves, for each port in `ports` that takes part, with a random stream for
+    /// each.
     pub fn switch_halves(
         &self,
         ports: &[Option<EgressPort>],
@@ -107,7 +108,7 @@ impl ActiveScheme {
         }
     }
 
-    /// The receiver's half for a new flow, if the scheme has one.
+    /// Creates the receiver half of a new flow, if the scheme has one.
     pub fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
         match self.halves() {
             Some(halves) => halves.receiver_half(),
@@ -115,7 +116,7 @@ impl ActiveScheme {
         }
     }
 
-    /// The scheduler of grants of a receiving host whose link has this rate, if the scheme has one.
+    /// Creates the grant scheduler of a receiving host on a link of this rate, if the scheme has one.
     pub fn grant_scheduler(&self, link: BitRate) -> Option<Box<dyn GrantScheduler>> {
         match self.halves() {
             Some(halves) => halves.grant_scheduler(link),
@@ -123,7 +124,7 @@ impl ActiveScheme {
         }
     }
 
-    /// The sender's half for a new flow.
+    /// Creates the sender of a new flow.
     pub fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         match &self.factory {
             Some(factory) => (factory.make)(path),

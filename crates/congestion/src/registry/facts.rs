@@ -1,47 +1,47 @@
-//! What schemes say of their numbers, for defaults elsewhere and for warnings.
+//! Facts about schemes' parameters, for defaults elsewhere and for warnings.
 
 use paceline_kernel::{BitRate, Bytes};
 
-/// What a flow of a scheme always sends, however strong congestion is.
+/// Lower bound of what a flow sends, however strong congestion is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendFloor {
-    /// At this rate.
+    /// A constant rate, set by a parameter.
     Rate {
-        /// The parameter that says so.
+        /// Parameter that sets it.
         param: &'static str,
-        /// The rate.
+        /// Value of the bound.
         rate: BitRate,
     },
-    /// A packet per round trip.
+    /// One packet per round trip.
     Packet,
 }
 
-/// The marking curve that a scheme is published with: at ports of rate `line`, on others in proportion.
+/// Marking curve published with a scheme: for ports of rate `line`, scaled in proportion for others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Marking {
-    /// Bytes in the queue below which nothing is marked.
+    /// Queue length below which nothing is marked.
     pub kmin: Bytes,
-    /// Bytes in the queue above which everything is marked.
+    /// Queue length above which everything is marked.
     pub kmax: Bytes,
-    /// The probability at `kmax`.
+    /// Marking probability at `kmax`.
     pub pmax: f64,
-    /// The rate of ports that these are for.
+    /// Rate of the ports for which the thresholds hold.
     pub line: BitRate,
 }
 
 impl Marking {
-    /// What the launcher of HPCC's public code writes.
+    /// Curve of the launcher of HPCC's public code.
     pub const LAUNCHER: Self = Self::of(100, 400, 0.2, 25);
-    /// The same launcher for DCTCP: a step at 30 KB per 10 Gbit/s.
+    /// Step of the same launcher for DCTCP: 30 KB per 10 Gbit/s.
     pub const STEP: Self = Self::of(30, 30, 1.0, 10);
-    /// UEC's public simulator: from 0.2 to 0.8 bandwidth-delay products of 100 Gbit/s and 14 us.
+    /// Curve of UEC's public simulator: from 0.2 to 0.8 bandwidth-delay products of 100 Gbit/s and 14 us.
     pub const UEC: Self = Self::of(35, 140, 1.0, 100);
-    /// A step for ACC, of which no number is known: ours.
+    /// Step for ACC: ours, since no number is published.
     pub const ACC: Self = Self::of(50, 50, 1.0, 40);
-    /// A step for IBCC with ternary detection, of which no number is known: a sixteenth of a lane's buffer, as the
-    /// threshold of IBCC's own marks.
+    /// Step for IBCC with ternary detection, for which no number is known: a sixteenth of a lane's buffer,
+    /// like the threshold of IBCC's own marks.
     pub const IBCC_TCD: Self = Self::of(20, 20, 1.0, 400);
-    /// DCQCN's paper, at 40 Gbit/s.
+    /// Curve of DCQCN's paper, at 40 Gbit/s.
     pub const DCQCN_PAPER: Self = Self::of(5, 200, 0.01, 40);
 
     const fn of(kmin_kb: u64, kmax_kb: u64, pmax: f64, gbps: u64) -> Self {
@@ -54,43 +54,44 @@ impl Marking {
     }
 }
 
-/// A network, as far as a scheme may not work in it.
+/// Properties of a network that may not suit a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkFacts {
-    /// Whether each full packet is acknowledged.
+    /// True if each full packet is acknowledged.
     pub acks_each_packet: bool,
-    /// Whether go-back-N goes back to the start of a chunk of packets.
+    /// True if go-back-N returns to the start of a chunk of packets.
     pub chunks: bool,
-    /// Whether packets are paced.
+    /// True if packets are paced.
     pub pacing: bool,
-    /// Whether switches mark.
+    /// True if switches mark packets.
     pub marks: bool,
-    /// Whether there are pauses.
+    /// True if priority flow control sends pauses.
     pub pauses: bool,
-    /// Whether links are under credits.
+    /// True if links use credits.
     pub credits: bool,
-    /// Whether ports mark packets as undetermined.
+    /// True if ports mark packets as undetermined.
     pub undetermined: bool,
 }
 
-/// What of a network a scheme does not work with.
+/// Property of a network with which a scheme does not work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incompatible {
-    /// It would not be the scheme: such a run is refused.
+    /// The scheme could not work as defined: the run is refused.
     Refused {
-        /// What says so.
+        /// Setting that is responsible.
         setting: Setting,
-        /// Why.
+        /// Reason for the refusal.
         why: &'static str,
-        /// What to write instead.
+        /// Advice on what to write instead.
         instead: &'static str,
     },
-    /// It is another scheme than it seems: such a run is warned of.
+    /// The scheme behaves differently from what its name suggests: the run prints a warning.
     Doubtful(&'static str),
 }
 
 impl Incompatible {
-    /// Going back to chunks, for a scheme whose window may be less than one.
+    /// Creates the refusal of retransmission by chunks, for a scheme whose window may be smaller than a
+    /// chunk.
     pub const fn with_chunks(why: &'static str) -> Self {
         Self::Refused {
             setting: Setting::Chunk,
@@ -100,35 +101,35 @@ impl Incompatible {
     }
 }
 
-/// The setting of a network that says one of its [`NetworkFacts`].
+/// Network setting that determines one of the [`NetworkFacts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// When receivers acknowledge.
+    /// Frequency of receivers' acknowledgements.
     Ack,
-    /// The chunk that go-back-N goes back to the start of.
+    /// Chunk to whose start go-back-N returns.
     Chunk,
-    /// Whether packets are paced.
+    /// Pacing of packets in NICs.
     Pacing,
-    /// How switches mark.
+    /// Marking curves of switches.
     Marks,
 }
 
-/// A parameter that has a value published for lines of one rate, on another line.
+/// Parameter with a value published for lines of one rate, used on another line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateScaled {
-    /// The parameter.
+    /// Key of the parameter.
     pub param: &'static str,
-    /// Its value.
+    /// Present value, as a scenario writes it.
     pub value: String,
-    /// The rate of lines that the value is for.
+    /// Rate of lines for which the value is published.
     pub line: BitRate,
-    /// What would be in proportion on the line at hand.
+    /// Value in proportion to the present line.
     pub in_proportion: String,
 }
 
 impl RateScaled {
-    /// The parameters among `values` (name, value at hand, the same as published for a line of a given rate)
-    /// that have what is published for one of the lines `known` and not for `line`.
+    /// Returns the parameters among `at_hand` (name and present value) that equal the `published` value for
+    /// one of the lines `known`, but not that for `line`.
     pub(crate) fn among<const N: usize>(
         line: BitRate,
         known: &[BitRate],

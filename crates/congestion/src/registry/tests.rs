@@ -79,7 +79,7 @@ fn explicit_parameters_read_back_as_the_same_scheme() {
         let again = read.configure(scheme.name).unwrap();
         assert_eq!(again.values(), config.values(), "{text}");
         assert_eq!(again.explicit_params(), config.explicit_params());
-        // Every documented parameter that acts is in the text.
+        // Every documented parameter with an effect is in the text.
         let acts = |doc: &ParamDoc| {
             let holds = |condition: &Condition| {
                 let name = condition.key.trim_start_matches('.');
@@ -139,10 +139,10 @@ fn limits_of_delay_follow_the_parameters() {
         limit.map(|limit| (limit.param, limit.rtt.as_us_f64()))
     };
     assert_eq!(limit("lstm-pid", &[]), Some(("target", 5.0)));
-    // A target that follows the flow's round trips leaves nobody behind.
+    // A target that follows the flow's round trips excludes no path.
     assert_eq!(limit("lstm-pid-rttch", &[]), None);
     assert_eq!(limit("timely", &[]), Some(("t-high", 500.0)));
-    // 10us, 1us for each link, and as much as flow scaling gives the smallest window.
+    // 10us, 1us per link, and the flow scaling of the smallest window.
     assert_eq!(limit("swift", &[]), Some(("base-delay", 114.0)));
     let fixed = limit("swift", &[("flow-scaling", "false")]);
     assert_eq!(fixed, Some(("base-delay", 14.0)));

@@ -5,37 +5,37 @@
 use super::{Alias, Scheme, SchemeConfig, SchemeParams, UnknownScheme, find};
 use crate::params::ParamError;
 
-/// A scheme or alias, and the parameters that its name sets.
+/// Scheme or alias, and the parameters that its name sets.
 #[derive(Clone, Debug)]
 pub struct Variant<'n> {
-    /// The scheme.
+    /// Scheme that the name selects.
     pub scheme: &'static Scheme,
-    /// The alias, if the name starts with one.
+    /// Alias, if the name starts with one.
     pub alias: Option<&'static Alias>,
     /// Parameters with their values, in the order of the name.
     pub settings: Vec<(&'n str, &'n str)>,
 }
 
-/// A name of a scheme that cannot be used.
+/// Error in the name of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VariantError {
     /// There is no such scheme.
     #[error(transparent)]
     Unknown(#[from] UnknownScheme),
-    /// A setting is wrong.
+    /// A setting is invalid.
     #[error("`{name}`: {message}")]
     Setting {
-        /// The whole name.
+        /// Whole name as given.
         name: String,
-        /// The mistake.
+        /// Description of the mistake.
         message: String,
-        /// What was probably meant, with the names that there are.
+        /// Suggestion of the nearest name, with all valid names.
         hint: Option<String>,
     },
 }
 
 impl VariantError {
-    /// The hint on the mistake, if there is one.
+    /// Returns the suggestion, if there is one.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Unknown(_) => None,
@@ -44,21 +44,21 @@ impl VariantError {
     }
 }
 
-/// The scheme or alias of a name, without the settings.
+/// Returns the scheme or alias of a name, without the settings.
 pub fn base(name: &str) -> &str {
     name.split(':').next().unwrap_or(name)
 }
 
-/// Whether a name sets parameters.
+/// Returns true if a name sets parameters.
 pub fn is_variant(name: &str) -> bool {
     name.contains(':')
 }
 
 impl<'n> Variant<'n> {
-    /// The scheme and the settings that `name` consists of.
+    /// Parses `name` into the scheme and its settings.
     ///
     /// # Errors
-    /// If there is no such scheme, or a setting is not one of its parameters, or has no value, or stands twice.
+    /// If there is no such scheme, or a setting is unknown, has no value, or occurs twice.
     pub fn parse(name: &'n str) -> Result<Self, VariantError> {
         let mut parts = name.split(':');
         let (scheme, alias) = find(parts.next().unwrap_or(name))?;
@@ -101,10 +101,11 @@ impl<'n> Variant<'n> {
         })
     }
 
-    /// The scheme with the parameters of `blocks`, then those of an alias, then those of the name.
+    /// Configures the scheme: parameters of `blocks`, overridden by those of the alias, then by those of the
+    /// name.
     ///
     /// # Errors
-    /// A value that the parameter cannot have.
+    /// A value is not valid for its parameter.
     pub fn configure(&self, blocks: &SchemeParams) -> Result<SchemeConfig, ParamError> {
         let name = self.alias.map_or(self.scheme.name, |alias| alias.name);
         let mut config = blocks
@@ -116,7 +117,8 @@ impl<'n> Variant<'n> {
         Ok(config)
     }
 
-    /// The settings that change nothing beside `blocks`, each with the value that the parameter has anyway.
+    /// Returns the settings that have no effect given `blocks`, each with the value that the parameter
+    /// already has.
     pub fn idle(&self, blocks: &SchemeParams) -> Vec<(&'n str, String)> {
         let plain = Variant {
             settings: Vec::new(),
@@ -140,7 +142,7 @@ impl<'n> Variant<'n> {
     }
 }
 
-/// What was meant by a parameter that there is not: the nearest name, or one with this word in it.
+/// Returns the hint for an unknown parameter: the nearest name, or one that contains this word.
 fn hint(key: &str, names: &[&str]) -> String {
     let word = key.replace('_', "-").to_lowercase();
     let by_distance = names

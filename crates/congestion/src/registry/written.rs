@@ -1,11 +1,11 @@
-//! A configured scheme as it is written and read.
+//! Serialised form of a configured scheme.
 
 use serde::{Deserialize, Serialize};
 
 use super::{SchemeConfig, SchemeParams, UnknownScheme, find};
 
-/// The name by which it was asked for, and its parameters as they are: `auto` stays `auto`, and a model is
-/// named (one that came from a file has to be attached again).
+/// Name by which the scheme was configured, and its parameters as given: `auto` stays `auto`, and a model is
+/// stored by name (one from a file must be attached again).
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Written {
@@ -27,7 +27,7 @@ impl TryFrom<Written> for SchemeConfig {
     fn try_from(written: Written) -> Result<Self, UnknownScheme> {
         let (scheme, alias) = find(&written.name)?;
         let params = written.params.get(scheme.name);
-        // The settings of an alias are among the parameters.
+        // The parameters already include the alias's settings.
         Ok(Self {
             params: params.ok_or_else(|| UnknownScheme::new(&written.name))?,
             alias,

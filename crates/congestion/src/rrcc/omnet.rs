@@ -1,25 +1,26 @@
-//! RRCC: the receiver tells senders at what rate their packets arrive, as its author's simulator has it.
+//! RRCC as in its author's simulator: the receiver reports the arrival rate to senders.
 //!
-//! A receiver looks at the packets of each sender in windows. If nearly all of a window's were marked, it tells the
-//! sender the rate at which they came, and the sender goes a little below that; otherwise it tells that there is no
-//! congestion, and the sender goes half the way back to its target, which after some such notices in a row grows.
+//! A receiver examines the packets of each sender in windows. If nearly all packets of a window are marked,
+//! it reports their arrival rate, and the sender goes slightly below that. Otherwise it reports no
+//! congestion, and the sender goes half-way back to its target. The target grows after several such notices
+//! in a row.
 
 use paceline_kernel::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// What an operator sets.
+/// Settings of receivers and senders.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// How long a receiver looks at packets before it tells.
+    /// Length of a receiver's window.
     pub window: Span,
-    /// The share of marked packets above which they met congestion.
+    /// Share of marked packets above which a window is congested.
     pub threshold: f64,
-    /// A sender goes below the rate at which its packets came by this factor.
+    /// Factor by which a sender goes below the arrival rate of its packets.
     pub undershoot: f64,
-    /// What the target grows by, in Gbit/s.
+    /// Step of the target, in Gbit/s.
     pub increase: f64,
-    /// Notices in a row that there is no congestion, from which on it grows.
+    /// Consecutive notices without congestion from which on the target grows.
     pub after: u32,
 }
 
@@ -35,27 +36,27 @@ impl Default for Params {
     }
 }
 
-/// What a receiver tells a sender.
+/// Notice from a receiver to a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Notice {
-    /// The packets of a window met congestion, and came at this rate (Gbit/s).
+    /// The packets of a window met congestion and arrived at this rate (Gbit/s).
     Congested(f64),
-    /// They did not.
+    /// The packets of a window met no congestion.
     Uncongested,
 }
 
-/// What a receiver knows of a sender.
+/// Receiver's state of one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Receiver {
     packets: u32,
     marked: u32,
-    /// When the window began; the first packet of all begins one and counts, of later windows the packet that ended
-    /// the one before does not.
+    /// Start of the window, `None` before the first packet. The very first packet counts in the window that
+    /// it starts; later windows start after the packet that ended the previous one.
     since: Option<Time>,
 }
 
 impl Receiver {
-    /// A packet of `bits` has come, marked or not, over a link of `line` (Gbit/s): what is to be told.
+    /// Counts a packet of `bits` on a link of `line` (Gbit/s), and returns the notice to send, if any.
     pub fn received(
         &mut self,
         params: &Params,
@@ -80,24 +81,25 @@ impl Receiver {
         if share <= params.threshold {
             return Some(Notice::Uncongested);
         }
+        // A rate of the line's or above leaves nothing to reduce.
         (rate < line).then_some(Notice::Congested(rate))
     }
 }
 
-/// A host's half.
+/// State of a sending host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sender {
-    /// Nanoseconds from one packet to the next.
+    /// Time from one packet to the next, in ns.
     interval_ns: f64,
-    /// In Gbit/s.
+    /// Target rate, in Gbit/s.
     target: f64,
     line: f64,
-    /// Notices in a row that there is no congestion.
+    /// Consecutive notices without congestion.
     calm: u32,
 }
 
 impl Sender {
-    /// Of a host whose link carries `line` Gbit/s, at which a packet takes `packet_ns`.
+    /// Creates the state of a host on a link of `line` Gbit/s, where a packet takes `packet_ns`.
     pub const fn new(line: f64, packet_ns: f64) -> Self {
         Self {
             interval_ns: packet_ns,
@@ -107,7 +109,7 @@ impl Sender {
         }
     }
 
-    /// A notice has come; packets have `bits`.
+    /// Handles a notice; packets have `bits`.
     pub fn notified(&mut self, params: &Params, notice: Notice, bits: f64) {
         let rate = bits / self.interval_ns;
         match notice {
@@ -128,7 +130,7 @@ impl Sender {
         }
     }
 
-    /// Nanoseconds from one packet to the next.
+    /// Returns the time from one packet to the next, in ns.
     pub const fn interval_ns(&self) -> f64 {
         self.interval_ns
     }
@@ -148,7 +150,8 @@ mod tests {
             let now = Time::from_ns(713 + packet * 512);
             got.extend(receiver.received(&params, now, true, BITS, 32.0));
         }
-        // 17 packets in the time of 16 are beyond line rate, of which nothing is told; then 16 are line rate.
+        // 17 packets in the time of 16 exceed line rate, which is not reported; then 16 packets are line
+        // rate.
         assert_eq!(got, []);
         for packet in 0..9 {
             let now = Time::from_ns(713 + 32 * 512 + (packet + 1) * 1024);

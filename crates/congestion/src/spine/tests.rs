@@ -4,7 +4,7 @@ use super::*;
 use crate::testkit::models::{card, file, json, random};
 use crate::testkit::{Pair, ack, star_path};
 
-/// 100 Gbit/s, 4160 ns, 52 packets of 1000 bytes.
+/// Executor at 100 Gbit/s and 4160 ns, that is 52 packets of 1000 bytes.
 fn executor(window: f64) -> Executor {
     let params = Params {
         initial_window: window,
@@ -25,19 +25,19 @@ fn after(rtt_ns: u64) -> AckInfo<'static> {
 fn a_trace_of_the_executor_by_hand() {
     let (mut executor, path) = (executor(1.0), star_path());
     assert_eq!((executor.window, executor.policy), (1 << 20, FIRST));
-    // No delay: 50 + 200 400 / 1024 = 128, an eighth of a packet.
+    // Without delay: 50 + 200 400 / 1024 = 128, an eighth of a packet.
     executor.on_ack(&after(4160), &path);
     assert_eq!(executor.window, 1_179_648);
-    // One round trip of delay: 50 - 200 624 / 1024 = -71.
+    // With one round trip of delay: 50 - 200 624 / 1024 = -71.
     executor.on_ack(&after(8320), &path);
     assert_eq!(executor.window, 1_179_648 - 72_704);
-    // Nine: cut to half a packet.
+    // With nine: clamped to half a packet.
     executor.on_ack(&after(41_600), &path);
     assert_eq!(executor.window, 582_656);
-    // Below a packet in proportion: an eighth of what is there.
+    // Below one packet the change is in proportion: an eighth of the window.
     executor.on_ack(&after(4160), &path);
     assert_eq!(executor.window, 655_488);
-    // A loss leaves 717 / 1024 of it; others of the same round trip do not count.
+    // A loss leaves 717 / 1024 of the window; others within the same round trip do not count.
     let loss = |seq| AckInfo {
         nack: true,
         ..ack(seq, 20_000)
@@ -47,13 +47,14 @@ fn a_trace_of_the_executor_by_hand() {
     assert_eq!(executor.window, 458_969);
     executor.on_ack(&loss(20_000), &path);
     assert_eq!(executor.window, 321_367);
-    // 0.3065 packets of 1048 bytes each 4160 ns; one may be in flight.
+    // 0.3065 packets of 1048 bytes per 4160 ns; one may be in flight.
     let limits = executor.limits(&path);
     assert_eq!(limits.rate.as_bps(), 617_673_976);
     assert_eq!(limits.window, Bytes::new(1000));
 }
 
-/// Two packets at a time count twice; the window stays between the lowest rate and four products.
+/// Two packets in one ACK count twice; the window stays between the lowest rate and four bandwidth-delay
+/// products.
 #[test]
 fn the_window_counts_packets_and_stays_in_range() {
     let path = star_path();
@@ -117,7 +118,8 @@ fn what_is_seen_by_hand() {
         in_flight: 0,
     };
     let seen = Seen::of(&report, &executor(13.0), 3, &star_path());
-    // Twice the empty round trip, 4160 ns more in 8320 ns; 52 000 bytes in that are half the line.
+    // Twice the empty round trip, after 4160 ns more in 8320 ns; 52 000 bytes in that time are half the
+    // line's rate.
     let expected = Seen {
         growth: 0.5,
         rtt: 2.0,
@@ -136,7 +138,7 @@ fn what_is_seen_by_hand() {
     assert_eq!(numbers[10], 717.0 / 1024.0);
 }
 
-/// An agent that always says the same: all weights zero, and these biases at its end.
+/// Agent with constant outputs: all weights zero, and these biases on the last layer.
 fn constant(biases: [f32; OUTPUTS]) -> ModelRef {
     let card = card(Kind::Spine, HIDDEN);
     let mut tensors = random(&card, 1);
@@ -162,8 +164,8 @@ fn pair(biases: [f32; OUTPUTS]) -> Pair<Inside<Spine<Trained>>> {
     Pair::new(star_path(), |path| Spine::sender(&params, path, agent))
 }
 
-/// The rule moves the rate with each acknowledgement; the agent decides once per round trip, and makes the first policy
-/// whatever its watcher says.
+/// The rule moves the rate with each acknowledgement; the agent decides once per round trip, and generates
+/// the first policy whatever its watcher outputs.
 #[test]
 fn it_watches_once_per_round_trip() {
     let mut pair = pair([-0.1, 40.0, -40.0, 0.0, 0.0]);
@@ -177,7 +179,7 @@ fn it_watches_once_per_round_trip() {
         }
         (deciding, pair.rate().as_gbps_f64())
     };
-    // An eighth of a packet by the rule of the beginning, a packet each by the one that was generated.
+    // An eighth of a packet by the initial rule, one packet by the generated one.
     for (ns, seq, expected) in [
         (4160, 1000, (true, 8.125)),
         (4159, 2000, (false, 9.125)),
@@ -228,7 +230,7 @@ fn a_model_of_another_kind_is_refused() {
     }
 }
 
-/// The model that ships: without a queue the window grows, behind a long one it shrinks.
+/// The built-in model grows its window without a queue, and shrinks it behind a long one.
 #[test]
 fn the_shipped_agent_goes_the_right_way() {
     let after = |rtt_ns: u64| {

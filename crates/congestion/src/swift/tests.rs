@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::testkit::{Pair, ack, star_path};
 
-/// Without flow scaling the target on the two links of [`star_path`] is 12 us.
+/// Parameters without flow scaling; the target on the two links of [`star_path`] is then 12 us.
 fn plain() -> Params {
     Params {
         flow_scaling: false,
@@ -37,7 +37,7 @@ fn the_target_by_hand() {
     // One packet: alpha + beta; 64 packets: alpha / 8 + beta = -beta, since alpha / 16 = -beta.
     close(target.flow_scaling(1.0), target.alpha + target.beta);
     close(target.flow_scaling(64.0), -target.beta);
-    // All of it at fs-min and below, nothing at fs-max and above.
+    // The full range at fs-min and below, nothing at fs-max and above.
     close(target.flow_scaling(0.1), 100_000.0);
     assert_eq!(target.flow_scaling(0.05), 100_000.0);
     assert_eq!(target.flow_scaling(256.0), 0.0);
@@ -46,9 +46,9 @@ fn the_target_by_hand() {
     assert_eq!(Target::new(&plain()).of(6, 0.001), 16_000.0);
 }
 
-/// The queue at which the dumbbell of Bolt's simulations (three links of 100 Gbit/s, 7.995 us) holds
-/// still with 1, 2 and 5 flows: 74.7, 88.3, 113 KB as its reference runs predict with the right sign, from the
-/// same formula.
+/// Equilibrium queue of the dumbbell in Bolt's simulations (three links of 100 Gbit/s, 7.995 us) with 1, 2
+/// and 5 flows: 74.7, 88.3 and 113 KB, as the same formula predicts for its reference runs with the right
+/// sign.
 #[test]
 fn the_fixed_points_of_the_dumbbell() {
     let target = Target::new(&Params::default());
@@ -67,7 +67,7 @@ fn the_fixed_points_of_the_dumbbell() {
 #[test]
 fn increases_by_hand() {
     let mut pair = pair(&plain());
-    // Equation (4): 10 + 1/10, then + 3 packets over that.
+    // Equation (4): 10 + 1/10, then 3 packets over the new window.
     pair.ack(&after(11_999));
     close(pair.cc.window(), 10.1);
     pair.ack(&AckInfo {
@@ -75,7 +75,7 @@ fn increases_by_hand() {
         ..after(4160)
     });
     close(pair.cc.window(), 10.1 + 3.0 / 10.1);
-    // A packet's fraction waits: ten packets of 1000 bytes, at line rate.
+    // The fraction of a packet waits: ten packets of 1000 bytes, at line rate.
     assert_eq!(
         pair.cc.limits(),
         SendLimits {
@@ -91,22 +91,22 @@ fn decreases_by_hand() {
     // Equation (6): 1 - 0.8 * 12/24 = 0.6.
     pair.ack(&after(24_000));
     close(pair.cc.window(), 6.0);
-    // Within a round trip of 24 us: nothing. After it: at the target, a factor of one.
+    // Within a round trip of 24 us nothing changes. Afterwards, at the target, the factor is one.
     pair.advance(Span::from_ns(23_999));
     pair.ack(&after(24_000));
     close(pair.cc.window(), 6.0);
     pair.advance(Span::from_ns(1));
     pair.ack(&after(12_000));
     close(pair.cc.window(), 6.0);
-    // That was no decrease, so the next one waits for the last one only, for a round trip as long as
-    // this ACK's. 1 - 0.8 * 88/100 is cut to 0.5.
+    // That was no decrease, so the next one waits for the last real one only, by the round trip of this ACK.
+    // 1 - 0.8 * 88/100 is raised to 0.5.
     pair.advance(Span::from_us(75));
     pair.ack(&after(100_000));
     close(pair.cc.window(), 6.0);
     pair.advance(Span::from_us(1));
     pair.ack(&after(100_000));
     close(pair.cc.window(), 3.0);
-    // ACKs above the target do not put off the next decrease.
+    // ACKs above the target do not postpone the next decrease.
     for _ in 0..10 {
         pair.advance(Span::from_us(10));
         pair.ack(&after(100_000));
@@ -122,13 +122,13 @@ fn below_one_packet_it_is_paced() {
     });
     assert_eq!(pair.cc.limits().window, Bytes::new(1000));
     assert_eq!(pair.rate(), BitRate::from_gbps(100));
-    // 0.9 of a packet in 24 us: one of 1048 bytes every 26.667 us.
+    // 0.9 of a packet in 24 us: one packet of 1048 bytes every 26.667 us.
     pair.ack(&after(24_000));
     close(pair.cc.window(), 0.9);
     assert_eq!(pair.cc.limits().window, Bytes::new(1000));
     let gap = pair.rate().time_to_send(Bytes::new(1048));
     assert!((gap.as_ns_f64() - 24_000.0 / 0.9).abs() < 0.01, "{gap}");
-    // Equation (5): + ai for the packet; 1.9 packets are one, at line rate.
+    // Equation (5): plus ai for the packet; a window of 1.9 sends one packet, at line rate.
     pair.ack(&after(5_000));
     close(pair.cc.window(), 1.9);
     assert_eq!(pair.rate(), BitRate::from_gbps(100));
@@ -141,18 +141,18 @@ fn the_endpoint_has_its_own_window() {
         endpoint_delay: Span::from_us(host_us),
         ..after(rtt_us * 1000)
     };
-    // 204 us, of which the host took 200: the fabric's 4 are below 12; 1 - 0.8 * 100/200 = 0.6.
+    // Of 204 us the host took 200: the fabric's 4 are below 12; for the host 1 - 0.8 * 100/200 = 0.6.
     pair.ack(&at_host(204, 200));
     let (fabric, endpoint) = pair.cc.windows();
     close(fabric, 10.1);
     close(endpoint, 6.0);
     close(pair.cc.window(), 6.0);
-    // 90 us in the host are below its target; the fabric's 24 cut its window to 0.6 of 10.1.
+    // The host's 90 us are below its target; the fabric's 24 cut its window to 0.6 of 10.1.
     pair.ack(&at_host(114, 90));
     let (fabric, endpoint) = pair.cc.windows();
     close(fabric, 6.06);
     close(endpoint, 6.0 + 1.0 / 6.0);
-    // Without a window of its own the host's delay is nobody's.
+    // With `endpoint` off, the host's delay is ignored.
     let mut pair = Pair::new(star_path(), |path| {
         let params = Params {
             endpoint: false,
@@ -179,13 +179,13 @@ fn losses_and_timeouts() {
     pair.ack(&nack);
     pair.ack(&nack);
     assert_eq!(pair.cc.windows(), (32.0, 32.0));
-    // Four timeouts halve, the fifth leaves the smallest window.
+    // Four timeouts halve the window, the fifth reduces it to the minimum.
     for expected in [16.0, 8.0, 4.0, 2.0, 0.01] {
         pair.advance(Span::from_us(100));
         pair.timeout();
         assert_eq!(pair.cc.window(), expected);
     }
-    // An ACK begins the count again: the next timeout only halves.
+    // An ACK resets the count: the next timeout only halves.
     pair.ack(&after(4160));
     close(pair.cc.window(), 1.01);
     pair.advance(Span::from_us(100));
@@ -220,7 +220,7 @@ fn parameters_that_contradict_each_other() {
     assert_eq!(plain().check(), Ok(()));
 }
 
-/// Something that happens to a sender.
+/// Random event at a sender.
 #[derive(Clone, Debug)]
 enum Happening {
     Ack {
@@ -249,8 +249,8 @@ fn happening() -> impl Strategy<Value = Happening> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(256), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever delays, losses and timeouts there are: both windows stay within their bounds, no
-    /// decrease takes more than it may, and what may be sent is what the window says.
+    /// For any delays, losses and timeouts: both windows stay within their bounds, no decrease exceeds its
+    /// limit, and the NIC's limits match the window.
     #[test]
     fn windows_stay_within_their_bounds(
         story in prop::collection::vec((0..500_000u64, happening()), 1..300),

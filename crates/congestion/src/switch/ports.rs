@@ -1,4 +1,4 @@
-//! All ports of a run behind one call: what the fabric holds of a scheme's switch half.
+//! All ports of a run behind one interface: the fabric's view of a scheme's switch halves.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -10,43 +10,43 @@ use super::{Egress, EgressPort, Marking, PacketView, Queue, SwitchHalf, Verdict}
 use crate::copies::copies;
 use crate::detect::PortState;
 
-/// A scheme's halves of all egress ports: the hooks of [`SwitchHalf`], of a port by its number.
+/// Halves of a scheme at all egress ports: the hooks of [`SwitchHalf`], by port number.
 pub trait SwitchHalves: CloneHalves + Debug + Send {
-    /// See [`SwitchHalf::on_arrival`].
+    /// Calls [`SwitchHalf::on_arrival`] of a port; a port that takes no part passes the packet.
     fn on_arrival(&mut self, port: usize, at: &mut Egress<'_>, packet: &PacketView) -> Verdict;
-    /// See [`SwitchHalf::on_departure`].
+    /// Calls [`SwitchHalf::on_departure`] of a port; one that takes no part marks by the curve.
     fn on_departure(&mut self, port: usize, at: &mut Egress<'_>, packet: &PacketView) -> Marking;
-    /// See [`SwitchHalf::is_inactive`]; a port that takes no part does.
+    /// Calls [`SwitchHalf::is_inactive`] of a port; true for one that takes no part.
     fn is_inactive(&self, port: usize, now: Time) -> bool;
-    /// See [`SwitchHalf::on_pause`].
+    /// Calls [`SwitchHalf::on_pause`] of a port.
     fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: u32);
-    /// See [`SwitchHalf::on_resume`].
+    /// Calls [`SwitchHalf::on_resume`] of a port.
     fn on_resume(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: Queue);
-    /// See [`SwitchHalf::on_link_down`].
+    /// Calls [`SwitchHalf::on_link_down`] of a port.
     fn on_link_down(&mut self, port: usize);
-    /// See [`SwitchHalf::state`].
+    /// Calls [`SwitchHalf::state`] of a port; `None` for one that takes no part.
     fn state(&self, port: usize, now: Time, class: u8, queue: u32) -> Option<PortState>;
-    /// See [`SwitchHalf::verify`].
+    /// Calls [`SwitchHalf::verify`] of a port.
     fn verify(&self, port: usize, now: Time, class: u8, queue: Queue);
-    /// Whether the port takes part.
+    /// Returns true if the port takes part.
     fn takes_part(&self, port: usize) -> bool;
-    /// Exchanges a port's half with halves of the same scheme elsewhere: a run that was cut becomes one again.
+    /// Swaps a port's half with that of the same scheme elsewhere, to merge a partitioned run.
     fn exchange(&mut self, other: &mut dyn SwitchHalves, port: usize);
-    /// What it is, whatever its type.
+    /// Returns the value for downcasting.
     fn as_any(&mut self) -> &mut dyn Any;
 }
 
 copies! {
-    /// A copy of halves, whatever their type.
+    /// Copies halves of any type.
     CloneHalves, clone_halves, SwitchHalves
 }
 
-/// A half for each port that takes part.
+/// Halves by port number; `None` for a port that takes no part.
 #[derive(Clone, Debug)]
 pub struct PerPort<H>(Vec<Option<H>>);
 
 impl<H: SwitchHalf> PerPort<H> {
-    /// What `half` makes for each of `ports` that takes part, with the ports' random streams.
+    /// Creates a half with `half` for each port in `ports` that takes part, using the ports' random streams.
     pub fn boxed(
         ports: &[Option<EgressPort>],
         rngs: &mut [Rng],

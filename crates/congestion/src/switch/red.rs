@@ -1,7 +1,7 @@
-//! RED at departure: by the bytes that stay behind in the queue.
+//! RED at departure, based on the bytes left behind in the queue.
 
-/// A marking curve: nothing up to `kmin` bytes, everything above `kmax`, in between a probability that grows to
-/// `pmax`. With `kmin == kmax` it is a step.
+/// Marking curve: nothing up to `kmin` bytes, everything above `kmax`, and a probability that grows to `pmax`
+/// in between. With `kmin == kmax` it is a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
     kmin: u32,
@@ -10,31 +10,32 @@ pub struct Red {
 }
 
 impl Red {
-    /// Marks nothing.
+    /// Curve that never marks.
     pub const OFF: Self = Self::new(u32::MAX, u32::MAX, 0.0);
 
-    /// Of these thresholds, in bytes.
+    /// Creates a curve with these thresholds, in bytes.
     pub const fn new(kmin: u32, kmax: u32, pmax: f64) -> Self {
         Self { kmin, kmax, pmax }
     }
 
-    /// Whether it ever marks.
+    /// Returns true if it can mark at all.
     pub const fn is_on(&self) -> bool {
         self.kmin != u32::MAX
     }
 
-    /// Bytes up to which nothing is marked.
+    /// Returns the queue length up to which nothing is marked, in bytes.
     pub const fn kmin(&self) -> u32 {
         self.kmin
     }
 
-    /// Whether a packet that leaves `left` bytes behind may be marked at all: what is asked of every packet.
+    /// Returns true if a packet that leaves `left` bytes behind may be marked. A cheap test for every packet.
     #[inline(always)]
     pub const fn may_mark(&self, left: u32) -> bool {
         left > self.kmin
     }
 
-    /// Whether a packet that may be marked is; `draw` gives a number from 0 to 1 where that is left to chance.
+    /// Returns true if a packet that may be marked is marked; `draw` returns a number from 0 to 1 and is
+    /// called only if chance decides.
     #[inline]
     pub fn marks(&self, left: u32, draw: impl FnOnce() -> f64) -> bool {
         left > self.kmax || {
@@ -52,7 +53,7 @@ mod tests {
     fn a_ramp_and_a_step() {
         let ramp = Red::new(100, 300, 0.5);
         assert!(!ramp.may_mark(100) && ramp.may_mark(101));
-        // Half-way up, 0.25.
+        // Half-way up the ramp: 0.25.
         assert!(ramp.marks(200, || 0.24) && !ramp.marks(200, || 0.25));
         assert!(ramp.marks(301, || unreachable!("above kmax all are marked")));
         let step = Red::new(100, 100, 1.0);

@@ -1,36 +1,36 @@
-//! What a port tells a sender that asks.
+//! Contents of a port's reply.
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::signal::{Signal, Words};
 
-/// Of a whole: what shares in reports are counted in.
+/// Denominator of shares in reports.
 pub(super) const WHOLE: u64 = 10_000;
 
-/// What a port knows of its last window.
+/// Utilisation and queue growth of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueTrend {
-    /// The share of the line that was used in the last whole window, in ten thousandths.
+    /// Utilisation of the link in the last whole window, in ten thousandths.
     pub utilisation: u16,
-    /// By how much its queue has grown since that window began, in bytes per microsecond.
+    /// Growth of the queue since the start of that window, in bytes per microsecond.
     pub growth: i32,
 }
 
-/// What a port tells.
+/// Report of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortReport {
-    /// Bytes in its queues before the packet that asked.
+    /// Bytes in its queues ahead of the packet that asked.
     pub queue: Bytes,
-    /// Its rate.
+    /// Rate of the port.
     pub rate: BitRate,
-    /// What went on before.
+    /// Recent utilisation and growth.
     pub trend: QueueTrend,
-    /// From the start of that packet's transmission until the answer arrived.
+    /// Time from the start of that packet's transmission to the arrival of the reply.
     pub after: Span,
 }
 
 impl QueueTrend {
-    /// The answer of a port with `queue` bytes in its queues.
+    /// Encodes the reply of a port with `queue` bytes in its queues.
     #[inline]
     pub(super) fn words(self, queue: u32) -> Words {
         let words = Words::EMPTY.with_u32(0, queue).with_u16(4, self.utilisation);
@@ -39,7 +39,7 @@ impl QueueTrend {
 }
 
 impl PortReport {
-    /// What an answer says.
+    /// Decodes the report in a signal.
     pub fn read(signal: &Signal) -> Self {
         let words = signal.words;
         Self {
@@ -53,17 +53,17 @@ impl PortReport {
         }
     }
 
-    /// How long what is queued takes to leave.
+    /// Returns the time in which the queue drains.
     pub fn drains(&self) -> Span {
         self.rate.time_to_send(self.queue)
     }
 
-    /// The share of the line that was used.
+    /// Returns the utilisation as a number from 0 to 1.
     pub fn utilisation(&self) -> f64 {
         f64::from(self.trend.utilisation) / WHOLE as f64
     }
 
-    /// The queue's growth over the line's rate: 1 where twice as much comes as can leave.
+    /// Returns the queue's growth as a share of the link's rate: 1 if twice as much arrives as can leave.
     pub fn growth(&self) -> f64 {
         f64::from(self.trend.growth) * 8e6 / self.rate.as_bps().max(1) as f64
     }

@@ -1,11 +1,11 @@
-//! Random forests, for tests and benchmarks of what uses one.
+//! Random forests for tests and benchmarks.
 
 use paceline_kernel::rng::{Purpose, Rng};
 use serde_json::Map;
 
 use crate::learned::forest::{Feature, Parts, Scale, Split, Tree};
 
-/// A forest that says nothing of where it came from; its unit is a sixteenth.
+/// Returns a forest without notes on its origin; its unit is a sixteenth.
 pub fn parts(features: &[(&str, Scale)], trees: Vec<Tree>) -> Parts {
     let feature = |(name, scale): &(&str, Scale)| Feature {
         name: (*name).into(),
@@ -25,7 +25,8 @@ pub fn parts(features: &[(&str, Scale)], trees: Vec<Tree>) -> Parts {
     }
 }
 
-/// Trees of half `depth` to `depth`, which ask for hundredths from -2 to 2 of features drawn alike.
+/// Returns random trees of depth `depth` / 2 to `depth`, with splits at hundredths from -2 to 2 of uniformly
+/// drawn features.
 pub fn random(trees: usize, scales: &[Scale], depth: usize, seed: u64) -> Parts {
     let mut rng = Rng::stream(seed, Purpose::Training, 0);
     let mut tree = || {

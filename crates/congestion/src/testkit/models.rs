@@ -1,4 +1,4 @@
-//! Models with random weights, for tests and benchmarks of what uses one.
+//! Models with random weights for tests and benchmarks.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::learned::kind::Kind;
 use crate::learned::model::Model;
 use crate::learned::sha256;
 
-/// Tensors by name, with their shapes.
+/// Tensors by name, with shapes and values.
 pub type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
 
-/// A card that says nothing of where its model came from, without the hash of the weights.
+/// Returns a card without notes on its model's origin, and without the hash of the weights.
 pub fn card(kind: Kind, hidden: usize) -> Card {
     Card {
         format: FORMAT,
@@ -38,14 +38,14 @@ pub fn card(kind: Kind, hidden: usize) -> Card {
     }
 }
 
-/// Random weights from -1/2 to 1/2.
+/// Returns random weights from -1/2 to 1/2.
 pub fn random(card: &Card, seed: u32) -> Tensors {
     let mut rng = Rng::stream(u64::from(seed), Purpose::Congestion, 0);
     let tensors = card.tensors().into_iter();
     tensors
         .map(|(name, shape)| {
             let values = match name.as_str() {
-                // Not any number is a coefficient.
+                // A law's coefficients have ranges, which random numbers would miss.
                 LAW => COEFFICIENTS.iter().map(|one| one.start as f32).collect(),
                 _ => (0..shape.iter().product::<usize>())
                     .map(|_| (rng.next_u64() >> 40) as f32 / 16_777_216.0 - 0.5)
@@ -56,7 +56,7 @@ pub fn random(card: &Card, seed: u32) -> Tensors {
         .collect()
 }
 
-/// The file of weights.
+/// Returns the bytes of a weights file.
 pub fn file(tensors: &Tensors) -> Vec<u8> {
     let bytes: Vec<Vec<u8>> = tensors
         .iter()
@@ -69,7 +69,7 @@ pub fn file(tensors: &Tensors) -> Vec<u8> {
     safetensors::serialize(views, None).expect("tensors can be written")
 }
 
-/// The card's text, with the hash of the weights.
+/// Returns the card's JSON, with the hash of the weights.
 pub fn json(card: &Card, weights: &[u8]) -> Vec<u8> {
     let card = Card {
         weights_sha256: sha256(weights),
@@ -78,7 +78,7 @@ pub fn json(card: &Card, weights: &[u8]) -> Vec<u8> {
     serde_json::to_vec_pretty(&card).expect("a card can be written")
 }
 
-/// A model of the size of those that ship, with random weights.
+/// Returns a model of the size of the built-in ones, with random weights.
 pub fn random_model(kind: Kind, seed: u32) -> Arc<Model> {
     let recurrent = matches!(kind, Kind::Lstm | Kind::Gru | Kind::Rnn);
     let card = card(kind, if recurrent { 16 } else { 0 });

@@ -1,4 +1,4 @@
-//! Policies with cards, for tests of what uses one.
+//! Policies with cards for tests.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use crate::learned::{Model, ModelError, ModelRef};
 
 use super::models::{Tensors, file};
 
-/// A card of these entries, alongside what every card has.
+/// Returns a card with these entries in addition to the mandatory ones.
 pub fn card(entries: &str) -> String {
     format!(r#"{{"format": 1, "kind": "policy", "name": "mine", {entries}}}"#)
 }
 
-/// The policy of a card and its tensors.
+/// Creates the policy of a card and its tensors.
 ///
 /// # Errors
-/// They do not fit.
+/// Card and tensors do not match.
 pub fn policy(card: &str, tensors: &Tensors) -> Result<ModelRef, ModelError> {
     let weights = Weights::Tensors(file(tensors));
     let model = Model::read(card.as_bytes(), |_| Ok::<_, ModelError>(weights))?;
     Ok(ModelRef::read_from("mine", Arc::new(model)))
 }
 
-/// A tensor.
+/// Returns a named tensor.
 pub fn tensor(name: &str, shape: &[usize], values: &[f32]) -> (String, Vec<usize>, Vec<f32>) {
     (name.to_string(), shape.to_vec(), values.to_vec())
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::testkit::{Pair, ack, star_path};
 
-/// A sender that has seen one round trip of `first_us`, and what it does at each of `rest_us`.
+/// Returns the rate after each round trip of `rest_us`, for a sender whose first round trip takes `first_us`.
 fn rates(params: &Params, first_us: u64, rest_us: &[u64]) -> Vec<u64> {
     let mut pair = Pair::new(star_path(), |path| Timely::new(params, path));
     let mut seq = 1000;
@@ -18,7 +18,7 @@ fn rates(params: &Params, first_us: u64, rest_us: &[u64]) -> Vec<u64> {
     rest_us.iter().map(|&rtt| feed(rtt)).collect()
 }
 
-/// Between the thresholds, rising: 0.72 of the rate, but for an undetermined mark where that counts.
+/// Between the thresholds and rising, the rate falls to 0.72; with `tcd` an undetermined mark keeps it.
 #[test]
 fn undetermined_marks_hold_the_rate() {
     let after = |tcd, mark, rtt_us| {
@@ -51,10 +51,10 @@ fn each_branch_by_hand() {
     let params = Params::default();
     // diff = 0.875 * 8 us = 7 us; gradient 0.35; factor 1 - 0.8 * 0.35 = 0.72.
     assert_eq!(rates(&params, 60, &[68]), [72_000_000_000]);
-    // Above T_high, whatever the gradient: 1 - 0.8 (1 - 500/1000) = 0.6.
+    // Above T_high, at any gradient: 1 - 0.8 (1 - 500/1000) = 0.6.
     assert_eq!(rates(&params, 1000, &[1000]), [60_000_000_000]);
-    // A steep rise: a factor below zero counts as zero, and the rate is the lowest. Then a fall:
-    // steps of 0.1, from the sixth in a row of 0.5 Gbit/s.
+    // A steep rise: a negative factor counts as zero, so the rate is the lowest. Then a fall: steps of 0.1
+    // Gbit/s, and of 0.5 from the sixth in a row.
     let falls = rates(&params, 60, &[400, 60, 60, 60, 60, 60, 60, 60]);
     let gbps: Vec<f64> = falls.iter().map(|&bps| bps as f64 / 1e9).collect();
     assert_eq!(gbps, [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 2.0, 2.5]);
@@ -70,20 +70,20 @@ fn patched_by_hand() {
         segment: Auto::Is(Bytes::new(1000)),
         ..Params::default()
     };
-    // Level at 100 us: w = 1/2, error = 1: 0.05 + 100 (1 - 0.008/2) Gbit/s.
+    // Constant at 100 us: w = 1/2, error = 1: 0.05 + 100 (1 - 0.008/2) Gbit/s.
     assert_eq!(rates(&params, 100, &[100]), [99_650_000_000]);
     // Steeply rising (gradient 0.35 >= 1/4): w = 1: 100 (1 - 0.008 * 0.36).
     assert_eq!(rates(&params, 60, &[68]), [99_712_000_000]);
     // Steeply falling: w = 0: one step, capped by the line.
     assert_eq!(rates(&params, 400, &[100]), [100_000_000_000]);
-    // Above T_high the patched beta counts too: 1 - 0.008/2; then a step.
+    // Above T_high the patched beta applies too: 1 - 0.008/2; then a step.
     assert_eq!(
         rates(&params, 1000, &[1000, 10]),
         [99_600_000_000, 99_700_000_000]
     );
 }
 
-/// Steps and the first and lowest rates are the papers' at 10 Gbit/s, in proportion to the line.
+/// Steps, initial rates and lowest rates are the papers' at 10 Gbit/s, scaled with the line.
 #[test]
 fn defaults_go_with_the_line() {
     let built = |variant, gbps| {
@@ -105,7 +105,7 @@ fn defaults_go_with_the_line() {
     assert_eq!(built(Variant::Patched, 400), [40_000, 400, 2000, 4000]);
 }
 
-/// Patched: an update per 16 KB, and not two within `min-rtt`.
+/// Patched: one update per 16 KB, but no two within `min-rtt`.
 #[test]
 fn an_update_per_segment() {
     let params = Params {
@@ -113,13 +113,13 @@ fn an_update_per_segment() {
         ..Params::default()
     };
     let mut pair = Pair::new(star_path(), |path| Timely::new(&params, path));
-    // Below T_low: each update adds 100 Mbit/s to the first rate, 10 Gbit/s.
+    // Below T_low each update adds 100 Mbit/s to the initial rate of 10 Gbit/s.
     let mut steps = |seq, after_us| {
         pair.advance(Span::from_us(after_us));
         pair.ack(&ack(seq, seq + 50_000));
         (pair.rate().as_bps() - 10_000_000_000) / 100_000_000
     };
-    // The first segment ends with byte 17000; the next when its bytes are there and 20 us have passed.
+    // The first segment ends with byte 17000; the next when its bytes are acknowledged and 20 us have passed.
     assert_eq!([steps(1000, 0), steps(16_000, 30), steps(17_000, 0)], [0, 0, 1]);
     assert_eq!([steps(32_000, 30), steps(33_000, 0)], [1, 2]);
     assert_eq!(

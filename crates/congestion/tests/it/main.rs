@@ -1,4 +1,4 @@
-//! Schemes without a network: against recorded decisions of other implementations.
+//! Schemes without a network, compared with recorded decisions of other implementations.
 
 mod model;
 mod replay;

@@ -1,4 +1,4 @@
-//! One model for all schemes: whatever happens, rates stay on the line and timers stay few.
+//! Property test of all schemes: for any events, rates stay within the line's and timers stay few.
 
 use paceline_congestion::registry::{SCHEMES, SchemeConfig, SchemeParams};
 use paceline_congestion::testkit::Pair;
@@ -6,7 +6,7 @@ use paceline_congestion::{AckInfo, Cnp, HopSample, IntFormat, Mark, PathInfo, Ti
 use paceline_kernel::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
-/// What can happen to a sender.
+/// Random event at a sender.
 #[derive(Clone, Debug)]
 enum Event {
     Wait(Span),
@@ -79,7 +79,7 @@ fn path() -> impl Strategy<Value = PathInfo> {
     })
 }
 
-/// Every scheme and alias, and variants that turn the other switches on.
+/// Every scheme and alias, and variants that enable the remaining options.
 fn configs() -> Vec<SchemeConfig> {
     let mut configs = Vec::new();
     for scheme in SCHEMES {
@@ -125,16 +125,16 @@ fn configs() -> Vec<SchemeConfig> {
     configs
 }
 
-/// The scheme's lowest rate: its `min-rate`, unless the line is slower. A scheme with a window of
-/// its own paces it where it is less than a packet, as slowly as that takes.
+/// Returns the scheme's lowest rate: its `min-rate`, unless the line is slower. A scheme with its own window
+/// paces windows below a packet, at arbitrarily low rates.
 fn lowest(config: &SchemeConfig, path: &PathInfo) -> BitRate {
     let values = config.values();
     match values.iter().find(|(name, _)| name == "min-rate") {
-        // TIMELY's own: 1 % of the line.
+        // TIMELY's default: 1 % of the line.
         Some((_, value)) if value == "auto" => BitRate::from_bps((path.line_rate.as_bps() / 100).max(1)),
         Some((_, value)) => value.parse::<BitRate>().unwrap().min(path.line_rate),
         None if config.name() == "none" => path.line_rate,
-        // Without credit they stand.
+        // Without credit these schemes do not send.
         None if config.needs().grants => BitRate::from_bps(0),
         None => BitRate::from_bps(1),
     }
@@ -207,8 +207,9 @@ fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate>
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(64), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// [`Pair`] checks after each callback: a rate above zero and at most the line's, timers that
-    /// are not in the past and do not loop. Here also: not below the lowest, and the same again.
+    /// [`Pair`] checks after each callback that the rate is above zero and at most the line's, and that
+    /// timers are not in the past and do not loop. This test adds the lowest rate, and that a second run
+    /// gives the same rates.
     #[test]
     fn every_scheme_stays_within_its_bounds(path in path(), events in prop::collection::vec(event(), 1..120)) {
         for config in configs() {

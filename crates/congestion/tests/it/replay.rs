@@ -1,20 +1,20 @@
-//! What the reference simulator logged, fed to our schemes: the same answers come out.
+//! Replays logs of the reference simulator: our schemes make the same decisions.
 //!
 //! `data/two-flows` holds logs of congestion control in HPCC's ns-3 simulator
-//! (alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a): hosts 1 and 2 send 2 MB and 1 MB
-//! to host 3 through one switch, over links of 100 Gbit/s and 1 us, the second flow 5 us after the
-//! first. Base RTT 4160 ns, bandwidth-delay product 52000 B. Times in ns, rates in Gbit/s.
+//! (alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a): hosts 1 and 2 send 2 MB and 1 MB to host
+//! 3 through one switch, over links of 100 Gbit/s and 1 us, the second flow 5 us after the first. Base RTT
+//! 4160 ns, bandwidth-delay product 52000 B. Times in ns, rates in Gbit/s.
 //!
-//! * `hpcc.log` (its first 900 lines): `time update|fast sip dip sport dport
-//!   [lastUpdateSeq,ackSeq,sndNxt]`, then `queue(last) txBytes(last) time(last) txRate u'` of the one
-//!   hop, `u= U= dt= max_c= rate:Rc->new`. A flow's first line has only the telemetry. Telemetry has
-//!   its wire precision: time modulo 2^24 ns, bytes modulo 2^20 times 512.
-//! * `hpcc-rates.txt`, once per round trip: `time src dst sport ackSeq rtt rate`, the rate in bit/s
-//!   before the ACK.
-//! * `dcqcn.log`: `time what: sip dip sport dport (Rt R)->(Rt R)`. It does not say when CNPs came.
+//! * `hpcc.log` (its first 900 lines): `time update|fast sip dip sport dport [lastUpdateSeq,ackSeq,sndNxt]`,
+//!   then `queue(last) txBytes(last) time(last) txRate u'` of the one hop, `u= U= dt= max_c= rate:Rc->new`. A
+//!   flow's first line has only the telemetry. Telemetry has its wire precision: time modulo 2^24 ns, bytes
+//!   modulo 2^20 times 512.
+//! * `hpcc-rates.txt`, once per round trip: `time src dst sport ackSeq rtt rate`, the rate in bit/s before
+//!   the ACK.
+//! * `dcqcn.log`: `time what: sip dip sport dport (Rt R)->(Rt R)`. It does not contain the times of CNPs.
 //! * `timely.log`: `time node rtt rttDiff gradient rate:old ^|v new`.
-//! * `dctcp.log`: `time alpha sip dip sport dport [lastUpdateSeq,ackSeq,sndNxt] old->new F:`; a
-//!   flow's first line has no new alpha.
+//! * `dctcp.log`: `time alpha sip dip sport dport [lastUpdateSeq,ackSeq,sndNxt] old->new F:`; a flow's first
+//!   line has no new alpha.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ fn path() -> PathInfo {
     }
 }
 
-/// The number at the start of `text`.
+/// Parses the number at the start of `text`.
 fn number<T: std::str::FromStr>(text: &str) -> T {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-'))
@@ -47,13 +47,13 @@ fn number<T: std::str::FromStr>(text: &str) -> T {
         .unwrap_or_else(|_| panic!("no number at the start of `{text}`"))
 }
 
-/// The number after `key` in `line`.
+/// Parses the number after `key` in `line`.
 fn after<T: std::str::FromStr>(line: &str, key: &str) -> T {
     let start = line.find(key).unwrap_or_else(|| panic!("no `{key}` in `{line}`"));
     number(line[start + key.len()..].trim_start())
 }
 
-/// `[lastUpdateSeq,ackSeq,sndNxt]`.
+/// Parses the three numbers of `[lastUpdateSeq,ackSeq,sndNxt]`.
 fn sequence_numbers(field: &str) -> [u64; 3] {
     let mut numbers = field
         .trim_matches(['[', ']'])
@@ -62,7 +62,7 @@ fn sequence_numbers(field: &str) -> [u64; 3] {
     std::array::from_fn(|_| numbers.next().unwrap())
 }
 
-/// The state of the flow with this key, made if need be.
+/// Returns the state of the flow with this key; creates it if necessary.
 fn flow<'a, C>(flows: &'a mut BTreeMap<String, C>, key: &str, new: impl FnOnce() -> C) -> &'a mut C {
     flows.entry(key.to_string()).or_insert_with(new)
 }
@@ -70,7 +70,7 @@ fn flow<'a, C>(flows: &'a mut BTreeMap<String, C>, key: &str, new: impl FnOnce()
 #[test]
 fn hpcc_ack_by_ack() {
     let log = include_str!("../data/two-flows/hpcc.log");
-    // The exact rate before some of the ACKs.
+    // Exact rates before some of the ACKs.
     let rates: BTreeMap<(u64, String), u64> = include_str!("../data/two-flows/hpcc-rates.txt")
         .lines()
         .map(|line| {
@@ -116,7 +116,7 @@ fn hpcc_ack_by_ack() {
 
 #[test]
 fn timely_round_by_round() {
-    // The first round trip of each flow is only recorded; its log begins with the second.
+    // The first round trip of each flow is only recorded; its log starts with the second.
     let first_rtt = |node| Span::from_ns(if node == "node:1" { 4176 } else { 4217 });
     let (mut flows, mut rounds) = (BTreeMap::new(), 0);
     for line in include_str!("../data/two-flows/timely.log").lines() {
@@ -162,7 +162,7 @@ fn dctcp_round_by_round() {
         });
         let [_, seq, snd_nxt] = sequence_numbers(fields[6]);
         let before = format!("{:.3}->", pair.cc.alpha());
-        // No packet of this run was marked.
+        // No packet of this run is marked.
         pair.ack(&ack(seq, snd_nxt));
         if fields.len() > 8 {
             assert_eq!(fields[8], "F:0.000");
@@ -175,9 +175,9 @@ fn dctcp_round_by_round() {
     assert_eq!((flows.len(), rounds), (2, 57));
 }
 
-/// The first CNP of a flow, and after each of the four-microsecond intervals that follow, in which
-/// of its microseconds at least one more came (bits). The log does not say; this is one of the few
-/// patterns that give its rates.
+/// First CNP of a flow and, for each four-microsecond interval after it, a bit mask of the microseconds in
+/// which further CNPs arrived. The log does not contain these; this is one of the few patterns that give its
+/// rates.
 struct Notifications {
     flow: &'static str,
     first_ns: u64,

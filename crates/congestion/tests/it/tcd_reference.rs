@@ -1,10 +1,10 @@
-//! Ternary detection as coded by its authors, against the state changes of ports in runs of their simulator
-//! (`validation/tcd-ns3`): each of them, at its nanosecond, and no other.
+//! Compares ternary detection as coded by its authors with the ports' state changes in runs of their
+//! simulator (`validation/tcd-ns3`): each change occurs at its nanosecond, and there is no other.
 //!
-//! The runs tell the moments at which pauses begin and end and at which a port's state changes, with the queue. What
-//! leaves in between is filled in: a packet of 1020 bytes every 204 ns up to the next event, with queues between two
-//! samples on a line. Where a queue is nearly empty its port may be idle, and nothing is filled in. What the curve's
-//! coin said between its thresholds is the recorded state.
+//! The runs record when pauses start and end and when a port's state changes, with the queue. Departures in
+//! between are filled in: a packet of 1020 bytes every 204 ns up to the next event, with linearly
+//! interpolated queues. If a queue is nearly empty its port may be idle, and nothing is filled in. Random
+//! outcomes of the curve between its thresholds are taken from the recorded state.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,10 @@ const RULE: Rule = Rule {
     threshold: 0,
 };
 
-/// What a full packet takes at 40 Gbit/s, in ns.
+/// Transmission time of a full packet at 40 Gbit/s, in ns.
 const PACKET: u64 = 204;
-/// A queue above this has more than two full packets behind the one that leaves: its port is busy.
+/// Queue length above which more than two full packets wait behind the departing one, so that the port is
+/// busy.
 const BUSY: u64 = 2040;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +81,7 @@ fn read(name: &str) -> BTreeMap<String, Port> {
 }
 
 impl Port {
-    /// The queue, on a line between two samples.
+    /// Returns the queue, interpolated between two samples.
     fn queue(&self, at: u64) -> u64 {
         let after = self.samples.partition_point(|&(time, _)| time <= at);
         let (Some(&(t0, q0)), Some(&(t1, q1))) = (
@@ -127,7 +128,7 @@ impl Port {
                 && let Some(time) = left_to_come.next()
             {
                 let queue = self.queue(time);
-                // Whether it is gone is for the recorded packet to say.
+                // The recorded packet decides whether the queue is gone.
                 let shown = match machine.found() {
                     Some(PortState::Checking) => queue.max(3100),
                     _ => queue,
@@ -156,7 +157,7 @@ impl Port {
     }
 }
 
-/// Runs, and how many state changes their ports have together.
+/// Runs, and the total number of state changes of their ports.
 const RUNS: [(&str, usize); 6] = [
     ("s1_single", 41),
     ("s1_single_150us", 62),
@@ -178,7 +179,7 @@ fn every_state_change_at_its_nanosecond_and_no_other() {
     }
 }
 
-/// A microsecond more or less, and the changes are others: the test can fail.
+/// With a period of one microsecond more or less the changes differ, so the test can fail.
 #[test]
 fn another_period_gives_others() {
     for us in [96, 98] {

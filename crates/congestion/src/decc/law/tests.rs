@@ -1,7 +1,7 @@
 use super::*;
 use crate::testkit::star_path;
 
-/// Coefficients by name; those that are not named start as they do.
+/// Law with the named coefficients set and the others at their initial values.
 fn law(set: &[(&str, f32)]) -> Result<Law, String> {
     let value = |coefficient: &Coefficient| {
         let found = set.iter().find(|(name, _)| *name == coefficient.name);
@@ -10,7 +10,7 @@ fn law(set: &[(&str, f32)]) -> Result<Law, String> {
     Law::new(&COEFFICIENTS.iter().map(value).collect::<Vec<f32>>())
 }
 
-/// The same for many packets and for few.
+/// Law with the same values for many packets and for few.
 fn even() -> Law {
     let pairs = [
         ("t0", 1.1),
@@ -55,7 +55,7 @@ fn near(found: f64, expected: f64) {
     );
 }
 
-/// A 16th of a line of 100 Gbit/s, whose bandwidth-delay product is 52 packets of 1000 bytes.
+/// A flow at 1/16 of a line of 100 Gbit/s, whose bandwidth-delay product is 52 packets of 1000 bytes.
 #[test]
 fn decisions_by_hand() {
     let (law, path) = (even(), star_path());
@@ -67,7 +67,8 @@ fn decisions_by_hand() {
     // The target is 1.1 + 0.05 * 4 + 0.02 * 4 + 0.001 / 512.
     let target = 1.380_001_953;
     near(law.rests_at(sixteenth.w, path.bdp_packets()), target);
-    // r = 1.1, below it: 0.4 (target - 1.1) / (target - 1) sqrt(4), more by 0.1 * 0.2 as r fell by 0.2, less by 0.5 / 10.
+    // r = 1.1, below the target: 0.4 (target - 1.1) / (target - 1) sqrt(4), plus 0.1 * 0.2 since r fell by
+    // 0.2, minus 0.5 / 10.
     let seen = Seen {
         mean: Some(1.2),
         newest: 1.0,
@@ -84,7 +85,7 @@ fn decisions_by_hand() {
     near(state.before.unwrap(), 1.1);
     near(limits.rate.as_bps() as f64, 1e11 * state.w / libm::sqrt(1.1));
     assert_eq!(limits.window.get(), (1000.0 * (52.0 * state.w + 0.5)) as u64);
-    // Above it: half of what r is too long, of r; at most 0.2.
+    // Above the target: half of the excess over r, at most 0.2.
     for (r, d) in [(2.0, -0.5 * (2.0 - target) / 2.0), (4.0, -0.2)] {
         let seen = Seen {
             mean: Some(r),
@@ -94,7 +95,7 @@ fn decisions_by_hand() {
         };
         near(law.step(&sixteenth, &seen, 52.0).sum(), d);
     }
-    // Nothing came back: what r was says nothing new.
+    // No reply: the earlier r is kept.
     let silence = Seen {
         mean: None,
         newest: 4.0,
@@ -102,7 +103,7 @@ fn decisions_by_hand() {
         nacks: 0.0,
     };
     near(law.step(&sixteenth, &silence, 52.0).sum(), -0.3);
-    // A residual is added; w stays within its bounds.
+    // A residual is added, and w stays within its bounds.
     let mut state = sixteenth;
     law.decide(&mut state, &silence, Said::Beside(0.5), &path);
     near(state.w, libm::exp(-0.2) / 16.0);
@@ -119,7 +120,7 @@ fn decisions_by_hand() {
     }
 }
 
-/// What is first sent at line rate, and what is not: (7a). The line's w is 1.2 here.
+/// (7a): messages that start at line rate, and those that do not. The line's w is 1.2 here.
 #[test]
 fn a_first_rate_depends_on_the_message() {
     let law = law(&[("whole", 4.0), ("wane", 2.0), ("init", 0.52), ("wcap", 1.0)]).unwrap();
@@ -141,7 +142,8 @@ fn a_first_rate_depends_on_the_message() {
     near(given.w, 0.5);
 }
 
-/// A flow that starts takes the share whose target it meets, in leaps, until it has it or loses something: (7b).
+/// (7b): a starting flow leaps towards the share whose target it measures, until it reaches the share or
+/// loses a packet.
 #[test]
 fn a_start_ends_at_its_share() {
     let (law, path) = (even(), star_path());
@@ -184,12 +186,12 @@ fn a_start_ends_at_its_share() {
 #[test]
 fn pairs_are_blended_by_packets_per_round_trip() {
     let law = law(&[("t0", 1.1), ("t0-few", 1.3), ("rho", 0.2), ("rho-few", 0.6)]).unwrap();
-    // As many packets as 1, and 3.
+    // One packet per round trip weighs both halves equally; three packets weigh them 3 to 1.
     near(law.coefficients(1.0 / 52.0, 52.0).t0, 1.2);
     near(law.coefficients(3.0 / 52.0, 52.0).rho, 0.3);
 }
 
-/// A flow that is alone far below its share finds the line within some hundred round trips.
+/// A flow alone and far below its share reaches the line rate within some hundred round trips.
 #[test]
 fn a_slow_flow_comes_back() {
     let (law, path) = (law(&[]).unwrap(), star_path());
@@ -210,7 +212,7 @@ fn a_slow_flow_comes_back() {
         };
         law.decide(&mut state, &seen, Said::Nothing, &path);
     }
-    // The first packet alone takes 2^18 / 52 of them.
+    // The first packet alone takes 2^18 / 52 base round trips.
     assert!(elapsed < 3.0 * 5041.0, "{elapsed}");
 }
 

@@ -14,7 +14,7 @@ fn us(us: u64) -> Time {
     Time::from_ns(us * 1000)
 }
 
-/// A machine, and what it says of packets that leave so many bytes behind.
+/// State machine under test, driven by departures.
 struct Port {
     rule: Rule,
     machine: Machine,
@@ -37,7 +37,7 @@ impl Port {
 use PortState::{Checking, Congested, NotCongested, Undetermined};
 use Verdict::{Congested as Root, Curve, Spared, Undetermined as Ue};
 
-/// The table of the thesis for several links, ε = 0.05 (MTUs as they are given there).
+/// Table of the thesis for several links, ε = 0.05 (with the MTUs that it gives).
 #[test]
 fn equation_3_3() {
     let ns = |gbps, delay_us, mtu| {
@@ -63,14 +63,14 @@ fn without_pauses_it_is_the_curve() {
     }
 }
 
-/// (3), (6), and the way out by a queue that drains, (4).
+/// (3), (6), and the exit by a queue that drains, (4).
 #[test]
 fn a_victim_is_undetermined_then_free() {
     let mut port = Port::new(Variant::Thesis);
     assert_eq!(port.leaves(us(10), 90_000), (Curve, Congested));
     port.machine.on_resume(us(50), 300_000);
     assert_eq!(port.leaves(us(51), 299_000), (Ue, Undetermined));
-    // Paused once more: T counts from the last resume.
+    // Paused again: T counts from the last resume.
     port.machine.on_resume(us(140), 320_000);
     assert_eq!(port.leaves(us(240), 200_000), (Ue, Undetermined));
     assert_eq!(port.leaves(us(241), 199_000), (Spared, Checking));
@@ -84,7 +84,7 @@ fn a_victim_is_undetermined_then_free() {
     assert_eq!(port.leaves(us(401), 6000), (Curve, Congested));
 }
 
-/// (5): at once, where the queue is not shorter than at the resume; after a period, where it shrank only at first.
+/// (5): at once if the queue is not shorter than at the resume; after a period if it shrank only at first.
 #[test]
 fn a_queue_that_does_not_shrink_is_congested() {
     let mut port = Port::new(Variant::Thesis);
@@ -99,8 +99,8 @@ fn a_queue_that_does_not_shrink_is_congested() {
     assert_eq!(port.leaves(us(251), 250_000), (Root, Congested));
 }
 
-/// Where the public code differs: whole microseconds, the queue's first 1030 bytes, what may grow in a period, what
-/// is none to speak of.
+/// Differences of the public code: whole microseconds, the queue's first 1030 bytes, tolerated growth per
+/// period, and its drained threshold.
 #[test]
 fn as_coded_is_another_machine() {
     let at = |ps| Time::from_ps(ps);
@@ -117,19 +117,19 @@ fn as_coded_is_another_machine() {
     assert_eq!(both(&[late]), [(Curve, Congested), (Ue, Undetermined)]);
     let begin = (at(60_000_000), 299_000);
     assert_eq!(both(&[begin, late]), [(Root, Congested), (Ue, Undetermined)]);
-    // A queue that stays as it is counts as shrinking there.
+    // A queue of constant length counts as shrinking in the public code.
     let stays = [begin, (at(152_000_000), 200_000), (at(252_000_000), 200_899)];
     assert_eq!(both(&stays), [(Root, Congested), (Spared, Checking)]);
     let grows = [begin, (at(152_000_000), 200_000), (at(252_000_000), 200_900)];
     assert_eq!(both(&grows), [(Root, Congested); 2]);
-    // 3090 bytes are 2060 alongside the first 1030.
+    // 3090 bytes are 2060 plus the first 1030.
     let drains = |left| both(&[begin, (at(152_000_000), 200_000), (at(160_000_000), left)]);
     assert_eq!(drains(5000), [(Spared, NotCongested), (Spared, Checking)]);
     assert_eq!(drains(3091), [(Spared, NotCongested), (Spared, Checking)]);
     assert_eq!(drains(3090), [(Spared, NotCongested); 2]);
 }
 
-/// 30 us at a time: out of it after 60, unless (3.3) is shorter.
+/// Runs of 30 us: ON-OFF mode ends after 60 us, unless (3.3) is shorter.
 #[test]
 fn adaptive_goes_by_what_was_seen() {
     let mut port = Port::new(Variant::Adaptive(2.0));
@@ -148,7 +148,7 @@ fn adaptive_goes_by_what_was_seen() {
     assert_eq!(port.leaves(us(151), 4000), (Curve, NotCongested));
 }
 
-/// What grows while a port is held back for the first time is no congestion of its own.
+/// A queue that grows during a port's first pause is not congestion of the port.
 #[test]
 fn a_paused_port_is_what_it_was() {
     let mut port = Port::new(Variant::Thesis);
@@ -162,7 +162,7 @@ fn a_paused_port_is_what_it_was() {
     assert_eq!(state(&port, 70, 400_000), Undetermined);
 }
 
-/// A port with nothing to send leaves ON-OFF mode by the clock.
+/// A port with nothing to send leaves ON-OFF mode by time alone.
 #[test]
 fn an_idle_port_is_free_in_time() {
     let mut port = Port::new(Variant::Thesis);
@@ -174,7 +174,7 @@ fn an_idle_port_is_free_in_time() {
     assert_eq!(state(151, 1000), Undetermined);
 }
 
-/// A port that never paused, or whose way out of ON-OFF mode is over, is the curve's until a pause ends.
+/// The curve decides for a port that was never paused, or has left ON-OFF mode, until a pause ends.
 #[test]
 fn what_rests_would_say_nothing_new() {
     for variant in [Variant::Thesis, Variant::AsCoded] {

@@ -1,6 +1,6 @@
-//! The file of a forest: JSON, a line for each tree, with a SHA-256 of all that decides.
+//! Forest files: JSON with one line per tree and a SHA-256 of everything that affects decisions.
 //!
-//! The reader says of what it refuses where it stands, what it is, and what was expected.
+//! Errors name the entry, the value found and the value expected.
 
 use std::fmt::Write as _;
 
@@ -11,39 +11,39 @@ use super::{
 };
 use crate::learned::hash::sha256;
 
-/// The version of the format.
+/// Version of the format.
 pub const FORMAT: u64 = 1;
-/// What the file says it is.
+/// Value of the entry `kind`.
 const KIND: &str = "forest";
 
-/// Why a forest is refused.
+/// Reason for which a forest is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForestError {
-    /// It cannot be read at all.
+    /// The file is not JSON.
     #[error("it is not a forest's file: {0}")]
     Json(String),
-    /// Something is not what it has to be.
+    /// An entry has a value that is not allowed.
     #[error("{place} is {found}; expected {expected}")]
     Entry {
-        /// Where.
+        /// Path of the entry.
         place: String,
-        /// What stands there.
+        /// Value in the file.
         found: String,
-        /// What this version reads.
+        /// Values that this version supports.
         expected: String,
     },
-    /// It was changed after it was written.
+    /// The file was changed after it was written.
     #[error("the forest was changed or damaged: its SHA-256 is {found}; the file says {expected}")]
     Hash {
-        /// Of what was read.
+        /// SHA-256 of the contents.
         found: String,
-        /// In the file.
+        /// SHA-256 that the file states.
         expected: String,
     },
 }
 
 impl ForestError {
-    /// An entry that is not what it has to be.
+    /// Creates the error for an entry with a value that is not allowed.
     pub fn entry(place: impl Into<String>, found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Entry {
             place: place.into(),
@@ -55,7 +55,7 @@ impl ForestError {
 
 type Result<T> = std::result::Result<T, ForestError>;
 
-/// That parts fit together.
+/// Checks that the parts are consistent and within their limits.
 pub(super) fn check(parts: &Parts) -> Result<()> {
     within("features", parts.features.len(), 1, MAX_FEATURES)?;
     for (k, feature) in parts.features.iter().enumerate() {
@@ -155,7 +155,7 @@ fn within<T: PartialOrd + std::fmt::Display>(place: &str, found: T, low: T, high
     ))
 }
 
-/// SHA-256 of everything that decides, and of the names that say what it means.
+/// Returns the SHA-256 of everything that affects decisions, and of the names that give it meaning.
 pub(super) fn hash(parts: &Parts) -> String {
     let mut bytes = Vec::new();
     let mut put = |number: i64| bytes.extend(number.to_le_bytes());
@@ -243,12 +243,12 @@ pub(super) fn write(parts: &Parts, sha256: &str) -> String {
     text
 }
 
-/// The shortest digits of a number, not those of its nearest double.
+/// Converts through text: keeps the shortest digits instead of those of the nearest double.
 fn bound(x: f32) -> f64 {
     x.to_string().parse().unwrap_or_else(|_| f64::from(x))
 }
 
-/// What stands somewhere in the file.
+/// Value at a path of the file.
 struct At<'a> {
     place: String,
     value: &'a Value,
@@ -311,7 +311,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// The parts, and the hash that the file says they have.
+/// Parses the parts, and the hash that the file states.
 pub(super) fn parse(json: &[u8]) -> Result<(Parts, String)> {
     let value: Value = serde_json::from_slice(json).map_err(|error| ForestError::Json(error.to_string()))?;
     let file = At {
@@ -409,7 +409,7 @@ fn tree(at: &At<'_>, features: &[Feature]) -> Result<Tree> {
     })
 }
 
-/// A floating-point threshold.
+/// Reads a floating-point threshold.
 fn border(at: &At<'_>) -> Result<i32> {
     let number = at.number()? as f32;
     if !number.is_finite() {

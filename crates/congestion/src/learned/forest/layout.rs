@@ -1,72 +1,72 @@
-//! Trees as they are decided by: sixty-four side by side, a feature at a time.
+//! Fast evaluation of trees: sixty-four in parallel, one feature at a time.
 //!
-//! What a feature answers to all questions depends on nothing but between which of its thresholds it is: its *bin*. So each
-//! feature is taken to its bin once ([`Bins`]). For each feature that sixty-four trees ask for there is a row of bytes for
-//! each bin: the bits that it sets in the trees' leaf numbers. The rows of all bins, or-ed, are the leaf numbers of
-//! sixty-four trees, and no tree compares anything.
+//! The results of all splits on a feature depend only on its *bin*, the interval between two thresholds that
+//! contains it. So each feature is converted to its bin once ([`Bins`]). For each feature that sixty-four
+//! trees use there is a row of bytes per bin: the bits that it sets in the trees' leaf numbers. The bitwise
+//! OR of the rows gives the leaf numbers of sixty-four trees, without a comparison per tree.
 
 use super::scale::{Scale, fixed, float, grid};
 use super::{MAX_FEATURES, Parts, Tree, borders};
 
-/// Trees side by side.
+/// Trees evaluated in parallel.
 const BLOCK: usize = 64;
-/// Leaf numbers are bytes.
+/// Largest depth whose leaf numbers fit into a byte.
 const DEEPEST: usize = 8;
-/// A table of leaves has as many as a byte can name: of four trees, if none is deeper than this.
+/// Largest depth at which four trees share a table of 256 leaves.
 const SHALLOW: usize = 6;
-/// Bins of a feature are bytes: it has one threshold less.
+/// Largest number of thresholds of a feature: its bins, one more, fit into a byte.
 const MAX_BORDERS: usize = 255;
-/// Ranges of positions of which a feature's first bin is known.
+/// Position ranges per feature for which the first bin is stored.
 const BUCKETS: usize = 1024;
 
-/// All trees.
+/// Evaluation tables of all trees.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     start: i64,
-    /// By feature, positions of a unit; of a floating-point number anything.
+    /// Positions per unit, by feature; unused for floating-point features.
     grids: Vec<f32>,
-    /// Features that are floating-point numbers.
+    /// Indices of floating-point features.
     floats: Vec<usize>,
     bins: Vec<Bins>,
-    /// Columns of all blocks, one after another.
+    /// Columns of all blocks, concatenated.
     columns: Vec<Column>,
-    /// Rows of all blocks.
+    /// Rows of all blocks, concatenated.
     rows: Vec<Row>,
     blocks: Vec<Block>,
     leaves: Leaves,
 }
 
-/// Sixty-four trees.
+/// Sizes of a block of sixty-four trees.
 #[derive(Clone, Debug)]
 struct Block {
     columns: usize,
     rows: usize,
 }
 
-/// A feature of a block.
+/// Feature that a block uses.
 #[derive(Clone, Debug)]
 struct Column {
     feature: usize,
-    /// By bin, the row among those of the block.
+    /// Row of the block, by bin.
     row: Box<[u16; MAX_BORDERS + 1]>,
 }
 
-/// Bits of leaf numbers, a byte for each tree.
+/// Bits of leaf numbers, one byte per tree.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Row([u8; BLOCK]);
 
-/// What leaf numbers name, as small as it fits.
+/// Leaf values, in the smallest type that fits.
 #[derive(Clone, Debug)]
 enum Leaves {
-    /// Four trees a table.
+    /// Four trees per table.
     Shallow(Vec<[i16; 256]>),
-    /// One tree a table.
+    /// One tree per table.
     Deep(Vec<[i32; 256]>),
 }
 
 impl Layout {
-    /// Of trees that bytes suffice for.
+    /// Builds the tables, or returns `None` if depth or bins do not fit into bytes.
     pub(super) fn of(parts: &Parts) -> Option<Self> {
         let deepest = parts.trees.iter().map(|tree| tree.splits.len()).max();
         let bins: Vec<Bins> = (0..parts.features.len())
@@ -104,6 +104,7 @@ impl Layout {
         let (columns, rows) = (self.columns.len(), self.rows.len());
         for feature in 0..self.bins.len() {
             let own = borders(trees, feature);
+            // No tree of the block uses the feature: no row, no work per decision.
             if own.is_empty() {
                 continue;
             }
@@ -113,7 +114,7 @@ impl Layout {
                 .extend(own.iter().map(|border| row(trees, feature, *border)));
             let mut row = Box::new([0; MAX_BORDERS + 1]);
             for (bin, row) in row.iter_mut().enumerate() {
-                // Bin 0 is above nothing.
+                // A position in bin 0 is above no threshold.
                 let reached = bin
                     .checked_sub(1)
                     .and_then(|below| self.bins[feature].border(below));
@@ -148,7 +149,7 @@ impl Layout {
             }
     }
 
-    /// The leaves, of `PER` trees a table.
+    /// Adds up the leaves, with `PER` trees per table.
     #[inline]
     fn add_up<L: Copy + Into<i64>, const PER: usize>(
         &self,
@@ -161,7 +162,7 @@ impl Layout {
             let (these, others) = columns.split_at(block.columns);
             let (own, further) = rows.split_at(block.rows);
             (columns, rows) = (others, further);
-            // Where in its table a tree's leaves begin.
+            // Start of each tree's leaves in its table.
             let mut numbers = Row(std::array::from_fn(|lane| (lane % PER * (256 / PER)) as u8));
             for column in these {
                 let bin = bins[column.feature % MAX_FEATURES];
@@ -180,7 +181,7 @@ impl Layout {
     }
 }
 
-/// The bits that a feature sets that is above this border and no further.
+/// Returns the bits that a feature sets if it is above `border` but not the next one.
 fn row(trees: &[Tree], feature: usize, border: i32) -> Row {
     let mut row = Row([0; BLOCK]);
     for (bits, tree) in row.0.iter_mut().zip(trees) {
@@ -201,7 +202,7 @@ impl Leaves {
     }
 }
 
-/// Tables of `PER` trees, whole blocks of them: those that are not there have leaves of 0.
+/// Builds tables of `PER` trees for whole blocks; missing trees have leaves of 0.
 fn tables<L: Copy + Default, const PER: usize>(trees: &[Tree], of: impl Fn(i32) -> L) -> Vec<[L; 256]> {
     let count = trees.len().div_ceil(BLOCK) * (BLOCK / PER);
     let table = |k: usize| {
@@ -216,19 +217,19 @@ fn tables<L: Copy + Default, const PER: usize>(trees: &[Tree], of: impl Fn(i32) 
     (0..count).map(table).collect()
 }
 
-/// Between which thresholds a position is.
+/// Search structure that maps a position to its bin.
 #[derive(Clone, Debug)]
 struct Bins {
-    /// The lowest threshold.
+    /// Lowest threshold; buckets start there.
     base: i64,
-    /// A bucket has two to the power of this positions, the first begins at the base.
+    /// A bucket has 2^shift positions; the first starts at `base`.
     shift: u32,
-    /// Thresholds below a bucket.
+    /// Number of thresholds below each bucket.
     begin: Box<[u8; BUCKETS]>,
-    /// In order; behind them what nothing is above.
+    /// Thresholds in ascending order, padded with a value that no position exceeds.
     borders: Box<[i32; MAX_BORDERS + 1]>,
     count: usize,
-    /// Whether some bucket has more than two thresholds.
+    /// True if a bucket has more than two thresholds.
     crowded: bool,
 }
 
@@ -236,7 +237,7 @@ impl Bins {
     fn of(parts: &Parts, feature: usize) -> Option<Self> {
         let sorted = parts.borders(feature);
         let mut borders = Box::new([i32::MAX; MAX_BORDERS + 1]);
-        // The last place is for what nothing is above.
+        // The last entry stays reserved for the padding.
         borders[..MAX_BORDERS]
             .get_mut(..sorted.len())?
             .copy_from_slice(&sorted);
@@ -261,17 +262,17 @@ impl Bins {
         })
     }
 
-    /// The threshold of that rank.
+    /// Returns the threshold at index `rank`, if there is one.
     fn border(&self, rank: usize) -> Option<i32> {
         self.borders[..self.count].get(rank).copied()
     }
 
-    /// How many thresholds a position is above.
+    /// Returns the number of thresholds that a position is above.
     #[inline]
     fn bin(&self, position: i32) -> u8 {
         let bucket = ((i64::from(position) - self.base).max(0) >> self.shift).min(BUCKETS as i64 - 1);
         let mut bin = self.begin[bucket as usize % BUCKETS];
-        // Two steps do in nearly all buckets, and a step too many goes nowhere.
+        // Two steps suffice in nearly all buckets, and a superfluous step does nothing.
         for _ in 0..2 {
             bin += u8::from(self.borders[usize::from(bin)] < position);
         }

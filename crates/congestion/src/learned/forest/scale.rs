@@ -1,23 +1,22 @@
-//! From a feature to a whole number, in the same order.
+//! Quantisation of features to integers, in the same order.
 
-/// The last position of a fixed grid; the first is minus it.
+/// Last position of a fixed grid; the first is its negative.
 pub const LAST: i32 = i16::MAX as i32;
 
-/// How a feature becomes a whole number, its *position*.
+/// Mapping of a feature to an integer, its *position*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// 16 bits, so many of them behind the point: the nearest on the grid, the even one of two, the ends for what
-    /// is beyond.
+    /// Fixed point in 16 bits with this many fractional bits: rounds to nearest, ties to even, and saturates.
     Fixed(u8),
-    /// Every 32-bit floating-point number has a position of its own.
+    /// Every 32-bit floating-point number has its own position.
     Float,
 }
 
 impl Scale {
-    /// The most fractional bits of a fixed grid.
+    /// Upper limit of the fractional bits of a fixed grid.
     pub const MAX_FRACTION: u8 = 15;
 
-    /// The position of a number; the lowest for what is none.
+    /// Returns the position of a number; the lowest one for NaN.
     #[inline]
     pub fn position(self, x: f32) -> i32 {
         match self {
@@ -26,7 +25,7 @@ impl Scale {
         }
     }
 
-    /// The number at a position.
+    /// Returns the number at a position.
     pub fn number(self, position: i32) -> f32 {
         match self {
             Self::Fixed(fraction) => position as f32 / grid(fraction),
@@ -34,7 +33,7 @@ impl Scale {
         }
     }
 
-    /// Its lowest and its highest position.
+    /// Returns the lowest and the highest position.
     pub fn range(self) -> [i32; 2] {
         match self {
             Self::Fixed(_) => [-LAST, LAST],
@@ -43,24 +42,24 @@ impl Scale {
     }
 }
 
-/// Positions of a unit.
+/// Returns the positions per unit.
 pub(super) fn grid(fraction: u8) -> f32 {
     (1u32 << fraction) as f32
 }
 
-/// On a fixed grid. Adding and taking away 1.5 * 2^23 rounds what is below 2^22 to whole numbers; the bits in between
-/// are that number.
+/// Returns the position on a fixed grid. Adding 1.5 * 2^23 rounds numbers below 2^22 to integers, and the
+/// difference of the bits is that integer.
 #[inline]
 pub(super) fn fixed(x: f32, grid: f32) -> i32 {
     const ROUND: f32 = 12_582_912.0;
     let x = x * grid;
-    // Comparisons that what is no number fails.
+    // NaN fails these comparisons and becomes the lowest position.
     let x = if x > -LAST as f32 { x } else { -LAST as f32 };
     let x = if x < LAST as f32 { x } else { LAST as f32 };
     (x + ROUND).to_bits() as i32 - ROUND.to_bits() as i32
 }
 
-/// Floating-point numbers in their order; both zeros are one.
+/// Returns the position of a floating-point number, in the numbers' order; both zeros have the same.
 #[inline]
 pub(super) fn float(x: f32) -> i32 {
     if x.is_nan() {
@@ -69,7 +68,7 @@ pub(super) fn float(x: f32) -> i32 {
     unfold((x + 0.0).to_bits() as i32)
 }
 
-/// Bits of negative numbers grow the other way. It is its own inverse.
+/// Reverses the order of negative numbers, whose bits grow the other way. The function is its own inverse.
 fn unfold(bits: i32) -> i32 {
     if bits < 0 { bits ^ i32::MAX } else { bits }
 }

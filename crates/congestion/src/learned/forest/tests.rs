@@ -4,7 +4,7 @@ use paceline_kernel::rng::{Purpose, Rng};
 
 const SCALES: [Scale; 3] = [Scale::Fixed(13), Scale::Float, Scale::Fixed(8)];
 
-/// Trees over features of both scales.
+/// Random trees over features of all scales.
 fn random(trees: usize, features: usize, depth: usize, seed: u64) -> Parts {
     let scales: Vec<Scale> = SCALES.into_iter().cycle().take(features).collect();
     drawn(trees, &scales, depth, seed)
@@ -18,7 +18,7 @@ fn tree(splits: &[(usize, i32)], leaves: &[i32]) -> Tree {
     }
 }
 
-/// Two trees that can be followed by hand.
+/// Two trees that can be evaluated by hand.
 fn small() -> Parts {
     let y = |x| Scale::Float.position(x);
     let trees = vec![
@@ -31,10 +31,11 @@ fn small() -> Parts {
 #[test]
 fn trees_by_hand() {
     let mut forest = Forest::new(small()).unwrap();
-    // x = 0.75 is position 192 and y is above: leaf 3 of the first; above -1, not above 255: leaf 1 of the second.
+    // x = 0.75 is position 192 and y is above: leaf 3 of the first tree; above -1 but not 255: leaf 1 of the
+    // second.
     assert_eq!(forest.sum(&[0.75, 0.3]), 8 + 16);
     assert_eq!(forest.decide(&[0.75, 0.3]), 1.5);
-    // A threshold itself is not above it.
+    // A position equal to the threshold is not above it.
     assert_eq!(forest.sum(&[0.5, 0.25]), 1 + 16);
     assert_eq!(forest.sum(&[0.5, 0.25f32.next_up()]), 4 + 16);
     assert_eq!(forest.sum(&[-1.0, 0.0]), 1 - 16);
@@ -51,7 +52,7 @@ fn side_by_side_is_one_by_one() {
         (7, 3, 6, 1),
         (64, 30, 6, 1),
         (300, 30, 6, 1),
-        // Leaves of more than 16 bits, deeper trees, and what bytes do not suffice for: depth, and thresholds.
+        // Leaves of more than 16 bits, deeper trees, and cases too large for bytes: depth, and thresholds.
         (65, 4, 6, 1_000_000),
         (41, 64, 8, 1),
         (41, 64, 10, 1),
@@ -65,7 +66,7 @@ fn side_by_side_is_one_by_one() {
         let forest = Forest::new(parts).unwrap();
         let mut rng = Rng::stream(5, Purpose::Training, 1);
         for _ in 0..500 {
-            // Also on thresholds, which are hundredths.
+            // Includes values on thresholds, which are hundredths.
             let hundredths = |x: f64| ((x * 500.0).floor() / 100.0 - 2.5) as f32;
             let x: Vec<f32> = (0..features).map(|_| hundredths(rng.next_f64())).collect();
             assert_eq!(forest.sum(&x), forest.sum_at(&forest.positions(&x)), "{x:?}");
@@ -73,7 +74,7 @@ fn side_by_side_is_one_by_one() {
     }
 }
 
-/// Another machine that rounded otherwise would give another sum.
+/// A machine that rounds differently gives another sum.
 #[test]
 fn sums_are_the_same_everywhere() {
     let forest = Forest::new(random(100, 12, 6, 3)).unwrap();

@@ -9,7 +9,7 @@ fn model(card: &Card, tensors: &Tensors) -> Result<Model, ModelError> {
     Model::parse(&json(card, &weights), &weights)
 }
 
-/// The networks again, from the textbook, in `f64`, without lanes.
+/// Computes the networks a second time, from the textbook's equations, in `f64` and without lanes.
 fn textbook(card: &Card, tensors: &Tensors, x: [f64; 3]) -> f64 {
     let of = |name: &str| -> Vec<f64> {
         let (_, _, values) = tensors.iter().find(|(n, _, _)| n.ends_with(name)).unwrap();
@@ -77,8 +77,8 @@ fn networks_compute_what_the_textbook_says() {
 fn an_lstm_of_one_unit_by_hand() {
     let card = card(Kind::Lstm, 1);
     let mut tensors = random(&card, 0);
-    // Input gate and output gate open for ever (biases of 40), forget gate shut (-40), the cell's input
-    // is tanh(x / 2), the output 3 h - 1.
+    // Input and output gates always open (biases of 40), forget gate closed (-40), cell input tanh(x / 2),
+    // output 3 h - 1.
     let values: [&[f32]; 6] = [
         &[0.0, 0.0, 0.5, 0.0],
         &[0.0; 4],
@@ -134,7 +134,7 @@ fn a_card_is_read_as_it_was_written() {
     assert_eq!(model.card(), &expected);
 }
 
-/// What is said of a model whose card or tensors were changed.
+/// Returns the error for a model whose card or tensors were changed.
 fn refusal(change: impl FnOnce(&mut Card, &mut Tensors)) -> String {
     let mut card = card(Kind::Rnn, 2);
     let mut tensors = random(&card, 1);
@@ -186,7 +186,7 @@ fn damaged_files_are_refused() {
         ]
         .join("\n")
     );
-    // Half floats are another type.
+    // Half-precision tensors have another type.
     let half = TensorView::new(Dtype::F16, vec![1, 3], &[0; 6]).unwrap();
     let bias = TensorView::new(Dtype::F32, vec![1], &[0; 4]).unwrap();
     let weights = safetensors::serialize([("linear.weight", half), ("linear.bias", bias)], None).unwrap();

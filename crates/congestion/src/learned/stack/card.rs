@@ -1,4 +1,4 @@
-//! The card of a policy that others trained: a small JSON file alongside its weights.
+//! Card of a user-trained policy: a small JSON file next to its weights.
 
 use serde::Deserialize;
 
@@ -6,63 +6,63 @@ use super::tensors::layers_of;
 use super::{Activation, Layer, Stack};
 use crate::learned::error::ModelError;
 
-/// What a policy's card says. Names and quantities are texts here; [`crate::policy`] knows what they mean.
+/// Contents of a policy's card. Names and quantities are text here; [`crate::policy`] interprets them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PolicyCard {
-    /// The version of the format: 1.
+    /// Version of the format: 1.
     pub format: u32,
-    /// `policy`.
+    /// Kind of the file, always `policy`.
     pub kind: String,
-    /// The model's name.
+    /// Name of the model.
     pub name: String,
-    /// What the network reads of a question, in order.
+    /// Names of the features that the network reads per decision, in order.
     pub observation: Vec<String>,
-    /// Of how many questions, the latest last.
+    /// Number of decisions whose features it reads, the latest last.
     #[serde(default = "one")]
     pub history: usize,
-    /// What is done to the numbers before the network reads them.
+    /// Normalisation of the inputs, if any.
     #[serde(default)]
     pub normalise: Option<Normalise>,
-    /// The layers, and the tensors that they are made of; nothing with weights in ONNX, whose graph says it.
+    /// Layers and the names of their tensors; `None` for ONNX weights, whose graph defines the layers.
     #[serde(default)]
     pub layers: Option<Vec<LayerSaid>>,
-    /// Tensors of the file that are no part of the policy, by the beginnings of their names.
+    /// Prefixes of tensor names that do not belong to the policy.
     #[serde(default)]
     pub ignore: Vec<String>,
-    /// Which of the numbers that come out is the action, where there are several.
+    /// Index of the output that is the action, if there are several outputs.
     #[serde(default)]
     pub output: Option<usize>,
-    /// Actions by number: the one whose number is largest is taken (policies of discrete actions).
+    /// Actions of a discrete policy: the one with the largest output is taken.
     #[serde(default)]
     pub choices: Option<Vec<f32>>,
-    /// What the action does.
+    /// Name of the action.
     pub action: String,
-    /// The largest relative change of a multiplier.
+    /// Largest relative change of a multiplier.
     #[serde(default = "fifth")]
     pub step: f64,
-    /// When a flow decides.
+    /// Times at which a flow decides.
     #[serde(default)]
     pub clock: Option<String>,
-    /// The least time from one decision of a flow to the next.
+    /// Least time between two decisions of a flow.
     #[serde(default)]
     pub interval: Option<String>,
-    /// Round trips without an answer after which a flow decides on its own.
+    /// Round trips without feedback after which a flow decides anyway.
     #[serde(default)]
     pub silence: Option<f64>,
-    /// What senders learn alongside round-trip times, marks and losses.
+    /// Feedback in addition to round-trip times, marks and losses.
     #[serde(default)]
     pub feedback: Option<String>,
-    /// From a question to the effect of its answer.
+    /// Time from a decision's start to its effect.
     #[serde(default)]
     pub decision_latency: Option<String>,
-    /// A flow's first rate.
+    /// Initial rate of a flow.
     #[serde(default)]
     pub initial_rate: Option<String>,
-    /// The lowest rate.
+    /// Lowest rate of a flow.
     #[serde(default)]
     pub min_rate: Option<String>,
-    /// Whatever its author has to say: what trained it, and on what.
+    /// Author's notes, such as training code and data.
     #[serde(default)]
     pub about: String,
 }
@@ -75,55 +75,57 @@ const fn fifth() -> f64 {
     0.2
 }
 
-/// (x - mean) / std of each number, cut to `clip` on both sides.
+/// Maps each input to (x - mean) / std, clamped to ± `clip`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Normalise {
-    /// What is subtracted: a number for each name of the observation, or for each of all questions.
+    /// Values subtracted: one per name of the observation, or one per input.
     pub mean: Vec<f32>,
-    /// By what that is divided.
+    /// Divisors, in the same number.
     pub std: Vec<f32>,
-    /// The largest number.
+    /// Bound of the result; `None` without one.
     #[serde(default)]
     pub clip: Option<f32>,
 }
 
-/// A layer: one of `linear`, `gru` and `lstm`, with what its tensors' names begin with, and what follows it.
+/// Layer of a card: exactly one of `linear`, `gru` and `lstm` with the prefix of its tensors' names, and its
+/// activation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerSaid {
     /// Weighted sums: the tensors `NAME.weight` and `NAME.bias`.
     #[serde(default)]
     pub linear: Option<String>,
-    /// Gated recurrent units: `NAME.weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0`, and further `_l1`, ..
+    /// Gated recurrent units: `NAME.weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0`; further
+    /// layers `_l1` and so on.
     #[serde(default)]
     pub gru: Option<String>,
-    /// Long short-term memory, likewise.
+    /// Long short-term memory, with the same tensor names as `gru`.
     #[serde(default)]
     pub lstm: Option<String>,
-    /// The activation behind it.
+    /// Activation after the layer, by name.
     #[serde(default)]
     pub then: Option<String>,
 }
 
-/// Where the layers of a policy are from.
+/// Source of a policy's layers.
 #[derive(Clone, Debug)]
 pub enum Weights {
-    /// The bytes of a safetensors file; the card says which tensors make which layer.
+    /// Bytes of a safetensors file; the card assigns its tensors to layers.
     Tensors(Vec<u8>),
-    /// Layers that were read from an ONNX graph.
+    /// Layers read from an ONNX graph.
     Graph {
-        /// Width of its input.
+        /// Number of inputs of the graph.
         inputs: usize,
         /// Layers, from input to output.
         layers: Vec<Layer>,
-        /// The file, for its hash.
+        /// Bytes of the file, which are hashed.
         bytes: Vec<u8>,
     },
 }
 
 impl Weights {
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Tensors(bytes) | Self::Graph { bytes, .. } => bytes,
@@ -132,10 +134,10 @@ impl Weights {
 }
 
 impl PolicyCard {
-    /// Reads a card.
+    /// Parses and checks a card.
     ///
     /// # Errors
-    /// It is none, or contradicts itself.
+    /// The bytes are no card, or contradict themselves.
     pub fn parse(json: &[u8]) -> Result<Self, ModelError> {
         const HAS: &str = "`format`, `kind`, `name`, `observation` and `action`";
         let read = serde_json::from_slice(json);
@@ -158,6 +160,7 @@ impl PolicyCard {
             let (once, all) = (self.observation.len(), self.width());
             for (key, values) in [("mean", &normalise.mean), ("std", &normalise.std)] {
                 let found = values.len();
+                // One value per name is repeated for each decision of the history.
                 if found != once && found != all {
                     let or_all = match once == all {
                         true => String::new(),
@@ -187,12 +190,12 @@ impl PolicyCard {
         Ok(())
     }
 
-    /// Numbers that the network reads.
+    /// Returns the number of inputs of the network.
     pub fn width(&self) -> usize {
         self.observation.len() * self.history
     }
 
-    /// The ending of the file of weights alongside it.
+    /// Returns the file extension of the weights.
     pub fn weights_ending(&self) -> &'static str {
         match self.layers {
             Some(_) => "safetensors",
@@ -200,10 +203,10 @@ impl PolicyCard {
         }
     }
 
-    /// The network, with what normalises before it.
+    /// Returns the network, preceded by its normalisation.
     ///
     /// # Errors
-    /// Card and weights do not fit.
+    /// Card and weights do not match.
     pub fn stack(&self, weights: &Weights) -> Result<Stack, ModelError> {
         let mut layers = self.normalising();
         match (weights, &self.layers) {
@@ -263,11 +266,11 @@ impl PolicyCard {
         std::iter::once(scale).chain(clip).collect()
     }
 
-    /// The action that the outputs say, from -1 to 1.
+    /// Returns the action that the outputs select, from -1 to 1.
     pub fn act(&self, outputs: &[f32]) -> f32 {
         let action = match &self.choices {
             Some(choices) => {
-                // The first of the largest.
+                // Of equal outputs the first wins.
                 let mut best = 0;
                 for (place, output) in outputs.iter().enumerate() {
                     if *output > outputs[best] {
@@ -278,7 +281,7 @@ impl PolicyCard {
             }
             None => outputs[self.output.unwrap_or(0)],
         };
-        // What is not a number changes nothing.
+        // NaN keeps the flow unchanged.
         if action.is_nan() {
             0.0
         } else {

@@ -1,4 +1,4 @@
-//! Layers of the tensors that PyTorch writes.
+//! Layers made from PyTorch's tensors.
 
 use safetensors::tensor::{Dtype, SafeTensors};
 
@@ -7,7 +7,7 @@ use super::{Activation, Dense, Layer, Recurrent, WIDEST};
 use crate::learned::error::ModelError;
 use crate::nearest::{hint, nearest};
 
-/// A file's tensors, and which of them a layer has taken.
+/// Tensors of a file, and the names of those that layers have used.
 struct Tensors<'a> {
     file: SafeTensors<'a>,
     taken: Vec<String>,
@@ -17,10 +17,10 @@ fn wrong(message: String) -> ModelError {
     ModelError::Policy(message)
 }
 
-/// The layers of a card, of the bytes of a safetensors file.
+/// Reads the layers of a card from the bytes of a safetensors file.
 ///
 /// # Errors
-/// They do not fit.
+/// Card and tensors do not match.
 pub(super) fn layers_of(
     said: &[LayerSaid],
     ignore: &[String],
@@ -64,7 +64,7 @@ pub(super) fn layers_of(
     Ok(layers)
 }
 
-/// The most rows or columns of a matrix: gates of a recurrent layer stand below each other.
+/// Upper limit of a matrix's rows and columns: a recurrent layer stacks the rows of its gates.
 const MOST: usize = 4 * WIDEST;
 
 impl Tensors<'_> {
@@ -72,7 +72,7 @@ impl Tensors<'_> {
         self.file.tensor(name).is_ok()
     }
 
-    /// A tensor's shape and numbers.
+    /// Returns a tensor's shape and values, and marks it as used.
     fn take(&mut self, name: &str) -> Result<(Vec<usize>, Vec<f32>), ModelError> {
         let Ok(view) = self.file.tensor(name) else {
             let mut names: Vec<&str> = self.file.names().into_iter().collect();
@@ -103,7 +103,7 @@ impl Tensors<'_> {
         Ok((view.shape().to_vec(), values))
     }
 
-    /// A matrix, row by row.
+    /// Reads a matrix in row-major order.
     fn matrix(&mut self, name: &str) -> Result<(usize, usize, Vec<f32>), ModelError> {
         match self.take(name)? {
             (shape, values) if matches!(shape[..], [1..=MOST, 1..=MOST]) => Ok((shape[0], shape[1], values)),
@@ -127,7 +127,7 @@ impl Tensors<'_> {
         Ok(Dense::of_rows(columns, &weights, bias))
     }
 
-    /// Recurrent layers of one module, one behind the other.
+    /// Reads the consecutive recurrent layers of one module.
     fn recurrent(&mut self, name: &str, gates: usize) -> Result<Vec<Recurrent>, ModelError> {
         let mut cells = Vec::new();
         for number in 0.. {
@@ -156,7 +156,7 @@ impl Tensors<'_> {
         Ok(cells)
     }
 
-    /// Tensors that no layer has taken are a mistake, unless the card says otherwise.
+    /// Refuses tensors that no layer has used, unless the card ignores them.
     fn check_rest(&self, ignore: &[String]) -> Result<(), ModelError> {
         let is_known = |name: &str| {
             self.taken.iter().any(|taken| taken == name)

@@ -11,7 +11,7 @@ fn run(stack: &Stack, input: &[f32], state: &mut [f32]) -> Vec<f32> {
     numbers[..stack.outputs()].to_vec()
 }
 
-/// Scale, a linear layer of two rows, every activation: by hand.
+/// A scale, a linear layer of two rows, and every activation, computed by hand.
 #[test]
 fn layers_by_hand() {
     let layers = vec![
