@@ -1,5 +1,5 @@
-//! A run as plain data: what it is told ([`spec`]), and what it leaves behind ([`outcome`]). Whoever describes runs or reads
-//! results needs no engine.
+//! A run as plain data: its description ([`spec`]) and its results ([`outcome`]). Code that describes runs or
+//! reads results needs no engine.
 
 pub mod outcome;
 pub mod spec;

@@ -1,4 +1,4 @@
-//! What a run leaves behind: flows, counters, samples.
+//! Results of a run: flows, counters, samples.
 
 use hdrhistogram::Histogram;
 use paceline_congestion::Mark;
@@ -31,34 +31,34 @@ pub use repeats::{Repeats, StateRepeats};
 pub use room::Room;
 pub use storms::WatchdogStorm;
 
-/// How a flow ended.
+/// Fate of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowStatus {
     /// Every byte was acknowledged.
     Completed,
-    /// Still under way when the run ended.
+    /// Still active when the run ended.
     Unfinished,
-    /// Its start lies after the end of the run, or what it waits for did not happen.
+    /// The start lies after the end of the run, or an event that it waits for did not occur.
     NotStarted,
-    /// There is no path between its hosts (a failed link).
+    /// There is no path between its hosts, because of a failed link.
     Unreachable,
-    /// Its sender gave up after too many timeouts in a row.
+    /// The sender gave up after too many consecutive timeouts.
     GivenUp,
 }
 
-/// One flow's results, in the order of [`crate::spec::RunSpec::flows`].
+/// Results of one flow, in the order of [`crate::spec::RunSpec::flows`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// How it ended.
+    /// Fate of the flow.
     pub status: FlowStatus,
-    /// When it started; if it did not, when it would have at the earliest.
+    /// Start time; if it did not start, the earliest time at which it could have.
     pub start: Time,
-    /// When its last byte had arrived in order at the receiver.
+    /// Time at which its last byte had arrived in order at the receiver.
     pub received: Option<Time>,
-    /// Start to the last acknowledgement's arrival at the sender; zero unless completed.
+    /// Time from its start to the arrival of the last acknowledgement at the sender; zero unless completed.
     pub fct: Span,
-    /// The completion time of the same flow alone in the network under scheme `none`, see
-    /// `run/ideal.rs` of the engine; with [`crate::spec::Quirks::ideal_by_formula`] what the reference takes for it.
+    /// Completion time of the same flow alone in the network under scheme `none`, see `run/ideal.rs` of the
+    /// engine; with [`crate::spec::Quirks::ideal_by_formula`] the reference's estimate of it.
     pub ideal: Span,
     /// Payload bytes sent more than once.
     pub retransmitted: Bytes,
@@ -66,17 +66,17 @@ pub struct FlowRecord {
     pub delivered: Bytes,
     /// Payload bytes that its sender sent at least once.
     pub sent: Bytes,
-    /// Of these, the bytes that left before the sender had heard anything of the flow: an acknowledgement of
-    /// any kind, a notification of the receiver or of a switch. Nothing could have held them back.
+    /// Unscheduled bytes: those of `sent` that left before the sender had any feedback on the flow, be it an
+    /// acknowledgement or a notification from receiver or switch. No scheme could have held them back.
     pub sent_unscheduled: Bytes,
-    /// Data packets that came to its receiver marked as congested, until it had all of the flow.
+    /// Data packets that arrived marked as congested, until the receiver had the whole flow.
     pub congested: u32,
-    /// And as undetermined.
+    /// Data packets that arrived marked as undetermined, until the receiver had the whole flow.
     pub undetermined: u32,
 }
 
 impl FlowRecord {
-    /// Of a flow that has not started.
+    /// Creates the record of a flow that has not started.
     pub const fn not_started(flow: &FlowSpec) -> Self {
         Self {
             status: FlowStatus::NotStarted,
@@ -94,99 +94,99 @@ impl FlowRecord {
     }
 }
 
-/// A flow of a stream that is over: see `Simulation::take_ended`.
+/// Completed flow of a stream: see `Simulation::take_ended`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EndedFlow {
-    /// Its number in the order of starts.
+    /// Number of the flow, in the order of starts.
     pub flow: u32,
-    /// What it was.
+    /// Description of the flow.
     pub spec: FlowSpec,
-    /// What became of it.
+    /// Results of the flow.
     pub record: FlowRecord,
 }
 
 impl EndedFlow {
-    /// A flow that had not come to its start when the run ended.
+    /// Creates the entry of a flow whose start lay after the end of the run.
     pub const fn not_started(flow: u32, spec: FlowSpec) -> Self {
         let record = FlowRecord::not_started(&spec);
         Self { flow, spec, record }
     }
 }
 
-/// A PFC frame that arrived.
+/// Arrival of a PFC frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PfcEvent {
-    /// When.
+    /// Time of the arrival.
     pub at: Time,
-    /// The node that is paused or resumed.
+    /// Node that is paused or resumed.
     pub node: NodeId,
-    /// Whether that node is a switch.
+    /// True if that node is a switch.
     pub is_switch: bool,
-    /// Its interface, counted from 1 in the order of links.
+    /// Interface of the node, counted from 1 in the order of links.
     pub interface: u32,
-    /// The class.
+    /// Priority class of the frame.
     pub class: u8,
-    /// Pause, or resume.
+    /// True for a pause, false for a resume.
     pub pause: bool,
 }
 
-/// Totals.
+/// Totals over the network and the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Events executed.
+    /// Events that the engine executed.
     pub events: u64,
     /// Transmissions of data packets over a link.
     pub data_hops: u64,
-    /// Transmissions of ACKs and NACKs.
+    /// Transmissions of ACKs and NACKs over a link.
     pub ack_hops: u64,
-    /// Transmissions of PFC frames, CNPs, SRCs and CNMs.
+    /// Transmissions of PFC frames, CNPs, SRCs and CNMs over a link.
     pub control_hops: u64,
     /// Bytes of all packets other than data, summed over links.
     pub control_bytes: u64,
     /// Data packets that reached their receiver.
     pub data_received: u64,
-    /// Packets dropped in switches, for lack of buffer or by the half of a scheme.
+    /// Packets dropped in switches, for lack of buffer or by a scheme's switch half.
     pub buffer_drops: u64,
-    /// Of these, packets of classes under flow control: the headroom was too small.
+    /// Packets in `buffer_drops` of classes under flow control: the headroom was too small.
     pub lossless_drops: u64,
-    /// Of them, packets that the PFC watchdog dropped; not counted as those of classes under flow control.
+    /// Packets in `buffer_drops` that the PFC watchdog dropped; not part of `lossless_drops`.
     pub watchdog_drops: u64,
-    /// Data packets of which switches dropped only the payload, not counted above.
+    /// Data packets from which switches removed only the payload; not part of `buffer_drops`.
     pub trimmed: u64,
     /// Packets of any kind lost on links (errors, failures) or without a route.
     pub link_drops: u64,
-    /// Data packets marked "congestion experienced" (each counted once).
+    /// Data packets marked "congestion experienced", each counted once.
     pub marked: u64,
-    /// Data packets marked as undetermined where they had no mark (ternary detection; some are marked as above further
-    /// on).
+    /// Data packets marked as undetermined while unmarked (ternary detection); some of them count in `marked`
+    /// further on.
     pub undetermined: u64,
-    /// Congestion notifications that reached a sender (as packets or as flags in ACKs).
+    /// Congestion notifications that reached a sender, as packets or as flags in ACKs.
     pub notifications: u64,
     /// Packets that switches sent to senders about congestion (SRC, CNM).
     pub notices: u64,
     /// Grants that receivers sent.
     pub grants: u64,
-    /// Negative acknowledgements sent.
+    /// Negative acknowledgements that receivers sent.
     pub nacks: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts of senders.
     pub timeouts: u64,
-    /// Pauses of a (port, class) that began.
+    /// Starts of pauses of a (port, class).
     pub pauses: u64,
-    /// PFC pause frames received: those that begin a pause and those that renew one.
+    /// PFC pause frames received, both those that start a pause and those that renew one.
     pub pause_frames: u64,
     /// PFC resume frames received.
     pub resume_frames: u64,
-    /// Time that (port, class) pairs spent paused, summed.
+    /// Time that (port, class) pairs spent paused, summed, in ps.
     pub paused_ps: u64,
     /// Payload bytes sent more than once.
     pub retransmitted_bytes: u64,
 }
 
 impl Counters {
-    /// So many times in [`Self::add`], what was counted is taken away.
+    /// Factor for [`Self::add`] that subtracts.
     pub const MINUS_ONE: u64 = u64::MAX;
 
-    /// Adds what was counted elsewhere, so many times.
+    /// Adds `times` times the counters of another run or part.
     pub fn add(&mut self, other: &Self, times: u64) {
         let &Self {
             events,
@@ -243,7 +243,7 @@ impl Counters {
         }
     }
 
-    /// Transmissions of a packet of any kind over a link: the unit of work.
+    /// Returns the transmissions of packets of any kind over a link: the unit of work.
     pub const fn packet_hops(&self) -> u64 {
         self.data_hops + self.ack_hops + self.control_hops
     }
@@ -252,60 +252,60 @@ impl Counters {
 /// Round-trip times, in picoseconds, with exact extremes and sum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RttStats {
-    /// Distribution in nanoseconds (exact to 1/16384 of the value).
+    /// Distribution in nanoseconds, accurate to 1/16384 of the value.
     pub histogram_ns: Histogram<u64>,
-    /// Sum in picoseconds.
+    /// Sum of all samples, in picoseconds.
     pub sum_ps: u128,
-    /// Largest, in picoseconds.
+    /// Largest sample, in picoseconds.
     pub max_ps: u64,
-    /// Number of samples.
+    /// Number of samples taken.
     pub samples: u64,
 }
 
-/// One sample of a flow's round-trip time.
+/// Sample of a flow's round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
-    /// When the acknowledgement arrived.
+    /// Arrival time of the acknowledgement.
     pub at: Time,
-    /// Which flow.
+    /// Index of the flow.
     pub flow: u32,
-    /// Acknowledged byte.
+    /// Byte up to which it acknowledges.
     pub seq: u64,
-    /// From the start of the data packet's transmission.
+    /// Time since the start of the data packet's transmission.
     pub rtt: Span,
 }
 
 /// Queue samples of one switch port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueRecord {
-    /// Which port.
+    /// Port whose queue was sampled.
     pub port: PortRef,
-    /// How many samples had `k` KB (1000 bytes) or more and less than `k + 1` KB.
+    /// Number of samples from `k` KB (1000 bytes) to less than `k + 1` KB, by `k`.
     pub histogram_kb: Vec<u64>,
-    /// Largest sample.
+    /// Largest sample, in bytes.
     pub max: Bytes,
-    /// Sum of the samples.
+    /// Sum of all samples, in bytes.
     pub sum: u128,
-    /// The samples over time, in bytes. When the series of all ports are too long, the longest of
-    /// them get wider bins, each for itself.
+    /// Samples over time, in bytes. If the series of all ports are too long, the longest of them get wider
+    /// bins, each independently.
     pub series: Binned,
 }
 
-/// What a detector found a class of one switch port to be, over time.
+/// State of a class of one switch port over time, as a detector reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateRecord {
-    /// Which port.
+    /// Port whose state was sampled.
     pub port: PortRef,
-    /// Which priority class, or which lane.
+    /// Priority class, or lane.
     pub priority: u8,
-    /// The samples over time: [`paceline_congestion::detect::PortState`] as a number, or credits.
+    /// Samples over time: [`paceline_congestion::detect::PortState`] as a number, or credits.
     pub series: Binned,
 }
 
 /// ns-3's dump of the queue histograms so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueDump {
-    /// When.
+    /// Time of the dump.
     pub at: Time,
     /// Histograms in the order of [`Outcome::queues`], each up to its largest bin.
     pub histograms_kb: Vec<Vec<u64>>,
@@ -314,53 +314,53 @@ pub struct QueueDump {
 /// Goodput of one flow over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateRecord {
-    /// Which flow.
+    /// Index of the flow.
     pub flow: u32,
-    /// Bin of the first value.
+    /// Number of the bin of the first value.
     pub first_bin: u64,
     /// Bytes acknowledged in each bin.
     pub bytes: Vec<u64>,
 }
 
-/// What happened to a traced packet.
+/// Event of a traced packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceKind {
-    /// Its last bit arrived.
+    /// Arrival of the last bit.
     Receive,
-    /// It entered an egress queue.
+    /// Entry into an egress queue.
     Enqueue,
-    /// Its transmission started.
+    /// Start of the transmission.
     Dequeue,
-    /// It was dropped.
+    /// Loss of the packet.
     Drop,
 }
 
-/// Kinds of packets.
+/// Kind of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum PacketKind {
-    /// Payload.
+    /// Data packet, with or without its payload.
     Data,
-    /// Acknowledgement.
+    /// Acknowledgement of a receiver.
     Ack,
-    /// Negative acknowledgement.
+    /// Negative acknowledgement of a receiver.
     Nack,
-    /// Congestion notification packet.
+    /// Congestion notification packet of a receiver.
     Cnp,
-    /// What the switch's half of a scheme tells a sender (Bolt's SRC, QCN's CNM).
+    /// Signal of a scheme's switch half to a sender (Bolt's SRC, QCN's CNM).
     Signal,
-    /// PFC pause frame.
+    /// PFC pause frame between neighbours.
     Pause,
-    /// PFC resume frame.
+    /// PFC resume frame between neighbours.
     Resume,
-    /// Flow-control packet of a network under credits.
+    /// Flow-control packet of a credit-based network.
     Credit,
-    /// A receiver's grant: what its sender may send.
+    /// Grant of a receiver to its sender.
     Grant,
 }
 
 impl PacketKind {
-    /// All of them.
+    /// All kinds, in the order of their declaration.
     pub const ALL: [Self; 9] = [
         Self::Data,
         Self::Ack,
@@ -372,10 +372,10 @@ impl PacketKind {
         Self::Credit,
         Self::Grant,
     ];
-    /// How many there are.
+    /// Number of kinds, for arrays indexed by kind.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// Its name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -390,7 +390,7 @@ impl PacketKind {
         }
     }
 
-    /// Which packets of a flow it is of, where those wait ([`blame`]).
+    /// Returns the group of a flow's packets to which the kind belongs in records of waiting ([`blame`]).
     pub const fn waiting(self) -> blame::Waiting {
         match self {
             Self::Data => blame::Waiting::Data,
@@ -399,7 +399,7 @@ impl PacketKind {
         }
     }
 
-    /// Whether it is a frame of priority flow control, which ends at the port that it comes to.
+    /// Returns true for frames of priority flow control, which end at the port that receives them.
     #[inline(always)]
     pub const fn is_pfc(self) -> bool {
         matches!(self, Self::Pause | Self::Resume)
@@ -408,94 +408,96 @@ impl PacketKind {
 
 crate::named_value!(PacketKind);
 
-/// One event of a traced packet, at a node or port that [`crate::spec::RecordSpec`] names.
+/// Event of a traced packet, at a node or port that [`crate::spec::RecordSpec`] names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceEvent {
-    /// When.
+    /// Time of the event.
     pub at: Time,
-    /// Where.
+    /// Node at which it occurred.
     pub node: NodeId,
-    /// At which of the node's interfaces, from 1 in the order of links.
+    /// Interface of the node, from 1 in the order of links.
     pub interface: u32,
-    /// What happened.
+    /// Kind of event at the port.
     pub event: TraceKind,
-    /// Bytes in the port's queue of the packet's class, the packet included at `Enqueue` and
-    /// excluded at `Dequeue`; 0 in hosts.
+    /// Bytes in the port's queue for the packet's class, with the packet at `Enqueue` and without it at
+    /// `Dequeue`; 0 in hosts.
     pub queue_bytes: u32,
-    /// The packet's kind.
+    /// Kind of the packet.
     pub kind: PacketKind,
-    /// Of a signal: its place in [`Outcome::signals`]. Otherwise 0.
+    /// For a signal, its index in [`Outcome::signals`]; otherwise 0.
     pub signal: u8,
-    /// Its flow; `u32::MAX` for PFC frames and flow-control packets.
+    /// Index of its flow; `u32::MAX` for PFC frames and flow-control packets.
     pub flow: u32,
-    /// Data: offset of the first payload byte. ACK, NACK: next expected byte. Flow-control packets: up to where the other
-    /// end may send (FCCL). Otherwise 0.
+    /// Data: offset of the first payload byte. ACK, NACK: next expected byte. Flow-control packets: the limit
+    /// up to which the other end may send (FCCL). Otherwise 0.
     pub seq: u64,
-    /// Payload bytes. Flow-control packets: what was sent so far (FCTBS).
+    /// Payload bytes. Flow-control packets: total sent so far (FCTBS).
     pub payload: u32,
     /// Bytes on the wire.
     pub wire: u32,
-    /// Priority class (of a PFC frame: the class that it pauses or resumes; of a flow-control packet: its lane).
+    /// Priority class; for a PFC frame the class that it pauses or resumes, for a flow-control packet its
+    /// lane.
     pub class: u8,
-    /// Congestion mark. In ACKs, the echo of the data packet's.
+    /// Congestion mark; in ACKs, the echo of the data packet's.
     pub mark: Mark,
-    /// Time that a pause frame asks for.
+    /// Duration that a pause frame asks for.
     pub pause: Span,
 }
 
-/// Decisions that took time at NICs (see [`paceline_congestion::api::Decisions`]).
+/// Statistics of decisions that take time at NICs (see [`paceline_congestion::api::Decisions`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecisionStats {
     /// Decisions that took effect.
     pub made: u64,
-    /// Those that made a policy, of schemes whose decisions mostly watch ([`paceline_congestion::Ctx::count_trigger`]).
+    /// Decisions that created a policy, in schemes whose decisions mostly observe
+    /// ([`paceline_congestion::Ctx::count_trigger`]).
     pub triggers: u64,
-    /// Decisions whose flow had ended before they could.
+    /// Decisions whose flow ended before they took effect.
     pub flow_ended: u64,
-    /// Decisions that waited or were worked on when the run ended.
+    /// Decisions that waited or were being computed when the run ended.
     pub under_way: u64,
-    /// Decisions that were started: those whose waiting time is known.
+    /// Decisions that were started, so that their waiting time is known.
     pub started: u64,
-    /// How long these waited for a processor, summed, in ps.
+    /// Waiting time for a processor, summed over started decisions, in ps.
     pub waited_ps: u128,
-    /// The longest of those times.
+    /// Longest of those waiting times.
     pub waited_max: Span,
-    /// NICs that had decisions to make.
+    /// NICs that had decisions to compute.
     pub nics: u32,
-    /// Time that their processors worked, summed, in ps.
+    /// Time during which their processors worked, summed, in ps.
     pub busy_ps: u128,
-    /// Time that they could have worked, from each NIC's first decision to its last, in ps.
+    /// Time during which they could have worked, from each NIC's first decision to its last, in ps.
     pub available_ps: u128,
-    /// Whether some NIC has any number of processors.
+    /// True if a NIC has an unlimited number of processors.
     pub any_number: bool,
 }
 
 impl DecisionStats {
-    /// The share of time that processors worked, from each NIC's first decision to its last; `None`
-    /// where a NIC has any number of them.
+    /// Returns the share of time during which processors worked, from each NIC's first decision to its last;
+    /// `None` if a NIC has an unlimited number of them.
     pub fn busy_share(&self) -> Option<f64> {
         let known = !self.any_number && self.available_ps > 0;
         known.then(|| self.busy_ps as f64 / self.available_ps as f64)
     }
 }
 
-/// Everything that a run leaves behind.
+/// All results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// When the run ended.
+    /// Time at which the run ended.
     pub end: Time,
-    /// Flows, in the order of the specification; none where they come as a stream.
+    /// Flows, in the order of the specification; empty if they come as a stream.
     pub flows: Vec<FlowRecord>,
-    /// Of a stream of flows: those that are over and were not taken (`Simulation::take_ended`), in the
-    /// order of their ends, then those that are not, in the order of their starts.
+    /// Flows of a stream: completed ones that were not taken (`Simulation::take_ended`) in the order of
+    /// completion, then the others in the order of their starts.
     pub ended: Vec<EndedFlow>,
-    /// How many flows of the stream have come to their start.
+    /// Number of the stream's flows that have started.
     pub begun: u32,
-    /// What each program has left behind.
+    /// Results of each program.
     pub programs: Vec<ModelOutcome>,
     /// Indices of completed flows in the order of completion.
     pub completions: Vec<u32>,
-    /// Totals.
+    /// Totals over the network.
     pub counters: Counters,
     /// PFC frames received, in order of time, unless [`crate::spec::RecordSpec::omit_pfc`].
     pub pfc: Vec<PfcEvent>,
@@ -503,64 +505,69 @@ pub struct Outcome {
     pub rtt_per_round_trip: RttStats,
     /// Round-trip times, one sample per acknowledgement.
     pub rtt_per_ack: RttStats,
-    /// With [`crate::spec::RecordSpec::latency`]: from the instant at which a sender's NIC begins with a data packet until
-    /// its receiver has all of it (the time that the receiver's host takes included), of each that came with its payload.
+    /// One-way latency of each data packet that arrived with its payload, with
+    /// [`crate::spec::RecordSpec::latency`]: from the start of its transmission at the sender's NIC until the
+    /// receiver has all of it, including the time in the receiver's host.
     pub latency: Option<RttStats>,
-    /// With [`crate::spec::RecordSpec::halves`]: what the run would have left behind at half of its time.
+    /// Results as of half of the run's time, with [`crate::spec::RecordSpec::halves`].
     pub first_half: Option<Box<Self>>,
-    /// With [`crate::spec::RecordSpec::rtt_samples`].
+    /// Samples of round-trip times, with [`crate::spec::RecordSpec::rtt_samples`].
     pub rtt_samples: Vec<RttSample>,
-    /// With [`crate::spec::RecordSpec::queue_every`], a record per switch port.
+    /// Queue samples, one record per switch port, with [`crate::spec::RecordSpec::queue_every`].
     pub queues: Vec<QueueRecord>,
-    /// With [`crate::spec::RecordSpec::queue_dump_every`].
+    /// Dumps of queue histograms, with [`crate::spec::RecordSpec::queue_dump_every`].
     pub queue_dumps: Vec<QueueDump>,
-    /// With [`crate::spec::RecordSpec::state_every`], a record per switch port and class with data and a detector.
+    /// Detector states, one record per switch port and class with data and a detector, with
+    /// [`crate::spec::RecordSpec::state_every`].
     pub states: Vec<StateRecord>,
-    /// With [`crate::spec::RecordSpec::port_bin`].
+    /// Series of ports and buffers, with [`crate::spec::RecordSpec::port_bin`].
     pub ports: Option<PortSeries>,
-    /// With [`crate::spec::RecordSpec::flow_every`], in the order of flows.
+    /// Series of flows, in the order of flows, with [`crate::spec::RecordSpec::flow_every`].
     pub flow_series: Vec<FlowSeries>,
     /// Largest queue of any switch port, whether or not queues were sampled.
     pub queue_max: Bytes,
-    /// With [`crate::spec::RecordSpec::rate_every`].
+    /// Goodput of flows over time, with [`crate::spec::RecordSpec::rate_every`].
     pub rates: Vec<RateRecord>,
-    /// Width of their bins: what was asked for, or that times a power of two where they are too many.
+    /// Width of the bins of `rates`: the requested width, or a power of two times it if there are too many
+    /// bins.
     pub rate_bin: Span,
-    /// With [`crate::spec::RecordSpec::trace_nodes`] or `trace_ports`, in order of time.
+    /// Events of traced packets in order of time, with [`crate::spec::RecordSpec::trace_nodes`] or
+    /// `trace_ports`.
     pub trace: Vec<TraceEvent>,
-    /// What the signals of the run's schemes are called.
+    /// Names of the signals of the run's schemes.
     pub signals: Vec<&'static str>,
-    /// The base round-trip time and bandwidth-delay product of the network, as the reference
-    /// defines them (largest over all pairs of hosts that have flows).
+    /// Base round-trip time of the network as the reference defines it: the largest over all pairs of hosts
+    /// with flows. `bdp` is the corresponding bandwidth-delay product.
     pub base_rtt: Span,
-    /// See `base_rtt`.
+    /// Bandwidth-delay product for `base_rtt`.
     pub bdp: Bytes,
-    /// Where the time of flows went, with [`crate::spec::RecordSpec::accounts`], in the order of flows.
+    /// Breakdown of flows' completion times, in the order of flows, with
+    /// [`crate::spec::RecordSpec::accounts`].
     pub accounts: Vec<account::FlowAccount>,
-    /// With [`crate::spec::RecordSpec::flow_probes`], in the order of flows.
+    /// Probes of flows, in the order of flows, with [`crate::spec::RecordSpec::flow_probes`].
     pub flow_probes: Vec<flow_probe::FlowProbe>,
-    /// Tables of recorders.
+    /// Tables of recorders, sorted by name.
     pub tables: Tables,
-    /// Pauses that will never end, if there are any.
+    /// Endless pauses, if there are any.
     pub deadlock: Option<Deadlock>,
-    /// Storms that the PFC watchdog has found, in order of time.
+    /// Storms that the PFC watchdog detected, in order of time.
     pub storms: Vec<WatchdogStorm>,
-    /// What decisions that take time came to; `None` if no sender asked for any.
+    /// Statistics of decisions that take time; `None` if no sender asked for any.
     pub decisions: Option<DecisionStats>,
-    /// Of the network of another simulator ([`crate::RunSpec::model`]), what it has alongside the rest.
+    /// Additional results of another simulator's network ([`crate::RunSpec::model`]).
     pub model: Option<ModelOutcome>,
-    /// Under credits, with [`crate::spec::RecordSpec::credit_every`]: those of each lane of each port that ever sent
-    /// anything.
+    /// Credits of each lane of each port that ever sent anything, in a credit-based network with
+    /// [`crate::spec::RecordSpec::credit_every`].
     pub credit_series: Vec<StateRecord>,
-    /// Under credits: how often and how long ports waited for some.
+    /// Stalls of ports for lack of credits, in a credit-based network.
     pub stalls: credits::Stalls,
-    /// Who lost where packets of lossy classes arrived for one port at the same instant.
+    /// Losers of simultaneous arrivals of lossy packets for one port.
     pub ties: TiedArrivals,
-    /// Whether chance had a say: something was drawn from a random stream of the seed, or a path or the order of an
-    /// instant was chosen by a hash that depends on it. If not, the same flows do the same under any other seed.
+    /// True if the run depends on its seed: a random stream was used, or a seeded hash chose a path or an
+    /// order of simultaneous events. If false, the same flows behave identically under any other seed.
     pub hangs_on_seed: bool,
-    /// Phases that were taken from memory, where they were kept.
+    /// Reuse of repeated phases, if phases were memorised.
     pub repeats: Option<Repeats>,
-    /// A digest of the order and time of all events: equal runs have equal digests.
+    /// Digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
 }

@@ -1,7 +1,6 @@
-//! What is built: a plain, fully explicit description of a network, its flows and what to record.
+//! Description of a run: an explicit description of a network, its flows and what to record.
 //!
-//! Everything has its value here: no defaults are looked up later, and a run is a pure function
-//! of a [`RunSpec`].
+//! Every value is given here: no defaults are looked up later, and a run is a pure function of a [`RunSpec`].
 
 use std::num::NonZeroU32;
 
@@ -33,59 +32,59 @@ pub use program::*;
 pub use quirks::*;
 pub use switch::*;
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
-    /// Sends and receives; never forwards.
+    /// Sends and receives packets; never forwards.
     Host,
-    /// Forwards.
+    /// Forwards packets; never sends data of its own.
     Switch,
 }
 
-/// A cable: both directions have the same properties.
+/// Cable with the same properties in both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinkSpec {
-    /// One end.
+    /// Node at one end.
     pub a: NodeId,
-    /// The other end.
+    /// Node at the other end.
     pub b: NodeId,
     /// Rate of each direction.
     pub rate: BitRate,
-    /// Propagation delay.
+    /// Propagation delay in each direction.
     pub delay: Span,
-    /// Probability that a packet is lost on the way.
+    /// Probability that the link loses a packet.
     pub error_rate: f64,
 }
 
-/// A host whose NIC pauses a class of its switch's port for ever: a broken NIC, or a receiver that
-/// does not take its packets from memory.
+/// Host whose NIC pauses a class of its switch's port for ever: a broken NIC, or a receiver that never
+/// empties its memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PauseStorm {
-    /// The host.
+    /// Host whose NIC pauses.
     pub node: NodeId,
-    /// The only link that it pauses, an index in [`RunSpec::links`]; `None`: all links of the host.
+    /// Only link that it pauses, an index in [`RunSpec::links`]; `None` for all links of the host.
     #[serde(default)]
     pub link: Option<usize>,
-    /// The class.
+    /// Priority class that is paused.
     pub class: u8,
-    /// When it begins.
+    /// Start of the storm.
     pub at: Time,
-    /// When it ends, if ever.
+    /// End of the storm; `None` if it never ends.
     pub until: Option<Time>,
 }
 
-/// A next hop that is given, instead of those of shortest paths.
+/// Static next hop that replaces those of shortest paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StaticRoute {
-    /// The switch, or the host whose first hop it is.
+    /// Switch that forwards, or host that sends.
     pub node: NodeId,
-    /// The host that packets are for.
+    /// Destination host of the packets.
     pub to: NodeId,
-    /// The neighbour that they go to; without a live link to it they are lost.
+    /// Neighbour to which they go; without a working link to it they are lost.
     pub via: NodeId,
 }
 
@@ -95,30 +94,30 @@ pub struct StaticRoute {
 pub struct PacketFormat {
     /// Largest payload of a data packet.
     pub mtu: Bytes,
-    /// Headers of a data packet, without what a scheme adds.
+    /// Headers of a data packet, without those of a scheme.
     pub data_header: Bytes,
-    /// Headers of an ACK or NACK, without what a scheme adds.
+    /// Headers of an ACK or NACK, without those of a scheme.
     pub ack_header: Bytes,
     /// Smallest ACK or NACK.
     pub ack_min: Bytes,
-    /// A PFC frame.
+    /// Size of a PFC frame.
     pub pfc_frame: Bytes,
-    /// A congestion notification packet.
+    /// Size of a congestion notification packet.
     pub cnp: Bytes,
-    /// HPCC's telemetry, in data packets and their ACKs.
+    /// Size of HPCC's telemetry, in data packets and their ACKs.
     pub int_header: Bytes,
-    /// HPCC-PINT's digest.
+    /// Size of HPCC-PINT's digest.
     pub pint_header: Bytes,
-    /// A time stamp.
+    /// Size of a time stamp.
     pub timestamp_header: Bytes,
-    /// Whether what a scheme needs in headers is counted: otherwise the plain ones hold it.
+    /// True if headers of schemes count; otherwise the plain headers hold them.
     pub scheme_headers: bool,
-    /// What a link adds to every packet: it takes time there, and is counted nowhere else.
+    /// Bytes that a link adds to every packet: they take time there, and count nowhere else.
     pub framing: Bytes,
 }
 
 impl PacketFormat {
-    /// What a scheme's needs add to the headers of its data packets and their ACKs.
+    /// Returns the bytes that a scheme's requirements add to the headers of its data packets and ACKs.
     fn added_header(&self, needs: &Requirements) -> u64 {
         if !self.scheme_headers {
             return 0;
@@ -129,12 +128,12 @@ impl PacketFormat {
             + part(needs.timestamp, self.timestamp_header)
             + u64::from(needs.header)
     }
-    /// All headers of the data packets of a scheme with these needs, in bytes.
+    /// Returns all header bytes of the data packets of a scheme with these requirements.
     #[inline]
     pub fn data_headers(&self, needs: &Requirements) -> u16 {
         (self.data_header.get() + self.added_header(needs)) as u16
     }
-    /// A full data packet with all headers that are ever counted.
+    /// Returns the size of a full data packet with all headers that can ever count.
     pub fn largest(&self) -> Bytes {
         let headers = [
             self.data_header,
@@ -145,59 +144,61 @@ impl PacketFormat {
         let add = |sum: u64, header: Bytes| sum.saturating_add(header.get());
         Bytes::new(headers.into_iter().fold(self.mtu.get(), add))
     }
-    /// The longest data packet of schemes with these needs, all headers counted: a full one that is the first of its
-    /// message, where that has `first` bytes more.
+    /// Returns the size of the longest data packet of schemes with these requirements: a full one with all
+    /// headers, and the `first` extra bytes of a message's first packet.
     pub fn longest(&self, needs: impl Iterator<Item = Requirements>, first: Bytes) -> Bytes {
         let headers = needs.map(|needs| self.data_headers(&needs)).max();
         self.mtu + Bytes::new(u64::from(headers.unwrap_or(0))) + first
     }
-    /// A data packet with so many bytes of headers that a switch turns back: without its payload.
+    /// Returns the size of a data packet with `headers` bytes of headers that a switch returns without its
+    /// payload.
     #[inline]
     pub fn turned_back(&self, headers: u16) -> u16 {
         headers.max(self.ack_min.get() as u16)
     }
-    /// A scheme's ACKs on the wire.
+    /// Returns the size of a scheme's ACKs on the wire.
     #[inline]
     pub fn ack_wire(&self, needs: &Requirements) -> u16 {
         (self.ack_header.get() + self.added_header(needs)).max(self.ack_min.get()) as u16
     }
 }
 
-/// How events of the same instant are ordered.
+/// Order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TieOrder {
-    /// By who scheduled them: the same for any thread count.
+    /// By the entity that scheduled them: the same for any number of threads.
     Structural,
-    /// By when they were scheduled, as ns-3 does.
+    /// By the order in which they were scheduled, as in ns-3.
     Insertion,
-    /// The same, but arrivals in an order drawn from the run's seed, another one at each instant: where packets can be
-    /// lost, so that none of equal senders always goes first.
+    /// As `Structural`, but arrivals in an order drawn from the run's seed, different at each instant. For
+    /// networks with losses, so that none of equal senders always goes first.
     Drawn,
     /// At random: shows whether a result depends on ties.
     Shuffled(u64),
 }
 
 impl TieOrder {
-    /// Whether it depends on instants and entities alone, so that a run that is cut into parts has it too.
+    /// Returns true if the order depends on instants and entities alone, so that a partitioned run has the
+    /// same.
     #[inline]
     pub fn is_by_entity(self) -> bool {
         matches!(self, Self::Structural | Self::Drawn)
     }
 }
 
-/// A scheme as the run uses it.
+/// Scheme of a run and its window mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SchemeSpec {
-    /// Scheme and parameters.
+    /// Scheme and its parameters.
     pub config: SchemeConfig,
-    /// How bytes in flight are bounded.
+    /// Limit on bytes in flight.
     pub window: WindowMode,
 }
 
 impl From<SchemeConfig> for SchemeSpec {
-    /// With the window that the scheme has by itself.
+    /// Uses the scheme's default window mode.
     fn from(config: SchemeConfig) -> Self {
         Self {
             window: config.default_window(),
@@ -206,17 +207,17 @@ impl From<SchemeConfig> for SchemeSpec {
     }
 }
 
-/// A flow: one message from one host to another, on a queue pair of its own or on a persistent connection.
+/// Flow: one message from one host to another, on its own queue pair or on a persistent connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FlowSpec {
-    /// Sender.
+    /// Host that sends.
     pub src: NodeId,
-    /// Receiver.
+    /// Host that receives.
     pub dst: NodeId,
-    /// Payload bytes.
+    /// Payload bytes to deliver.
     pub size: Bytes,
-    /// When the sender starts; where it waits for others ([`RunSpec::dependencies`]), not before.
+    /// Start time; with [`RunSpec::dependencies`] the earliest one.
     pub start: Time,
     /// Priority class, 1 to 7.
     pub class: u8,
@@ -224,208 +225,208 @@ pub struct FlowSpec {
     pub sport: u16,
     /// Destination port: spreads flows over paths; in ns-3 HPCC inputs also a label.
     pub dport: u16,
-    /// Index in [`RunSpec::labels`].
+    /// Index of its label in [`RunSpec::labels`].
     pub label: u16,
-    /// Index in [`RunSpec::schemes`].
+    /// Index of its scheme in [`RunSpec::schemes`].
     pub scheme: u16,
-    /// The persistent connection that carries it, one after another, with all other flows of this number: their hosts,
-    /// ports, classes and schemes are the same. Without one it has a queue pair of its own.
+    /// Persistent connection that carries all flows of this number, one after another; their hosts, ports,
+    /// classes and schemes are equal. `None` for a flow with its own queue pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<NonZeroU32>,
 }
 
-/// What one flow waits for in another.
+/// Event of a flow for which another waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Awaited {
-    /// Its sender starts.
+    /// The flow's sender starts.
     Started,
-    /// Its last byte arrives in order at the receiver: what a step of a collective waits for.
+    /// The flow's last byte arrives in order at the receiver: steps of collectives wait for this.
     Received,
-    /// Its last acknowledgement arrives at the sender: what a closed loop waits for.
+    /// The flow's last acknowledgement arrives at the sender: closed loops wait for this.
     Acknowledged,
 }
 
-/// A flow that waits for another. It starts once all that it waits for has happened, and its own
+/// Dependency of a flow on another. A flow starts once all of its dependencies are fulfilled and its own
 /// start time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Dependency {
-    /// The flow that waits: index in [`RunSpec::flows`].
+    /// Waiting flow: index in [`RunSpec::flows`].
     pub flow: u32,
-    /// The flow that it waits for.
+    /// Flow for which it waits.
     pub after: u32,
-    /// For what of that.
+    /// Event for which it waits.
     pub awaited: Awaited,
-    /// And then for so long: computing, thinking.
+    /// Additional delay after the event, such as for computation.
     pub delay: Span,
 }
 
-/// What to record. Nothing that is off costs anything.
+/// Settings of recording. Disabled records cost nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RecordSpec {
-    /// Sample every switch port's queue at this period: statistics, histograms, the busiest
-    /// ports' series.
+    /// Period of samples of every switch port's queue: statistics, histograms, the busiest ports' series.
     pub queue_every: Option<Span>,
     /// First and last instant of queue sampling.
     pub queue_window: (Time, Time),
-    /// Take a copy of the queue histograms whenever the time is a multiple of this (ns-3's dump).
+    /// Period at whose multiples the queue histograms are copied (ns-3's dump).
     pub queue_dump_every: Option<Span>,
-    /// Bytes acknowledged per flow in bins of this width.
+    /// Width of the bins that count bytes acknowledged per flow.
     pub rate_every: Option<Span>,
-    /// Every port and every switch's buffer in bins of this width, which double as often as the
-    /// bins are full: see [`crate::outcome::PortSeries`].
+    /// Width of the bins of every port and every switch's buffer; it doubles whenever the bins are full: see
+    /// [`crate::outcome::PortSeries`].
     pub port_bin: Option<Span>,
-    /// Sample what detectors find the ports of switches to be at this period.
+    /// Period of samples of the states that detectors report for switch ports.
     pub state_every: Option<Span>,
-    /// Sample the credits of every lane of every port at this period, in a network under credits.
+    /// Period of samples of the credits of every lane of every port, in a credit-based network.
     pub credit_every: Option<Span>,
-    /// Rate, window and round-trip time of the first flows whenever they have changed, at this period.
+    /// Period of samples of rate, window and round-trip time of the first flows, taken when they have
+    /// changed.
     pub flow_every: Option<Span>,
-    /// How many flows that is.
+    /// Number of flows sampled under `flow_every`.
     pub flows_max: u32,
-    /// Keep no list of the PFC frames, which grows with their number; they are counted all the same.
+    /// True to keep no list of PFC frames, which grows with their number; they are counted anyway.
     pub omit_pfc: bool,
-    /// Which nodes' packets to trace.
+    /// Nodes whose packets are traced.
     pub trace_nodes: Vec<NodeId>,
-    /// And at which single ports: a node, and its neighbour at the other end of the link.
+    /// Single ports at which packets are traced: a node, and its neighbour at the other end of the link.
     pub trace_ports: Vec<(NodeId, NodeId)>,
-    /// First and last instant of tracing; always, if there is none.
+    /// First and last instant of tracing; `None` for the whole run.
     pub trace_window: Option<(Time, Time)>,
-    /// Keep every round-trip time sample of the first kind (one per flow and round trip).
+    /// True to keep every round-trip time sample of the first kind (one per flow and round trip).
     pub rtt_samples: bool,
-    /// Distribution of the one-way latency of data packets: see [`crate::Outcome::latency`].
+    /// True to record the distribution of data packets' one-way latency: see [`crate::Outcome::latency`].
     pub latency: bool,
-    /// What the run has come to at half of its time: see [`crate::Outcome::first_half`].
+    /// True to keep the results as of half of the run's time: see [`crate::Outcome::first_half`].
     #[serde(default)]
     pub halves: bool,
-    /// Whose time to account for: see [`crate::outcome::account`].
+    /// Flows whose time is broken down: see [`crate::outcome::account`].
     pub accounts: Accounted,
-    /// Flows to look at closely, by index; they are accounted for too. See [`crate::outcome::flow_probe`].
+    /// Indices of flows to probe; their time is broken down too. See [`crate::outcome::flow_probe`].
     pub flow_probes: Vec<u32>,
-    /// Between whom to account for waits in queues: see [`crate::outcome::blame`].
+    /// Parties between which waits in queues are recorded: see [`crate::outcome::blame`].
     #[serde(default)]
     pub blame: Blame,
-    /// Record each packet that is lost.
+    /// True to record each lost packet.
     #[serde(default)]
     pub drops: bool,
 }
 
 impl RecordSpec {
-    /// Whether anything sees what happens at ports of the engine, one by one.
+    /// Returns true if a recorder needs single events at the engine's ports.
     pub fn has_probes(&self) -> bool {
         self.blame != Blame::Off || self.drops
     }
 }
 
-/// Those between whom waits in queues are accounted for.
+/// Parties between which waits in queues are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Blame {
-    /// Nobody.
+    /// None: waits are not recorded.
     #[default]
     Off,
-    /// Labels of flows.
+    /// Labels that scenarios give to flows.
     Labels,
-    /// The hosts that flows come from.
+    /// Source hosts of flows.
     Hosts,
 }
 
-/// Flows whose time is accounted for.
+/// Flows whose time is broken down.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accounted {
-    /// Of no flow.
+    /// No flow at all.
     #[default]
     None,
-    /// Of all.
+    /// All flows of the run.
     All,
-    /// Of these, by index.
+    /// The flows with these indices.
     Flows(Vec<u32>),
 }
 
-/// A run, complete.
+/// Complete description of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RunSpec {
-    /// Nodes.
+    /// Kinds of nodes, by [`NodeId`].
     pub nodes: Vec<NodeKind>,
-    /// Links.
+    /// Links between nodes, in the order that numbers interfaces.
     pub links: Vec<LinkSpec>,
-    /// Links that fail.
+    /// Links that fail during the run.
     pub failures: Vec<LinkFailure>,
-    /// After a link has failed or come back, routes are computed anew so much later.
+    /// Delay from a link's failure or recovery to the recomputation of routes.
     #[serde(default, skip_serializing_if = "Span::is_zero")]
     pub reconvergence: Span,
-    /// Links that change otherwise.
+    /// Other changes of links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link_changes: Vec<LinkChange>,
-    /// Hosts that change.
+    /// Temporary slowdowns of hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_changes: Vec<HostChange>,
     /// NICs that pause for ever.
     pub storms: Vec<PauseStorm>,
-    /// Next hops that are given.
+    /// Static next hops, which replace those of shortest paths.
     pub routes: Vec<StaticRoute>,
-    /// How switches choose among equal next hops.
+    /// Choice of switches among equal next hops.
     pub load_balancing: LoadBalancing,
-    /// Whose hash ECMP goes by.
+    /// Hash that ECMP uses.
     pub ecmp_hash: EcmpHash,
-    /// How senders choose among paths packet by packet, with [`LoadBalancing::Ecmp`] in switches; `None`: a flow has one
-    /// path.
+    /// Packet-by-packet choice of paths by senders, with [`LoadBalancing::Ecmp`] in switches; `None` if a
+    /// flow has one path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entropy: Option<Entropy>,
-    /// Every switch.
+    /// Properties of all switches.
     pub switch: SwitchSpec,
-    /// Every host.
+    /// Properties of all hosts.
     pub nic: NicSpec,
-    /// Sizes of packets.
+    /// Sizes of packets on the wire.
     pub packet: PacketFormat,
     /// Units of the telemetry header with [`Quirks::int_wire_precision`].
     pub int_multi: u32,
-    /// Schemes that flows name.
+    /// Schemes to which flows refer.
     pub schemes: Vec<SchemeSpec>,
-    /// Labels that flows name.
+    /// Labels to which flows refer.
     pub labels: Vec<String>,
     /// Flows, in order of start.
     pub flows: Vec<FlowSpec>,
-    /// Flows that come as a stream: then that list is empty, and there are no dependencies.
+    /// Stream of flows: then `flows` is empty, and there are no dependencies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
-    /// Flows that come as the run goes on, behind all others.
+    /// Programs that start flows during the run, numbered after all others.
     #[serde(default, skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<Program>,
-    /// Which flows wait for which; no flow may wait for itself, not by way of others either.
+    /// Dependencies between flows, which must be free of cycles.
     pub dependencies: Vec<Dependency>,
-    /// The run ends here at the latest.
+    /// Latest end of the run.
     pub stop: Time,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Deviations from nature.
+    /// Deviations from realistic behaviour.
     pub quirks: Quirks,
-    /// The network of another simulator, in place of what switches and hosts are otherwise.
+    /// Network of another simulator that replaces the switches and hosts.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// With [`FlowControl::Credits`]: what links and switches are told of it.
+    /// Settings of links and switches with [`FlowControl::Credits`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Box<LaneSpec>>,
     /// Order of simultaneous events.
     pub ties: TieOrder,
-    /// What to record.
+    /// Settings of recording; everything off by default.
     pub record: RecordSpec,
-    /// Check every invariant while running.
+    /// True to check every invariant during the run.
     pub check: bool,
 }
 
 impl RunSpec {
-    /// How many flows there are; of programs, about how many there will be.
+    /// Returns the number of flows; for programs an estimate.
     pub fn flow_count(&self) -> usize {
         let most = |program: &Program| program.flows as usize;
         self.described_flows() + self.programs.iter().map(most).sum::<usize>()
     }
 
-    /// Ids of flows are below this: how many flows a program starts only its run shows.
+    /// Returns an upper bound of flow ids; the number of a program's flows is known only after the run.
     pub fn flow_ids(&self) -> usize {
         match self.programs.is_empty() {
             true => self.flow_count(),
@@ -433,22 +434,22 @@ impl RunSpec {
         }
     }
 
-    /// Whether all packets of a flow go one way while no link fails.
+    /// Returns true if all packets of a flow take one path while no link fails.
     pub fn has_one_way_per_flow(&self) -> bool {
         self.load_balancing == LoadBalancing::Ecmp && self.entropy.is_none()
     }
 
-    /// Whether packets of a flow that follow each other closely may take different paths.
+    /// Returns true if consecutive packets of a flow may take different paths.
     pub fn spreads_packets(&self) -> bool {
         self.load_balancing.is_per_packet() || self.entropy.is_some()
     }
 
-    /// Whether all its flows are programs'.
+    /// Returns true if programs start all flows.
     pub fn is_of_programs(&self) -> bool {
         !self.programs.is_empty() && self.described_flows() == 0
     }
 
-    /// How many flows there are in the list or the stream.
+    /// Returns the number of flows in the list or the stream.
     pub fn described_flows(&self) -> usize {
         let streamed = self
             .arrivals
@@ -457,19 +458,19 @@ impl RunSpec {
         self.flows.len() + streamed
     }
 
-    /// When the first of them starts.
+    /// Returns the start of the first flow or program.
     pub fn first_start(&self) -> Option<Time> {
         let starts = self.programs.iter().map(|program| program.start);
         starts.chain(self.first_described_start()).min()
     }
 
-    /// When the first of the list or the stream starts.
+    /// Returns the start of the first flow in the list or the stream.
     pub fn first_described_start(&self) -> Option<Time> {
         let streamed = self.streamed().map(|arrivals| arrivals.first);
         self.flows.first().map(|flow| flow.start).or(streamed)
     }
 
-    /// When the last of them starts; of programs, when they begin.
+    /// Returns the start of the last flow; for programs, of the program.
     pub fn last_start(&self) -> Option<Time> {
         let streamed = self.streamed().map(|arrivals| arrivals.last);
         let described = self.flows.last().map(|flow| flow.start).or(streamed);
@@ -477,23 +478,23 @@ impl RunSpec {
         starts.chain(described).max()
     }
 
-    /// The stream of flows, if there are any in it.
+    /// Returns the stream of flows, unless it is empty.
     fn streamed(&self) -> Option<&Arrivals> {
         self.arrivals.as_ref().filter(|arrivals| arrivals.flows > 0)
     }
 
-    /// What the first packet of each message has alongside the headers of all, in bytes: see [`LaneSpec::first_header`].
+    /// Returns the bytes of the extra header in each message's first packet: see [`LaneSpec::first_header`].
     pub fn first_header(&self) -> u16 {
         let lanes = self.lanes.as_ref();
         lanes.map_or(0, |lanes| lanes.first_header.get() as u16)
     }
 
-    /// Whether ports wait for credits, where others are paused.
+    /// Returns true if the network uses credits rather than pauses.
     pub fn is_under_credits(&self) -> bool {
         self.lanes.is_some() || self.model.as_ref().is_some_and(|model| model.credit_lanes() > 0)
     }
 
-    /// Priority classes of flows.
+    /// Iterates over the priority classes of flows.
     pub fn flow_classes(&self) -> impl Iterator<Item = u8> {
         let sources = self.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
         let streamed = sources.map(|source| source.class);

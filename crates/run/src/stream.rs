@@ -1,8 +1,8 @@
-//! Flows drawn one after another: what [`Arrivals`] tells.
+//! Generator of the flows that [`Arrivals`] describes, one after another.
 //!
-//! Each host that sends by itself draws from streams of its own, and so does each source of incasts: these are the
-//! lanes, of each of which the next flow is known. The stream takes the earliest of them; at the same time that of
-//! the first lane, as a list sorted by start would have it.
+//! Each independently sending host, and each source of incasts, has its own random streams. These are the
+//! lanes; the next flow of each lane is known. The generator takes the earliest of them, and of simultaneous
+//! ones that of the first lane, as in a list sorted by start.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -12,31 +12,33 @@ use paceline_kernel::{Span, Time};
 
 use crate::spec::{ArrivalPattern, ArrivalSource, Arrivals, FlowSpec, Message, NodeId, size_at};
 
-/// The stream of what does not belong to one source.
+/// Entity number of streams that do not belong to one host.
 pub const SHARED: u64 = (1 << 40) - 1;
 
-/// The random stream of a workload and one that sends in it.
+/// Returns the random stream of a workload and one of its senders.
 pub fn random_stream(seed: u64, purpose: Purpose, workload: u64, entity: u64) -> Rng {
     Rng::stream(seed, purpose, workload << 40 | entity)
 }
 
-/// The source port of a pair's flow number `count`, from 0, as in the simulator of HPCC's authors.
+/// Returns the source port of flow number `count`, from 0, of a pair of hosts, as in the simulator of HPCC's
+/// authors.
 pub const fn source_port(count: u64) -> u16 {
     (10_000 + count) as u16
 }
 
-/// One that draws flows by itself: a host, or a source of incasts.
+/// Independent generator of flows: a host, or a source of incasts.
 #[derive(Clone, Debug, PartialEq)]
 struct Lane {
-    /// Place in [`Arrivals::sources`].
+    /// Index of its source in [`Arrivals::sources`].
     source: u32,
     arrivals: Rng,
     choices: Rng,
-    /// Time since the window's begin at which the last one came, in ps.
+    /// Time of the last arrival since the start of the window, in ps.
     elapsed: f64,
-    /// A place in the source's list: of a host its own, of messages that are told that of the next.
+    /// Index in the source's list: of the host itself, or of the next listed message.
     place: usize,
-    /// Of incasts: the hosts in the order last drawn, the receiver, and how many of its senders have still to come.
+    /// Hosts of an incast in the order last drawn; `receiver` and `left` are its receiver and the number of
+    /// senders still to come.
     order: Vec<NodeId>,
     receiver: NodeId,
     left: usize,
@@ -57,9 +59,10 @@ impl Lane {
         }
     }
 
-    /// All lanes of a source.
+    /// Creates all lanes of a source.
     fn all(source: u32, of: &ArrivalSource, seed: u64) -> Vec<Self> {
         match &of.pattern {
+            // A single host has no other to which it could send.
             ArrivalPattern::Poisson { hosts, receivers, .. } if hosts.len() < 2 && receivers.is_empty() => {
                 Vec::new()
             }
@@ -109,6 +112,7 @@ impl Lane {
                 size,
                 ..
             } => {
+                // The previous incast has all its senders: draw the next one.
                 if self.left == 0 {
                     self.next_arrival(*mean_ps, of.window)?;
                     self.choices.shuffle(&mut self.order);
@@ -122,6 +126,7 @@ impl Lane {
                     self.left = *fan_in as usize;
                 }
                 let first = usize::from(self.order.first() == Some(&self.receiver));
+                // The receiver does not send; it is first in the order if it is one of the hosts.
                 let src = self.order[first + *fan_in as usize - self.left];
                 self.left -= 1;
                 let size = *size;
@@ -129,6 +134,7 @@ impl Lane {
                     src,
                     dst: self.receiver,
                     size,
+                    // All senders of an incast start together.
                     start: self.last_arrival(of.window)?,
                 })
             }
@@ -140,38 +146,39 @@ impl Lane {
         }
     }
 
-    /// One of so many at random, but for this one.
+    /// Returns a random index below `count` other than `own`.
     fn other(&mut self, count: usize, own: Option<usize>) -> usize {
         let other = self.choices.below((count - usize::from(own.is_some())) as u64) as usize;
+        // Skips `own` instead of drawing again.
         other + usize::from(own.is_some_and(|own| other >= own))
     }
 
-    /// The next arrival, if it comes before the window is over.
+    /// Draws the next arrival; `None` if it lies after the window.
     fn next_arrival(&mut self, mean_ps: f64, window: (Time, Time)) -> Option<Time> {
         self.elapsed += self.arrivals.next_exponential() * mean_ps;
         self.last_arrival(window)
     }
 
-    /// The last arrival, if it came before the window was over.
+    /// Returns the last arrival; `None` if it lies after the window.
     fn last_arrival(&self, window: (Time, Time)) -> Option<Time> {
         let at = window.0.saturating_add(Span::from_ps(self.elapsed as u64));
         (at < window.1).then_some(at)
     }
 }
 
-/// Flows as they are drawn.
+/// Generator of flows in the order of their starts.
 #[derive(Clone, Debug)]
 pub struct FlowStream {
     lanes: Vec<Lane>,
-    /// The next flow of each lane that has one.
+    /// Start of the next flow of each lane that has one.
     heads: BinaryHeap<Reverse<(Time, usize)>>,
     next: Vec<Option<Message>>,
-    /// How many flows each pair of hosts has had.
+    /// Number of flows so far of each pair of hosts.
     pairs: BTreeMap<(u32, u32), u16>,
 }
 
 impl FlowStream {
-    /// Of what has not been drawn from.
+    /// Creates the generator at its first flow.
     pub fn new(arrivals: &Arrivals, seed: u64) -> Self {
         let sources = (0..).zip(&arrivals.sources);
         let mut lanes: Vec<Lane> = sources.flat_map(|(i, of)| Lane::all(i, of, seed)).collect();
@@ -187,22 +194,25 @@ impl FlowStream {
         }
     }
 
-    /// When the next flow starts.
+    /// Returns the start of the next flow.
     pub fn next_start(&self) -> Option<Time> {
         self.heads.peek().map(|&Reverse((start, _))| start)
     }
 
-    /// The next flow.
+    /// Returns the next flow.
     pub fn draw(&mut self, arrivals: &Arrivals) -> Option<FlowSpec> {
         let Reverse((_, lane)) = self.heads.pop()?;
         let source = &arrivals.sources[self.lanes[lane].source as usize];
         let message = self.next[lane].take()?;
+        // The lane's next flow is drawn before this one is used, so that the heap always holds the next start
+        // of every lane.
         self.next[lane] = self.lanes[lane].draw(source);
         if let Some(next) = &self.next[lane] {
             self.heads.push(Reverse((next.start, lane)));
         }
         let count = self.pairs.entry((message.src.0, message.dst.0)).or_default();
         let sport = source_port(u64::from(*count));
+        // Ports repeat after 65 536 flows of a pair.
         *count = count.wrapping_add(1);
         Some(FlowSpec {
             src: message.src,
@@ -220,7 +230,7 @@ impl FlowStream {
 }
 
 impl ArrivalSource {
-    /// All that it gives in a run with this seed, one that draws after another.
+    /// Iterates over all flows of the source in a run with this seed, lane after lane.
     pub fn messages(&self, seed: u64) -> impl Iterator<Item = Message> {
         let lanes = Lane::all(0, self, seed);
         lanes
@@ -230,10 +240,10 @@ impl ArrivalSource {
 }
 
 impl Arrivals {
-    /// More are not counted: no run can number so many.
+    /// Upper limit of the count: no run can number more flows.
     const MOST: usize = 1 << 28;
 
-    /// What these sources give in a run with this seed: counts it.
+    /// Creates the arrivals of these sources in a run with this seed, and counts them.
     pub fn of(sources: Vec<ArrivalSource>, seed: u64) -> Self {
         let (mut flows, mut first, mut last) = (0, Time::MAX, Time::ZERO);
         let messages = sources.iter().flat_map(|source| source.messages(seed));
@@ -244,13 +254,14 @@ impl Arrivals {
         }
         Self {
             flows,
+            // Without flows the first start would be after the last one.
             first: first.min(last),
             last,
             sources,
         }
     }
 
-    /// The flows in the order of their starts.
+    /// Iterates over the flows in the order of their starts.
     pub fn flows(&self, seed: u64) -> impl Iterator<Item = FlowSpec> {
         let mut stream = FlowStream::new(self, seed);
         std::iter::from_fn(move || stream.draw(self))

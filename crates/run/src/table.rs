@@ -1,8 +1,8 @@
-//! Recorded tables.
+//! Tables that recorders write.
 //!
-//! A table is declared once, by [`recorded!`](crate::recorded), as the struct of its rows: the comments of its fields are
-//! what its columns mean. From the declaration follow its file and the reader of that, its place in `paceline query`, in
-//! Python, on a run's page and in the book.
+//! A table is declared once, by [`recorded!`](crate::recorded), as the struct of its rows; the comments of
+//! the fields document the columns. The declaration generates its file and the reader of the file, and its
+//! entries in `paceline query`, in Python, on a run's page and in the book.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -10,50 +10,50 @@ use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-/// A recorded table as it is declared.
+/// Declaration of a recorded table.
 #[derive(Debug)]
 pub struct Declared {
     /// Name in SQL and Python; the file is `NAME.csv`.
     pub name: &'static str,
-    /// What a row is.
+    /// Description of a row.
     pub about: &'static str,
-    /// What has to be written for it in a scenario; empty where nothing has to.
+    /// Scenario setting that enables it; empty if it needs none.
     pub needs: &'static str,
-    /// Its columns.
+    /// Columns, in the order of the file.
     pub columns: &'static [Column],
-    /// Makes the table from cells, row by row, until there are none.
+    /// Reads the table from cells, row by row, until there are none.
     pub read: Read,
 }
 
-/// Makes a table from the cells of its rows; an error says which column of the last row is wrong.
+/// Function that reads a table from the cells of its rows; an error names the wrong column of the last row.
 pub type Read = fn(&mut dyn FnMut() -> Result<Option<Vec<Cell<'static>>>, String>) -> Result<Table, String>;
 
-/// A column of a table.
+/// Column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Name; ends in its unit where it has one (`_ps`, `_bytes`).
+    /// Name; ends in its unit if it has one (`_ps`, `_bytes`).
     pub name: &'static str,
     /// Type of its values.
     pub kind: Kind,
-    /// What it means.
+    /// Description of its values.
     pub meaning: &'static str,
 }
 
-/// The type of a column.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Whole numbers.
+    /// Whole numbers, with sign.
     Int,
-    /// Real numbers.
+    /// Real numbers of 64 bits.
     Real,
-    /// Texts.
+    /// Texts of any length.
     Text,
-    /// Yes or no.
+    /// Booleans, `true` or `false`.
     Bool,
 }
 
 impl Kind {
-    /// Its name in pages.
+    /// Returns the name on pages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Int => "whole number",
@@ -63,7 +63,7 @@ impl Kind {
         }
     }
 
-    /// What a message says that was expected.
+    /// Returns the description of expected values in error messages.
     pub const fn expected(self) -> &'static str {
         match self {
             Self::Int => "a whole number",
@@ -73,7 +73,8 @@ impl Kind {
         }
     }
 
-    /// Reads a cell of a text file; `None` if it is of another type. An empty cell is a missing value, or an empty text.
+    /// Parses a cell of a text file; `None` if it has another type. An empty cell is a missing value, or an
+    /// empty text.
     pub fn parse(self, text: &str) -> Option<Cell<'static>> {
         match self {
             Self::Text => Some(Cell::Text(Cow::Owned(text.to_string()))),
@@ -85,31 +86,31 @@ impl Kind {
     }
 }
 
-/// A value of a table.
+/// Value in a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// Missing.
+    /// Missing value of any type.
     Null,
-    /// A whole number.
+    /// Whole number, with sign.
     Int(i64),
-    /// A real number.
+    /// Real number of 64 bits.
     Real(f64),
-    /// A text.
+    /// Text, borrowed if possible.
     Text(Cow<'a, str>),
-    /// Yes or no.
+    /// Boolean, `true` or `false`.
     Bool(bool),
 }
 
-/// A type of columns.
+/// Type that a column can have.
 pub trait Value: Sized {
     /// Type of the column.
     const KIND: Kind;
-    /// As a cell.
+    /// Converts to a cell.
     fn cell(&self) -> Cell<'_>;
-    /// From a cell of the column.
+    /// Converts from a cell of the column.
     ///
     /// # Errors
-    /// What was expected.
+    /// The cell does not fit; the text says what was expected.
     fn of(cell: Cell<'static>) -> Result<Self, String>;
 }
 
@@ -118,7 +119,7 @@ macro_rules! whole {
         impl Value for $type {
             const KIND: Kind = Kind::Int;
             fn cell(&self) -> Cell<'_> {
-                // Times and bytes beyond 2^63 are beyond any run.
+                // Saturates: times and bytes beyond 2^63 exceed any run.
                 Cell::Int(i64::try_from(*self).unwrap_or(i64::MAX))
             }
             fn of(cell: Cell<'static>) -> Result<Self, String> {
@@ -184,7 +185,7 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
-/// Makes an enum with `ALL` and `name()` a type of columns, of its names.
+/// Implements [`Value`](crate::table::Value) for an enum with `ALL` and `name()`: a column of its names.
 #[macro_export]
 macro_rules! named_value {
     ($type:ty) => {
@@ -203,16 +204,16 @@ macro_rules! named_value {
     };
 }
 
-/// A row of a recorded table.
+/// Row of a recorded table.
 pub trait Row: Clone + PartialEq + fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe + 'static {
-    /// The table.
+    /// Declaration of the table.
     const DECLARED: &'static Declared;
-    /// The cell in a column, of which there are as many as declared.
+    /// Returns the cell in a column, an index of the declared columns.
     fn cell(&self, column: usize) -> Cell<'_>;
-    /// The row of these cells.
+    /// Creates a row from its cells.
     ///
     /// # Errors
-    /// Which column is wrong, and what was expected there.
+    /// A cell does not fit; the text names the column and what was expected.
     fn of(cells: Vec<Cell<'static>>) -> Result<Self, String>;
 }
 
@@ -275,10 +276,10 @@ macro_rules! recorded {
     };
 }
 
-/// Reads the cell of a column.
+/// Converts the cell of a column.
 ///
 /// # Errors
-/// What was expected there, and what was found.
+/// The cell does not fit; the text says what was expected and found.
 pub fn of_column<T: Value>(column: &str, cell: Cell<'static>) -> Result<T, String> {
     let found = match &cell {
         Cell::Null => "nothing".to_string(),
@@ -290,10 +291,10 @@ pub fn of_column<T: Value>(column: &str, cell: Cell<'static>) -> Result<T, Strin
     T::of(cell).map_err(|expected| format!("column `{column}`: expected {expected}, found {found}"))
 }
 
-/// Makes a table of rows of one type: [`Declared::read`].
+/// Reads a table of rows of type `R`: [`Declared::read`].
 ///
 /// # Errors
-/// Those of `next` and of its cells.
+/// `next` fails, or a cell does not fit.
 pub fn read<R: Row>(
     next: &mut dyn FnMut() -> Result<Option<Vec<Cell<'static>>>, String>,
 ) -> Result<Table, String> {
@@ -304,11 +305,11 @@ pub fn read<R: Row>(
     Ok(Table::new(rows))
 }
 
-/// A table with its rows, which copies share: there may be millions.
+/// Table with its rows, which copies share because there may be millions.
 #[derive(Clone, Debug)]
 pub struct Table(Arc<dyn Rows>);
 
-/// Rows of some type.
+/// Rows of a type that is not known.
 trait Rows: Any + fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     fn declared(&self) -> &'static Declared;
     fn len(&self) -> usize;
@@ -332,27 +333,27 @@ impl<R: Row> Rows for Vec<R> {
 }
 
 impl Table {
-    /// A table of these rows.
+    /// Creates a table of these rows.
     pub fn new<R: Row>(rows: Vec<R>) -> Self {
         Self(Arc::new(rows))
     }
 
-    /// Its declaration.
+    /// Returns the declaration of its rows.
     pub fn declared(&self) -> &'static Declared {
         self.0.declared()
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no row.
+    /// Returns true if there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The cell in a row and a column.
+    /// Returns the cell in a row and a column.
     ///
     /// # Panics
     /// If there is no such row or column.
@@ -360,7 +361,7 @@ impl Table {
         self.0.cell(row, column)
     }
 
-    /// Its rows, if they are of this type.
+    /// Returns the rows if they have the type `R`.
     pub fn rows<R: Row>(&self) -> Option<&[R]> {
         (&*self.0 as &dyn Any).downcast_ref::<Vec<R>>().map(Vec::as_slice)
     }
@@ -372,12 +373,12 @@ impl PartialEq for Table {
     }
 }
 
-/// Tables by name.
+/// Tables, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables(Vec<Table>);
 
 impl Tables {
-    /// Adds a table, in place of one with its name.
+    /// Adds a table; replaces one of the same name.
     pub fn add(&mut self, table: Table) {
         let place = self
             .0
@@ -388,22 +389,22 @@ impl Tables {
         }
     }
 
-    /// The table of this name.
+    /// Returns the table called `name`.
     pub fn get(&self, name: &str) -> Option<&Table> {
         self.iter().find(|table| table.declared().name == name)
     }
 
-    /// The rows of the table of which they are; none where it was not recorded.
+    /// Returns the rows of the table of type `R`; empty if it was not recorded.
     pub fn rows<R: Row>(&self) -> &[R] {
         self.iter().find_map(Table::rows).unwrap_or_default()
     }
 
-    /// Whether the table of such rows was recorded, if only without a row.
+    /// Returns true if the table of type `R` was recorded, even without a row.
     pub fn has<R: Row>(&self) -> bool {
         self.get(R::DECLARED.name).is_some()
     }
 
-    /// All of them, in the order of their names.
+    /// Iterates over all tables, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &Table> {
         self.0.iter()
     }

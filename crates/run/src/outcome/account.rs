@@ -1,37 +1,36 @@
-//! What an account says.
+//! Breakdown of a flow's completion time.
 
 use paceline_kernel::Span;
 
 use crate::outcome::PortRef;
 
-/// A sender's time, from its flow's start to the start of the last transmission that mattered; of a
-/// flow that did not complete, to the end of the run. Of a message over a persistent connection: what the connection did
-/// meanwhile, for this message and those before it.
+/// Breakdown of a sender's time, from its flow's start to the start of the last transmission that mattered;
+/// for an incomplete flow, to the end of the run. For a message over a persistent connection: the
+/// connection's activity meanwhile, for this message and earlier ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderTime {
-    /// Putting bytes on the wire for the first time.
+    /// Sending bytes for the first time.
     pub sending: Span,
-    /// Putting bytes on the wire again.
+    /// Sending bytes again after a loss.
     pub resending: Span,
-    /// As many bytes in flight as the window allows.
+    /// Blocked by the window: as many bytes in flight as it allows.
     pub window: Span,
-    /// The pacing rate's next packet was not due.
+    /// Blocked by pacing: the next packet was not due.
     pub pacing: Span,
-    /// The scheme waited for what its receiver's host grants.
+    /// Blocked by the scheme, which waited for a grant from its receiver's host.
     pub grants: Span,
-    /// The scheme would have sent, but the flow's class was paused (PFC).
+    /// Blocked by a pause of the flow's class (PFC).
     pub paused: Span,
-    /// The NIC was busy with other flows, acknowledgements and control frames.
+    /// Waiting for the NIC, which sent other flows, acknowledgements and control frames.
     pub nic: Span,
-    /// Everything sent, or a retransmission timeout ran: waiting for acknowledgements that did not
-    /// come.
+    /// Waiting for acknowledgements that did not arrive: all data was sent, or a retransmission timeout ran.
     pub recovery: Span,
-    /// There was no path.
+    /// Waiting for a path.
     pub unreachable: Span,
 }
 
 impl SenderTime {
-    /// No time at all.
+    /// Breakdown without any time.
     pub const NONE: Self = Self {
         sending: Span::ZERO,
         resending: Span::ZERO,
@@ -44,7 +43,7 @@ impl SenderTime {
         unreachable: Span::ZERO,
     };
 
-    /// Its parts, by name.
+    /// Returns the parts with their names.
     pub const fn parts(&self) -> [(&'static str, Span); 9] {
         [
             ("sending", self.sending),
@@ -58,12 +57,12 @@ impl SenderTime {
             ("unreachable", self.unreachable),
         ]
     }
-    /// All of it.
+    /// Returns the sum of all parts.
     pub fn total(&self) -> Span {
         self.parts().iter().fold(Span::ZERO, |sum, &(_, part)| sum + part)
     }
 
-    /// What came to it since it was as it was before.
+    /// Returns the increase since `before`, an earlier breakdown of the same sender.
     #[inline]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -80,23 +79,23 @@ impl SenderTime {
     }
 }
 
-/// One packet's time at one hop: before an egress port and on the link behind it.
+/// Time of one packet at one hop: in front of an egress port and on the link after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopTime {
-    /// The egress port.
+    /// Egress port of the hop.
     pub port: PortRef,
-    /// Bytes on the wire.
+    /// Transmission of its bytes.
     pub serialisation: Span,
-    /// The way along the cable.
+    /// Propagation along the cable.
     pub propagation: Span,
-    /// Waiting behind others.
+    /// Waiting for other packets.
     pub queueing: Span,
     /// Waiting while the port's peer had paused the packet's class (PFC).
     pub paused: Span,
 }
 
 impl HopTime {
-    /// Its parts, by name.
+    /// Returns the parts with their names.
     pub const fn parts(&self) -> [(&'static str, Span); 4] {
         [
             ("serialisation", self.serialisation),
@@ -105,66 +104,66 @@ impl HopTime {
             ("paused", self.paused),
         ]
     }
-    /// All of it.
+    /// Returns the sum of all parts.
     pub fn total(&self) -> Span {
         self.parts().iter().fold(Span::ZERO, |sum, &(_, part)| sum + part)
     }
 }
 
-/// All of a flow's packets of one kind at one egress port.
+/// Totals of a flow's packets, of data or of acknowledgements, at one egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopTotals {
-    /// The egress port.
+    /// Egress port of the hop.
     pub port: PortRef,
-    /// Whether this is about the flow's acknowledgements, not its data.
+    /// True for the flow's acknowledgements, false for its data.
     pub back: bool,
-    /// Packets that left.
+    /// Packets that left through the port.
     pub packets: u64,
-    /// Time they waited behind others, summed.
+    /// Time they waited for other packets, summed.
     pub queueing: Span,
-    /// The longest.
+    /// Longest time that a packet waited for others.
     pub queueing_max: Span,
     /// Time they waited while their class was paused, summed.
     pub paused: Span,
-    /// The longest.
+    /// Longest time that a packet waited during a pause.
     pub paused_max: Span,
 }
 
 /// Time that a flow's data spent in the receiver's host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostTime {
-    /// The packet's that the last acknowledgement answered.
+    /// Time of the packet that triggered the last acknowledgement.
     pub time: Span,
     /// Packets that arrived there.
     pub packets: u64,
-    /// Their time, summed.
+    /// Time of all packets, summed.
     pub total: Span,
-    /// The longest.
+    /// Longest time of a packet.
     pub max: Span,
 }
 
-/// Where one flow's time went.
+/// Breakdown of one flow's time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowAccount {
     /// Index of the flow.
     pub flow: u32,
-    /// Whether it completed: otherwise only the sender's time is told, until the end of the run.
+    /// True if the flow completed; otherwise only the sender's time is known, up to the end of the run.
     pub completed: bool,
-    /// The sender's time.
+    /// Sender's part of the time.
     pub sender: SenderTime,
-    /// The way of the data packet that the last acknowledgement answered.
+    /// Hops of the data packet that triggered the last acknowledgement.
     pub data: Vec<HopTime>,
-    /// That packet's time in the receiver's host, and that of all others.
+    /// Time in the receiver's host, of that packet and of all others.
     pub host: HostTime,
-    /// The way of that acknowledgement.
+    /// Hops of that acknowledgement.
     pub ack: Vec<HopTime>,
-    /// Every egress port that packets of the flow left, in the order in which they were met: data
-    /// and acknowledgements apart.
+    /// Egress ports that the flow's packets left, in the order of first use; data and acknowledgements
+    /// separately.
     pub hops: Vec<HopTotals>,
 }
 
 impl FlowAccount {
-    /// Of a flow that has not completed: the sender's time.
+    /// Creates the breakdown of a flow that has not completed, with the sender's time only.
     pub fn new(flow: u32, sender: SenderTime) -> Self {
         Self {
             flow,
@@ -177,7 +176,7 @@ impl FlowAccount {
         }
     }
 
-    /// The sum of all parts: the flow's completion time, or the time from its start to the run's end.
+    /// Returns the sum of all parts: the flow's completion time, or the time from its start to the run's end.
     pub fn total(&self) -> Span {
         let ways = self.data.iter().chain(&self.ack);
         ways.fold(self.sender.total() + self.host.time, |sum, hop| sum + hop.total())

@@ -1,70 +1,70 @@
-//! A value that is sampled at equal times, kept in bins that widen when there are too many.
+//! Samples of a value at equal intervals, in bins that widen when there are too many.
 
 use paceline_kernel::{Span, Time};
 
-/// Samples of a value at equal times, in bins of a power of two of them.
+/// Series of samples at equal intervals, in bins of a power of two samples.
 ///
-/// A bin begins as one sample. When there are too many bins, each two neighbours become one; what a
-/// bin then says (smallest, largest and last sample, sum of all) is exact about the samples in it.
-/// A bin in which the value stood still at the last sample of the bin before is not kept: it follows.
-/// Before the first bin that is kept the value is 0.
+/// A bin starts as one sample. When there are too many bins, neighbours are merged in pairs; the smallest,
+/// largest and last sample and the sum of a bin stay exact. A bin in which the value stays at the last sample
+/// of the previous bin is not stored, because it follows from that one. Before the first stored bin the value
+/// is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binned {
-    /// Time of sample 0, and between two, in ps.
+    /// Time of sample 0, in ps; `period` is the time between two samples.
     origin: u64,
     period: u64,
-    /// A bin has `1 << level` samples: bin `n` those from `n << level` on.
+    /// Logarithm of the bin size: bin `n` holds the `1 << level` samples from `n << level` on.
     level: u32,
-    /// The first sample, when it was taken, and the number after the last one's.
+    /// Number of the first sample; `first_at` is its time in ps, `end` the number after the last one.
     first: u64,
     first_at: u64,
     end: u64,
-    /// The last value, and the sample since which it holds: the last cell's sum is of those before.
+    /// Last value; `since` is the first sample with it. The last cell's sum covers the samples before that.
     value: u64,
     since: u64,
     cells: Vec<Cell>,
 }
 
-/// A bin that is kept.
+/// Stored bin; bins that follow from their predecessor are not stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cell {
     number: u64,
     min: u64,
     max: u64,
     last: u64,
-    /// Of all samples.
+    /// Sum of all samples.
     sum: u64,
 }
 
-/// What the samples in a bin were. If they differ it tells of its own width alone; if they do not,
-/// of all bins up to the next.
+/// Statistics of the samples in a bin. If they differ, it stands for its own width alone; if they are all
+/// equal, for all bins up to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// When the first sample in it was taken.
+    /// Time of its first sample.
     pub at: Time,
-    /// Smallest sample.
+    /// Smallest sample in the bin.
     pub min: u64,
-    /// Largest sample.
+    /// Largest sample in the bin.
     pub max: u64,
-    /// Last sample.
+    /// Last sample in the bin.
     pub last: u64,
-    /// Mean of the samples, each of the same weight: they are equally far apart.
+    /// Mean of the samples, which are equally far apart and weigh the same.
     pub mean: f64,
 }
 
 impl Cell {
-    /// `value` was sampled so often.
+    /// Adds `count` samples of `value` to the sum.
     fn add(&mut self, value: u64, count: u64) {
         self.sum = self.sum.saturating_add(value.saturating_mul(count));
     }
 }
 
 impl Binned {
-    /// Bins that a series has at most.
+    /// Upper limit of the bins of a series.
     pub const BINS_MAX: usize = 1 << 16;
 
-    /// Samples that will be taken at `origin` ps and every `period` ps after, the first of them,
-    /// number `first`, at `first_at` ps.
+    /// Creates a series for samples at `origin` ps and every `period` ps after it. The first sample has the
+    /// number `first` and is taken at `first_at` ps.
     pub const fn new(origin: u64, period: u64, first: u64, first_at: u64) -> Self {
         Self {
             origin,
@@ -79,7 +79,7 @@ impl Binned {
         }
     }
 
-    /// A series of these samples, one every `period` from `origin` on.
+    /// Creates a series of these samples, one every `period` from `origin` on.
     pub fn of_samples(origin: Time, period: Span, samples: impl IntoIterator<Item = u64>) -> Self {
         let (origin, period) = (origin.as_ps(), period.as_ps());
         let mut series = Self::new(origin, period, 0, origin);
@@ -92,39 +92,39 @@ impl Binned {
         series
     }
 
-    /// Room for so many bins.
+    /// Reserves memory for `bins` bins.
     pub fn reserve(&mut self, bins: usize) {
         self.cells.reserve_exact(bins);
     }
 
-    /// Whether nothing but 0 was sampled.
+    /// Returns true if all samples were 0.
     pub const fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// Time between two samples.
+    /// Returns the time between two samples.
     pub const fn period(&self) -> Span {
         Span::from_ps(self.period)
     }
 
-    /// Width of a bin: [`Self::period`] times a power of two.
+    /// Returns the width of a bin: [`Self::period`] times a power of two.
     pub const fn width(&self) -> Span {
         Span::from_ps(self.period.saturating_mul(1 << self.level))
     }
 
-    /// The last value.
+    /// Returns the last value.
     #[inline]
     pub(super) const fn value(&self) -> u64 {
         self.value
     }
 
-    /// Bins that are kept.
+    /// Returns the number of stored bins.
     pub(super) const fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// Takes sample `number`, later than all before; between them the value stood still. There will be no more
-    /// than `most` bins.
+    /// Adds sample `number`, which must follow all earlier ones; the value is constant in between. Limits the
+    /// bins to `most`.
     pub(super) fn sample(&mut self, number: u64, value: u64, most: usize) {
         if value != self.value {
             self.change(number, value, most);
@@ -132,6 +132,8 @@ impl Binned {
     }
 
     fn change(&mut self, number: u64, value: u64, most: usize) {
+        // A sample in the open cell needs no room; only a new cell may force wider bins, and wider bins may
+        // put the sample into the open cell.
         while self.open(number).is_none() && self.cells.len() >= most {
             self.widen();
         }
@@ -142,10 +144,12 @@ impl Binned {
             (cell.min, cell.max, cell.last) = (cell.min.min(value), cell.max.max(value), value);
             return;
         }
+        // The old value held until the end of the last cell; bins after it follow from it and are not stored.
         if let Some(cell) = self.cells.last_mut() {
             let end = (cell.number + 1) << self.level;
             cell.add(held, end.saturating_sub(since));
         }
+        // Samples of this bin before `number` had the old value, as far as the series had begun.
         let begin = (number >> self.level << self.level).max(self.first);
         let (min, max) = match number > begin {
             true => (held.min(value), held.max(value)),
@@ -160,18 +164,18 @@ impl Binned {
         });
     }
 
-    /// The last cell, if the sample is in it.
+    /// Returns the last cell if the sample belongs to it.
     fn open(&mut self, number: u64) -> Option<&mut Cell> {
         let bin = number >> self.level;
         self.cells.last_mut().filter(|cell| cell.number == bin)
     }
 
-    /// Says that sample `end` was not taken, and none after.
+    /// Ends the series: sample `end` and later ones were not taken.
     pub const fn finish(&mut self, end: u64) {
         self.end = if end > self.since { end } else { self.since + 1 };
     }
 
-    /// Makes one bin of every two.
+    /// Merges each pair of bins.
     pub fn widen(&mut self) {
         let width = 1u64 << self.level;
         let (mut kept, mut at, mut held) = (0, 0, 0);
@@ -180,7 +184,7 @@ impl Binned {
             let next = self.cells.get(at + 1).copied();
             at += 1;
             if !cell.number.is_multiple_of(2) {
-                // The first half, as far as there were samples, is what held before.
+                // The first half holds the earlier value, as far as there were samples.
                 let end = cell.number << self.level;
                 let before = end.saturating_sub(self.first).min(width);
                 if before > 0 {
@@ -191,10 +195,11 @@ impl Binned {
                 (cell.min, cell.max) = (cell.min.min(next.min), cell.max.max(next.max));
                 (cell.last, cell.sum) = (next.last, cell.sum.saturating_add(next.sum));
                 at += 1;
+            // The other half is not stored, so it has this one's last value.
             } else if next.is_some() {
                 cell.add(cell.last, width);
             }
-            // Of the last cell, the sum is still open.
+            // The last cell's sum is still incomplete.
             cell.number /= 2;
             held = cell.last;
             self.cells[kept] = cell;
@@ -204,14 +209,15 @@ impl Binned {
         self.level += 1;
     }
 
-    /// The bins, in order of time. Each tells of all up to the next: where samples differ the next
-    /// follows at once. The last that has samples is always there.
+    /// Iterates over the bins in order of time. Each stands for all up to the next; a bin with different
+    /// samples is followed by the next one directly. The last bin with samples is always included.
     pub fn bins(&self) -> impl Iterator<Item = Bin> {
         let last = (self.end.max(self.first + 1) - 1) >> self.level;
         let nexts = self.cells.iter().skip(1).map(|cell| cell.number);
         let nexts = nexts.chain([last + 1]);
         self.cells.iter().zip(nexts).flat_map(move |(cell, next)| {
             let still = |number: u64| self.still(number, cell.last);
+            // After a bin with different samples only its last value holds, which needs a separate bin.
             let after = (cell.min != cell.max && cell.number + 1 < next).then(|| still(cell.number + 1));
             let counted = cell.number + u64::from(after.is_some());
             let end = (next == last + 1 && counted < last).then(|| still(last));
@@ -222,7 +228,7 @@ impl Binned {
     fn bin(&self, cell: &Cell) -> Bin {
         let begin = (cell.number << self.level).max(self.first);
         let end = ((cell.number + 1) << self.level).min(self.end);
-        // The last cell's sum is not closed.
+        // The last cell's sum is not complete yet.
         let open = match self.since >> self.level == cell.number {
             true => self.value.saturating_mul(end - self.since),
             false => 0,
@@ -236,7 +242,7 @@ impl Binned {
         }
     }
 
-    /// A bin in which the value stood still.
+    /// Returns a bin with a constant value.
     fn still(&self, number: u64, value: u64) -> Bin {
         Bin {
             at: self.time_of(number),
@@ -247,7 +253,7 @@ impl Binned {
         }
     }
 
-    /// When the first sample of a bin was taken.
+    /// Returns the time of a bin's first sample.
     fn time_of(&self, number: u64) -> Time {
         let begin = number << self.level;
         Time::from_ps(match begin <= self.first {

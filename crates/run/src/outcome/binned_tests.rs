@@ -8,7 +8,7 @@ fn series(samples: &[u64]) -> Binned {
     Binned::of_samples(Time::from_ns(7000), PERIOD, samples.iter().copied())
 }
 
-/// What the samples of each bin of `width` were: number of the bin, smallest, largest, last, mean.
+/// Statistics of each bin of `width` samples, computed directly: smallest, largest, last, mean.
 fn oracle(samples: &[u64], width: usize) -> Vec<(u64, u64, u64, f64)> {
     let bin = |part: &[u64]| {
         let (min, max) = (part.iter().min().unwrap(), part.iter().max().unwrap());
@@ -18,7 +18,7 @@ fn oracle(samples: &[u64], width: usize) -> Vec<(u64, u64, u64, f64)> {
     samples.chunks(width).map(bin).collect()
 }
 
-/// The same, told by a series: every bin of its width, those that follow from others too.
+/// Statistics of every bin as the series reports them, including bins that follow from others.
 fn counted(series: &Binned, count: usize) -> Vec<(u64, u64, u64, f64)> {
     let width = series.width().as_ps();
     let number = |at: Time| ((at.as_ps() - 7_000_000) / width) as usize;
@@ -40,7 +40,7 @@ fn counted(series: &Binned, count: usize) -> Vec<(u64, u64, u64, f64)> {
     all
 }
 
-/// Stretches of one value, bursts, returns to zero.
+/// Random samples: constant stretches, bursts, returns to zero.
 fn samples() -> impl Strategy<Value = Vec<u64>> {
     let stretch = prop_oneof![
         3 => (0u64..5_000_000, 1usize..400).prop_map(|(value, count)| vec![value; count]),
@@ -64,7 +64,7 @@ proptest! {
         samples in samples(), when in prop::collection::vec(0usize..3000, 0..6), first in 0u64..20,
     ) {
         let mut series = Binned::new(7_000_000, PERIOD.as_ps(), 0, 7_000_000);
-        // What is before the first sample is 0, as if it had been taken.
+        // Values before the first sample are 0, as if sampled.
         let samples: Vec<u64> = std::iter::repeat_n(0, first as usize).chain(samples).collect();
         for (number, &value) in samples.iter().enumerate() {
             when.iter().filter(|&&at| at == number).for_each(|_| series.widen());
@@ -95,7 +95,7 @@ proptest! {
 
 #[test]
 fn a_port_that_empties_is_empty() {
-    // Bursts of three samples, then nothing for long.
+    // Bursts of three samples, then a long time of zeros.
     let burst = [9, 20, 4].into_iter().chain(std::iter::repeat_n(0, 4997));
     let samples: Vec<u64> = burst.cycle().take(500_000).collect();
     let mut series = series(&samples);
@@ -105,7 +105,7 @@ fn a_port_that_empties_is_empty() {
     let found = |k: usize| (if k == 0 { 9 } else { 0 }, bins[k].min, bins[k].max, bins[k].last);
     assert_eq!([found(0), found(1)], first);
     assert_eq!(bins[0].mean, 33.0 / 32.0);
-    // A bin for each burst (a few are cut in two), one after each, and the last.
+    // One bin per burst (a few are cut in two), one after each, and the last.
     assert!((200..=320).contains(&bins.len()), "{}", bins.len());
 }
 

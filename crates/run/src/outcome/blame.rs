@@ -1,40 +1,42 @@
-//! Who made whom wait, and where.
+//! Causes of waiting in queues: which flows made which others wait, and at which ports.
 //!
-//! A packet waits at an egress port from the moment it joins the port's queue until its transmission starts (or it is
-//! lost, or the run ends). Each instant of a wait has one cause ([`Why`]):
+//! A packet waits at an egress port from joining the port's queue until its transmission starts, it is lost,
+//! or the run ends. Each instant of a wait has one cause ([`Why`]):
 //!
-//! 1. While the peer has paused the packet's class (PFC), the wait is [`Why::Paused`], whatever else the port sends. Its
-//!    causes are those whose bytes stood in the queue that the pause comes from, in proportion to these bytes.
-//! 2. Otherwise, while the port transmits, the packet on the wire is the cause: [`Why::Own`] if it is of the same flow,
-//!    [`Why::InProgress`] if its transmission had started before the waiting packet came, [`Why::Queue`] if it was
-//!    transmitted since.
+//! 1. While the peer has paused the packet's class (PFC), the wait is [`Why::Paused`], whatever else the port
+//!    sends. Its causes are the flows with bytes in the queue that caused the pause, in proportion to these
+//!    bytes.
+//! 2. Otherwise, while the port transmits, the packet on the wire is the cause: [`Why::Own`] if it is of the
+//!    same flow, [`Why::InProgress`] if its transmission had started before the waiting packet arrived,
+//!    [`Why::Queue`] if it started later.
 //! 3. Otherwise the wait is [`Why::Idle`] and has no cause: the link is down.
 //!
-//! So the waits of all packets are the sum of these, to the picosecond. Time that a sender holds data back before it is a
-//! packet (window, pacing, a busy NIC) is no wait in this sense: [`super::account`] has it.
+//! So the waits of all packets are the sum of these, to the picosecond. Time during which a sender holds data
+//! back (window, pacing, a busy NIC) does not count here: see [`super::account`].
 
 use crate::outcome::PortRef;
 
-/// Why packets waited.
+/// Reason for which packets waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// A packet of the same flow was transmitted.
+    /// A packet of the same flow was being transmitted.
     Own,
-    /// A packet of another flow was being transmitted when the waiting one came.
+    /// A packet of another flow was already being transmitted when the waiting one arrived.
     InProgress,
-    /// Packets of other flows were transmitted meanwhile: they came before, or are of another class.
+    /// Packets of other flows were transmitted in the meantime: they arrived earlier, or are of another
+    /// class.
     Queue,
     /// The peer had paused the packet's class.
     Paused,
-    /// The port transmitted nothing.
+    /// The port transmitted nothing, because its link was down.
     Idle,
 }
 
 impl Why {
-    /// All of them.
+    /// All reasons, in the order of their declaration.
     pub const ALL: [Self; 5] = [Self::Own, Self::InProgress, Self::Queue, Self::Paused, Self::Idle];
 
-    /// Its name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -46,22 +48,22 @@ impl Why {
     }
 }
 
-/// Which packets of a flow waited.
+/// Group of a flow's packets that waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Waiting {
-    /// Data.
+    /// Data packets, of any size.
     Data,
-    /// Acknowledgements, negative ones too.
+    /// Acknowledgements, including negative ones.
     Acks,
-    /// Notifications, signals of switches, grants.
+    /// Notifications, signals of switches, and grants.
     Control,
 }
 
 impl Waiting {
-    /// All of them.
+    /// All groups, in the order of their declaration.
     pub const ALL: [Self; 3] = [Self::Data, Self::Acks, Self::Control];
 
-    /// Its name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Data => "data",

@@ -1,12 +1,12 @@
-//! Under credits: how ports waited for some.
+//! Stalls of ports for lack of credits.
 
 use paceline_kernel::Span;
 
-/// Lanes of ports that had a packet to send and no credit for it, of all ports together.
+/// Stalls of lanes that had a packet to send but no credit, summed over all ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// How often that began.
+    /// Number of stalls that began.
     pub count: u64,
-    /// How long it lasted, summed.
+    /// Duration, summed over stalls.
     pub time: Span,
 }

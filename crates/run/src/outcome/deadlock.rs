@@ -8,54 +8,54 @@ use crate::spec::NodeId;
 /// Pauses that will never end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// When they were found to be endless.
+    /// Time at which they were found to be endless.
     pub found: Time,
-    /// Whether the run ended because nothing else could move either.
+    /// True if the run ended because nothing else could move either.
     pub ended: bool,
-    /// The pauses, in the order of their ports.
+    /// Endless pauses, in the order of their ports.
     pub pauses: Vec<EndlessPause>,
-    /// Circles of pauses that wait for each other, as indices of `pauses`, each waiting for the next.
+    /// Cycles of pauses that wait for each other, as indices of `pauses`; each waits for the next.
     pub cycles: Vec<Vec<usize>>,
-    /// Flows of which packets wait behind these ports.
+    /// Flows with packets waiting at these ports.
     pub flows: Vec<u32>,
 }
 
-/// A (port, class) that will never be resumed.
+/// Endless pause of a (port, class).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndlessPause {
-    /// The port that may not send; the node at its other end paused it.
+    /// Port that may not send; the node at its other end paused it.
     pub port: PortRef,
-    /// Whether it is a switch's.
+    /// True if the port belongs to a switch.
     pub is_switch: bool,
-    /// Whether the node at its other end is a switch.
+    /// True if the node at the other end is a switch.
     pub by_switch: bool,
-    /// The class.
+    /// Priority class that is paused.
     pub class: u8,
-    /// When it was paused.
+    /// Start of the pause.
     pub since: Time,
-    /// What the pausing switch waits for: ports of its own that hold what came in through this
-    /// link, as indices of [`Deadlock::pauses`]. None if a host paused, or a switch that waits for nothing.
+    /// Ports for which the pausing switch waits, as indices of [`Deadlock::pauses`]: those that hold packets
+    /// from this link. Empty if a host paused, or a switch that waits for nothing.
     pub waits_for: Vec<usize>,
 }
 
 impl Deadlock {
-    /// When the last pause of a cycle began: since then nothing has moved in it.
+    /// Returns the start of the last pause of a cycle; nothing has moved in it since then.
     pub fn since(&self, cycle: &[usize]) -> Time {
         let begins = cycle.iter().map(|&i| self.pauses[i].since);
         begins.max().unwrap_or(self.found)
     }
 
-    /// Hosts that pause for ever.
+    /// Returns the hosts that pause for ever.
     pub fn storms(&self) -> Vec<NodeId> {
         self.roots(false)
     }
 
-    /// Switches that wait for nothing themselves, and never let others send.
+    /// Returns the switches that wait for nothing themselves, yet never let others send.
     pub fn idle_switches(&self) -> Vec<NodeId> {
         self.roots(true)
     }
 
-    /// Who holds others for ever and is held by nobody.
+    /// Returns the nodes that pause others for ever without being paused.
     fn roots(&self, switches: bool) -> Vec<NodeId> {
         let ends = |pause: &&EndlessPause| pause.waits_for.is_empty() && pause.by_switch == switches;
         let mut roots: Vec<NodeId> = self

@@ -1,36 +1,36 @@
-//! What a close-up says.
+//! Probe of a flow: cuts, marks, pauses and competitors in detail.
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::outcome::PortRef;
 
-/// What made a sender slow down.
+/// Cause of a sender's slowdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// Congestion marks that acknowledgements echoed.
+    /// Congestion marks echoed in acknowledgements.
     Mark,
-    /// A congestion notification packet of the receiver, which marks had caused.
+    /// Congestion notification packet of the receiver, caused by marks.
     Cnp,
-    /// A report of the receiver (PCN).
+    /// Report of the receiver (PCN).
     Report,
-    /// A message of a switch (Bolt's SRC, QCN's CNM), or its note in an acknowledgement.
+    /// Message of a switch (Bolt's SRC, QCN's CNM), or its report in an acknowledgement.
     Notice,
     /// Telemetry of the hops (INT).
     Telemetry,
-    /// The digest of the busiest hop's utilisation (HPCC-PINT).
+    /// Digest of the busiest hop's utilisation (HPCC-PINT).
     Digest,
-    /// The round-trip time of a packet.
+    /// Round-trip time of a packet.
     Delay,
-    /// A gap that the receiver saw.
+    /// Gap that the receiver detected.
     Loss,
-    /// A retransmission timeout.
+    /// Expiry of the retransmission timer.
     Timeout,
-    /// Nothing from outside: a timer of the scheme, or what it had sent itself.
+    /// No external event: a timer of the scheme, or its own transmissions.
     Itself,
 }
 
 impl Cause {
-    /// Its name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mark => "mark",
@@ -47,35 +47,35 @@ impl Cause {
     }
 }
 
-/// What a sender may do.
+/// Limits of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The rate at which packets may leave.
+    /// Rate at which packets may leave.
     pub rate: BitRate,
-    /// Payload bytes that may be in flight; `u64::MAX` for any number.
+    /// Payload bytes that may be in flight; `u64::MAX` without a limit.
     pub window: Bytes,
 }
 
-/// A sender was slowed down.
+/// Reduction of a sender's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// When.
+    /// Time of the cut.
     pub at: Time,
-    /// By what.
+    /// Cause of the cut.
     pub cause: Cause,
-    /// The port that it came from: that marked, sent the message, had the most utilised hop of the telemetry,
-    /// or (of a round-trip time) where the packet had waited longest.
+    /// Port responsible for the cut: the one that marked, sent the message or had the highest utilisation in
+    /// the telemetry; for a round-trip time, the port at which the packet waited longest.
     pub port: Option<PortRef>,
-    /// What the sender was allowed before, and after.
+    /// Limits before the cut.
     pub before: Limits,
-    /// See `before`.
+    /// Limits after the cut.
     pub after: Limits,
-    /// The round-trip time of the acknowledgement, if it was one.
+    /// Round-trip time of the acknowledgement, if one caused the cut.
     pub rtt: Option<Span>,
 }
 
 impl Cut {
-    /// By how much: the limit before over that after, of the rate or of the window, whichever fell more.
+    /// Returns the factor of the cut: limit before over limit after, of rate or window, whichever fell more.
     pub fn factor(&self) -> f64 {
         let of = |before: u64, after: u64| before as f64 / after.max(1) as f64;
         let window = match (self.before.window.get(), self.after.window.get()) {
@@ -87,116 +87,118 @@ impl Cut {
     }
 }
 
-/// All cuts of one cause.
+/// Totals of all cuts with one cause and port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutTotals {
-    /// By what.
+    /// Cause of the cuts.
     pub cause: Cause,
-    /// From which port.
+    /// Port responsible for the cuts.
     pub port: Option<PortRef>,
-    /// How many.
+    /// Number of cuts in the total.
     pub count: u64,
-    /// When the first and the last were.
+    /// Time of the first cut.
     pub first: Time,
-    /// See `first`.
+    /// Time of the last cut.
     pub last: Time,
-    /// The lowest rate that one of them led to.
+    /// Lowest rate that one of the cuts led to.
     pub lowest: BitRate,
 }
 
 /// Packets of the flow that one port marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks {
-    /// The port.
+    /// Port that marked the packets.
     pub port: PortRef,
-    /// How many packets.
+    /// Number of marked packets.
     pub count: u64,
-    /// Of these, as undetermined.
+    /// Packets marked as undetermined, part of `count`.
     pub undetermined: u64,
-    /// When the first and the last left it.
+    /// Departure time of the first marked packet.
     pub first: Time,
-    /// See `first`.
+    /// Departure time of the last marked packet.
     pub last: Time,
-    /// The most bytes that were left in the queue behind one of them.
+    /// Longest queue, in bytes, that a marked packet left behind.
     pub queue_max: Bytes,
 }
 
-/// Pauses of a port that the flow's packets leave by, from one root.
+/// Pauses of a port on the flow's path, from one root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pauses {
-    /// The port that was paused.
+    /// Port that was paused.
     pub port: PortRef,
-    /// From it to the root: the egress port in which most of what had come in by `port` stood when the pause was
-    /// asked for; if that was paused itself, the one of the next node, and so on. Empty where a host asked.
+    /// Ports from the paused one to the root. Each is the egress port that held most of the bytes received
+    /// through the previous port when the pause was requested; the chain ends at a port that was not paused
+    /// itself. Empty if a host requested the pause.
     pub way: Vec<PortRef>,
-    /// How many.
+    /// Number of pauses in the total.
     pub count: u64,
-    /// For how long in all.
+    /// Total duration of the pauses.
     pub time: Span,
-    /// When the first began and the last ended.
+    /// Start of the first pause.
     pub first: Time,
-    /// See `first`.
+    /// End of the last pause.
     pub last: Time,
-    /// Whose bytes stood in the root's queue when these pauses were asked for, summed over them; the most first.
+    /// Flows with bytes in the root's queue when these pauses were requested, with the bytes summed over
+    /// pauses; largest first.
     pub flows: Vec<(u32, u64)>,
 }
 
-/// What one flow did to another at a port.
+/// Effect of one flow on another at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// The flow; the looked-at one itself too.
+    /// Flow, possibly the probed one itself.
     pub flow: u32,
-    /// Its bytes that left the port while packets of the looked-at flow waited there.
+    /// Bytes of it that left the port while packets of the probed flow waited there.
     pub bytes: u64,
-    /// For how long these packets waited for it, summed over them.
+    /// Time that these packets waited for it, summed.
     pub waited: Span,
 }
 
-/// What the flow's data packets waited for at an egress port.
+/// Causes for which the flow's data packets waited at an egress port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// The port.
+    /// Port at which they waited.
     pub port: PortRef,
-    /// For whom, the most bytes first. Their times and `idle` sum to the time that the flow's packets queued
-    /// there ([`crate::outcome::account::HopTotals::queueing`]).
+    /// Flows for which they waited, most bytes first. Their times and `idle` sum to the time that the flow's
+    /// packets queued there ([`crate::outcome::account::HopTotals::queueing`]).
     pub flows: Vec<Neighbour>,
-    /// While the port's peer had paused their class.
+    /// Waiting while the port's peer had paused their class.
     pub paused: Span,
-    /// While the port sent nothing (its link was down).
+    /// Waiting while the port sent nothing, because its link was down.
     pub idle: Span,
-    /// When the first of them came and the last left.
+    /// Arrival of the first waiting packet.
     pub first: Time,
-    /// See `first`.
+    /// Departure of the last waiting packet.
     pub last: Time,
 }
 
-/// One flow, looked at closely.
+/// Detailed record of one flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowProbe {
     /// Index of the flow.
     pub flow: u32,
-    /// What it was allowed at its start.
+    /// Limits at its start.
     pub began: Limits,
-    /// What it was allowed last.
+    /// Limits at its end.
     pub ended: Limits,
-    /// The line rate of its sender.
+    /// Line rate of its sender.
     pub line: BitRate,
     /// Cuts by cause and port, the most frequent first.
     pub causes: Vec<CutTotals>,
-    /// The deepest of the cuts, at most [`FlowProbe::CUTS_MAX`], in order of time.
+    /// Deepest cuts, at most [`FlowProbe::CUTS_MAX`], in order of time.
     pub cuts: Vec<Cut>,
     /// Ports that marked its packets, in the order of the first mark.
     pub marks: Vec<Marks>,
-    /// Pauses of the ports on its way.
+    /// Pauses of the ports on its path.
     pub pauses: Vec<Pauses>,
-    /// For whom its sender waited at its NIC: flows that were on the wire. These sum to the `nic` of its account
-    /// until its last packet.
+    /// Flows for which its sender waited at its NIC because they were on the wire. The times sum to the `nic`
+    /// of its account until its last packet.
     pub nic: Vec<(u32, Span)>,
-    /// The switch ports on its way where its packets waited, in the order in which they came to them.
+    /// Switch ports on its path at which its packets waited, in the order in which they reached them.
     pub shared: Vec<Shared>,
 }
 
 impl FlowProbe {
-    /// Cuts that are listed one by one.
+    /// Upper limit of the cuts listed one by one.
     pub const CUTS_MAX: usize = 256;
 }

@@ -1,17 +1,17 @@
-//! Flows over time.
+//! Time series of flows.
 
 use super::Binned;
 
-/// What a flow's scheme allowed over time, sampled at its start and at every multiple of the period.
-/// When the series of all flows are too long, the longest of them get wider bins, each for itself.
+/// Limits that a flow's scheme set over time, sampled at its start and at every multiple of the period. If
+/// the series of all flows are too long, the longest of them get wider bins, each independently.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowSeries {
-    /// Which flow.
+    /// Index of the flow.
     pub flow: u32,
-    /// The scheme's rate, in bit/s.
+    /// Rate of the scheme, in bit/s.
     pub rate: Binned,
-    /// Payload bytes that may be in flight; without samples while any number may.
+    /// Limit of payload bytes in flight; without samples while there is no limit.
     pub window: Binned,
-    /// The last round-trip time, in ps; from the first sample that has one.
+    /// Last round-trip time, in ps; from the first sample that has one.
     pub rtt: Binned,
 }

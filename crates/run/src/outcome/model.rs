@@ -1,14 +1,14 @@
-//! What a network of another simulator, or a program, leaves behind alongside the rest.
+//! Additional results of another simulator's network, or of a program.
 
 use std::any::Any;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-/// What it leaves behind.
+/// Results of any type that can be copied and compared.
 pub trait ModelRecord: Any + fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// A copy.
+    /// Returns a boxed copy.
     fn copy(&self) -> Box<dyn ModelRecord>;
-    /// Whether the other one says the same.
+    /// Returns true if the other value has the same type and contents.
     fn equals(&self, other: &dyn ModelRecord) -> bool;
 }
 
@@ -21,18 +21,18 @@ impl<T: Any + fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe + Clone + Pa
     }
 }
 
-/// What a network of another simulator leaves behind, in [`crate::Outcome::model`], or a program, in
+/// Results of another simulator's network, in [`crate::Outcome::model`], or of a program, in
 /// [`crate::Outcome::programs`].
 #[derive(Debug)]
 pub struct ModelOutcome(Box<dyn ModelRecord>);
 
 impl ModelOutcome {
-    /// This.
+    /// Creates it from a record.
     pub fn new(record: impl ModelRecord) -> Self {
         Self(Box::new(record))
     }
 
-    /// What it is, if it is of this type.
+    /// Returns the record if it has the type `T`.
     pub fn get<T: ModelRecord>(&self) -> Option<&T> {
         (&*self.0 as &dyn Any).downcast_ref()
     }

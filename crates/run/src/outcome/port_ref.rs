@@ -1,18 +1,18 @@
-//! How results name a port.
+//! Names of ports in results.
 
 use std::fmt;
 
 use crate::spec::NodeId;
 use crate::table::{Cell, Kind, Value};
 
-/// A port: `port NODE.INTERFACE->PEER` in files.
+/// Port, written `port NODE.INTERFACE->PEER` in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRef {
-    /// The node that it belongs to.
+    /// Node to which the port belongs.
     pub node: NodeId,
-    /// Its interface, counted from 1 in the order of links.
+    /// Interface of the node, counted from 1 in the order of links.
     pub interface: u32,
-    /// The node at the other end.
+    /// Node at the other end of the link.
     pub peer: NodeId,
 }
 

@@ -1,21 +1,21 @@
-//! Room that several series share.
+//! Memory limit shared by several series.
 
 use super::Binned;
 
-/// What several series may have together: when they have too many bins, each may have half as many as before, and
-/// those that have more get wider ones. So how wide they are in the end depends on what was sampled, and not on
-/// the order in which, or on who was asked to make room when.
+/// Memory limit of several series together. If they have too many bins, the limit of each series is halved,
+/// and longer ones get wider bins. The final widths therefore depend on the samples alone, not on their order
+/// or on when bins were merged.
 #[derive(Clone, Debug)]
 pub struct Room {
-    /// Bins of all together, and of each, at most.
+    /// Upper limit of all bins together; `each` is that of one series.
     most: usize,
     each: usize,
-    /// Bins that there are.
+    /// Present number of bins.
     used: usize,
 }
 
 impl Room {
-    /// Room for `most` bins in so many series, or sixteen for each.
+    /// Creates a limit of `most` bins for `series` series, or sixteen each if that is more.
     pub fn new(most: usize, series: usize) -> Self {
         Self {
             most: most.max(16 * series),
@@ -24,7 +24,7 @@ impl Room {
         }
     }
 
-    /// Takes a sample: see `Binned::sample`.
+    /// Adds a sample: see `Binned::sample`.
     #[inline]
     pub fn sample(&mut self, series: &mut Binned, number: u64, value: u64) {
         if value != series.value() {
@@ -34,15 +34,16 @@ impl Room {
         }
     }
 
-    /// Whether there are too many bins.
+    /// Returns true if there are too many bins.
     #[inline]
     pub fn is_exceeded(&self) -> bool {
         self.used > self.most
     }
 
-    /// Halves what each of all series may have, until they have not too many.
+    /// Halves the limit of each series until all together fit.
     #[cold]
     pub fn thin(&mut self, mut all: Vec<&mut Binned>) {
+        // The present limit first: series of other parts may still exceed it.
         self.narrow(&mut all);
         while self.is_exceeded() {
             self.each /= 2;
@@ -60,7 +61,7 @@ impl Room {
         }
     }
 
-    /// The room of another part's series: `all` are those of both.
+    /// Merges the limit of another part of the run; `all` are the series of both.
     pub fn merge(&mut self, other: &Self, all: Vec<&mut Binned>) {
         self.each = self.each.min(other.each);
         self.thin(all);
@@ -73,7 +74,7 @@ mod tests {
     use paceline_kernel::rng::{Purpose, Rng};
     use paceline_kernel::{Span, Time};
 
-    /// Samples of four series: some change seldom, some begin late, some end early.
+    /// Samples of four series: some change rarely, some start late, some end early.
     fn samples() -> Vec<(usize, u64, u64)> {
         let mut rng = Rng::stream(3, Purpose::Mark, 0);
         let mut all = Vec::new();
@@ -92,7 +93,8 @@ mod tests {
         vec![Binned::new(0, 10, 0, 0); 4]
     }
 
-    /// Series that shared room, those of two parts that were merged, and those that were thinned at the end only.
+    /// Series that shared a limit from the start, those of two merged parts, and those thinned only at the
+    /// end.
     #[test]
     fn how_wide_bins_get_does_not_hang_on_when() {
         for most in [100, 700, 2000, 100_000] {
@@ -130,7 +132,7 @@ mod tests {
         room.thin(vec![&mut a, &mut b, &mut c]);
         assert_eq!([&a, &b, &c].map(|one| one.width().as_ps() / 10), [2, 2, 1]);
         assert_eq!(room.used, 3600);
-        // Sixteen each are left whatever the limit.
+        // Each series keeps sixteen bins whatever the limit.
         let mut room = Room::new(1, 3);
         room.thin(vec![&mut a, &mut b, &mut c]);
         assert!((24..=48).contains(&room.used), "{}", room.used);

@@ -1,20 +1,20 @@
-//! What the PFC watchdog has seen.
+//! Detections of the PFC watchdog.
 
 use paceline_kernel::Time;
 
 use crate::outcome::PortRef;
 
-/// A pause of a switch's queue that lasted too long ([`crate::spec::PfcWatchdog`]).
+/// Pause of a switch's queue that lasted too long ([`crate::spec::PfcWatchdog`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogStorm {
-    /// The port whose queue was paused.
+    /// Port whose queue was paused.
     pub port: PortRef,
-    /// Its priority class.
+    /// Priority class of the queue.
     pub priority: u8,
-    /// When it was found to be a storm.
+    /// Time of the detection.
     pub detected: Time,
-    /// When it was over, if it was.
+    /// Time of the storm's end; `None` if it did not end.
     pub restored: Option<Time>,
-    /// Packets that were dropped meanwhile, and as it was found.
+    /// Packets that were dropped on detection and until the end.
     pub dropped: u64,
 }

@@ -1,96 +1,96 @@
-//! Flows that arrive at random, told by what they are drawn from rather than one by one.
+//! Flows that arrive at random, described by their distributions rather than one by one.
 
 use paceline_kernel::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{NodeId, RunSpec};
 
-/// Flows that wait for nothing and start at random, in place of a list: each is drawn when its start comes, and
-/// forgotten when it is over. They are the flows that the list would have, in its order.
+/// Stream of independent flows that start at random and replaces a list. Each flow is drawn at its start and
+/// dropped at its end. The flows and their order equal those of the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Arrivals {
-    /// How many flows there will be: what [`Arrivals::of`] counted.
+    /// Number of flows that will arrive, as [`Arrivals::of`] counted.
     pub flows: u32,
-    /// When the first starts.
+    /// Start of the first flow.
     pub first: Time,
-    /// When the last starts.
+    /// Start of the last flow.
     pub last: Time,
-    /// What they are drawn from; of flows that start at the same time those of the first come first.
+    /// Sources of flows; of simultaneous starts the first source comes first.
     pub sources: Vec<ArrivalSource>,
 }
 
-/// Some of the arrivals: a workload.
+/// Source of arrivals: a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ArrivalSource {
-    /// Its number, by which its random streams are known.
+    /// Number of the workload, which identifies its random streams.
     pub workload: u64,
-    /// Arrivals begin, and are over.
+    /// Start and end of arrivals.
     pub window: (Time, Time),
     /// Priority class of its flows.
     pub class: u8,
-    /// Their destination port.
+    /// Destination port of its flows.
     pub dport: u16,
-    /// Index in [`super::RunSpec::labels`].
+    /// Index of its label in [`super::RunSpec::labels`].
     pub label: u16,
-    /// Index in [`super::RunSpec::schemes`].
+    /// Index of its scheme in [`super::RunSpec::schemes`].
     pub scheme: u16,
-    /// Who sends what to whom.
+    /// Senders, receivers and sizes.
     pub pattern: ArrivalPattern,
 }
 
-/// Who sends what to whom.
+/// Pattern of senders, receivers and sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum ArrivalPattern {
-    /// Poisson arrivals at each host, each to another of them at random.
+    /// Poisson arrivals at each host, each for a random other host.
     Poisson {
-        /// The hosts, and the mean time from one of its arrivals to the next, in ps.
+        /// Sending hosts, each with the mean time between its arrivals in ps.
         hosts: Vec<(NodeId, f64)>,
-        /// Who receives, if not the hosts themselves.
+        /// Receivers, if not the hosts themselves.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         receivers: Vec<NodeId>,
         /// Distribution of sizes: see [`size_at`].
         sizes: Vec<(f64, f64)>,
     },
-    /// Poisson arrivals of incasts: a random host gets `size` from each of `fan_in` random others.
+    /// Poisson arrivals of incasts: a random host receives `size` from each of `fan_in` random others.
     Incasts {
-        /// The hosts.
+        /// Hosts that take part.
         hosts: Vec<NodeId>,
-        /// Who receives, if not the hosts themselves.
+        /// Receivers, if not the hosts themselves.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         receivers: Vec<NodeId>,
-        /// The mean time from one incast to the next, in ps.
+        /// Mean time between incasts, in ps.
         mean_ps: f64,
-        /// Senders of each.
+        /// Senders of each incast.
         fan_in: u32,
-        /// What each sends.
+        /// Bytes from each sender.
         size: Bytes,
     },
-    /// Messages that are told one by one, alongside others that are drawn.
+    /// Messages listed one by one, next to others that are drawn.
     Told {
-        /// In the order of their starts.
+        /// Messages in the order of their starts.
         messages: Vec<Message>,
     },
 }
 
-/// A flow before it has its ports.
+/// Flow without its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Message {
-    /// Sender.
+    /// Host that sends.
     pub src: NodeId,
-    /// Receiver.
+    /// Host that receives.
     pub dst: NodeId,
-    /// Payload bytes.
+    /// Payload bytes to deliver.
     pub size: Bytes,
-    /// When the sender starts.
+    /// Start time of the flow.
     pub start: Time,
 }
 
 impl RunSpec {
-    /// The same run with its flows as a list, if they come as a stream.
+    /// Returns the same run with its flows as a list, if they come as a stream.
     pub fn listed(&self) -> Option<Self> {
         let arrivals = self.arrivals.as_ref()?;
         Some(Self {
@@ -102,7 +102,7 @@ impl RunSpec {
 }
 
 impl ArrivalPattern {
-    /// The hosts; of messages that are told, those of each.
+    /// Iterates over the hosts; for listed messages, over those of each.
     pub fn hosts(&self) -> impl Iterator<Item = NodeId> {
         let (linked, hosts, receivers, messages) = match self {
             Self::Poisson { hosts, receivers, .. } => (&hosts[..], &[][..], &receivers[..], &[][..]),
@@ -114,7 +114,7 @@ impl ArrivalPattern {
         linked.chain(hosts.iter().chain(receivers).copied()).chain(got)
     }
 
-    /// The largest size that is drawn.
+    /// Returns the largest size.
     pub fn largest(&self) -> Bytes {
         match self {
             Self::Poisson { sizes, .. } => Bytes::new(sizes.last().map_or(0.0, |&(size, _)| size) as u64),
@@ -127,12 +127,14 @@ impl ArrivalPattern {
     }
 }
 
-/// The size below which a share `p` of the flows lies; at least one byte. A distribution is points of bytes and
-/// cumulative probability, both not decreasing, the last probability 1, with straight lines between them.
+/// Returns the size that a share `p` of the flows does not exceed; at least one byte. A distribution is a
+/// list of points of bytes and cumulative probability, both non-decreasing, the last with probability 1,
+/// interpolated linearly.
 pub fn size_at(points: &[(f64, f64)], p: f64) -> Bytes {
     let above = points.partition_point(|&(_, q)| q < p);
     let (x1, y1) = points[above.min(points.len() - 1)];
     let (x0, y0) = if above == 0 { (x1, y1) } else { points[above - 1] };
+    // With equal probabilities the size jumps, and there is nothing to interpolate.
     let share = if y1 > y0 { (p - y0) / (y1 - y0) } else { 0.0 };
     Bytes::new(((x0 + share * (x1 - x0)) as u64).max(1))
 }

@@ -1,57 +1,56 @@
-//! Which of several equal ways packets take.
+//! Load balancing: choice among equal-cost paths.
 
 use paceline_kernel::Span;
 use serde::{Deserialize, Serialize};
 
-/// How switches choose among next hops that are equally near.
+/// Choice of switches among equal-cost next hops.
 ///
-/// What is said of packets here is said of data packets. Acknowledgements and notifications go by
-/// [`LoadBalancing::Ecmp`] always, and so do flows to hosts for which next hops are given.
+/// This applies to data packets. Acknowledgements and notifications always use [`LoadBalancing::Ecmp`], and
+/// so do flows to hosts with static next hops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadBalancing {
-    /// By a hash of the flow's addresses and ports, seeded by the switch: a flow has one path.
+    /// By a hash of the flow's addresses and ports, seeded per switch: a flow has one path.
     #[default]
     Ecmp,
     /// At random whenever a flow has paused for longer than `gap` (LetFlow).
     Flowlet(Flowlets),
     /// At random for every packet.
     Spray,
-    /// The port whose queue is the soonest empty, for every packet.
+    /// The port whose queue drains first, for every packet.
     Adaptive,
-    /// The port whose queue is the soonest empty, whenever a flow has paused for longer than `gap`.
+    /// The port whose queue drains first, whenever a flow has paused for longer than `gap`.
     AdaptiveFlowlet(Flowlets),
 }
 
-/// Whose hash chooses among next hops that are equally near.
+/// Hash that chooses among equal-cost next hops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EcmpHash {
-    /// Each switch has a seed of its own.
+    /// A different seed in each switch.
     #[default]
     PerSwitch,
-    /// None: the destination's number chooses, as the forwarding tables of InfiniBand have it: at a switch `l` levels
-    /// above those of hosts, of `n` next hops, its number over `n` to the `l` modulo `n`.
+    /// None: the destination's number chooses, as in InfiniBand's forwarding tables. A switch `l` levels
+    /// above the hosts' takes next hop `number / n^l mod n` of its `n`.
     DModK,
-    /// All have the same: flows that a switch gets by their hash go on by the same hash, and most of its next hops
-    /// stay unused (polarisation).
+    /// One hash in all switches: flows that a switch receives by their hash continue by the same hash, and
+    /// most of its next hops stay unused (polarisation).
     Shared,
 }
 
 impl LoadBalancing {
-    /// Whether packets of a flow that follow each other closely may take different paths.
+    /// Returns true if consecutive packets of a flow may take different paths.
     pub const fn is_per_packet(self) -> bool {
         matches!(self, Self::Spray | Self::Adaptive)
     }
 }
 
-/// How switches tell flowlets apart.
+/// Detection of flowlets in switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Flowlets {
-    /// A flow that sent nothing for longer than this may take another path.
+    /// Pause after which a flow may take another path.
     pub gap: Span,
-    /// Entries of a switch's table of flows, a power of two. Flows whose hashes meet in one entry
-    /// are taken for one.
+    /// Entries of a switch's flow table, a power of two. Flows whose hashes share an entry count as one.
     pub entries: u32,
 }

@@ -1,49 +1,49 @@
-//! What changes while a run goes on: links and hosts.
+//! Changes of links and hosts during a run.
 
 use paceline_kernel::{BitRate, Slowness, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use super::node::NodeId;
 
-/// Links that go down at some time, and perhaps come back.
+/// Link that fails at some time, and may recover.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinkFailure {
-    /// Index in [`super::RunSpec::links`].
+    /// Index of the link in [`super::RunSpec::links`].
     pub link: usize,
-    /// When the link goes down: what it carries and what waits for it is lost.
+    /// Time of the failure: packets on the link and waiting for it are lost.
     pub at: Time,
-    /// When it comes back, if ever.
+    /// Time of the recovery; `None` if it never recovers.
     pub until: Option<Time>,
 }
 
-/// A link whose rate, delay or loss differs from a time to a time. Switches keep the thresholds that they were configured with,
-/// and a packet under way arrives as it would have.
+/// Temporary change of a link's rate, delay or loss. Switches keep their configured thresholds, and packets
+/// already on the link arrive as scheduled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinkChange {
-    /// Index in [`super::RunSpec::links`].
+    /// Index of the link in [`super::RunSpec::links`].
     pub link: usize,
-    /// When it begins.
+    /// Start of the change.
     pub at: Time,
-    /// When it ends, if ever.
+    /// End of the change; `None` if it lasts.
     pub until: Option<Time>,
-    /// Instead of [`super::LinkSpec::rate`].
+    /// Rate that replaces [`super::LinkSpec::rate`].
     pub rate: Option<BitRate>,
-    /// Instead of [`super::LinkSpec::delay`]. Where it becomes shorter, both ends rest for the difference, so that no packet
-    /// overtakes another.
+    /// Replaces [`super::LinkSpec::delay`]. If the delay becomes shorter, both ends pause for the difference,
+    /// so that no packet overtakes another.
     pub delay: Option<Span>,
-    /// Instead of [`super::LinkSpec::error_rate`].
+    /// Probability that replaces [`super::LinkSpec::error_rate`].
     pub error_rate: Option<f64>,
 }
 
 impl LinkChange {
-    /// Whether it is in force at a time.
+    /// Returns true if the change applies at `at`.
     pub fn is_on(&self, at: Time) -> bool {
         self.at <= at && self.until.is_none_or(|until| at < until)
     }
 
-    /// What two changes of one link set at one time, if anything.
+    /// Returns the first property that two changes of one link set at the same time, if any.
     pub fn clash(&self, other: &Self) -> Option<&'static str> {
         let both = [
             ("rate", self.rate.is_some() && other.rate.is_some()),
@@ -57,24 +57,24 @@ impl LinkChange {
     }
 }
 
-/// A host that is slower from a time to a time.
+/// Temporary slowdown of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HostChange {
-    /// The host.
+    /// Host that slows down.
     pub node: NodeId,
-    /// When it begins.
+    /// Start of the slowdown.
     pub at: Time,
-    /// When it ends, if ever.
+    /// End of the slowdown; `None` if it lasts.
     pub until: Option<Time>,
-    /// How many times as long it computes.
+    /// Factor by which computations take longer.
     pub compute: Option<f64>,
-    /// Instead of [`super::Endpoint::rate`].
+    /// Rate that replaces [`super::Endpoint::rate`].
     pub receive_rate: Option<BitRate>,
 }
 
 impl HostChange {
-    /// What two changes of one host set at one time, if anything.
+    /// Returns the first property that two changes of one host set at the same time, if any.
     pub fn clash(&self, other: &Self) -> Option<&'static str> {
         let both = [
             (
@@ -90,7 +90,7 @@ impl HostChange {
     }
 }
 
-/// The first of what both set, if the times have an instant in common.
+/// Returns the first property that both set, if their intervals overlap.
 fn clash(
     a: (Time, Option<Time>),
     b: (Time, Option<Time>),
@@ -101,7 +101,7 @@ fn clash(
     both.next().map(|&(what, _)| what)
 }
 
-/// When a host is slow at computing.
+/// Returns the times at which a host computes more slowly.
 pub fn slowness(changes: &[HostChange], node: NodeId) -> Slowness {
     let own = changes.iter().filter(|change| change.node == node);
     let stretch = |change: &HostChange| {

@@ -1,104 +1,106 @@
-//! Flow control by credits, as standards have it: what a network's links and switches are told.
+//! Credit-based flow control as in standards: settings of a network's links and switches.
 
 use paceline_kernel::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-/// Virtual lanes that a port has at most: as many as there are priorities but 0.
+/// Upper limit of a port's virtual lanes: the number of priorities other than 0.
 pub const MOST_LANES: u8 = 7;
 
-/// Flow control by credits, with [`crate::spec::FlowControl::Credits`]. All ports are alike, but for the rates of their
-/// links.
+/// Settings of credit-based flow control, with [`crate::spec::FlowControl::Credits`]. All ports are alike
+/// except for the rates of their links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LaneSpec {
-    /// When credits are told.
+    /// Times at which credits are sent.
     pub binding: Binding,
-    /// What credits count: InfiniBand's blocks, a cell of Ethernet's. A packet takes whole ones.
+    /// Unit of credits: InfiniBand's block or a cell of Ethernet's. Packets take whole units.
     pub unit: Bytes,
-    /// The input buffer of each lane, in whole units; there are as many lanes as entries.
+    /// Input buffer of each lane, in units; one entry per lane.
     pub buffers: Vec<u32>,
-    /// The lane of each priority; 0 stands for none, and its entry is not read.
+    /// Lane of each priority; the entry of priority 0 is unused.
     pub lane_of: [u8; 8],
-    /// A flow-control packet.
+    /// Size of a flow-control packet.
     pub update: Bytes,
-    /// What the first packet of a message has alongside the headers of all: InfiniBand's RETH, of 16 bytes.
+    /// Extra header of a message's first packet: InfiniBand's RETH, of 16 bytes.
     pub first_header: Bytes,
-    /// Whether switches send a packet on before all of it has come.
+    /// When a switch may forward a packet that is still arriving.
     pub forwarding: Forwarding,
-    /// When a switch counts a packet's place as free.
+    /// When a packet's buffer space counts as free.
     pub release: Release,
-    /// In which order a port serves its lanes.
+    /// Order in which a port serves its lanes.
     pub arbitration: Arbitration,
 }
 
-/// When a port tells what credits the other end has.
+/// Times at which a port sends credits to the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Binding {
-    /// InfiniBand: once in a period, for each lane.
+    /// InfiniBand: once per period for each lane.
     Ib {
-        /// The period.
+        /// Time between two flow-control packets of a lane.
         period: Span,
-        /// At the same instants at all ports, or at each port's own.
+        /// Phase of the periods at different ports.
         phase: Phase,
     },
-    /// Ethernet's credit-based flow control: whenever places have become free.
+    /// Ethernet's credit-based flow control: whenever buffer space becomes free.
     Cbfc {
-        /// From there to the message.
+        /// Delay from the release of space to the message.
         delay: Span,
-        /// What was sent is told so often, where links can lose it, and what was lost is told again.
+        /// Time between reports of the bytes sent, on links that can lose packets; lost credits are then
+        /// repeated.
         period: Span,
     },
 }
 
-/// Instants at which ports tell credits.
+/// Phase of the ports' periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// The multiples of the period.
+    /// All ports at the multiples of the period.
     Aligned,
-    /// Each port's are so much later: the period in equal parts, by the ports' numbers.
+    /// Each port with its own offset: the period in equal parts, in the order of the ports' numbers.
     PerPort,
 }
 
-/// How a switch forwards.
+/// Time at which a switch starts to forward a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Forwarding {
-    /// A packet may leave once so much of it has come, and never runs dry.
+    /// A packet may leave once enough of it has arrived that the transmission never runs dry.
     CutThrough {
-        /// The headers that a switch reads first.
+        /// Headers that a switch reads before forwarding.
         header: Bytes,
     },
-    /// Once all of it has come.
+    /// A packet leaves after all of it has arrived.
     StoreAndForward,
 }
 
-/// When a packet's place in an input buffer is free.
+/// Time at which a packet's space in an input buffer becomes free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Release {
-    /// When it begins to leave.
+    /// When it starts to leave.
     Start,
     /// When its last bit has left.
     End,
 }
 
-/// The two tables of a port, of lanes in turn: entries of the high one go first.
+/// Arbitration tables of a port, each a cycle of lanes: entries of the high-priority table go first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Arbitration {
-    /// Lanes, and how many times 64 bytes each may send in its turn, the last packet started sent whole.
+    /// Lanes of the high-priority table, each with the multiple of 64 bytes that it may send per turn; a
+    /// packet that was started is sent whole.
     pub high: Vec<(u8, u8)>,
-    /// The same of the low one.
+    /// Lanes and weights of the low-priority table.
     pub low: Vec<(u8, u8)>,
-    /// Times 4096 bytes that the high one may send while the low one has something to send: none, one packet; 255
-    /// without end.
+    /// Multiple of 4096 bytes that the high-priority table may send while the low-priority one has packets: 0
+    /// for one packet, 255 for no limit.
     pub limit: u8,
 }
 
 impl Arbitration {
-    /// So many lanes, all alike.
+    /// Creates tables with `lanes` lanes of equal weight.
     pub fn fair(lanes: u8) -> Self {
         Self {
             high: Vec::new(),
@@ -109,19 +111,20 @@ impl Arbitration {
 }
 
 impl LaneSpec {
-    /// How many lanes a port has.
+    /// Returns the number of lanes of a port.
     pub fn lanes(&self) -> u8 {
         self.buffers.len() as u8
     }
 
-    /// Credits that a packet of so many bytes takes.
+    /// Returns the credits that a packet of `wire` bytes takes.
     pub fn units(&self, wire: u16) -> u32 {
         u32::from(wire).div_ceil(self.unit.get() as u32)
     }
 }
 
 impl Binding {
-    /// Numbers that counters of credits have, a power of two; the other end is granted half of them at most.
+    /// Returns the range of the credit counters, a power of two; at most half of it may be granted to the
+    /// other end.
     pub const fn numbers(self) -> u32 {
         match self {
             // Twelve bits (InfiniBand Architecture, volume 1, 7.9.4).

@@ -1,4 +1,4 @@
-//! A network of another simulator: what it is told.
+//! Network of another simulator: its description.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -14,41 +14,42 @@ use serde::{Serialize, Serializer};
 use crate::outcome::ModelOutcome;
 use crate::spec::RunSpec;
 
-/// What a network of another simulator is told, and what the engine has to know of it before it is built.
+/// Description of another simulator's network, and its properties that the engine needs before it is built.
 pub trait ModelSpec: Settings {
-    /// Its name, which is that of a fidelity.
+    /// Returns its name, which is that of a fidelity.
     fn name(&self) -> &'static str;
 
-    /// Refuses a run that the simulator does not have.
+    /// Checks that the simulator supports a run.
     ///
     /// # Errors
-    /// A sentence that says why.
+    /// The simulator does not support it; the text says why.
     fn check(&self, run: &RunSpec) -> Result<(), String>;
 
-    /// What builds it: a `Builder` of this crate's `model`. (Descriptions name nothing that moves.)
+    /// Returns its factory, a `Builder` of this crate's `model`. The type is erased so that descriptions do
+    /// not depend on the engine.
     fn builder(&self) -> &'static dyn Any;
 
-    /// What makes senders in place of schemes' own, by place in [`RunSpec::schemes`].
+    /// Returns factories that replace the senders of schemes, by index in [`RunSpec::schemes`].
     fn senders(&self, _run: &RunSpec) -> BTreeMap<u16, SchemeFactory> {
         BTreeMap::new()
     }
 
-    /// Virtual lanes of each port whose credits can be recorded; none where ports do not wait for credits.
+    /// Returns the virtual lanes of each port whose credits can be recorded; 0 if ports do not use credits.
     fn credit_lanes(&self) -> u8 {
         0
     }
 
-    /// Whether a flow may go from a host to itself.
+    /// Returns true if a flow may go from a host to itself.
     fn has_loopback(&self) -> bool {
         false
     }
 
-    /// Formats a line of the table of completion times, where the simulator writes its own.
+    /// Returns the formatter of a line in the table of completion times, if the simulator has its own format.
     fn completion_line(&self) -> Option<CompletionLine> {
         None
     }
 
-    /// Returns the result files that the simulator has alongside all others, made of what its network has left behind.
+    /// Returns the simulator's additional result files, from the results of its network.
     fn files<'a>(&'a self, _run: &'a RunSpec, _left: &'a ModelOutcome) -> Vec<OwnFile<'a>> {
         Vec::new()
     }
@@ -59,37 +60,37 @@ pub trait ModelSpec: Settings {
     }
 }
 
-/// Formats a line of a table of completion times.
+/// Formatter of a line in a table of completion times.
 pub type CompletionLine = fn(&RunSpec, &Completion) -> String;
 
-/// A flow that was completed.
+/// Completed flow, as [`CompletionLine`] formats it.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
-    /// Its hosts.
+    /// Number of the sending host.
     pub src: u32,
-    /// See `src`.
+    /// Number of the receiving host.
     pub dst: u32,
-    /// Bytes.
+    /// Payload bytes of the flow.
     pub size: u64,
-    /// When it started.
+    /// Start time of the flow.
     pub start: Time,
-    /// How long it took.
+    /// Completion time of the flow.
     pub fct: Span,
 }
 
-/// A result file of a simulator's own.
+/// Result file of another simulator.
 pub struct OwnFile<'a> {
-    /// Its name in the run's folder.
+    /// Name in the run's folder.
     pub name: &'static str,
-    /// Writes it.
+    /// Function that writes the contents.
     pub write: Fill<'a>,
 }
 
-/// Writes a file.
+/// Function that writes a file.
 pub type Fill<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
 
 impl<'a> OwnFile<'a> {
-    /// A file that is written by this.
+    /// Creates a file that `write` fills.
     pub fn new(name: &'static str, write: impl Fn(&mut dyn Write) -> io::Result<()> + 'a) -> Self {
         Self {
             name,
@@ -98,11 +99,11 @@ impl<'a> OwnFile<'a> {
     }
 }
 
-/// What a description has to be able to do; every plain value is.
+/// Requirements on a description; every plain value meets them.
 pub trait Settings: Any + fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// A copy.
+    /// Returns a boxed copy.
     fn copy(&self) -> Box<dyn ModelSpec>;
-    /// Whether the other one says the same.
+    /// Returns true if the other value has the same type and contents.
     fn equals(&self, other: &dyn ModelSpec) -> bool;
 }
 
@@ -115,22 +116,22 @@ impl<T: ModelSpec + Clone + PartialEq> Settings for T {
     }
 }
 
-/// The network of another simulator, in [`RunSpec::model`].
+/// Network of another simulator, in [`RunSpec::model`].
 #[derive(Debug)]
 pub struct Model(Box<dyn ModelSpec>);
 
 impl Model {
-    /// A network that is told this.
+    /// Creates it from its description.
     pub fn new(settings: impl ModelSpec) -> Self {
         Self(Box::new(settings))
     }
 
-    /// What it is told, if it is a network of this type.
+    /// Returns the description if it has the type `T`.
     pub fn get<T: ModelSpec>(&self) -> Option<&T> {
         (&*self.0 as &dyn Any).downcast_ref()
     }
 
-    /// The same, to be changed.
+    /// Returns the description for modification if it has the type `T`.
     pub fn get_mut<T: ModelSpec>(&mut self) -> Option<&mut T> {
         (&mut *self.0 as &mut dyn Any).downcast_mut()
     }
@@ -156,7 +157,8 @@ impl PartialEq for Model {
 }
 
 impl Serialize for Model {
-    /// Refuses: who reads it back could not know which simulator's it is. What it is told can be written by itself.
+    /// Refuses: a reader could not know to which simulator the text belongs. The description itself can be
+    /// written.
     fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
         let message = format!(
             "the description of a network of {} has no written form",

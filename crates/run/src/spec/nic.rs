@@ -1,57 +1,58 @@
-//! Hosts: their NICs, when receivers answer, how losses are repaired.
+//! Hosts: NICs, acknowledgements and loss recovery.
 
 use paceline_kernel::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-/// Hosts.
+/// Properties of all hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NicSpec {
-    /// When the receiver acknowledges.
+    /// Times at which the receiver acknowledges.
     pub ack: AckPolicy,
-    /// With [`super::Quirks::ack_threshold`]: an ACK also whenever the next expected byte is a multiple of it.
+    /// With [`super::Quirks::ack_threshold`]: an ACK is also sent whenever the next expected byte is a
+    /// multiple of it.
     pub ack_chunk: Bytes,
-    /// Class of ACKs, NACKs and CNPs in hosts and switches; `None`: the flow's own.
+    /// Class of ACKs, NACKs and CNPs in hosts and switches; `None` for the flow's own.
     pub ack_class: Option<u8>,
-    /// What a receiver's host takes before it answers; `None`: nothing.
+    /// Processing times in a receiver's host before it acknowledges; `None` for none.
     pub endpoint: Option<Endpoint>,
-    /// What the NIC's memory holds of packets that wait for that; `None`: any number.
+    /// Limit of the NIC's memory for packets that wait for processing; `None` without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<ReceiveBuffer>,
-    /// A receiver repeats the NACK for the same gap no sooner than this.
+    /// Least time between two NACKs of a receiver for the same gap.
     pub nack_interval: Span,
-    /// Go-back-N goes back to the start of the chunk of this size rather than to the gap. A chunk
-    /// counts as in flight until all of it has arrived, so windows must be larger.
+    /// Go-back-N returns to the start of the chunk of this size rather than to the gap. A chunk counts as in
+    /// flight until all of it has arrived, so windows must be larger.
     pub back_to_chunk: Option<Bytes>,
-    /// Go-back-N's retransmission timeout: without progress for so long, go back to the first
-    /// unacknowledged byte; `None`: never.
+    /// Go-back-N's retransmission timeout: after this time without progress, return to the first
+    /// unacknowledged byte; `None` for never.
     pub rto: Option<Span>,
-    /// How losses are repaired.
+    /// Loss recovery of all flows.
     pub recovery: Recovery,
-    /// Whether packets are paced at the scheme's rate (otherwise at line rate).
+    /// True if packets are paced at the scheme's rate; otherwise they leave at line rate.
     pub pacing: bool,
-    /// Whether `base_rtt` and the bandwidth-delay product are the largest of all pairs of hosts, or
-    /// each flow's own.
+    /// True if `base_rtt` and the bandwidth-delay product are the largest over all pairs of hosts; otherwise
+    /// they are each flow's own.
     pub global_rtt: bool,
-    /// A persistent connection over which nothing was under way for so long begins again, as its scheme is at its start;
-    /// `None`: never.
+    /// Idle time after which a persistent connection restarts with its scheme's initial state; `None` for
+    /// never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_reset: Option<Span>,
-    /// Which queue pair goes next.
+    /// Scheduler of queue pairs.
     #[serde(default, skip_serializing_if = "Scheduling::is_round_robin")]
     pub scheduling: Scheduling,
 }
 
-/// Which of a NIC's queue pairs goes next, of those that nothing holds back (`host/scheduler/`).
+/// Scheduler of a NIC's queue pairs that are ready to send (`host/scheduler/`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduling {
-    /// In turn, a packet each.
+    /// Round-robin, one packet each.
     #[default]
     RoundRobin,
-    /// In turn, each until it has sent so many bytes on the wire: deficit round robin.
+    /// Deficit round-robin: each sends this many bytes on the wire per turn.
     Quantum(Bytes),
-    /// The one that has had the least of the port: start-time fair queueing.
+    /// Start-time fair queueing: the one that has had the least service is next.
     MaxMin,
 }
 
@@ -61,91 +62,93 @@ impl Scheduling {
     }
 }
 
-/// What a receiver's host takes between a data packet's arrival at its NIC and its answer.
+/// Processing in a receiver's host, between a data packet's arrival at its NIC and the acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Endpoint {
-    /// The way from the NIC to who answers, for every packet: interrupts, the bus, software.
+    /// Constant delay of every packet between the NIC and the application: interrupts, bus, software.
     pub delay: Span,
-    /// The receive engine serves one packet at a time, each for so long.
+    /// Service time per packet of the receive engine, which serves one packet at a time.
     pub per_packet: Span,
-    /// And as long as its bytes take at this rate.
+    /// Rate at which the receive engine reads packets, in addition; `None` for no such time.
     pub rate: Option<BitRate>,
-    /// The way takes up to so much longer, at random; no packet overtakes another.
+    /// Largest random extra delay; packets never overtake each other.
     pub jitter: Span,
 }
 
-/// The memory of a NIC for data packets that have arrived and are not served yet.
+/// Memory of a NIC for data packets that have arrived and wait for processing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReceiveBuffer {
-    /// What does not fit is dropped.
+    /// Size of the memory; packets that do not fit are dropped.
     pub size: Bytes,
-    /// Under PFC, the NIC pauses the class of a packet that makes it hold more than this.
+    /// Fill level above which, under PFC, the NIC pauses the class of an arriving packet.
     pub xoff: Bytes,
-    /// It resumes the classes that it paused when it holds no more than this.
+    /// Fill level up to which it resumes the classes that it paused.
     pub xon: Bytes,
 }
 
-/// How losses are repaired.
-// The tag has a byte of its own: it is looked at for every packet, and one that shares a field takes six instructions.
+/// Loss recovery: go-back-N, or one of two kinds of selective repeat.
+// The tag has its own byte: it is read for every packet, and a tag inside another field's spare bits takes
+// six instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Recovery {
-    /// The receiver takes packets in order only; the sender goes back to a gap and sends everything
-    /// again from there.
+    /// Go-back-N: the receiver accepts packets in order only; the sender returns to a gap and resends
+    /// everything after it.
     GoBackN,
-    /// The receiver takes packets in any order; the sender repeats what is missing.
+    /// Selective repeat: the receiver accepts packets in any order; the sender resends the missing ones.
     SelectiveRepeat(Irn),
-    /// The same over networks that spread packets: only a trimmed packet or a timeout tells of a loss.
+    /// Selective repeat for networks that spray packets: only a trimmed packet or a timeout indicates a loss.
     Rud(Rud),
 }
 
-/// Reliable unordered delivery as Ultra Ethernet has it (Ultra Ethernet Specification 1.0, section 3.5).
+/// Reliable unordered delivery as in Ultra Ethernet (Ultra Ethernet Specification 1.0, section 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rud {
-    /// A packet of which nothing was heard for so long is sent again.
+    /// Time without feedback after which a packet is resent.
     pub rto: Span,
 }
 
-/// Selective repeat as IRN has it (Mittal et al., SIGCOMM 2018).
+/// Selective repeat as in IRN (Mittal et al., SIGCOMM 2018).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Irn {
     /// Timeout without progress while fewer than `low_packets` are in flight.
     pub rto_low: Span,
-    /// Timeout otherwise; not below `rto_low`.
+    /// Timeout without progress otherwise; not below `rto_low`.
     pub rto_high: Span,
-    /// See `rto_low`.
+    /// Packets in flight from which on `rto_high` applies.
     pub low_packets: u32,
-    /// Whether new packets are sent only up to one bandwidth-delay product beyond the cumulative
+    /// True if new packets are sent only up to one bandwidth-delay product beyond the cumulative
     /// acknowledgement.
     pub bdp_cap: bool,
-    /// A packet counts as lost once one has arrived that is more than so many beyond it.
+    /// Reordering tolerance: a packet counts as lost once one more than this many packets beyond it has
+    /// arrived.
     pub reordering: u32,
 }
 
-/// When a receiver acknowledges in-order data. The last packet is always acknowledged, except
-/// under [`super::Quirks::ack_threshold`].
+/// Times at which a receiver acknowledges in-order data. The last packet is always acknowledged, except under
+/// [`super::Quirks::ack_threshold`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckPolicy {
-    /// Every `n`-th packet.
+    /// After every `n`-th packet.
     EveryPackets(u32),
-    /// Whenever so many new bytes have arrived.
+    /// Whenever this many new bytes have arrived.
     EveryBytes(Bytes),
 }
 
 impl Endpoint {
-    /// How long the receive engine serves a packet of so many bytes, in ps.
+    /// Returns the service time of a packet of `wire` bytes in the receive engine, in ps.
     #[inline]
     pub fn service(&self, wire: u16) -> u64 {
         self.service_at(self.rate, wire)
     }
 
-    /// The same where it reads at another rate.
+    /// Returns the service time at another read rate, in ps.
     #[inline]
     pub fn service_at(&self, rate: Option<BitRate>, wire: u16) -> u64 {
         let bytes = Bytes::new(u64::from(wire));
@@ -155,7 +158,7 @@ impl Endpoint {
 }
 
 impl Recovery {
-    /// The shortest time without progress after which a sender does something; `None`: it never does.
+    /// Returns the shortest time without progress after which a sender acts; `None` if it never does.
     pub fn shortest_timeout(&self, nic: &NicSpec) -> Option<u64> {
         match self {
             Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),
@@ -163,7 +166,7 @@ impl Recovery {
             Self::Rud(rud) => Some(rud.rto.as_ps()),
         }
     }
-    /// The longest.
+    /// Returns the longest time without progress after which a sender acts.
     pub fn longest_timeout(&self, nic: &NicSpec) -> Option<u64> {
         match self {
             Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),

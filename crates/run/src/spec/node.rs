@@ -1,9 +1,9 @@
-//! Numbers of nodes.
+//! Numbers of nodes, as dense indices.
 
 use paceline_kernel::ids::Id;
 use serde::{Deserialize, Serialize};
 
-/// A node of the network: its index in [`super::RunSpec::nodes`].
+/// Node of the network: its index in [`super::RunSpec::nodes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 

@@ -1,4 +1,4 @@
-//! Flows that come as a run goes on: what becomes of earlier ones decides over later ones.
+//! Programs that start flows during a run, depending on the fate of earlier ones.
 
 use std::any::Any;
 use std::fmt;
@@ -11,43 +11,44 @@ use serde::{Serialize, Serializer};
 use super::{Awaited, FlowSpec, NodeId};
 use crate::outcome::ModelOutcome;
 
-/// What a program can ask for. All of it happens after the call.
+/// Requests of a program. All of them take effect after the call.
 pub trait Asks {
-    /// The time.
+    /// Returns the present time.
     fn now(&self) -> Time;
-    /// A call of [`Behaviour::woken`] with this token at this time. Of several for the same time those with the
-    /// lowest upper half of the token come first, and of these the first asked for.
+    /// Asks for a call of [`Behaviour::woken`] with this token at this time. Simultaneous calls are ordered
+    /// by the upper half of the token, then by the order of requests.
     fn wake(&mut self, at: Time, token: u64);
-    /// A flow that starts now, whose sizes, hosts and class are of [`Program`]; `message` is how the program calls it.
+    /// Starts a flow now, with sizes, hosts and class within those of [`Program`]; `message` is the program's
+    /// own number for it.
     fn send(&mut self, message: u32, flow: FlowSpec);
 }
 
-/// What a program does: it starts flows, hears what becomes of them, and starts others.
+/// Behaviour of a program: it starts flows, is notified of their progress, and starts others.
 ///
-/// It must depend on nothing but what it is told: runs are repeated, and forked by copying.
+/// It must depend on these calls alone, because runs are repeated, and forked by copying.
 pub trait Behaviour: CopyBehaviour {
-    /// Its first start time has come.
+    /// Starts the program at its start time.
     fn begin(&mut self, asks: &mut dyn Asks);
-    /// A time has come that it asked for.
+    /// Handles a time for which it asked.
     fn woken(&mut self, token: u64, asks: &mut dyn Asks);
-    /// Something has happened to a flow of its own: its last byte has arrived, or its last acknowledgement. (Its start is
-    /// not told.)
+    /// Handles the arrival of the last byte, or of the last acknowledgement, of one of its flows. Starts are
+    /// not reported.
     fn heard(&mut self, message: u32, what: Awaited, asks: &mut dyn Asks);
-    /// The last packet of a flow of its own has left, whole and for the first time.
+    /// Handles the first complete departure of the last packet of one of its flows.
     fn left(&mut self, _message: u32, _asks: &mut dyn Asks) {}
-    /// Whether it will start nothing any more, and all that it started is over.
+    /// Returns true if it will start no further flows, and all that it started are complete.
     fn is_done(&self) -> bool;
-    /// How far it is, if it repeats itself: iterations that are over, and all.
+    /// Returns the completed and the total iterations, if it repeats itself.
     fn iterations(&self) -> Option<(u32, u32)> {
         None
     }
-    /// The run is over: what is to be known of it.
+    /// Returns its results at the end of the run.
     fn close(&self) -> ModelOutcome;
 }
 
-/// What a behaviour has to be able to do; every plain value is.
+/// Requirements on a behaviour; every plain value meets them.
 pub trait CopyBehaviour: Any + fmt::Debug + Send + Sync {
-    /// A copy.
+    /// Returns a boxed copy.
     fn copy(&self) -> Box<dyn Behaviour>;
 }
 
@@ -57,12 +58,12 @@ impl<T: Behaviour + Clone> CopyBehaviour for T {
     }
 }
 
-/// A program as it is at some time: in [`Program`], before the run.
+/// State of a program; in [`Program`], the one before the run.
 #[derive(Debug)]
 pub struct State(AssertUnwindSafe<Box<dyn Behaviour>>);
 
 impl State {
-    /// Of something that behaves so.
+    /// Creates the state from a behaviour.
     pub fn new(behaviour: impl Behaviour) -> Self {
         Self(AssertUnwindSafe(Box::new(behaviour)))
     }
@@ -87,24 +88,24 @@ impl Clone for State {
     }
 }
 
-/// Some hosts' flows that come as the run goes on: a job by a trace.
+/// Program that starts flows of some hosts during the run: a job replayed from a trace.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What tells it from others: what it does, and how it is told to.
+    /// Digest that identifies it: its behaviour and its settings.
     pub digest: String,
-    /// When it begins.
+    /// Start time of the program.
     pub start: Time,
     /// Hosts that send and receive in it.
     pub hosts: Vec<NodeId>,
     /// Priority class of its flows.
     pub class: u8,
-    /// Index in [`super::RunSpec::schemes`].
+    /// Index of its scheme in [`super::RunSpec::schemes`].
     pub scheme: u16,
-    /// About how many flows it starts.
+    /// Approximate number of flows that it starts.
     pub flows: u32,
-    /// Its largest flow, in bytes.
+    /// Largest flow, in bytes.
     pub largest: u64,
-    /// How it is before the run.
+    /// State before the run.
     pub state: State,
 }
 
@@ -126,7 +127,7 @@ impl PartialEq for Program {
 }
 
 impl Serialize for Program {
-    /// Refuses: a program lives in files of its own.
+    /// Refuses: a program lives in its own files.
     fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
         Err(S::Error::custom("the program of a job has no written form"))
     }

@@ -1,99 +1,99 @@
-//! What other simulators do and nature does not.
+//! Deviations of other simulators from realistic behaviour.
 
 use serde::{Deserialize, Serialize};
 
-/// What the reference simulator does and nature does not, one switch each; all off by default.
+/// Deviations of reference simulators from realistic behaviour, one switch each; all off by default.
 ///
-/// They are those of HPCC's ns-3 simulator ([`Quirks::ns3_hpcc`]), of SimAI's ([`Quirks::simai`]), and of simulators whose
-/// networks are models of their own.
+/// They belong to HPCC's ns-3 simulator ([`Quirks::ns3_hpcc`]), to SimAI's ([`Quirks::simai`]), and to
+/// simulators whose networks are separate models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Quirks {
-    /// Every real-valued duration is cut to whole nanoseconds, so links are slightly too fast.
+    /// Every real-valued duration is truncated to whole nanoseconds, so links are slightly too fast.
     pub truncate_to_ns: bool,
-    /// Telemetry has the header's narrow wrapping fields: 24-bit ns, 20-bit and 17-bit byte counts
-    /// in units of 128 and 80 bytes times `int_multi`; at most 5 hops; codes for links of 25, 50, 100, 200
-    /// and 400 Gbit/s, any other rate is read as 25. After a change of path samples of different ports
-    /// are compared.
+    /// Telemetry has the header's narrow, wrapping fields: 24-bit ns, 20-bit and 17-bit byte counts in units
+    /// of 128 and 80 bytes times `int_multi`; at most 5 hops; codes for links of 25, 50, 100, 200 and 400
+    /// Gbit/s, any other rate is read as 25. After a change of path, samples of different ports are compared.
     pub int_wire_precision: bool,
-    /// A queue pair that is blocked by its window or a pause, with its pacing time in the past,
-    /// suppresses the wake-up of the other queue pairs of its NIC.
+    /// A queue pair that is blocked by its window or a pause, and whose pacing time has passed, suppresses
+    /// the wake-up of the other queue pairs of its NIC.
     pub wakeup_suppression: bool,
-    /// Finished queue pairs leave the round robin in a scan that shifts the others' places.
+    /// Finished queue pairs leave the round-robin in a scan that shifts the positions of the others.
     pub lazy_qp_removal: bool,
     /// The ACK interval is a threshold in bytes on the expected sequence number, not an interval.
     pub ack_threshold: bool,
-    /// The class that blocks ACKs in the host's NIC is chosen apart from their class in switches:
-    /// 3, or 0 with `ack_high_priority`.
+    /// The class that blocks ACKs in the host's NIC is independent of their class in switches: 3, or 0 with
+    /// `ack_high_priority`.
     pub ack_nic_class: bool,
     /// With `ack_nic_class`: ACKs are blocked by pauses of class 0 (never), not 3.
     pub ack_high_priority: bool,
-    /// ACKs can be marked, and then carry a mark that nobody reads.
+    /// ACKs can be marked, but nobody reads the mark.
     pub mark_acks: bool,
-    /// A receiver ignores data that it already has, so that a lost last acknowledgement is lost for good.
+    /// A receiver ignores data that it already has, so that a lost last acknowledgement is never repeated.
     pub ignore_duplicates: bool,
-    /// Thresholds are 32-bit and wrap when the buffer is smaller than headroom plus reserve.
+    /// Thresholds have 32 bits and wrap if the buffer is smaller than headroom plus reserve.
     pub wrapping_threshold: bool,
-    /// HPCC divides by the window even where there is none: with the window off, by zero.
+    /// HPCC divides by the window even if there is none: with the window off, by zero.
     pub hpcc_divides_by_window: bool,
-    /// The completion time of a flow alone is the simulator's formula, not what the flow takes alone:
-    /// a round trip with one packet's time per link, plus all bytes at the slowest link's rate.
+    /// The ideal completion time of a flow is the simulator's formula, not that of the flow alone: a round
+    /// trip with one packet's time per link, plus all bytes at the slowest link's rate.
     pub ideal_by_formula: bool,
-    /// The last of several links between two nodes is the only one used.
+    /// Only the last of several links between two nodes is used.
     pub last_parallel_link_only: bool,
-    /// Equal next hops stand in the order in which a breadth-first search from the destination reaches them, not
-    /// in that of their numbers; at each node the search goes on by descending numbers.
+    /// Equal next hops are ordered as a breadth-first search from the destination reaches them, not by
+    /// number; at each node the search continues in descending numbers.
     pub next_hops_as_found: bool,
-    /// Random numbers come from ns-3's generator (a new stream for each draw) and from the C
-    /// library's `rand`.
+    /// Random numbers come from ns-3's generator (a new stream for each draw) and from the C library's
+    /// `rand`.
     pub ns3_random: bool,
-    /// HPCC-PINT's switches compute with approximate logarithms, as the reference does; and where the digest
-    /// has 8 bits, what does not fit loses its upper bits.
+    /// HPCC-PINT's switches use approximate logarithms, as the reference does; if the digest has 8 bits,
+    /// larger values lose their upper bits.
     pub pint_approximate_logs: bool,
-    /// Where the rate does not pace (pacing off), a change of HPCC's rate still moves the next packet, by as
-    /// much as it would if it did.
+    /// With pacing off, a change of HPCC's rate still moves the next packet, by as much as if it were on.
     pub repaces_unpaced: bool,
-    /// A receiver forgets a flow that its sender has completed. Data that still comes begins it again, at byte
-    /// zero, and is answered with NACKs that nobody reads.
+    /// A receiver forgets a flow that its sender has completed. Late data restarts it at byte zero, and is
+    /// answered with NACKs that nobody reads.
     pub receiver_forgets: bool,
-    /// Bytes in flight are an unsigned difference: an ACK that overtakes a return to a gap makes it immense,
-    /// and where there is a window, nothing more is sent before the next NACK.
+    /// Bytes in flight are an unsigned difference: an ACK that overtakes a return to a gap makes it huge, and
+    /// with a window nothing more is sent before the next NACK.
     pub unsigned_in_flight: bool,
-    /// With `back-to-chunk`, ACKs count whole chunks only: a flow ends only if its size is a multiple of them.
+    /// With `back-to-chunk`, ACKs count whole chunks only: a flow ends only if its size is a multiple of the
+    /// chunk.
     pub whole_chunks_only: bool,
     /// Base RTT and BDP of two hosts, and the ideal completion time, are those of the first path that a
-    /// breadth-first search finds, not the flow's; after a failure only the rate in the last is found again.
+    /// breadth-first search finds, not the flow's; after a failure only the rate in the last is recomputed.
     pub first_path_found: bool,
-    /// A failed link takes its queues with it, but their bytes stay counted in the switch's buffer, and the
-    /// pauses that they caused stay.
+    /// A failed link drops its queues, but their bytes stay counted in the switch's buffer, and the pauses
+    /// that they caused continue.
     pub lost_bytes_stay: bool,
-    /// After a failure a host's queue pairs stand in the order of the C++ library's hash table, and each
-    /// has the NIC send as it is entered.
+    /// After a failure a host's queue pairs are in the order of the C++ library's hash table, and each
+    /// insertion makes the NIC send.
     pub hash_ordered_qps: bool,
-    /// The shift of a dynamic PFC threshold is one less for each doubling of the rate started, not completed.
+    /// The shift of a dynamic PFC threshold is one less for each started doubling of the rate, not for each
+    /// completed one.
     pub shift_rounds_up: bool,
-    /// Every duration is cut to whole nanoseconds; unlike with `truncate_to_ns` alone, what is whole stays what it is.
+    /// Every duration is truncated to whole nanoseconds; unlike with `truncate_to_ns` alone, whole values
+    /// stay exact.
     pub floor_to_ns: bool,
-    /// A link that goes down still delivers what it carries and what its ports hold,
-    /// and nobody looks for another way.
+    /// A failing link still delivers the packets on it and in its ports' queues, and routes do not change.
     pub gentle_failures: bool,
-    /// ECMP hashes the hosts alone, not ports: all flows of two hosts take one path.
+    /// ECMP hashes the hosts alone, not ports: all flows between two hosts take one path.
     pub hash_hosts_only: bool,
 }
 
-/// How times of transmission are rounded.
+/// Rounding of transmission times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// To picoseconds.
+    /// To picoseconds, without systematic error.
     Exact,
-    /// To nanoseconds, by real numbers of seconds ([`Quirks::truncate_to_ns`]).
+    /// To nanoseconds, through real numbers of seconds ([`Quirks::truncate_to_ns`]).
     RealNs,
-    /// To nanoseconds, by whole numbers ([`Quirks::floor_to_ns`]).
+    /// To nanoseconds, in integers ([`Quirks::floor_to_ns`]).
     WholeNs,
 }
 
 impl Quirks {
-    /// All of them: HPCC's ns-3 simulator.
+    /// Returns the deviations of HPCC's ns-3 simulator.
     pub const fn ns3_hpcc() -> Self {
         Self {
             truncate_to_ns: true,
@@ -126,7 +126,8 @@ impl Quirks {
         }
     }
 
-    /// Those of SimAI's ns-3 simulator: HPCC's on a later ns-3, whose times of transmission are whole numbers.
+    /// Returns the deviations of SimAI's ns-3 simulator: HPCC's on a later ns-3, whose transmission times are
+    /// integers.
     pub const fn simai() -> Self {
         Self {
             floor_to_ns: true,
@@ -134,7 +135,7 @@ impl Quirks {
         }
     }
 
-    /// How times of transmission are rounded.
+    /// Returns the rounding of transmission times.
     pub const fn rounding(&self) -> Rounding {
         match (self.floor_to_ns, self.truncate_to_ns) {
             (true, _) => Rounding::WholeNs,

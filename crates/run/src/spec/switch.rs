@@ -1,4 +1,4 @@
-//! Switches: buffers, flow control, what is lost, marks.
+//! Switches: buffers, flow control, losses and marks.
 
 use paceline_congestion::detect::{Detector, tcd};
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -6,100 +6,103 @@ use serde::{Deserialize, Serialize};
 
 use super::node::NodeId;
 
-/// Buffers, flow control, marking of every switch, but for those of a [`SwitchTier`].
+/// Buffers, flow control and marking of every switch, except for those of a [`SwitchTier`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SwitchSpec {
     /// Buffer of a switch.
     pub buffer: Bytes,
-    /// Headroom and reserve of all ports come on top of `buffer`, which ports share whole; otherwise they come out of it.
+    /// True if headroom and reserve of all ports are added to `buffer`, which ports share entirely; otherwise
+    /// they are taken from it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headroom_on_top: bool,
-    /// Bytes that each (ingress port, class) always has.
+    /// Bytes guaranteed to each (ingress port, class).
     pub reserve: Bytes,
-    /// What each ingress port keeps for packets that arrive after it asked for a pause.
+    /// Buffer of each ingress port for packets that arrive after it requested a pause.
     pub headroom: Headroom,
-    /// Flow control.
+    /// Flow control between neighbours.
     pub flow_control: FlowControl,
     /// Marking curves by rate of the egress port; empty for no marking.
     pub ecn: Vec<EcnCurve>,
-    /// What overrules the curves, in the lossless classes that `class_detection` does not name.
+    /// Detector that overrules the curves, in the lossless classes that `class_detection` does not name.
     pub detection: Detection,
-    /// What overrules them in single priorities.
+    /// Detectors of single priorities.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub class_detection: Vec<(u8, Detection)>,
-    /// Which ports do what schemes ask of switches alongside marks and telemetry; `None`: none, and no
+    /// Ports that provide the support for schemes besides marks and telemetry; `None` for none, and then no
     /// scheme may ask.
     pub assist: Option<AssistPorts>,
-    /// What happens to packets for which there is no room.
+    /// Handling of packets for which there is no room.
     pub loss: LossSpec,
-    /// What ends pauses that last too long; `None`: nothing.
+    /// Watchdog against pauses that last too long; `None` for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<PfcWatchdog>,
-    /// Switches that have some of this in their own way; of several that name a switch, the first counts.
+    /// Groups of switches that differ; if several name a switch, the first counts.
     #[serde(default)]
     pub tiers: Vec<SwitchTier>,
 }
 
-/// What some switches have in their own way.
+/// Differing properties of a group of switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SwitchTier {
-    /// Which.
+    /// Switches of the group.
     pub switches: Vec<NodeId>,
-    /// Instead of [`SwitchSpec::buffer`].
+    /// Buffer that replaces [`SwitchSpec::buffer`].
     pub buffer: Bytes,
-    /// Instead of [`SwitchSpec::headroom_on_top`].
+    /// Flag that replaces [`SwitchSpec::headroom_on_top`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headroom_on_top: bool,
-    /// Instead of [`SwitchSpec::headroom`].
+    /// Headroom that replaces [`SwitchSpec::headroom`].
     pub headroom: Headroom,
-    /// Instead of [`Pfc::threshold`], where both are dynamic; without priority flow control it is ignored. (A static one is
-    /// all switches': it is looked at with every packet.)
+    /// Replaces [`Pfc::threshold`], if both are dynamic; ignored without priority flow control. A static one
+    /// applies to all switches, because it is checked for every packet.
     pub threshold: Option<PfcThreshold>,
-    /// Whether they pause at all. Those that do not drop packets beyond the threshold and the headroom.
+    /// True if they send pauses. Those that do not drop packets beyond the threshold and the headroom.
     pub pauses: bool,
-    /// Instead of [`SwitchSpec::ecn`].
+    /// Curves that replace [`SwitchSpec::ecn`].
     pub ecn: Vec<EcnCurve>,
 }
 
-/// How ports tell that they are congested.
+/// Congestion detection at ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detection {
-    /// By the curves alone.
+    /// Marking curves without a detector.
     #[default]
     Red,
-    /// By the curves, and packets that a pause held back are spared ([`paceline_congestion::detect::NonPausedEcn`]).
+    /// The curves, except for packets that a pause held back ([`paceline_congestion::detect::NonPausedEcn`]).
     NpEcn,
-    /// Ternary ([`paceline_congestion::detect::tcd`]).
+    /// Ternary congestion detection ([`paceline_congestion::detect::tcd`]).
     Tcd(Tcd),
 }
 
-/// Ternary congestion detection.
+/// Settings of ternary congestion detection.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tcd {
-    /// Which.
+    /// Variant of the algorithm.
     pub variant: tcd::Variant,
-    /// How much more congested flows bring than leaves, as a share of the link's rate: ε.
+    /// Excess of congested flows over the departure rate, as a share of the link's rate: ε.
     pub epsilon: f64,
-    /// max(Ton) of all ports; `None`: each port's own, by ε, its link and the thresholds of pauses.
+    /// max(Ton) of all ports; `None` for each port's own, which follows from ε, its link and the pause
+    /// thresholds.
     pub max_ton: Option<Span>,
 }
 
 impl SwitchSpec {
-    /// The tier of a number: from 1.
+    /// Returns the tier of a number, from 1 on.
     pub fn tier(&self, number: u16) -> Option<&SwitchTier> {
         self.tiers.get(usize::from(number.checked_sub(1)?))
     }
 
-    /// By node, the number of the tier that it is of; 0 for all others.
+    /// Returns the number of each node's tier; 0 for nodes of none.
     pub fn tier_of(&self, nodes: usize) -> Vec<u16> {
         let mut tier_of = vec![0; nodes];
         for (tier, number) in self.tiers.iter().zip(1..) {
             for node in &tier.switches {
                 let slot: &mut u16 = &mut tier_of[node.0 as usize];
+                // The first tier that names a switch counts.
                 if *slot == 0 {
                     *slot = number;
                 }
@@ -108,7 +111,8 @@ impl SwitchSpec {
         tier_of
     }
 
-    /// Bytes between the threshold of a pause and that of its end; none without flow control.
+    /// Returns the bytes between the thresholds at which a pause starts and ends; `None` without flow
+    /// control.
     pub fn pause_gap(&self) -> Option<Bytes> {
         let FlowControl::Pfc(pfc) = self.flow_control else {
             return None;
@@ -119,7 +123,7 @@ impl SwitchSpec {
         })
     }
 
-    /// The longest time that a pause may take to be heeded once its frame has arrived.
+    /// Returns the longest time from the arrival of a pause frame to its effect.
     pub fn longest_response(&self) -> Span {
         match self.flow_control {
             FlowControl::Pfc(pfc) => pfc.response.longest(),
@@ -127,7 +131,7 @@ impl SwitchSpec {
         }
     }
 
-    /// What overrules the curves, and in which priorities (a bit each), where anything does.
+    /// Returns the detectors, each with a bit mask of its priorities.
     pub fn detectors(&self) -> Vec<(u8, Detector)> {
         let mut rest = self.loss.lossless;
         let mut found = Vec::new();
@@ -153,49 +157,49 @@ impl SwitchSpec {
     }
 }
 
-/// Ends pauses of switches' egress queues that last too long, as SONiC's PFC watchdog does.
+/// Watchdog that ends overlong pauses of switches' egress queues, like SONiC's PFC watchdog.
 ///
-/// A queue that has been paused for [`Self::detection`] without an end, and holds packets then, is in a storm. What is done
-/// lasts until no pause has been in force for [`Self::restoration`]. (A queue that is empty when the time is over is looked at
-/// again after as long.)
+/// A queue is in a storm if it has been paused for [`Self::detection`] without interruption and then holds
+/// packets. The action lasts until no pause has been in force for [`Self::restoration`]. (A queue that is
+/// empty when the time expires is checked again after the same time.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PfcWatchdog {
-    /// How long a pause lasts before it is a storm.
+    /// Duration from which on a pause is a storm.
     pub detection: Span,
-    /// How long there must be no pause before the storm is over.
+    /// Time without a pause after which the storm is over.
     pub restoration: Span,
-    /// What is done meanwhile.
+    /// Action during the storm.
     pub action: WatchdogAction,
 }
 
-/// What a watchdog does with the queue of a port and class in a storm.
+/// Action of a watchdog on the queue of a port and class in a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WatchdogAction {
-    /// Drops what the queue holds, what is for it, and what comes in through the port in this class.
+    /// Drop the packets in the queue, those for it, and those that arrive through the port in this class.
     Drop,
-    /// Ignores the pauses.
+    /// Ignore the pauses and forward.
     Forward,
-    /// Tells of it.
+    /// Only report the storm.
     Alert,
 }
 
-/// What happens to packets for which there is no room.
+/// Handling of packets for which there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LossSpec {
-    /// Priorities under flow control, a bit each; the others are lossy. Without flow control all are.
+    /// Bit mask of the priorities under flow control; the others are lossy. Without flow control all are.
     pub lossless: u8,
-    /// When a lossy packet is dropped.
+    /// Time at which a lossy packet is dropped.
     pub drop: DropPolicy,
-    /// Whether lossy data packets lose their payload only.
+    /// Trimming of lossy data packets, which lose their payload only.
     pub trim: Option<Trim>,
 }
 
 impl LossSpec {
-    /// With flow control no class is lossy, without it all are; what is lossy is dropped when the
-    /// buffer is full.
+    /// With flow control no class is lossy, without it all are; lossy packets are dropped if the buffer is
+    /// full.
     pub const NONE: Self = Self {
         lossless: u8::MAX,
         drop: DropPolicy::Shared,
@@ -203,34 +207,33 @@ impl LossSpec {
     };
 }
 
-/// When a packet of a lossy class is dropped: always when the buffer is full, and perhaps before.
+/// Condition that drops a packet of a lossy class, in addition to a full buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropPolicy {
-    /// Not before.
+    /// No condition other than a full buffer.
     Shared,
-    /// When its egress queue would be longer than this.
+    /// The egress queue would exceed this length.
     Tail(Bytes),
-    /// When its egress queue would be longer than `alpha` times what is free of the shared buffer
-    /// (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
-    /// 1998).
+    /// The egress queue would exceed `alpha` times the free part of the shared buffer (Choudhury and Hahne,
+    /// "Dynamic queue length thresholds for shared-memory packet switches", 1998).
     Dynamic {
-        /// The factor.
+        /// Factor of the free buffer.
         alpha: f64,
     },
 }
 
-/// A data packet that would be dropped loses its payload, and its headers go on in class 0, which
-/// overtakes all others (Cheng et al., "Catch the Whole Lot in an Action: Rapid Precise Packet Loss
+/// Trimming: a data packet that would be dropped loses its payload, and its headers continue in class 0,
+/// which overtakes all others (Cheng et al., "Catch the Whole Lot in an Action: Rapid Precise Packet Loss
 /// Notification in Data Centers", NSDI 2014; Handley et al., NDP, SIGCOMM 2017).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Trim {
-    /// Bytes that class 0 of the egress port may hold; a header beyond them is dropped.
+    /// Bytes that class 0 of the egress port may hold; further headers are dropped.
     pub queue: Bytes,
 }
 
-/// Ports that run the switches' halves of schemes.
+/// Ports that run the switch halves of schemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AssistPorts {
@@ -248,92 +251,94 @@ pub enum Headroom {
     PerLink {
         /// Multiple of rate times delay.
         factor: f64,
-        /// Bytes on top: packets that had started, processing time.
+        /// Additional bytes: packets already started, processing time.
         extra: Bytes,
     },
-    /// The same for every port.
+    /// One size for every port.
     Fixed(Bytes),
 }
 
-/// Hop-by-hop flow control.
+/// Flow control between neighbouring nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowControl {
-    /// None: packets are dropped when there is no room for them, see [`LossSpec`].
+    /// None: packets are dropped if there is no room for them, see [`LossSpec`].
     None,
     /// Priority flow control (IEEE 802.1Qbb).
     Pfc(Pfc),
-    /// Credits: what they are says [`crate::spec::RunSpec::lanes`].
+    /// Credits, with the settings of [`crate::spec::RunSpec::lanes`].
     Credits,
 }
 
-/// Priority flow control.
+/// Settings of priority flow control.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pfc {
-    /// When to pause.
+    /// Threshold that starts a pause.
     pub threshold: PfcThreshold,
-    /// A dynamic threshold's resume: shared bytes at least this far below the threshold.
+    /// Distance of the resume threshold below a dynamic pause threshold, in shared bytes.
     pub resume_offset: Bytes,
-    /// How long a pause lasts.
+    /// End of a pause.
     pub mode: PfcMode,
-    /// From a frame's arrival to its effect.
+    /// Time from a frame's arrival to its effect.
     pub response: PfcResponse,
 }
 
-/// How long a port takes to apply a frame that has arrived: `least`, and a time at random up to `jitter`, of each frame
-/// again. A frame does not overtake another of its class.
+/// Reaction time of a port to a pause frame: `least`, plus a random time up to `jitter` that is drawn for
+/// each frame. A frame does not overtake another of its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PfcResponse {
-    /// What each takes.
+    /// Constant part of the reaction time.
     pub least: Span,
-    /// What it may take longer.
+    /// Upper limit of the random part.
     pub jitter: Span,
 }
 
 impl PfcResponse {
-    /// At once, as links' delays and the packets before it let it.
+    /// Immediate reaction, without extra time.
     pub const NONE: Self = Self {
         least: Span::ZERO,
         jitter: Span::ZERO,
     };
 
-    /// What a frame may take.
+    /// Returns the longest reaction time.
     pub const fn longest(self) -> Span {
         Span::from_ps(self.least.as_ps().saturating_add(self.jitter.as_ps()))
     }
 }
 
-/// When an ingress (port, class) asks for a pause.
+/// Threshold at which an ingress (port, class) requests a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum PfcThreshold {
-    /// Shared bytes of the (port, class) reach `alpha` times what is free of the shared pool, where
-    /// alpha is `2^-shift`, the shift one less for each doubling of the port's rate above
-    /// `reference_rate` (not below zero for that).
+    /// Shared bytes of the (port, class) reach `alpha` times the free part of the shared pool, with alpha =
+    /// `2^-shift`. The shift is one less for each doubling of the port's rate above `reference_rate`, but the
+    /// reduction never takes it below zero.
     Dynamic {
-        /// The shift of ports at `reference_rate`: from [`PfcThreshold::SHIFT_MIN`] to [`PfcThreshold::SHIFT_MAX`].
+        /// Shift of ports at `reference_rate`: from [`PfcThreshold::SHIFT_MIN`] to
+        /// [`PfcThreshold::SHIFT_MAX`].
         shift: i32,
-        /// The rate that goes with `shift`: the hosts' link rate. [`BitRate::LARGEST`]: ports of every rate have `shift`.
+        /// Rate for which `shift` holds: the hosts' link rate. With [`BitRate::LARGEST`] ports of every rate
+        /// have `shift`.
         reference_rate: BitRate,
     },
-    /// Bytes of the (port, class) exceed `xoff`; resume below `xon`.
+    /// Bytes of the (port, class) exceed `xoff`; the pause ends below `xon`.
     Static {
-        /// Pause above.
+        /// Bytes above which a pause starts.
         xoff: Bytes,
-        /// Resume below.
+        /// Bytes below which it ends.
         xon: Bytes,
     },
 }
 
 impl PfcThreshold {
-    /// The least shift of a dynamic threshold: alpha is 128, more than any switch offers.
+    /// Smallest shift of a dynamic threshold: alpha is 128, more than any switch offers.
     pub const SHIFT_MIN: i32 = -7;
-    /// The largest: 2^-56 of any buffer is nothing.
+    /// Largest shift: 2^-56 of any buffer is nothing.
     pub const SHIFT_MAX: i32 = 56;
 
-    /// The shift of ports whose rate is `doublings` times twice the reference.
+    /// Returns the shift of ports whose rate is `doublings` doublings above the reference.
     pub const fn shift_at(shift: i32, doublings: u32) -> i32 {
         let faster = shift - doublings as i32;
         match shift > 0 {
@@ -344,29 +349,29 @@ impl PfcThreshold {
     }
 }
 
-/// How long a pause lasts.
+/// Duration of a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PfcMode {
-    /// Until the resume frame.
+    /// Until the resume frame arrives.
     OnOff,
-    /// For `pause` unless renewed; the pausing port renews it every half of that while it must.
+    /// For `pause` unless renewed; the pausing port renews it every half of that as long as necessary.
     Quanta {
-        /// The time that a pause frame carries.
+        /// Duration that a pause frame carries.
         pause: Span,
     },
 }
 
-/// RED marking of the ports of one rate, at dequeue. `kmin == kmax` is a step.
+/// Marking curve of the ports of one rate (RED at dequeue). `kmin == kmax` is a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EcnCurve {
-    /// The ports' rate.
+    /// Rate of the ports.
     pub rate: BitRate,
-    /// No mark at or below.
+    /// Queue length up to which nothing is marked.
     pub kmin: Bytes,
-    /// Every packet is marked above.
+    /// Queue length above which every packet is marked.
     pub kmax: Bytes,
-    /// Probability at `kmax`.
+    /// Marking probability at `kmax`.
     pub pmax: f64,
 }
