@@ -1,4 +1,4 @@
-//! Gives the crate the identity of the code that decides trainings.
+//! Gives the crate an identity of the code that affects training results.
 
 #![expect(
     clippy::disallowed_macros,

@@ -1,28 +1,28 @@
-//! Chance in what a policy does: how actions are drawn from what it says, and how likely they were.
+//! Exploration: distributions from which actions are drawn, and their likelihoods.
 
 use paceline_congestion::learned::activation::sigmoid;
 
-/// The logarithm of the density of a normal distribution, less a constant.
+/// Returns the logarithm of a normal distribution's density, without its constant.
 pub(crate) fn likelihood(action: f64, mean: f64, deviation: f64) -> f64 {
     let off = (action - mean) / deviation;
     -0.5 * off * off - libm::log(deviation)
 }
 
-/// How actions are drawn from what the policy says.
+/// Distribution of actions, given the policy's outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chance {
-    /// Each about what it says, with one spread.
+    /// Normal distributions around the outputs, with a common standard deviation.
     Spread,
-    /// The first is 1 with the probability that it says on a logistic scale, else 0; the others are drawn, and matter,
-    /// where it is 1. It is [`FORCED`] where that was not left to chance.
+    /// The first action is 1 with a logistic probability given by its output, otherwise 0. The others are
+    /// drawn, and matter, only if it is 1. It is [`FORCED`] if it was not left to chance.
     Triggered,
 }
 
-/// A trigger that had to be.
+/// Value of a trigger that was forced.
 pub(crate) const FORCED: f32 = 2.0;
 
 impl Chance {
-    /// From which action on there is a spread in what was done; the actions up to there do not have one.
+    /// Returns the index of the first action with a normal distribution in what was done.
     fn spread_from(self, action: &[f32]) -> usize {
         match self {
             Self::Spread => 0,
@@ -31,7 +31,7 @@ impl Chance {
         }
     }
 
-    /// The logarithm of how likely an action is.
+    /// Returns the log-likelihood of an action.
     pub(crate) fn likelihood(self, action: &[f32], said: &[f32], deviation: f64) -> f64 {
         let from = self.spread_from(action);
         let each = action[from..].iter().zip(&said[from..]);
@@ -39,6 +39,7 @@ impl Chance {
         let spread: f64 = spread.sum();
         match self {
             Self::Triggered if action[0] < FORCED => {
+                // -ln(1 + exp(-x)) is the logarithm of the logistic function.
                 let toward = if action[0] > 0.5 { said[0] } else { -said[0] };
                 spread - libm::log1p(libm::exp(-f64::from(toward)))
             }
@@ -46,7 +47,8 @@ impl Chance {
         }
     }
 
-    /// Its derivatives by what the policy says, and by the logarithm of the deviation, each times `pull`.
+    /// Computes the derivatives of the log-likelihood, times `pull`, with respect to the policy's outputs;
+    /// returns that with respect to the logarithm of the standard deviation.
     pub(crate) fn slopes(
         self,
         (action, said): (&[f32], &[f32]),
@@ -71,7 +73,7 @@ impl Chance {
 mod tests {
     use super::*;
 
-    /// With what is said of the trigger at 0 its probability is one half; an action one deviation off its mean.
+    /// With a trigger output of 0 the probability is one half; an action one standard deviation off its mean.
     #[test]
     fn triggers_by_hand() {
         let (chance, said, half) = (Chance::Triggered, [0.0, 1.0], 0.5f64.ln());

@@ -1,9 +1,11 @@
-//! Checkpoints: where trainings are, on disk, so that one that is stopped or killed goes on and comes to the same bytes.
+//! Checkpoints: the state of trainings on disk, so that one that is stopped or killed can resume and produce
+//! the same bytes.
 //!
-//! `unfinished/` in the folder of a training holds `plan.json` (which command, by which version) and a file for each
-//! training of the command, written at least every [`EVERY`] between two steps: a whole new file, on the disk before it
-//! takes the name of the former. It is gone when all is done. What a file holds is what the training cannot make again:
-//! weights, means of optimisers, random numbers, and of an environment the actions of its episode ([`Actions`]).
+//! `unfinished/` in the folder of a training holds `plan.json` (command and version) and a file for each
+//! training of the command. A file is written at least every [`EVERY`] between two steps, as a new file that
+//! is synchronised to disk before it replaces the old one. The folder is removed when the command is
+//! complete. A file holds the state that the training cannot recompute: weights, means of optimisers, random
+//! generators, and the actions of an environment's episode ([`Actions`]).
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File, TryLockError};
@@ -21,21 +23,22 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Error;
 
-/// Time between two checkpoints, unless a command says otherwise.
+/// Default time between two checkpoints.
 pub const EVERY: Duration = Duration::from_secs(30);
 
-/// A last checkpoint is written when a training is stopped, unless the one before took longer: whoever stops it waits.
+/// Longest time for a last checkpoint when a training is stopped, so that the user need not wait; it is
+/// skipped if the previous one took longer.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Where they are in the folder of a training, until all is done.
+/// Subfolder of a training's folder, until the command is complete.
 const FOLDER: &str = "unfinished";
 const PLAN: &str = "plan.json";
 
-/// How a file of one begins; its SHA-256 follows, then its content.
+/// Header of a checkpoint file; its SHA-256 follows, then its content.
 const MAGIC: &[u8; 16] = b"paceline state\n\n";
 const HASH: usize = 32;
 
-/// The content of `unfinished/plan.json`.
+/// Content of the file `unfinished/plan.json`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Plan {
     version: String,
@@ -49,27 +52,27 @@ impl Plan {
     }
 }
 
-/// The checkpoints of the trainings of a command.
+/// Checkpoints of the trainings of a command.
 #[derive(Debug)]
 pub struct Checkpoints {
-    /// The folder of the training; nothing is kept without one.
+    /// Folder of the training; `None` if nothing is kept.
     destination: Option<PathBuf>,
     plan: Plan,
     every: Duration,
-    /// When the last one was written, and how long that took.
+    /// Time of the last checkpoint, and the time that it took.
     last: Cell<(Instant, Duration)>,
-    /// Held as long as it lives: the system lets go of it even when the process is killed.
+    /// Lock that is held while this exists; the operating system releases it even if the process is killed.
     lock: RefCell<Option<File>>,
-    /// Told what keeps a checkpoint from being written, once: the training is not lost for that.
+    /// Called once if a checkpoint cannot be written; the training continues.
     warn: fn(&str),
     warned: Cell<bool>,
-    /// What the names of files begin with: of a training in several parts, the part's.
+    /// Prefix of file names: the part of a training that has several.
     part: RefCell<String>,
-    /// Whether results have taken the place of the folder.
+    /// True if results have replaced the folder.
     replaced: Cell<bool>,
 }
 
-/// Of a training that came to nothing nothing is left.
+/// Removes the folder of a training that has written no checkpoint.
 impl Drop for Checkpoints {
     fn drop(&mut self) {
         let Some(folder) = self.folder().filter(|_| !self.replaced.get()) else {
@@ -84,7 +87,7 @@ impl Drop for Checkpoints {
             .into_iter()
             .all(|entry| entry.file_name().to_str().is_some_and(ours))
         {
-            // What cannot be removed is an empty training, with which the same command goes on.
+            // If removal fails, an empty training stays, which the same command resumes.
             let _ = fs::remove_dir_all(&folder);
             let _ = self.destination.as_ref().map(fs::remove_dir);
         }
@@ -92,7 +95,7 @@ impl Drop for Checkpoints {
 }
 
 impl Checkpoints {
-    /// Keeps none.
+    /// Creates checkpoints that are not kept.
     pub fn none() -> Self {
         Self::new(None, "", Duration::MAX, |_| ())
     }
@@ -114,17 +117,17 @@ impl Checkpoints {
         }
     }
 
-    /// Whether `destination` holds what was stopped of this command.
+    /// Returns true if `destination` holds a stopped training of this command.
     pub fn are_of(destination: &Path, command: &str) -> bool {
         Plan::read(destination).is_some_and(|plan| plan.command == command)
     }
 
-    /// Those of a command whose results go to `destination`, where it goes on if it was stopped; with `force` it starts
-    /// again.
+    /// Opens the checkpoints of a command with results in `destination`: resumes a stopped training there, or
+    /// with `force` starts again.
     ///
     /// # Errors
-    /// What is there is something else, or by another version, or another process is at work there; or it cannot be
-    /// written.
+    /// The folder holds something else, or is from another version, or another process works there, or it
+    /// cannot be written.
     pub fn open(
         destination: &Path,
         command: &str,
@@ -140,7 +143,7 @@ impl Checkpoints {
             _ => check_destination(destination, force)?,
         }
         let folder = destination.join(FOLDER);
-        // One that was killed before it had said what it is begins again there.
+        // A training that was killed before it wrote its plan starts again there.
         if folder.is_dir() && !barely_begun {
             new.lock(&folder)?;
             if force {
@@ -149,10 +152,10 @@ impl Checkpoints {
             }
         }
         if !barely_begun {
-            // Begun and given up again: the results can be written there.
+            // Another process started a training here and gave up: results can be written.
             drop(Folder::create(destination, force || folder.is_dir())?);
         }
-        // From here on nobody else trains there, and what is stopped can be gone on with.
+        // From here on no other process can train here, and a stopped training can be resumed.
         new.begin(&folder)?;
         Ok(new)
     }
@@ -176,19 +179,20 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Keeps a second process out.
+    /// Locks the folder against a second process.
     fn lock(&self, folder: &Path) -> Result<(), Error> {
         let path = folder.join(".lock");
         let mut options = File::options();
         let file = options.create(true).truncate(false).write(true).open(&path);
         let file = file.map_err(io_error("create", &path))?;
+        // Two processes would overwrite each other's checkpoints.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             let place = folder.parent().unwrap_or(folder).display();
             return Err(Error::Options(format!(
                 "another `paceline train` is at work in {place}"
             )));
         }
-        // Some network file systems have no locks.
+        // Other errors are ignored: some network file systems have no locks.
         *self.lock.borrow_mut() = Some(file);
         Ok(())
     }
@@ -197,7 +201,7 @@ impl Checkpoints {
         Some(self.destination.as_ref()?.join(FOLDER))
     }
 
-    /// Whether there is one to go on from.
+    /// Returns true if there is a training to resume.
     pub fn exist(&self) -> bool {
         self.folder().is_some_and(|folder| folder.is_dir())
     }
@@ -206,12 +210,12 @@ impl Checkpoints {
         folder.join(format!("{}{name}.bin", self.part.borrow()))
     }
 
-    /// Keeps what follows apart from other parts of the same training.
+    /// Sets the prefix that separates the following checkpoints from other parts of the training.
     pub(crate) fn enter(&self, part: &str) {
         *self.part.borrow_mut() = part.to_string();
     }
 
-    /// Removes those of the part that is over: what came of it is kept elsewhere.
+    /// Removes the checkpoints of the present part, whose results are stored elsewhere.
     pub(crate) fn forget(&self) {
         let part = self.part.borrow();
         let entries = self
@@ -222,12 +226,12 @@ impl Checkpoints {
             .flatten();
         let of_part = |name: &str| !part.is_empty() && name.starts_with(&*part) && name.ends_with(".bin");
         for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(of_part)) {
-            // One that stays takes room, and is not read again.
+            // A file that remains takes space but is not read again.
             let _ = fs::remove_file(entry.path());
         }
     }
 
-    /// Does something as a part of this name.
+    /// Runs a function as the part called `part`.
     pub(crate) fn in_part<T>(&self, part: &str, what: impl FnOnce() -> T) -> T {
         let before = self.part.replace(part.to_string());
         let done = what();
@@ -235,10 +239,11 @@ impl Checkpoints {
         done
     }
 
-    /// Where a part of the training may put what it makes besides, until all is done; nothing if nothing is kept.
+    /// Returns a path for temporary results of the training until the command is complete; `None` if nothing
+    /// is kept.
     ///
     /// # Errors
-    /// It cannot be written, or another process is at work there.
+    /// The folder cannot be written, or another process works there.
     pub fn place(&self, name: &Path) -> Result<Option<PathBuf>, Error> {
         let Some(folder) = self.folder() else {
             return Ok(None);
@@ -247,15 +252,15 @@ impl Checkpoints {
         Ok(Some(folder.join(name)))
     }
 
-    /// Where [`Checkpoints::place`] has put it, in the folder of the training.
+    /// Returns the path from [`Checkpoints::place`] relative to the folder of the training.
     pub fn placed(name: &Path) -> PathBuf {
         Path::new(FOLDER).join(name)
     }
 
-    /// Where the training `name` was.
+    /// Reads the state of the training `name`.
     ///
     /// # Errors
-    /// The file cannot be read, or is not as it was written.
+    /// The file cannot be read, or is damaged.
     pub(crate) fn take<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
         let Some(folder) = self.folder() else {
             return Ok(None);
@@ -273,20 +278,21 @@ impl Checkpoints {
         })
     }
 
-    /// Whether it is time for one.
+    /// Returns true if the next checkpoint is due.
     pub(crate) fn are_due(&self) -> bool {
         self.destination.is_some() && self.last.get().0.elapsed() >= self.every
     }
 
-    /// Whether a last one is written when a training is stopped.
+    /// Returns true if a last checkpoint is written when a training is stopped.
     pub(crate) fn are_quick(&self) -> bool {
         self.destination.is_some() && self.last.get().1 < PATIENCE
     }
 
-    /// Writes where the training `name` is. If it cannot be written, that is told, and the training goes on without.
+    /// Writes the state of the training `name`. If that fails, a warning is printed and the training
+    /// continues.
     ///
     /// # Errors
-    /// Another process trains the same there.
+    /// Another process works in the folder.
     pub(crate) fn keep(&self, name: &str, state: &impl Serialize) -> Result<(), Error> {
         let Some(folder) = self.folder() else {
             return Ok(());
@@ -305,7 +311,7 @@ impl Checkpoints {
         }
     }
 
-    /// Makes the folder, and keeps others out.
+    /// Creates and locks the folder, unless that is done already.
     fn begin(&self, folder: &Path) -> Result<(), Error> {
         if self.lock.borrow().is_none() {
             fs::create_dir_all(folder).map_err(io_error("create", folder))?;
@@ -330,20 +336,20 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// The folder for the results, which takes the place of that with the checkpoints.
+    /// Creates the folder of the results, which replaces that of the checkpoints.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be created.
     pub fn results(&self, destination: &Path, force: bool) -> Result<Folder, OutputError> {
         let folder = Folder::create_for_long(destination, force || self.exist())?;
         self.replaced.set(true);
         Ok(folder)
     }
 
-    /// Keeps them in the folder that is to take the place of theirs.
+    /// Carries the checkpoints over into a folder that will replace theirs.
     ///
     /// # Errors
-    /// They cannot be read there.
+    /// They cannot be copied.
     pub fn carry(&self, folder: &Folder) -> Result<(), OutputError> {
         folder.carry(Path::new(FOLDER), Path::new(FOLDER))
     }
@@ -356,6 +362,7 @@ fn content<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     else {
         return Err("it does not begin as one".to_string());
     };
+    // Damaged data would otherwise be decoded to other weights without an error.
     if Sha256::digest(state)[..] != hash[..] {
         return Err("it is damaged, or was edited".to_string());
     }
@@ -367,19 +374,19 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Erro
     move |source| Error::Io { action, path, source }
 }
 
-/// Numbers in a row, written as their bytes: there may be millions.
+/// Numbers serialised as raw bytes, since there may be millions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Floats(pub(crate) Vec<f32>);
 
 impl Floats {
-    /// As many as `count`, or what is wrong.
+    /// Returns the numbers if there are `count` of them.
     pub(crate) fn expect(self, count: usize) -> Result<Vec<f32>, Error> {
         expect_length(self.0.len(), count)?;
         Ok(self.0)
     }
 }
 
-/// Whether a checkpoint has as many numbers, or parts, as are expected somewhere.
+/// Checks that a checkpoint has the expected number of values or parts.
 pub(crate) fn expect_length(found: usize, expected: usize) -> Result<(), Error> {
     match found == expected {
         true => Ok(()),
@@ -417,6 +424,7 @@ impl<'de> Deserialize<'de> for Floats {
             }
         }
         let floats = deserializer.deserialize_bytes(Bytes)?;
+        // NaN in a weight or a mean would spread over the whole training.
         match floats.0.iter().position(|value| value.is_nan()) {
             Some(place) => Err(D::Error::custom(format!("number {place} is none"))),
             None => Ok(floats),
@@ -424,7 +432,7 @@ impl<'de> Deserialize<'de> for Floats {
     }
 }
 
-/// The episode of an environment that is under way: the actions, with which it is made again.
+/// Running episode of an environment, stored as the actions that reproduce it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Actions {
     seed: u64,
@@ -434,7 +442,7 @@ pub(crate) struct Actions {
 }
 
 impl Actions {
-    /// Those of an environment's episode so far.
+    /// Records the present episode of an environment.
     pub(crate) fn of(environment: &Environment) -> Self {
         let Rollout {
             seed,
@@ -451,8 +459,9 @@ impl Actions {
         }
     }
 
-    /// Brings an environment of the same scenario to where that one was.
+    /// Replays the episode in an environment of the same scenario.
     pub(crate) fn replay(&self, environment: &mut Environment) -> Result<(), Error> {
+        // Simulations cannot be serialised, but the same seed and actions reproduce the episode.
         environment.reset(Some(self.seed))?;
         let mut batch = Batch::default();
         let mut rest = &self.actions.0[..];

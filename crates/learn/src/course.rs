@@ -1,48 +1,49 @@
-//! Whose seeds are whose, and the networks in which the policies of Aurora and SPINE are trained and chosen.
+//! Disjoint ranges of seeds, and the networks in which the policies of Aurora and SPINE are trained and
+//! selected.
 
 use paceline_env::Source;
 use paceline_kernel::rng::Rng;
 use paceline_scenario::Overrides;
 
-/// Seeds of scenarios: those of training, those by which policies are chosen, and from where on those are by which a
-/// policy that was chosen may be judged.
+/// Seeds of training scenarios; [`SELECTION`] has those that select policies, and seeds from [`EVALUATION`]
+/// on judge selected policies.
 pub const TRAINING: std::ops::Range<u64> = 0..1 << 32;
-/// See [`TRAINING`].
+/// Seeds of the scenarios by which policies are selected.
 pub const SELECTION: std::ops::Range<u64> = 1 << 32..2 << 32;
-/// See [`TRAINING`].
+/// First seed of the scenarios that judge selected policies.
 pub const EVALUATION: u64 = 2 << 32;
 const _: () = assert!(
     TRAINING.end <= SELECTION.start && SELECTION.end <= EVALUATION,
     "what chooses was not trained with, what judges neither"
 );
 
-/// A network and its flows, drawn for an episode.
+/// Random network and its flows, for one episode.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Drawn {
     set: Vec<String>,
-    /// The empty network's round trip, in us.
+    /// Round trip of the empty network, in us.
     pub(crate) base_us: f64,
-    /// What a flow's first rate is worth in packets per empty round trip.
+    /// Initial rate of a flow, in packets per empty round trip.
     pub(crate) first_packets: f64,
 }
 
-/// The scenario that networks are drawn of.
+/// Scenario on which the random networks are based.
 pub(crate) const MANY_TO_ONE: &str = "rl-cc";
 
-/// The fewest and the most flows.
+/// Smallest and largest number of flows.
 const FLOWS: (f64, f64) = (1.0, 16.0);
-/// Hosts that send, at most.
+/// Upper limit of sending hosts.
 const SENDERS: u32 = 32;
-/// Episodes are as long as so many round trips.
+/// Length of an episode, in round trips.
 const ROUND_TRIPS: f64 = 200.0;
 
-/// Whole numbers, even on a logarithmic scale.
+/// Draws a number uniformly on a logarithmic scale.
 fn between(rng: &mut Rng, (low, high): (f64, f64)) -> f64 {
     low * libm::exp2(rng.next_f64() * libm::log2(high / low))
 }
 
-/// An episode's network: a rate of 25 to 400 Gbit/s, a round trip of 4 to 40 us, a buffer of 1/4 to 4 bandwidth-delay
-/// products, first rates of 1/64 to 1/2 of the line's.
+/// Draws the network of an episode: a rate of 25 to 400 Gbit/s, a round trip of 4 to 40 us, a buffer of 1/4
+/// to 4 bandwidth-delay products, initial rates of 1/64 to 1/2 of the line's.
 pub(crate) fn draw(rng: &mut Rng) -> Drawn {
     let gbps = [25.0, 40.0, 100.0, 200.0, 400.0][rng.below(5) as usize];
     let delay_us = between(rng, (1.0, 10.0));
@@ -64,7 +65,7 @@ pub(crate) fn draw(rng: &mut Rng) -> Drawn {
     })
 }
 
-/// What is drawn.
+/// Random properties of a network.
 struct Plan {
     gbps: f64,
     delay_us: f64,
@@ -75,11 +76,12 @@ struct Plan {
 }
 
 fn network(plan: &Plan) -> Drawn {
-    // Four links there and back; a packet and its acknowledgement on two each.
+    // Four link delays per round trip; a packet and its acknowledgement cross two links each.
     let wire_us = f64::from(plan.mtu + 48) * 8.0 / (plan.gbps * 1000.0);
     let base_us = 4.0 * plan.delay_us + 2.0 * wire_us;
     let product = plan.gbps * 1000.0 / 8.0 * base_us;
     let buffer = (plan.buffer * product).max(20.0 * f64::from(plan.mtu));
+    // More flows than hosts are spread evenly over the hosts.
     let rounds = plan.flows.div_ceil(SENDERS);
     let senders = plan.flows.div_ceil(rounds);
     let set = vec![
@@ -104,7 +106,7 @@ fn network(plan: &Plan) -> Drawn {
     }
 }
 
-/// Networks by which policies are chosen: the same ones each time.
+/// Returns the networks that select policies, the same each time.
 pub(crate) fn trials() -> Vec<Drawn> {
     let (least, most) = FLOWS;
     let one = |(place, gbps, delay_us): (i32, f64, f64)| {

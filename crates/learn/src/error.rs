@@ -1,4 +1,4 @@
-//! What can go wrong, for people.
+//! Errors of learning, with texts for users.
 
 use std::path::PathBuf;
 
@@ -6,63 +6,63 @@ use paceline_lab::files::OutputError;
 use paceline_lab::run::RunError;
 use paceline_scenario::Diagnostics;
 
-/// Why there is no dataset, or no model.
+/// Reason for which there is no dataset or no model.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A scenario that was to be recorded is wrong.
+    /// A scenario to be recorded is invalid.
     #[error("{0}")]
     Scenario(#[from] Diagnostics),
-    /// A scenario is no environment, or refuses.
+    /// A scenario cannot be an environment, or refuses a step.
     #[error(transparent)]
     Environment(#[from] paceline_env::Error),
-    /// A run that was to be recorded failed.
+    /// A run to be recorded failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The caller stopped before there was anything.
+    /// The caller stopped before there was a result.
     #[error("stopped before {0}")]
     Stopped(&'static str),
-    /// The operating system refused.
+    /// An operation on a file failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// Verb of the operation that failed.
         action: &'static str,
-        /// With which file.
+        /// File of the operation.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A file is not what it should be.
+    /// A file has unexpected contents.
     #[error("{} is not {expected}: {message}", path.display())]
     Content {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it should be, with its article.
+        /// Expected contents, with an article.
         expected: &'static str,
-        /// What is wrong.
+        /// Description of the fault.
         message: String,
     },
-    /// A dataset was made by another version, or with other code.
+    /// A dataset is from another version, or from other code.
     #[error(
         "{} was recorded by version {found}, this is version {}: record it again \
          (its sources: {sources})",
         path.display(), paceline_lab::version()
     )]
     OtherVersion {
-        /// The file.
+        /// Path of the dataset.
         path: PathBuf,
-        /// Who wrote it.
+        /// Version that wrote it.
         found: String,
-        /// What it was recorded from.
+        /// Sources of its pairs.
         sources: String,
     },
-    /// There are not enough pairs.
+    /// There are too few pairs.
     #[error(
         "{wanted} pairs are wanted, but the recorded runs have only {found}: record more runs, or ask for fewer"
     )]
     TooFewPairs {
-        /// How many were asked for.
+        /// Number of pairs wanted.
         wanted: usize,
-        /// How many there are.
+        /// Number of pairs found.
         found: usize,
     },
     /// A key is set twice for one run.
@@ -71,32 +71,32 @@ pub enum Error {
          silently win"
     )]
     SetTwice {
-        /// The scenario.
+        /// Name of the scenario.
         scenario: String,
-        /// The key.
+        /// Key that is set twice.
         key: String,
-        /// What comes first.
+        /// Name of the first setting.
         first: String,
-        /// What comes later.
+        /// Name of the second setting.
         second: String,
     },
-    /// A run that judges was learned from.
+    /// A judging run was also used for learning.
     #[error("{test} cannot judge what learned from {training}: they have the same {what}")]
     NotApart {
-        /// The run that judges.
+        /// Description of the judging run.
         test: String,
-        /// The run that was learned from.
+        /// Description of the training run.
         training: String,
-        /// What is the same.
+        /// Property that both share.
         what: &'static str,
     },
-    /// The options of a training do not fit together or the data.
+    /// Options of a training contradict each other or the data.
     #[error("{0}")]
     Options(String),
     /// Output cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A page cannot be made: a fault of the program.
+    /// A page cannot be rendered, because of a fault in the program.
     #[error(transparent)]
     Page(#[from] paceline_report::RenderError),
 }

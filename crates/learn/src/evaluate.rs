@@ -1,5 +1,4 @@
-//! Predictors on what was recorded, without a network around them: errors, and predictions alongside what
-//! came.
+//! Evaluation of predictors on recorded runs, without a network: errors and series of predictions.
 
 use paceline_congestion::learned::model::Model;
 use paceline_congestion::lstm_pid::Features;
@@ -7,18 +6,18 @@ use paceline_kernel::Time;
 
 use crate::dataset::{FlowTrace, Pair, SMOOTHING, STRATA, Trace};
 
-/// How well a predictor does.
+/// Accuracy of a predictor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scores {
     /// Mean relative error of the predicted round-trip times.
     pub mape: f64,
-    /// The same in each stratum; `None` where there is no pair.
+    /// Mean relative error in each stratum; `None` for a stratum without pairs.
     pub by_stratum: [Option<f64>; STRATA],
-    /// Pairs.
+    /// Number of pairs in the comparison.
     pub pairs: usize,
 }
 
-/// The scores of outputs for `pairs`, as [`crate::train::predict`] gives them.
+/// Returns the scores of a predictor's outputs for `pairs`, as from [`crate::train::predict`].
 pub fn scores(pairs: &[Pair], out: &[f32]) -> Scores {
     let (mut sums, mut counts) = ([0.0; STRATA], [0_usize; STRATA]);
     for (pair, &out) in pairs.iter().zip(out) {
@@ -33,20 +32,20 @@ pub fn scores(pairs: &[Pair], out: &[f32]) -> Scores {
     }
 }
 
-/// A sample of a flow, smoothed, and what was predicted for it.
+/// Sample of a flow with its smoothed value and its prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// When it was measured.
+    /// Time of the measurement.
     pub at: Time,
-    /// The round-trip time, in µs.
+    /// Round-trip time, in µs.
     pub rtt_us: f64,
-    /// Smoothed, in µs.
+    /// Smoothed round-trip time, in µs.
     pub smoothed_us: f64,
-    /// What had been predicted for it after the sample before, in µs; from the fourth sample on.
+    /// Prediction made after the previous sample, in µs; from the fourth sample on.
     pub predicted_us: Option<f64>,
 }
 
-/// The samples of a flow as a sender with `model` would have seen them.
+/// Returns a flow's samples as a sender with `model` would have seen them.
 pub fn follow(flow: &FlowTrace, model: &Model) -> Vec<Sample> {
     let mut features = Features::new(SMOOTHING);
     let mut predicted_us = None;
@@ -61,13 +60,14 @@ pub fn follow(flow: &FlowTrace, model: &Model) -> Vec<Sample> {
                 predicted_us,
             };
             let out = features.window().map(|k| f64::from(model.predict(k)));
+            // It is compared with the next sample.
             predicted_us = out.map(|out| features.rtt_of(out));
             sample
         })
         .collect()
 }
 
-/// `|K|` of all samples of a run, in order of size: its place in the list is its share of the samples
+/// Returns `|K|` of all samples of a run in ascending order, so that an index gives the share of samples
 /// (figure 8 of the thesis).
 pub fn sizes_of_k(trace: &Trace) -> Vec<f64> {
     let mut all = Vec::new();
@@ -122,7 +122,7 @@ mod tests {
         let model = shipped::find("rtt-ar3").unwrap();
         let samples = follow(&flow(&[5_000, 6_000, 5_000, 9_000]), &model);
         assert!(samples[..3].iter().all(|sample| sample.predicted_us.is_none()));
-        // S and K of the third sample by hand.
+        // S and K of the third sample, computed by hand.
         let (s1, s2) = (5.2, 5.16);
         let k = [0.0, ((6.0 - s1) / s1) as f32, ((5.0 - s2) / s2) as f32];
         let by_hand = (1.0 + f64::from(model.predict(&k))) * s2;

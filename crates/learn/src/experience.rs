@@ -1,7 +1,8 @@
-//! Experience: what a run under DECC met, for a search that goes on there ([`crate::search::refine`]).
+//! Experience: the network and result of a run under DECC, for a search that refines its law there
+//! ([`crate::search::refine`]).
 //!
-//! A file says in which network its flows decided, in the terms of the search's own ([`Network`]), by which model, and how
-//! that went. It holds no packets and no decisions: the search judges a law by whole runs, which it makes itself.
+//! A file describes the network in the search's terms ([`Network`]), the model that decided, and the result.
+//! It contains no packets or decisions, because the search judges a law by its own complete runs.
 
 use std::fs;
 use std::io::Write as _;
@@ -26,81 +27,81 @@ pub use met::{Met, Spread};
 
 mod met;
 
-/// The format of files.
+/// Version of the file format.
 const FORMAT: u32 = 1;
-/// What such a file is called in errors.
+/// Name of such a file in errors.
 const EXPECTED: &str = "experience";
-/// The most flows to one host that are drawn: more than the search ever has take too long.
+/// Upper limit of flows to one host in drawn networks: more than the search ever uses take too long.
 pub(crate) const MOST_FLOWS: u32 = 8192;
 
-/// The most packets that are under way in a round trip at line rate.
+/// Upper limit of packets in flight at line rate.
 const MOST_UNDER_WAY: f64 = 1e6;
 
-/// What a run met.
+/// Experience from one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experience {
-    /// The format of the file.
+    /// Version of the file format.
     pub format: u32,
-    /// The program's version.
+    /// Version of Paceline that made the run.
     pub version: String,
-    /// The run.
+    /// Run from which it comes.
     pub run: Origin,
-    /// The model that decided.
+    /// Model that decided in the run.
     pub model: Decided,
-    /// The network.
+    /// Network of the run.
     pub network: Met,
-    /// How it went.
+    /// Result of the run.
     pub result: Went,
 }
 
-/// Which run it was.
+/// Identification of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// The digest of its events.
+    /// Digest of its events.
     pub digest: String,
 }
 
-/// A model.
+/// Model that decided in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decided {
-    /// Its name.
+    /// Name of the model.
     pub name: String,
     /// SHA-256 of its weights.
     pub sha256: String,
-    /// What it sees.
+    /// Names of its inputs.
     pub features: Vec<String>,
 }
 
-/// How a run went, all of it: the numbers of the search's cost.
+/// Result of a whole run, in the quantities of the search's cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Went {
-    /// The cost.
+    /// Cost of the run.
     pub cost: f64,
-    /// Payload delivered, of what receivers' links carry.
+    /// Delivered payload, as a share of the capacity of receivers' links.
     pub goodput: f64,
-    /// The 99th percentile of one-way latency, in us.
+    /// 99th percentile of one-way latency, in us.
     pub p99_us: f64,
-    /// Jain's index of the rates of flows while they were under way.
+    /// Jain's index of the rates of flows while they were active.
     pub jain: f64,
-    /// Packets lost, of those that were sent.
+    /// Lost packets as a share of those sent.
     pub loss: f64,
 }
 
 impl Experience {
-    /// Whether a run can leave some, as far as that is known before it is run.
+    /// Checks, before a run, that it can give experience.
     ///
     /// # Errors
-    /// What keeps it from that.
+    /// The reason for which it cannot.
     pub fn check(input: &Resolved) -> Result<(), String> {
         model_of(input)?;
         let mtu = input.run.packet.mtu.get() as f64;
@@ -115,10 +116,10 @@ impl Experience {
         }
     }
 
-    /// Of a run that ended.
+    /// Extracts the experience of a completed run.
     ///
     /// # Errors
-    /// It leaves none.
+    /// The run gives none.
     pub fn of(input: &Resolved, summary: &Summary, flows: &FlowRows) -> Result<Self, String> {
         Self::check(input)?;
         let model = model_of(input)?;
@@ -183,10 +184,10 @@ impl Experience {
         Ok(experience)
     }
 
-    /// Builds networks like it, as a search would.
+    /// Checks that a search can build similar networks.
     ///
     /// # Errors
-    /// One cannot be built.
+    /// A network cannot be built.
     fn drawable(&self) -> Result<(), String> {
         let Spread { p10, max, .. } = self.network.flows;
         let met = &self.network;
@@ -198,7 +199,7 @@ impl Experience {
             .map_err(|error| format!("no network like that of the run can be drawn: {error}"))
     }
 
-    /// Says what networks a search draws from it, and which model decided.
+    /// Returns a description of the networks that a search draws from it, and of the model that decided.
     pub fn summary(&self) -> String {
         let Met {
             gbps,
@@ -219,17 +220,17 @@ impl Experience {
         )
     }
 
-    /// Says what of the run the networks that are drawn from it do not have.
+    /// Returns a warning about properties of the run that drawn networks lack.
     pub fn warnings(&self) -> Option<String> {
         let most = self.network.flows.max;
         (most > MOST_FLOWS)
             .then(|| format!("it has up to {most} flows to a host: at most {MOST_FLOWS} are drawn"))
     }
 
-    /// Writes it into a folder, which is made: the same run replaces its own file.
+    /// Writes it to a folder, which is created if necessary. The same run replaces its own file.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
         let path = folder.join(self.file_name());
         fs::create_dir_all(folder).map_err(|source| OutputError::Io {
@@ -242,16 +243,16 @@ impl Experience {
         Ok(path)
     }
 
-    /// The name of its file.
+    /// Returns the name of its file.
     pub fn file_name(&self) -> String {
         let run = &self.run;
         format!("{}-{}-{}-{}.json", run.scenario, run.scheme, run.seed, run.digest)
     }
 
-    /// What its file holds.
+    /// Returns the contents of its file.
     ///
     /// # Errors
-    /// A number is none.
+    /// A number is not finite.
     pub fn text(&self) -> Result<String, Error> {
         let text = serde_json::to_string_pretty(self).map_err(|error| Error::Options(error.to_string()))?;
         Ok(text + "\n")
@@ -268,7 +269,7 @@ impl Experience {
                 "it is empty; expected a file as `paceline run --upload` writes it".into(),
             ));
         }
-        // Another version may have other keys: it is known by its version first.
+        // Another version may have other keys: check the version first.
         let value: serde_json::Value =
             serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
         let version = value.get("version").and_then(|version| version.as_str());
@@ -284,7 +285,7 @@ impl Experience {
         Ok(experience)
     }
 
-    /// Whether numbers are where they can be.
+    /// Checks that numbers are in their ranges.
     fn sane(&self) -> Result<(), String> {
         if self.format != FORMAT {
             return Err(format!("`format` is {}; expected {FORMAT}", self.format));
@@ -327,7 +328,7 @@ impl Experience {
         ] {
             within(name, value, (low, high))?;
         }
-        // What a search simulates of a network grows with what is under way in a round trip.
+        // The cost of simulating a network grows with the packets in flight.
         let packets = network.gbps * 1e3 * network.base_rtt_us / 8.0 / f64::from(network.mtu);
         within(
             "network.gbps times network.base_rtt_us, in packets of network.mtu",
@@ -337,10 +338,10 @@ impl Experience {
     }
 }
 
-/// Payload of a packet, in bytes.
+/// Range of a packet's payload, in bytes.
 const MTU: (f64, f64) = (64.0, 65_536.0);
 
-/// Whether a number is where it can be.
+/// Checks that a number is in its range.
 fn within(name: &str, value: f64, (low, high): (f64, f64)) -> Result<(), String> {
     match (low..=high).contains(&value) {
         true => Ok(()),
@@ -348,7 +349,7 @@ fn within(name: &str, value: f64, (low, high): (f64, f64)) -> Result<(), String>
     }
 }
 
-/// The model that decides in a run under DECC.
+/// Returns the model that decides in a run under DECC.
 fn model_of(input: &Resolved) -> Result<Arc<Model>, String> {
     let config = input.run.schemes.first().map(|scheme| &scheme.config);
     let Some(config) = config.filter(|config| config.name() == "decc") else {
@@ -364,19 +365,20 @@ fn model_of(input: &Resolved) -> Result<Arc<Model>, String> {
 /// Experience of several runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathered {
-    /// Each file's, in the order of their names.
+    /// Experience of each file, in the order of names.
     pub each: Vec<Experience>,
     /// SHA-256 of all files.
     pub sha256: String,
-    /// What to tell about the folder.
+    /// Warnings about the folder.
     pub warnings: Vec<String>,
 }
 
 impl Gathered {
-    /// Reads all of a folder. Whichever models decided: networks are drawn from it, which any law can be judged in.
+    /// Reads all files of a folder. The models that decided do not matter, because any law can be judged in
+    /// networks drawn from them.
     ///
     /// # Errors
-    /// There is none, or a file is damaged, or of another version.
+    /// There is no file, or one is damaged or from another version.
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Io {
             action: "read",
@@ -431,13 +433,14 @@ impl Gathered {
         Ok(gathered)
     }
 
-    /// Adds that of a run; `bytes` are its file.
+    /// Adds the experience of a run, whose file is `bytes`.
     pub(crate) fn add(&mut self, one: Experience, bytes: &[u8]) {
+        // A chain of hashes depends on all files and their order.
         self.sha256 = sha256(format!("{}{}", self.sha256, sha256(bytes)).as_bytes());
         self.each.push(one);
     }
 
-    /// Names of the models that decided, each once.
+    /// Returns the distinct names of the models that decided.
     pub fn models(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for one in &self.each {
@@ -448,24 +451,25 @@ impl Gathered {
         names
     }
 
-    /// Networks for a generation, from few flows to many, each like one of those that were met.
+    /// Draws networks for a generation, from few flows to many, each similar to one of the runs'.
     pub(crate) fn draw(&self, rng: &mut Rng, count: usize, most: u32) -> Vec<Network> {
         let mut one = |place: usize| {
             let met = &self.each[rng.below(self.each.len() as u64) as usize].network;
             let flows = met.flows;
             let (low, high) = (f64::from(flows.p10.min(most)), f64::from(flows.max.min(most)));
-            // A part of the range for each, so that no generation has few flows only.
+            // Each network gets its part of the range, so that no generation has few flows only.
             let share = (place as f64 + rng.next_f64()) / count as f64;
             let flows = (low * libm::pow(high / low, share)).round() as u32;
-            // Messages are met one after the other: every other network has them at once, the others as if they never ended.
+            // Recorded messages followed each other. Every second network starts them all at once, the others
+            // have endless flows.
             let messages = (place % 2 == 1).then(|| met.messages(flows)).flatten();
             messages.unwrap_or_else(|| met.network(flows))
         };
         (0..count).map(&mut one).collect()
     }
 
-    /// Networks of trials: of each that was met with the number of flows that it had half of the time, then with the
-    /// most and the fewest; so many, each as often as the others, with other seeds.
+    /// Returns the networks of trials: each recorded one with its median number of flows, then with the
+    /// largest and the smallest. `count` in total, each equally often, with different seeds.
     pub(crate) fn trials(&self, count: usize, most: u32) -> Vec<Network> {
         let numbers: [fn(&Spread) -> u32; 3] = [|flows| flows.p50, |flows| flows.max, |flows| flows.p10];
         let mut all: Vec<Network> = Vec::new();
@@ -487,7 +491,7 @@ impl Gathered {
             false => k % all.len(),
         };
         let mut networks: Vec<Network> = (0..count).map(|k| all[place(k)].clone()).collect();
-        // Runs are made from the last to the first, the longest first.
+        // Runs start from the last to the first: the longest first.
         networks.sort_by_key(Network::flows);
         networks
     }

@@ -1,4 +1,5 @@
-//! What learning adds to a law: what policies cost in runs that neither taught nor chose.
+//! Gain from learning relative to a law: costs of policies in runs used neither for learning nor for
+//! selection.
 
 use std::sync::Arc;
 
@@ -9,29 +10,30 @@ use crate::course::{EVALUATION, SELECTION};
 use crate::decc::{TrainedPolicy, of_values, same};
 use crate::search::{LEEWAY, Trials, cells, counted, decc_of, model_of};
 
-/// Costs, run by run, in the networks of trials with seeds of their own.
+/// Costs, run by run, in the networks of trials with separate seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// Of the law.
+    /// Costs of the law.
     pub law: Vec<f64>,
-    /// Of what was kept: of a residual the law itself, if no trial was better.
+    /// Costs of the kept policy; for a residual without a better trial, those of the law.
     pub kept: Vec<f64>,
-    /// Of the policy after the last round.
+    /// Costs of the policy after the last round.
     pub last: Vec<f64>,
 }
 
 impl Judged {
-    /// Costs over the law's, as trials take ratios: what is next to nothing in a network does not outweigh all others.
+    /// Returns costs relative to the law's, with the leeway of trials: networks with tiny costs then do not
+    /// dominate.
     pub fn over_law(&self, costs: &[f64]) -> Vec<f64> {
         let each = costs.iter().zip(&self.law);
         each.map(|(cost, law)| (LEEWAY + cost) / (LEEWAY + law)).collect()
     }
 }
 
-/// Runs the law, what was kept and the last policy.
+/// Runs the law, the kept policy and the last policy.
 ///
 /// # Errors
-/// A network does not run.
+/// A network fails.
 pub fn judged(trained: &TrainedPolicy, threads: usize) -> Result<Judged, Error> {
     let of = |values: &[f32]| {
         model_of(&of_values(
@@ -50,6 +52,7 @@ pub fn judged(trained: &TrainedPolicy, threads: usize) -> Result<Judged, Error> 
 }
 
 fn costs(model: &Arc<Model>, trained: &TrainedPolicy, threads: usize) -> Result<Vec<f64>, Error> {
+    // The networks of trials, with seeds that have not selected anything.
     let judges = |(network, seed)| (network, EVALUATION + (seed - SELECTION.start));
     let networks = Trials::networks_of(trained.options.networks);
     let networks = networks.into_iter().map(judges).collect();

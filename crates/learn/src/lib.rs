@@ -1,18 +1,21 @@
 //! Learned congestion control: datasets from recorded runs, training, and the files of trained models.
 //!
-//! Runs of [`paceline_lab`] are its environment. What decides inside a run is not here: inference is
-//! code of [`paceline_congestion`], which knows nothing of training.
+//! Its environments are runs of [`paceline_lab`]. Inference inside a run is the task of
+//! [`paceline_congestion`], which does not depend on training.
 //!
 //! 1. [`dataset::record`] runs scenarios and keeps the round-trip times that senders measured
 //!    ([`dataset::Trace`]); [`dataset::Trace::from_folder`] takes them from the folder of an earlier run.
-//! 2. [`dataset::Dataset::draw`] makes pairs of them: three features and what came next, drawn so that
-//!    calm and restless moments are about equally many.
+//! 2. [`dataset::Dataset::draw`] makes pairs of three features and the next sample, stratified so that
+//!    constant and changing periods have similar weight.
 //! 3. [`train::train`] fits a network to the pairs, round by round.
-//! 4. [`write()`] makes the files of a model of it; [`page`] is what a reader sees of a training.
+//! 4. [`write()`] makes the files of its model; [`page`] renders the report of a training.
 //!
-//! Each of these trainings keeps where it is on disk ([`Checkpoints`]), and goes on from there.
+//! Each training stores its state on disk ([`Checkpoints`]) and can resume from it.
 //!
-//! [`mod@continual`] is the loop of runs and refinements; [`adpg`], [`aurora`], [`spine`] and [`decc`] train policies in environments ([`paceline_env`]), [`mod@distill`] makes a forest of one. [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
+//! [`mod@continual`] alternates runs and refinements. [`adpg`], [`aurora`], [`spine`] and [`decc`] train
+//! policies in environments ([`paceline_env`]), and [`mod@distill`] converts one into a forest. [`evaluate`]
+//! compares predictors with recorded runs. [`pidnn::train`] needs no dataset: it trains the controller's
+//! gains while it controls.
 
 pub mod adpg;
 pub mod aurora;

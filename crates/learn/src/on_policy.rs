@@ -1,20 +1,20 @@
-//! Training a predictor on the runs in which it predicts.
+//! On-policy training of a predictor, on runs in which it predicts itself.
 //!
-//! A predictor that was trained on runs of other schemes sees other round-trip times once a controller acts on
-//! what it says: its errors are largest where nobody trained it. So the loop itself is recorded (as in DAgger:
-//! S. Ross et al., "A Reduction of Imitation Learning and Structured Prediction to No-Regret Online Learning",
-//! AISTATS 2011):
+//! A predictor trained on runs of other schemes meets different round-trip times once a controller acts on
+//! its output: its errors are largest outside its training data. Therefore the closed loop is recorded (as in
+//! DAgger: S. Ross et al., "A Reduction of Imitation Learning and Structured Prediction to No-Regret Online
+//! Learning", AISTATS 2011):
 //!
-//! 1. round 0: a training on the runs that there are, of other controllers;
-//! 2. each further round: the loop runs with the predictor so far, its samples join those of the loop in the rounds
-//!    before, and the predictor is trained again, from its first weights, on pairs drawn from them.
+//! 1. round 0: training on the given runs of other controllers;
+//! 2. each further round: the loop runs with the present predictor, its samples are added to those of earlier
+//!    rounds, and the predictor is trained again from its initial weights on pairs drawn from them.
 //!
-//! Round 0's runs are not drawn from again: with them among the data the predictor is worse in the loop than before (its
-//! error 6.2 instead of 3.1 % of the round trip, one seed, two rounds). After round 0 the learning rate falls to nothing
-//! over the training, so that the weights are not those of its last few steps.
+//! Later rounds do not use round 0's runs: with them the predictor gets worse in the loop (its error is 6.2
+//! instead of 3.1 % of the round trip, one seed, two rounds). After round 0 the learning rate falls to zero
+//! over the training, so that the weights do not depend on its last few steps.
 //!
-//! [`OnPolicy`] is the state between the steps; who drives it records ([`OnPolicy::sources`]), draws
-//! ([`OnPolicy::draw`]) and trains, so that each can be watched and stopped.
+//! [`OnPolicy`] is the state between these steps. Its caller records ([`OnPolicy::sources`]), draws
+//! ([`OnPolicy::draw`]) and trains, so that each step can be watched and stopped.
 
 use std::sync::Arc;
 
@@ -26,36 +26,36 @@ use crate::dataset::{Dataset, Pair, Recorded, Source, THESIS_PAIRS, Trace};
 use crate::train::{self, Round, Trained, Weights};
 use crate::{Error, write};
 
-/// Runs of the loop in a round.
+/// Runs of the loop per round.
 pub const RUNS: usize = 2;
 
-/// Pairs that each training draws after round 0, which draws as many as the thesis had.
+/// Pairs per training after round 0, which uses as many as the thesis.
 pub const PAIRS: usize = 60_000;
 
-/// Pairs between two steps of the optimiser, and its first rate, after round 0.
+/// Pairs per optimiser step after round 0; `LEARNING_RATE` is its initial learning rate.
 const BATCH: usize = 20;
 const LEARNING_RATE: f64 = 2e-3;
 
-/// Orders of simultaneous events of the loop's runs begin here, far from those of all others.
+/// First order of simultaneous events of the loop's runs, far from those of all others.
 pub const FIRST_ORDER: u64 = 10_000;
 
-/// What is run and drawn.
+/// Settings of on-policy training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The loop: runs of `lstm-pid` with the gains that it is to have; each gets the predictor and an order.
+    /// Loop to run: `lstm-pid` with the gains to use; each run gets the predictor and an order of events.
     pub courses: Vec<Source>,
-    /// Rounds after the first training.
+    /// Number of rounds after the first training.
     pub rounds: usize,
-    /// Runs of each course in a round, each with simultaneous events in another order.
+    /// Runs of each course per round, each with another order of simultaneous events.
     pub runs: usize,
-    /// Pairs that each training draws after round 0.
+    /// Pairs per training after round 0.
     pub pairs: usize,
-    /// Of the draws, and which orders the runs have.
+    /// Seed of the draws and of the runs' orders.
     pub seed: u64,
 }
 
 impl Options {
-    /// The default: the thesis's incast under the tuned controller.
+    /// Creates the default settings: the thesis's incast under the tuned controller.
     pub fn new(rounds: usize, seed: u64) -> Self {
         Self {
             courses: vec![Source::tuned()],
@@ -66,37 +66,37 @@ impl Options {
         }
     }
 
-    /// The order of a run.
+    /// Returns the order of simultaneous events of a run.
     fn order(&self, round: usize, run: usize) -> u64 {
         let seed = self.seed % 1_000_000_000;
         FIRST_ORDER + (seed * 100 + round as u64) * 100 + run as u64
     }
 }
 
-/// A round that is over.
+/// Completed round of an on-policy training.
 #[derive(Clone, Debug)]
 pub struct OnPolicyRound {
-    /// The predictor that it ended with.
+    /// Predictor that it trained.
     pub trained: Trained,
-    /// What that was trained on.
+    /// Training data of that predictor.
     pub dataset: Dataset,
-    /// What the loop came to with the predictor of the round before; nothing in round 0.
+    /// Runs of the loop with the previous round's predictor; empty in round 0.
     pub recorded: Vec<Recorded>,
 }
 
-/// A training on the loop's own runs, between two of its steps.
+/// State of an on-policy training between two steps.
 #[derive(Clone, Debug)]
 pub struct OnPolicy {
     options: Options,
-    /// The runs that it began with.
+    /// Runs of round 0.
     first: Vec<Trace>,
-    /// The runs of the round that is on its way.
+    /// Runs of the present round.
     recorded: Vec<Recorded>,
     laps: Vec<OnPolicyRound>,
 }
 
 impl OnPolicy {
-    /// Before round 0.
+    /// Creates the state before round 0.
     pub fn new(options: Options, first: Vec<Trace>) -> Self {
         Self {
             options,
@@ -106,15 +106,16 @@ impl OnPolicy {
         }
     }
 
-    /// The rounds that are over.
+    /// Returns the completed rounds.
     pub fn laps(&self) -> &[OnPolicyRound] {
         &self.laps
     }
 
-    /// The runs of the next round: of the loop, with the predictor so far. None before the first training.
+    /// Returns the runs of the next round: of the loop, with the present predictor. Empty before the first
+    /// training.
     ///
     /// # Errors
-    /// The predictor makes no model.
+    /// The predictor cannot be made into a model.
     pub fn sources(&self) -> Result<Vec<Source>, Error> {
         let Some(last) = self.laps.last() else {
             return Ok(Vec::new());
@@ -132,10 +133,11 @@ impl OnPolicy {
         Ok(runs.collect())
     }
 
-    /// Takes what those came to, and draws the pairs of the round's training from all runs so far.
+    /// Takes the results of those runs, and draws the pairs of the round's training from all runs of the loop
+    /// so far.
     ///
     /// # Errors
-    /// There are too few.
+    /// There are too few pairs.
     pub fn draw(&mut self, recorded: Vec<Recorded>) -> Result<Dataset, Error> {
         self.recorded = recorded;
         if self.laps.is_empty() {
@@ -163,7 +165,7 @@ impl OnPolicy {
         Dataset::draw(&traces, self.options.pairs.min(found), self.options.seed)
     }
 
-    /// Ends the round with what was trained on `dataset`.
+    /// Completes the round with the predictor trained on `dataset`.
     pub fn finish(&mut self, dataset: Dataset, trained: Trained) {
         self.laps.push(OnPolicyRound {
             trained,
@@ -172,14 +174,14 @@ impl OnPolicy {
         });
     }
 
-    /// Whether all rounds are over.
+    /// Returns true if all rounds are complete.
     pub fn is_done(&self) -> bool {
         self.laps.len() > self.options.rounds
     }
 }
 
-/// How a predictor is trained in a round, on so many pairs: `base` in round 0; after that in larger steps that end at
-/// nothing.
+/// Returns the settings of a round's training on this many pairs: `base` in round 0, later larger steps that
+/// fall to zero.
 pub fn options(base: train::Options, round: usize, pairs: usize) -> train::Options {
     let mut options = shared_out(base, pairs);
     if round > 0 {
@@ -190,10 +192,10 @@ pub fn options(base: train::Options, round: usize, pairs: usize) -> train::Optio
     options
 }
 
-/// One pair of so many is only tested on: 200 of 1000 in the thesis.
+/// One in this many pairs is for testing: 200 of 1000 in the thesis.
 pub const TESTED: usize = 5;
 
-/// With pairs of its own for each round.
+/// Returns the options with separate pairs for each round.
 pub fn shared_out(options: train::Options, pairs: usize) -> train::Options {
     let test_pairs = pairs / options.rounds.max(1) / TESTED;
     train::Options {
@@ -203,15 +205,15 @@ pub fn shared_out(options: train::Options, pairs: usize) -> train::Options {
     }
 }
 
-/// Where the predictor of a round is kept in the folder of a training.
+/// Returns the path of a round's predictor in the folder of a training.
 pub fn checkpoint(round: usize) -> String {
     format!("checkpoints/on-policy-{round}")
 }
 
-/// What was trained in a round, as a run reads it: by the path that it has in the folder of the training.
+/// Returns a round's predictor as a run's model, under its path in the folder of the training.
 ///
 /// # Errors
-/// It makes no model.
+/// The predictor cannot be made into a model.
 pub fn model(trained: &Trained, weights: &Weights, round: usize) -> Result<ModelRef, Error> {
     let name = format!("rtt-{}", trained.options.network);
     let nothing = Dataset::whole(&[]);
@@ -222,49 +224,50 @@ pub fn model(trained: &Trained, weights: &Weights, round: usize) -> Result<Model
     Ok(ModelRef::read_from(path, Arc::new(model)))
 }
 
-/// What a round came to.
+/// Result of a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Its number, from 0.
+    /// Number of the round, from 0.
     pub number: usize,
-    /// Runs that its pairs are from.
+    /// Number of runs from which its pairs come.
     pub sources: usize,
-    /// Pairs that it learned from and was tested on.
+    /// Pairs for training and testing.
     pub pairs: usize,
-    /// Its training, round by round.
+    /// Rounds of its training.
     pub rounds: Vec<Round>,
-    /// What the loop came to with its predictor, in runs that this had not learned from; `None` where they were not
-    /// run.
+    /// Results of the loop with its predictor, in runs that it had not learned from; `None` if there are
+    /// none.
     pub driven: Option<Driven>,
 }
 
-/// What runs of the loop came to: means over them.
+/// Results of the loop: means over its runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Driven {
-    /// Runs.
+    /// Number of runs in the round.
     pub runs: usize,
-    /// Mean round-trip time, µs.
+    /// Mean round-trip time, in µs.
     pub mean_us: f64,
-    /// 99th percentile of round-trip times, µs.
+    /// 99th percentile of round-trip times, in µs.
     pub p99_us: f64,
-    /// The last completion, ms; `None` where some flow has none.
+    /// Time of the last completion, in ms; `None` if a flow did not complete.
     pub finish_ms: Option<f64>,
-    /// Mean relative error of what was predicted, over all pairs.
+    /// Mean relative error of predictions, over all pairs.
     pub error: f64,
-    /// The same if the last round-trip time had stood for the next.
+    /// Mean relative error of persistence, which takes the last round-trip time as the next.
     pub persistence: f64,
 }
 
 impl OnPolicy {
-    /// The runs that it began with.
+    /// Returns the runs of round 0.
     pub fn first(&self) -> &[Trace] {
         &self.first
     }
 
-    /// What each round came to. `check` are runs of the loop with the last predictor, after the last round.
+    /// Returns the result of each round. `check` are runs of the loop with the last predictor, after the last
+    /// round.
     ///
     /// # Errors
-    /// The weights are not those of such a network.
+    /// The weights do not fit the network.
     pub fn report(&self, check: &[Recorded]) -> Result<Vec<Report>, Error> {
         let report = |(number, lap): (usize, &OnPolicyRound)| {
             let next = self.laps.get(number + 1);
@@ -281,7 +284,7 @@ impl OnPolicy {
     }
 }
 
-/// What `runs` came to, which `trained` predicted in.
+/// Returns the results of `runs`, in which `trained` predicted.
 fn driven(trained: &Trained, runs: &[Recorded]) -> Result<Option<Driven>, Error> {
     if runs.is_empty() {
         return Ok(None);

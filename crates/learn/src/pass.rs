@@ -1,4 +1,4 @@
-//! Many inputs through a network at once, and derivatives back through it, by hand.
+//! Forward passes of a network on many inputs at once, and hand-written derivatives.
 
 use paceline_congestion::learned::activation::{sigmoid, tanh};
 use paceline_congestion::learned::dense::{product, transposed};
@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::checkpoint::Floats;
 
-/// What each layer read and summed up.
+/// Inputs and sums of each layer.
 pub(crate) struct Pass {
     rows: usize,
     pub(crate) inputs: Vec<Vec<f32>>,
     sums: Vec<Vec<f32>>,
-    /// What came out.
+    /// Outputs of the network.
     pub(crate) output: Vec<f32>,
 }
 
-/// Rows of inputs, one behind the other.
+/// Runs the network on `rows` rows of inputs.
 pub(crate) fn forward(network: &Network, rows: usize, input: Vec<f32>) -> Pass {
     let (mut inputs, mut all, mut now) = (Vec::new(), Vec::new(), input);
     for (layer, bias, weights) in network.parts() {
@@ -26,6 +26,7 @@ pub(crate) fn forward(network: &Network, rows: usize, input: Vec<f32>) -> Pass {
         let mut sums = bias.repeat(rows);
         product((rows, layer.inputs, columns), &now, weights, &mut sums);
         let mut next = vec![0.0; rows * layer.outputs];
+        // A gated layer mixes its previous state, its first inputs, into its outputs.
         if layer.units == Units::Gated {
             let rows = next
                 .chunks_exact_mut(layer.outputs)
@@ -48,14 +49,14 @@ pub(crate) fn forward(network: &Network, rows: usize, input: Vec<f32>) -> Pass {
 }
 
 impl Pass {
-    /// What came out of the first layer.
+    /// Returns the outputs of the first layer, the recurrent state.
     pub(crate) fn memory(&self) -> &[f32] {
         self.inputs.get(1).unwrap_or(&self.output)
     }
 }
 
-/// Adds to `slope`, if it is wanted, the derivatives by the network's numbers of what has the derivatives `by_output`;
-/// gives those by the inputs.
+/// Adds the derivatives with respect to the network's values to `slope`, if given, from the derivatives
+/// `by_output` with respect to its outputs; returns those with respect to the inputs.
 pub(crate) fn backward(
     network: &Network,
     pass: &Pass,
@@ -65,7 +66,8 @@ pub(crate) fn backward(
     backward_through(network, pass, (by_output, &[]), slope)
 }
 
-/// The same, where what came out of the first layer was also remembered: with the derivatives by that, of the first rows.
+/// As [`backward`], if the first layer's outputs were also passed on as recurrent state: `by_memory` are the
+/// derivatives with respect to that, for the first rows.
 pub(crate) fn backward_through(
     network: &Network,
     pass: &Pass,
@@ -76,6 +78,7 @@ pub(crate) fn backward_through(
     let parts: Vec<_> = network.parts().collect();
     for (place, (layer, _, weights)) in parts.into_iter().enumerate().rev() {
         let columns = layer.columns();
+        // The recurrent state influences later decisions as well as the next layer.
         if place == 0 {
             by.iter_mut().zip(by_memory).for_each(|(by, more)| *by += more);
         }
@@ -92,6 +95,7 @@ pub(crate) fn backward_through(
         let by_outputs = std::mem::replace(&mut by, vec![0.0; rows * layer.inputs]);
         let weights = transposed((layer.inputs, columns), weights);
         product((rows, columns, layer.inputs), &by_sums, &weights, &mut by);
+        // The previous state also reaches the outputs directly, through the gate.
         if layer.units == Units::Gated {
             let units = layer.outputs;
             let rows = by
@@ -109,7 +113,7 @@ pub(crate) fn backward_through(
     by
 }
 
-/// Derivatives by the sums of a layer that read these inputs.
+/// Returns the derivatives with respect to a layer's sums.
 fn by_sums(layer: &Layer, sums: &[f32], (inputs, by): (&[f32], &[f32])) -> Vec<f32> {
     match layer.units {
         Units::Gated => {
@@ -157,7 +161,7 @@ fn by_sums(layer: &Layer, sums: &[f32], (inputs, by): (&[f32], &[f32])) -> Vec<f
     }
 }
 
-/// Adam (Kingma and Ba, 2015), for numbers in a row.
+/// Adam optimiser (Kingma and Ba, 2015) for a list of values.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Adam {
     mean: Vec<f32>,
@@ -177,12 +181,13 @@ impl Adam {
         }
     }
 
-    /// A step down `slope`, which is cut to the length `longest` first.
+    /// Makes a step along `slope`, whose length is first limited to `longest`.
     pub(crate) fn step(&mut self, values: &mut [f32], slope: &[f32], rate: f64, longest: f32) {
         let length = slope.iter().map(|by| by * by).sum::<f32>().sqrt();
         let cut = if length > longest { longest / length } else { 1.0 };
         self.lacking.0 *= Self::DECAY.0;
         self.lacking.1 *= Self::DECAY.1;
+        // Corrects the bias of averages that start at zero.
         let whole = (1.0 / (1.0 - self.lacking.1)) as f32;
         let rate = (rate / (1.0 - self.lacking.0)) as f32;
         let (kept, square_kept) = (Self::DECAY.0 as f32, Self::DECAY.1 as f32);
@@ -196,10 +201,10 @@ impl Adam {
     }
 }
 
-/// The longest gradient of a step.
+/// Upper limit of a gradient's length.
 const LONGEST: f32 = 1.0;
 
-/// A network with the means of its optimiser.
+/// Network with the state of its optimiser.
 #[derive(Clone)]
 pub(crate) struct Fitted {
     pub(crate) network: Network,
@@ -218,7 +223,7 @@ impl Fitted {
         self.adam.step(self.network.values_mut(), slope, rate, LONGEST);
     }
 
-    /// As a checkpoint has it.
+    /// Returns the state for a checkpoint.
     pub(crate) fn state(&self) -> FittedState {
         FittedState {
             values: Floats(self.network.values().to_vec()),
@@ -226,7 +231,7 @@ impl Fitted {
         }
     }
 
-    /// Back from [`Self::state`].
+    /// Restores a network from [`Self::state`].
     pub(crate) fn of(layers: &[Layer], state: FittedState) -> Result<Self, Error> {
         Ok(Self {
             network: network(layers, state.values)?,
@@ -235,14 +240,14 @@ impl Fitted {
     }
 }
 
-/// A network's numbers and the means of its optimiser.
+/// Values of a network and state of its optimiser.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct FittedState {
     values: Floats,
     adam: Adam,
 }
 
-/// Rows of inputs, each so wide, with their labels, drawn with repetition.
+/// Draws rows of `width` inputs with their labels, with replacement.
 pub(crate) fn sample(
     (inputs, width): (&[f32], usize),
     labels: &[f32],
@@ -258,13 +263,14 @@ pub(crate) fn sample(
     (drawn, goals)
 }
 
-/// A network of these layers and numbers.
+/// Creates a network of these layers and values.
 pub(crate) fn network(layers: &[Layer], values: Floats) -> Result<Network, Error> {
     let size = layers.iter().map(Layer::size).sum::<usize>();
     Ok(Network::new(layers, values.expect(size)?))
 }
 
-/// Random numbers that keep the size of what goes through rectified units; the last layer's are small.
+/// Returns random initial weights that preserve the scale through rectified units; those of the last layer
+/// are small.
 pub(crate) fn first(layers: &[Layer], rng: &mut Rng) -> Network {
     let mut values = Vec::new();
     for (place, layer) in layers.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The files of policies that are networks of layers.
+//! Model files of policies that are networks of layers.
 
 use paceline_congestion::learned::card::{
     Card, Data, DataSource, FORMAT, LAW, Metrics, Normalisation, Training,
@@ -12,7 +12,7 @@ use crate::Error;
 use crate::train::{Tensor, Weights};
 use crate::write::{ModelFiles, serialize};
 
-/// What the cards of a kind have in common.
+/// Returns a card with the fields that are fixed by its kind.
 pub(crate) fn card(kind: Kind, name: &str) -> Card {
     let features = kind.features();
     Card {
@@ -37,7 +37,7 @@ pub(crate) fn card(kind: Kind, name: &str) -> Card {
     }
 }
 
-/// How it was trained, but for what differs.
+/// Returns the training section of a card without the fields that depend on the algorithm.
 pub(crate) fn training(command: &str, batch: usize, seed: u64) -> Training {
     Training {
         command: command.into(),
@@ -49,7 +49,7 @@ pub(crate) fn training(command: &str, batch: usize, seed: u64) -> Training {
     }
 }
 
-/// What it learned from: networks that were drawn.
+/// Returns the data section of a card for training in randomly drawn networks.
 pub(crate) fn data(decisions: u64, scenarios: &[&str], seed: u64) -> Data {
     const DRAWN: &str =
         "rate, delay, buffer, packets, flows, first rates and latency of decisions drawn for each episode";
@@ -70,10 +70,10 @@ pub(crate) fn data(decisions: u64, scenarios: &[&str], seed: u64) -> Data {
     }
 }
 
-/// The files of a law's coefficients, a network or both, of a card that lacks only the hash of the weights.
+/// Writes the files of a law's coefficients, a network or both. The hash of the weights is added to the card.
 ///
 /// # Errors
-/// The format refuses.
+/// The card or the weights cannot be serialised.
 pub(crate) fn files(card: Card, law: Option<&[f32]>, policy: Option<&Network>) -> Result<ModelFiles, Error> {
     let mut tensors = policy.map_or_else(Weights::new, |policy| tensors(card.kind, policy));
     if let Some(law) = law {
@@ -90,7 +90,7 @@ pub(crate) fn files(card: Card, law: Option<&[f32]>, policy: Option<&Network>) -
     Ok(ModelFiles { weights, card: text })
 }
 
-/// A row of weights per sum, as PyTorch has them.
+/// Returns the network's tensors in PyTorch's layout: one row of weights per output.
 fn tensors(kind: Kind, policy: &Network) -> Weights {
     let mut weights = Weights::new();
     let names = kind.layers().map_or(&[][..], |(_, names)| names);

@@ -1,13 +1,14 @@
-//! Proximal policy optimisation: a policy whose actions are spread about its mean, a critic, and steps that go no
-//! further than what was gone through can tell (with the surrogate that is clipped).
+//! Proximal policy optimisation (PPO) with the clipped surrogate objective: a stochastic policy, a critic,
+//! and updates that are limited to the range in which the collected data are valid.
 //!
-//! A policy reads `SEEN` numbers, and does `ACTS`; its critic reads `KNOWN`, which may be others: in training more is known
-//! than a flow sees. Where the policy's first layer remembers ([`Units::Gated`]), it learns from [`SPAN`] decisions in a row at
-//! a time, through what it remembered from one to the next; what it knew before the first of them is as it was.
+//! A policy reads `SEEN` numbers and outputs `ACTS`. Its critic reads `KNOWN`, which may be others, because
+//! more is known during training than a flow can observe. A policy whose first layer is recurrent
+//! ([`Units::Gated`]) learns from sequences of [`SPAN`] decisions, by backpropagation through its hidden
+//! state. The state before the first decision of a sequence is the recorded one.
 //!
 //! # References
-//! J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017: equation (7).
-//! J. Schulman et al., "High-Dimensional Continuous Control Using Generalized Advantage Estimation", ICLR 2016.
+//! J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017: equation (7). J. Schulman et al.,
+//! "High-Dimensional Continuous Control Using Generalized Advantage Estimation", ICLR 2016.
 
 use paceline_congestion::learned::layers::{Network, Units};
 use paceline_kernel::rng::Rng;
@@ -17,73 +18,73 @@ use crate::Error;
 pub(crate) use crate::chance::{Chance, FORCED, likelihood};
 use crate::pass::{Adam, Fitted, FittedState, Pass, backward, backward_through, forward};
 
-/// How far ahead advantages look.
+/// Parameter λ of generalised advantage estimation.
 const LAMBDA: f64 = 0.95;
-/// How much more or less likely an action may become in a round.
+/// Clip range ε: the maximum change of an action's likelihood ratio in a round.
 const CLIP: f64 = 0.2;
-/// Passes over what was gone through, and rows of a step.
+/// Passes over the decisions of a round, and decisions per optimiser step.
 const EPOCHS: usize = 4;
 pub(crate) const BATCH: usize = 512;
-/// Decisions in a row that a policy with a memory learns from at a time.
+/// Consecutive decisions in a training sequence of a recurrent policy.
 const SPAN: usize = 8;
 
-/// What differs from one training to the next.
+/// Parameters that differ between trainings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Manner {
-    /// How actions are drawn.
+    /// Distribution of actions around the policy's output.
     pub(crate) chance: Chance,
-    /// What spread is worth.
+    /// Coefficient of the entropy bonus.
     pub(crate) entropy: f64,
-    /// The optimisers' step at the beginning; it falls to nothing.
+    /// Initial learning rate. It falls to zero over the training.
     pub(crate) rate: f64,
-    /// The critic learns rewards in this unit, so that what it says is near 1.
+    /// Factor on rewards before the critic learns them, so that its outputs are near 1.
     pub(crate) scale: f64,
 }
 
-/// A decision.
+/// One decision of a flow with its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step<const SEEN: usize, const KNOWN: usize, const ACTS: usize> {
-    /// What the flow saw.
+    /// Inputs of the policy.
     pub(crate) seen: [f32; SEEN],
-    /// What the critic reads.
+    /// Inputs of the critic.
     pub(crate) known: [f32; KNOWN],
-    /// What it did.
+    /// Action taken, including its random part.
     pub(crate) action: [f32; ACTS],
-    /// The logarithm of how likely that was.
+    /// Log-likelihood of the action when it was drawn.
     pub(crate) likelihood: f32,
-    /// What came of it.
+    /// Reward up to the next decision.
     pub(crate) reward: f32,
-    /// What the time until the next decision leaves of what comes then.
+    /// Discount factor for the rewards after the next decision.
     pub(crate) discount: f64,
 }
 
-/// Decisions of a flow one after another, and what the critic reads after the last.
+/// Consecutive decisions of a flow, and the critic's inputs after the last one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Course<const SEEN: usize, const KNOWN: usize, const ACTS: usize> {
     pub(crate) steps: Vec<Step<SEEN, KNOWN, ACTS>>,
     pub(crate) after: [f32; KNOWN],
 }
 
-/// What is learned from a decision.
+/// Training example derived from a decision.
 struct Lesson<const SEEN: usize, const KNOWN: usize, const ACTS: usize> {
     step: Step<SEEN, KNOWN, ACTS>,
-    /// How much better it came than expected, in deviations of that.
+    /// Advantage, normalised to mean 0 and standard deviation 1 over a round.
     advantage: f64,
-    /// What the critic should have said.
+    /// Target of the critic: the estimated return.
     worth: f64,
 }
 
-/// Policy, spread and critic.
+/// Policy, spread of its actions, and critic, with their optimisers.
 pub(crate) struct Learner<const SEEN: usize, const KNOWN: usize, const ACTS: usize> {
     manner: Manner,
     actor: Fitted,
     critic: Fitted,
-    /// The logarithm of the deviation of actions.
+    /// Logarithm of the standard deviation of actions.
     spread: [f32; 1],
     spread_adam: Adam,
 }
 
-/// Policy, critic, spread and their optimisers, between two rounds.
+/// Serialised policy, critic, spread and optimisers between two rounds.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct LearnerState {
     actor: FittedState,
@@ -93,7 +94,8 @@ pub(crate) struct LearnerState {
 }
 
 impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNOWN, ACTS> {
-    /// A policy and its critic; `spread` is the logarithm of the first deviation of actions.
+    /// Returns a learner for a policy and its critic. `spread` is the logarithm of the initial standard
+    /// deviation of actions.
     pub(crate) fn new(manner: Manner, (actor, critic): (Network, Network), spread: f32) -> Self {
         Self {
             manner,
@@ -108,7 +110,7 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         &self.actor.network
     }
 
-    /// As a checkpoint has it.
+    /// Returns its state for a checkpoint.
     pub(crate) fn state(&self) -> LearnerState {
         LearnerState {
             actor: self.actor.state(),
@@ -118,7 +120,7 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         }
     }
 
-    /// Goes on from what a checkpoint has of one with the same layers.
+    /// Restores the state from a checkpoint of a learner with the same layers.
     pub(crate) fn go_on_from(&mut self, state: LearnerState) -> Result<(), Error> {
         self.actor = Fitted::of(self.actor.network.layers(), state.actor)?;
         self.critic = Fitted::of(self.critic.network.layers(), state.critic)?;
@@ -126,18 +128,18 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         Ok(())
     }
 
-    /// How actions are drawn.
+    /// Returns the distribution of actions.
     pub(crate) fn chance(&self) -> Chance {
         self.manner.chance
     }
 
-    /// The deviation of actions.
+    /// Returns the standard deviation of actions.
     pub(crate) fn deviation(&self) -> f64 {
         libm::exp(f64::from(self.spread[0]))
     }
 
-    /// Learns from a round, with `part` of the rate, the policy only if it is to move; says which part of the variance
-    /// of returns the critic did not know.
+    /// Learns from a round with the fraction `part` of the learning rate; the policy is updated only if
+    /// `moves` is true. Returns the unexplained fraction of the returns' variance.
     pub(crate) fn learn(
         &mut self,
         courses: &[Course<SEEN, KNOWN, ACTS>],
@@ -149,14 +151,16 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         let longest = spans.iter().map(std::ops::Range::len).max().unwrap_or(1);
         let mut order: Vec<usize> = (0..spans.len()).collect();
         for _ in 0..EPOCHS {
+            // A random order in each pass, as consecutive decisions are correlated.
             for place in (1..order.len()).rev() {
                 order.swap(place, rng.below(place as u64 + 1) as usize);
             }
             for rows in order.chunks((BATCH / longest).max(1)) {
+                // A batch has about the same number of decisions for sequences of any length.
                 let mut rows: Vec<&[Lesson<SEEN, KNOWN, ACTS>]> =
                     rows.iter().map(|&place| &lessons[spans[place].clone()]).collect();
                 if moves {
-                    // Those that go on longest are in front.
+                    // Longest spans first, so that the rows of each time step are a prefix of the spans.
                     rows.sort_by_key(|span| std::cmp::Reverse(span.len()));
                     self.move_policy(&rows, part * self.manner.rate);
                 }
@@ -167,7 +171,7 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         unexplained
     }
 
-    /// How many of the first numbers that the policy reads are what it remembers.
+    /// Returns the number of leading policy inputs that hold its recurrent state; 0 if it has none.
     fn memory(&self) -> usize {
         let first = self.actor.network.layers()[0];
         if first.units == Units::Gated {
@@ -177,7 +181,7 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         }
     }
 
-    /// The lessons of all courses in a row, cut into those that are learned from at a time.
+    /// Returns the index ranges of training sequences over the concatenated lessons of all courses.
     fn spans(&self, courses: &[Course<SEEN, KNOWN, ACTS>]) -> Vec<std::ops::Range<usize>> {
         let span = if self.memory() > 0 { SPAN } else { 1 };
         let (mut spans, mut begin) = (Vec::new(), 0);
@@ -190,7 +194,8 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         spans
     }
 
-    /// Generalised advantages (Schulman et al., 2016), normalised.
+    /// Computes normalised generalised advantages (Schulman et al., 2016) and the unexplained fraction of the
+    /// returns' variance.
     fn lessons(&self, courses: &[Course<SEEN, KNOWN, ACTS>]) -> (Vec<Lesson<SEEN, KNOWN, ACTS>>, f64) {
         let critic = &self.critic.network;
         let mut lessons = Vec::new();
@@ -199,6 +204,7 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
             let input: Vec<f32> = rows.flatten().collect();
             let said = forward(critic, course.steps.len() + 1, input).output;
             let begin = lessons.len();
+            // Backwards in time, because an advantage contains the later ones.
             let mut advantage = 0.0;
             for (place, step) in course.steps.iter().enumerate().rev() {
                 let [here, next] = [said[place], said[place + 1]].map(f64::from);
@@ -220,7 +226,7 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         (lessons, unexplained)
     }
 
-    /// A step of policy and spread.
+    /// Makes one optimiser step of policy and spread.
     fn move_policy(&mut self, spans: &[&[Lesson<SEEN, KNOWN, ACTS>]], rate: f64) {
         let (memory, network) = (self.memory(), &self.actor.network);
         let longest = spans.first().map_or(0, |span| span.len());
@@ -228,6 +234,7 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         let mut passes: Vec<Pass> = Vec::new();
         for time in 0..longest {
             let mut input: Vec<f32> = rows_at(time).flat_map(|lesson| lesson.step.seen).collect();
+            // The state is recomputed with the present weights, except for the first decision's.
             if let Some(before) = passes.last().filter(|_| memory > 0) {
                 let rows = input
                     .chunks_exact_mut(SEEN)
@@ -238,6 +245,7 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         }
         let share = 1.0 / spans.iter().map(|span| span.len()).sum::<usize>() as f64;
         let deviation = self.deviation();
+        // The entropy grows with the logarithm of the deviation, with a derivative of 1.
         let mut by_spread = -self.manner.entropy;
         let mut slope = vec![0.0; network.values().len()];
         let mut by_memory: Vec<f32> = Vec::new();
@@ -257,7 +265,7 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
             .step(&mut self.spread, &[by_spread as f32], rate, 1.0);
     }
 
-    /// A step of the critic.
+    /// Makes one optimiser step of the critic.
     fn teach_critic(&mut self, rows: &[&Lesson<SEEN, KNOWN, ACTS>], rate: f64) {
         let share = 1.0 / rows.len() as f64;
         let known: Vec<f32> = rows.iter().flat_map(|lesson| lesson.step.known).collect();
@@ -271,8 +279,8 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
     }
 }
 
-/// Derivatives of -min(r A, clip(r) A) by what the policy says and by the logarithm of the deviation, r being how much more
-/// likely the action is now.
+/// Returns the derivatives of -min(r A, clip(r) A) by the policy's outputs and by the logarithm of the
+/// deviation. r is the likelihood ratio of the action under the present and the recorded policy.
 fn surrogate<const SEEN: usize, const KNOWN: usize, const ACTS: usize>(
     lesson: &Lesson<SEEN, KNOWN, ACTS>,
     (chance, said): (Chance, &[f32]),
@@ -280,9 +288,10 @@ fn surrogate<const SEEN: usize, const KNOWN: usize, const ACTS: usize>(
 ) -> ([f64; ACTS], f64) {
     let action = &lesson.step.action;
     let now = chance.likelihood(action, said, deviation);
+    // The bound avoids an overflow; such ratios are clipped anyway.
     let ratio = libm::exp((now - f64::from(lesson.step.likelihood)).clamp(-20.0, 20.0));
     let (gain, mut by) = (lesson.advantage, [0.0; ACTS]);
-    // Where the clipped one is the smaller it is constant.
+    // The minimum is the clipped term here, which is constant.
     if (gain > 0.0 && ratio > 1.0 + CLIP) || (gain < 0.0 && ratio < 1.0 - CLIP) {
         return (by, 0.0);
     }
@@ -297,7 +306,7 @@ fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, square.sqrt())
 }
 
-/// The mean square of what was not expected, over the variance of what came.
+/// Returns the mean squared temporal-difference error relative to the variance of returns.
 fn unexplained<const SEEN: usize, const KNOWN: usize, const ACTS: usize>(
     lessons: &[Lesson<SEEN, KNOWN, ACTS>],
 ) -> f64 {
@@ -364,7 +373,7 @@ mod tests {
         surrogate(lesson, (Chance::Spread, &[1.0]), 2.0)
     }
 
-    /// By hand, at mean 1 and deviation 2: an action of 2 is half a deviation off.
+    /// Computed by hand at mean 1 and deviation 2: an action of 2 is half a deviation from the mean.
     #[test]
     fn derivatives_of_the_surrogate() {
         let before = likelihood(2.0, 1.0, 2.0);
@@ -372,7 +381,7 @@ mod tests {
         let ([by_mean], by_spread) = slopes(&lesson(2.0, before, 3.0));
         assert!((by_mean + 3.0 * 0.25).abs() < 1e-6, "{by_mean}");
         assert!((by_spread - 3.0 * 0.75).abs() < 1e-6, "{by_spread}");
-        // As differences say.
+        // Compared with finite differences.
         let loss = |mean: f64, spread: f64| {
             let now = likelihood(2.0, mean, spread.exp());
             -3.0 * (now - before).exp()
@@ -384,7 +393,8 @@ mod tests {
         assert!((by - by_spread).abs() < 1e-6);
     }
 
-    /// What is 20 % more likely already does not become more so; what became less likely by chance may come back.
+    /// An action that is already 20 % more likely gets no more gradient; one that became less likely does if
+    /// it was good.
     #[test]
     fn steps_go_no_further_than_the_clip() {
         let before = likelihood(2.0, 1.0, 2.0);
@@ -396,7 +406,8 @@ mod tests {
         assert_ne!(slopes(&lesson(2.0, little, 1.0)).0, [0.0]);
     }
 
-    /// Three decisions and a critic that says nothing: sums of discounted rewards, by hand.
+    /// Three decisions and a critic with output 0: advantages are sums of discounted rewards, computed by
+    /// hand.
     #[test]
     fn advantages_by_hand() {
         let mut learner = learner(&mut stream(0));
@@ -420,7 +431,7 @@ mod tests {
         assert!(mean.abs() < 1e-12 && (deviation - 1.0).abs() < 1e-9);
     }
 
-    /// Where high actions are rewarded, actions become high.
+    /// Rewards for high actions make actions high.
     #[test]
     fn it_goes_where_the_reward_is() {
         let mut rng = stream(7);

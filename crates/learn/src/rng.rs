@@ -1,21 +1,22 @@
-//! Random numbers of training: streams of their own, so that one choice does not move another.
+//! Random numbers for training, in separate streams, so that one choice does not influence another.
 
 use paceline_kernel::rng::{Purpose, Rng};
 
-/// The sum of twelve even draws, less six: near enough to normal, and of basic operations.
+/// Returns a nearly normal number: the sum of twelve uniform ones minus six. Only basic arithmetic is used,
+/// so it is the same on all machines.
 pub(crate) fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.next_f64()).sum::<f64>() - 6.0
 }
 
-/// What is drawn.
+/// Separate random streams of a predictor's training.
 #[derive(Clone, Copy, Debug)]
 #[repr(u64)]
 pub(crate) enum Stream {
-    /// The pairs of a dataset.
+    /// Drawing the pairs of a dataset.
     Draw = 0,
-    /// Weights before training.
+    /// Initial weights of a network.
     Weights = 1,
-    /// The order of a round's pairs.
+    /// Order of a round's pairs.
     Order = 2,
 }
 

@@ -1,10 +1,10 @@
-//! Policies that learn by proximal policy optimisation, round by round: flows decide by the policy and some chance, and the
-//! policy goes towards what was better than a critic expected. Every so often it decides without chance in networks that it
-//! never learns in, and of all that it has been the best there is kept.
+//! Training rounds of policies by proximal policy optimisation: flows decide by the policy with a random
+//! part, and the policy is updated towards actions with higher returns than the critic expected. At regular
+//! intervals the policy is tested without the random part in separate networks, and the best one is kept.
 //!
-//! # What is deterministic
-//! Flows are put together in one order: the same options give the same weights, bit for bit, on any number of threads,
-//! also if the training was stopped and goes on from its checkpoint.
+//! # Determinism
+//! Results of flows are combined in a fixed order. The same options give bit-identical weights on any number
+//! of threads, including after a restart from a checkpoint.
 
 use paceline_congestion::learned::card::{Card, Metrics, RoundMetrics, Training};
 use paceline_congestion::learned::kind::Kind;
@@ -21,82 +21,82 @@ use crate::ppo::{BATCH, Chance, Course, Learner, LearnerState};
 use crate::write::ModelFiles;
 use crate::{Error, course};
 
-/// How to train.
+/// Settings of a policy's training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Seed of everything that is drawn.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Rounds.
+    /// Number of training rounds.
     pub rounds: usize,
     /// Rounds between two trials.
     pub trial: usize,
-    /// Threads; the weights do not hang on them.
+    /// Number of threads; the weights do not depend on it.
     pub threads: usize,
 }
 
-/// What came of a round.
+/// Result of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
-    /// Its number, from 1; 0 for the trial before the first.
+    /// Round number from 1; 0 for the trial before the first round.
     pub round: usize,
-    /// The mean reward of a decision in it.
+    /// Mean reward per decision in the round.
     pub reward: f64,
-    /// The critic's mean square error over that of the returns' mean: 1 says that it knows nothing.
+    /// Critic's mean squared error relative to the variance of returns: 1 means that it explains nothing.
     pub unexplained: f64,
-    /// The deviation of actions.
+    /// Standard deviation of actions.
     pub deviation: f64,
-    /// The share of decisions that triggered, of policies that do not always.
+    /// Fraction of decisions that triggered, for policies with a trigger.
     pub triggered: Option<f64>,
-    /// The mean reward in trials, where there was one.
+    /// Mean reward in the trials after this round, if there were any.
     pub trial: Option<f64>,
-    /// The best so far.
+    /// Highest mean trial reward up to this round.
     pub best: f64,
-    /// Decisions of the round.
+    /// Number of decisions in the round.
     pub decisions: usize,
 }
 
-/// A policy that was trained.
+/// Result of a policy's training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainedPolicy {
-    /// How.
+    /// Settings of the training.
     pub options: Options,
-    /// The policy: the best in trials.
+    /// Policy with the highest mean reward in trials.
     pub policy: Network,
-    /// Round by round.
+    /// Results of all rounds, beginning with round 0.
     pub updates: Vec<Update>,
-    /// Whether it was stopped early.
+    /// True if the training was stopped early.
     pub stopped: bool,
 }
 
 impl TrainedPolicy {
-    /// Decisions that it learned from.
+    /// Returns the total number of decisions it learned from.
     pub fn decisions(&self) -> usize {
         self.updates.iter().map(|update| update.decisions).sum()
     }
 }
 
-/// What flows go through in the rounds of a policy that reads `SEEN` numbers and does `ACTS`, with a critic that reads `KNOWN`.
+/// Environment of a policy with `SEEN` inputs and `ACTS` outputs and a critic with `KNOWN` inputs.
 pub(crate) trait Practice<const SEEN: usize, const KNOWN: usize, const ACTS: usize> {
-    /// The name of its checkpoint.
+    /// Name of the training's checkpoint.
     const NAME: &'static str;
-    /// Where it is between two rounds.
+    /// Serialisable state between two rounds.
     type State: Serialize + DeserializeOwned;
 
-    /// What flows go through in a round, by a policy and a deviation from it.
+    /// Runs the episodes of a round with a policy and a standard deviation, and returns the flows' decisions.
     fn drive(
         &mut self,
         manner: (&Network, f64),
         options: &Options,
     ) -> Result<Vec<Course<SEEN, KNOWN, ACTS>>, Error>;
-    /// The mean reward in networks that nobody learns in, without chance.
+    /// Returns the mean reward in trial networks, without random actions.
     fn trial(&self, policy: &Network, threads: usize) -> Result<f64, Error>;
-    /// As a checkpoint has it.
+    /// Returns its state for a checkpoint.
     fn state(&self) -> Self::State;
-    /// Goes on from what a checkpoint has.
+    /// Restores the state from a checkpoint.
     fn go_on_from(&mut self, state: Self::State) -> Result<(), Error>;
 }
 
-/// Where a training is, between two rounds.
+/// Checkpoint of a training between two rounds.
 #[derive(Serialize, Deserialize)]
 struct State<P> {
     learner: LearnerState,
@@ -106,12 +106,12 @@ struct State<P> {
     updates: Vec<Update>,
 }
 
-/// Random numbers of a part of a training.
+/// Returns the random stream `part` of a training.
 pub(crate) fn stream(seed: u64, part: u64) -> Rng {
     Rng::stream(seed, Purpose::Training, (1 << 17) | part)
 }
 
-/// Trains, from its checkpoint if there is one; `watch` is told what came of each round.
+/// Trains a policy, from its checkpoint if there is one; `watch` is called after each round.
 pub(crate) fn train<
     P: Practice<SEEN, KNOWN, ACTS>,
     const SEEN: usize,
@@ -160,8 +160,10 @@ pub(crate) fn train<
         let reward = mean(&|step| step.reward);
         let triggered =
             (learner.chance() == Chance::Triggered).then(|| mean(&|step| step.action[0].min(1.0)));
+        // The learning rate falls linearly over the rounds.
         let part = (round - 1) as f64 / options.rounds as f64;
         let unexplained = learner.learn(&courses, (1.0 - part, true), &mut rng);
+        // Rewards in training include random actions and other networks, so only trials are compared.
         let tried = match round % options.trial == 0 || round == options.rounds {
             true => Some(practice.trial(learner.actor(), options.threads)?),
             false => None,
@@ -200,7 +202,7 @@ pub(crate) fn train<
     })
 }
 
-/// The weights of a policy of this kind, and its card.
+/// Returns the model files of a trained policy.
 pub(crate) fn files(
     kind: Kind,
     (name, command): (&str, &str),
@@ -223,7 +225,7 @@ pub(crate) fn files(
     policy::files(card, None, Some(&trained.policy))
 }
 
-/// The reward in trials, as a loss.
+/// Returns the negative trial rewards as the losses of a card.
 fn metrics(updates: &[Update]) -> Metrics {
     let round = |update: &Update| {
         Some(RoundMetrics {

@@ -1,4 +1,4 @@
-//! The files of a model: weights, and the card that says what they are.
+//! Model files: weights, and the card that describes them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,20 +15,20 @@ use crate::Error;
 use crate::dataset::{Dataset, Origin, SMOOTHING};
 use crate::train::{Network, Round, Tensor, Trained, Weights};
 
-/// A model's two files.
+/// The two files of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelFiles {
-    /// `NAME.safetensors`.
+    /// Contents of the file `NAME.safetensors`.
     pub weights: Vec<u8>,
-    /// `NAME.json`.
+    /// Contents of the file `NAME.json`.
     pub card: Vec<u8>,
 }
 
-/// The files of the model `name`, with `weights` of a training on `data`: its last ones, or those after an
-/// earlier round of `rounds`.
+/// Returns the files of the model `name`, with the weights of a training on `data`: the final ones, or those
+/// after an earlier round of `rounds`.
 ///
 /// # Errors
-/// Persistence has no model.
+/// Persistence has no weights.
 pub fn write(
     name: &str,
     trained: &Trained,
@@ -127,12 +127,13 @@ fn metrics(rounds: &[Round]) -> Metrics {
     }
 }
 
-/// Weights as a `.safetensors` file, tensors in the order of their names: the same weights are the same
-/// bytes.
+/// Serialises weights as a `.safetensors` file, tensors in the order of their names, so that the same weights
+/// give the same bytes.
 pub(crate) fn serialize(weights: &Weights) -> Result<Vec<u8>, Error> {
     let bytes: Vec<(&String, &Tensor, Vec<u8>)> = weights
         .iter()
         .map(|(name, tensor)| {
+            // The format is little-endian on every machine.
             let bytes = tensor.values.iter().flat_map(|value| value.to_le_bytes());
             (name, tensor, bytes.collect())
         })
@@ -147,10 +148,10 @@ pub(crate) fn serialize(weights: &Weights) -> Result<Vec<u8>, Error> {
     safetensors::serialize(views, no_metadata).map_err(failed)
 }
 
-/// The card and the weights of a model's file; the card is alongside it.
+/// Reads the card and the weights of a model; both files are in the same folder.
 ///
 /// # Errors
-/// One of them cannot be read, or they are not a model.
+/// A file cannot be read, or they are not a valid model.
 pub fn read(path: &Path) -> Result<(Card, Weights), Error> {
     let weights = load(&path.with_extension("safetensors"))?;
     let card = parsed(path, &weights)?.card().clone();

@@ -1,4 +1,4 @@
-//! The models that ship: their data can be recorded again, and inside a run they say what training says.
+//! Built-in models: their data can be recorded again, and inference inside a run agrees with training.
 
 use paceline_congestion::learned::card::Card;
 use paceline_congestion::learned::model::Model;
@@ -10,7 +10,7 @@ use paceline_learn::dataset::{Dataset, Pair, SMOOTHING, Source, record, record_r
 use paceline_learn::on_policy::{self, OnPolicy};
 use paceline_learn::train::{self, Network, Options, Round, Tensor, Trained, Weights};
 
-/// On-policy rounds of the shipped models.
+/// On-policy rounds of the built-in models.
 const ROUNDS: usize = 2;
 
 fn pair(k: [f32; 3]) -> Pair {
@@ -26,7 +26,7 @@ fn pair(k: [f32; 3]) -> Pair {
     }
 }
 
-/// Features over all that can occur: K is from -1 to 4.
+/// Generates features over their full range: K is from -1 to 4.
 fn features(count: usize) -> Vec<Pair> {
     let mut rng = Rng::stream(5, Purpose::Training, 99);
     let mut one = |width: f64| (width * (2.0 * rng.next_f64() - 1.0)) as f32;
@@ -82,7 +82,7 @@ fn as_model(network: Network, hidden: usize, weights: &Weights) -> Model {
     Model::parse(&files.card, &files.weights).unwrap()
 }
 
-/// The forward pass of runs against that of training, on random weights and on those that ship.
+/// Compares inference in runs with the forward pass of training, on random weights and on built-in models.
 #[test]
 fn networks_in_a_run_say_what_training_says() {
     let pairs = features(400);
@@ -112,23 +112,23 @@ fn networks_in_a_run_say_what_training_says() {
     }
 }
 
-/// The shipped models that say what the next round-trip time will be.
+/// Iterates over the built-in predictors of round-trip times.
 fn predictors() -> impl Iterator<Item = &'static Shipped> {
     let predicts = |shipped: &&Shipped| {
-        // A forest's card is of another kind.
+        // Cards of forests are of another kind.
         Card::parse(shipped.card).is_ok_and(|card| card.kind.name().parse::<Network>().is_ok())
     };
     SHIPPED.iter().filter(predicts)
 }
 
-/// What was trained in the rounds before the last one of a shipped model.
+/// Reads the weights of a built-in model after an earlier round.
 fn earlier(name: &str, round: usize) -> (Card, Weights) {
     let models = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rounds");
     paceline_learn::read(&models.join(format!("{name}-{round}.json"))).unwrap()
 }
 
-/// Records the runs of the shipped models again, round by round: if this fails, the models have to be made again, each by
-/// the command that its card names, and `tests/rounds` from their checkpoints.
+/// Records the runs of the built-in models again, round by round. If this fails, the models must be made
+/// again, each by the command in its card, and `tests/rounds` from their checkpoints.
 #[test]
 fn the_data_of_the_models_are_those_that_are_recorded_now() {
     let go = |_: usize, _: &paceline_fabric::Progress| Control::Continue;
@@ -154,7 +154,7 @@ fn the_data_of_the_models_are_those_that_are_recorded_now() {
                 said.training.command,
                 format!("paceline train {network} --on-policy={ROUNDS}")
             );
-            // The linear one is made in no time: bit for bit, through all rounds.
+            // The linear model is trained quickly, so all rounds are compared bit for bit.
             let trained = match network {
                 Network::Ar3 => train::train(&data, &options, &mut |_| Control::Continue).unwrap(),
                 _ => Trained {
@@ -179,7 +179,8 @@ fn the_data_of_the_models_are_those_that_are_recorded_now() {
             let last = (&lap.trained.weights, &lap.trained.rounds[..]);
             let command = &card.training.command;
             let files = paceline_learn::write("rtt-ar3", &lap.trained, last, &lap.dataset, command).unwrap();
-            // All but the digests of what was resolved: a new key with its default moves those, and no run.
+            // All except the digests of resolved scenarios, which change with each new default key although
+            // the runs do not.
             let made = Card::parse(&files.card).unwrap();
             assert_eq!(&files.weights[..], shipped.weights);
             assert_eq!((&made.metrics, &made.training), (&card.metrics, &card.training));

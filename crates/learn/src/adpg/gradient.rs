@@ -1,4 +1,4 @@
-//! The loss of a window, its derivatives by hand, and the optimiser.
+//! Loss of a window, its hand-written derivatives, and the optimiser.
 
 use paceline_congestion::learned::mlp::{INPUTS, Mlp, Pass, UNITS};
 use paceline_kernel::rng::Rng;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::normal;
 
-/// What a flow saw and did between two updates.
+/// Observations and passes of a flow between two updates.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     seen: Vec<[f32; INPUTS]>,
@@ -14,28 +14,28 @@ pub struct Window {
 }
 
 impl Window {
-    /// A decision more.
+    /// Adds a decision: its inputs and the network's pass.
     pub fn push(&mut self, seen: [f32; INPUTS], pass: Pass) {
         self.seen.push(seen);
         self.passes.push(pass);
     }
 
-    /// Decisions.
+    /// Returns the number of decisions.
     pub fn len(&self) -> usize {
         self.seen.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no decisions.
     pub fn is_empty(&self) -> bool {
         self.seen.is_empty()
     }
 
-    /// z of each decision.
+    /// Iterates over z of each decision.
     pub fn errors(&self) -> impl DoubleEndedIterator<Item = f64> + '_ {
         self.seen.iter().map(|seen| f64::from(seen[INPUTS - 1]))
     }
 
-    /// G of each decision: the mean, discounted, of z from there on.
+    /// Returns G of each decision: the discounted mean of z from there on.
     fn futures(&self, (gamma, largest): (f64, f64)) -> Vec<f64> {
         let mut sum = 0.0;
         let later = self.errors().rev().zip(1..).map(|(z, count)| {
@@ -48,7 +48,8 @@ impl Window {
     }
 }
 
-/// The loss (1) of the module, with its discount and the largest z that counts; adds `share` times its derivatives to `slope`.
+/// Returns the loss (1) of the module, for a discount and a cap on z, and adds `share` times its derivatives
+/// to `slope`.
 pub fn gradient(policy: &Mlp, window: &Window, discount: (f64, f64), share: f64, slope: &mut [f64]) -> f64 {
     let count = window.len() as f64;
     let actions = || window.passes.iter().map(|pass| f64::from(pass.output));
@@ -61,7 +62,7 @@ pub fn gradient(policy: &Mlp, window: &Window, discount: (f64, f64), share: f64,
         .zip(window.futures(discount))
     {
         let action = f64::from(pass.output);
-        // The sum over pairs is that of squares about the mean.
+        // The sum over pairs equals that of squares about the mean.
         loss += (action * future + (action - mean) * (action - mean)) / count;
         let by_action = (future + 2.0 * (action - mean)) / count;
         back(policy, seen, pass, share * by_action, slope);
@@ -69,15 +70,17 @@ pub fn gradient(policy: &Mlp, window: &Window, discount: (f64, f64), share: f64,
     loss
 }
 
-/// Derivatives by the weights, from that by the output.
+/// Adds the derivatives with respect to the weights, given the one with respect to the output.
 fn back(policy: &Mlp, seen: &[f32; INPUTS], pass: &Pass, by_output: f64, slope: &mut [f64]) {
     let output = f64::from(pass.output);
+    // The output is a hyperbolic tangent of its sum.
     let by_sum = by_output * (1.0 - output * output);
     let (first, rest) = slope.split_at_mut(UNITS * INPUTS);
     let (second, last) = rest.split_at_mut(UNITS * UNITS);
     let mut by_first = [0.0; UNITS];
     for unit in 0..UNITS {
         last[unit] += by_sum * f64::from(pass.second[unit]);
+        // A rectified unit at zero passes no derivative on.
         if pass.second[unit] <= 0.0 {
             continue;
         }
@@ -97,7 +100,7 @@ fn back(policy: &Mlp, seen: &[f32; INPUTS], pass: &Pass, by_output: f64, slope: 
     }
 }
 
-/// Adam.
+/// Adam optimiser of a network's weights.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Adam {
     rate: f64,
@@ -110,7 +113,7 @@ impl Adam {
     const BETAS: (f64, f64) = (0.9, 0.999);
     const EPSILON: f64 = 1e-5;
 
-    /// For so many weights.
+    /// Creates the optimiser for `weights` weights.
     pub fn new(weights: usize, rate: f64) -> Self {
         Self {
             rate,
@@ -120,15 +123,16 @@ impl Adam {
         }
     }
 
-    /// How many weights it knows, of each kind of mean.
+    /// Returns the number of weights in each of its two means.
     pub(super) fn lengths(&self) -> [usize; 2] {
         [self.mean.len(), self.square.len()]
     }
 
-    /// The weights after a step down `slope`, whose components are cut at `clip`.
+    /// Returns the weights after a step along `slope`, whose components are clamped to `clip`.
     pub fn step(&mut self, policy: &Mlp, slope: &[f64], clip: f64) -> Mlp {
         self.steps += 1;
         let (keep, keep_square) = Self::BETAS;
+        // Corrects the bias of averages that start at zero.
         let scale = 1.0 - keep.powi(self.steps);
         let scale_square = 1.0 - keep_square.powi(self.steps);
         let moved = policy
@@ -148,7 +152,8 @@ impl Adam {
     }
 }
 
-/// A matrix whose rows (or columns, if those are fewer) are orthogonal and as long as the square root of two.
+/// Returns a matrix whose rows (or columns, if those are fewer) are orthogonal with a length of the square
+/// root of two.
 pub(super) fn orthogonal(rng: &mut Rng, rows: usize, columns: usize) -> Vec<f32> {
     let (count, length) = (rows.min(columns), rows.max(columns));
     let mut basis: Vec<Vec<f64>> = Vec::new();
@@ -159,6 +164,7 @@ pub(super) fn orthogonal(rng: &mut Rng, rows: usize, columns: usize) -> Vec<f32>
             vector.iter_mut().zip(other).for_each(|(a, b)| *a -= along * b);
         }
         let norm = vector.iter().map(|a| a * a).sum::<f64>().sqrt();
+        // Normalising a vector that nearly depends on the others would only amplify rounding errors.
         if norm > 1e-6 {
             basis.push(vector.iter().map(|a| a / norm).collect());
         }

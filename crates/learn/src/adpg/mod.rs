@@ -1,17 +1,17 @@
 //! Training ADPG's policy: analytic deterministic policy gradients, in the simulator.
 //!
-//! The policy drives flows of several scenarios; what each of them saw and did since the last update is a window. The
-//! loss of a window of T decisions of a flow is
+//! The policy controls flows of several scenarios; a window holds a flow's observations and actions since the
+//! last update. The loss of a window of T decisions of a flow is
 //! ```text
 //! L = mean_t a_t G_t + (1/T) sum_i mean_j (a_i - a_j)^2 / 2,   G_t = mean over k >= t of gamma^(k-t) z_k   (1)
 //! ```
-//! with z the error of [`paceline_congestion::adpg`]: above 0 the flow should have been slower. That z falls with a is
-//! all that is known of the network, and is the "analytic" of the name; no derivative goes through the simulation.
-//! Gradients are means over flows, then over scenarios; Adam, each component cut.
+//! with z the error of [`paceline_congestion::adpg`]: above 0 the flow should have been slower. The only
+//! knowledge of the network is that z falls with a, which is the "analytic" of the name; no derivative goes
+//! through the simulation. Gradients are means over flows, then over scenarios; Adam, each component clamped.
 //!
 //! # What is deterministic
-//! Scenarios go on at the same time on as many threads as there are to be, and what they gave is put together in their
-//! order: the same options give the same weights, bit for bit, on the same machine.
+//! Scenarios run in parallel on any number of threads, and their results are combined in a fixed order: the
+//! same options give the same weights, bit for bit, on the same machine.
 
 mod gradient;
 mod model;
@@ -32,35 +32,35 @@ pub use gradient::{Adam, Window, gradient};
 pub use model::files;
 pub(crate) use model::sources;
 
-/// How to train.
+/// Settings of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Seed of the first weights, and of the scenarios.
+    /// Seed of the initial weights and of the scenarios.
     pub seed: u64,
-    /// Updates of the weights.
+    /// Number of weight updates.
     pub updates: usize,
-    /// The first updates, which see [`Options::first_decisions`] of each scenario.
+    /// Number of initial updates, which use [`Options::first_decisions`] of each scenario.
     pub first: usize,
-    /// Decisions of a scenario between two of the first updates.
+    /// Decisions of a scenario per initial update.
     pub first_decisions: usize,
-    /// Decisions of each flow between two later ones.
+    /// Decisions of each flow per later update.
     pub steps: usize,
-    /// Decisions of a scenario at most.
+    /// Upper limit of a scenario's decisions per update.
     pub most: usize,
-    /// Discount of (1).
+    /// Discount factor γ of (1).
     pub gamma: f64,
-    /// The largest z that (1) counts: behind a full buffer it is a hundred times what it is at rest.
+    /// Cap on z in (1): behind a full buffer z is a hundred times its equilibrium value.
     pub largest: f64,
-    /// Step of the optimiser.
+    /// Step size of the optimiser.
     pub learning_rate: f64,
     /// Bound of each component of a gradient.
     pub clip: f64,
-    /// Threads; the weights do not depend on them.
+    /// Number of threads; the weights do not depend on it.
     pub threads: usize,
 }
 
 impl Default for Options {
-    /// As RL-CC's code; the discount is ours.
+    /// Returns the settings of RL-CC's code, except for the discount, which is ours.
     fn default() -> Self {
         Self {
             seed: 1,
@@ -79,7 +79,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A training that ends within seconds: it shows that the loss falls, not where it ends.
+    /// Returns settings for a training of seconds, which shows that the loss falls, but not how far.
     pub fn quick(self) -> Self {
         Self {
             updates: 60,
@@ -89,17 +89,18 @@ impl Options {
     }
 }
 
-/// A scenario of the training: its name, what is set, and what it is called.
+/// Scenario of the training.
 pub struct Case {
-    /// As the card calls it.
+    /// Name in the card.
     pub label: &'static str,
-    /// The scenario.
+    /// Name of the scenario file.
     pub scenario: &'static str,
-    /// What is set.
+    /// Settings that differ from the file.
     pub set: &'static [&'static str],
 }
 
-/// The scenarios: RL-CC's 4_1, 8_1 and 32_1 many-to-one, 4_8 and 4_16 all-to-all (with 9 and 15 flows per host).
+/// Scenarios of the training: RL-CC's 4_1, 8_1 and 32_1 many-to-one, 4_8 and 4_16 all-to-all (with 9 and 15
+/// flows per host).
 pub const CASES: [Case; 5] = [
     Case {
         label: "4_1 many-to-one",
@@ -141,7 +142,7 @@ pub const CASES: [Case; 5] = [
     },
 ];
 
-/// What is set in all of them.
+/// Settings common to all scenarios.
 pub const SET: [&str; 5] = [
     "cc.scheme=external",
     "cc.external.initial-rate=10Gbps",
@@ -150,48 +151,48 @@ pub const SET: [&str; 5] = [
     "record.accounts=off",
 ];
 
-/// An update.
+/// Result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
-    /// Its number, from 1.
+    /// Number of the update, from 1.
     pub number: usize,
-    /// The loss before it.
+    /// Loss before the update.
     pub loss: f64,
-    /// The mean square of z.
+    /// Mean square of z.
     pub error: f64,
-    /// The same in each of [`CASES`].
+    /// Mean square of z in each of [`CASES`].
     pub errors: [f64; CASES.len()],
-    /// Decisions that it learned from.
+    /// Decisions used by the update.
     pub decisions: usize,
 }
 
-/// A policy that was trained.
+/// Trained policy with its history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainedPolicy {
-    /// How.
+    /// Settings of the training.
     pub options: Options,
-    /// The policy.
+    /// Network of the policy.
     pub policy: Mlp,
-    /// Update by update.
+    /// Updates of the policy in order.
     pub updates: Vec<Update>,
-    /// Whether it was stopped early.
+    /// True if the training was stopped early.
     pub stopped: bool,
 }
 
 impl TrainedPolicy {
-    /// Decisions that it learned from.
+    /// Returns the number of decisions used in total.
     pub fn decisions(&self) -> usize {
         self.updates.iter().map(|update| update.decisions).sum()
     }
 }
 
-/// The streams of the scenarios' seeds, from this on.
+/// First stream number of the scenarios' seeds.
 const SCENARIOS: u64 = 16;
 
-/// Seeds of scenarios are drawn below this: the evaluation's are at or above it.
+/// Upper bound of the scenarios' seeds; evaluations use this and higher ones.
 pub const SEEDS: u64 = 1 << 32;
 
-/// Where a training is, between two updates.
+/// State of a training between two updates.
 #[derive(Serialize, Deserialize)]
 struct State {
     policy: Floats,
@@ -200,13 +201,13 @@ struct State {
     drivers: Vec<DriverState>,
 }
 
-/// The name of its checkpoint.
+/// Name of the checkpoint.
 const NAME: &str = "adpg";
 
-/// Trains, from its checkpoint if there is one; `watch` is called after each update.
+/// Trains a policy, from the checkpoint if there is one; `watch` is called after each update.
 ///
 /// # Errors
-/// A scenario does not run, or a checkpoint cannot be read or written.
+/// A scenario fails, or a checkpoint cannot be read or written.
 pub fn train(
     options: &Options,
     checkpoints: &Checkpoints,
@@ -225,6 +226,7 @@ pub fn train(
     let (mut updates, mut stopped) = (Vec::new(), false);
     if let Some(state) = checkpoints.take::<State>(NAME)? {
         let count = policy.weights().count();
+        // Lengths that do not fit would panic in a later step.
         for length in state.adam.lengths() {
             expect_length(length, count)?;
         }
@@ -271,7 +273,7 @@ pub fn train(
     })
 }
 
-/// Means over flows, then over scenarios.
+/// Averages the gradients over flows, then over scenarios.
 fn put_together(policy: &Mlp, seen: &[Vec<Window>], options: &Options, number: usize) -> (Update, Vec<f64>) {
     let mut slope = vec![0.0; policy.weights().count()];
     let mut update = Update {
@@ -282,6 +284,7 @@ fn put_together(policy: &Mlp, seen: &[Vec<Window>], options: &Options, number: u
         decisions: 0,
     };
     for (windows, error) in seen.iter().zip(&mut update.errors) {
+        // Scenarios have equal weights, whatever their numbers of flows.
         let share = 1.0 / (seen.len() * windows.len().max(1)) as f64;
         for window in windows {
             update.loss += share
@@ -301,14 +304,14 @@ fn put_together(policy: &Mlp, seen: &[Vec<Window>], options: &Options, number: u
     (update, slope)
 }
 
-/// Orthogonal rows, times the square root of two.
+/// Returns initial weights: orthogonal rows of length square root of two.
 fn first_weights(rng: &mut Rng) -> Mlp {
     let mut layer = |rows: usize, columns: usize| gradient::orthogonal(rng, rows, columns);
     let weights = [layer(UNITS, INPUTS), layer(UNITS, UNITS), layer(1, UNITS)].concat();
     Mlp::of(weights)
 }
 
-/// What the policy sees, does and gets: as the scheme's.
+/// Returns the agents' observations, actions and rewards: those of the scheme.
 pub(crate) fn config() -> Result<Config, Error> {
     let features = ["action", "adpg"].map(Feature::find);
     Ok(Config {
@@ -325,7 +328,7 @@ pub(crate) fn config() -> Result<Config, Error> {
     })
 }
 
-/// A scenario of the training, episode after episode.
+/// Environment of one scenario, reset episode after episode.
 struct Driver {
     environment: Environment,
     seeds: Rng,
@@ -334,7 +337,7 @@ struct Driver {
     actions: Vec<f32>,
 }
 
-/// Where a scenario is, between two updates.
+/// State of an environment between two updates.
 #[derive(Serialize, Deserialize)]
 struct DriverState {
     seeds: Rng,
@@ -378,7 +381,8 @@ impl Driver {
         state.actions.replay(&mut self.environment)
     }
 
-    /// Lets the policy decide until there is enough to learn from: the windows of all flows.
+    /// Runs the environment with the policy until there are enough decisions; returns the windows of all
+    /// flows.
     fn drive(&mut self, policy: &Mlp, options: &Options, number: usize) -> Result<Vec<Window>, Error> {
         self.windows.clear();
         self.windows.resize(self.environment.agents(), Window::default());

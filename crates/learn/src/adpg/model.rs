@@ -1,4 +1,4 @@
-//! The files of a trained policy.
+//! Files of a trained policy.
 
 use paceline_congestion::learned::card::{
     Card, Data, DataSource, FORMAT, Metrics, Normalisation, RoundMetrics, Training,
@@ -12,13 +12,13 @@ use crate::Error;
 use crate::train::{Tensor, Weights};
 use crate::write::{ModelFiles, serialize};
 
-/// Updates of which the card has the mean loss in a row.
+/// Updates averaged into one row of the card.
 const ROW: usize = 50;
 
-/// Its weights and its card.
+/// Returns the weights and the card.
 ///
 /// # Errors
-/// The format refuses.
+/// The weights cannot be serialised.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
     let weights = serialize(&tensors(&trained.policy))?;
     let card = Card {
@@ -29,7 +29,7 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
         steps: INPUTS,
         features: Kind::Adpg.features().iter().map(|name| (*name).into()).collect(),
         output: Kind::Adpg.output().into(),
-        // Samples as they are.
+        // Samples are not smoothed.
         smoothing: 1.0,
         normalisation: Normalisation {
             input: "none".into(),
@@ -78,7 +78,8 @@ fn data(trained: &TrainedPolicy) -> Data {
     }
 }
 
-/// The scenarios of the training, with what is set in all of them, before and after their own.
+/// Returns the scenarios of the training; `before` and `after` are common settings around each scenario's
+/// own.
 pub(crate) fn sources([before, after]: [&[&str]; 2], seed: u64) -> Vec<DataSource> {
     let source = |case: &super::Case| DataSource {
         scenario: case.scenario.into(),

@@ -9,7 +9,7 @@ fn some_window(policy: &Mlp, rng: &mut Rng) -> Window {
     window
 }
 
-/// The derivatives are those of differences.
+/// Compares the derivatives with finite differences.
 #[test]
 fn the_gradient_is_the_slope_of_the_loss() {
     let mut rng = Rng::stream(5, Purpose::Training, 9);
@@ -43,7 +43,7 @@ fn the_gradient_is_the_slope_of_the_loss() {
             loss(&Mlp::of(weights))
         };
         let (up, down, here) = (moved(H), moved(-H), loss(&policy));
-        // Where a unit begins or ceases to be above zero between, the difference is no slope.
+        // If a unit crosses zero within the difference, it is no approximation of the slope.
         if ((up - here) - (here - down)).abs() > 1e-2 * (up - down).abs() + 1e-5 {
             continue;
         }
@@ -86,14 +86,14 @@ fn a_step_goes_down() {
     assert!(before.is_finite() && again.len() == 7);
 }
 
-/// Few updates: the same bytes on any number of threads; and of a policy that nobody trained comes one that goes faster
-/// where there is no queue and slower behind one.
+/// A short training gives the same bytes on any number of threads, and turns an untrained policy into one
+/// that speeds up without a queue and slows down behind one.
 #[test]
 fn a_short_training_learns_and_is_the_same_again() {
     let options = Options {
         updates: 30,
         first: 5,
-        // Of those whose first weights have it the wrong way round.
+        // A seed whose initial weights react in the wrong direction.
         seed: 4,
         ..Options::default()
     };

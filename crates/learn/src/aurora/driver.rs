@@ -1,4 +1,4 @@
-//! Flows of environments, who decide by a policy and some chance, and what they go through.
+//! Flows of environments that decide by a policy with exploration, and their recorded experience.
 
 use paceline_congestion::aurora::{CUT, HISTORY, INPUTS, ONCE, STEP, latency};
 use paceline_congestion::learned::layers::{Network, Policy as _};
@@ -13,25 +13,25 @@ use crate::course::{Drawn, SELECTION, TRAINING, draw};
 use crate::ppo::likelihood;
 use crate::rng::normal;
 
-/// Rewards that are learned from are not below: one loss among ten acknowledgements would weigh more than all else, and
-/// flows would learn to brake before anything else.
+/// Lower bound of rewards in learning: otherwise one loss among ten acknowledgements would outweigh
+/// everything else, and flows would learn to brake first.
 const LEAST: f32 = -5.0;
 
-/// An agent: what it went through, and what it did last, whose reward is not known yet.
+/// Record of an agent: complete steps, and the last decision, whose reward is not known yet.
 #[derive(Clone, Default)]
 struct Seat {
     steps: Vec<Step>,
     last: Option<Step>,
 }
 
-/// An environment under way.
+/// Running episode of an environment.
 struct Episode {
     environment: Environment,
     batch: Batch,
     seats: Vec<Seat>,
 }
 
-/// What a flow sees, does and gets: as the scheme's.
+/// Returns the agents' observations, actions and rewards: those of the scheme.
 pub(super) fn config() -> Result<Config, Error> {
     let features = ["rtt-growth", "rtt", "sent"].map(Feature::find);
     Ok(Config {
@@ -65,8 +65,8 @@ impl Episode {
         })
     }
 
-    /// Goes on to the next questions and answers them by `decide`, which gives an action and how likely it was. Says how many
-    /// there were; none if the episode is over.
+    /// Advances to the next decisions and answers them with `decide`, which returns an action and its
+    /// log-likelihood. Returns the number of decisions; 0 if the episode is over.
     fn go_on(&mut self, decide: &mut dyn FnMut(&[f32; INPUTS]) -> (f32, f32)) -> Result<usize, Error> {
         self.environment.poll(&mut self.batch)?;
         let mut actions = Vec::with_capacity(self.batch.len());
@@ -74,8 +74,11 @@ impl Episode {
             let mut seen = [0.0; INPUTS];
             seen.copy_from_slice(self.batch.observation(row));
             let delays = seen.iter_mut().skip(1).step_by(ONCE);
+            // The scheme transforms delays in the same manner: a policy must have the same inputs in
+            // training.
             delays.for_each(|rtt| *rtt = latency(*rtt));
             let seat = &mut self.seats[agent as usize];
+            // A reward belongs to the decision before this one.
             if let Some(last) = seat.last.take() {
                 let reward = self.batch.rewards[row].max(LEAST);
                 seat.steps.push(Step { reward, ..last });
@@ -97,11 +100,12 @@ impl Episode {
         Ok(actions.len())
     }
 
-    /// What agents went through since it was asked last. Their last actions stay theirs.
+    /// Takes the agents' steps since the last call. Pending decisions stay.
     fn courses(&mut self) -> Vec<Course> {
         let mut courses = Vec::new();
         for seat in &mut self.seats {
             let steps = std::mem::take(&mut seat.steps);
+            // The critic needs the state after the last step.
             if let (false, Some(last)) = (steps.is_empty(), &seat.last) {
                 courses.push(Course {
                     steps,
@@ -113,25 +117,25 @@ impl Episode {
     }
 }
 
-/// Episode after episode.
+/// Environment that draws a network for each episode.
 pub(super) struct Driver {
     rng: Rng,
-    /// As it was before this episode was drawn.
+    /// State of the generator before this episode was drawn.
     before: Rng,
     episode: Episode,
 }
 
-/// Where one is, between two rounds.
+/// State of an environment between two rounds.
 #[derive(Serialize, Deserialize)]
 pub(super) struct DriverState {
     rng: Rng,
     before: Rng,
     actions: Actions,
-    /// What each agent did last.
+    /// Last decision of each agent.
     last: Vec<Option<Last>>,
 }
 
-/// A decision whose reward is not known yet.
+/// Decision whose reward is not known yet.
 #[derive(Serialize, Deserialize)]
 struct Last {
     seen: [f32; INPUTS],
@@ -184,7 +188,8 @@ impl Driver {
         Ok(())
     }
 
-    /// What agents go through in the next so many decisions, or a few more, by a policy and a deviation from it.
+    /// Runs about `decisions` decisions of a policy with this exploration, and returns the agents'
+    /// experience.
     pub(super) fn drive(
         &mut self,
         (policy, deviation): (&Network, f64),
@@ -200,6 +205,7 @@ impl Driver {
             })?;
             if now == 0 {
                 courses.extend(self.episode.courses());
+                // A checkpoint in this episode draws it again from this state.
                 self.before = self.rng.clone();
                 self.episode = begin(&mut self.rng)?;
             }
@@ -215,7 +221,8 @@ fn begin(rng: &mut Rng) -> Result<Episode, Error> {
     Episode::new(&drawn, TRAINING.start + rng.below(TRAINING.end - TRAINING.start))
 }
 
-/// The mean reward of a policy without chance in a network, over an episode that nobody learns from.
+/// Returns the mean reward of the policy without exploration in a network, over an episode that is not used
+/// for learning.
 pub(super) fn judge(drawn: &Drawn, policy: &Network, number: u64) -> Result<f64, Error> {
     let seed = SELECTION.start + number;
     let mut episode = Episode::new(drawn, seed)?;

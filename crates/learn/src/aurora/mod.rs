@@ -1,7 +1,8 @@
-//! Training Aurora's policy: proximal policy optimisation (PPO), in the simulator, round by round (`rounds.rs`).
+//! Training of Aurora's policy by proximal policy optimisation (PPO) in the simulator, round by round
+//! (`rounds.rs`).
 //!
-//! Flows of many networks, drawn anew for each episode (`course.rs`), decide by the policy and some chance. Each flow
-//! learns for itself, in the company of others that do: its reward is its own.
+//! Flows of random networks, drawn for each episode (`course.rs`), decide by the policy with exploration.
+//! Each flow learns for itself among others that learn: its reward is its own.
 
 mod driver;
 
@@ -23,13 +24,13 @@ use crate::rounds::{Practice, stream};
 use crate::write::ModelFiles;
 use driver::{Driver, DriverState, judge};
 
-/// A decision, and what a flow goes through: the critic reads what the policy reads.
+/// Step of a flow, whose critic has the same inputs as the policy; `Course` is a sequence of steps.
 type Step = ppo::Step<INPUTS, INPUTS, 1>;
 type Course = ppo::Course<INPUTS, INPUTS, 1>;
 
-/// Discount of a decision.
+/// Discount factor of a decision.
 const GAMMA: f64 = 0.99;
-/// The logarithm of the first deviation: actions of 2 change a rate by 5 %.
+/// Logarithm of the initial standard deviation: actions of 2 change a rate by 5 %.
 const SPREAD: f32 = std::f32::consts::LN_2;
 
 const MANNER: Manner = Manner {
@@ -39,12 +40,12 @@ const MANNER: Manner = Manner {
     scale: 0.02,
 };
 
-/// Environments at a time.
+/// Environments that run in parallel.
 const DRIVERS: usize = 8;
-/// Decisions of each in a round.
+/// Decisions of each environment per round.
 const DECISIONS: usize = 1024;
 
-/// How a training goes that makes the built-in model.
+/// Returns the settings of the training that makes the built-in model.
 pub fn options() -> Options {
     Options {
         seed: 1,
@@ -54,7 +55,7 @@ pub fn options() -> Options {
     }
 }
 
-/// One that ends within seconds: it shows that it learns, not where it ends.
+/// Returns settings for a training of seconds, which shows that it learns, but not how well.
 pub fn quick() -> Options {
     Options {
         rounds: 8,
@@ -63,7 +64,7 @@ pub fn quick() -> Options {
     }
 }
 
-/// Environments, which go on from one round to the next.
+/// Environments that continue from one round to the next.
 struct Drivers(Vec<Mutex<Driver>>);
 
 impl Practice<INPUTS, INPUTS, 1> for Drivers {
@@ -97,16 +98,16 @@ impl Practice<INPUTS, INPUTS, 1> for Drivers {
     }
 }
 
-/// Trains, from its checkpoint if there is one; `watch` is told what came of each round.
+/// Trains a policy, from the checkpoint if there is one; `watch` is called with the result of each round.
 ///
 /// # Errors
-/// A scenario does not run, or a checkpoint cannot be read or written.
+/// A scenario fails, or a checkpoint cannot be read or written.
 pub fn train(
     options: &Options,
     checkpoints: &Checkpoints,
     watch: &mut dyn FnMut(&Update) -> Control,
 ) -> Result<TrainedPolicy, Error> {
-    // The critic has the policy's layers, with other weights.
+    // The critic has the same layers as the policy, with separate weights.
     let mut weights = stream(options.seed, 0);
     let networks = (first(&AURORA, &mut weights), first(&AURORA, &mut weights));
     let learner = ppo::Learner::new(MANNER, networks, SPREAD);
@@ -116,7 +117,7 @@ pub fn train(
     crate::rounds::train(options, (learner, drivers), checkpoints, watch)
 }
 
-/// The mean reward in networks that nobody learns in.
+/// Returns the mean reward in the trial networks, which are not used for learning.
 fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
     let networks = trials();
     let each = side_by_side(networks.len(), threads, &|place| {
@@ -126,10 +127,10 @@ fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
     Ok(rewards.iter().sum::<f64>() / rewards.len() as f64)
 }
 
-/// The policy's weights and its card.
+/// Returns the policy's weights and card.
 ///
 /// # Errors
-/// The format refuses.
+/// The weights cannot be serialised.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
     crate::rounds::files(
         Kind::Aurora,

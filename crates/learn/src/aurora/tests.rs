@@ -12,7 +12,7 @@ fn quick(threads: usize) -> TrainedPolicy {
     train(&options, &Checkpoints::none(), &mut |_| Control::Continue).unwrap()
 }
 
-/// The same bytes on one thread and on two; and what is written is a model that decides as what was trained.
+/// The bytes are the same on one thread and on two, and the written model decides like the trained policy.
 #[test]
 fn the_same_seed_gives_the_same_policy() {
     use paceline_congestion::learned::layers::Policy as _;
@@ -30,7 +30,7 @@ fn the_same_seed_gives_the_same_policy() {
     );
 }
 
-/// What is kept is the best in trials, that before the first round included.
+/// The best policy in trials is kept, including the one before the first round.
 #[test]
 fn the_best_in_trials_is_kept() {
     let trained = quick(2);

@@ -1,4 +1,4 @@
-//! An episode, stage by stage.
+//! Episode of the loop, stage by stage.
 
 use std::sync::Arc;
 
@@ -12,29 +12,30 @@ use crate::experience::{Experience, Gathered};
 use crate::search::{self, Costs, Judges, Law, Refined, Start, Step};
 use crate::{Error, decc, distill};
 
-/// The name of the loop's checkpoint.
+/// Name of the loop's checkpoint.
 const NAME: &str = "continual";
 
-/// Steps of a refinement, costs in trials before and after, and the law's numbers.
+/// Result of a refinement: steps, costs in trials before and after, and the law's values.
 type Found = (Vec<Step>, (Costs, Costs), Vec<f64>);
 
-/// Where a loop is.
+/// State of a loop.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct State {
-    /// What it started from: hashes of model and scenario.
+    /// Hashes of the model and the scenario with which it started.
     of: String,
     pub(super) before: Option<(Costs, Costs)>,
     pub(super) episodes: Vec<Episode>,
-    /// Of the episode that is under way: what its run met, the law that was found, and what was made of it.
+    /// Experience of the present episode's run; `found` is the refined law, `models` are the models made from
+    /// it.
     experience: Option<Experience>,
     found: Option<Found>,
     models: Vec<Files>,
 }
 
-/// A loop at work.
+/// Loop of runs and refinements in progress.
 pub(super) struct Loop<'a> {
     options: &'a Options,
-    /// What ran at first, and its law.
+    /// Model that runs in the first episode.
     pub(super) first: Deployed,
     law: Law,
     command: &'a str,
@@ -44,11 +45,11 @@ pub(super) struct Loop<'a> {
     judges: Option<Judges>,
 }
 
-/// What a stage comes to; nothing if it was stopped.
+/// Result of a stage; `None` if it was stopped.
 type Stage<T> = Result<Option<T>, Error>;
 
 impl<'a> Loop<'a> {
-    /// Begins, or takes up what a checkpoint has.
+    /// Starts a loop, or resumes it from a checkpoint.
     pub(super) fn new(
         options: &'a Options,
         (first, scenario, command): (&Arc<Model>, &str, &'a str),
@@ -88,7 +89,7 @@ impl<'a> Loop<'a> {
         })
     }
 
-    /// Goes through an episode, or what is left of it.
+    /// Runs an episode, or the rest of it.
     pub(super) fn episode<E: From<Error>>(&mut self, run: Run<'_, E>) -> Result<Control, E> {
         let number = self.state.episodes.len() as u32 + 1;
         let deployed = self.deployed()?;
@@ -97,6 +98,7 @@ impl<'a> Loop<'a> {
         }
         if self.state.experience.is_none() {
             self.state.experience = run(number, &deployed)?;
+            // The run may have taken long, so it is stored before the refinement.
             self.keep()?;
         }
         let Some(experience) = self.state.experience.clone() else {
@@ -111,9 +113,10 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Refines, deploys and judges.
+    /// Refines the law, deploys and judges the result.
     fn after_run(&mut self, number: u32, experience: Experience) -> Stage<Control> {
         let start = self.start(&experience)?;
+        // All episodes are judged in networks like those of the first one, so that costs can be compared.
         if self.judges.is_none() {
             let first = Gathered {
                 each: start.experience.each[..1].to_vec(),
@@ -135,6 +138,7 @@ impl<'a> Loop<'a> {
             return Ok(None);
         };
         let law = start.law.as_ref().map(|law| &law.values);
+        // If no trial was better, the deployed model and its costs stay.
         let costs = if law == Some(&refined.values) {
             (self.watch)(&Event::Stays);
             before
@@ -159,19 +163,20 @@ impl<'a> Loop<'a> {
         };
         let control = (self.watch)(&Event::Ended(&episode));
         self.state.episodes.push(episode);
+        // The next episode starts without intermediate results.
         (self.state.experience, self.state.found) = (None, None);
         self.keep()?;
         self.checkpoints.forget();
         Ok(Some(control))
     }
 
-    /// Keeps where the loop is; the stage under way keeps that in files of its own.
+    /// Writes the loop's checkpoint; the stage in progress has its own.
     fn keep(&self) -> Result<(), Error> {
         self.checkpoints
             .in_part("", || self.checkpoints.keep(NAME, &self.state))
     }
 
-    /// What an episode starts from: the law of the one before, and the experience of all.
+    /// Returns the start of an episode's refinement: the previous law, and the experience of all episodes.
     fn start(&self, experience: &Experience) -> Result<Start, Error> {
         let mut met = Gathered::default();
         let before = self.state.episodes.iter().map(|episode| &episode.experience);
@@ -192,7 +197,7 @@ impl<'a> Loop<'a> {
         })
     }
 
-    /// What runs now.
+    /// Returns the model that runs now.
     fn deployed(&self) -> Result<Deployed, Error> {
         let made = self.state.episodes.iter().rev().find_map(|one| one.models.last());
         match made {
@@ -205,13 +210,13 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// What that costs, if it was judged.
+    /// Returns the costs of the present model, if it was judged.
     fn before(&self) -> Option<(Costs, Costs)> {
         let last = self.state.episodes.last().map(|episode| episode.costs);
         last.or(self.state.before)
     }
 
-    /// What a model costs, and the law that it was made of.
+    /// Returns the costs of a model and of the law from which it was made.
     fn judged(&self, model: &Arc<Model>, law: &[f64]) -> Result<(Costs, Costs), Error> {
         let judges = self.judges.as_ref();
         let judges = judges.ok_or_else(|| Error::Options("nobody judges".into()))?;
@@ -222,9 +227,10 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// The refinement.
+    /// Refines the law, unless the checkpoint already has the result.
     fn refined(&mut self, number: u32, start: &Start) -> Stage<Refined> {
         let options = self.options.search(number);
+        // A restart after the refinement continues with the models.
         if let Some((steps, trials, values)) = self.state.found.clone() {
             return Ok(Some(Refined {
                 options,
@@ -248,7 +254,7 @@ impl<'a> Loop<'a> {
         Ok(Some(refined))
     }
 
-    /// The model that is to run, of a law that was refined.
+    /// Makes the model to deploy from a refined law.
     fn made(&mut self, number: u32, (refined, start): (&Refined, &Start)) -> Stage<Arc<Model>> {
         if self.state.models.is_empty() {
             let name = format!("decc-episode-{number}");
@@ -259,6 +265,7 @@ impl<'a> Loop<'a> {
         if self.options.deploys == Deploys::Law {
             return Ok(Some(law));
         }
+        // Each stage's model is stored, so a restart skips the completed stages.
         if self.state.models.len() < 2 {
             let watch = &mut self.watch;
             let cloned = decc::clone(

@@ -1,11 +1,14 @@
-//! DECC's loop: in each episode flows run under the model that is deployed, the run's experience joins that of the episodes
-//! before, the law is refined there, and what comes of it is deployed: the law, or trees that are distilled from a compressed
-//! clone of it. The paper's section 1 has this every five seconds, with twenty steps (its table 5).
+//! DECC's continual learning. In each episode flows run under the deployed model, and the run's experience is
+//! added to that of earlier episodes. The law is refined on it, and the result is deployed: the law, or trees
+//! distilled from a compressed clone of it. The paper's section 1 does this every five seconds, with twenty
+//! steps (its table 5).
 //!
-//! Forgetting is measured against the first law through all episodes, so small losses do not add up unseen.
+//! Forgetting is measured against the first law through all episodes, so that small losses cannot accumulate
+//! unnoticed.
 //!
-//! Costs of an episode are of what it deploys, in networks like those of the first episode's run and in the search's own, on
-//! seeds that neither taught nor chose. All episodes are judged in the same ones.
+//! The costs of an episode are those of the model that it deploys, in networks like those of the first
+//! episode's run and in the search's own, on seeds used neither for learning nor for selection. All episodes
+//! are judged in the same networks.
 
 mod episode;
 #[cfg(test)]
@@ -26,18 +29,18 @@ use crate::write::ModelFiles;
 use crate::{Error, distill};
 use episode::Loop;
 
-/// What runs after an episode.
+/// Kind of model that an episode deploys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Deploys {
-    /// The law that was refined.
+    /// The refined rate law itself.
     Law,
-    /// Trees: of a network that was cloned from the law, pruned and quantised.
+    /// Trees, distilled from a clone of the law that was pruned and quantised.
     Trees,
 }
 
 impl Deploys {
-    /// The model that runs in the first episode, unless a command says otherwise.
+    /// Returns the default model of the first episode.
     pub const fn first(self) -> &'static str {
         match self {
             Self::Law => "decc-law",
@@ -46,25 +49,25 @@ impl Deploys {
     }
 }
 
-/// How to go on.
+/// Settings of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Episodes.
+    /// Number of episodes in the loop.
     pub episodes: u32,
-    /// Generations of a refinement.
+    /// Generations of each refinement.
     pub generations: u32,
-    /// What is deployed.
+    /// Kind of model to deploy.
     pub deploys: Deploys,
-    /// Seed of everything that is drawn.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Whether it is to end within seconds.
+    /// True for a loop of seconds.
     pub quick: bool,
-    /// Threads; the models do not depend on them.
+    /// Number of threads; the models do not depend on it.
     pub threads: usize,
 }
 
 impl Default for Options {
-    /// The paper's twenty steps.
+    /// Returns the default settings, with the paper's twenty steps.
     fn default() -> Self {
         Self {
             episodes: 5,
@@ -77,11 +80,11 @@ impl Default for Options {
     }
 }
 
-/// Trees that are deployed, and those of a quick loop.
+/// Numbers of trees of a deployed model: full and quick.
 const TREES: (usize, usize) = (300, 30);
 
 impl Options {
-    /// One that ends within seconds.
+    /// Returns settings for a loop of seconds.
     pub const fn quick(self) -> Self {
         Self {
             episodes: 2,
@@ -91,7 +94,7 @@ impl Options {
         }
     }
 
-    /// The refinement of an episode; each draws networks of its own.
+    /// Returns the settings of an episode's refinement; each draws other networks.
     fn search(&self, episode: u32) -> search::Options {
         let options = search::Options::refining();
         let options = if self.quick { options.quick() } else { options };
@@ -140,12 +143,12 @@ impl Options {
     }
 }
 
-/// A model and its files.
+/// Files of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Files {
-    /// The model's name.
+    /// Name of the model.
     pub name: String,
-    /// Endings of its files, with their content.
+    /// File extensions with contents.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
@@ -167,7 +170,7 @@ impl Files {
         })
     }
 
-    /// Reads the model in them.
+    /// Parses the files of the model.
     fn model(&self) -> Result<Arc<Model>, Error> {
         let bytes = |ending: &str| {
             let found = self.files.iter().find(|(name, _)| name == ending);
@@ -182,55 +185,55 @@ impl Files {
     }
 }
 
-/// What runs in an episode.
+/// Model that runs in an episode.
 #[derive(Clone, Debug)]
 pub struct Deployed {
-    /// The model's name.
+    /// Name of the model.
     pub name: String,
-    /// It.
+    /// Parsed model for use in runs.
     pub model: Arc<Model>,
-    /// Its files, if an episode before made it.
+    /// Files of the model, if an earlier episode made it.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// An episode that is over.
+/// Completed episode of the loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Episode {
-    /// Its number, from 1.
+    /// Number of the episode, from 1.
     pub number: u32,
-    /// What its run met, under which model, and how that went.
+    /// Network and outcome of its run, with the model that was deployed.
     pub experience: Experience,
-    /// The refinement, step by step.
+    /// Steps of the refinement.
     pub steps: Vec<Step>,
-    /// The law in trials, before and after.
+    /// Costs of the law in trials, before and after the refinement.
     pub trials: (Costs, Costs),
-    /// The law's numbers after it.
+    /// Values of the law after the refinement.
     pub law: Vec<f64>,
-    /// Models that it made, in this order; none if no trial was better.
+    /// Models that it made, in order; empty if no trial was better.
     pub models: Vec<Files>,
-    /// The name of what runs from then on.
+    /// Name of the model that runs from then on.
     pub deployed: String,
-    /// What that costs, and the law alone, on seeds that neither taught nor chose.
+    /// Costs of that model, and of the law alone, on seeds used neither for learning nor for selection.
     pub costs: (Costs, Costs),
 }
 
-/// A loop.
+/// Result of a loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Continued {
-    /// How.
+    /// Settings of the loop.
     pub options: Options,
-    /// The name of what ran at first.
+    /// Name of the model that ran first.
     pub first: String,
-    /// What that costs, and its law alone, on seeds that neither taught nor chose.
+    /// Costs of that model, and of its law alone, on seeds used neither for learning nor for selection.
     pub before: Option<(Costs, Costs)>,
-    /// Episode by episode.
+    /// Completed episodes in order.
     pub episodes: Vec<Episode>,
-    /// Whether it was stopped early.
+    /// True if the loop was stopped early.
     pub stopped: bool,
 }
 
 impl Continued {
-    /// How much of what was good in the old networks is lost after each episode, in per cent.
+    /// Returns the loss in the old networks after each episode, in per cent of the first model's performance.
     pub fn forgotten(&self) -> Vec<f64> {
         let Some((before, _)) = self.before else {
             return Vec::new();
@@ -239,7 +242,7 @@ impl Continued {
         each.map(|episode| episode.costs.0.forgotten(&before)).collect()
     }
 
-    /// Costs before and after, in a sentence or two.
+    /// Returns a short text with the costs before and after.
     pub fn summary(&self) -> String {
         let (Some((before, _)), Some(last)) = (self.before, self.episodes.last()) else {
             return "No episode came to its end.".into();
@@ -261,7 +264,8 @@ impl Continued {
 }
 
 impl Continued {
-    /// Says where more is forgotten than trials of the law allow, and which episodes changed nothing.
+    /// Returns warnings about episodes that forget more than trials of the law allow, and about those that
+    /// changed nothing.
     pub fn warnings(&self) -> Vec<String> {
         let list = |over: Vec<String>, said: &dyn Fn(String) -> String| {
             (!over.is_empty()).then(|| said(over.join(", ")))
@@ -287,39 +291,41 @@ impl Continued {
     }
 }
 
-/// What is heard on the way.
+/// Event of a loop, for display.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// An episode begins, under this model.
+    /// An episode starts under this model.
     Begins(u32, &'a str),
-    /// Its run is over.
+    /// The run of the episode is complete.
     Ran(&'a Experience),
-    /// What ran at first was judged.
+    /// The first model was judged.
     Judged(&'a Costs),
-    /// A generation of the refinement.
+    /// A generation of the refinement is complete.
     Refined(&'a Step),
-    /// No trial was better: what is deployed stays.
+    /// No trial was better: the deployed model stays.
     Stays,
-    /// A round of the clone.
+    /// A round of cloning is complete.
     Cloned(&'a Round),
-    /// Steps of compression, of how many.
+    /// Steps of compression so far, and their total.
     Compressed(usize, usize),
-    /// What the distillation does next.
+    /// The next stage of the distillation.
     Distils(&'a str),
-    /// An episode is over.
+    /// An episode is complete.
     Ended(&'a Episode),
 }
 
-/// Called on the way; may stop it.
+/// Callback for events, which may stop the loop.
 pub type Watch<'a> = &'a mut dyn FnMut(&Event<'_>) -> Control;
 
-/// Runs an episode, of this number, under a model; gives nothing if it was stopped.
+/// Callback that runs episode `number` under a model; returns `None` if it was stopped.
 pub type Run<'a, E> = &'a mut dyn FnMut(u32, &Deployed) -> Result<Option<Experience>, E>;
 
-/// Goes through the episodes, from the checkpoint if there is one; `run` runs each. `scenario` is the hash of what it runs.
+/// Runs the loop, from the checkpoint if there is one; `run` runs each episode. `scenario` is the hash of its
+/// scenario.
 ///
 /// # Errors
-/// The model has no law to refine, the model or the scenario is another than that of the checkpoint, a run fails, a network cannot be built, or a checkpoint cannot be read or written.
+/// The model has no law, the model or the scenario differs from the checkpoint's, a run fails, a network
+/// cannot be built, or a checkpoint cannot be read or written.
 pub fn continual<E: From<Error>>(
     options: &Options,
     (first, scenario, command): (&Arc<Model>, &str, &str),

@@ -10,7 +10,7 @@ fn quick(deploys: Deploys) -> Options {
     }
 }
 
-/// A loop in one network; `stop` says after which event it is stopped.
+/// Runs a loop in one network; `stop` returns true for the event after which it is stopped.
 fn gone_through(options: &Options, stop: &dyn Fn(&Event<'_>) -> bool) -> (Continued, Vec<String>) {
     let (_, met) = ran(|network| network.gbps = 800.0);
     let first = shipped::find(options.deploys.first()).unwrap();
@@ -35,7 +35,7 @@ fn gone_through(options: &Options, stop: &dyn Fn(&Event<'_>) -> bool) -> (Contin
     (done.unwrap(), under)
 }
 
-/// Each episode runs what the one before deployed, and is judged in the same networks.
+/// Each episode runs the model that the previous one deployed, and all are judged in the same networks.
 #[test]
 fn what_is_deployed_runs_next() {
     let (done, under) = gone_through(&quick(Deploys::Law), &|_| false);
@@ -54,7 +54,7 @@ fn what_is_deployed_runs_next() {
     assert!(done.summary().contains("`decc-law` ran at first"));
 }
 
-/// One that is stopped has the episodes that were over.
+/// A stopped loop contains the episodes completed before.
 #[test]
 fn one_that_is_stopped_has_what_was_over() {
     let (done, _) = gone_through(&quick(Deploys::Law), &|event| {
@@ -64,7 +64,7 @@ fn one_that_is_stopped_has_what_was_over() {
     let (done, _) = gone_through(&quick(Deploys::Law), &|event| matches!(event, Event::Refined(_)));
     assert!(done.stopped && done.episodes.is_empty() && done.forgotten().is_empty());
     assert_eq!(done.summary(), "No episode came to its end.");
-    // Stopped after the last one, it is whole.
+    // Stopped after the last episode, it is complete.
     let (done, _) = gone_through(
         &quick(Deploys::Law),
         &|event| matches!(event, Event::Ended(episode) if episode.number == 2),

@@ -1,13 +1,13 @@
-//! Whether runs that judge are other runs than those that were learned from.
+//! Checks that judging runs differ from those used for learning.
 
 use super::Origin;
 use crate::Error;
 
-/// Refuses runs of `test` that are runs of `training`: the same resolved scenario, the same samples, or the
-/// same scenario with simultaneous events in the same order, whatever scheme it ran under.
+/// Refuses runs of `test` that also occur in `training`: with the same resolved scenario, the same samples,
+/// or the same scenario and order of simultaneous events, under any scheme.
 ///
 /// # Errors
-/// The first that is, with what they have in common.
+/// The first such run, and what the two have in common.
 pub fn disjoint(training: &[Origin], test: &[Origin]) -> Result<(), Error> {
     for of_test in test {
         for of_training in training {
@@ -35,11 +35,10 @@ pub fn disjoint(training: &[Origin], test: &[Origin]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The same before anything is run in them: refuses `orders` in which a run of `training` had its simultaneous
-/// events.
+/// Refuses orders of simultaneous events that a run of `training` had, before any run with them.
 ///
 /// # Errors
-/// The first that is there.
+/// The first such order.
 pub fn apart_from_orders(training: &[Origin], orders: impl IntoIterator<Item = u64>) -> Result<(), Error> {
     for order in orders {
         if let Some(run) = training.iter().find(|run| run.order == Some(order)) {
@@ -54,7 +53,7 @@ pub fn apart_from_orders(training: &[Origin], orders: impl IntoIterator<Item = u
 }
 
 impl Origin {
-    /// The run, for people.
+    /// Returns a description of the run for messages.
     fn run(&self) -> String {
         match self.order {
             Some(order) => format!("{} in order {order}", self.course()),

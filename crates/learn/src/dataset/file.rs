@@ -1,4 +1,4 @@
-//! The file of a dataset: Parquet, a row per pair, with where it is from in the file's metadata.
+//! Dataset files: Parquet with a row per pair, and the origins in the file's metadata.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,14 +14,14 @@ use crate::Error;
 
 const EXPECTED: &str = "a dataset";
 
-/// Names of the columns, in their order.
+/// Names of the columns, in order.
 const COLUMNS: [&str; 10] = [
     "k2", "k1", "k0", "l", "s_us", "r_us", "stratum", "source", "flow", "at_ps",
 ];
 
 impl Dataset {
-    /// SHA-256 of the pairs and of where they are from: the same for the same data, whichever version
-    /// recorded it.
+    /// Returns the SHA-256 of the pairs and their origins: equal for equal data, whichever version recorded
+    /// it.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         hash.update(format!("paceline dataset {FORMAT}, smoothing {SMOOTHING}\n"));
@@ -57,13 +57,13 @@ impl Dataset {
         hex(&hash.finalize())
     }
 
-    /// Who recorded it, where that was other code than this.
+    /// Returns the version that recorded an origin, if it is another than this one.
     pub fn of_other_code(&self) -> Option<&str> {
         let mut versions = self.origins.iter().map(|origin| origin.version.as_str());
         versions.find(|&version| version != paceline_lab::version())
     }
 
-    /// Writes the dataset to `path`, whole or not at all.
+    /// Writes the dataset to `path` atomically.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -102,10 +102,10 @@ impl Dataset {
         Ok(())
     }
 
-    /// Reads what [`Dataset::write`] wrote.
+    /// Reads a file from [`Dataset::write`].
     ///
     /// # Errors
-    /// The file cannot be read, is damaged, is no dataset, or one of another version.
+    /// The file cannot be read, is damaged, is no dataset, or is from another version.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let said = metadata(path)?;
         let content = |message: String| content(path, message);
@@ -171,7 +171,7 @@ fn check_version(path: &Path, format: &str, version: &str, origins: &str) -> Res
     if format == FORMAT.to_string() && release(version) == release(crate::identity::version()) {
         return Ok(());
     }
-    // Another version may write other origins: as much of them as can be read.
+    // Another version may describe origins differently: read as much as possible.
     let origins: Vec<serde_json::Value> = serde_json::from_str(origins).unwrap_or_default();
     let name = |origin: &serde_json::Value| {
         let text = |key: &str| origin[key].as_str().unwrap_or("?").to_string();
@@ -242,7 +242,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Origins are texts and numbers: they always have a JSON text.
+/// Serialises origins, which are texts and numbers, so that it cannot fail.
 fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers")
 }

@@ -1,13 +1,13 @@
-//! Datasets: what senders measured in recorded runs, as pairs of features and what came next.
+//! Datasets: measurements of senders in recorded runs, as pairs of features and the next sample.
 //!
-//! The way of a round-trip time through this module:
+//! Stages of a round-trip time in this module:
 //!
 //! 1. [`record()`] runs [`Source`]s and keeps each flow's samples, one per completion window: a [`Trace`].
-//! 2. [`Trace::candidates`] smooths them and makes a [`Pair`] of every four that follow one another:
-//!    `K[t-2], K[t-1], K[t]` and `L[t]`.
-//! 3. [`Dataset::draw`] draws from them by [`stratum`], so that the many calm moments do not drown the
-//!    few restless ones. The order of its pairs is drawn too: rounds of training are chunks of it.
-//! 4. [`Dataset::write`] and [`Dataset::read`]: Parquet, with everything that says where it is from.
+//! 2. [`Trace::candidates`] smooths them and makes a [`Pair`] of every four that follow one another: `K[t-2],
+//!    K[t-1], K[t]` and `L[t]`.
+//! 3. [`Dataset::draw`] samples them by [`stratum`], so that the few changes are not lost among many constant
+//!    samples. The order of pairs is random too: training rounds are chunks of it.
+//! 4. [`Dataset::write`] and [`Dataset::read`]: Parquet, including all origins.
 
 mod disjoint;
 mod draw;
@@ -28,56 +28,56 @@ pub use disjoint::{apart_from_orders, disjoint};
 pub use record::{Recorded, Watch, record, record_runs};
 pub use trace::{FlowTrace, Trace};
 
-/// Version of the form of datasets: which features, in which order, with which columns.
+/// Version of the format of datasets: features, their order and columns.
 pub const FORMAT: u32 = 2;
 
-/// Weight of a new sample in the smoothed round-trip time: the scheme's default, for which models are.
+/// Weight of a new sample in the smoothed round-trip time: the scheme's default, for which models are
+/// trained.
 pub const SMOOTHING: f64 = 0.2;
 
-/// Upper edges of the strata of `|K[t]|`; what is not below the last is in one more.
+/// Upper edges of the strata of `|K[t]|`; values from the last edge on form another stratum.
 pub const EDGES: [f32; 3] = [0.02, 0.08, 0.15];
 
-/// Number of strata.
+/// Number of strata in a dataset.
 pub const STRATA: usize = EDGES.len() + 1;
 
-/// Pairs of the published training: 19 rounds of 1000, and 58 that nobody uses.
+/// Pairs of the published training: 19 rounds of 1000, and 58 unused ones.
 pub const THESIS_PAIRS: usize = 19_058;
 
-/// Runs of the controller before it was tuned in [`Source::thesis`].
+/// Number of runs under the untuned controller in [`Source::thesis`].
 pub const UNTUNED_RUNS: u64 = 16;
 
-/// Which stratum a newest feature is in.
+/// Returns the stratum of a newest feature.
 pub fn stratum(k: f32) -> u8 {
     EDGES.iter().filter(|&&edge| k.abs() >= edge).count() as u8
 }
 
-/// Orders of simultaneous events in which the controller runs before it was tuned, alongside the usual one.
+/// Orders of simultaneous events of the untuned controller's runs, in addition to the usual one.
 const UNTUNED_ORDERS: std::ops::Range<u64> = 1..UNTUNED_RUNS;
 
-/// The first of the orders of [`Source::held_out`].
+/// First order of simultaneous events in [`Source::held_out`].
 pub const HELD_OUT: u64 = 101;
 
-/// A run to be recorded.
+/// Run to be recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// As on the command line: the name of a scenario that ships, or a path.
+    /// Name of a built-in scenario or a path, as on the command line.
     pub scenario: String,
-    /// The scheme; `None` for the scenario's own.
+    /// Scheme; `None` for the scenario's own.
     pub scheme: Option<String>,
-    /// `path.to.key=value`, as with `--set`.
+    /// Settings in the form `path.to.key=value`, as with `--set`.
     pub settings: Vec<String>,
-    /// The seed; `None` for the scenario's own.
+    /// Seed; `None` for the scenario's own.
     pub seed: Option<u64>,
-    /// Whose behaviour the run has; `None` for the scenario's own.
+    /// Fidelity; `None` for the scenario's own.
     pub fidelity: Option<Fidelity>,
     /// Seed of a random order of simultaneous events; `None` for the scenario's own order.
     pub order: Option<u64>,
-    /// The model that predicts in it, with the name by which the resolved scenario speaks of it; `None` for
-    /// the scenario's own.
+    /// Model of its predictor, with the name that the resolved scenario shows; `None` for the scenario's own.
     pub model: Option<ModelRef>,
 }
 
-/// The gains of the controller before it is trained (thesis, §3.5.3), as settings of a run.
+/// Gains of the controller before training (thesis, §3.5.3), as settings of a run.
 pub const UNTUNED: &[&str] = &[
     "cc.lstm-pid.k-p=-0.2",
     "cc.lstm-pid.k-i=-0.05",
@@ -85,7 +85,7 @@ pub const UNTUNED: &[&str] = &[
 ];
 
 impl Source {
-    /// The 20-to-1 incast of the thesis, in the manner of its simulator.
+    /// Returns the thesis's 20-to-1 incast, with the behaviour of its simulator.
     pub fn incast(scheme: &str, settings: &[&str]) -> Self {
         Self {
             scenario: "incast-20".into(),
@@ -98,16 +98,16 @@ impl Source {
         }
     }
 
-    /// The same incast under the tuned controller: the loop in which a predictor works.
+    /// Returns the incast under the tuned controller: the loop in which a predictor works.
     pub fn tuned() -> Self {
         Self::incast("lstm-pid", &[])
     }
 
-    /// The runs of the thesis's data: its incast under TIMELY, and under its controller before that was
-    /// tuned. Its data of the controller are from the runs in which that was trained, several; how many is
-    /// not said. Here there are [`UNTUNED_RUNS`], each with simultaneous events in another order. With one
-    /// of each a quarter of the pairs would be TIMELY's, whose round-trip times run away to 100 µs and
-    /// collapse: no predictor comes near the thesis's errors then.
+    /// Returns runs like those of the thesis's data: its incast under TIMELY, and under its untuned
+    /// controller. The thesis takes the controller's data from several runs of its training, without a
+    /// number. Here there are [`UNTUNED_RUNS`], each with another order of simultaneous events. With one run
+    /// of each, a quarter of the pairs would be TIMELY's, whose round-trip times grow to 100 µs and collapse:
+    /// no predictor comes near the thesis's errors then.
     pub fn thesis() -> Vec<Self> {
         let mut sources = vec![Self::incast("timely", &[]), Self::incast("pidnn", UNTUNED)];
         for order in UNTUNED_ORDERS {
@@ -116,26 +116,26 @@ impl Source {
         sources
     }
 
-    /// Runs like those of [`Self::thesis`] that are none of them, in as many orders: what a predictor that was
-    /// trained on those is judged by.
+    /// Returns runs like those of [`Self::thesis`] in other orders of simultaneous events: they judge
+    /// predictors trained on those.
     pub fn held_out() -> Vec<Self> {
         let sources = Self::thesis().into_iter().zip(HELD_OUT..);
         sources.map(|(source, order)| source.shuffled(order)).collect()
     }
 
-    /// The same run with simultaneous events in another order: another course of the same events.
+    /// Returns the run with another random order of simultaneous events.
     pub fn shuffled(mut self, order: u64) -> Self {
         self.order = Some(order);
         self
     }
 
-    /// The same run with this model as its predictor.
+    /// Returns the run with this model as its predictor.
     pub fn predicted_by(mut self, model: ModelRef) -> Self {
         self.model = Some(model);
         self
     }
 
-    /// Refuses a key that is set twice: the last would win, and the run be another than its settings say.
+    /// Refuses a key that is set twice: the last value would win, and the run would not match its settings.
     fn check_settings(&self) -> Result<(), Error> {
         let key = |setting: &str| setting.split('=').next().unwrap_or_default().trim().to_string();
         let own = [
@@ -182,10 +182,10 @@ impl Source {
         Ok(())
     }
 
-    /// What changes the scenario: the settings, and the model that senders decide with.
+    /// Returns the overrides of the scenario: its settings, and the model of its senders.
     ///
     /// # Errors
-    /// A setting is not one that a source may have.
+    /// A setting is not allowed in a source.
     pub fn overrides(&self) -> Result<Overrides, Error> {
         self.check_settings()?;
         let mut set = self.settings.clone();
@@ -206,7 +206,7 @@ impl Source {
     }
 }
 
-/// Where pairs are from.
+/// Run from which pairs originate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -214,29 +214,29 @@ pub struct Origin {
     pub scenario: String,
     /// Name of the scheme.
     pub scheme: String,
-    /// What was set alongside the scenario; what a recorded folder's was is in its own scenario.
+    /// Settings that differ from the scenario; those of a recorded folder are in its own scenario.
     pub settings: Vec<String>,
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Whose behaviour the run had.
+    /// Fidelity of the run.
     pub fidelity: Fidelity,
     /// Seed of its random order of simultaneous events, if it had one.
     pub order: Option<u64>,
-    /// SHA-256 of the weights of the model that predicted in it, if one did.
+    /// SHA-256 of the weights of the model that predicted in it, if any.
     pub model_sha256: Option<String>,
-    /// SHA-256 of the resolved scenario, without what does not move a run: names, and what is recorded.
+    /// SHA-256 of the resolved scenario, without names and recording, which do not change a run.
     pub scenario_sha256: String,
-    /// The version that ran it.
+    /// Version that ran it.
     pub version: String,
-    /// Samples that were recorded.
+    /// Number of recorded samples.
     pub samples: u64,
-    /// SHA-256 of them: flow, time, round-trip time.
+    /// SHA-256 of the samples: flow, time, round-trip time.
     pub sha256: String,
 }
 
 impl Origin {
-    /// The course that it is a run of: runs of one course differ in the order of simultaneous events, and in
-    /// which model predicted, alone.
+    /// Returns a name for runs that differ only in the order of simultaneous events and in the predicting
+    /// model.
     pub fn course(&self) -> String {
         let mut text = format!("{} under {}", self.scenario, self.scheme);
         if !self.settings.is_empty() {
@@ -246,50 +246,50 @@ impl Origin {
     }
 }
 
-/// One example: what a sender knew, and the round-trip time that it measured next.
+/// Training example: features of a sender, and the round-trip time that it measured next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// `K[t-2], K[t-1], K[t]`.
+    /// Features `K[t-2], K[t-1], K[t]`.
     pub k: [f32; 3],
-    /// `L[t]`: what is to be predicted.
+    /// Label `L[t]`, which is to be predicted.
     pub l: f32,
-    /// The smoothed round-trip time `S[t]`, in µs.
+    /// Smoothed round-trip time `S[t]`, in µs.
     pub s: f64,
-    /// The round-trip time `R[t+1]` that `l` stands for, in µs.
+    /// Round-trip time `R[t+1]` of the label, in µs.
     pub r: f64,
-    /// Which of the [`STRATA`] `K[t]` is in.
+    /// Index of the stratum of `K[t]`, below [`STRATA`].
     pub stratum: u8,
-    /// Index in [`Dataset::origins`].
+    /// Index in [`Dataset::origins`] of its run.
     pub source: u16,
-    /// Which flow of the run.
+    /// Index of the flow in the run.
     pub flow: u32,
-    /// When `R[t]` was measured.
+    /// Time of the measurement of `R[t]`.
     pub at: Time,
 }
 
 impl Pair {
-    /// The relative error of the round-trip time that the output `out` predicts:
-    /// `|(1 + out) S - R| / R = |out - L| / (1 + L)`.
+    /// Returns the relative error of the round-trip time for the output `out`: `|(1 + out) S - R| / R = |out
+    /// - L| / (1 + L)`.
     pub fn error(&self, out: f32) -> f64 {
         f64::from((out - self.l).abs()) / (1.0 + f64::from(self.l))
     }
 }
 
-/// Pairs, in the order in which training takes them.
+/// Pairs with their origins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
-    /// The pairs.
+    /// Pairs, in the order of training.
     pub pairs: Vec<Pair>,
-    /// Where they are from.
+    /// Runs from which the pairs come.
     pub origins: Vec<Origin>,
-    /// The scenarios of the origins, every parameter with its value (TOML).
+    /// Resolved scenarios of the origins, with every parameter (TOML).
     pub scenarios: Vec<String>,
-    /// The seed with which they were drawn.
+    /// Seed of the selection.
     pub seed: u64,
 }
 
 impl Dataset {
-    /// How many pairs are in each stratum.
+    /// Returns the number of pairs in each stratum.
     pub fn strata(&self) -> [usize; STRATA] {
         let mut counts = [0; STRATA];
         for pair in &self.pairs {

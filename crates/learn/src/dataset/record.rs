@@ -1,4 +1,4 @@
-//! Running what is to be recorded.
+//! Recording of runs for datasets.
 
 use paceline_fabric::Progress;
 use paceline_fabric::spec::RecordSpec;
@@ -9,32 +9,32 @@ use paceline_scenario::Resolved;
 use super::{Source, Trace};
 use crate::Error;
 
-/// Called as runs go on: the number of the source, and how far its run is.
+/// Callback for progress: index of the source, and progress of its run.
 pub type Watch<'a> = &'a (dyn Fn(usize, &Progress) -> Control + Sync);
 
-/// A run that was recorded.
+/// Recorded run with its flows' samples.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// What its senders measured.
+    /// Measurements of its senders.
     pub trace: Trace,
-    /// What it came to.
+    /// Summary of the run.
     pub summary: Summary,
 }
 
-/// Runs `sources` on at most `jobs` threads and keeps what their senders measured. The result does not
+/// Runs `sources` on at most `jobs` threads and returns their senders' measurements. The result does not
 /// depend on `jobs`.
 ///
 /// # Errors
-/// A scenario is wrong, a run failed, or `watch` stopped one.
+/// A scenario is invalid, a run failed, or `watch` stopped one.
 pub fn record(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<Vec<Trace>, Error> {
     let runs = record_runs(sources, jobs, watch)?;
     Ok(runs.into_iter().map(|run| run.trace).collect())
 }
 
-/// As [`record`], and keeps what the runs came to, too.
+/// As [`record`], with the summaries of the runs.
 ///
 /// # Errors
-/// As [`record`].
+/// Those of [`record`].
 pub fn record_runs(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<Vec<Recorded>, Error> {
     let inputs: Result<Vec<Resolved>, Error> = sources.iter().map(Source::load).collect();
     let inputs = inputs?;
@@ -45,7 +45,7 @@ pub fn record_runs(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<
             let run = run?;
             match run.summary.status {
                 RunStatus::Partial => Err(Error::Stopped("the runs were recorded")),
-                // What was measured until a deadlock was measured.
+                // Samples before a deadlock are valid.
                 RunStatus::Completed | RunStatus::Deadlock | RunStatus::Stuck => Ok(Recorded {
                     trace: Trace::new(input, &source.settings, &run.outcome.rtt_samples),
                     summary: run.summary,
@@ -56,13 +56,13 @@ pub fn record_runs(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<
 }
 
 impl Source {
-    /// The run, with its samples recorded and nothing else.
+    /// Loads the run, with only its samples recorded.
     ///
     /// # Errors
-    /// The scenario is wrong, or something is set twice.
+    /// The scenario is invalid, or a key is set twice.
     pub fn load(&self) -> Result<Resolved, Error> {
         let mut input = paceline_lab::load(&self.scenario, &self.overrides()?)?;
-        // Other recorders move nothing in a run, but cost time and memory.
+        // Other recorders do not change a run, but cost time and memory.
         input.run_mut().record = RecordSpec {
             rtt_samples: true,
             ..RecordSpec::default()

@@ -4,7 +4,7 @@ use paceline_kernel::Span;
 use paceline_scenario::EXACT;
 use std::path::Path;
 
-/// A trace with one flow of these round-trip times in ns, a sample every µs.
+/// Trace of one flow with these round-trip times in ns, one sample per µs.
 fn trace(rtt_ns: &[u64]) -> Trace {
     let samples = rtt_ns.iter().zip(1..);
     let samples = samples.map(|(&rtt, i)| (Time::from_ns(i), Span::from_ns(rtt)));
@@ -30,7 +30,7 @@ fn trace(rtt_ns: &[u64]) -> Trace {
     }
 }
 
-/// Round-trip times that wander through all strata.
+/// Trace whose round-trip times pass through all strata.
 fn restless(samples: u64) -> Trace {
     let mut rng = crate::rng::Stream::Draw.rng(9);
     let steps: Vec<u64> = (0..samples)
@@ -43,7 +43,7 @@ fn restless(samples: u64) -> Trace {
     trace(&steps)
 }
 
-/// S: 5, 5.2, 5.16, 5.928, all in µs; K and L by hand from them.
+/// S: 5, 5.2, 5.16 and 5.928, all in µs; K and L are computed from them by hand.
 #[test]
 fn pairs_are_those_of_the_formulas() {
     let pairs = trace(&[5_000, 6_000, 5_000, 9_000, 4_000]).candidates(2);
@@ -58,10 +58,10 @@ fn pairs_are_those_of_the_formulas() {
     assert_eq!((first.r, first.flow, first.source, first.stratum), (9.0, 7, 2, 1));
     assert_eq!(first.at, Time::from_ns(3));
     assert!(close(f64::from(pairs[1].k[2]), (9.0 - s3) / s3) && pairs[1].stratum == 3);
-    // An output of L predicts what came; one of K[t] predicts that nothing changes.
+    // An output of L predicts the next sample exactly; one of K[t] predicts no change.
     assert_eq!(first.error(first.l), 0.0);
     assert!(close(first.error(first.k[2]), (9.0 - 5.0) / 9.0));
-    // Three samples have no pair.
+    // Three samples give no pair.
     assert!(trace(&[5_000, 6_000, 5_000]).candidates(0).is_empty());
 }
 
@@ -97,7 +97,7 @@ fn a_drawn_dataset_is_even_and_repeats() {
     assert_eq!(drawn, Dataset::draw(&traces, 1_002, 1).unwrap());
     let other = Dataset::draw(&traces, 1_002, 2).unwrap();
     assert!(other.hash() != drawn.hash() && other.pairs[0] != drawn.pairs[0]);
-    // Nothing is drawn twice, and the order is not that of time.
+    // No pair is drawn twice, and the order is not that of time.
     let mut times: Vec<Time> = drawn.pairs.iter().map(|pair| pair.at).collect();
     assert!(!times.is_sorted());
     times.sort_unstable();
@@ -110,8 +110,8 @@ fn a_drawn_dataset_is_even_and_repeats() {
     );
 }
 
-/// The hash is of bytes that are the same everywhere (this one was computed with another program): it may
-/// not move unnoticed, since model cards carry it.
+/// The hash is over bytes that are the same everywhere (this one was computed with another program). A change
+/// must be noticed, since model cards contain it.
 #[test]
 fn the_hash_is_stable() {
     let data = Dataset::whole(&[trace(&[5_000, 6_000, 5_000, 9_000, 4_000])]);
@@ -161,7 +161,7 @@ fn what_is_no_dataset_is_refused() {
     assert!(refused(&path).contains("pairs.parquet is not a dataset: "));
     let missing = tmp.path().join("none.parquet");
     assert!(refused(&missing).starts_with("cannot read "));
-    // Another table.
+    // A table of another kind.
     use paceline_lab::files::columns::{Column, Values, write_parquet};
     let other = [Column::new("entity", Values::Int(vec![Some(1)]))];
     let mut out = Vec::new();
@@ -170,7 +170,7 @@ fn what_is_no_dataset_is_refused() {
     assert!(refused(&path).contains("`paceline train` did not write"));
 }
 
-/// The file of `data` with one of its metadata changed.
+/// Error for the file of `data` with one entry of its metadata changed.
 fn with_metadata(data: &Dataset, key: &str, value: &str) -> String {
     let (_tmp, path) = written(data);
     let mut metadata: Vec<(String, String)> = super::file::metadata(&path).unwrap().into_iter().collect();
@@ -219,7 +219,7 @@ fn a_key_is_set_once() {
         "`incast-20` is to run with `shuffle-ties=3` and with `shuffle-ties=7`: `shuffle-ties` can be set once, as \
          the last would silently win"
     );
-    // An order of its own alongside a setting is the same mistake.
+    // An order in the source and in a setting is the same mistake.
     let both = Source::incast("pidnn", &["shuffle-ties = 3"]).shuffled(7);
     assert!(refused(both).contains("`shuffle-ties` can be set once"));
     let scheme = Source::incast("pidnn", &["cc.scheme=dctcp"]);
@@ -293,7 +293,7 @@ fn runs_that_judge_are_not_those_that_were_learned_from() {
     );
 }
 
-/// What `thesis-table1` is judged by: none of it is a run of the training.
+/// Runs that judge in `thesis-table1`: none of them is a training run.
 #[test]
 fn held_out_runs_have_orders_of_their_own() {
     let of =
@@ -305,7 +305,7 @@ fn held_out_runs_have_orders_of_their_own() {
             .iter()
             .all(|order| order.is_some() && !training.contains(order))
     );
-    // One that is in both is found by what was resolved.
+    // A run in both is found by its resolved scenario.
     let sha = |source: &Source| super::trace::scenario_hash(&source.load().unwrap().toml);
     let seventh = Source::incast("pidnn", UNTUNED).shuffled(7);
     assert!(Source::thesis().iter().any(|source| sha(source) == sha(&seventh)));
@@ -316,7 +316,7 @@ fn held_out_runs_have_orders_of_their_own() {
     );
 }
 
-/// Names and what is recorded move nothing in a run.
+/// Names and recording do not change the hash of a scenario.
 #[test]
 fn a_scenario_is_told_by_what_runs() {
     let sha = |settings: &[&str]| {

@@ -1,4 +1,4 @@
-//! The samples of a run, flow by flow.
+//! Samples of a run by flow.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,35 +14,35 @@ use paceline_congestion::lstm_pid::Features;
 use super::{Origin, Pair, SMOOTHING, stratum};
 use crate::Error;
 
-/// What the senders of a run measured.
+/// Measurements of a run's senders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Which run.
+    /// Run from which they come.
     pub origin: Origin,
-    /// Its scenario, every parameter with its value (TOML).
+    /// Resolved scenario, with every parameter (TOML).
     pub scenario: String,
-    /// Its flows, in their order; only those with samples.
+    /// Flows with samples, in order.
     pub flows: Vec<FlowTrace>,
 }
 
-/// What one sender measured: a sample per completion window.
+/// Measurements of one sender: one sample per completion window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowTrace {
-    /// Which flow of the run.
+    /// Index of the flow in the run.
     pub flow: u32,
-    /// When, and the round-trip time.
+    /// Times of the samples, and round-trip times.
     pub samples: Vec<(Time, Span)>,
 }
 
 impl FlowTrace {
-    /// The round-trip times in µs.
+    /// Iterates over the round-trip times in µs.
     pub fn rtt_us(&self) -> impl Iterator<Item = f64> {
         self.samples.iter().map(|(_, rtt)| rtt.as_ps() as f64 / 1e6)
     }
 }
 
 impl Trace {
-    /// Of the samples of a run that `input` describes.
+    /// Creates the trace of a run that `input` describes.
     pub(super) fn new(input: &Resolved, settings: &[String], samples: &[RttSample]) -> Self {
         let mut flows: Vec<FlowTrace> = Vec::new();
         let mut places = HashMap::new();
@@ -56,6 +56,7 @@ impl Trace {
             });
             flows[place].samples.push((sample.at, sample.rtt));
         }
+        // Samples are in order of time, so flows are found in that of their first ones.
         flows.sort_by_key(|flow| flow.flow);
         let origin = Origin {
             scenario: input.name.clone(),
@@ -80,11 +81,10 @@ impl Trace {
         }
     }
 
-    /// Of the folder of a run that was recorded with `record.rtt-samples`. Its times are whole
-    /// nanoseconds.
+    /// Reads the trace from the folder of a run with `record.rtt-samples`. Its times are whole nanoseconds.
     ///
     /// # Errors
-    /// It is not such a folder, or that of other code.
+    /// The folder has no such samples, or is from another version.
     pub fn from_folder(folder: &Path) -> Result<Self, Error> {
         let summary = folder.join("summary.json");
         let content = |path: &Path, expected, message: String| Error::Content {
@@ -97,6 +97,7 @@ impl Trace {
         let said: serde_json::Value = serde_json::from_str(&text)
             .map_err(|error| content(&summary, "the summary of a run", error.to_string()))?;
         let version = said["version"].as_str().unwrap_or("nothing").to_string();
+        // Other code may have produced another run under the same scenario.
         if version != paceline_lab::version() {
             return Err(Error::OtherVersion {
                 path: folder.to_path_buf(),
@@ -124,7 +125,7 @@ impl Trace {
         Ok(Self::new(&input, &[], &samples))
     }
 
-    /// Every pair that the trace has, flow by flow; `source` is what they say where they are from.
+    /// Returns every pair of the trace, flow by flow, with `source` as the index of their origin.
     pub fn candidates(&self, source: u16) -> Vec<Pair> {
         let mut pairs = Vec::new();
         for flow in &self.flows {
@@ -151,7 +152,7 @@ impl Trace {
     }
 }
 
-/// The samples of an `rtt_samples.txt`: `time src dst sport acked rtt`, times in ns.
+/// Parses the samples of an `rtt_samples.txt`: `time src dst sport acked rtt`, times in ns.
 fn samples_of(text: &str, flows: &[FlowSpec]) -> Result<Vec<RttSample>, String> {
     let ends = |flow: &FlowSpec| {
         (
@@ -175,7 +176,7 @@ fn samples_of(text: &str, flows: &[FlowSpec]) -> Result<Vec<RttSample>, String> 
         if rtt == 0 {
             return Err(format!("line {number}: a round-trip time of 0"));
         }
-        // Beyond it there are no picoseconds.
+        // Larger times do not fit in picoseconds.
         let last = u64::MAX / 1000;
         if let Some(late) = [at, rtt].into_iter().find(|&ns| ns > last) {
             return Err(format!("line {number}: {late} ns: expected at most {last}"));
@@ -190,7 +191,7 @@ fn samples_of(text: &str, flows: &[FlowSpec]) -> Result<Vec<RttSample>, String> 
     Ok(samples)
 }
 
-/// SHA-256 of the weights of the model that predicts in the run of `input`.
+/// Returns the SHA-256 of the weights of the model that predicts in the run of `input`.
 fn model_of(input: &Resolved) -> Option<String> {
     let schemes = input.run.schemes.iter();
     schemes
@@ -199,7 +200,8 @@ fn model_of(input: &Resolved) -> Option<String> {
         .map(|(_, hash)| hash)
 }
 
-/// Of a resolved scenario: without its name and description, and without `[record]`, which move nothing.
+/// Returns the hash of a resolved scenario without name, description and `[record]`, which do not change a
+/// run.
 pub(super) fn scenario_hash(toml: &str) -> String {
     let mut hash = Sha256::new();
     let mut table = "";

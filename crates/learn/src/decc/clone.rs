@@ -1,11 +1,12 @@
-//! A network that does what a law, and a residual alongside it, do.
+//! Cloning of a law, with or without a residual, into a network.
 //!
-//! A network that was taught only where its teacher goes knows nothing of where its own small mistakes take it. So rounds
-//! follow each other (DAgger): the network decides, and of everything that it meets the teacher says what it would have
-//! done. In the first round the teacher decides. Which round's network is kept is decided by what it costs in trials.
+//! A network trained only on its teacher's states knows nothing of the states to which its own small errors
+//! lead. Therefore training proceeds in rounds (DAgger): the network decides, and the teacher labels each
+//! state with its own decision. In the first round the teacher decides. The round whose network costs least
+//! in trials is kept.
 //!
-//! S. Ross, G. Gordon, D. Bagnell, "A Reduction of Imitation Learning and Structured Prediction to No-Regret Online
-//! Learning", AISTATS 2011.
+//! S. Ross, G. Gordon, D. Bagnell, "A Reduction of Imitation Learning and Structured Prediction to No-Regret
+//! Online Learning", AISTATS 2011.
 
 use std::sync::Arc;
 
@@ -24,22 +25,22 @@ use crate::checkpoint::{Checkpoints, Floats};
 use crate::pass::{Fitted, FittedState, backward, first, forward, network, sample};
 use crate::search::Trials;
 
-/// How to clone.
+/// Settings of cloning a law into a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cloning {
-    /// Seed of everything that is drawn.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Rounds.
+    /// Number of rounds of cloning.
     pub rounds: usize,
-    /// Steps of the optimiser in a round.
+    /// Steps of the optimiser per round.
     pub steps: usize,
-    /// Decisions of a network that are learned from, about.
+    /// Approximate number of decisions that a network contributes.
     pub rows: usize,
-    /// Networks of trials: the first so many, 0 for all.
+    /// Number of trial networks, 0 for all.
     pub networks: usize,
-    /// Flows of a network that teaches, at most.
+    /// Upper limit of the flows in a training network.
     pub flows: u32,
-    /// Threads; the weights do not depend on them.
+    /// Number of threads; the weights do not depend on it.
     pub threads: usize,
 }
 
@@ -58,7 +59,7 @@ impl Default for Cloning {
 }
 
 impl Cloning {
-    /// One that ends within seconds.
+    /// Returns settings for a cloning of seconds.
     pub const fn quick(self) -> Self {
         Self {
             rounds: 2,
@@ -70,51 +71,51 @@ impl Cloning {
     }
 }
 
-/// A round.
+/// Result of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// Its number, from 1.
+    /// Number of the round, from 1.
     pub number: usize,
-    /// How far actions are from the teacher's, on what is learned from: root of the mean square.
+    /// Root mean square of the deviation from the teacher's actions on the training data.
     pub off: f64,
-    /// The cost in trials.
+    /// Cost in trials after the round.
     pub cost: f64,
 }
 
-/// A clone.
+/// Cloned policy with its history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cloned {
-    /// How.
+    /// Settings used for the cloning.
     pub options: Cloning,
-    /// The law's numbers.
+    /// Values of the law.
     pub law: Vec<f32>,
-    /// The network.
+    /// Network of the clone.
     pub policy: Network,
-    /// What its teacher costs in trials.
+    /// Cost of the teacher in trials.
     pub teacher: f64,
-    /// Round by round.
+    /// Results of the rounds in order.
     pub rounds: Vec<Round>,
-    /// Decisions that it learned from.
+    /// Decisions used for learning.
     pub decisions: u64,
-    /// Whether it was stopped early.
+    /// True if cloning was stopped early.
     pub stopped: bool,
 }
 
 impl Cloned {
-    /// The cost in trials of what was kept.
+    /// Returns the cost in trials of the kept network.
     pub fn best(&self) -> f64 {
         let costs = self.rounds.iter().map(|round| round.cost);
         costs.fold(f64::INFINITY, f64::min)
     }
 }
 
-/// Rows of a step, and the optimiser's step in the first round; it falls to a tenth.
+/// Rows per step; `RATE` is the optimiser's step size in the first round, which falls to a tenth.
 const BATCH: usize = 256;
 pub(super) const RATE: f64 = 2e-3;
-/// Draws of networks in a round.
+/// Draws of networks per round.
 const DRAWS: usize = 2;
 
-/// Where cloning is between two rounds.
+/// State of cloning between two rounds.
 #[derive(Serialize, Deserialize)]
 struct State {
     rounds: Vec<Round>,
@@ -126,14 +127,14 @@ struct State {
     labels: Floats,
 }
 
-/// The name of the checkpoint.
+/// Name of the checkpoint.
 const NAME: &str = "clone";
 
-/// Clones a law, with a residual if the model has one, from the checkpoint if there is one; `watch` hears what the teacher
-/// costs, and of each round.
+/// Clones a law, with its residual if the model has one, from the checkpoint if there is one; `watch` is
+/// called with the teacher's cost, and after each round.
 ///
 /// # Errors
-/// The model has no law, a network does not run, or a checkpoint cannot be read or written.
+/// The model has no law, a network fails, or a checkpoint cannot be read or written.
 pub fn clone(
     options: &Cloning,
     teacher: &Model,
@@ -166,6 +167,7 @@ pub fn clone(
         let number = state.rounds.len();
         let mut rng = stream(options.seed, 3, number as u64);
         let who = match (number, &residual) {
+            // In the first round the teacher itself decides, because the network has not learned anything.
             (0, None) => Who::Law,
             (0, Some(residual)) => Who::Beside(Arc::clone(residual)),
             _ => Who::Instead(Arc::new(learner.network.clone())),
@@ -216,7 +218,7 @@ pub fn clone(
     })
 }
 
-/// Steps towards the labels: the root of the mean square of what was off, over the last half of them.
+/// Trains towards the labels; returns the root mean square error over the second half of the steps.
 fn learn(learner: &mut Fitted, state: &State, (steps, part): (usize, f64), rng: &mut Rng) -> f64 {
     let mut squares = 0.0;
     for step in 0..steps {
@@ -230,7 +232,7 @@ fn learn(learner: &mut Fitted, state: &State, (steps, part): (usize, f64), rng: 
         let by = off.iter().map(|off| 2.0 * off / BATCH as f32).collect();
         let mut slope = vec![0.0; learner.network.values().len()];
         backward(&learner.network, &pass, by, Some(&mut slope));
-        // Over all rounds to a tenth, and within each to half.
+        // The step size falls to a tenth over all rounds, and to half within each.
         let rate = RATE * (1.0 - 0.9 * part) * (1.0 - 0.5 * step as f64 / steps as f64);
         learner.step(&slope, rate);
     }

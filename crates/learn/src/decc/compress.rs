@@ -1,15 +1,17 @@
-//! Compression of a network: the smallest weights are taken away, what is left becomes multiples of a step per layer.
+//! Compression of a network: the smallest weights are removed, and the others become multiples of a step per
+//! layer.
 //!
 //! # Pruning
-//! The least sum of squares of what is taken away, for a share p of all weights, has one threshold T for all layers.
+//! For a share p of all weights, the sum of the removed squares is least with one threshold T for all layers.
 //! With weights of layer i spread as Laplace's distribution of scale tau_i, N_i of them, N in all:
 //! ```text
 //! F(x) = exp(x / tau) / 2 for x < 0, 1 - exp(-x / tau) / 2 otherwise                     (1)
 //! g(T) = sum N_i (1 - exp(-T / tau_i)) / N - p = 0                                       (2)
 //! ```
-//! tau_i is fitted to the distribution of the weights by Levenberg and Marquardt's method, from the mean of their sizes,
-//! which is the likeliest; (2) is solved by Newton's method from T = 0: g rises and is concave, so each step stays below
-//! the root. Both what (2) predicts and what T takes away are told. The last layer, and biases, stay.
+//! tau_i is fitted to the distribution of the weights by Levenberg and Marquardt's method, starting from the
+//! mean of their absolute values, the maximum-likelihood estimate. (2) is solved by Newton's method from T =
+//! 0: g rises and is concave, so each step stays below the root. Both the share predicted by (2) and the
+//! share removed by T are reported. The last layer and the biases are kept.
 //!
 //! # Quantisation
 //! With B bits in the mean, n_ij weights left in output j of layer i, whose largest is a_ij, n in all:
@@ -17,26 +19,26 @@
 //! A_i = sum_j n_ij a_ij,   D_i = 2^(1 - B) / n  A_i^(1/3)  sum_k A_k^(2/3)                (3)
 //! w = D_i round(w / D_i)                                                                 (4)
 //! ```
-//! (3) minimises the sum of D_i^2 / 12 where the mean of the numbers of steps, 2 a_ij / D_i, is 2^B. The paper's print of
-//! it, its equations (26) and (27), lacks a factor and does not satisfy its equation (21).
+//! (3) minimises the sum of D_i^2 / 12 where the mean of the numbers of steps, 2 a_ij / D_i, is 2^B. The
+//! paper's print of it, its equations (26) and (27), lacks a factor and does not satisfy its equation (21).
 //!
 //! # Fine tuning
-//! Which weights are there and how large the steps are stays; the weights before rounding learn what the network did
-//! that was compressed, with derivatives taken at the rounded ones (straight through).
+//! The selection of weights and the steps stay fixed. The unrounded weights are trained to reproduce the
+//! uncompressed network, with derivatives taken at the rounded weights (straight-through estimator).
 
 use paceline_congestion::learned::layers::Network;
 
-/// What is asked for.
+/// Requested degree of compression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Asked {
-    /// The share of weights that (2) says is taken away.
+    /// Share of weights to remove by (2).
     pub share: f64,
-    /// B of (3).
+    /// Bits per weight, B of (3).
     pub bits: f64,
 }
 
 impl Default for Asked {
-    /// What the paper prints.
+    /// Returns the paper's values.
     fn default() -> Self {
         Self {
             share: 0.65,
@@ -45,26 +47,27 @@ impl Default for Asked {
     }
 }
 
-/// What came of it.
+/// Result of pruning and quantisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compressed {
-    /// The network, of multiples of steps.
+    /// Network whose weights are multiples of the steps.
     pub network: Network,
-    /// The scale of each layer's distribution.
+    /// Scale of each layer's distribution.
     pub scales: Vec<f64>,
-    /// The threshold T.
+    /// Threshold T below which weights are removed.
     pub threshold: f64,
-    /// The share of weights that is taken away, of those that may be.
+    /// Share of the removable weights that was removed.
     pub taken: f64,
-    /// The step of each layer.
+    /// Step of each layer.
     pub steps: Vec<f64>,
-    /// The mean of log2 of the numbers of steps, over the weights that are left.
+    /// Mean of log2 of the number of steps, over the remaining weights.
     pub bits: f64,
-    /// The largest multiple.
+    /// Largest multiple of a quantised weight's step.
     pub most: i32,
 }
 
-/// The scale that fits (1) best to the distribution of these numbers: Levenberg and Marquardt, in one unknown.
+/// Returns the scale that fits (1) best to the distribution of the values, by the method of Levenberg and
+/// Marquardt in one unknown.
 fn laplace(values: &[f32]) -> f64 {
     let count = values.len().max(1) as f64;
     let mut sorted: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
@@ -75,6 +78,7 @@ fn laplace(values: &[f32]) -> f64 {
             .zip(0..)
             .map(|(x, rank)| (*x, (f64::from(rank) + 0.5) / count))
     };
+    // The maximum-likelihood estimate, from which the fit starts.
     let mut tau = sorted.iter().map(|x| x.abs()).sum::<f64>() / count;
     if tau == 0.0 {
         return 0.0;
@@ -93,6 +97,7 @@ fn laplace(values: &[f32]) -> f64 {
             product += slope * (cdf(x, tau) - share);
         }
         let next = tau - product / (square * (1.0 + damping)).max(1e-300);
+        // A scale is positive; a step below zero counts as worse and is damped.
         let then = if next > 0.0 { off(next) } else { f64::INFINITY };
         if then < now {
             let small = (next - tau).abs() < 1e-10 * tau;
@@ -112,13 +117,14 @@ fn cdf(x: f64, tau: f64) -> f64 {
     if x < 0.0 { tail } else { 1.0 - tail }
 }
 
-/// The root of (2), of layers of so many weights and such scales.
+/// Returns the root of (2), for layers with these numbers of weights and scales.
 fn threshold(layers: &[(usize, f64)], share: f64) -> f64 {
     let all: usize = layers.iter().map(|(count, _)| count).sum();
     let over = |of: &dyn Fn(f64) -> f64| {
         let each = layers.iter().filter(|(_, tau)| *tau > 0.0);
         each.map(|(count, tau)| *count as f64 * of(*tau)).sum::<f64>() / all.max(1) as f64
     };
+    // From 0 each step of Newton's method stays below the root, because the function is concave.
     let mut at = 0.0;
     for _ in 0..200 {
         let off = over(&|tau| 1.0 - libm::exp(-at / tau)) - share;
@@ -132,7 +138,7 @@ fn threshold(layers: &[(usize, f64)], share: f64) -> f64 {
     at
 }
 
-/// Which numbers of a network are its weights, layer by layer: where they begin, how many, and in how many columns.
+/// Returns the ranges of a network's weights by layer: start, length and number of columns.
 fn weights(network: &Network) -> Vec<(usize, usize, usize)> {
     let mut end = 0;
     let of = |layer: &paceline_congestion::learned::layers::Layer| {
@@ -143,7 +149,7 @@ fn weights(network: &Network) -> Vec<(usize, usize, usize)> {
     network.layers().iter().map(of).collect()
 }
 
-/// The rounding of a network: which weights are there, and the step of each number (0: it is not rounded).
+/// Selection and rounding of a network's weights; a step of 0 means no rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Grid {
     kept: Vec<bool>,
@@ -151,7 +157,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Equation (4), of numbers that may have moved since the grid was made.
+    /// Applies equation (4) to weights that may have moved since the grid was made.
     pub(super) fn rounded(&self, network: &Network) -> Network {
         let each = network.values().iter().zip(&self.kept).zip(&self.step);
         let of = |((value, kept), step): ((&f32, &bool), &f32)| match (kept, *step > 0.0) {
@@ -162,7 +168,7 @@ impl Grid {
         Network::new(network.layers(), each.map(of).collect())
     }
 
-    /// The largest multiple in a network that was rounded.
+    /// Returns the largest multiple in a rounded network.
     pub(super) fn most(&self, network: &Network) -> i32 {
         let each = network.values().iter().zip(&self.step);
         let on_grid = each.filter(|(_, step)| **step > 0.0);
@@ -171,17 +177,18 @@ impl Grid {
         })
     }
 
-    /// Derivatives by numbers that are not there are nothing.
+    /// Clears the derivatives of removed weights.
     pub(super) fn cut(&self, slope: &mut [f32]) {
         let gone = slope.iter_mut().zip(&self.kept).filter(|(_, kept)| !**kept);
         gone.for_each(|(by, _)| *by = 0.0);
     }
 }
 
-/// Takes away and rounds.
+/// Removes and rounds weights.
 pub(super) fn compress(network: &Network, asked: &Asked) -> (Compressed, Grid) {
     let values = network.values();
     let parts = weights(network);
+    // The last layer is not pruned.
     let (_, inner) = parts.split_last().expect("a network has layers");
     let of = |&(from, count, _): &(usize, usize, usize)| (count, laplace(&values[from..from + count]));
     let fitted: Vec<(usize, f64)> = inner.iter().map(of).collect();
@@ -215,7 +222,7 @@ pub(super) fn compress(network: &Network, asked: &Asked) -> (Compressed, Grid) {
     (compressed, grid)
 }
 
-/// Of each layer's outputs, how many weights are left and the size of the largest.
+/// Returns, for the outputs of each layer, the number of remaining weights and the largest absolute value.
 fn columns(values: &[f32], kept: &[bool], parts: &[(usize, usize, usize)]) -> Vec<Vec<(usize, f64)>> {
     let of = |&(from, count, columns): &(usize, usize, usize)| {
         let mut each = vec![(0, 0.0f64); columns];
@@ -228,7 +235,7 @@ fn columns(values: &[f32], kept: &[bool], parts: &[(usize, usize, usize)]) -> Ve
     parts.iter().map(of).collect()
 }
 
-/// Equation (3).
+/// Returns the steps of equation (3).
 fn steps(columns: &[Vec<(usize, f64)>], bits: f64) -> Vec<f64> {
     let left: usize = columns.iter().flatten().map(|(left, _)| left).sum();
     let areas: Vec<f64> = (columns.iter())
@@ -239,7 +246,7 @@ fn steps(columns: &[Vec<(usize, f64)>], bits: f64) -> Vec<f64> {
     areas.iter().map(|area| scale * libm::cbrt(*area)).collect()
 }
 
-/// The mean of log2 of the numbers of steps, and the largest multiple.
+/// Returns the mean of log2 of the numbers of steps, and the largest multiple.
 fn sizes(columns: &[Vec<(usize, f64)>], steps: &[f64]) -> (f64, i32) {
     let (mut bits, mut count, mut most) = (0.0, 0, 0);
     for (layer, step) in columns.iter().zip(steps) {

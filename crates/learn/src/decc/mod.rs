@@ -1,20 +1,21 @@
-//! Policies of DECC on top of a rate law ([`paceline_congestion::decc::law`]): a residual network alongside it, its clone as a
-//! network, and that network pruned and quantised.
+//! DECC's policies based on a rate law ([`paceline_congestion::decc::law`]): a residual network added to it,
+//! its clone as a network, and that network pruned and quantised.
 //!
-//! 1. A residual ([`train`]) begins at zero, so at first it is the law. It learns by multi-agent deterministic policy
-//!    gradients with critics that see all flows (`td3.rs`), or by proximal policy optimisation with such a critic
-//!    (`on_policy.rs`), in networks drawn as those of the search ([`crate::search`]). A flow's reward is its own part of the
-//!    cost (`practice.rs`).
-//!    The policy as the paper prints it ([`By::Printed`], `paper/`) learns from nothing in the same rounds, without a law.
-//! 2. A clone ([`clone`]) learns to do what a law, and a residual alongside it, do: in states that these meet, then in those that it
-//!    meets itself.
-//! 3. A clone is compressed ([`tuned`]): small weights are removed, the rest rounded, and what is left learns once more.
+//! 1. A residual ([`train`]) starts at zero, so it initially equals the law. It learns by multi-agent
+//!    deterministic policy gradients with critics that see all flows (`td3.rs`), or by proximal policy
+//!    optimisation with such a critic (`on_policy.rs`), in networks drawn as those of the search
+//!    ([`crate::search`]). A flow's reward is its own part of the cost (`practice.rs`). The policy as the
+//!    paper prints it ([`By::Printed`], `paper/`) learns from scratch in the same rounds, without a law.
+//! 2. A clone ([`clone`]) learns to imitate a law and its residual, first in their states, then in its own.
+//! 3. A clone is compressed ([`tuned`]): small weights are removed, the rest rounded, and the remaining ones
+//!    trained once more.
 //!
-//! Each is judged in trials: what it costs in the fixed networks of the search, over an oracle. Of all that a policy has been, the
-//! best in trials is kept, what it began with included: so a training that spoils it costs nothing but time.
+//! Each is judged in trials: by its cost in the fixed networks of the search, relative to an oracle. The best
+//! version of a policy in trials is kept, including the initial one, so a training that makes it worse costs
+//! only time.
 //!
-//! The same options give the same weights, bit for bit, on any number of threads, also if the training was stopped and goes
-//! on from its checkpoint.
+//! The same options give the same weights, bit for bit, on any number of threads, even if the training was
+//! stopped and resumed from its checkpoint.
 
 mod clone;
 mod compress;
@@ -53,24 +54,24 @@ pub(crate) use replay::Transition;
 pub use start::{base, clone_of};
 pub use tune::{Apart, Tuned, Tuning, WatchTuning, difference, in_trials, tuned};
 
-/// By what a policy learns: a residual by the first two.
+/// Learning algorithm; a residual uses the first two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
-    /// Multi-agent deterministic policy gradients, with what TD3 adds.
+    /// Multi-agent deterministic policy gradients, with the additions of TD3.
     #[default]
     Gradients,
-    /// Proximal policy optimisation, with a critic that sees as much.
+    /// Proximal policy optimisation, with a critic of the same inputs.
     Proximal,
     /// The paper's own network, without a law, by its rewards and multi-agent deterministic policy gradients.
     Printed,
-    /// The same without the network's memory.
+    /// As `Printed`, without the network's recurrent layer.
     Memoryless,
-    /// The same with rewards of each flow's own in place of the common one.
+    /// As `Printed`, with a separate reward for each flow instead of the common one.
     OwnReward,
 }
 
 impl By {
-    /// Its short name: `td3`, `ppo`, `paper`, `paper-no-memory` or `paper-own-reward`.
+    /// Returns the short name: `td3`, `ppo`, `paper`, `paper-no-memory` or `paper-own-reward`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gradients => "td3",
@@ -81,12 +82,12 @@ impl By {
         }
     }
 
-    /// Whether it is the paper's, or that without a part of it.
+    /// Returns true for the paper's policy and its variants.
     pub const fn is_printed(self) -> bool {
         matches!(self, Self::Printed | Self::Memoryless | Self::OwnReward)
     }
 
-    /// The name of what it makes.
+    /// Returns the default name of the model.
     pub const fn model(self) -> &'static str {
         match self {
             Self::Gradients | Self::Proximal => "decc-residual",
@@ -97,29 +98,29 @@ impl By {
     }
 }
 
-/// How to train a policy.
+/// Settings of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Seed of everything that is drawn.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// By what it learns.
+    /// Learning algorithm of the policy.
     pub by: By,
-    /// Rounds: flows practise in some networks, then the policy learns.
+    /// Number of rounds: in each, flows practise in some networks, then the policy learns.
     pub rounds: usize,
     /// Rounds between two trials.
     pub trial: usize,
-    /// Networks of trials: the first so many, 0 for all.
+    /// Number of trial networks, 0 for all.
     pub networks: usize,
-    /// Flows of a network that teaches, at most.
+    /// Upper limit of the flows in a training network.
     pub flows: u32,
-    /// Steps of the gradients' learners in a round.
+    /// Steps per round of the gradient-based learners.
     pub steps: usize,
-    /// Threads; the weights do not depend on them.
+    /// Number of threads; the weights do not depend on it.
     pub threads: usize,
 }
 
 impl Options {
-    /// A whole training.
+    /// Returns the settings of a full training.
     pub const fn new(by: By) -> Self {
         Self {
             seed: 1,
@@ -136,7 +137,8 @@ impl Options {
         }
     }
 
-    /// Rounds at first in which critics learn alone: the tenth part of all, and never all of them. The paper has none.
+    /// Returns the number of initial rounds in which only the critics learn: a tenth of all, but never all of
+    /// them. The paper has none.
     pub fn critics(&self) -> usize {
         match self.by {
             By::Gradients | By::Proximal => (self.rounds / 10).max(1).min(self.rounds.saturating_sub(1)),
@@ -144,7 +146,7 @@ impl Options {
         }
     }
 
-    /// A training that ends within seconds: it shows that it goes, not where it ends.
+    /// Returns settings for a training of seconds, which shows that it works, but not how well it ends.
     pub const fn quick(self) -> Self {
         Self {
             rounds: 4,
@@ -157,62 +159,62 @@ impl Options {
     }
 }
 
-/// How far it is: a round, and a trial where one was due.
+/// Progress: a round, and a trial if one was due.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
-    /// Rounds done.
+    /// Number of completed rounds.
     pub round: usize,
-    /// The critics' mean loss in the round.
+    /// Mean loss of the critics in the round.
     pub loss: f64,
-    /// The mean reward of a decision in the round, of -3 to 0; the paper's is of -0.1 to 0.1.
+    /// Mean reward per decision in the round, from -3 to 0; the paper's is from -0.1 to 0.1.
     pub reward: f64,
-    /// How far the policy's numbers are from the first ones, over their length.
+    /// Distance of the policy's values from the initial ones, relative to the length of these.
     pub moved: f64,
-    /// The cost in trials of the policy, and of the best so far.
+    /// Cost in trials of the policy, and of the best so far.
     pub trial: Option<(f64, f64)>,
 }
 
-/// A policy that was trained.
+/// Trained policy with its history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainedPolicy {
-    /// How.
+    /// Settings of the training.
     pub options: Options,
-    /// The law's numbers.
+    /// Values of the law.
     pub law: Vec<f32>,
-    /// The numbers of the network that was kept.
+    /// Values of the network that was kept.
     pub values: Vec<f32>,
-    /// The same after the last round, kept or not.
+    /// Values of the network after the last round, kept or not.
     pub last: Vec<f32>,
-    /// The cost in trials of the law alone, and of Swift as tuned by search.
+    /// Cost in trials of the law alone, and of Swift as tuned by search.
     pub lines: (f64, f64),
-    /// The cost in trials of the policy before it has learned; of a residual that is the law's.
+    /// Cost in trials of the policy before training; for a residual, that of the law.
     pub first: f64,
-    /// What it was told on the way.
+    /// Reports of progress, in order.
     pub updates: Vec<Update>,
-    /// Decisions that it learned from.
+    /// Decisions used for learning.
     pub decisions: u64,
-    /// Whether it was stopped early.
+    /// True if the training was stopped early.
     pub stopped: bool,
 }
 
 impl TrainedPolicy {
-    /// The cost in trials of what was kept.
+    /// Returns the cost in trials of the kept policy.
     pub fn best(&self) -> f64 {
         let trials = self.updates.iter().filter_map(|update| update.trial);
         trials.fold(self.first, |_, (_, best)| best)
     }
 }
 
-/// Rows of a sample.
+/// Rows per sample of the replay memory.
 pub const BATCH: usize = 192;
-/// Transitions that are kept.
+/// Capacity of the replay memory.
 const ROOM: usize = 200_000;
-/// Networks of a round at most.
+/// Upper limit of networks per round.
 const SOURCES: usize = 6;
-/// Rounds of the paper's policy: five minutes of one core.
+/// Rounds of the paper's policy: five minutes on one core.
 const PRINTED_ROUNDS: usize = 80;
 
-/// Where a training is between two rounds.
+/// State of a training between two rounds.
 #[derive(Serialize, Deserialize)]
 struct State {
     round: usize,
@@ -231,17 +233,17 @@ enum LearnerState {
     Printed(Box<paper::LearnerState>),
 }
 
-/// The name of the checkpoint.
+/// Name of the checkpoint.
 const NAME: &str = "decc";
 
-/// What learns.
+/// Learner of one of the algorithms.
 enum Learner {
     Gradients(Box<td3::Learner>, replay::Replay),
     Proximal(Box<on_policy::Learner>),
     Printed(Box<paper::Learner>),
 }
 
-/// What came of a round: decisions, the sum of their rewards, and the critics' mean loss.
+/// Result of a round: decisions, sum of their rewards, and mean loss of the critics.
 type Went = (usize, f64, f64);
 
 impl Learner {
@@ -260,7 +262,7 @@ impl Learner {
         }
     }
 
-    /// The policy's numbers.
+    /// Returns the policy's values.
     fn values(&self) -> Vec<f32> {
         match self {
             Self::Gradients(learner, _) => learner.actor().values().to_vec(),
@@ -269,7 +271,7 @@ impl Learner {
         }
     }
 
-    /// The deviation of noise after this part of all rounds.
+    /// Returns the standard deviation of the noise after this share of all rounds.
     fn noise(&self, part: f64) -> f64 {
         match self {
             Self::Gradients(..) | Self::Printed(_) => 0.3 - 0.2 * part,
@@ -277,7 +279,7 @@ impl Learner {
         }
     }
 
-    /// Goes through a round and learns from it.
+    /// Practises for a round and learns from it.
     fn round(&mut self, options: &Options, law: Law, round: usize, rng: &mut Rng) -> Result<Went, Error> {
         let part = round as f64 / options.rounds as f64;
         let (noise, moves) = (self.noise(part), round >= options.critics());
@@ -308,7 +310,7 @@ impl Learner {
         ))
     }
 
-    /// A residual learns from what flows went through in a round: the mean loss of critics.
+    /// Trains a residual with a round's experience; returns the mean loss of the critics.
     fn learn(
         &mut self,
         met: Vec<Vec<Transition>>,
@@ -356,7 +358,7 @@ impl Learner {
     }
 }
 
-/// A network whose actions are all zero, and can be learned from there.
+/// Returns a network whose actions are all zero, but whose weights can learn.
 fn nothing(rng: &mut Rng) -> Network {
     let mut policy = first(&DECC, rng);
     let last = DECC
@@ -368,13 +370,13 @@ fn nothing(rng: &mut Rng) -> Network {
     policy
 }
 
-/// Called after every round; may stop the training.
+/// Callback after every round, which may stop the training.
 pub type Watch<'a> = &'a mut dyn FnMut(&(f64, f64), Option<&Update>) -> Control;
 
-/// Trains a policy, a residual alongside a law, from the checkpoint if there is one.
+/// Trains a policy or a law's residual, from the checkpoint if there is one.
 ///
 /// # Errors
-/// The model is no law, a network does not run, or a checkpoint cannot be read or written.
+/// The model is no law, a network fails, or a checkpoint cannot be read or written.
 pub fn train(
     options: &Options,
     law: &Model,
@@ -411,12 +413,14 @@ pub fn train(
     };
     let mut stopped = watch(&state.lines, None) == Control::Stop;
     while state.round < options.rounds && !stopped {
+        // A stream per round, so that a resumed training draws the same numbers.
         let mut rng = stream(options.seed, 1, state.round as u64);
         let (count, rewards, loss) = learner.round(options, law, state.round, &mut rng)?;
         let values = learner.values();
         state.round += 1;
         state.decisions += count as u64;
         let due = state.round.is_multiple_of(options.trial) || state.round == options.rounds;
+        // While only the critics learn the policy is still the first one, whose cost is known.
         let trial = match due && state.round > options.critics() {
             true => {
                 let now = cost(&values)?;
@@ -454,7 +458,7 @@ pub fn train(
     })
 }
 
-/// How far numbers are from others, over the length of these.
+/// Returns the distance between two lists of values, relative to the length of the second.
 fn apart(one: &[f32], other: &[f32]) -> f64 {
     let length = |values: &mut dyn Iterator<Item = f32>| {
         libm::sqrt(
@@ -467,7 +471,7 @@ fn apart(one: &[f32], other: &[f32]) -> f64 {
     off / length(&mut other.iter().copied()).max(f64::MIN_POSITIVE)
 }
 
-/// Random numbers of a part of a training.
+/// Returns the random stream of a part of a training.
 fn stream(seed: u64, part: u64, number: u64) -> Rng {
     Rng::stream(seed, Purpose::Training, (4 << 20) | (part << 16) | number)
 }

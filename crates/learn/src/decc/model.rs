@@ -1,4 +1,4 @@
-//! The files of policies on top of a rate law.
+//! Files of policies based on a rate law.
 
 use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::card::{Card, Metrics, RoundMetrics, Training};
@@ -11,10 +11,10 @@ use crate::policy::{self, card, data, training};
 use crate::search::law_files;
 use crate::write::ModelFiles;
 
-/// In which policies learn.
+/// Scenarios of training, as cards list them.
 const SCENARIOS: [&str; 1] = ["drawn"];
 
-/// A law and a network alongside it, or in its place, as the kind says; `complete` adds to its card.
+/// Returns the files of a law and a network of this kind; `complete` fills in the card.
 pub(super) fn on_law(
     (kind, name): (Kind, &str),
     law: &[f32],
@@ -24,7 +24,7 @@ pub(super) fn on_law(
     policy::files(complete(card(kind, name)), Some(law), Some(policy))
 }
 
-/// A law, with a residual if there is one.
+/// Returns the files of a law, with a residual if there is one.
 pub(crate) fn same(law: &Law, beside: Option<&Network>) -> Result<ModelFiles, Error> {
     let values = law.values();
     match beside {
@@ -36,7 +36,7 @@ pub(crate) fn same(law: &Law, beside: Option<&Network>) -> Result<ModelFiles, Er
     }
 }
 
-/// A policy of these numbers, as `by` trains it: on a law, or by itself with a word about it.
+/// Returns the files of a policy with these values, as `by` trains it: based on a law, or alone with a note.
 pub(crate) fn of_values(
     (by, name): (By, &str),
     law: &[f32],
@@ -53,10 +53,10 @@ pub(crate) fn of_values(
     }
 }
 
-/// The files of a policy that was trained.
+/// Returns the files of a trained policy.
 ///
 /// # Errors
-/// The format refuses.
+/// The weights cannot be serialised.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
     let options = &trained.options;
     let round = |update: &super::Update| RoundMetrics {
@@ -97,10 +97,10 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
     })
 }
 
-/// The files of a clone.
+/// Returns the files of a clone.
 ///
 /// # Errors
-/// The format refuses.
+/// The weights cannot be serialised.
 pub fn files_of_clone(name: &str, cloned: &Cloned, command: &str) -> Result<ModelFiles, Error> {
     let Cloning { seed, .. } = cloned.options;
     let round = |round: &super::clone::Round| RoundMetrics {
@@ -124,10 +124,10 @@ pub fn files_of_clone(name: &str, cloned: &Cloned, command: &str) -> Result<Mode
     })
 }
 
-/// The same of a network that was compressed.
+/// Returns the files of a compressed network.
 ///
 /// # Errors
-/// The format refuses.
+/// The weights cannot be serialised.
 pub fn files_of_compressed(name: &str, tuned: &Tuned, seed: u64, command: &str) -> Result<ModelFiles, Error> {
     let compressed = &tuned.compressed;
     on_law((Kind::Decc, name), &tuned.law, &compressed.network, |card| Card {

@@ -1,7 +1,8 @@
 //! Proximal policy optimisation with a critic that sees all flows of a bottleneck ([`super::By::Proximal`]).
 //!
-//! Flows decide by the policy and some chance; then it goes towards what was better than the critic expected. The critic
-//! reads what those of the gradients read, but for the action, and learns for some rounds before the policy moves.
+//! Flows decide by the policy with exploration; then the policy moves towards actions that were better than
+//! the critic expected. The critic has the inputs of the gradients' critics without the action, and learns
+//! alone for some rounds before the policy moves.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use super::state::GLOBAL;
 use crate::pass::first;
 use crate::ppo::{self, likelihood};
 
-/// Numbers that the critic reads: all agents, and one agent's features.
+/// Inputs of the critic: all agents, and one agent's features.
 const KNOWN: usize = GLOBAL + INPUTS;
 
 type Step = ppo::Step<INPUTS, KNOWN, 1>;
@@ -35,21 +36,22 @@ const MANNER: ppo::Manner = ppo::Manner {
     scale: 0.3,
 };
 
-/// The logarithm of the first deviation of actions, a tenth.
+/// Logarithm of the initial standard deviation of actions, a tenth.
 const SPREAD: f32 = -std::f32::consts::LN_10;
-/// One that begins with this policy.
+/// Creates a learner that starts with this policy.
 pub(super) fn learner(policy: Network, rng: &mut Rng) -> Learner {
     Learner::new(MANNER, (policy, first(&CRITIC, rng)), SPREAD)
 }
 
-/// Of each agent, what it went through without a break. Agents of another episode have the same numbers, and saw
-/// something else before their first decision.
+/// Splits transitions into uninterrupted sequences per agent. Agents of the next episode reuse the numbers,
+/// but their first observation differs.
 pub(super) fn courses(gone_through: Vec<Transition>, spread: (&Network, f64)) -> Vec<Course> {
     let mut under_way: BTreeMap<u32, (Course, [f32; INPUTS])> = BTreeMap::new();
     let mut done = Vec::new();
     for one in gone_through {
         let (step, after) = (step(&one, spread), known(&one.next_all, &one.next_seen));
         match under_way.get_mut(&one.agent) {
+            // A decision that was not stored interrupts the sequence.
             Some((course, next)) if *next == one.seen => {
                 course.steps.push(step);
                 (course.after, *next) = (after, one.next_seen);
@@ -80,7 +82,7 @@ fn step(one: &Transition, (policy, deviation): (&Network, f64)) -> Step {
     }
 }
 
-/// What the critic reads.
+/// Returns the critic's inputs.
 fn known(all: &[f32; GLOBAL], seen: &[f32; INPUTS]) -> [f32; KNOWN] {
     let mut known = [0.0; KNOWN];
     let (of_all, own) = known.split_at_mut(GLOBAL);
@@ -110,7 +112,7 @@ mod tests {
         }
     }
 
-    /// Two agents by turns, and one of the next episode with the number of the first.
+    /// Two agents alternately, and one of the next episode with the first one's number.
     #[test]
     fn courses_are_without_a_break() {
         let policy = first(&DECC, &mut super::super::stream(1, 0, 0));
@@ -128,7 +130,7 @@ mod tests {
         let rewards: Vec<Vec<f32>> = rewards.map(Iterator::collect).collect();
         assert_eq!(rewards, [vec![0.1, 0.2], vec![0.8], vec![0.5, 0.6]]);
         assert_eq!(courses[0].after, [0.3; KNOWN]);
-        // An action that is the mean is as likely as any can be.
+        // An action equal to the mean has the largest likelihood.
         let mean = policy.decide(&[0.1; INPUTS]);
         let near = Transition {
             tried: mean,

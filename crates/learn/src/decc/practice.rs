@@ -1,6 +1,6 @@
-//! Episodes: flows of a network that is drawn, who decides for them, and what they go through.
+//! Episodes of practice: flows of a random network, their deciders, and their recorded experience.
 //!
-//! Decisions are made inside the run, by senders that write down what they see and what comes of it.
+//! Senders decide inside the run, and record their inputs and the results.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,35 +25,35 @@ use crate::course::TRAINING;
 use crate::rng::normal;
 use crate::search::{HEADER, Network, draw_endless};
 
-/// A policy that senders share.
+/// Policy shared by senders.
 pub(crate) type Shared = Arc<dyn Policy>;
 
-/// Who decides.
+/// Decider of practising flows.
 #[derive(Clone, Debug)]
 pub(crate) enum Who {
-    /// The law alone.
+    /// The rate law without a residual policy.
     Law,
-    /// The law, and a policy alongside it.
+    /// The law plus a residual policy.
     Beside(Shared),
-    /// A policy in the law's place.
+    /// A policy that replaces the law.
     Instead(Shared),
 }
 
-/// How flows practise.
+/// Settings of practice in a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Manner {
     pub(crate) law: Law,
     pub(crate) who: Who,
-    /// The policy alongside the law whose decisions are to be cloned, if it has one.
+    /// Residual policy of the law whose decisions are to be cloned, if it has one.
     pub(crate) residual: Option<Shared>,
-    /// Deviation of the noise on actions.
+    /// Standard deviation of the noise on actions.
     pub(crate) noise: f64,
-    /// Decisions of an episode that are kept, about.
+    /// Approximate number of decisions stored per episode.
     pub(crate) kept: usize,
 }
 
 impl Manner {
-    /// A policy decides in the law's place.
+    /// Creates settings in which a policy replaces the law.
     pub(crate) fn instead(law: &Law, policy: Shared, (noise, kept): (f64, usize)) -> Self {
         Self {
             law: *law,
@@ -65,7 +65,7 @@ impl Manner {
     }
 }
 
-/// An episode: a network, the seed of its run, and how long decisions take.
+/// Episode: a network, the seed of its run, and the latency of decisions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Episode {
     pub(crate) network: Network,
@@ -73,7 +73,7 @@ pub(crate) struct Episode {
     pub(crate) latency: Span,
 }
 
-/// Episodes in those of fixed networks whose flows always have data, with decisions that take no time.
+/// Returns episodes in those of the fixed networks whose flows always have data, with immediate decisions.
 pub(crate) fn fixed(networks: &[(Network, u64)]) -> Vec<Episode> {
     let one = |(network, seed): &(Network, u64)| Episode {
         network: network.clone(),
@@ -84,7 +84,7 @@ pub(crate) fn fixed(networks: &[(Network, u64)]) -> Vec<Episode> {
     endless.map(one).collect()
 }
 
-/// Networks of a round of learning, with at most so many flows; half of them with decisions that take up to 20 us.
+/// Draws the networks of a learning round, with a limit on flows; in half of them decisions take up to 20 us.
 pub(crate) fn episodes(rng: &mut Rng, most_flows: u32) -> Vec<Episode> {
     let networks = draw_endless(rng).into_iter();
     let networks = networks.filter(|network| network.flows() * network.receivers() <= most_flows);
@@ -100,7 +100,7 @@ pub(crate) fn episodes(rng: &mut Rng, most_flows: u32) -> Vec<Episode> {
     networks.into_iter().map(&mut one).collect()
 }
 
-/// Goes through all episodes, those with the most flows first.
+/// Runs all episodes, those with the most flows first.
 pub(crate) fn practise_all(
     episodes: &[Episode],
     manner: &Manner,
@@ -109,7 +109,7 @@ pub(crate) fn practise_all(
     all_of(episodes, threads, &|episode| practise(episode, manner))
 }
 
-/// What comes of each episode, those with the most flows first.
+/// Returns the results of all episodes; those with the most flows run first.
 pub(super) fn all_of<T: Send>(
     episodes: &[Episode],
     threads: usize,
@@ -123,18 +123,18 @@ pub(super) fn all_of<T: Send>(
     Ok(each)
 }
 
-/// Critics learn rewards in this unit, so that what an action changes is not small.
+/// Unit of the critics' rewards, so that the effect of an action is not small.
 pub(super) const UNIT: f64 = 0.1;
-/// Discount of a base round trip.
+/// Discount per base round trip.
 const GAMMA: f64 = 0.98;
 
-/// What all flows of an episode share.
+/// State that all flows of an episode share.
 #[derive(Debug)]
 struct Course {
     manner: Manner,
     facts: Facts,
     seed: u64,
-    /// Of its decisions every so many is kept.
+    /// One in this many decisions is stored.
     every: u64,
     log: Mutex<Log>,
 }
@@ -146,7 +146,7 @@ struct Log {
     kept: Vec<Transition>,
 }
 
-/// Goes through an episode.
+/// Runs an episode and returns its transitions.
 pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transition>, Error> {
     let network = &episode.network;
     let params = decc::Params {
@@ -184,8 +184,8 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
     Ok(std::mem::take(&mut log.kept))
 }
 
-/// Of how many decisions one is kept, for about so many: a flow decides once per `apart_us`, or once per packet where that
-/// is longer.
+/// Returns the interval of stored decisions for about `kept` of them: a flow decides once per `apart_us`, or
+/// once per packet if that is longer.
 pub(super) fn every(network: &Network, apart_us: f64, kept: usize) -> u64 {
     let flows = f64::from(network.flows() * network.receivers());
     let apart = apart_us.max(f64::from(network.flows()) * network.wire_us());
@@ -193,7 +193,7 @@ pub(super) fn every(network: &Network, apart_us: f64, kept: usize) -> u64 {
     ((expected / kept.max(1) as f64) as u64).max(1)
 }
 
-/// Runs a network with this seed to its end, with senders that are made by `make` and need what DECC's do.
+/// Runs a network with this seed to its end, with senders from `make` that have DECC's requirements.
 pub(super) fn drive(
     (network, seed): (&Network, u64),
     params: &decc::Params,
@@ -209,20 +209,20 @@ pub(super) fn drive(
     Ok(())
 }
 
-/// A flow, and what it writes down.
+/// Flow that records its decisions.
 #[derive(Clone, Debug)]
 struct Flow {
     course: Arc<Course>,
     agent: u32,
     state: State,
     rng: Rng,
-    /// What of the sums is its own, once it is among them: share and round trip.
+    /// Share and round trip of this flow in the sums; `None` before its first decision.
     counted: Option<(f64, f64)>,
-    /// Its last decision, if that was not the law's own start.
+    /// Last decision, unless it belonged to the law's own start.
     before: Option<Decision>,
 }
 
-/// Its last decision.
+/// Decision with its inputs.
 #[derive(Clone, Debug)]
 struct Decision {
     all: [f32; GLOBAL],
@@ -231,9 +231,10 @@ struct Decision {
     tried: f32,
 }
 
-/// What a decision was worth, by what was seen since: minus the flow's own part of a run's cost, over 20, from -3 to 0. That
-/// is 5 for each doubling of its latency; 20 for the square of the logarithm of what it was delivered over the fair share, which for a
-/// small spread is the cost of Jain's index; 100 times the losses; and of what is common, 100 times the unused share.
+/// Returns the reward of a decision from later measurements: minus the flow's own part of a run's cost, over
+/// 20, from -3 to 0. The cost is 5 per doubling of its latency; 20 times the squared logarithm of its
+/// deliveries over the fair share, which approximates the cost of Jain's index for a small spread; 100 times
+/// the losses; and of the common part, 100 times the unused share.
 fn reward(rtt: f64, over_fair: f64, load: f64, lost: f64) -> f64 {
     let off = libm::log(over_fair.max(1e-9));
     let cost = 5.0 * libm::log2(rtt.max(1.0))
@@ -243,7 +244,7 @@ fn reward(rtt: f64, over_fair: f64, load: f64, lost: f64) -> f64 {
     (-cost / 20.0).max(-3.0)
 }
 
-/// What a flow was delivered since its last decision, as a share of the payload that its line carries.
+/// Returns the flow's deliveries since its last decision, as a share of its line's payload rate.
 pub(crate) fn delivered(report: &Observation, path: &PathInfo) -> f64 {
     let mtu = path.mtu.get() as f64;
     let line = path.line_rate.as_bps() as f64 / 8.0 * mtu / (mtu + f64::from(HEADER));
@@ -278,6 +279,8 @@ impl Decider for Flow {
         let share = delivered(report, path);
         let rtt = seen.mean.unwrap_or(seen.newest).max(1.0);
         let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        // The sums are updated by each flow's change: adding up all flows at each decision would take too
+        // long.
         log.sums.flows += f64::from(u8::from(self.counted.is_none()));
         let (shared, met) = self.counted.replace((share, rtt)).unwrap_or_default();
         log.sums.share += share - shared;
@@ -289,9 +292,11 @@ impl Decider for Flow {
             label,
             tried,
         };
+        // In its own start the law decides alone.
         let now = (!self.state.starts).then_some(now);
         if let Some(before) = std::mem::replace(&mut self.before, now) {
-            // Drawn, not counted: flows that decide in turn are all seen.
+            // Drawn rather than counted: with flows that decide in turn, a count would always store the same
+            // ones.
             if self.rng.below(*every) == 0 {
                 let (flows, load) = (facts.flows(&log.sums), facts.load(&log.sums));
                 let discount = libm::pow(GAMMA, seen.elapsed.max(1.0));
@@ -326,13 +331,15 @@ mod tests {
     #[test]
     fn rewards_by_hand() {
         assert_eq!(reward(1.0, 1.0, 1.0, 0.0), 0.0);
-        // 5 for a doubling, 2 of 0.1 lost, 10 of the line unused: nothing of it is common but the last.
+        // 5 for a doubling, 10 for a tenth lost, 10 for a tenth of the line unused; only the last is common
+        // to all flows.
         assert!((reward(2.0, 1.0, 0.9, 0.1) + (5.0 + 10.0 + 10.0) / 20.0).abs() < 1e-9);
         assert!((reward(1.0, libm::exp(0.1), 1.0, 0.0) + 0.2 / 20.0).abs() < 1e-9);
         assert_eq!(reward(1e9, 1e9, 0.0, 1.0), -3.0);
     }
 
-    /// Flows that practise under the law alone go the way of flows of the scheme: what they see is what the law rests at.
+    /// Flows that practise under the law alone behave like flows of the scheme: their measurements settle
+    /// where the law does.
     #[test]
     fn flows_practise_as_the_scheme_runs() {
         let model = paceline_congestion::learned::shipped::find("decc-law").unwrap();
@@ -351,7 +358,7 @@ mod tests {
         };
         let met = practise(&episode, &manner).unwrap();
         assert!(met.len() > 500, "{}", met.len());
-        // In the end each has about a quarter of the line, and the label is what moves it: little.
+        // At the end each has about a quarter of the line, and the label is a small change.
         let last = &met[met.len() - 4..];
         for one in last {
             assert!(one.next_all[0].abs() < 0.15, "{one:?}");

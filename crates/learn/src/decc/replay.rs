@@ -1,4 +1,4 @@
-//! What agents went through, to be learned from again.
+//! Replay memory: transitions that can be learned from repeatedly.
 
 use paceline_congestion::decc::features::INPUTS;
 use paceline_kernel::rng::Rng;
@@ -9,34 +9,34 @@ use super::state::GLOBAL;
 use crate::Error;
 use crate::checkpoint::Floats;
 
-/// A decision and what came of it.
+/// Transition: a decision and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Transition<const SEEN: usize = INPUTS, const ALL: usize = GLOBAL> {
-    /// Whose it is, of an episode's agents.
+    /// Agent, numbered within its episode.
     pub(super) agent: u32,
-    /// The action before it was cut to what actions may be.
+    /// Action before it was clamped.
     pub(super) tried: f32,
-    /// What the law, and a policy alongside it, would have done in the policy's place.
+    /// Action that the law, with its residual if any, would have taken in the same state.
     pub(super) label: f32,
     pub(super) all: [f32; ALL],
     pub(crate) seen: [f32; SEEN],
     pub(super) action: f32,
     pub(super) reward: f32,
-    /// Of what comes later, by the time from one decision to the next.
+    /// Discount of the next state, by the time between the two decisions.
     pub(super) discount: f32,
     pub(super) next_all: [f32; ALL],
     pub(super) next_seen: [f32; SEEN],
 }
 
 impl Transition {
-    /// The reward of a moment of it, in a run's cost over 20 (`practice.rs`).
+    /// Returns the reward per moment, as a run's cost over 20 (`practice.rs`).
     pub(crate) fn worth(&self) -> f64 {
         UNIT * f64::from(self.reward / (1.0 - self.discount).max(1e-6))
     }
 }
 
 impl<const SEEN: usize, const ALL: usize> Transition<SEEN, ALL> {
-    /// Numbers of a transition, besides its agent.
+    /// Numbers of a transition, without its agent.
     const NUMBERS: usize = 2 * ALL + 2 * SEEN + 5;
 
     fn write(&self, into: &mut Vec<f32>) {
@@ -70,14 +70,14 @@ impl<const SEEN: usize, const ALL: usize> Transition<SEEN, ALL> {
     }
 }
 
-/// The transitions that are kept, as a checkpoint has them.
+/// State of a replay memory in a checkpoint.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ReplayState {
     sources: Vec<(Vec<u32>, Floats)>,
     next: Vec<usize>,
 }
 
-/// Rows to learn from.
+/// Batch of rows to learn from.
 #[derive(Default)]
 pub(super) struct Sample {
     pub(super) all: Vec<f32>,
@@ -89,16 +89,17 @@ pub(super) struct Sample {
     pub(super) next_seen: Vec<f32>,
 }
 
-/// The latest transitions, those of each source apart: each is drawn from as often, however many agents it has.
+/// Latest transitions, stored separately by source: each source is drawn equally often, however many agents
+/// it has.
 pub(super) struct Replay<const SEEN: usize = INPUTS, const ALL: usize = GLOBAL> {
     sources: Vec<Vec<Transition<SEEN, ALL>>>,
-    /// Where the next goes, once a source is full.
+    /// Position of the next transition in each full source.
     next: Vec<usize>,
     room: usize,
 }
 
 impl<const SEEN: usize, const ALL: usize> Replay<SEEN, ALL> {
-    /// For so many sources, and so many transitions in all.
+    /// Creates a memory for `sources` sources and `room` transitions in total.
     pub(super) fn new(sources: usize, room: usize) -> Self {
         Self {
             sources: vec![Vec::new(); sources],
@@ -130,7 +131,7 @@ impl<const SEEN: usize, const ALL: usize> Replay<SEEN, ALL> {
         }
     }
 
-    /// Takes over what a checkpoint has.
+    /// Restores the state from a checkpoint.
     pub(super) fn go_on_from(&mut self, state: ReplayState) -> Result<(), Error> {
         self.next = state.next;
         for (own, (agents, numbers)) in self.sources.iter_mut().zip(state.sources) {

@@ -1,4 +1,4 @@
-//! Models that a training starts from.
+//! Models from which a training starts.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use paceline_congestion::learned::model::Model;
 
 use crate::Error;
 
-/// Finds a model by the name that it ships with, or by its file.
+/// Finds a built-in model by name, or reads a model file.
 ///
 /// # Errors
-/// There is none.
+/// There is no such model.
 pub fn base(model: &str) -> Result<Arc<Model>, Error> {
     paceline_scenario::find_model(model).map_err(Error::Options)
 }
 
-/// The law of a model that is nothing else.
+/// Returns the law of a model that is a pure law.
 pub(super) fn law_of(model: &Model) -> Result<Law, Error> {
     match (model.card().kind, model.law()) {
         (Kind::Law, Some(law)) => Ok(*law),
@@ -25,7 +25,7 @@ pub(super) fn law_of(model: &Model) -> Result<Law, Error> {
     }
 }
 
-/// A law, and the residual alongside it, of a model that is both or the former.
+/// Returns the law of a model and its residual, if it has one.
 pub(crate) fn teacher(model: &Model) -> Result<(Law, Option<Arc<Network>>), Error> {
     match (model.card().kind, model.law()) {
         (Kind::Law, Some(law)) => Ok((*law, None)),
@@ -37,10 +37,10 @@ pub(crate) fn teacher(model: &Model) -> Result<(Law, Option<Arc<Network>>), Erro
     }
 }
 
-/// A clone that is not compressed: its law and its network.
+/// Returns the law and the network of a clone that is not compressed.
 ///
 /// # Errors
-/// The model is something else.
+/// The model is of another kind.
 pub fn clone_of(model: &Model) -> Result<(Law, Network), Error> {
     let card = model.card();
     if card.quantisation.is_some() {

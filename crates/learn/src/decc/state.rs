@@ -1,22 +1,22 @@
-//! What critics see alongside a flow: the network, and all flows of a bottleneck.
+//! Inputs of critics besides a flow's own: the network, and all flows of a bottleneck.
 
 use crate::search::Network;
 
-/// Numbers of it.
+/// Number of these inputs.
 pub(super) const GLOBAL: usize = 8;
 
-/// A network, as a critic knows it.
+/// Properties of a network that a critic reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Facts {
     gbps: f64,
     base_us: f64,
-    /// The buffer, in bandwidth-delay products.
+    /// Buffer in bandwidth-delay products.
     buffer: f64,
     receivers: f64,
 }
 
-/// Sums over all flows that have decided: how many, what they were delivered as
-/// shares of the line, their round trips over the base.
+/// Sums over all flows that have decided: their number, delivered shares of the line, and round trips over
+/// the base.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sums {
     pub(super) flows: f64,
@@ -35,18 +35,18 @@ impl Facts {
         }
     }
 
-    /// Flows of a bottleneck that have decided.
+    /// Returns the number of flows per bottleneck that have decided.
     pub(super) fn flows(&self, sums: &Sums) -> f64 {
         (sums.flows / self.receivers).max(1.0)
     }
 
-    /// The share of a bottleneck that its flows were delivered.
+    /// Returns the share of a bottleneck that its flows delivered.
     pub(super) fn load(&self, sums: &Sums) -> f64 {
         sums.share / self.receivers
     }
 
-    /// Of a flow that was delivered this share of the line: that over the fair one, load, latency, number of flows; base
-    /// round trip, buffer, rate, packets of a bandwidth-delay product.
+    /// Returns the critic's inputs for a flow with this delivered share: share over the fair one, load,
+    /// latency, number of flows; base round trip, buffer, rate, packets per bandwidth-delay product.
     pub(super) fn state(&self, sums: &Sums, share: f64, packets: f64) -> [f32; GLOBAL] {
         let log2 = |x: f64| libm::log2(x.max(1e-6));
         [

@@ -1,6 +1,6 @@
-//! The learner: one policy for all agents, two critics that see all agents of a bottleneck (MADDPG with shared
-//! parameters), and what TD3 adds: the smaller of two critics, noise in the target's action, a policy that moves every
-//! other step.
+//! Learner with one policy for all agents and two critics that see all agents of a bottleneck (MADDPG with
+//! shared parameters), plus the additions of TD3: the smaller of two critics, noise on the target's action,
+//! and policy updates in every other step.
 
 use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::learned::kind::DECC;
@@ -15,10 +15,10 @@ use crate::checkpoint::Floats;
 use crate::pass::{Fitted, FittedState, Pass, backward, first, forward, network};
 use crate::rng::normal;
 
-/// Numbers that a critic reads: all agents, one agent's features, its action.
+/// Inputs of a critic: all agents, one agent's features, its action.
 const JOINT: usize = GLOBAL + INPUTS + 1;
 
-/// A critic.
+/// Layers of a critic.
 const CRITIC: [Layer; 4] = [
     Layer::new(JOINT, 128, Units::Rectified),
     Layer::new(128, 64, Units::Rectified),
@@ -26,15 +26,15 @@ const CRITIC: [Layer; 4] = [
     Layer::new(32, 1, Units::Linear),
 ];
 
-/// Steps of the optimisers.
+/// Step sizes of the optimisers.
 const CRITIC_RATE: f64 = 1e-3;
 const ACTOR_RATE: f64 = 3e-4;
-/// Noise of the target's action, of a range from -1 to 1, and where it is cut.
+/// Standard deviation of the noise on the target's action, from -1 to 1, and its bound.
 const NOISE: (f64, f64) = (0.1, 0.2);
-/// How far targets follow in a step.
+/// Share by which targets follow per step.
 const FOLLOW: f32 = 0.005;
 
-/// Policy, critics, and their slower copies.
+/// Policy, critics, and their target copies.
 #[derive(Clone)]
 pub(super) struct Learner {
     actor: Fitted,
@@ -44,7 +44,7 @@ pub(super) struct Learner {
     updates: u64,
 }
 
-/// The same as a checkpoint has them.
+/// State of a learner in a checkpoint.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct LearnerState {
     actor: FittedState,
@@ -81,7 +81,7 @@ impl Learner {
         }
     }
 
-    /// Back from [`Self::state`].
+    /// Restores a learner from [`Self::state`].
     pub(super) fn of_state(state: LearnerState) -> Result<Self, Error> {
         let ([one, two], [slow_one, slow_two]) = (state.critics, state.slow_critics);
         Ok(Self {
@@ -97,7 +97,7 @@ impl Learner {
         &self.actor.network
     }
 
-    /// A step on a sample; the policy's only if it is to move: the mean loss of the critics.
+    /// Learns from a sample, and moves the policy only if `moves`; returns the mean loss of the critics.
     pub(super) fn step(&mut self, sample: &Sample, moves: bool, rng: &mut Rng) -> f64 {
         let goals = self.goals(sample, rng);
         let joint = joined(&sample.all, &sample.seen, &sample.actions);
@@ -111,6 +111,7 @@ impl Learner {
             critic.step(&slope, CRITIC_RATE);
         }
         self.updates += 1;
+        // TD3 delays the policy's updates, so that it follows critics that have improved.
         if self.updates.is_multiple_of(2) {
             if moves {
                 self.move_actor(sample);
@@ -120,29 +121,32 @@ impl Learner {
         loss
     }
 
-    /// What the critics should have said.
+    /// Returns the targets of the critics.
     fn goals(&self, sample: &Sample, rng: &mut Rng) -> Vec<f32> {
         let rows = sample.rewards.len();
         let mut actions = forward(&self.slow_actor, rows, sample.next_seen.clone()).output;
         for action in &mut actions {
+            // Noise on the target's action smooths the critics' estimates (TD3).
             let noise = (NOISE.0 * normal(rng)).clamp(-NOISE.1, NOISE.1);
             *action = (*action + noise as f32).clamp(-1.0, 1.0);
         }
         let joint = joined(&sample.next_all, &sample.next_seen, &actions);
         let said = (self.slow_critics.each_ref()).map(|critic| forward(critic, rows, joint.clone()).output);
+        // The smaller of two estimates counteracts overestimation (TD3).
         let later = said[0].iter().zip(&said[1]).map(|(one, two)| one.min(*two));
         let each = sample.rewards.iter().zip(&sample.discounts).zip(later);
         each.map(|((reward, discount), later)| reward + discount * later)
             .collect()
     }
 
-    /// The policy goes up the first critic.
+    /// Moves the policy up the first critic's slope.
     fn move_actor(&mut self, sample: &Sample) {
         let rows = sample.rewards.len();
         let pass = forward(&self.actor.network, rows, sample.seen.clone());
         let joint = joined(&sample.all, &sample.seen, &pass.output);
         let critic = &self.critics[0].network;
         let said = forward(critic, rows, joint);
+        // Only the action's derivative is needed: the critic itself is not changed.
         let by = backward(critic, &said, vec![-1.0 / rows as f32; rows], None);
         let by_action = by.chunks_exact(JOINT).map(|row| row[JOINT - 1]).collect();
         let mut slope = vec![0.0; self.actor.network.values().len()];
@@ -164,7 +168,7 @@ impl Learner {
     }
 }
 
-/// Rows of a critic's input.
+/// Returns the rows of a critic's input.
 fn joined(all: &[f32], seen: &[f32], actions: &[f32]) -> Vec<f32> {
     let mut joint = Vec::with_capacity(actions.len() * JOINT);
     let rows = all.chunks_exact(GLOBAL).zip(seen.chunks_exact(INPUTS));
@@ -176,7 +180,7 @@ fn joined(all: &[f32], seen: &[f32], actions: &[f32]) -> Vec<f32> {
     joint
 }
 
-/// Derivatives of the mean Huber loss by the outputs, and that loss.
+/// Returns the derivatives of the mean Huber loss with respect to the outputs, and the loss.
 fn huber(pass: &Pass, goals: &[f32]) -> (Vec<f32>, f64) {
     let rows = goals.len() as f32;
     let off = pass.output.iter().zip(goals).map(|(said, goal)| said - goal);

@@ -14,7 +14,8 @@ fn random(layers: &[Layer]) -> Network {
     Network::new(layers, (0..size).map(|k| number(k * 3 + 1)).collect())
 }
 
-/// Derivatives by all numbers and by the inputs are those of differences, for every kind of unit.
+/// Compares derivatives with respect to all values and inputs with finite differences, for every kind of
+/// unit.
 #[test]
 fn derivatives_are_those_of_differences() {
     let layers = [
@@ -38,7 +39,7 @@ fn derivatives_are_those_of_differences() {
     const H: f32 = 1e-2;
     let mut compared = 0;
     let mut compare = |found: f32, up: f64, here: f64, down: f64| {
-        // Where a unit begins or ceases to be above zero between, the difference is no slope.
+        // If a unit crosses zero within the difference, it is no approximation of the slope.
         if ((up - here) - (here - down)).abs() > 2e-2 * (up - down).abs() + 1e-4 {
             return;
         }
@@ -69,7 +70,7 @@ fn derivatives_are_those_of_differences() {
     assert!(compared > (slope.len() + input.len()) * 3 / 4, "{compared}");
 }
 
-/// Many at once are each by itself.
+/// A batch gives the same results as single rows.
 #[test]
 fn a_pass_is_a_decision() {
     let network = random(&DECC);
@@ -80,7 +81,7 @@ fn a_pass_is_a_decision() {
     }
 }
 
-/// Two steps of Adam by hand: with a constant slope each is the rate.
+/// Two steps of Adam by hand: with a constant slope each equals the step size.
 #[test]
 fn steps_of_the_optimiser_by_hand() {
     let mut adam = Adam::new(2);
@@ -97,7 +98,8 @@ fn steps_of_the_optimiser_by_hand() {
     );
 }
 
-/// On one transition without a future, critics learn its reward; with a reward for high actions the policy goes up.
+/// On a transition without a future, critics learn its reward; if high actions are rewarded, the policy's
+/// actions rise.
 #[test]
 fn the_learner_goes_where_the_reward_is() {
     let mut rng = stream(1, 0, 0);
@@ -174,7 +176,7 @@ fn what_critics_see_by_hand() {
     let facts = state::Facts::of(&network);
     assert_eq!((facts.flows(&sums), facts.load(&sums)), (4.0, 0.8));
     let found = facts.state(&sums, 0.5, 256.0);
-    // Twice the fair share; two base round trips in the mean; two doublings of flows.
+    // Twice the fair share; two base round trips on average; two doublings of flows.
     let base = network.base_us();
     let product = 400.0 * 125.0 * base;
     let expected = [
@@ -224,7 +226,8 @@ const ALL: [By; 5] = [
     By::OwnReward,
 ];
 
-/// The same weights on any number of threads; the files are a model that decides the same. What it begins with does nothing.
+/// The weights are the same on any number of threads, and the files contain a model with the same decisions.
+/// The initial residual does nothing.
 #[test]
 fn a_short_training_is_the_same_again() {
     for by in ALL {
@@ -235,7 +238,8 @@ fn a_short_training_is_the_same_again() {
         let files = files("mine", &one, "paceline train decc").unwrap();
         let model = model_of(&files).unwrap();
         if by.is_printed() {
-            // 25 numbers to 128, 64 and 32, a memory of 32 with two lists of biases, 16 and 1.
+            // 25 inputs to 128, 64 and 32 units, a recurrent layer of 32 with two lists of biases, then 16
+            // and 1.
             assert_eq!(one.values.len(), 22_529);
             let idle = 4 * 32 * 65;
             let expected = if by == By::Memoryless {
@@ -253,7 +257,7 @@ fn a_short_training_is_the_same_again() {
     }
 }
 
-/// Policies move in a smoke test, and however few rounds there are.
+/// Policies move in a smoke test, however few rounds it has.
 #[test]
 fn a_quick_training_moves_the_policy() {
     for by in ALL.into_iter().take(3) {
@@ -280,7 +284,7 @@ fn a_quick_training_moves_the_policy() {
     assert_eq!(Options::new(By::Gradients).critics(), 6);
 }
 
-/// Stopped after every round and gone on with each time, it comes to the same, by either way of learning.
+/// Stopped after every round and resumed each time, it gives the same result, with each algorithm.
 #[test]
 fn one_that_goes_on_comes_to_the_same() {
     for by in ALL {
@@ -308,7 +312,8 @@ fn one_that_goes_on_comes_to_the_same() {
     }
 }
 
-/// A short clone comes nearer to the law round by round, is the same on any number of threads, and can be compressed.
+/// A short clone approaches the law round by round, is the same on any number of threads, and can be
+/// compressed.
 #[test]
 fn a_short_clone_is_near_the_law_and_the_same_again() {
     let of = |threads| {

@@ -1,4 +1,4 @@
-//! Fine tuning of a network that was compressed, once: which weights are there and how large steps are stays.
+//! Fine-tuning of a compressed network: the selection of weights and the steps stay fixed.
 
 use std::sync::Arc;
 
@@ -21,22 +21,22 @@ use crate::checkpoint::{Checkpoints, Floats};
 use crate::pass::{Adam, backward, forward, network, sample};
 use crate::search::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, Trials, decc_of};
 
-/// How much it learns from.
+/// Settings of fine-tuning after compression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
-    /// What is asked of the compressed network.
+    /// Requested degree of compression.
     pub asked: Asked,
-    /// Observations, and how often it goes through them.
+    /// Number of observations to learn from.
     pub observations: usize,
-    /// See above.
+    /// Number of passes over the observations.
     pub epochs: usize,
-    /// Seed of what it learns from.
+    /// Seed of the observations.
     pub seed: u64,
-    /// Networks of trials: the first so many, 0 for all.
+    /// Number of trial networks, 0 for all.
     pub networks: usize,
-    /// Flows of a network that teaches, at most.
+    /// Upper limit of the flows in a training network.
     pub flows: u32,
-    /// Threads; the weights do not depend on them.
+    /// Number of threads; the weights do not depend on it.
     pub threads: usize,
 }
 
@@ -55,7 +55,7 @@ impl Default for Tuning {
 }
 
 impl Tuning {
-    /// One that ends within seconds.
+    /// Returns settings for a tuning of seconds.
     pub fn quick(self) -> Self {
         Self {
             observations: 4000,
@@ -66,49 +66,51 @@ impl Tuning {
     }
 }
 
-/// The step of the optimiser at its beginning; it falls to nothing.
+/// Initial step size of the optimiser; it falls to zero.
 pub(super) const RATE: f64 = 3e-4;
-/// The longest gradient.
+/// Upper limit of a gradient's length.
 const LONGEST: f32 = 1.0;
 
-/// How far one network is from another.
+/// Distance between two networks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
-    /// The mean difference of actions, over the range of the first one's, in what the first one sees.
+    /// Mean difference of their actions in the first one's states, relative to the range of the first one's
+    /// actions.
     pub difference: f64,
-    /// The cost in trials, of the first and of the other.
+    /// Costs in trials of the first and the second.
     pub costs: (f64, f64),
 }
 
-/// A network compressed and tuned.
+/// Network that was compressed and tuned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuned {
-    /// The law that it builds on.
+    /// Law on which the policy is based.
     pub law: Vec<f32>,
-    /// The network.
+    /// Network after pruning and quantisation.
     pub compressed: Compressed,
-    /// How it decides in whole numbers.
+    /// Quantisation for integer arithmetic.
     pub quantisation: Quantisation,
-    /// How far from the network that it was made of: as it was rounded, after tuning, and in whole numbers.
+    /// Distance from the original network after rounding.
     pub rounded: Apart,
-    /// See above.
+    /// Distance from the original network after tuning.
     pub tuned: Apart,
-    /// See above.
+    /// Distance from the original network in integer arithmetic.
     pub whole: Apart,
-    /// Steps of tuning, and observations that it learned from.
+    /// Number of completed tuning steps.
     pub steps: usize,
-    /// See above.
+    /// Observations used for tuning.
     pub observations: usize,
 }
 
-/// Called after each step with steps done, and how many there are before observations are made again; may stop it.
+/// Callback after each step with the steps done and the total before the next observations; may stop the
+/// tuning.
 pub type WatchTuning<'a> = &'a mut dyn FnMut(usize, usize) -> Control;
 
-/// Compresses and tunes, from the checkpoint if there is one.
+/// Compresses and tunes a network, from the checkpoint if there is one.
 ///
 /// # Errors
-/// A scenario does not run, or the network cannot decide in whole numbers; a checkpoint cannot be read or written; or it was
-/// stopped.
+/// A scenario fails, the network does not fit integer arithmetic, a checkpoint cannot be read or written, or
+/// the tuning was stopped.
 pub fn tuned(
     (law, teacher): (&Law, &Network),
     tuning: &Tuning,
@@ -121,7 +123,7 @@ pub fn tuned(
     let mut observed: Observations = (Vec::new(), Vec::new());
     let (mut moving, mut done) = (teacher.clone(), 0);
     for (part, name) in (0..).zip(NAMES) {
-        // First what the teacher meets, then also what the rounded network does.
+        // First the teacher's states, then those of the rounded network as well.
         let drives = if part == 0 { teacher } else { &compressed.network };
         let (seen, labels) = observations(law, (teacher, drives), (part, tuning))?;
         observed.0.extend(seen);
@@ -151,12 +153,12 @@ pub fn tuned(
     })
 }
 
-/// Steps in which so many observations are gone through so often.
+/// Returns the number of steps for `epochs` passes over the observations.
 fn steps(epochs: usize, observations: usize) -> usize {
     epochs * observations.div_ceil(BATCH)
 }
 
-/// Where tuning is, between two steps.
+/// State of tuning between two steps.
 #[derive(Serialize, Deserialize)]
 struct State {
     done: usize,
@@ -165,10 +167,10 @@ struct State {
     adam: Adam,
 }
 
-/// The names of its checkpoints, part after part.
+/// Names of the checkpoints, part by part.
 const NAMES: [&str; 2] = ["tuning", "tuning-again"];
 
-/// Numbers, moved so that what they are rounded to does what labels say.
+/// Trains the unrounded weights so that their rounded versions match the labels.
 fn taught(
     mut moving: Network,
     grid: &Grid,
@@ -211,25 +213,26 @@ fn taught(
     Ok(moving)
 }
 
-/// Observations by which outputs are scaled.
+/// Number of observations that determine the scale of outputs.
 const CALIBRATED: usize = 10_000;
 
-/// The largest output of each layer.
+/// Returns the largest absolute output of each layer.
 fn largest(network: &Network, seen: &[[f32; INPUTS]]) -> Vec<f32> {
     let pass = forward(network, seen.len(), seen.concat());
-    // What a layer gives is what the next one reads.
+    // The outputs of a layer are the inputs of the next.
     let outputs = pass.inputs[1..].iter().chain([&pass.output]);
     let most = |values: &Vec<f32>| values.iter().fold(0.0f32, |most, value| most.max(value.abs()));
     outputs.map(|values| most(values).max(1e-6)).collect()
 }
 
-/// The place of its random numbers among those of stages.
+/// Number of the random streams of this stage.
 const TUNING: u64 = 4;
 
-/// What a policy sees, and what it does then.
+/// States of a policy, and its actions.
 type Observations = (Vec<[f32; INPUTS]>, Vec<f32>);
 
-/// In networks that are drawn, where `drives` decides, with a little noise; and what the teacher would have done.
+/// Records states in random networks where `drives` decides with a little noise, and labels them with the
+/// teacher's actions.
 fn observations(
     law: &Law,
     (teacher, drives): (&Network, &Network),
@@ -251,7 +254,7 @@ fn observations(
     Ok((seen, labels))
 }
 
-/// What a network sees in trials, where it decides.
+/// Returns the states that a network meets in trials, where it decides.
 fn met_in(
     networks: &[(crate::search::Network, u64)],
     (law, teacher): (&Law, &Network),
@@ -262,7 +265,7 @@ fn met_in(
     Ok(met.iter().flatten().map(|one| one.seen).collect())
 }
 
-/// The mean difference of two policies' actions, over the range of the first one's.
+/// Returns the mean difference of two policies' actions, relative to the range of the first one's.
 fn apart(seen: &[[f32; INPUTS]], one: &dyn Policy, other: &dyn Policy) -> f64 {
     let (mut off, mut low, mut high) = (0.0, f64::MAX, f64::MIN);
     for row in seen {
@@ -273,10 +276,11 @@ fn apart(seen: &[[f32; INPUTS]], one: &dyn Policy, other: &dyn Policy) -> f64 {
     off / seen.len().max(1) as f64 / (high - low).max(1e-9)
 }
 
-/// How far the actions of another policy are from a network's in what that meets in trials, over their range.
+/// Returns the mean difference between the actions of a network and another policy in the network's states in
+/// trials, relative to the range of its actions.
 ///
 /// # Errors
-/// The first is no network of DECC, the other does not decide, or a trial does not run.
+/// The first is no network of DECC, the other is no policy, or a trial fails.
 pub fn difference(teacher: &Model, other: &Model, threads: usize) -> Result<f64, Error> {
     let (law, network) = start::clone_of(teacher)?;
     let decides = other
@@ -286,10 +290,11 @@ pub fn difference(teacher: &Model, other: &Model, threads: usize) -> Result<f64,
     Ok(apart(&seen, &network, decides))
 }
 
-/// Costs in trials, over the oracle's: of Swift by hand and as it was searched for, then of DECC under each of these models.
+/// Returns costs in trials relative to the oracle's: of Swift with parameters set by hand and with searched
+/// ones, then of DECC under each model.
 ///
 /// # Errors
-/// A trial does not run.
+/// A trial fails.
 pub fn in_trials(models: &[Arc<Model>], threads: usize) -> Result<Vec<f64>, Error> {
     let trials = Trials::new(0, threads)?;
     let swift = [SWIFT_BY_HAND, SWIFT_SEARCHED].into_iter();
@@ -300,13 +305,13 @@ pub fn in_trials(models: &[Arc<Model>], threads: usize) -> Result<Vec<f64>, Erro
     swift.chain(decc).collect()
 }
 
-/// What compressed networks are held against.
+/// Reference for compressed networks: teacher, its states and its cost.
 struct Judge<'a> {
     law: Law,
     teacher: &'a Network,
     trials: Trials,
     cost: f64,
-    /// What the teacher sees in trials.
+    /// States of the teacher in trials.
     seen: Vec<[f32; INPUTS]>,
 }
 
@@ -322,7 +327,8 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// How far another network is from the teacher; in whole numbers if it says how.
+    /// Returns the distance of another network from the teacher; in integer arithmetic if `quantisation` is
+    /// given.
     fn apart(&self, other: &Network, quantisation: Option<&Quantisation>) -> Result<Apart, Error> {
         let whole = quantisation.map(|said| Whole::new(other, said));
         let whole = whole.transpose().map_err(Error::Options)?;

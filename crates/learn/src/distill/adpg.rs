@@ -1,4 +1,4 @@
-//! ADPG's policy: the scenarios that teach, choose and judge.
+//! Distillation of ADPG's policy: scenarios for learning, selection and judging.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,7 +36,8 @@ fn teach(teacher: &Arc<Model>) -> Policy {
     Arc::new(move |row| teacher.act(&seen(row)))
 }
 
-/// Bits behind the point of an action, and of z: from there on, at 16, all policies brake as hard as they can.
+/// Fractional bits of an action; `ERROR_BITS` are those of z, which saturates at 16, where all policies brake
+/// as hard as they can.
 const ACTION_BITS: u8 = 14;
 const ERROR_BITS: u8 = 11;
 
@@ -54,7 +55,7 @@ fn features() -> Vec<Feature> {
 }
 
 fn claims() -> Vec<Claim> {
-    /// z where there is no queue: 12.5 (0 - 0.064).
+    /// Value of z without a queue: 12.5 (0 - 0.064).
     const EMPTY: [f32; 2] = [-0.8, -0.8];
     let within = |name: &str, range: [f32; 2]| (name.to_string(), range);
     vec![
@@ -71,19 +72,19 @@ fn claims() -> Vec<Claim> {
     ]
 }
 
-/// What a run's seed is for: each use has seeds of its own.
+/// Purpose of a run's seed; each purpose has its own range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Decisions that are learned from.
+    /// Runs whose decisions are used for learning.
     Learning,
-    /// Which round's forest is kept.
+    /// Runs that select the round whose forest is kept.
     Choosing,
-    /// What is said of the forest in the end.
+    /// Runs that judge the final forest.
     Judging,
 }
 
 impl Use {
-    /// Its seeds.
+    /// Returns the range of its seeds.
     pub const fn seeds(self) -> Range<u64> {
         match self {
             Self::Learning => 0..SEEDS / 2,
@@ -100,7 +101,7 @@ const _: () = assert!(
     "no seed is of two uses, and none that judges can have been drawn in the teacher's training"
 );
 
-/// What is set in all runs: flows begin as those of the scheme do.
+/// Settings common to all runs: flows start as those of the scheme do.
 pub(super) const SET: [&str; 4] = [
     "cc.scheme=external",
     "cc.external.initial-rate=100Gbps",
@@ -108,10 +109,10 @@ pub(super) const SET: [&str; 4] = [
     "record.accounts=off",
 ];
 
-/// The streams from which seeds of learning and choosing are drawn, from this on.
+/// First number of the streams that draw seeds for learning and selection.
 const STREAMS: u64 = 128;
 
-/// A run in which a policy decides.
+/// Run in which a policy decides.
 pub(super) struct Episode<'a> {
     pub(super) scenario: &'a str,
     pub(super) set: &'a [&'a str],
@@ -119,25 +120,25 @@ pub(super) struct Episode<'a> {
     pub(super) ms: u32,
 }
 
-/// What came of it.
+/// Result of an episode.
 #[derive(Clone, Debug)]
 pub(super) struct Played {
-    /// Row by row.
+    /// Inputs of the policy, row by row.
     pub(super) features: Vec<f32>,
-    /// The mean reward of a decision (`adpg`).
+    /// Mean reward per decision (`adpg`).
     pub(super) reward: f64,
-    /// What arrived, in Gbit/s.
+    /// Delivered payload, in Gbit/s.
     pub(super) delivered_gbps: f64,
-    /// The mean round-trip time, in us.
+    /// Mean round-trip time, in us.
     pub(super) rtt_us: f64,
 }
 
-/// A row, as the policy's network reads it.
+/// Converts a row to the inputs of the policy's network.
 pub(super) fn seen(row: &[f32]) -> [f32; INPUTS] {
     std::array::from_fn(|k| row.get(k).copied().unwrap_or(0.0))
 }
 
-/// Lets `policy` decide to the end of the episode.
+/// Runs an episode to its end with `policy`.
 pub(super) fn play(episode: &Episode<'_>, policy: &Policy) -> Result<Played, Error> {
     let set = SET.iter().chain(episode.set).map(|text| (*text).to_string());
     let source = Source {
@@ -178,7 +179,7 @@ pub(super) fn play(episode: &Episode<'_>, policy: &Policy) -> Result<Played, Err
     })
 }
 
-/// The scenarios that teach and choose. Each counts alike in what it was worth.
+/// Returns the runs for learning and selection; each scenario has the same weight.
 fn world(_: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
     let options = options.clone();
     Ok(Box::new(move |stage: Stage, policy: &Policy| {
@@ -205,18 +206,18 @@ fn world(_: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
     }))
 }
 
-/// A scenario that judges: other numbers of flows than those that teach, and flows that come and go.
+/// Scenario that judges: other numbers of flows than in learning, and flows that come and go.
 #[derive(Clone, Copy, Debug)]
 pub struct Judge {
-    /// What it is called.
+    /// Name of the scenario in tables.
     pub label: &'static str,
-    /// The scenario.
+    /// Name of the scenario file.
     pub scenario: &'static str,
-    /// What is set.
+    /// Settings that differ from the file.
     pub set: &'static [&'static str],
 }
 
-/// Those that judge.
+/// Scenarios used only for judging.
 pub const JUDGES: [Judge; 5] = [
     Judge {
         label: "2 flows to one host",
@@ -263,7 +264,7 @@ pub const JUDGES: [Judge; 5] = [
     },
 ];
 
-/// Quantities of a run, and how each is called.
+/// Quantity of a run: name, unit and value.
 type Quantity = (&'static str, &'static str, fn(&Played) -> f64);
 const QUANTITIES: [Quantity; 3] = [
     ("mean reward of a decision", "", |played| played.reward),
@@ -271,7 +272,7 @@ const QUANTITIES: [Quantity; 3] = [
     ("mean RTT", "us", |played| played.rtt_us),
 ];
 
-/// Teacher and forest in each scenario, with the same seeds.
+/// Compares teacher and forest in each scenario, with the same seeds.
 fn judge(
     _: &Arc<Model>,
     (policies, _): ([&Policy; 2], &Forest),
@@ -298,6 +299,7 @@ fn judge(
         play(&episode, policy)
     });
     let played = played.into_iter().collect::<Result<Vec<Played>, Error>>()?;
+    // The order of `runs`: per scenario all seeds of the teacher, then those of the forest.
     let of_each = played.chunks_exact(2 * seeds as usize);
     let judged = JUDGES.iter().zip(of_each).map(|(judge, played)| {
         let (teacher, forest) = played.split_at(seeds as usize);

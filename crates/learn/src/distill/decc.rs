@@ -1,4 +1,5 @@
-//! DECC's network: networks that are drawn teach, those of the law's trials choose, others judge.
+//! Distillation of DECC's network: random networks for learning, those of the law's trials for selection,
+//! others for judging.
 
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ fn teach(teacher: &Arc<Model>) -> Policy {
     Arc::new(move |seen| teacher.decides().map_or(0.0, |policy| policy.decide(seen)))
 }
 
-/// Bits behind the point of a feature. All are from -1 to 1, or a little beyond.
+/// Fractional bits of a feature. All are from -1 to 1, or a little beyond.
 const BITS: u8 = 14;
 
 fn features() -> Vec<Feature> {
@@ -68,7 +69,7 @@ fn claims() -> Vec<Claim> {
     ]
 }
 
-/// A function as what senders share.
+/// Function as a policy that senders share.
 struct Function(Policy);
 
 impl std::fmt::Debug for Function {
@@ -83,10 +84,10 @@ impl Decides for Function {
     }
 }
 
-/// Decisions of a network that are learned from, about; and flows of one with `--quick`.
+/// Approximate number of decisions that a network contributes; `FEW` limits its flows with `--quick`.
 const ROWS: usize = 4000;
 const FEW: u32 = 64;
-/// The stream from which networks are drawn, from this on.
+/// First number of the streams that draw networks.
 const STREAMS: u64 = 5 << 20;
 
 fn law_of(teacher: &Model) -> Result<Law, Error> {
@@ -94,8 +95,8 @@ fn law_of(teacher: &Model) -> Result<Law, Error> {
     law.ok_or_else(|| Error::Options(format!("`{}` has no rate law", teacher.card().name)))
 }
 
-/// Networks that are drawn again for each round teach. Those of the law's trials choose: what decisions were worth there is
-/// their mean reward, each network counting alike.
+/// Returns the runs for learning, in networks drawn for each round, and for selection, in those of the law's
+/// trials: the value of a policy is its mean reward, with the same weight for each network.
 fn world(teacher: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
     let (law, options) = (law_of(teacher)?, options.clone());
     let (networks, most) = if options.quick { (2, FEW) } else { (0, 8192) };
@@ -126,7 +127,7 @@ fn world(teacher: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
     }))
 }
 
-/// What judges: flows to one host at 400 Gbit/s.
+/// Numbers of flows to one host at 400 Gbit/s, for judging.
 const FLOWS: [u32; 4] = [2, 32, 256, 2048];
 
 type Quantity = (&'static str, &'static str, fn(&Measured) -> f64);
@@ -137,7 +138,7 @@ const QUANTITIES: [Quantity; 4] = [
     ("Jain's index", "", |run| run.settled.jain),
 ];
 
-/// Both decide as the scheme has them decide.
+/// Compares teacher and forest as decisions of the scheme.
 fn judge(
     teacher: &Arc<Model>,
     (_, forest): ([&Policy; 2], &Forest),
@@ -155,6 +156,7 @@ fn judge(
     let flows = if options.quick { &FLOWS[..2] } else { &FLOWS };
     let runs: Vec<(u32, usize, u64)> = flows
         .iter()
+        // Runs with the most flows take longest, so they start first.
         .rev()
         .flat_map(|&flows| (0..2).flat_map(move |who| (0..seeds).map(move |seed| (flows, who, seed))))
         .collect();

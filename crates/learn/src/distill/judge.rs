@@ -1,37 +1,37 @@
-//! What a policy and what was made of it come to where neither learned.
+//! Comparison of a policy and its distilled forest in scenarios not used for learning.
 
 use paceline_lab::stats::{CONFIDENCE, Interval, interval, paired};
 use serde::{Deserialize, Serialize};
 
-/// A quantity of a scenario, over seeds.
+/// Quantity in a scenario, over several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// Which.
+    /// Name of the quantity.
     pub what: String,
-    /// Its unit; empty for a plain number.
+    /// Unit; empty for a plain number.
     pub unit: String,
-    /// Of the teacher.
+    /// Values of the teacher.
     pub teacher: Interval,
-    /// Of the forest.
+    /// Values of the forest.
     pub forest: Interval,
-    /// The forest's less the teacher's, seed by seed.
+    /// Differences, forest minus teacher, by seed.
     pub difference: Interval,
 }
 
-/// A scenario that judged.
+/// Scenario used for judging.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
-    /// What it is called.
+    /// Name of the scenario.
     pub scenario: String,
-    /// Quantity by quantity.
+    /// Scores of each quantity.
     pub scores: Vec<Score>,
 }
 
-/// The head of the table of what judged.
+/// Column titles of the table of scores.
 pub const JUDGED: [&str; 5] = ["scenario", "quantity", "teacher", "forest", "difference"];
 
 impl Judged {
-    /// Its rows of that table: means and half of their intervals, which equal values have not.
+    /// Returns the rows of that table: means, and half-widths of the intervals unless all values are equal.
     pub fn rows(&self) -> Vec<Vec<String>> {
         let estimate = |one: &Interval| match one.half_width() {
             Some(half) => format!("{:.4} ± {half:.4}", one.mean),

@@ -1,10 +1,10 @@
-//! Distilling a policy of ADPG or DECC into boosted oblivious trees, which decide in whole numbers.
+//! Distillation of a policy of ADPG or DECC into boosted oblivious trees, which decide in integer arithmetic.
 //!
-//! [`paceline_forest::distill`] goes round by round; here are the runs in which policies decide, which of them teach,
-//! choose and judge, and what a forest's file says of all that. For ADPG these are the scenarios of its own training
-//! ([`CASES`](crate::adpg::CASES)), with flows that begin as the scheme's do, at the line's rate; what judges are others
-//! ([`JUDGES`]). For DECC networks are drawn as for its law, those of the law's trials choose, and what judges are four
-//! numbers of flows (`decc.rs`). All have seeds of their own ([`Use`]).
+//! [`paceline_forest::distill`] runs the rounds. This module provides the runs for learning, selection and
+//! judging, and the notes in a forest's file. For ADPG the runs are the scenarios of its own training
+//! ([`CASES`](crate::adpg::CASES)), with flows that start at line rate as in the scheme; others judge
+//! ([`JUDGES`]). For DECC networks are drawn as for its law, those of the law's trials select, and four
+//! numbers of flows judge (`decc.rs`). Each purpose has its own seeds ([`Use`]).
 
 mod adpg;
 mod decc;
@@ -28,26 +28,26 @@ pub use adpg::Use;
 pub use adpg::{JUDGES, Judge};
 pub use judge::{JUDGED, Judged, Score};
 
-/// How to distil.
+/// Settings of a distillation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Trees.
+    /// Upper limit of the number of trees.
     pub trees: usize,
-    /// Questions of a tree.
+    /// Depth of a tree.
     pub depth: usize,
-    /// Rounds in which a forest decides.
+    /// Number of rounds in which a forest decides.
     pub rounds: usize,
-    /// How much of what is left a tree takes away.
+    /// Share of the remaining error that a tree removes.
     pub learning_rate: f64,
-    /// Of the scenarios, and of the rows that are set aside.
+    /// Seed of the scenarios, and of the choice of validation rows.
     pub seed: u64,
-    /// How long episodes of ADPG's are, in ms.
+    /// Duration of ADPG's episodes, in ms.
     pub episode_ms: u32,
-    /// Seeds that judge.
+    /// Number of seeds for judging.
     pub judging: u64,
-    /// Whether it is to end within seconds.
+    /// True for a distillation of seconds.
     pub quick: bool,
-    /// Threads; the forest does not depend on them.
+    /// Number of threads; the forest does not depend on it.
     pub threads: usize,
 }
 
@@ -68,7 +68,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A distillation that ends within seconds: it shows that it goes, not where it ends.
+    /// Returns settings for a distillation of seconds, which shows that it works, but not how well.
     pub fn quick(self) -> Self {
         Self {
             rounds: 2,
@@ -80,32 +80,32 @@ impl Options {
     }
 }
 
-/// Rows to learn from at most.
+/// Upper limit of the rows to learn from.
 const MOST: usize = 400_000;
-/// A policy that was distilled.
+/// Distilled policy with its history.
 #[derive(Debug)]
 pub struct DistilledPolicy {
-    /// How.
+    /// Settings of the distillation.
     pub options: Options,
-    /// The forest, with its file's account of itself.
+    /// Forest with its notes.
     pub model: Model,
-    /// Round by round; 0 is the teacher's.
+    /// Rounds in order; round 0 is the teacher's.
     pub rounds: Vec<Round>,
-    /// The round whose forest it is.
+    /// Number of the round whose forest was kept.
     pub best: usize,
-    /// What all rounds met.
+    /// Inputs and labels of all rounds.
     pub rows: Rows,
-    /// What it came to where nobody learned, alongside its teacher.
+    /// Comparison with the teacher in runs not used for learning.
     pub judged: Vec<Judged>,
 }
 
-/// Called with what is done next; may stop it.
+/// Callback with a description of the next stage; may stop the distillation.
 pub type Watch<'a> = &'a mut dyn FnMut(&str) -> Control;
 
-/// Distils `teacher`, a policy of ADPG or DECC, into the forest `name`; `watch` hears what is done.
+/// Distils `teacher`, a policy of ADPG or DECC, into the forest `name`; `watch` is called before each stage.
 ///
 /// # Errors
-/// The teacher is none, a scenario does not run, there is nothing to learn from, or it was stopped.
+/// The teacher is no such policy, a scenario fails, there is nothing to learn from, or it was stopped.
 pub fn distill(
     name: &str,
     teacher: &Arc<Model>,
@@ -158,18 +158,18 @@ pub fn distill(
     })
 }
 
-/// An episode under a policy.
+/// Function that runs an episode under a policy.
 type Episodes = Box<dyn FnMut(Stage, &Policy) -> Result<Met, Error>>;
 
-/// Judges a teacher and the forest that was made of it.
+/// Function that compares a teacher with its forest.
 type Judges = fn(&Arc<Model>, ([&Policy; 2], &Forest), &Options) -> Result<Vec<Judged>, Error>;
 
-/// What differs by whose policy is distilled.
+/// Properties of a distillation that depend on the kind of policy.
 struct Subject {
     kind: Kind,
     teach: fn(&Arc<Model>) -> Policy,
     features: fn() -> Vec<Feature>,
-    /// What is said of a distilled policy, to be proved.
+    /// Claims about the distilled policy that are to be proved.
     claims: fn() -> Vec<Claim>,
     sources: fn(&Options) -> Vec<DataSource>,
     world: fn(&Arc<Model>, &Options) -> Result<Episodes, Error>,
@@ -190,7 +190,7 @@ impl Subject {
     }
 }
 
-/// Episodes, and who hears of them.
+/// Episodes that are announced to a callback.
 struct Watched<'a> {
     watch: Watch<'a>,
     episode: Episodes,
@@ -205,7 +205,7 @@ impl World for Watched<'_> {
     }
 }
 
-/// Says what is done next, unless it is to stop.
+/// Announces the next stage; fails if the callback stops the distillation.
 fn tell(watch: Watch<'_>, said: &str) -> Result<(), Error> {
     match watch(said) {
         Control::Continue => Ok(()),
@@ -213,16 +213,16 @@ fn tell(watch: Watch<'_>, said: &str) -> Result<(), Error> {
     }
 }
 
-/// What an episode of the distillation is for.
+/// Returns the purpose and the round of an episode.
 fn use_of(stage: Stage) -> (Use, usize) {
     match stage {
         Stage::Learning(round) => (Use::Learning, round),
-        // The same episodes for each round.
+        // Every round is selected by the same episodes.
         Stage::Choosing(_) => (Use::Choosing, 0),
     }
 }
 
-/// What is said while it goes on.
+/// Returns the description of a stage.
 fn said(stage: Stage) -> String {
     match stage {
         Stage::Learning(0) => "round 0: the teacher decides".into(),

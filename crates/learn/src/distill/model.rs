@@ -1,4 +1,4 @@
-//! What the file of a distilled forest says of how it came to be.
+//! Notes in the file of a distilled forest.
 
 use paceline_congestion::learned::Model;
 use paceline_congestion::learned::card::{Data, LAW, Training};
@@ -11,12 +11,12 @@ use serde_json::{Map, Value, json};
 use super::{Judged, Options, Subject};
 use crate::Error;
 
-/// Ranges that are looked at for a claim.
+/// Upper limit of the ranges examined per claim.
 const BUDGET: u64 = 20_000;
-/// Rows that a file keeps of what its forest met, so that it can be looked at without the runs.
+/// Number of rows kept in a forest's file, so that it can be examined without the runs.
 const MET: usize = 128;
 
-/// The forest with its account of itself.
+/// Returns the forest with its notes.
 pub(super) fn model(
     (teacher, subject): (&Model, &Subject),
     distilled: &Distilled,
@@ -60,7 +60,7 @@ pub(super) fn model(
     Model::of_forest(forest).map_err(|error| Error::Options(error.to_string()))
 }
 
-/// The forest with the claims that are proved of it; of the others its account says what came of them.
+/// Adds the claims that are proved to the forest; its notes list the verdicts on the others.
 fn said(forest: &Forest, subject: &Subject) -> Result<Parts, Error> {
     let mut parts = forest.parts().clone();
     let mut others = Vec::new();
@@ -77,7 +77,7 @@ fn said(forest: &Forest, subject: &Subject) -> Result<Parts, Error> {
     Ok(parts)
 }
 
-/// Some of the rows, evenly from all, as short as they are written.
+/// Returns some of the rows, evenly spaced and shortened.
 fn met(rows: &Rows, width: usize) -> Value {
     let count = rows.len().min(MET);
     let row = |k: usize| -> Value {
@@ -105,7 +105,7 @@ fn data(distilled: &Distilled, subject: &Subject, options: &Options) -> Data {
     let rows: usize = distilled.rounds.iter().map(|round| round.rows).sum();
     Data {
         pairs: rows as u64,
-        // The last round's are not learned from: no forest comes after it.
+        // The last round's rows are not used for learning, because no forest follows.
         train: (rows - distilled.rounds.last().map_or(0, |round| round.rows)) as u64,
         sources: (subject.sources)(options),
         ..Data::default()

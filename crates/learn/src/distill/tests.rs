@@ -10,8 +10,8 @@ fn quick() -> Options {
     }
 }
 
-/// Few and short episodes: the same bytes on any number of threads; the forest does about what its teacher does, and
-/// what it says of itself is there.
+/// With few, short episodes: the bytes are the same on any number of threads, the forest approximates its
+/// teacher, and its notes are complete.
 #[test]
 fn a_short_distillation_is_near_its_teacher_and_the_same_again() {
     let teacher = shipped::find("adpg").unwrap();
@@ -39,12 +39,12 @@ fn a_short_distillation_is_near_its_teacher_and_the_same_again() {
         (card.data.sources.len(), &*card.training.command),
         (5, "paceline forest distill adpg")
     );
-    // Behind a queue it brakes, without one it goes faster.
+    // It brakes behind a queue, and speeds up without one.
     let act = |z: f32| one.model.act(&[0.0, z, 0.0, z]);
     assert!(act(-0.8) > 0.1 && act(3.0) < -0.3, "{} {}", act(-0.8), act(3.0));
 }
 
-/// What judges, nothing learned from.
+/// Seeds for judging are not used for learning.
 #[test]
 fn judges_are_apart() {
     let uses = [Use::Learning, Use::Choosing, Use::Judging];

@@ -1,4 +1,4 @@
-//! The network that flows of a run met, in the terms of the search.
+//! Network of a recorded run, in the search's terms.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,71 +9,72 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::{Messages, Network, SPREAD_US, Shape};
 
-/// Hosts of a network in which all send to all, at most, as in the search's own.
+/// Upper limit of hosts in an all-to-all network, as in the search.
 const HOSTS: u32 = 5;
 
-/// The network in which flows decided.
+/// Network in which flows decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Met {
     /// Rate of the link to the host that received most, in Gbit/s.
     pub gbps: f64,
-    /// The empty network's round trip as senders know it, in us.
+    /// Round trip of the empty network as senders know it, in us.
     pub base_rtt_us: f64,
-    /// Links of a path: 2 if all flows stay below one switch, else 4.
+    /// Links of a path: 2 if all flows stay below one switch, otherwise 4.
     pub links: u32,
     /// Payload of a packet, in bytes.
     pub mtu: u32,
     /// Buffer of the switch at that host, in bytes.
     pub buffer: u64,
-    /// Whether switches pause instead of dropping.
+    /// True if switches pause instead of dropping.
     pub pfc: bool,
-    /// Hosts that send or receive.
+    /// Number of hosts that send or receive.
     pub hosts: u32,
-    /// Whether hosts that receive most of the payload send as well.
+    /// True if hosts that receive most of the payload also send.
     pub both_ways: bool,
-    /// Flows under way to a host at a time.
+    /// Concurrent flows to a host.
     pub flows: Spread,
-    /// Of the most flows to that host at a time, the share that joins more than 1 ms after the first.
+    /// Share of the concurrent flows at the maximum to that host that joined more than 1 ms after the first.
     pub late: f64,
-    /// The median size in bytes of flows, where those that ended had most of the payload; nothing if flows went on.
+    /// Median size of flows in bytes, if completed flows had most of the payload; `None` for endless flows.
     #[serde(default)]
     pub message: Option<u64>,
 }
 
-/// How a number is spread, over the time in which it is not 0.
+/// Distribution of a number over the time during which it is not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spread {
-    /// A tenth of the time it is at most this.
+    /// Value not exceeded during a tenth of the time.
     pub p10: u32,
-    /// Half of the time.
+    /// Value not exceeded during half of the time.
     pub p50: u32,
-    /// Nine tenths.
+    /// Value not exceeded during nine tenths of the time.
     pub p90: u32,
-    /// The greatest.
+    /// Maximum of all observations.
     pub max: u32,
 }
 
-/// Larger messages are flows that always have data, as in the search's own networks.
+/// Largest message; larger ones count as endless flows, as in the search's own networks.
 const MESSAGE: u64 = 4_000_000;
-/// All messages of a network, in bytes, at most: more take too long.
+/// Upper limit of a network's messages in total, in bytes: more take too long.
 const BATCH: u64 = 1_000_000_000;
 
 impl Met {
-    /// The same with messages that start at once in the flows' place, if messages were met.
+    /// Returns the network with simultaneous messages instead of flows, if messages were recorded.
     pub(crate) fn messages(&self, flows: u32) -> Option<Network> {
         let bytes = self.message.filter(|&bytes| bytes <= MESSAGE)?;
         let network = self.network(flows);
         let all = u64::from(network.flows() * network.receivers());
         Some(Network {
             messages: Some(Messages::AtOnce(bytes.min(BATCH / all.max(1)).max(1))),
+            // Simultaneous messages have no late starts.
             late: 0.0,
             ..network
         })
     }
 
-    /// The search's network that is like it, with so many flows to a host.
+    /// Returns the similar network of the search with this many flows to a host.
     pub(crate) fn network(&self, flows: u32) -> Network {
         let shape = match (self.both_ways, self.links) {
             (true, _) => {
@@ -92,21 +93,22 @@ impl Met {
             pfc: self.pfc,
             ..Network::plain(shape)
         };
+        // Propagation makes up the rest of the recorded round trip.
         network.delay_us = ((self.base_rtt_us - network.base_us()) / (2.0 * network.links())).max(0.001);
         network
     }
 }
 
-/// What flows tell of a network.
+/// Properties of a network derived from its flows.
 pub(super) struct Seen {
-    /// It.
+    /// Network of the run.
     pub(super) network: Met,
-    /// Mean rates while flows were under way.
+    /// Mean rates of flows while active.
     pub(super) rates: Vec<f64>,
 }
 
 impl Seen {
-    /// Nothing if no flow sent anything.
+    /// Derives them from a run's flows; `None` if no flow sent anything.
     pub(super) fn of(run: &RunSpec, flows: &FlowRows, end: u64) -> Option<Self> {
         let mut comings: BTreeMap<u32, Vec<(u64, i32)>> = BTreeMap::new();
         let mut received: BTreeMap<u32, u64> = BTreeMap::new();
@@ -143,6 +145,7 @@ impl Seen {
             .tiers
             .iter()
             .find(|tier| tier.switches.contains(&access.switch));
+        // Flows that start within this time are not counted as late.
         let settled = first + (SPREAD_US * 1e6) as u64;
         let changes = comings.get(&busiest)?.as_slice();
         let (there, most) = (most_until(changes, settled), most_until(changes, u64::MAX));
@@ -161,6 +164,7 @@ impl Seen {
                 both_ways: 2 * both > all,
                 flows: spread_of(comings.into_values()),
                 late: 1.0 - f64::from(there) / f64::from(most.max(1)),
+                // If most bytes are of flows that ended, the traffic consists of messages.
                 message: (2 * ended > all).then(|| sizes[sizes.len() / 2]),
             },
             rates,
@@ -168,9 +172,10 @@ impl Seen {
     }
 }
 
-/// The most that are under way at a time up to an instant.
+/// Returns the largest number of concurrent flows up to an instant.
 fn most_until(changes: &[(u64, i32)], last: u64) -> i32 {
     let mut changes: Vec<_> = changes.iter().filter(|(at, _)| *at <= last).collect();
+    // At the same instant ends sort before starts.
     changes.sort_unstable();
     let counts = changes.iter().scan(0, |count, (_, change)| {
         *count += change;
@@ -179,7 +184,8 @@ fn most_until(changes: &[(u64, i32)], last: u64) -> i32 {
     counts.max().unwrap_or(0)
 }
 
-/// How many are under way, by how long that is so: of comings and goings at each of several places.
+/// Returns the distribution over time of the number of concurrent flows, from starts and ends at each of
+/// several hosts.
 pub(super) fn spread_of(places: impl Iterator<Item = Vec<(u64, i32)>>) -> Spread {
     let mut time: BTreeMap<u32, u64> = BTreeMap::new();
     for mut changes in places {
@@ -209,7 +215,7 @@ pub(super) fn spread_of(places: impl Iterator<Item = Vec<(u64, i32)>>) -> Spread
     }
 }
 
-/// By host, its switch and the rate of its link.
+/// Switch and link rate of each host.
 struct Access(BTreeMap<u32, Link>);
 
 struct Link {

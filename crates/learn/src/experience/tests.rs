@@ -5,7 +5,7 @@ use paceline_scenario::{Overrides, load_text};
 use super::*;
 use crate::search::{Messages, Shape};
 
-/// 64 flows to one host, with this network in place of the search's own.
+/// Runs 64 flows to one host in a network that `change` modifies.
 pub(crate) fn ran(change: impl Fn(&mut Network)) -> (Network, Experience) {
     let mut network = Network::plain(Shape::Star(64));
     change(&mut network);
@@ -23,7 +23,7 @@ pub(crate) fn ran(change: impl Fn(&mut Network)) -> (Network, Experience) {
     (network, experience)
 }
 
-/// A run of one of the search's networks is met as that network.
+/// The experience of a run in one of the search's networks describes that network.
 #[test]
 fn what_was_met_is_the_network_of_the_run() {
     for change in [
@@ -57,7 +57,7 @@ fn what_was_met_is_the_network_of_the_run() {
     }
 }
 
-/// Of messages every other network that is drawn has messages; what never ended stays as it was.
+/// Experience with messages draws messages in every second network; endless flows stay endless.
 #[test]
 fn messages_are_met_as_messages() {
     let (_, endless) = ran(|_| ());
@@ -81,7 +81,7 @@ fn messages_are_met_as_messages() {
         assert!((3..=9).contains(&messages.count()), "{networks:?}");
         assert!(networks.iter().all(|network| network.resolve(1).is_ok()));
     }
-    // Large messages are flows that always have data; many small ones are as large as there is time for.
+    // Large messages count as endless flows; sizes of many small ones are limited to save time.
     let mut large = met.network;
     large.message = Some(16_000_000);
     assert_eq!(large.messages(8), None);
@@ -94,7 +94,7 @@ fn messages_are_met_as_messages() {
 
 #[test]
 fn flows_under_way_are_counted_by_time() {
-    // Two from 0 to 10, one of them until 40; three more from 20 to 30.
+    // Two flows from 0 to 10, one of them until 40; three more from 20 to 30.
     let one = vec![
         (0, 1),
         (10, -1),
@@ -109,7 +109,7 @@ fn flows_under_way_are_counted_by_time() {
     ];
     let spread = met::spread_of([one].into_iter());
     assert_eq!((spread.p10, spread.p50, spread.p90, spread.max), (1, 1, 4, 4));
-    // One that ends when the next starts is one at a time.
+    // A flow that ends when the next starts counts as one at a time.
     let spread = met::spread_of([vec![(0, 1), (10, -1), (10, 1), (20, -1)]].into_iter());
     assert_eq!((spread.p10, spread.max), (1, 1));
 }
@@ -129,7 +129,7 @@ fn files_are_read_as_they_were_written() {
     assert_eq!(gathered.each, std::slice::from_ref(&experience));
     assert!(gathered.warnings.is_empty());
     fs::write(path.join("note.txt"), "x").unwrap();
-    // Starts are spread over 1 ms, so there are fewer for a while.
+    // Starts are spread over 1 ms, so there are fewer flows at first.
     let low = experience.network.flows.p10;
     let mut many = experience;
     many.network.flows.max = 20_000;
@@ -158,7 +158,7 @@ fn files_are_read_as_they_were_written() {
     );
 }
 
-/// Networks with pauses have room for what arrives meanwhile, whatever buffer was met.
+/// Networks with pauses get enough headroom, whatever the recorded buffer.
 #[test]
 fn networks_that_pause_can_be_run() {
     let (_, mut experience) = ran(|_| ());

@@ -1,4 +1,4 @@
-//! The page of ADPG's policy.
+//! Report page of ADPG's policy.
 
 use paceline_congestion::adpg::{STEP, multiplier};
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
@@ -10,7 +10,7 @@ use crate::adpg::{CASES, TrainedPolicy, Update};
 /// Renders the page of a policy.
 ///
 /// # Errors
-/// If the template is at fault.
+/// The template is faulty.
 pub fn adpg(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
     let trained = page.trained;
     let sheet = Sheet {
@@ -29,7 +29,7 @@ pub fn adpg(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
     Ok(render_sheet(&sheet)?)
 }
 
-/// Means of the first updates and of the last: a tenth of them.
+/// Returns the means over the first and over the last tenth of the updates.
 fn ends(updates: &[Update], of: impl Fn(&Update) -> f64) -> [f64; 2] {
     let tenth = updates.len().div_ceil(10);
     let mean = |some: &[Update]| some.iter().map(&of).sum::<f64>() / some.len().max(1) as f64;
@@ -116,7 +116,8 @@ fn over_time(trained: &TrainedPolicy) -> Part {
     }
 }
 
-/// What it does about a z that stays: the input is z and the multiplier before, of the last two questions.
+/// Returns the part about the policy's reaction to a constant z: both inputs of z are equal, and so are both
+/// multipliers.
 fn answers(trained: &TrainedPolicy) -> Part {
     let of = |before: f32| -> Vec<(f64, f64)> {
         let point = |i: i32| {

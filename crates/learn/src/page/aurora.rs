@@ -1,4 +1,4 @@
-//! The page of Aurora's policy.
+//! Report page of Aurora's policy.
 
 use paceline_congestion::adpg::multiplier;
 use paceline_congestion::aurora::{CUT, HISTORY, INPUTS, STEP};
@@ -13,7 +13,7 @@ use crate::rounds::TrainedPolicy;
 /// Renders the page of a policy.
 ///
 /// # Errors
-/// If the template is at fault.
+/// The template is faulty.
 pub fn aurora(of: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
     let texts = Texts {
         title: "Aurora's policy",
@@ -36,14 +36,14 @@ fn story(trained: &TrainedPolicy) -> String {
     )
 }
 
-/// By what the rate is multiplied where a flow has seen the same for ten intervals.
+/// Returns the factor of the rate after ten equal intervals.
 fn answer(trained: &TrainedPolicy, now: [f32; 3]) -> f64 {
     let seen: [f32; INPUTS] = std::array::from_fn(|k| now[k % (INPUTS / HISTORY)]);
     let action = (trained.policy.decide(&seen) / CUT).clamp(-1.0, 1.0);
     multiplier(action, STEP * f64::from(CUT))
 }
 
-/// What it does about delays that stay, grow or shrink, and about what does not arrive.
+/// Returns the part about reactions to constant, growing and shrinking delays, and to missing deliveries.
 fn answers(trained: &TrainedPolicy) -> Part {
     let of = |growth: f32, sent: f32| -> Vec<(f64, f64)> {
         let point = |k: i32| {

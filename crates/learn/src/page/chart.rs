@@ -1,19 +1,19 @@
-//! What pages of trainings have in common.
+//! Common parts of training reports.
 
 use paceline_report::{Axis, Chart, Kind, Line, Width};
 
-/// Everything on the page of a policy, of a training of this type.
+/// Contents of the report on a policy; `T` is the type of its training.
 #[derive(Debug)]
 pub struct PolicyPage<'a, T> {
-    /// The training.
+    /// Training with its history.
     pub trained: &'a T,
-    /// The command that makes it again.
+    /// Command that reproduces it.
     pub command: String,
-    /// Names and values of what it was made of.
+    /// Names and values of its inputs.
     pub facts: Vec<(String, String)>,
 }
 
-/// Steps of a line of many: more of them nobody sees.
+/// Upper limit of the points of a line; more are not visible.
 pub(super) const STEPS_MAX: usize = 1200;
 
 pub(super) fn chart(title: &str, note: &str, x: Axis, y: Axis, lines: Vec<Line>) -> Chart {
@@ -28,7 +28,7 @@ pub(super) fn chart(title: &str, note: &str, x: Axis, y: Axis, lines: Vec<Line>)
     }
 }
 
-/// Every so many-th, so that at most `most` are left.
+/// Returns every n-th element, so that at most `most` are left.
 pub(super) fn thinned<T: Copy>(all: &[T], most: usize) -> Vec<T> {
     all.iter()
         .step_by(all.len().div_ceil(most).max(1))

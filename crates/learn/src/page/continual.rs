@@ -1,4 +1,4 @@
-//! The page of DECC's loop: what each episode cost, where flows run now and where they ran before.
+//! Report page of DECC's loop: cost of each episode, in present and in earlier networks.
 
 use paceline_congestion::decc::law::Law;
 use paceline_report::{Axis, Grid, Line, Part, Sheet, Tile, render_sheet};
@@ -9,7 +9,7 @@ use crate::Error;
 use crate::continual::{Continued, Deploys, Episode};
 use crate::search::{Costs, FORGETS, Subject};
 
-/// The head of the table of episodes.
+/// Returns the column titles of the table of episodes.
 pub const fn head() -> [&'static str; 10] {
     [
         "episode",
@@ -25,7 +25,7 @@ pub const fn head() -> [&'static str; 10] {
     ]
 }
 
-/// The row of an episode, and how much it forgets.
+/// Returns the row of an episode; `forgotten` is how much it forgets, in per cent.
 pub fn row(episode: &Episode, forgotten: f64) -> Vec<String> {
     let result = &episode.experience.result;
     vec![
@@ -42,10 +42,10 @@ pub fn row(episode: &Episode, forgotten: f64) -> Vec<String> {
     ]
 }
 
-/// Renders the page of a loop; `start` has the numbers of the law that it started from.
+/// Renders the page of a loop; `start` has the values of the initial law.
 ///
 /// # Errors
-/// If the template is at fault.
+/// The template is faulty.
 pub fn continual(page: &PolicyPage<'_, Continued>, start: &[f64]) -> Result<String, Error> {
     let done = page.trained;
     let forgotten = done.forgotten();

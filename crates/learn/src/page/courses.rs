@@ -1,4 +1,4 @@
-//! What a page says of predictors by course: where they were trained, and where they work.
+//! Parts of a page on predictors by kind of run: those of training, and those of use.
 
 use paceline_lab::text::percent;
 use paceline_report::{Axis, Chart, Grid, Line, Part, Width};
@@ -10,31 +10,31 @@ use crate::dataset::{Dataset, Pair, Trace};
 use crate::on_policy::{self, Report};
 use crate::train::Network;
 
-/// Pairs of one course.
+/// Pairs of one course, a kind of run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
-    /// What it is called.
+    /// Name of the course in tables.
     pub name: String,
-    /// Whether its runs are others than those that were learned from.
+    /// True if its runs were not used for training.
     pub unseen: bool,
-    /// Its pairs.
+    /// Pairs from its runs.
     pub pairs: Vec<Pair>,
 }
 
 /// Errors over the pairs of a course.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CourseErrors {
-    /// What it is called.
+    /// Name of the course in tables.
     pub name: String,
-    /// Whether its runs are others than those that were learned from.
+    /// True if its runs were not used for training.
     pub unseen: bool,
-    /// Its pairs.
+    /// Number of pairs in the course.
     pub pairs: usize,
     /// Mean relative error of each predictor's round-trip times.
     pub errors: Vec<f64>,
 }
 
-/// Pairs of `data` that were only tested on, by the course that they are of.
+/// Groups the test pairs of `data` by course.
 pub fn tested_courses(data: &Dataset, test: &[Pair]) -> Vec<Course> {
     let mut courses: Vec<Course> = Vec::new();
     for pair in test {
@@ -46,7 +46,7 @@ pub fn tested_courses(data: &Dataset, test: &[Pair]) -> Vec<Course> {
     courses
 }
 
-/// All pairs of traces that were not learned from, by course.
+/// Groups all pairs of unseen traces by course.
 pub fn unseen_courses<'a>(traces: impl IntoIterator<Item = &'a Trace>) -> Vec<Course> {
     let mut courses = Vec::new();
     for trace in traces {
@@ -66,10 +66,10 @@ fn add(courses: &mut Vec<Course>, name: String, unseen: bool, pairs: impl IntoIt
     }
 }
 
-/// The errors of `predictors` over the pairs of each course.
+/// Returns the errors of `predictors` over the pairs of each course.
 ///
 /// # Errors
-/// A predictor makes no model.
+/// A predictor cannot be made into a model.
 pub fn errors_by_course(predictors: &[Judged<'_>], courses: &[Course]) -> Result<Vec<CourseErrors>, Error> {
     let predictors: Vec<Predict> = predictors.iter().map(predict).collect::<Result<_, _>>()?;
     let of = |course: &Course| {
@@ -87,10 +87,10 @@ pub fn errors_by_course(predictors: &[Judged<'_>], courses: &[Course]) -> Result
     Ok(courses.iter().map(of).collect())
 }
 
-/// The output for three features.
+/// Function from three features to an output.
 type Predict = Box<dyn Fn(&[f32; 3]) -> f32>;
 
-/// As a run predicts, which is faster than what trains: courses have many pairs.
+/// Returns the predictor as used in runs, which is faster than that of training: courses have many pairs.
 fn predict(one: &Judged<'_>) -> Result<Predict, Error> {
     if one.trained.options.network == Network::Persistence {
         return Ok(Box::new(|k| k[2]));
@@ -100,7 +100,8 @@ fn predict(one: &Judged<'_>) -> Result<Predict, Error> {
     Ok(Box::new(move |k| model.predict(k)))
 }
 
-/// Rows of a table of errors: a course, whose pairs, how many, and the error of each predictor.
+/// Returns the rows of the table of errors: course, kind of pairs, their number, and the error of each
+/// predictor.
 pub fn by_course(courses: &[CourseErrors]) -> Vec<Vec<String>> {
     let row = |course: &CourseErrors| {
         let whose = match course.unseen {
@@ -114,7 +115,7 @@ pub fn by_course(courses: &[CourseErrors]) -> Vec<Vec<String>> {
     courses.iter().map(row).collect()
 }
 
-/// The part of a page with errors by course.
+/// Returns the part of a page with errors by course.
 pub(super) fn errors(predictors: &[Judged<'_>], courses: &[CourseErrors]) -> Option<Part> {
     if courses.is_empty() {
         return None;
@@ -137,7 +138,7 @@ pub(super) fn errors(predictors: &[Judged<'_>], courses: &[CourseErrors]) -> Opt
     })
 }
 
-/// The part of a page about the rounds of a training on the loop's own runs.
+/// Returns the part of a page on the rounds of an on-policy training.
 pub(super) fn rounds(reports: &[Report]) -> Option<Part> {
     if reports.is_empty() {
         return None;
@@ -208,7 +209,7 @@ pub(super) fn rounds(reports: &[Report]) -> Option<Part> {
     })
 }
 
-/// The head of the table of on-policy rounds.
+/// Column titles of the table of on-policy rounds.
 pub const ON_POLICY: [&str; 8] = [
     "round",
     "runs learned from",
@@ -220,7 +221,7 @@ pub const ON_POLICY: [&str; 8] = [
     "error",
 ];
 
-/// A round's row of it.
+/// Returns a round's row of that table.
 pub fn row(report: &Report) -> Vec<String> {
     let number = |value: Option<f64>, decimals: usize| {
         value.map_or_else(|| "–".to_string(), |value| format!("{value:.decimals$}"))

@@ -1,10 +1,10 @@
-//! What a page says of the data.
+//! Part of a page on training data.
 
 use paceline_report::{Grid, Part};
 
 use crate::dataset::{Dataset, EDGES, Origin, STRATA};
 
-/// The part of a page that says where pairs are from.
+/// Returns the part of a page on the origins of pairs.
 pub(super) fn data(dataset: &Dataset) -> Part {
     let strata = dataset.strata();
     let range = |i: usize| match i {
@@ -13,7 +13,7 @@ pub(super) fn data(dataset: &Dataset) -> Part {
         _ => format!("{} and more", EDGES[EDGES.len() - 1]),
     };
     let counted = (0..STRATA).map(|i| vec![range(i), strata[i].to_string()]);
-    // Runs that differ only in the order of simultaneous events are one row.
+    // Runs that differ only in the order of simultaneous events share a row.
     let own = |origin: &Origin| -> Vec<String> {
         vec![
             format!("{} under {}", origin.scenario, origin.scheme),

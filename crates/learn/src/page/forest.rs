@@ -1,4 +1,4 @@
-//! The page of a forest: which feature decides what, and what was proved of it.
+//! Report page of a forest: influence of features, and proved claims.
 
 use paceline_congestion::learned::forest::Forest;
 use paceline_forest::prove::Finding;
@@ -12,38 +12,38 @@ use super::chart::chart;
 use crate::Error;
 use crate::distill::{JUDGED, Judged};
 
-/// Rows of a background that is drawn.
+/// Rows of a random background.
 const DRAWN: usize = 128;
-/// What is drawn of the outputs at a place: mean, and the tenth and ninetieth percentile.
+/// Percentile shown in addition to the mean: the tenth, and symmetrically the ninetieth.
 const TENTH: usize = 10;
-/// The stream of random numbers of a drawn background.
+/// Number of the random stream of a random background.
 const BACKGROUND: u64 = 96;
-/// Colours of what is drawn.
+/// Colour of the mean; `SPREAD` is that of the percentiles.
 const MEAN: usize = 0;
 const SPREAD: usize = 7;
 
-/// Everything on the page of a forest.
+/// Contents of the report on a forest.
 #[derive(Debug)]
 pub struct ForestPage<'a> {
-    /// The forest.
+    /// Forest that the page describes.
     pub forest: &'a Forest,
-    /// What was proved of it, or not.
+    /// Findings on its claims.
     pub findings: &'a [Finding],
-    /// The command that makes the page again.
+    /// Command that reproduces the page.
     pub command: String,
 }
 
-/// Rows of features against which a forest is looked at.
+/// Background: rows of features on which a forest is evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Background {
-    /// Row by row.
+    /// Features, row by row.
     pub rows: Vec<Vec<f32>>,
-    /// Whether the forest met them; otherwise each feature is anywhere between its thresholds.
+    /// True if the forest met these rows; otherwise each feature is drawn between its thresholds.
     pub met: bool,
 }
 
 impl Background {
-    /// Those that the forest's file keeps, or drawn ones.
+    /// Returns the rows in the forest's file, or random ones.
     pub fn of(forest: &Forest) -> Self {
         let width = forest.parts().features.len();
         let row = |row: &Value| -> Option<Vec<f32>> {
@@ -74,21 +74,21 @@ impl Background {
     }
 }
 
-/// The output where a feature is at a place and all others are as they were.
+/// Outputs for one value of a feature, with all other features from the background.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dependence {
-    /// The feature.
+    /// Value of the feature.
     pub x: f64,
-    /// The mean over the background (partial dependence).
+    /// Mean output over the background (partial dependence).
     pub mean: f64,
-    /// A tenth of the background is below this.
+    /// Output that a tenth of the background is below.
     pub low: f64,
-    /// A tenth is above.
+    /// Output that a tenth of the background is above.
     pub high: f64,
 }
 
-/// The course of the output along a feature: both ends of each range between two thresholds, so that straight lines
-/// between them are all there is to see.
+/// Returns the output as a function of a feature: at both ends of each range between two thresholds, so that
+/// straight lines in between are exact.
 pub fn dependence(forest: &Forest, background: &Background, feature: usize) -> Vec<Dependence> {
     let scale = forest.parts().features[feature].scale;
     let borders = forest.parts().borders(feature);
@@ -122,29 +122,29 @@ pub fn dependence(forest: &Forest, background: &Background, feature: usize) -> V
     places.iter().map(at).collect()
 }
 
-/// The output of a row with one feature replaced.
+/// Returns the output of a row with one feature replaced.
 fn output(forest: &Forest, row: &[f32], feature: usize, x: f32) -> f64 {
     let mut row = row.to_vec();
     row[feature] = x;
     f64::from(forest.decide(&row))
 }
 
-/// What of a forest depends on a feature.
+/// Influence of a feature on a forest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
-    /// Its name.
+    /// Name of the feature.
     pub feature: String,
-    /// Questions about it.
+    /// Number of splits on it.
     pub questions: usize,
-    /// Thresholds: questions that differ.
+    /// Number of distinct thresholds.
     pub thresholds: usize,
-    /// What its questions gained in training, as a share of all; nothing where the file does not say.
+    /// Share of the training gain of its splits; `None` if the file does not have it.
     pub gain: Option<f64>,
-    /// How far the output moves, in the mean over the background, when the feature is that of another row.
+    /// Mean change of the output, over the background, if the feature is replaced by that of another row.
     pub moves: f64,
 }
 
-/// Feature by feature.
+/// Returns the influence of each feature.
 pub fn weights(forest: &Forest, background: &Background) -> Vec<Weight> {
     let parts = forest.parts();
     let gains = parts.about.get("gains").and_then(Value::as_array);
@@ -166,7 +166,7 @@ pub fn weights(forest: &Forest, background: &Background) -> Vec<Weight> {
     (0..parts.features.len()).map(of).collect()
 }
 
-/// Each row takes the feature of every other in turn.
+/// Returns the mean change of the output over all pairs of rows.
 fn moves(forest: &Forest, background: &Background, feature: usize) -> f64 {
     let rows = &background.rows;
     let of = |row: &Vec<f32>| {
@@ -182,7 +182,7 @@ fn moves(forest: &Forest, background: &Background, feature: usize) -> f64 {
 /// Renders the page of a forest.
 ///
 /// # Errors
-/// If the template is at fault.
+/// The template is faulty.
 pub fn forest(page: &ForestPage<'_>) -> Result<String, Error> {
     let (forest, parts) = (page.forest, page.forest.parts());
     let background = Background::of(forest);
@@ -366,7 +366,7 @@ fn proofs(forest: &Forest, findings: &[Finding]) -> Option<Part> {
     })
 }
 
-/// What was asked of a forest when it was distilled, and is not so, or was not decided: claim and verdict.
+/// Returns claims that were refuted or undecided when the forest was distilled, with their verdicts.
 fn not_proved(forest: &Forest) -> impl Iterator<Item = [String; 2]> + '_ {
     let asked = forest.parts().about.get("not_proved").and_then(Value::as_array);
     asked.into_iter().flatten().filter_map(|one| {
@@ -375,7 +375,7 @@ fn not_proved(forest: &Forest) -> impl Iterator<Item = [String; 2]> + '_ {
     })
 }
 
-/// What its file says of runs in which nothing learned.
+/// Returns the part on judging runs, from the notes in the forest's file.
 fn judged(forest: &Forest) -> Option<Part> {
     let judged = forest.parts().about.get("judged")?;
     let judged: Vec<Judged> = serde_json::from_value(judged.clone()).ok()?;
@@ -393,7 +393,7 @@ fn judged(forest: &Forest) -> Option<Part> {
     })
 }
 
-/// The rounds of its distillation.
+/// Returns the part on the rounds of its distillation.
 fn rounds(forest: &Forest) -> Option<Part> {
     let about = &forest.parts().about;
     let kept = about.get("best").and_then(Value::as_u64);

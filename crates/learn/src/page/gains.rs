@@ -1,4 +1,4 @@
-//! The page of a controller's gains.
+//! Report page of a controller's gains.
 
 use paceline_congestion::lstm_pid::Gains;
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
@@ -9,21 +9,21 @@ use super::chart::{STEPS_MAX, chart, thinned};
 use crate::Error;
 use crate::pidnn::{Episode, Point, THESIS, TrainedGains};
 
-/// Their names, and the colours of their lines.
+/// Names of the gains, and the colours of their lines.
 const GAINS: [(&str, usize); 3] = [("K_p", 0), ("K_i", 2), ("K_d", 1)];
 
-/// Everything on the page of gains.
+/// Contents of the report on gains.
 #[derive(Debug)]
 pub struct GainsPage<'a> {
-    /// The training.
+    /// Training with its history.
     pub trained: &'a TrainedGains,
-    /// The round-trip time that the controller is to hold, in µs.
+    /// Target round-trip time, in µs.
     pub target_us: f64,
-    /// The command that makes it again.
+    /// Command that reproduces it.
     pub command: String,
-    /// Names and values of what it was made of.
+    /// Names and values of its inputs.
     pub facts: Vec<(String, String)>,
-    /// What to know before trusting it.
+    /// Warnings about the result.
     pub warnings: Vec<String>,
 }
 
@@ -31,7 +31,8 @@ const fn list(gains: &Gains) -> [f64; 3] {
     [gains.p, gains.i, gains.d]
 }
 
-/// How far each gain was from its last value over the last quarter of the updates, as a share of that.
+/// Returns the largest deviation of each gain from its last value over the last quarter of the updates,
+/// relative to that value.
 pub fn last_quarter(trained: &TrainedGains) -> [f64; 3] {
     let updates = trained.history.last().map_or(0, |point| point.update);
     let rest = || {
@@ -50,7 +51,7 @@ pub fn last_quarter(trained: &TrainedGains) -> [f64; 3] {
 /// Renders the page of gains.
 ///
 /// # Errors
-/// If the template is at fault.
+/// The template is faulty.
 pub fn gains(page: &GainsPage<'_>) -> Result<String, Error> {
     let sheet = Sheet {
         kicker: "Paceline training".into(),
@@ -160,10 +161,10 @@ fn over_time(page: &GainsPage<'_>) -> Part {
     }
 }
 
-/// The head of the table of gains.
+/// Column titles of the table of gains.
 pub const MOVED: [&str; 5] = ["gain", "first", "last", "published", "in the last quarter off by"];
 
-/// What the controller held, run by run.
+/// Returns the part on the controlled round-trip times, run by run.
 fn held(page: &GainsPage<'_>) -> Part {
     const RUNS: &str = "The scenario runs again and again, each time with the gains of the run before.";
     let (episodes, options) = (&page.trained.episodes, &page.trained.options);

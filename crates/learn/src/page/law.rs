@@ -1,4 +1,4 @@
-//! Pages of DECC: a search for a rate law or Swift's parameters, a network alongside a law, and a clone.
+//! Report pages of DECC: a search for a rate law or Swift's parameters, a residual network, and a clone.
 
 pub(super) mod pictures;
 
@@ -13,7 +13,7 @@ use crate::search::{FORGETS, Found, Refined, Start, Subject};
 /// Renders the page of a search.
 ///
 /// # Errors
-/// If the template is at fault.
+/// The template is faulty.
 pub fn search(page: &PolicyPage<'_, Found>) -> Result<String, Error> {
     let found = page.trained;
     let mut parts = vec![over_time(found)];
@@ -131,7 +131,7 @@ fn over_time(found: &Found) -> Part {
     }
 }
 
-/// What was found; `from` is where it started, if that is not where all searches do.
+/// Returns the part with the values found; `from` are the initial values, if they differ from the usual ones.
 pub(super) fn numbers(subject: Subject, found: &[f64], from: Option<&[f64]>) -> Part {
     let axes = subject.axes().iter().zip(found).enumerate();
     let row = |(place, (axis, value)): (usize, (&paceline_congestion::decc::law::Coefficient, &f64))| {
@@ -156,10 +156,10 @@ pub(super) fn numbers(subject: Subject, found: &[f64], from: Option<&[f64]>) -> 
     }
 }
 
-/// Renders the page of a law that was refined.
+/// Renders the page of a refined law.
 ///
 /// # Errors
-/// If the template is at fault.
+/// The template is faulty.
 pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, Error> {
     let refined = page.trained;
     let ((before, after), how) = refined.costs();
@@ -270,7 +270,7 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
     Ok(render_sheet(&sheet)?)
 }
 
-/// A chart of lines, as wide as the page.
+/// Returns a line chart of the page's full width.
 pub(super) fn wide(title: &str, note: &str, (x, y): (Axis, Axis), lines: Vec<Line>) -> Chart {
     Chart {
         kind: Kind::Lines,
@@ -279,12 +279,12 @@ pub(super) fn wide(title: &str, note: &str, (x, y): (Axis, Axis), lines: Vec<Lin
     }
 }
 
-/// The same over rounds.
+/// Returns a wide line chart over rounds.
 fn over_rounds(title: &str, note: &str, y: &str, lines: Vec<Line>) -> Chart {
     wide(title, note, (Axis::new("round", ""), Axis::new(y, "")), lines)
 }
 
-/// A line at one cost.
+/// Returns a horizontal line at a cost.
 pub(super) fn level(name: &str, colour: usize, cost: f64, rounds: usize) -> Line {
     Line {
         dash: 1,
@@ -296,7 +296,7 @@ pub(super) fn level(name: &str, colour: usize, cost: f64, rounds: usize) -> Line
 /// Renders the page of a policy's training: of a residual, or of the paper's policy.
 ///
 /// # Errors
-/// If the template is at fault.
+/// The template is faulty.
 pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
     let trained = page.trained;
     let (law, swift) = trained.lines;
@@ -400,7 +400,7 @@ pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
 /// Renders the page of a clone.
 ///
 /// # Errors
-/// If the template is at fault.
+/// The template is faulty.
 pub fn clone(page: &PolicyPage<'_, Cloned>) -> Result<String, Error> {
     let cloned = page.trained;
     let rounds = cloned.rounds.len();

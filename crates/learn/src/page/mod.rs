@@ -1,4 +1,4 @@
-//! `report.html` of a training: how it went, and what came of it.
+//! `report.html` of a training: course and results.
 
 mod adpg;
 mod aurora;

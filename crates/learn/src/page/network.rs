@@ -1,4 +1,4 @@
-//! The page of a predictor.
+//! Report page of a predictor.
 
 use paceline_lab::text::percent;
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
@@ -11,41 +11,41 @@ use crate::dataset::{Dataset, Pair, Trace};
 use crate::on_policy::Report;
 use crate::train::{self, Options, Round, Trained};
 
-/// Dots of a chart: more of them are a blot.
+/// Upper limit of the dots in a chart; more are unreadable.
 const DOTS_MAX: usize = 3000;
-/// A prediction is drawn at most this many times beyond all that was measured.
+/// Predictions are drawn up to this factor beyond all measurements.
 const BEYOND: f64 = 2.0;
-/// The least error in percent that an axis of errors has.
+/// Lower end of an axis of errors, in per cent.
 const LEAST_ERROR: f64 = 0.01;
 /// Samples of the flow whose predictions are drawn over time.
 const STRIP: usize = 240;
-/// So many runs are drawn, of different scenarios or schemes.
+/// Upper limit of the runs drawn, each of another scenario or scheme.
 const STRIPS_MAX: usize = 4;
-/// Fewer samples than this are not drawn.
+/// Least number of samples for a chart.
 const STRIP_LEAST: usize = 8;
 
-/// Colours of what is drawn.
+/// Colours: `TRAIN`, `TEST` and `MEASURED` values.
 const TRAIN: usize = 7;
 const TEST: usize = 0;
 const MEASURED: usize = 7;
 
-/// A trained predictor, and what it makes of pairs that it never saw.
+/// Trained predictor with its outputs for unseen pairs.
 pub struct Judged<'a> {
-    /// The training.
+    /// Training of the predictor.
     pub trained: &'a Trained,
-    /// Numbers that were trained.
+    /// Number of trained values.
     pub parameters: usize,
-    /// Its outputs for [`test_pairs`].
+    /// Outputs for the pairs of [`test_pairs`].
     pub out: Vec<f32>,
-    /// Their mean absolute percentage error, as a share.
+    /// Mean absolute percentage error of these outputs, as a share.
     pub mape: f64,
 }
 
 impl<'a> Judged<'a> {
-    /// Judges by `test`, pairs that the training never saw.
+    /// Evaluates a predictor on `test`, pairs not used for training.
     ///
     /// # Errors
-    /// The weights are not those of such a network.
+    /// The weights do not fit the network.
     pub fn new(trained: &'a Trained, test: &[Pair]) -> Result<Self, Error> {
         let out = train::predict(trained.options.network, &trained.weights, test)?;
         Ok(Self {
@@ -56,12 +56,12 @@ impl<'a> Judged<'a> {
         })
     }
 
-    /// What it is called in a table.
+    /// Returns the name in tables.
     pub const fn name(&self) -> &'static str {
         self.trained.options.network.title()
     }
 
-    /// What each round came to.
+    /// Returns the results of each round.
     pub fn rounds(&self) -> &'a [Round] {
         &self.trained.rounds
     }
@@ -71,7 +71,7 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The pairs of `data` that a training with `options` only tests on, round after round.
+/// Returns the pairs of `data` that a training with `options` uses only for testing.
 pub fn test_pairs(data: &Dataset, options: &Options) -> Vec<Pair> {
     let rounds = data.pairs.chunks(options.train_pairs + options.test_pairs);
     let test = rounds
@@ -80,32 +80,32 @@ pub fn test_pairs(data: &Dataset, options: &Options) -> Vec<Pair> {
     test.flatten().copied().collect()
 }
 
-/// Everything on the page of a network. The first predictor is what the training was for.
+/// Contents of the report on a network. The first predictor is the one that was trained.
 pub struct NetworkPage<'a> {
-    /// The predictors; there is one at least.
+    /// Predictors, at least one.
     pub predictors: &'a [Judged<'a>],
-    /// The pairs.
+    /// Dataset of the training.
     pub dataset: &'a Dataset,
-    /// Those by which the predictors were judged.
+    /// Pairs on which the predictors were evaluated.
     pub test: &'a [Pair],
-    /// The runs that were recorded, where they were.
+    /// Recorded runs, if any.
     pub traces: &'a [Trace],
-    /// Errors by course.
+    /// Errors of each recorded course.
     pub courses: &'a [CourseErrors],
-    /// The rounds of a training on the loop's own runs; none of any other.
+    /// Rounds of an on-policy training; empty for others.
     pub on_policy: &'a [Report],
-    /// The command that makes it again.
+    /// Command that reproduces it.
     pub command: String,
-    /// Names and values of what it was made of.
+    /// Names and values of its inputs.
     pub facts: Vec<(String, String)>,
-    /// What to know before trusting it.
+    /// Warnings about the result.
     pub warnings: Vec<String>,
 }
 
 /// Renders the page of a network.
 ///
 /// # Errors
-/// The weights are not those of such a network, or the template is at fault.
+/// The weights do not fit the network, or the template is faulty.
 pub fn network(page: &NetworkPage<'_>) -> Result<String, Error> {
     let first = &page.predictors[0];
     let parts = [
@@ -193,7 +193,7 @@ fn by_round(rounds: &[Round], of: impl Fn(&Round) -> f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The loss of every step as the mean of a fiftieth of them, by rounds done.
+/// Returns the loss of every step, averaged over a fiftieth of the training, by completed rounds.
 fn losses(rounds: &[Round]) -> Vec<(f64, f64)> {
     let steps: Vec<(f64, f64)> = rounds
         .iter()
@@ -310,7 +310,7 @@ fn beside(page: &NetworkPage<'_>) -> Option<Part> {
     })
 }
 
-/// The head of the table of predictors.
+/// Column titles of the table of predictors.
 pub const COMPARED: [&str; 5] = [
     "predictor",
     "parameters",
@@ -319,7 +319,7 @@ pub const COMPARED: [&str; 5] = [
     "test MAPE",
 ];
 
-/// A predictor's row of it.
+/// Returns a predictor's row of that table.
 pub fn compared(one: &Judged<'_>) -> Vec<String> {
     vec![
         one.name().to_string(),
@@ -353,7 +353,7 @@ fn predicted(page: &NetworkPage<'_>, first: &Judged<'_>) -> Result<Option<Part>,
     }))
 }
 
-/// The round-trip time that the output `out` predicts.
+/// Returns the round-trip time that the output `out` predicts.
 fn rtt(pair: &Pair, out: f32) -> f64 {
     (1.0 + f64::from(out)) * pair.s
 }
@@ -422,7 +422,7 @@ fn errors(page: &NetworkPage<'_>) -> Chart {
     }
 }
 
-/// The flow of a run with the most samples, somewhere in its middle.
+/// Returns a chart of the middle of a run's flow with the most samples.
 fn strip(trace: &Trace, first: &Judged<'_>) -> Result<Option<Chart>, Error> {
     let candidates = trace.candidates(0);
     let longest = candidates
@@ -434,7 +434,7 @@ fn strip(trace: &Trace, first: &Judged<'_>) -> Result<Option<Chart>, Error> {
     let from = flow.len().saturating_sub(STRIP) / 2;
     let pairs = &flow[from..flow.len().min(from + STRIP)];
     let out = train::predict(first.trained.options.network, &first.trained.weights, pairs)?;
-    // What comes next was measured when the next pair's newest feature was.
+    // The predicted sample was measured at the time of the next pair's newest feature.
     let next = pairs[1..].iter().map(|pair| pair.at.as_ps() as f64 / 1e6);
     let points = next.zip(pairs.iter().zip(&out));
     let (measured, predicted): (Vec<_>, Vec<_>) = points

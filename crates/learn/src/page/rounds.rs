@@ -1,4 +1,4 @@
-//! The pages of policies that learn round by round.
+//! Report pages of policies trained round by round.
 
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
@@ -6,17 +6,17 @@ use super::{PolicyPage, STEPS_MAX, chart, thinned};
 use crate::Error;
 use crate::rounds::{TrainedPolicy, Update};
 
-/// What such a page says of one policy.
+/// Texts on the page of one policy.
 pub(super) struct Texts {
     pub(super) title: &'static str,
     pub(super) story: String,
-    /// Of the chart of rewards.
+    /// Note of the chart of rewards.
     pub(super) reward: &'static str,
-    /// Of the chart of actions' deviation.
+    /// Note of the chart of the actions' standard deviation.
     pub(super) action: &'static str,
 }
 
-/// Renders the page; `answers` is the part about what the policy does.
+/// Renders the page; `answers` is the part on the policy's decisions.
 pub(super) fn page(
     page: &PolicyPage<'_, TrainedPolicy>,
     texts: Texts,
@@ -39,7 +39,7 @@ pub(super) fn page(
     Ok(render_sheet(&sheet)?)
 }
 
-/// Round and reward of each trial.
+/// Returns round and reward of each trial.
 pub(super) fn trials(trained: &TrainedPolicy) -> Vec<(f64, f64)> {
     let updates = trained.updates.iter();
     updates
@@ -47,7 +47,7 @@ pub(super) fn trials(trained: &TrainedPolicy) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The trial whose policy was kept: the first of the best.
+/// Returns the trial whose policy was kept: the first of the best.
 pub(super) fn best(trained: &TrainedPolicy) -> (f64, f64) {
     let trials = trials(trained);
     trials.into_iter().fold((0.0, f64::NEG_INFINITY), |best, trial| {

@@ -1,4 +1,4 @@
-//! The page of SPINE's agent.
+//! Report page of SPINE's agent.
 
 use paceline_congestion::learned::activation::sigmoid;
 use paceline_congestion::spine::{FIRST, HIDDEN, INPUTS, OUTPUTS, Seen, SubPolicy, run};
@@ -12,7 +12,7 @@ use crate::rounds::TrainedPolicy;
 /// Renders the page of an agent.
 ///
 /// # Errors
-/// If the template is at fault.
+/// The template is faulty.
 pub fn spine(of: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
     let texts = Texts {
         title: "SPINE's watcher and generator",
@@ -36,11 +36,11 @@ fn story(trained: &TrainedPolicy) -> String {
     )
 }
 
-/// Intervals alike, until the network remembers nothing else.
+/// Equal intervals after which the network's state has settled.
 const SETTLED: usize = 32;
 
-/// What the network says of a flow that has met the same for long: at this round trip over the empty network's, with a
-/// window of such a share of 100 packets, all of which is delivered.
+/// Returns the network's outputs after many equal intervals: at this round trip over the empty network's,
+/// with a window of this share of 100 packets, all delivered.
 fn said(trained: &TrainedPolicy, rtt: f64, share: f64) -> [f32; OUTPUTS] {
     let (mut seen, mut said) = ([0.0; INPUTS], [0.0; OUTPUTS]);
     let now = Seen {
@@ -62,12 +62,13 @@ fn said(trained: &TrainedPolicy, rtt: f64, share: f64) -> [f32; OUTPUTS] {
     said
 }
 
-/// The round trip at which the rule with these parameters rests: equation (1) of the scheme at zero.
+/// Returns the round trip at which the rule with these parameters is in equilibrium: equation (1) of the
+/// scheme is zero.
 fn rest(policy: SubPolicy) -> f64 {
     1.0 + policy.gamma as f64 / 1024.0 + policy.alpha as f64 / policy.beta as f64
 }
 
-/// When it triggers and what it generates, by the delay and the window.
+/// Returns the part on triggers and generated parameters, by delay and window.
 fn answers(trained: &TrainedPolicy) -> Part {
     let of = |share: f64, value: &dyn Fn([f32; OUTPUTS]) -> f64| -> Vec<(f64, f64)> {
         let point = |k: i32| {

@@ -10,7 +10,7 @@ use paceline_congestion::testkit::forests;
 use paceline_kernel::Time;
 use serde_json::json;
 
-/// A course that comes and goes, so that there is something to learn.
+/// Periodic data that can be learned.
 fn data(count: usize) -> Dataset {
     let k = |t: usize| (0.3 * (t as f64 * 0.7).sin()) as f32;
     let pair = |t: usize| Pair {
@@ -53,7 +53,7 @@ fn a_page_about_a_network() {
         .iter()
         .map(|one| Judged::new(one, &test).unwrap())
         .collect();
-    // Three samples of a sine say what the fourth is.
+    // Three samples of a sine determine the fourth.
     assert!(predictors[1].mape < 1e-3 && predictors[2].mape > 0.1);
     assert_eq!(predictors[1].parameters, 4);
     let page = network(&NetworkPage {
@@ -156,8 +156,8 @@ fn many_points_are_thinned() {
     assert!(thinned::<u8>(&[], 5).is_empty());
 }
 
-/// What is drawn of a forest is what it answers: at each place the mean over the rows, each with that feature in place of
-/// its own, and nothing happens between places.
+/// The curves of a forest are its outputs: at each value the mean over rows with that feature replaced, and
+/// constant between thresholds.
 #[test]
 fn curves_of_a_forest_are_its_answers() {
     let scales = [Scale::Fixed(8), Scale::Float, Scale::Fixed(12)];
@@ -193,7 +193,7 @@ fn curves_of_a_forest_are_its_answers() {
             let expected = (mean(&answers), answers[4], answers[35]);
             assert_eq!((at.mean, at.low, at.high), expected, "{feature} at {}", at.x);
         }
-        // Half-way between two places it is as at one of them.
+        // Half-way between two values the output is that at one of them.
         for pair in course.windows(2) {
             let middle = mean(&answers((pair[0].x + pair[1].x) / 2.0));
             assert!(
@@ -219,7 +219,7 @@ fn curves_of_a_forest_are_its_answers() {
     assert!(page.contains("40 that it met in its training") && page.contains("Which feature decides"));
 }
 
-/// Its curves are those of the updates, by scenario; what it does about z is what the network does.
+/// The curves are those of the updates, by scenario; the reaction to z is the network's.
 #[test]
 fn a_page_about_a_policy() {
     use crate::adpg::{self, CASES};

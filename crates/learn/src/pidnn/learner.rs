@@ -1,4 +1,4 @@
-//! A sender that learns, and what all senders of a training share.
+//! Sender that learns, and the state that all senders of a training share.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Count, Damping, Episode, Options, Point, Units, lock};
 
-/// The parameters of a scheme whose gains can be trained.
+/// Returns the parameters of a scheme whose gains can be trained.
 pub(super) fn params(config: &SchemeConfig) -> Option<&Params> {
     match config.params() {
         AnyParams::LstmPid(params) => Some(params),
@@ -20,7 +20,7 @@ pub(super) fn params(config: &SchemeConfig) -> Option<&Params> {
     }
 }
 
-/// The gradient of `J = (R[t+1] - T)² / 2` by the three gains: equation (1) of the module.
+/// Returns the gradient of `J = (R[t+1] - T)² / 2` with respect to the gains: equation (1) of the module.
 pub(super) fn gradient(options: &Options, before: &Decision, next_rtt: f64, line: BitRate) -> [f64; 3] {
     let rate = before.rate_before.as_bps() as f64;
     let (error, rate) = match options.units {
@@ -34,7 +34,7 @@ pub(super) fn gradient(options: &Options, before: &Decision, next_rtt: f64, line
     [terms.p, terms.i, terms.d].map(|out| error * options.beta * rate * out)
 }
 
-/// What all flows of a training share.
+/// State that all flows of a training share.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     options: Options,
@@ -48,7 +48,7 @@ pub(super) struct Shared {
     clipped: u64,
 }
 
-/// What of it a checkpoint has, between two runs.
+/// Part of the shared state that a checkpoint stores between two runs.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SharedState {
     gains: [f64; 3],
@@ -107,7 +107,7 @@ impl Shared {
         }
     }
 
-    /// A run begins: its statistics start at nothing. Where gains are to settle it is in shares.
+    /// Starts a run with empty statistics. If gains are to settle, the gradient is in relative units.
     pub(super) fn begin(&mut self, settling: bool) {
         if settling {
             self.options.units = Units::Norm;
@@ -127,7 +127,7 @@ impl Shared {
         }
     }
 
-    /// Equation (2): the decision `before` was followed by the round-trip time `next_rtt`.
+    /// Applies equation (2): the round-trip time `next_rtt` followed the decision `before`.
     pub(super) fn update(&mut self, before: &Decision, next_rtt: f64, line: BitRate, own: u64) {
         let error = next_rtt - before.target;
         self.samples += 1;
@@ -156,7 +156,7 @@ impl Shared {
     }
 }
 
-/// Gains over time: every point until there are too many, then every second, every fourth, and so on.
+/// Gains over time: all points up to a limit, then every second, every fourth, and so on.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     pub(super) points: Vec<Point>,
@@ -183,7 +183,7 @@ impl Default for History {
 }
 
 impl History {
-    /// Points at most.
+    /// Upper limit of points.
     const MOST: usize = 4096;
 
     pub(super) fn add(&mut self, update: u64, gains: Gains) {
@@ -191,6 +191,7 @@ impl History {
         if !update.is_multiple_of(self.every) {
             return;
         }
+        // Half of the points are dropped to bound memory, and the spacing doubles.
         if self.points.len() == Self::MOST {
             self.every *= 2;
             let every = self.every;
@@ -202,8 +203,8 @@ impl History {
         self.points.push(self.last);
     }
 
-    /// How far a gain was from its last value, relative to that, over the last quarter of the updates: the
-    /// largest. A gain that is 0 throughout is at its bound.
+    /// Returns the largest relative deviation of a gain from its last value over the last quarter of the
+    /// updates. A gain that is constantly 0 is at its bound.
     pub(super) fn change(&self) -> f64 {
         let from = self.last.update - self.last.update / 4;
         let of = |Gains { p, i, d }: Gains| [p, i, d];
@@ -220,16 +221,16 @@ impl History {
     }
 }
 
-/// A sender that acts by the shared gains and moves them.
+/// Sender that uses the shared gains and updates them.
 #[derive(Clone)]
 pub(super) struct Learner {
     sender: LstmPid,
     shared: Arc<Mutex<Shared>>,
-    /// The last decisions, whose consequence is not known yet, the oldest first.
+    /// Last decisions whose effect is not measured yet, oldest first.
     before: VecDeque<Decision>,
-    /// How many of them there are before a consequence shows.
+    /// Number of decisions until an effect is measured.
     lag: usize,
-    /// Decisions that are not learned from: the first.
+    /// Initial decisions that are not learned from.
     warm_up: u64,
     line: BitRate,
     updates: u64,
@@ -258,7 +259,7 @@ impl Learner {
         }
     }
 
-    /// A decision was made, if there are more than before: its sample is what followed the one before it.
+    /// Learns after a new decision: its sample shows the effect of an earlier one.
     fn learn(&mut self, decisions: u64) {
         if self.sender.decisions() == decisions {
             return;
@@ -284,6 +285,7 @@ impl CongestionControl for Learner {
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         let decisions = self.sender.decisions();
+        // Any flow's next decision uses the newest gains.
         self.sender.set_gains(lock(&self.shared).gains);
         self.sender.on_ack(cx, ack);
         self.learn(decisions);

@@ -1,30 +1,29 @@
-//! Training the gains of the PID controller on-line, in the simulator.
+//! On-line training of the PID controller's gains, in the simulator.
 //!
-//! All flows of a run share one vector of gains. Whenever a sender measures the round-trip time that
-//! followed a decision, it moves the gains against the gradient of `J = (R[t+1] - T)² / 2` by them
-//! (thesis §3.5.2):
+//! All flows of a run share one vector of gains. Whenever a sender measures the round-trip time after a
+//! decision, it moves the gains along the negative gradient of `J = (R[t+1] - T)² / 2` (thesis §3.5.2):
 //! ```text
 //! dJ/dw_k = (R[t+1] - T) β rate[t-1] out_k[t],   β = dR/drate ≈ 1                       (1)
 //! w_k = w_k - μ(t) clip(dJ/dw_k, -0.1, 0.1),     μ(t) = 0.01 / √(t + 1)                 (2)
 //! ```
-//! `rate[t-1]` is the rate that the decision found, `out_k[t]` are the outputs of its three terms. The
-//! next decision, of whichever flow, is made with the new gains. What the training does is all in one run
-//! after another of the same scenario ([`Options::episodes`]); the gains of one are the first of the next.
+//! `rate[t-1]` is the rate before the decision, `out_k[t]` are the outputs of its three terms. The next
+//! decision of any flow uses the new gains. The training consists of consecutive runs of one scenario
+//! ([`Options::episodes`]); each starts with the gains of the previous one.
 //!
 //! # Which sample is the consequence of a decision
-//! (1) says the next. But the packet that gives the next sample leaves right after the decision, and
-//! meets the queue that there is: nothing of the decision. The product of the errors of neighbouring
-//! samples is positive as long as round-trip times swing at all, so K_P only falls: in 8 runs to -1.2,
-//! while J does not. With the sample after the next that holds half; the third is the first that the
-//! whole flight of the new rate precedes, and with it the gains come to rest ([`Options::lag`]).
+//! (1) takes the next sample. But its packet leaves right after the decision and meets the existing queue,
+//! which the decision has not changed. The product of the errors of neighbouring samples is positive whenever
+//! round-trip times vary, so K_P only falls: to -1.2 in 8 runs, while J does not fall. With the second sample
+//! half of this remains. The third is the first that follows a whole flight at the new rate, and with it the
+//! gains converge ([`Options::lag`]).
 //!
-//! # What the units decide
-//! β is a constant without a unit, so the size of (1) is arbitrary, and with the thesis's units (µs,
-//! Gbit/s) the clip nearly always is the gradient: only its sign is left ([`Units::Seed`]). With errors
-//! relative to the target and rates relative to the line ([`Units::Norm`]) it hardly ever is. Steps by
-//! signs get far, and do not end; so the last runs are in the other units ([`Options::settle`]).
-//! `t` counts the updates of all flows and runs: with each flow's own count the rate of learning starts
-//! again with every flow, and the gains run off (K_P to -7 in 8 runs).
+//! # Effect of the units
+//! β is a constant without a unit, so the size of (1) is arbitrary. With the thesis's units (µs, Gbit/s) the
+//! gradient is nearly always clipped, and only its sign remains ([`Units::Seed`]). With errors relative to
+//! the target and rates relative to the line ([`Units::Norm`]) it is hardly ever clipped. Steps by sign move
+//! far but do not converge, so the last runs use relative units ([`Options::settle`]). `t` counts the updates
+//! of all flows and runs: with a count per flow the learning rate would restart with every flow, and the
+//! gains diverge (K_P to -7 in 8 runs).
 
 mod learner;
 #[cfg(test)]
@@ -46,88 +45,88 @@ use crate::checkpoint::Checkpoints;
 use crate::dataset::Source;
 use learner::{Learner, Shared, SharedState};
 
-/// In what (1) is computed.
+/// Units of the gradient in (1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Units {
-    /// The error in µs, rates in Gbit/s.
+    /// Errors in µs, rates in Gbit/s.
     #[default]
     Seed,
-    /// The error relative to the target, rates relative to the line's.
+    /// Errors relative to the target, rates relative to the line's.
     Norm,
 }
 
-/// Which number of updates `t` is.
+/// Count that `t` stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {
-    /// Of all flows together.
+    /// Updates of all flows together.
     #[default]
     Global,
-    /// Of the flow that updates.
+    /// Updates of the flow itself.
     PerFlow,
 }
 
-/// Whether the derivative gain may change its sign: the thesis's is positive before and after training,
-/// which answers a rising round-trip time with a higher rate.
+/// Constraint on the sign of the derivative gain. The thesis's is positive before and after training, which
+/// answers a rising round-trip time with a higher rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Damping {
-    /// It stays at 0 or above.
+    /// The gain stays at 0 or above.
     Kept,
-    /// It goes where the gradient leads.
+    /// The gain follows the gradient.
     #[default]
     Free,
 }
 
-/// How to train.
+/// Settings of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The run that is repeated; its scheme is `pidnn`, or another form of it.
+    /// Run to repeat; its scheme is `pidnn`, or a variant of it.
     pub source: Source,
-    /// The gains at the start.
+    /// Gains at the start of training.
     pub start: Gains,
     /// Units of the gradient.
     pub units: Units,
-    /// What the learning rate falls with.
+    /// Count that lowers the learning rate.
     pub count: Count,
-    /// Whether the derivative gain may become negative.
+    /// Constraint on the sign of the derivative gain.
     pub damping: Damping,
-    /// How many samples after that of a decision its consequence is measured: 1 in the thesis.
+    /// Number of samples after a decision's own until its effect is measured: 1 in the thesis.
     pub lag: usize,
-    /// A flow's first decisions, from which it does not learn: it starts far from the target.
+    /// First decisions of a flow, which are not learned from because it starts far from the target.
     pub warm_up: u64,
-    /// β of (1).
+    /// Coefficient β of (1).
     pub beta: f64,
-    /// The bound of each component of the gradient.
+    /// Bound of each component of the gradient.
     pub clip: f64,
-    /// μ(0).
+    /// Initial learning rate μ(0).
     pub learning_rate: f64,
-    /// Runs at most.
+    /// Upper limit of runs.
     pub episodes: usize,
-    /// How many of them, the last, are in [`Units::Norm`] whatever the others are in: where steps follow
-    /// the size of the gradient the gains come to rest, if there is a place to rest. At most three in ten.
+    /// Number of final runs in [`Units::Norm`], whatever the units of the others: steps in proportion to the
+    /// gradient let the gains converge, if they can. At most three in ten.
     pub settle: usize,
-    /// Runs after the gains came to rest or the last run was over: they show whether it is a rest, and change
-    /// nothing of what was found.
+    /// Additional runs after convergence or the last run: they check the convergence, and do not change the
+    /// result.
     pub beyond: usize,
 }
 
-/// The thesis's gains before training.
+/// Gains of the thesis before training.
 pub const START: Gains = Gains {
     p: -0.2,
     i: -0.05,
     d: 0.1,
 };
 
-/// The thesis's gains after training.
+/// Gains of the thesis after training.
 pub const THESIS: Gains = Gains {
     p: -0.358,
     i: -0.060,
     d: 0.040,
 };
 
-/// Changes by less than this over the last quarter of a training's updates count as convergence.
+/// Largest relative change over the last quarter of the updates that counts as convergence.
 pub const CONVERGED: f64 = 0.01;
 
 impl Default for Options {
@@ -150,70 +149,69 @@ impl Default for Options {
     }
 }
 
-/// The gains at some moment of a training.
+/// Gains at a moment of the training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Updates until then.
+    /// Updates up to then.
     pub update: u64,
-    /// The gains.
+    /// Values of the gains.
     pub gains: Gains,
 }
 
-/// What a run of the training came to.
+/// Result of a run of the training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Episode {
-    /// Updates, over all runs, at its end.
+    /// Updates over all runs up to its end.
     pub updates: u64,
-    /// The gains at its end.
+    /// Gains at its end.
     pub gains: Gains,
-    /// Mean of the round-trip times that were measured in it, in µs.
+    /// Mean of the round-trip times measured in it, in µs.
     pub mean_rtt_us: f64,
-    /// Mean of `J` over them, in µs².
+    /// Mean of `J` over these, in µs².
     pub mean_loss: f64,
-    /// Which share of the components of gradients was cut by the clip.
+    /// Share of gradient components that were clipped.
     pub clipped: f64,
 }
 
-/// Gains that were trained.
+/// Trained gains with their history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainedGains {
-    /// How.
+    /// Settings of the training.
     pub options: Options,
-    /// The gains at the end.
+    /// Gains at the end of training.
     pub gains: Gains,
-    /// The gains over time, evenly spaced: at most some thousands of points.
+    /// Gains over time, evenly spaced: up to a few thousand points.
     pub history: Vec<Point>,
-    /// Run by run.
+    /// Results of the runs, in order.
     pub episodes: Vec<Episode>,
-    /// How far a gain was from its last value, relative to that, over the last quarter of the updates: the
-    /// largest.
+    /// Largest relative deviation of a gain from its last value over the last quarter of the updates.
     pub change: f64,
-    /// The gains after [`Options::beyond`] further runs.
+    /// Gains after [`Options::beyond`] additional runs.
     pub later: Gains,
-    /// Whether it was stopped early.
+    /// True if the training was stopped early.
     pub stopped: bool,
 }
 
 impl TrainedGains {
-    /// Whether the gains hardly changed at the end.
+    /// Returns true if the gains hardly changed at the end.
     pub fn has_converged(&self) -> bool {
         self.change < CONVERGED
     }
 }
 
-/// Called as runs go on: the number of the run, how far it is, and the gains at this moment.
+/// Callback for progress: number of the run, its progress, and the present gains.
 pub type Watch<'a> = &'a mut dyn FnMut(usize, &Progress, Gains) -> Control;
 
-/// Where a training is, between two runs.
+/// State of a training between two runs.
 #[derive(Serialize, Deserialize)]
 struct State {
     shared: SharedState,
     episodes: Vec<EpisodeState>,
-    /// Whether the gains came to rest.
+    /// True if the gains have converged.
     rests: bool,
 }
 
-/// An episode: its numbers in a row.
+/// Result of a run, as plain numbers.
 #[derive(Serialize, Deserialize)]
 struct EpisodeState(u64, [f64; 3], [f64; 3]);
 
@@ -236,14 +234,15 @@ impl EpisodeState {
     }
 }
 
-/// The name of its checkpoint.
+/// Name of the checkpoint.
 const NAME: &str = "pidnn";
 
-/// Trains, from its checkpoint if there is one: runs the scenario again and again until the gains have converged, or
-/// as often as the options say.
+/// Trains the gains, from the checkpoint if there is one: repeats the scenario until the gains have
+/// converged, or up to the limit of runs.
 ///
 /// # Errors
-/// The scenario is wrong, a run failed, or `watch` stopped the first; or a checkpoint cannot be read or written.
+/// The scenario is invalid, a run failed, `watch` stopped the first run, or a checkpoint cannot be read or
+/// written.
 pub fn train(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> Result<TrainedGains, Error> {
     let mut input = paceline_lab::load(&options.source.scenario, &options.source.overrides()?)?;
     input.run_mut().record = RecordSpec::default();
@@ -308,7 +307,7 @@ pub fn train(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> 
     })
 }
 
-/// Makes senders that learn, for all schemes of the run.
+/// Creates factories of learning senders, for all schemes of the run.
 fn learners(input: &Resolved, shared: &Arc<Mutex<Shared>>) -> Result<Factories, Error> {
     let factory = |(place, scheme): (u16, &SchemeSpec)| {
         let params = learner::params(&scheme.config).ok_or_else(|| {

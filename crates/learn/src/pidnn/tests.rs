@@ -7,7 +7,7 @@ use super::*;
 const TARGET: f64 = 5.0;
 const LINE: BitRate = BitRate::from_gbps(100);
 
-/// A decision of a controller with these gains on these terms, from this rate.
+/// Returns the decision of a controller with these gains for these terms, starting from this rate.
 fn decision(gains: Gains, terms: Terms, rate: BitRate) -> Decision {
     let pid = Pid::new(gains, Clamp { hi: 0.5, lo: 0.6 });
     let action = pid.action(&terms);
@@ -22,7 +22,7 @@ fn decision(gains: Gains, terms: Terms, rate: BitRate) -> Decision {
     }
 }
 
-/// Where the round-trip time is `constant + beta * rate`, (1) is the gradient of `J`: against differences.
+/// If the round-trip time is `constant + beta * rate`, (1) equals the finite differences of `J`.
 #[test]
 fn the_gradient_is_that_of_finite_differences() {
     let options = Options {
@@ -64,7 +64,7 @@ fn the_gradient_is_that_of_finite_differences() {
             found[k]
         );
     }
-    // In shares of the target and of the line it is smaller by 5 µs times 100 Gbit/s.
+    // In relative units it is smaller by a factor of 5 µs times 100 Gbit/s.
     let norm = Options {
         units: Units::Norm,
         ..options.clone()
@@ -75,7 +75,7 @@ fn the_gradient_is_that_of_finite_differences() {
     }
 }
 
-/// Two updates by hand: 1 µs too much at 10 Gbit/s is far beyond the clip in P, and within it in I.
+/// Two updates by hand: an error of 1 µs at 10 Gbit/s far exceeds the clip in P, but not in I.
 #[test]
 fn updates_are_those_of_the_formulas() {
     let options = Options::default();
@@ -159,7 +159,7 @@ fn a_history_is_thinned_evenly_and_says_how_much_changed() {
     );
 }
 
-/// A small incast: gains move towards a lower loss, the same way every time.
+/// Returns options for a small incast in which gains move deterministically towards a lower loss.
 fn small() -> Options {
     Options {
         source: Source::incast("pidnn", &["duration=300us"]),

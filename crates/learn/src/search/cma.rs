@@ -1,21 +1,24 @@
-//! CMA-ES: a search that learns from the order of its candidates in which directions to go on.
+//! Covariance matrix adaptation evolution strategy (CMA-ES): a search that adapts its distribution to the
+//! ranking of its candidates.
 //!
-//! Candidates are drawn from a normal distribution. Its mean moves to the better half of them, and its covariance to the
-//! steps that led there. Nothing but the order of candidates counts, so a cost may be on any scale.
+//! Candidates are drawn from a normal distribution. Its mean moves to the better half of the candidates, and
+//! its covariance is adapted to the steps from the old mean to them. Only the ranking matters, so the scale
+//! of the cost does not.
 //!
-//! N. Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv 1604.00772: equations and constants of its appendix A.
+//! N. Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv 1604.00772: equations and constants of its
+//! appendix A.
 
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::rng::normal;
 
-/// A search under way.
+/// State of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cma {
     mean: Vec<f64>,
     sigma: f64,
-    /// The covariance, row by row, and its eigenvectors (a column each) and roots of eigenvalues.
+    /// Covariance in row-major order, its eigenvectors as columns, and the square roots of its eigenvalues.
     covariance: Vec<f64>,
     vectors: Vec<f64>,
     lengths: Vec<f64>,
@@ -24,7 +27,8 @@ pub(crate) struct Cma {
     generation: u32,
 }
 
-/// Weights of the better half, best first, and the constants that follow from them and from the number of dimensions.
+/// Weights of the better half, best first, and the constants that depend on them and on the number of
+/// dimensions.
 struct Constants {
     weights: Vec<f64>,
     effective: f64,
@@ -33,7 +37,7 @@ struct Constants {
     c_c: f64,
     c_1: f64,
     c_mu: f64,
-    /// The mean length of a normal vector.
+    /// Expected length of a standard normal vector.
     length: f64,
 }
 
@@ -63,7 +67,7 @@ impl Constants {
 }
 
 impl Cma {
-    /// Whether all its parts are of a search in so many dimensions.
+    /// Returns true if the state is consistent with this number of dimensions.
     pub(crate) fn fits(&self, dimensions: usize) -> bool {
         let vectors = [&self.mean, &self.lengths, &self.path_sigma, &self.path_covariance];
         let matrices = [&self.covariance, &self.vectors];
@@ -73,7 +77,7 @@ impl Cma {
                 .all(|matrix| matrix.len() == dimensions * dimensions)
     }
 
-    /// Around `mean`, with the same deviation in all directions.
+    /// Returns an isotropic search around `mean`.
     pub(crate) fn new(mean: Vec<f64>, sigma: f64) -> Self {
         let n = mean.len();
         let unit: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
@@ -89,17 +93,17 @@ impl Cma {
         }
     }
 
-    /// The middle of what it draws.
+    /// Returns the mean of the distribution.
     pub(crate) fn mean(&self) -> &[f64] {
         &self.mean
     }
 
-    /// How far it draws from there.
+    /// Returns the step size σ.
     pub(crate) fn sigma(&self) -> f64 {
         self.sigma
     }
 
-    /// Draws candidates.
+    /// Draws `count` candidates from the distribution.
     pub(crate) fn draw(&self, count: usize, rng: &mut Rng) -> Vec<Vec<f64>> {
         let n = self.mean.len();
         let one = |_| {
@@ -113,7 +117,7 @@ impl Cma {
         (0..count).map(one).collect()
     }
 
-    /// Learns from candidates that it drew, by their costs.
+    /// Updates the distribution with the costs of its candidates.
     pub(crate) fn learn(&mut self, candidates: &[Vec<f64>], costs: &[f64]) {
         let n = self.mean.len();
         let constants = Constants::new(n as f64, candidates.len());
@@ -140,7 +144,7 @@ impl Cma {
         self.decompose();
     }
 
-    /// Adapts how far it draws, and in which directions.
+    /// Adapts step size and covariance.
     fn adapt(&mut self, constants: &Constants, step: &[f64], steps: &[Vec<f64>]) {
         let n = step.len();
         let whitened = self.whitened(step);
@@ -149,8 +153,11 @@ impl Cma {
             *path = (1.0 - constants.c_sigma) * *path + keeps * value;
         }
         let length = libm::sqrt(self.path_sigma.iter().map(|value| value * value).sum());
+        // The path starts at zero and is too short in the first generations.
         let settled = 1.0 - libm::pow(1.0 - constants.c_sigma, 2.0 * f64::from(self.generation));
         let moves = length / libm::sqrt(settled) < (1.4 + 2.0 / (n as f64 + 1.0)) * constants.length;
+        // A long path means that the step size is still growing. Adding to it then would stretch the
+        // covariance too fast along one axis.
         let follows = if moves {
             libm::sqrt(constants.c_c * (2.0 - constants.c_c) * constants.effective)
         } else {
@@ -164,6 +171,8 @@ impl Cma {
         } else {
             constants.c_c * (2.0 - constants.c_c)
         };
+        // If the path does not follow the step, the covariance keeps the share that the path would have
+        // added.
         let decay = 1.0 - constants.c_1 - constants.c_mu + constants.c_1 * kept;
         for row in 0..n {
             for column in 0..=row {
@@ -180,7 +189,7 @@ impl Cma {
         self.sigma *= libm::exp(constants.c_sigma / constants.d_sigma * (length / constants.length - 1.0));
     }
 
-    /// A step in units of the distribution in that direction.
+    /// Multiplies a step by the inverse square root of the covariance.
     fn whitened(&self, step: &[f64]) -> Vec<f64> {
         let n = step.len();
         let along = |column: usize| {
@@ -199,7 +208,7 @@ impl Cma {
         (0..n).map(back).collect()
     }
 
-    /// Eigenvectors and eigenvalues of the covariance, by Jacobi's rotations.
+    /// Computes eigenvectors and eigenvalues of the covariance by Jacobi rotations.
     fn decompose(&mut self) {
         let n = self.mean.len();
         let mut a = self.covariance.clone();
@@ -216,14 +225,14 @@ impl Cma {
                 }
             }
         }
-        // Rounding may leave an eigenvalue at or below nothing.
+        // Rounding may leave an eigenvalue at zero or below.
         let length = |k: usize| libm::sqrt(a[k * n + k].max(1e-14 * trace));
         self.lengths = (0..n).map(length).collect();
         self.vectors = vectors;
     }
 }
 
-/// Sweeps of rotations at most: they converge in far fewer.
+/// Upper limit of Jacobi sweeps; convergence takes far fewer.
 const SWEEPS: usize = 60;
 
 /// Makes the element (p, q) of a symmetric matrix zero.
@@ -254,7 +263,7 @@ mod tests {
 
     use super::*;
 
-    /// The least cost that the mean comes to.
+    /// Returns the cost of the mean after these generations.
     fn found(start: Vec<f64>, generations: u32, cost: fn(&[f64]) -> f64) -> f64 {
         let mut search = Cma::new(start, 0.3);
         let mut rng = Rng::stream(1, Purpose::Training, 0);
@@ -272,7 +281,7 @@ mod tests {
         assert!(found(vec![1.0; 8], 150, sphere) < 1e-10);
     }
 
-    /// Directions that differ by a factor of a thousand: only a search that learns the covariance gets there.
+    /// Axes differ by a factor of a thousand, so the search must learn the covariance.
     #[test]
     fn an_ellipsoid_is_found() {
         fn ellipsoid(x: &[f64]) -> f64 {
@@ -282,7 +291,7 @@ mod tests {
         assert!(found(vec![1.0; 6], 300, ellipsoid) < 1e-8);
     }
 
-    /// A bent valley.
+    /// Rosenbrock's function, a curved valley.
     #[test]
     fn the_banana_of_rosenbrock_is_found() {
         fn banana(x: &[f64]) -> f64 {

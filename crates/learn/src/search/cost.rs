@@ -1,4 +1,4 @@
-//! What a run costs: the queue, the unfairness and the losses of it, and what of the line is left unused.
+//! Cost of a run: queueing, unfairness, loss and unused capacity.
 
 use paceline_congestion::registry::SchemeConfig;
 use paceline_fabric::outcome::FlowStatus;
@@ -12,74 +12,77 @@ use super::Network;
 use super::network::Messages;
 use crate::Error;
 
-/// How well a run, or half of one, went.
+/// Quality of a run or of half a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
-    /// Payload delivered, of what receivers' links carry; above 1 where bytes count that were out of order before.
+    /// Delivered payload relative to the capacity of the receivers' links. It exceeds 1 if bytes that arrived
+    /// out of order earlier are counted now.
     pub goodput: f64,
-    /// The 99th percentile of data packets' one-way latency, over that of the empty network.
+    /// 99th percentile of data packets' one-way latency, relative to the empty network.
     pub p99: f64,
-    /// Jain's index of what flows were delivered; of a whole run, over the fair share of a receiver's line that each had
-    /// while it was there.
+    /// Jain's index of the flows' delivered bytes. For a complete run each flow is first divided by its fair
+    /// share of the receiver's line.
     pub jain: f64,
-    /// Packets lost, of those that were sent.
+    /// Lost packets as a fraction of sent packets.
     pub loss: f64,
 }
 
 impl Quality {
-    /// The cost: of goodput 1 for each point that is missing, of latency 5 for each doubling, of unfairness 1 for each
-    /// 0.05 of Jain's index, of loss 1 for each point.
+    /// Returns the cost: 1 for each percentage point of missing goodput, 5 for each doubling of latency, 1
+    /// for each 0.05 of Jain's index and 1 for each percentage point of loss.
     pub fn cost(&self) -> f64 {
         let unused = 100.0 * (1.0 - self.goodput).max(0.0);
         unused + 5.0 * libm::log2(self.p99) + 20.0 * (1.0 - self.jain) + 100.0 * self.loss
     }
 }
 
-/// What a run came to.
+/// Measurements of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// In its second half.
+    /// Quality in the second half.
     pub settled: Quality,
-    /// The 99th percentile of one-way latency there, in us.
+    /// 99th percentile of one-way latency in the second half, in us.
     pub p99_us: f64,
-    /// As a whole, from the first start on.
+    /// Quality of the complete run from the first flow start.
     pub whole: Quality,
-    /// What messages took; nothing if there are none.
+    /// Slowdowns of messages; `None` without messages.
     pub messages: Option<Slowdowns>,
 }
 
-/// How much longer messages took than alone in the network under no control.
+/// Message completion times relative to those in an empty network without congestion control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slowdowns {
-    /// The geometric mean.
+    /// Geometric mean over all messages.
     pub mean: f64,
-    /// The 99th percentile: of few messages the greatest.
+    /// 99th percentile; the maximum for few messages.
     pub p99: f64,
-    /// From the first start to the last end, of the time that all bytes take on the receiver's line.
+    /// Time from the first start to the last end, relative to the transmission time of all bytes on the
+    /// receiver's line.
     pub together: f64,
 }
 
 impl Measured {
-    /// Of a run under a scheme.
+    /// Runs a scheme in a network and measures the run.
     ///
     /// # Errors
-    /// There is no such network.
+    /// The network cannot be built.
     pub fn of(network: &Network, input: &Resolved, config: SchemeConfig) -> Result<Self, Error> {
         let mut run = (*input.run).clone();
         run.schemes[0] = config.into();
         Self::of_run(network, run)
     }
 
-    /// Of a run of this network, whoever sends.
+    /// Runs `run` in this network and measures it.
     ///
     /// # Errors
-    /// It cannot be built.
+    /// The run cannot be built.
     pub fn of_run(network: &Network, run: RunSpec) -> Result<Self, Error> {
         let end = run.stop;
         let half = Time::from_ps(end.as_ps() / 2);
         let built = Simulation::new(run.clone());
         let mut simulation = built.map_err(|error| Error::Options(error.to_string()))?;
         simulation.advance_to(Until::Time(half));
+        // A copy is finished, so that the run can continue.
         let before = simulation.clone().finish();
         simulation.advance_to(Until::Time(end));
         let after = simulation.finish();
@@ -119,6 +122,7 @@ impl Measured {
             .unwrap_or(Time::ZERO);
         let all_seconds = run.stop.saturating_since(first).as_secs_f64();
         let lost = |outcome: &Outcome| outcome.counters.buffer_drops;
+        // A packet that was sent is either received or dropped, apart from those in flight.
         let sent = |outcome: &Outcome| outcome.counters.data_received + lost(outcome);
         let share = |lost: u64, sent: u64| lost as f64 / sent.max(1) as f64;
         let over_empty = |p99_us: f64| (p99_us / network.empty_us()).max(1.0);
@@ -142,10 +146,11 @@ impl Measured {
         }
     }
 
-    /// What a search counts. Of flows that always have data, the mean of the costs of the whole run and of its second
-    /// half, and for who joins and is joined 1 for each 0.1 of the whole run's Jain's index below 1 and 1.5 for each point
-    /// that it lost. Of messages 10 for each doubling of their time, in the mean and at worst; of those that come at once,
-    /// the time of all together in the mean's place; and what they leave of the line, and how, to flows that share it.
+    /// Returns the cost for the search. With long flows it is the mean cost of the complete run and its
+    /// second half, plus 1 for each 0.1 of the complete run's Jain's index below 1 and 1.5 for each
+    /// percentage point of loss, to take account of joining flows. With messages it is 10 for each doubling
+    /// of the slowdown, for the 99th percentile and the mean; for simultaneous messages the completion time
+    /// of all replaces the mean. With messages and long flows the cost of the second half is added.
     pub(crate) fn counted(&self, network: &Network) -> f64 {
         let Some(messages) = &self.messages else {
             let (settled, whole) = (self.settled.cost(), self.whole.cost());
@@ -162,11 +167,11 @@ impl Measured {
     }
 }
 
-/// Flows of so many bytes never end.
+/// Flow size in bytes above which a flow never ends.
 const ENDLESS: u64 = 1_000_000_000_000;
 
-/// What each flow would have got if its receiver's line had been shared evenly by those that were there, in seconds of
-/// that line: a flow that joins late has less than one that was alone before.
+/// Returns each flow's fair share of its receiver's line in seconds of that line, with an even division
+/// between the flows present at each time. A late flow gets less than one that was alone before.
 fn fair_shares(run: &RunSpec, outcome: &Outcome) -> Vec<f64> {
     let mut joins: Vec<usize> = (0..run.flows.len()).collect();
     joins.sort_by_key(|&place| (run.flows[place].dst, outcome.flows[place].start));
@@ -177,7 +182,7 @@ fn fair_shares(run: &RunSpec, outcome: &Outcome) -> Vec<f64> {
                 .get(there)
                 .map_or(run.stop, |&place| outcome.flows[place].start)
         };
-        // From the last to the first: who is there for longer has what those who join have, and what came before.
+        // From last to first: an earlier flow gets the share of later ones plus the share before they joined.
         let mut later = 0.0;
         for there in (0..together.len()).rev() {
             let alone = start(there + 1).saturating_since(start(there)).as_secs_f64();
@@ -195,7 +200,7 @@ impl Slowdowns {
             if spec.size.get() >= ENDLESS || flow.status == FlowStatus::NotStarted {
                 continue;
             }
-            // Who has not come to the end has taken at least this long.
+            // An unfinished message has taken at least until the end of the run.
             let (end, took) = match flow.fct {
                 Span::ZERO => (run.stop, run.stop.saturating_since(flow.start)),
                 fct => (flow.start.saturating_add(fct), fct),
@@ -215,7 +220,7 @@ impl Slowdowns {
     }
 }
 
-/// The 99th percentile of what came between.
+/// Returns the 99th percentile of latencies recorded between two outcomes, in us.
 fn p99(before: Option<&Outcome>, after: &Outcome) -> Option<f64> {
     let mut latency = after.latency.as_ref()?.histogram_ns.clone();
     if let Some(before) = before.and_then(|before| before.latency.as_ref()) {

@@ -1,4 +1,4 @@
-//! The files of a rate law.
+//! Model files of a rate law.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::Error;
 use crate::policy::{card, files};
 use crate::write::ModelFiles;
 
-/// The files of a law of these numbers; `complete` adds to its card.
+/// Returns the files of a law with these coefficients; `complete` adds to the card.
 pub(crate) fn law(
     name: &str,
     values: &[f64],
@@ -21,7 +21,7 @@ pub(crate) fn law(
     files(complete(card(Kind::Law, name)), Some(&values), None)
 }
 
-/// The model of these files.
+/// Reads a model from its files.
 pub(crate) fn model_of(files: &ModelFiles) -> Result<Arc<Model>, Error> {
     let weights = |_: &str| Ok::<_, ModelError>(Weights::Tensors(files.weights.clone()));
     let model = Model::read(&files.card, weights);

@@ -1,14 +1,18 @@
-//! Direct search for a rate law ([`paceline_congestion::decc::law`]), or for Swift's parameters, in the simulator.
+//! Direct search for a rate law ([`paceline_congestion::decc::law`]), or for Swift's parameters, in the
+//! simulator.
 //!
-//! 1. For each generation networks are drawn (`network.rs`), from few flows to many, and with messages. All candidates of a
-//!    generation run in the same ones; the next generation has others, so nothing is learned by heart.
-//! 2. A run's cost (`cost.rs`) counts the whole run. It is taken over that of a reference in the same network: of an oracle,
-//!    or of rules that send messages at line rate. A candidate costs the root of the mean square of these ratios: means of
-//!    roots or logarithms gave up the networks with the most flows. CMA-ES (`cma.rs`) moves to the better half.
-//! 3. Every few generations the middle of the search runs in networks of its own seeds, and the best there is kept.
+//! 1. For each generation networks are drawn (`network.rs`), from few flows to many, and with messages. All
+//!    candidates of a generation run in the same networks. The next generation gets others, which avoids
+//!    overfitting.
+//! 2. A run's cost (`cost.rs`) covers the complete run. It is divided by the cost of a reference in the same
+//!    network: an oracle, or rules that send messages at line rate. A candidate's cost is the root mean
+//!    square of these ratios: with means of roots or logarithms the search sacrificed the networks with the
+//!    most flows. CMA-ES (`cma.rs`) moves to the better half.
+//! 3. Every few generations the mean of the search is tested in networks with separate seeds, and the best
+//!    mean is kept.
 //!
-//! The same options give the same values, bit for bit, on any number of threads, also if the search was stopped and goes on
-//! from its checkpoint.
+//! The same options give bit-identical values on any number of threads, including after a restart from a
+//! checkpoint.
 
 mod cma;
 mod cost;
@@ -42,27 +46,27 @@ use crate::course::{SELECTION, TRAINING};
 use crate::write::ModelFiles;
 use cma::Cma;
 
-/// How to search.
+/// Settings of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// For what.
+    /// Parameters to search for.
     pub subject: Subject,
-    /// Seed of everything that is drawn.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Generations.
+    /// Number of generations to run.
     pub generations: u32,
-    /// Candidates of each.
+    /// Candidates drawn per generation.
     pub candidates: usize,
     /// Generations between two trials.
     pub trial: u32,
-    /// Networks of a generation and of a trial: the first so many, 0 for all.
+    /// Limit of networks per generation and per trial; 0 for all.
     pub networks: usize,
-    /// Threads; the values do not depend on them.
+    /// Number of threads; the values do not depend on it.
     pub threads: usize,
 }
 
 impl Options {
-    /// A whole search.
+    /// Returns the settings of a complete search.
     pub const fn new(subject: Subject) -> Self {
         Self {
             subject,
@@ -81,7 +85,7 @@ impl Options {
         }
     }
 
-    /// One that ends within seconds: it shows that it searches, not where it ends.
+    /// Returns settings that end within seconds, as a test of the search itself.
     pub const fn quick(self) -> Self {
         Self {
             generations: 4,
@@ -92,13 +96,13 @@ impl Options {
         }
     }
 
-    /// Whether there is a trial after so many generations.
+    /// Returns true if there is a trial after this generation.
     const fn tries_after(&self, generations: u32) -> bool {
         generations.is_multiple_of(self.trial) || generations == self.generations
     }
 }
 
-/// The first so many networks, 0 for all.
+/// Returns the first `count` networks; all if it is 0.
 fn first(count: usize, mut networks: Vec<Network>) -> Vec<Network> {
     if count > 0 {
         networks.truncate(count);
@@ -106,59 +110,59 @@ fn first(count: usize, mut networks: Vec<Network>) -> Vec<Network> {
     networks
 }
 
-/// How far the first candidates are from the start, of the length of an axis.
+/// Initial step size, as a fraction of an axis.
 const SIGMA: f64 = 0.03;
 
-/// How far it is: a generation.
+/// Progress of a search after a generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
-    /// Generations done.
+    /// Number of completed generations.
     pub generation: u32,
-    /// The cost of the best candidate and of the median, in the networks of this generation.
+    /// Cost of the generation's best candidate, in its networks.
     pub best: f64,
-    /// See above.
+    /// Median cost of the generation's candidates, in its networks.
     pub median: f64,
-    /// How far candidates are drawn.
+    /// Present step size of the search.
     pub sigma: f64,
-    /// Where there was a trial: of the middle of the search, and of the best middle so far.
+    /// Cost of the present mean and of the best mean, if there was a trial.
     pub trial: Option<(f64, f64)>,
 }
 
-/// What the search is held against: costs in trials, over those of flows that know how many they are.
+/// Reference costs in trials, relative to those of flows that know their number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lines {
-    /// Swift as it was set by hand.
+    /// Cost of Swift with parameters set by hand.
     pub by_hand: f64,
-    /// Swift as this search set it ([`SWIFT_SEARCHED`]).
+    /// Cost of Swift with parameters from this search ([`SWIFT_SEARCHED`]).
     pub searched: f64,
-    /// Where the search starts.
+    /// Cost at the start of the search.
     pub start: f64,
 }
 
-/// What was found.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// How.
+    /// Settings of the search.
     pub options: Options,
-    /// The values, in the order of the subject's axes.
+    /// Best values, in the order of the subject's axes.
     pub values: Vec<f64>,
-    /// What they are held against.
+    /// Reference costs in the same trials.
     pub lines: Lines,
-    /// What `watch` heard on the way.
+    /// Progress after each generation.
     pub updates: Vec<Update>,
-    /// Whether it was stopped early.
+    /// True if the search was stopped early.
     pub stopped: bool,
 }
 
 impl Found {
-    /// The cost in trials of what was kept.
+    /// Returns the cost of the kept values in trials.
     pub fn best(&self) -> f64 {
         let trials = self.updates.iter().filter_map(|update| update.trial);
         trials.fold(self.lines.start, |_, (_, best)| best)
     }
 }
 
-/// Where a search is between two generations.
+/// Checkpoint of a search between two generations.
 #[derive(Serialize, Deserialize)]
 struct State {
     search: Cma,
@@ -168,13 +172,14 @@ struct State {
     updates: Vec<Update>,
 }
 
-/// The name of its checkpoint.
+/// Name of the search's checkpoint.
 const NAME: &str = "search";
 
-/// Called before the first generation with what the search is held against, and after each; may stop it.
+/// Callback before the first generation, with the reference costs, and after each generation; may stop the
+/// search.
 pub type Watch<'a> = &'a mut dyn FnMut(&Lines, Option<&Update>) -> Control;
 
-/// Searches, from the checkpoint if there is one.
+/// Searches for the best values, from the checkpoint if there is one.
 ///
 /// # Errors
 /// A network cannot be built, or a checkpoint cannot be read or written.
@@ -231,7 +236,7 @@ fn lines(options: &Options, trials: &Trials, start: &[f64]) -> Result<Lines, Err
     })
 }
 
-/// A generation, and a trial where one is due.
+/// Runs a generation, and a trial if one is due.
 fn generation(options: &Options, trials: &Trials, state: &mut State) -> Result<Update, Error> {
     let subject = options.subject;
     let (networks, rng) = drawn(options, state.generation);
@@ -259,7 +264,7 @@ fn generation(options: &Options, trials: &Trials, state: &mut State) -> Result<U
     })
 }
 
-/// A stream of a generation's.
+/// Returns a random stream of a generation.
 fn stream(options: &Options, purpose: u64, generation: u32) -> Rng {
     Rng::stream(
         options.seed,
@@ -268,20 +273,21 @@ fn stream(options: &Options, purpose: u64, generation: u32) -> Rng {
     )
 }
 
-/// The networks of a generation, and the stream that they were drawn from.
+/// Returns the networks of a generation, and the random stream from which they were drawn.
 fn drawn(options: &Options, generation: u32) -> (Vec<Network>, Rng) {
     let mut rng = stream(options, 1, generation);
     (network::draw(&mut rng), rng)
 }
 
-/// Networks of a generation with seeds that go on from their draw.
+/// Adds seeds to the networks of a generation, from the stream of their draw.
 fn seeded(networks: Vec<Network>, mut rng: Rng) -> Seeded {
+    // Training seeds are never used by trials or judges.
     let seeds = (0..).map(|_| TRAINING.start + rng.below(TRAINING.end - TRAINING.start));
     networks.into_iter().zip(seeds).collect()
 }
 
-/// Draws the candidates of a generation and learns from what they cost in these networks: that of the best, and of the
-/// median.
+/// Draws the candidates of a generation and updates the search with their costs in these networks. Returns
+/// the best and the median cost.
 fn step(
     options: &Options,
     search: &mut Cma,
@@ -298,7 +304,7 @@ fn step(
     let configs: Vec<_> = values.iter().map(of).collect();
     let columns: Vec<Configured<'_>> = configs.iter().map(|config| config as Configured<'_>).collect();
     let count = columns.len();
-    // The best runs among the candidates: no thread waits for it.
+    // The reference runs are jobs like the candidates' runs, so that no thread waits for them.
     let all = cells(
         networks,
         count + 1,
@@ -318,13 +324,13 @@ fn step(
     Ok((costs[0], costs[costs.len() / 2]))
 }
 
-/// Who sends, in a network.
+/// Returns the scheme to run in a network.
 pub(crate) type Configured<'a> = &'a (dyn Fn(&Network) -> Result<SchemeConfig, Error> + Sync);
 
-/// A network, and the scenario of its run.
+/// A network, and the resolved scenario of its run.
 pub(crate) type Row<'a> = (&'a Network, &'a Resolved);
 
-/// Runs each of so many columns in each network: what `of` finds there, row by row.
+/// Runs `columns` configurations in each network and returns the results of `of` in row-major order.
 pub(crate) fn cells(
     networks: &Seeded,
     columns: usize,
@@ -333,7 +339,7 @@ pub(crate) fn cells(
 ) -> Result<Vec<f64>, Error> {
     let inputs = networks.iter().map(|(network, seed)| network.resolve(*seed));
     let inputs = inputs.collect::<Result<Vec<_>, Error>>()?;
-    // The longest runs first: no thread is left with one of them at the end.
+    // Longest runs first, so that no thread is left with one of them at the end.
     let runs = networks.len() * columns;
     let found = side_by_side(runs, threads, &|place| {
         let place = runs - 1 - place;
@@ -345,14 +351,14 @@ pub(crate) fn cells(
     Ok(found)
 }
 
-/// What a run counts.
+/// Runs a scheme and returns its cost for the search.
 pub(crate) fn counted((network, input): Row<'_>, config: Configured<'_>) -> Result<f64, Error> {
     Ok(Measured::of(network, input, config(network)?)?.counted(network))
 }
 
-/// What candidates are held against in a network. Where flows always have data that is an oracle, once all are there:
-/// before, its flows do not know how many they are. Where there are messages no oracle is known, and it is the better of
-/// two rules that send them at line rate.
+/// Returns the reference cost in a network. With long flows it is the second half of an oracle's run: in the
+/// first half the flows do not yet know their number. No oracle is known for messages, so it is the better of
+/// two schemes that send them at line rate.
 fn best(row: Row<'_>) -> Result<f64, Error> {
     let (network, input) = row;
     if network.messages.is_none() {
@@ -362,8 +368,8 @@ fn best(row: Row<'_>) -> Result<f64, Error> {
     Ok(bolt.min(counted(row, &|_| Ok(hpcc::Params::default().into()))?))
 }
 
-/// Of costs in networks: the root of the mean square of their ratios to the best's, so that no network is given up for
-/// others. A ratio begins at [`LEEWAY`]: what is next to nothing in one network does not outweigh all others.
+/// Returns the root mean square of cost ratios to the reference, so that no network is sacrificed for others.
+/// [`LEEWAY`] is added to both costs: a cost near zero in one network must not outweigh all others.
 fn over_best(costs: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut squares, mut count) = (0.0, 0.0);
     for (cost, best) in costs {
@@ -373,10 +379,10 @@ fn over_best(costs: impl Iterator<Item = (f64, f64)>) -> f64 {
     libm::sqrt(squares / count)
 }
 
-/// What is added to each cost before ratios are taken.
+/// Constant added to each cost before ratios are computed.
 pub(crate) const LEEWAY: f64 = 3.0;
 
-/// The networks by which candidates are chosen, and what the best costs in each.
+/// Trial networks by which candidates are selected, and the reference cost in each.
 pub(crate) struct Trials {
     networks: Seeded,
     best: Vec<f64>,
@@ -384,12 +390,12 @@ pub(crate) struct Trials {
 }
 
 impl Trials {
-    /// The first so many networks, 0 for all; each with two seeds.
+    /// Returns trials in the first `networks` networks, each with two seeds; 0 for all.
     pub(crate) fn new(networks: usize, threads: usize) -> Result<Self, Error> {
         Self::of(Self::networks_of(networks), threads)
     }
 
-    /// In these networks.
+    /// Computes the reference costs of these networks.
     fn of(networks: Seeded, threads: usize) -> Result<Self, Error> {
         Ok(Self {
             best: cells(&networks, 1, threads, &|row, _| best(row))?,
@@ -398,40 +404,40 @@ impl Trials {
         })
     }
 
-    /// The first so many networks, 0 for all, twice: with the seeds of their runs.
+    /// Returns the first `count` networks twice, with different seeds; 0 for all.
     pub(crate) fn networks_of(count: usize) -> Vec<(Network, u64)> {
         Self::twice(count, SELECTION.start + 1000)
     }
 
-    /// The same with seeds from this one on.
+    /// Returns the first `count` networks twice, with consecutive seeds from `seed`.
     fn twice(count: usize, seed: u64) -> Seeded {
         let fixed = first(count, network::selection());
         let twice = fixed.iter().chain(&fixed).cloned();
         twice.zip(seed..).collect()
     }
 
-    /// What a scheme costs in them, over the best.
+    /// Returns a scheme's cost in the trials, relative to the reference.
     pub(crate) fn cost(&self, config: Configured<'_>) -> Result<f64, Error> {
         let costs = cells(&self.networks, 1, self.threads, &|row, _| counted(row, config))?;
         Ok(over_best(costs.into_iter().zip(self.best.iter().copied())))
     }
 
-    /// What DECC costs in them under the model of these files.
+    /// Returns DECC's cost in the trials under the model of these files.
     pub(crate) fn cost_of(&self, files: &ModelFiles) -> Result<f64, Error> {
         let model = files::model_of(files)?;
         self.cost(&|_| Ok(decc_of(Arc::clone(&model))))
     }
 
-    /// The networks, and the seeds of their runs.
+    /// Returns the networks and the seeds of their runs.
     pub(crate) fn networks(&self) -> &[(Network, u64)] {
         &self.networks
     }
 }
 
-/// The model of a law that was found.
+/// Returns the model files of a law that was found.
 ///
 /// # Errors
-/// The format refuses.
+/// The card or the weights cannot be serialised.
 pub fn model(name: &str, found: &Found, command: &str) -> Result<ModelFiles, Error> {
     let options = &found.options;
     let rounds = found.updates.iter().map(|update| RoundMetrics {
@@ -448,7 +454,7 @@ pub fn model(name: &str, found: &Found, command: &str) -> Result<ModelFiles, Err
     })
 }
 
-/// A card with how the search went that many generations.
+/// Adds a description of the search to a card.
 fn described(options: &Options, generations: usize, command: &str, card: Card) -> Card {
     let runs = generations as u64 * options.candidates as u64;
     Card {

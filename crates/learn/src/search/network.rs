@@ -1,4 +1,4 @@
-//! The networks in which candidates are judged: drawn for each generation, or fixed.
+//! Networks in which candidates are tested: drawn for each generation, or fixed.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use paceline_scenario::{Overrides, Resolved, load_text};
 
 use crate::Error;
 
-/// A network and its flows: some that always have data, messages, or both.
+/// Network with long flows, messages, or both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Its shape.
+    /// Topology and traffic pattern.
     pub shape: Shape,
     /// Rate of the hosts' links, in Gbit/s.
     pub gbps: f64,
@@ -18,54 +18,57 @@ pub struct Network {
     pub delay_us: f64,
     /// Payload of a packet, in bytes.
     pub mtu: u32,
-    /// The switch's buffer, in bytes; with priority flow control runs have at least what its headrooms take.
+    /// Switch buffer in bytes. With priority flow control it is raised to the sum of all headrooms.
     pub buffer: u64,
-    /// Whether switches pause instead of dropping.
+    /// True for priority flow control; otherwise switches drop packets.
     pub pfc: bool,
-    /// The share of flows that start when the others have.
+    /// Fraction of flows that start after the others.
     pub late: f64,
-    /// In a broadcast, the rate of a link to a spine over that of a host's: 4 carries all that hosts can send.
+    /// In a broadcast, the ratio of the rates of a spine link and a host link: 4 carries all that hosts can
+    /// send.
     pub spine: f64,
-    /// How long a run lasts when its flows have started: as long as each sends so many packets, where flows are many.
+    /// Run length after all flows have started, in packets per flow. With few flows it is longer.
     pub packets: f64,
-    /// Messages instead of flows that always have data, or beside them; not in a broadcast.
+    /// Messages in addition to long flows or without them; `None` in a broadcast.
     pub messages: Option<Messages>,
 }
 
-/// Messages: each is a flow of its own.
+/// Message workload; each message is a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Messages {
-    /// One at a time from host to host, in an empty network: of 1 KB to 16 MB. The shape's flows do not run.
+    /// Messages of 1 KB to 16 MB between separate pairs of hosts in an empty network, without the long flows
+    /// of the shape.
     Alone,
-    /// Of 1 KB to 1 MB from other hosts, beside the flows to one host: this share of its line.
+    /// Messages of 1 KB to 1 MB from other hosts to the receiver of the long flows. The number is their share
+    /// of its line.
     Beside(f64),
-    /// One of this many bytes in each flow's place, all at once.
+    /// Simultaneous messages of this many bytes, one for each flow of the shape.
     AtOnce(u64),
 }
 
-/// Who sends to whom.
+/// Topology and pairs of senders and receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// So many flows to one host, through one switch.
+    /// This number of flows to one host through one switch.
     Star(u32),
-    /// So many flows to one host from other racks, through a tree of two levels.
+    /// This number of flows from other racks to one host, in a leaf-spine network.
     LeafSpine(u32),
-    /// All pairs of so many hosts of one switch, each with so many flows.
+    /// All pairs of this number of hosts of one switch, with this number of flows per pair.
     AllToAll(u32, u32),
-    /// The same of 64 hosts in a tree of two levels.
+    /// All pairs of 64 hosts of a leaf-spine network, with this number of flows per pair.
     Broadcast(u32),
 }
 
-/// Hosts that send to one, at most.
+/// Upper limit of hosts that send to one receiver.
 const SENDERS: u32 = 32;
-/// First starts are spread over this time.
+/// Interval over which the first flow starts are spread, in us.
 pub(crate) const SPREAD_US: f64 = 1000.0;
-/// What data packets have on the wire alongside payload, and all of an acknowledgement.
+/// Header bytes of a data packet on the wire, and total size of an acknowledgement.
 pub(crate) const HEADER: u32 = 48;
 const ACK: f64 = 60.0;
 
 impl Network {
-    /// Of 400 Gbit/s and 1 MB of buffer, as the paper's.
+    /// Returns a network of 400 Gbit/s with 1 MB of buffer, as in the paper.
     pub fn plain(shape: Shape) -> Self {
         let deep = matches!(shape, Shape::LeafSpine(_) | Shape::Broadcast(_));
         Self {
@@ -82,7 +85,7 @@ impl Network {
         }
     }
 
-    /// Flows of a receiver.
+    /// Returns the number of flows per receiver.
     pub fn flows(&self) -> u32 {
         match self.shape {
             Shape::Star(flows) | Shape::LeafSpine(flows) => flows,
@@ -91,7 +94,7 @@ impl Network {
         }
     }
 
-    /// Hosts that receive.
+    /// Returns the number of receiving hosts.
     pub fn receivers(&self) -> u32 {
         match self.shape {
             Shape::Star(_) | Shape::LeafSpine(_) => 1,
@@ -100,7 +103,7 @@ impl Network {
         }
     }
 
-    /// Links of a path.
+    /// Returns the number of links on a path.
     pub(crate) fn links(&self) -> f64 {
         match self.shape {
             Shape::Star(_) | Shape::AllToAll(..) => 2.0,
@@ -108,12 +111,12 @@ impl Network {
         }
     }
 
-    /// Time of a full packet on a host's link, in us.
+    /// Returns the serialisation time of a full packet on a host's link, in us.
     pub(crate) fn wire_us(&self) -> f64 {
         f64::from(self.mtu + HEADER) * 8.0 / (self.gbps * 1000.0)
     }
 
-    /// One way through the empty network, in us.
+    /// Returns the one-way latency of the empty network, in us.
     pub fn empty_us(&self) -> f64 {
         let wires = match self.shape {
             // Two of the four links are four times as fast.
@@ -123,19 +126,21 @@ impl Network {
         self.links() * self.delay_us + wires * self.wire_us()
     }
 
-    /// The empty network's round trip as senders know it: propagation there and back, and a payload on each link.
+    /// Returns the base round-trip time that senders know, in us: propagation in both directions and the
+    /// serialisation of a payload on each link.
     pub fn base_us(&self) -> f64 {
         let payload = f64::from(self.mtu) / f64::from(self.mtu + HEADER);
         let wires = self.empty_us() - self.links() * self.delay_us;
         2.0 * self.links() * self.delay_us + payload * wires
     }
 
-    /// Payload that a receiver's link carries in a second, in bytes, if it carries nothing else.
+    /// Returns the payload rate of a receiver's link without other traffic, in bytes per second.
     pub fn payload_per_s(&self) -> f64 {
         self.gbps * 1e9 / 8.0 * f64::from(self.mtu) / f64::from(self.mtu + HEADER)
     }
 
-    /// The share of a link that is left to data: hosts that send and receive acknowledge on the same link.
+    /// Returns the fraction of a link for data: hosts that send and receive use part of it for
+    /// acknowledgements.
     pub fn data_share(&self) -> f64 {
         match self.shape {
             Shape::Star(_) | Shape::LeafSpine(_) => 1.0,
@@ -146,9 +151,10 @@ impl Network {
         }
     }
 
-    /// The switch's buffer: with priority flow control it has room for what arrives while pauses are under way.
+    /// Returns the switch's buffer in bytes. With priority flow control it has headroom for packets that
+    /// arrive until a pause takes effect.
     fn buffer_bytes(&self) -> u64 {
-        /// Ports of a switch, at most.
+        /// Upper limit of a switch's ports.
         const PORTS: f64 = SENDERS as f64 + 1.0;
         let port = 4.0 * self.delay_us * self.gbps * 1000.0 / 8.0 + 32.0 * f64::from(self.mtu);
         match self.pfc {
@@ -157,16 +163,17 @@ impl Network {
         }
     }
 
-    /// Time of so many bytes on a host's link, as packets, in us.
+    /// Returns the time to send this number of payload bytes on a host's link, in us.
     fn sends_us(&self, bytes: f64) -> f64 {
         bytes / self.payload_per_s() * 1e6
     }
 
-    /// How long a run is, in us. All flows have started at half of it, and had some time to settle: they decide once
-    /// per round trip, or once per packet where that is longer.
+    /// Returns the length of a run, in us. In its first half all flows start and have time to converge: they
+    /// decide once per round trip, or once per packet if that is longer.
     pub fn duration_us(&self) -> f64 {
         match self.messages {
-            // Enough for whoever is a hundred times too slow: what is late costs as much as it is late.
+            // Long enough for a scheme that is a hundred times too slow, because the cost depends on the
+            // completion times.
             Some(Messages::Alone) => return 100.0 * (self.sends_us(1.6e7) + 2.0 * self.empty_us()),
             Some(Messages::AtOnce(bytes)) => {
                 let batch = self.sends_us(bytes as f64 * f64::from(self.flows()));
@@ -179,7 +186,7 @@ impl Network {
         2.0 * spreads * SPREAD_US + (120.0 * self.empty_us()).max(self.packets * packets)
     }
 
-    /// The scenario; its scheme is replaced by what is judged.
+    /// Returns the scenario in TOML. Its scheme is a placeholder.
     pub fn scenario(&self) -> String {
         let mut text = format!(
             "name = \"drawn\"\nduration = \"{}ns\"\n\n[topology.{}]\n",
@@ -205,7 +212,7 @@ impl Network {
                 };
                 (hosts, (1..=senders).collect(), vec![hosts])
             }
-            // Racks of 16: hosts 32 to 63 are in two others than host 0.
+            // Racks have 16 hosts: hosts 32 to 63 are in two racks other than that of host 0.
             Shape::LeafSpine(flows) => (64, (32..32 + flows.div_ceil(rounds)).collect(), vec![0]),
             Shape::AllToAll(hosts, _) => (hosts, (1..=hosts).collect(), (1..=hosts).collect()),
             Shape::Broadcast(_) => (64, (0..64).collect(), (0..64).collect()),
@@ -264,7 +271,8 @@ impl Network {
         text
     }
 
-    /// Messages whose times are written out: to this receiver, or between pairs of hosts.
+    /// Returns workload entries for messages with explicit start times: to this receiver, or between pairs of
+    /// hosts.
     fn listed(&self, messages: &Messages, receiver: u32) -> String {
         let mut text = String::new();
         let mut put = |(src, dst): (u32, u32), bytes: u64, start_us: f64| {
@@ -282,14 +290,15 @@ impl Network {
                 }
             }
             Messages::Beside(share) => {
-                // Flows have settled by then; the last messages have a tenth of the run to come to an end.
+                // Flows have converged by then; the last messages have a tenth of the run to complete.
                 let (from, to) = (0.5 * self.duration_us(), 0.9 * self.duration_us());
                 let mean = BESIDE.iter().sum::<u64>() as f64 / BESIDE.len() as f64;
+                // Messages of the mean size at this distance take their share of the line.
                 let apart = self.sends_us(mean) / share;
                 let count = (((to - from) / apart) as usize).clamp(BESIDE.len(), 400);
                 let senders: Vec<u32> = (1..=SENDERS).filter(|&host| host != receiver).collect();
                 for place in 0..count {
-                    // Golden ratios spread sizes, hosts and times without a pattern that flows could follow.
+                    // Golden ratios spread sizes, hosts and times without a periodic pattern.
                     let part = |ratio: f64| (place as f64 * ratio).fract();
                     let bytes = BESIDE[(part(0.618_034) * BESIDE.len() as f64) as usize];
                     let host = senders[(part(0.754_878) * senders.len() as f64) as usize];
@@ -302,10 +311,10 @@ impl Network {
         text
     }
 
-    /// The scenario, resolved.
+    /// Resolves the scenario with this seed.
     ///
     /// # Errors
-    /// There is no such network.
+    /// The network cannot be built.
     pub fn resolve(&self, seed: u64) -> Result<Resolved, Error> {
         let overrides = Overrides {
             seed: Some(seed),
@@ -315,19 +324,19 @@ impl Network {
     }
 }
 
-/// Messages that are alone, in bytes: one for each pair of hosts.
+/// Sizes of separate messages in bytes, one for each pair of hosts.
 const ALONE: [u64; 8] = [
     1_000, 8_000, 64_000, 256_000, 1_000_000, 2_500_000, 6_000_000, 16_000_000,
 ];
-/// Messages beside flows, in bytes.
+/// Sizes of messages that share the line with long flows, in bytes.
 const BESIDE: [u64; 5] = [1_000, 16_000, 64_000, 256_000, 1_000_000];
 
-/// Of numbers that differ by orders of magnitude.
+/// Draws a number whose logarithm is uniform in the range.
 fn between(rng: &mut Rng, (low, high): (f64, f64)) -> f64 {
     low * libm::exp2(rng.next_f64() * libm::log2(high / low))
 }
 
-/// The fewest and the most flows to one host, of each network of a draw.
+/// Lowest and highest number of flows to one host, for each network of a draw.
 const FLOWS: [(f64, f64); 5] = [
     (2.0, 8.0),
     (8.0, 64.0),
@@ -336,8 +345,8 @@ const FLOWS: [(f64, f64); 5] = [
     (2048.0, 8192.0),
 ];
 
-/// The networks of a generation: few flows to many, all pairs of a few hosts, and messages alone, beside flows, and at
-/// once.
+/// Draws the networks of a generation: few flows to many, all pairs of a few hosts, and separate, sharing and
+/// simultaneous messages.
 pub(crate) fn draw(rng: &mut Rng) -> Vec<Network> {
     let mut all = draw_endless(rng);
     let mut rates = [100.0, 200.0, 400.0]
@@ -352,6 +361,7 @@ pub(crate) fn draw(rng: &mut Rng) -> Vec<Network> {
             messages: Some(messages),
             ..Network::plain(shape)
         };
+        // Buffers are drawn in bandwidth-delay products, with at least 30 packets.
         let product = 2.0 * network.empty_us() * network.gbps * 1000.0 / 8.0;
         let products = if rng.below(2) == 0 {
             2.5
@@ -384,7 +394,7 @@ pub(crate) fn draw(rng: &mut Rng) -> Vec<Network> {
     all
 }
 
-/// Networks whose flows always have data.
+/// Draws networks with long flows only.
 pub(crate) fn draw_endless(rng: &mut Rng) -> Vec<Network> {
     let mut one = |place: usize| {
         let gbps = [100.0, 200.0, 400.0, 400.0][rng.below(4) as usize];
@@ -415,7 +425,7 @@ pub(crate) fn draw_endless(rng: &mut Rng) -> Vec<Network> {
     (0..=FLOWS.len()).map(&mut one).collect()
 }
 
-/// The networks by which candidates are chosen: the same ones each time.
+/// Returns the fixed networks by which candidates are selected.
 pub(crate) fn selection() -> Vec<Network> {
     let star = |flows| Network::plain(Shape::Star(flows));
     let deep = Network {

@@ -1,11 +1,13 @@
-//! Going on with a law where agents met other networks than the search had: [`crate::experience`].
+//! Refinement of a law for networks that its agents met and the search did not have: [`crate::experience`].
 //!
-//! The search starts at the law. Half of the networks of a generation are like those that were met, the
-//! others are drawn as always, so that the law is not lost where it was good. The middle of the search is tried every few
-//! generations in networks of both kinds. If it forgets too much in the old ones, points nearer to the law are tried: what is
-//! kept is better in the networks that were met, and at most [`FORGETS`] worse in the old ones.
+//! The search starts at the law. Half of the networks of a generation resemble those of the experience, the
+//! others are drawn as in the original search, so that the law stays good there. Every few generations the
+//! mean of the search is tried in networks of both kinds. If it gets too much worse in the old ones, points
+//! closer to the law are tried. The result is better in the networks of the experience, and at most
+//! [`FORGETS`] worse in the old ones.
 //!
-//! Trials choose, so they do not judge: costs before and after are of seeds that neither taught nor chose.
+//! Trials select, so they cannot judge: the reported costs before and after are from seeds used neither for
+//! learning nor for selection.
 
 use std::sync::Arc;
 
@@ -23,27 +25,29 @@ use crate::course::{EVALUATION, SELECTION};
 use crate::experience::{Gathered, MOST_FLOWS};
 use crate::write::ModelFiles;
 
-/// How much worse a law may be in the old networks: 2 %.
+/// Upper limit of the relative cost increase in the old networks: 2 %.
 pub const FORGETS: f64 = 0.02;
-/// Generations, unless a command says otherwise: about ten minutes of two cores.
+/// Default number of generations: about ten minutes on two cores.
 const GENERATIONS: u32 = 25;
-/// Runs of a trial in the networks that were met: as many as in the old ones.
+/// Number of trial runs in networks of the experience: the same as in the old ones.
 const RUNS: usize = 18;
-/// The same of a quick one, and the most flows of its networks.
+/// Number of trial runs of a quick refinement, and its upper limit of flows per network.
 const QUICK: (usize, u32) = (4, 32);
-/// How far towards the middle of the search a trial goes: less where that forgets too much.
+/// Fractions of the way from the law to the mean of the search, tried in this order until one does not forget
+/// too much.
 const SHARES: [f64; 3] = [1.0, 0.5, 0.25];
-/// The name of its checkpoint.
+/// Name of the refinement's checkpoint.
 const NAME: &str = "refined";
 
-/// A law to go on with, and what was met.
+/// Law to refine, and the experience with it.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The law; nothing: the search starts where all do, in the networks that were met alone.
+    /// Law to start from. With `None` the search starts at its usual point, and only in networks of the
+    /// experience.
     pub law: Option<Law>,
-    /// What was met.
+    /// Experience of agents under the law.
     pub experience: Gathered,
-    /// Of a law that was refined before, the numbers of the first one: forgetting is measured against it.
+    /// Coefficients of the original law if it was refined before; forgetting is measured against them.
     pub first: Option<Vec<f64>>,
 }
 
@@ -56,23 +60,24 @@ impl Start {
     }
 }
 
-/// A law.
+/// Rate law of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Law {
-    /// Its name.
+    /// Name of the model.
     pub name: String,
-    /// Its numbers.
+    /// Coefficients in the order of the law's axes.
     pub values: Vec<f64>,
     /// SHA-256 of the model's weights.
     pub sha256: String,
-    /// Whether the model is a network, or trees, that were cloned from it.
+    /// True if the model is a network or a forest that was cloned from the law.
     pub cloned: bool,
 }
 
-/// Takes the law of a model as what a search starts from: of a network, or of trees, the law that they were cloned from.
+/// Returns the law of a model as the start of a search. For a network or a forest it is the law from which it
+/// was cloned.
 ///
 /// # Errors
-/// It has no law, or a residual network beside it.
+/// The model has no law, or it has a residual network in addition.
 pub fn start_of(model: &Model) -> Result<Law, Error> {
     let card = model.card();
     match (card.kind, model.law()) {
@@ -96,7 +101,7 @@ pub fn start_of(model: &Model) -> Result<Law, Error> {
 }
 
 impl Options {
-    /// A search that goes on with a law.
+    /// Returns the default settings of a refinement.
     pub const fn refining() -> Self {
         Self {
             generations: GENERATIONS,
@@ -106,80 +111,82 @@ impl Options {
     }
 }
 
-/// Costs over the reference's.
+/// Costs relative to the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
-    /// In networks like those that were met.
+    /// Cost in networks that resemble the experience.
     pub experience: f64,
-    /// In the search's own.
+    /// Cost in the networks of the original search.
     pub old: f64,
 }
 
 impl Costs {
-    /// How much of what was good in the old networks is lost since `before`, in per cent; below 0 it is better.
+    /// Returns the cost increase in the old networks since `before`, in per cent; it is negative for an
+    /// improvement.
     pub fn forgotten(&self, before: &Self) -> f64 {
         100.0 * (self.old / before.old - 1.0)
     }
 }
 
-/// A generation.
+/// Progress of a refinement after a generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Generations done.
+    /// Number of completed generations.
     pub generation: u32,
-    /// The cost of the best candidate and of the median, in the networks of this generation.
+    /// Cost of the generation's best candidate, in its networks.
     pub best: f64,
-    /// See above.
+    /// Median cost of the generation's candidates, in its networks.
     pub median: f64,
-    /// How far candidates are drawn.
+    /// Present step size of the search.
     pub sigma: f64,
-    /// Where there was a trial.
+    /// Last trial of this generation, if there was one.
     pub trial: Option<Tried>,
 }
 
-/// A trial.
+/// Trial of a point between the law and the mean of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// How far from the law to the middle of the search it was.
+    /// Fraction of the way from the law to the mean.
     pub share: f64,
-    /// Its costs.
+    /// Costs of the point in trials.
     pub costs: Costs,
-    /// Whether it was kept.
+    /// True if the point was kept as the best.
     pub kept: bool,
 }
 
-/// What was found.
+/// Result of a refinement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refined {
-    /// How.
+    /// Settings of the search.
     pub options: Options,
-    /// The law's numbers.
+    /// Coefficients of the refined law.
     pub values: Vec<f64>,
-    /// In trials: what it started from, and what was kept.
+    /// Costs of the start and of the result in trials.
     pub trials: (Costs, Costs),
-    /// The same on seeds that neither taught nor chose, once it is judged.
+    /// Costs of both on seeds used neither for learning nor for selection; `None` before
+    /// [`judge`](Self::judge).
     pub judged: Option<(Costs, Costs)>,
-    /// What `watch` heard on the way.
+    /// Progress after each generation.
     pub steps: Vec<Step>,
-    /// Whether it was stopped early.
+    /// True if the search was stopped early.
     pub stopped: bool,
 }
 
-/// Where a search is between two generations.
+/// Checkpoint of a refinement between two generations.
 #[derive(Serialize, Deserialize)]
 struct State {
-    /// What it started from: hashes of law and experience.
+    /// Hashes of law and experience, which must match on a restart.
     of: String,
     search: Cma,
     generation: u32,
     start: Costs,
-    /// What forgetting is measured against.
+    /// Costs of the original law, against which forgetting is measured.
     first: Costs,
     best: (Costs, Vec<f64>),
     steps: Vec<Step>,
 }
 
-/// Networks of both kinds.
+/// Trials in the networks of the experience and in those of the original search.
 struct Both {
     experience: Trials,
     old: Trials,
@@ -207,11 +214,11 @@ impl Both {
     }
 }
 
-/// Networks of both kinds, on seeds that neither teach nor choose.
+/// Networks of both kinds with seeds used neither for learning nor for selection.
 pub struct Judges(Both);
 
 impl Judges {
-    /// Runs the oracle in them.
+    /// Runs the oracle in them to obtain the reference costs.
     ///
     /// # Errors
     /// A network cannot be built.
@@ -220,7 +227,7 @@ impl Judges {
         Both::new(options, experience, seeds).map(Self)
     }
 
-    /// Runs DECC in them under a model.
+    /// Returns the costs of DECC under a model.
     ///
     /// # Errors
     /// A network cannot be built.
@@ -228,16 +235,16 @@ impl Judges {
         self.0.costs_under(&|_| Ok(decc_of(Arc::clone(model))))
     }
 
-    /// The same under a law of these numbers.
+    /// Returns the costs of DECC under a law with these coefficients.
     ///
     /// # Errors
-    /// A network cannot be built, or the numbers are no law.
+    /// A network cannot be built, or the coefficients do not fit the law.
     pub fn costs_of_law(&self, values: &[f64]) -> Result<Costs, Error> {
         self.0.costs(values)
     }
 }
 
-/// Runs of a trial, and the most flows to a host.
+/// Returns the number of trial runs, and the upper limit of flows to a host.
 const fn bounds(options: &Options) -> (usize, u32) {
     match options.networks {
         0 => (RUNS, MOST_FLOWS),
@@ -245,13 +252,15 @@ const fn bounds(options: &Options) -> (usize, u32) {
     }
 }
 
-/// Called before the first generation with the costs of the start, and after each; may stop it.
+/// Callback before the first generation, with the costs of the start, and after each generation; may stop the
+/// search.
 pub type WatchRefining<'a> = &'a mut dyn FnMut(&Costs, Option<&Step>) -> Control;
 
-/// Searches, from the checkpoint if there is one.
+/// Refines a law, from the checkpoint if there is one.
 ///
 /// # Errors
-/// A network cannot be built; a checkpoint cannot be read or written, or is of another law or other experience.
+/// A network cannot be built, a checkpoint cannot be read or written, or it belongs to another law or other
+/// experience.
 pub fn refine(
     options: &Options,
     start: &Start,
@@ -266,6 +275,7 @@ pub fn refine(
     let trials = Both::new(options, &start.experience, seeds)?;
     let mut state = match checkpoints.take::<State>(NAME)? {
         Some(state) => {
+            // Costs in the checkpoint would not be comparable.
             if state.of != of {
                 return Err(Error::Options(
                     "the model or the experience has changed since this training was stopped: put it back, or start \
@@ -281,6 +291,7 @@ pub fn refine(
         }
         None => {
             let costs = trials.costs(&values)?;
+            // For an original law the costs of the start serve as the reference.
             let first = start.first.as_ref().filter(|first| **first != values);
             State {
                 of,
@@ -312,7 +323,8 @@ pub fn refine(
     })
 }
 
-/// Networks of a generation: every other one is like one of those that were met, the others in the next generation.
+/// Returns the networks of a generation: alternately one that resembles the experience and one of the
+/// original search. The assignment alternates between generations.
 fn networks(options: &Options, start: &Start, generation: u32) -> Seeded {
     let (old, rng) = drawn(options, generation);
     let count = match options.networks {
@@ -333,7 +345,7 @@ fn networks(options: &Options, start: &Start, generation: u32) -> Seeded {
     seeded(mixed.collect(), rng)
 }
 
-/// A generation, and a trial where one is due.
+/// Runs a generation, and a trial if one is due.
 fn generation(
     options: &Options,
     start: &Start,
@@ -356,7 +368,7 @@ fn generation(
     })
 }
 
-/// A trial of the middle, or of what lies between it and the law; what is better is kept.
+/// Tries the mean of the search and then points closer to the law. A better point is kept.
 fn tried(bound: bool, (law, trials): (&[f64], &Both), state: &mut State) -> Result<Tried, Error> {
     let from = Subject::Law.point(law);
     let mut trial = None;
@@ -371,6 +383,7 @@ fn tried(bound: bool, (law, trials): (&[f64], &Both), state: &mut State) -> Resu
         if kept {
             state.best = (costs, values);
         }
+        // Closer points are only needed if this one forgets too much.
         if remembers {
             break;
         }
@@ -378,10 +391,10 @@ fn tried(bound: bool, (law, trials): (&[f64], &Both), state: &mut State) -> Resu
     trial.ok_or_else(|| Error::Options("a trial goes nowhere".into()))
 }
 
-/// The model of a law that was refined.
+/// Returns the model files of a refined law.
 ///
 /// # Errors
-/// The format refuses.
+/// The card or the weights cannot be serialised.
 pub fn refined_model(
     name: &str,
     refined: &Refined,
@@ -426,7 +439,7 @@ pub fn refined_model(
 }
 
 impl Refined {
-    /// Runs both laws on seeds that neither taught nor chose.
+    /// Computes the costs of both laws on seeds used neither for learning nor for selection.
     ///
     /// # Errors
     /// A network cannot be built.
@@ -442,7 +455,7 @@ impl Refined {
         Ok(())
     }
 
-    /// Costs before and after, and how they were found.
+    /// Returns the costs before and after, and a description of the runs behind them.
     pub fn costs(&self) -> ((Costs, Costs), &'static str) {
         match self.judged {
             Some(judged) => (judged, "on seeds that neither taught nor chose"),
@@ -450,7 +463,7 @@ impl Refined {
         }
     }
 
-    /// Costs before and after, in a sentence.
+    /// Returns a sentence with the costs before and after.
     pub fn summary(&self) -> String {
         let ((before, after), how) = self.costs();
         format!(
@@ -471,7 +484,7 @@ mod tests {
     use crate::course::TRAINING;
     use crate::experience::tests::ran;
 
-    /// Every other network of a generation is like one that was met; of a search from nothing all are.
+    /// Every other network of a generation resembles the experience; without a law all do.
     #[test]
     fn half_of_a_generation_is_as_was_met() {
         let (_, met) = ran(|network| network.gbps = 800.0);

@@ -1,4 +1,4 @@
-//! What is searched for, and what it is held against.
+//! Subjects of the search and their references.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use paceline_kernel::{BitRate, Span};
 use super::{Network, files};
 use crate::Error;
 
-/// Whose numbers are searched for.
+/// Set of parameters to search for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// DECC's rate law.
+    /// Coefficients of DECC's rate law.
     Law,
-    /// Swift's parameters, times in base round trips of the network.
+    /// Swift's parameters; times are in base round trips of the network.
     Swift,
 }
 
@@ -31,8 +31,8 @@ const fn ratio(name: &'static str, start: f64, range: (f64, f64)) -> Coefficient
     }
 }
 
-/// Swift's parameters. `base-delay` and `fs-range` are in base round trips; `hop-delay` is 0, and the receiver's host has
-/// no window, as hosts take no time here.
+/// Axes of Swift's parameters. `base-delay` and `fs-range` are in base round trips. `hop-delay` is 0 and the
+/// host window is off, because hosts have no processing delay here.
 const SWIFT: [Coefficient; 9] = [
     ratio("base-delay", 1.11, (1.0, 3.0)),
     ratio("fs-range", 0.5, (0.01, 30.0)),
@@ -45,9 +45,9 @@ const SWIFT: [Coefficient; 9] = [
     ratio("initial-window", 0.05, (0.01, 1000.0)),
 ];
 
-/// Swift as it was set by hand, in the order of its axes: a target of 9 us where the base round trip is 8.1 us, and up
-/// to 4 us more for small windows. The rest is its own default, but for windows that may be small.
-/// From there its search starts.
+/// Swift's parameters set by hand, in the order of its axes, and the start of its search: a target of 9 us
+/// for a base round trip of 8.1 us, and up to 4 us more for small windows. The others are Swift's defaults,
+/// except that windows may be small.
 pub const SWIFT_BY_HAND: [f64; SWIFT.len()] = {
     let (mut values, mut place) = ([0.0; SWIFT.len()], 0);
     while place < values.len() {
@@ -57,7 +57,7 @@ pub const SWIFT_BY_HAND: [f64; SWIFT.len()] = {
     values
 };
 
-/// Swift as `paceline train swift` sets it, in the same order.
+/// Swift's parameters from `paceline train swift`, in the same order.
 pub const SWIFT_SEARCHED: [f64; SWIFT.len()] = [
     1.033889586276378,
     0.7273620504754865,
@@ -71,7 +71,7 @@ pub const SWIFT_SEARCHED: [f64; SWIFT.len()] = [
 ];
 
 impl Subject {
-    /// What may vary.
+    /// Returns the parameters of the search with their ranges.
     pub const fn axes(self) -> &'static [Coefficient] {
         match self {
             Self::Law => COEFFICIENTS,
@@ -79,7 +79,7 @@ impl Subject {
         }
     }
 
-    /// Its name on a command line.
+    /// Returns its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Law => "decc",
@@ -87,28 +87,28 @@ impl Subject {
         }
     }
 
-    /// The values at a point of the search, where each axis goes from 0 to 1: what is beyond is mirrored.
+    /// Returns the values at a point of the search. Each axis is from 0 to 1; points outside are mirrored.
     pub fn values(self, point: &[f64]) -> Vec<f64> {
         let axes = self.axes().iter().zip(point);
         axes.map(|(axis, &at)| axis_value(axis, mirrored(at))).collect()
     }
 
-    /// Where the search starts.
+    /// Returns the start of the search.
     pub(crate) fn start(self) -> Vec<f64> {
         let axes = self.axes().iter();
         axes.map(|axis| axis_point(axis, axis.start)).collect()
     }
 
-    /// Where these values are.
+    /// Returns the point of the search that has these values.
     pub(crate) fn point(self, values: &[f64]) -> Vec<f64> {
         let axes = self.axes().iter().zip(values);
         axes.map(|(axis, &value)| axis_point(axis, value)).collect()
     }
 
-    /// Senders with these values, for a network.
+    /// Returns the scheme with these values for a network.
     ///
     /// # Errors
-    /// The values are none of it.
+    /// The values do not fit the subject.
     pub fn config(self, values: &[f64], network: &Network) -> Result<SchemeConfig, Error> {
         match self {
             Self::Law => {
@@ -120,7 +120,7 @@ impl Subject {
     }
 }
 
-/// DECC under a model.
+/// Returns DECC under a model.
 pub fn decc_of(model: Arc<Model>) -> SchemeConfig {
     decc::Params {
         model: Auto::Is(ModelRef::read_from("model", model)),
@@ -129,7 +129,7 @@ pub fn decc_of(model: Arc<Model>) -> SchemeConfig {
     .into()
 }
 
-/// Flows that know how many they are: each sends at 0.99 of its share of the link, from its first packet.
+/// Returns flows that know their number: each sends at 0.99 of its share of the link from its first packet.
 pub fn oracle(network: &Network) -> SchemeConfig {
     let share = 0.99 * network.data_share() * network.gbps * 1e9 / f64::from(network.flows());
     fixed::Params {
@@ -175,7 +175,7 @@ fn swift_config(values: &[f64], base_us: f64) -> Result<SchemeConfig, Error> {
     .into())
 }
 
-/// The value of an axis at a point from 0 to 1.
+/// Returns the value at a point of an axis from 0 to 1.
 fn axis_value(axis: &Coefficient, at: f64) -> f64 {
     let (low, high) = axis.range;
     match axis.scale {
@@ -184,7 +184,7 @@ fn axis_value(axis: &Coefficient, at: f64) -> f64 {
     }
 }
 
-/// Where on an axis a value is.
+/// Returns the point of a value on an axis.
 fn axis_point(axis: &Coefficient, value: f64) -> f64 {
     let (low, high) = axis.range;
     match axis.scale {
@@ -193,7 +193,7 @@ fn axis_point(axis: &Coefficient, value: f64) -> f64 {
     }
 }
 
-/// Into 0 to 1.
+/// Mirrors a coordinate into the range 0 to 1.
 fn mirrored(at: f64) -> f64 {
     let at = at.abs() % 2.0;
     if at > 1.0 { 2.0 - at } else { at }

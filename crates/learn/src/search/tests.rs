@@ -42,7 +42,7 @@ fn costs_by_hand() {
         jain: 0.9,
         loss: 0.01,
     };
-    // 3 of the line, 5 for one doubling, 2 of unfairness, 1 of loss.
+    // 3 for goodput, 5 for one doubling of latency, 2 for unfairness, 1 for loss.
     assert!((settled.cost() - 11.0).abs() < 1e-9);
     let run = Measured {
         settled,
@@ -55,8 +55,8 @@ fn costs_by_hand() {
         messages: None,
     };
     let endless = Network::plain(Shape::Star(4));
-    // 14 in the whole run: the mean, 1 for its unfairness, 1.5 for each of its 2 points lost. Of the best the second
-    // half counts.
+    // 14 for the complete run. The sum is the mean of both, 1 for its unfairness, and 1.5 for each of its 2
+    // points of loss. The reference counts the second half only.
     assert!((run.counted(&endless) - 16.5).abs() < 1e-9);
     assert!((run.settled.cost() - 11.0).abs() < 1e-9);
     let best = Quality {
@@ -66,7 +66,8 @@ fn costs_by_hand() {
         loss: 0.0,
     };
     assert_eq!(best.cost(), 0.0);
-    // A doubling in the mean and two at worst; together three; beside flows what those have.
+    // One doubling in the mean and two at the 99th percentile; three for all messages together; in addition
+    // the cost of long flows.
     let took = Measured {
         messages: Some(Slowdowns {
             mean: 2.0,
@@ -85,11 +86,12 @@ fn costs_by_hand() {
     assert_eq!(counts(Messages::Alone), 30.0);
     assert_eq!(counts(Messages::AtOnce(1000)), 50.0);
     assert!((counts(Messages::Beside(0.1)) - 41.0).abs() < 1e-9);
-    // Ratios begin at 3: 2 and 1, in the root of the mean square.
+    // With the leeway of 3 the ratios are 2 and 1; the result is their root mean square.
     assert!((over_best([(5.0, 1.0), (2.0, 2.0)].into_iter()) - libm::sqrt(2.5)).abs() < 1e-9);
 }
 
-/// The oracle fills 0.99 of the line without a queue; flows that each send as fast as the line can lose packets behind a full buffer.
+/// The oracle fills 0.99 of the line without a queue. Flows that each send at line rate can lose packets at a
+/// full buffer.
 #[test]
 fn runs_are_measured() {
     let network = Network::plain(Shape::Star(4));
@@ -104,7 +106,7 @@ fn runs_are_measured() {
         settled.jain > 0.9999 && best.whole.loss == 0.0 && settled.cost() < 1.3,
         "{best:?}"
     );
-    // Flows come one by one, and none takes more than its last share: some of the line is left to nobody.
+    // Flows join one by one at their final share, so part of the line stays unused.
     assert!(
         best.whole.goodput < 0.95 && (0.98..0.9999).contains(&best.whole.jain),
         "{best:?}"
@@ -118,7 +120,7 @@ fn runs_are_measured() {
     assert!((worst.p99_us - 24.04).abs() < 0.2, "{worst:?}");
 }
 
-/// A network whose scheme is replaced runs as one in which that scheme is written.
+/// A network with a replaced scheme runs as if the scheme had been written in the scenario.
 #[test]
 fn a_scheme_that_replaces_another_runs_as_if_it_was_written() {
     let network = Network::plain(Shape::Star(8));
@@ -136,7 +138,8 @@ fn a_scheme_that_replaces_another_runs_as_if_it_was_written() {
     assert_eq!(Measured::of(&network, &written, config).unwrap(), replaced);
 }
 
-/// Messages are flows that end: alone as fast as the network carries them, whoever sends at line rate.
+/// Messages are finite flows: separate ones complete as fast as possible under a scheme that starts at line
+/// rate.
 #[test]
 fn messages_are_timed() {
     let rule = || paceline_congestion::bolt::Params::default().into();
@@ -160,14 +163,14 @@ fn messages_are_timed() {
         );
         match messages {
             Messages::Alone => assert!(took.p99 < 1.02, "{took:?}"),
-            // 100 KB come in 2.1 us, after a way of 4 us: the last one waits for four others.
+            // 100 KB take 2.1 us after a latency of 4 us: the last message waits for four others.
             Messages::AtOnce(_) => assert!(took.p99 < 1.4 && took.together < 1.1, "{took:?}"),
             Messages::Beside(_) => assert!(took.p99 < 4.0, "{took:?}"),
         }
     }
 }
 
-/// All shapes make scenarios, with as many flows as they say.
+/// All shapes give valid scenarios with the right number of flows.
 #[test]
 fn networks_are_scenarios() {
     let shapes = [

@@ -1,10 +1,10 @@
-//! Training SPINE's watcher and generator: proximal policy optimisation (PPO), in the simulator, round by round
-//! (`rounds.rs`).
+//! Training of SPINE's watcher and generator by proximal policy optimisation (PPO) in the simulator, round by
+//! round (`rounds.rs`).
 //!
-//! Decisions are made inside the run, by senders that write down what they see and what comes of it (`practice.rs`): the
-//! executor acts between them. Networks are drawn as Aurora's are (`course.rs`). A flow's reward has its own delay, losses and
-//! triggers, and what all flows of the line are delivered: with its own share there instead, flows learned to outbid each
-//! other, and queues grew.
+//! Decisions are made inside the run by senders that record their inputs and rewards (`practice.rs`), because
+//! the executor acts between decisions. Networks are drawn as for Aurora (`course.rs`). A flow's reward
+//! contains its own delay, losses and triggers, and the throughput of all flows of the line: with its own
+//! throughput flows learned to outbid each other, and queues grew.
 
 mod practice;
 
@@ -27,18 +27,19 @@ use crate::rounds::{Practice, stream};
 use crate::write::ModelFiles;
 use practice::episode;
 
-/// Numbers that the critic reads: those of the policy, and three of all flows together.
+/// Number of the critic's inputs: those of the policy, and three about all flows.
 const KNOWN: usize = INPUTS + 3;
 
-/// A decision, and what a flow goes through.
+/// Decision of a flow, and a flow's sequence of decisions.
 type Step = ppo::Step<INPUTS, KNOWN, OUTPUTS>;
 type Course = ppo::Course<INPUTS, KNOWN, OUTPUTS>;
 
-/// Discount of a monitor interval.
+/// Discount factor of a monitor interval.
 const GAMMA: f64 = 0.97;
-/// The logarithm of the first deviation of what the generator says: small parameters differ by a third.
+/// Logarithm of the initial standard deviation of the generator's outputs: small parameters vary by a third.
 const SPREAD: f32 = -1.2;
-/// What the generator says before it has learned: a rule that rests a tenth of a round trip above the empty network's.
+/// Generator's output before training: a sub-policy that settles a tenth of a round trip above the empty
+/// network's.
 const START: SubPolicy = SubPolicy {
     alpha: 40,
     beta: 800,
@@ -53,21 +54,21 @@ const MANNER: Manner = Manner {
     scale: 0.02,
 };
 
-/// What the watcher says before it has learned: four of five intervals trigger, so the generator learns before triggers
-/// become rare. (From one of two on, two of three policies triggered no more after the first interval.)
+/// Watcher's output before training: four of five intervals trigger, so the generator learns before triggers
+/// become rare. (With one of two, two of three policies stopped triggering after the first interval.)
 const EAGER: f32 = 1.5;
 
-/// What says how much better an interval is than others.
+/// Layers of the critic, which estimates the return of an interval.
 const CRITIC: [Layer; 3] = [
     Layer::new(KNOWN, 32, Units::Tanh),
     Layer::new(32, 16, Units::Tanh),
     Layer::new(16, 1, Units::Linear),
 ];
 
-/// Episodes of a round.
+/// Training episodes in a round.
 const EPISODES: usize = 12;
 
-/// How a training goes that makes the built-in model.
+/// Returns the settings with which the built-in model was trained.
 pub fn options() -> Options {
     Options {
         seed: 1,
@@ -77,7 +78,7 @@ pub fn options() -> Options {
     }
 }
 
-/// One that ends within seconds: it shows that it learns, not where it ends.
+/// Returns settings that end within seconds, as a test of the training itself.
 pub fn quick() -> Options {
     Options {
         rounds: 4,
@@ -86,9 +87,9 @@ pub fn quick() -> Options {
     }
 }
 
-/// Episodes, each round others.
+/// Training episodes, drawn for each round.
 struct Episodes {
-    /// What networks are drawn by.
+    /// Random stream of the networks.
     rng: Rng,
 }
 
@@ -131,10 +132,10 @@ impl Practice<INPUTS, KNOWN, OUTPUTS> for Episodes {
     }
 }
 
-/// Trains, from its checkpoint if there is one; `watch` is told what came of each round.
+/// Trains SPINE's agent, from its checkpoint if there is one; `watch` is called after each round.
 ///
 /// # Errors
-/// A scenario does not run, or a checkpoint cannot be read or written.
+/// A scenario fails, or a checkpoint cannot be read or written.
 pub fn train(
     options: &Options,
     checkpoints: &Checkpoints,
@@ -142,7 +143,7 @@ pub fn train(
 ) -> Result<TrainedPolicy, Error> {
     let mut weights = stream(options.seed, 2);
     let mut policy = first(&SPINE, &mut weights);
-    // At first it mostly triggers, and generates about the same everywhere.
+    // At first it mostly triggers, with nearly the same sub-policy for all inputs.
     let heads = SPINE[0].size();
     policy.values_mut()[heads] = EAGER;
     policy.values_mut()[heads + 1..heads + OUTPUTS].copy_from_slice(&START.said());
@@ -153,7 +154,7 @@ pub fn train(
     crate::rounds::train(options, (learner, episodes), checkpoints, watch)
 }
 
-/// The mean reward in networks that nobody learns in.
+/// Returns the mean reward in trial networks, which are not used for learning.
 fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
     let (networks, policy) = (trials(), Arc::new(policy.clone()));
     let each = side_by_side(networks.len(), threads, &|place| {
@@ -171,10 +172,10 @@ fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
     Ok(rewards.iter().sum::<f64>() / rewards.len() as f64)
 }
 
-/// The agent's weights and its card.
+/// Returns the agent's model files.
 ///
 /// # Errors
-/// The format refuses.
+/// The card or the weights cannot be serialised.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
     crate::rounds::files(
         Kind::Spine,

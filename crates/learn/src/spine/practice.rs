@@ -1,4 +1,4 @@
-//! Flows that decide by SPINE's network and some chance, inside the run, and what they go through.
+//! Flows that decide by SPINE's network with a random part inside a run, and record their decisions.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,46 +19,46 @@ use crate::decc::delivered;
 use crate::ppo::{Chance, FORCED};
 use crate::rng::normal;
 
-/// What a trigger costs.
+/// Cost of a trigger in the reward.
 const TRIGGER: f64 = 0.02;
-/// What queues may add to a round trip for nothing.
+/// Ratio of the round-trip time to the empty network's up to which the reward is not reduced.
 const TOLERATED: f64 = 1.1;
-/// What a loss of all costs, and the most that losses cost.
+/// Cost of a loss fraction of 1, and upper limit of the cost of losses.
 const LOSS: (f64, f64) = (10.0, 1.0);
 
-/// What all flows of an episode share.
+/// State shared by all flows of an episode.
 #[derive(Debug)]
 struct Episode {
     policy: Arc<Network>,
-    /// The deviation of what the generator says; none where nothing is left to chance.
+    /// Standard deviation of the generator's outputs; `None` without a random part.
     deviation: Option<f64>,
     seed: u64,
     log: Mutex<Log>,
 }
 
-/// What flows wrote down.
+/// Records of all flows of an episode.
 #[derive(Debug, Default)]
 struct Log {
-    /// What each of them went through.
+    /// Decisions of each flow.
     courses: Vec<Course>,
-    /// What each was delivered last, as a share of the line; nothing before its first decision.
+    /// Last delivery rate of each flow as a fraction of the line; `None` before its first decision.
     shares: Vec<Option<f64>>,
 }
 
 impl Log {
-    /// Flows that have begun.
+    /// Returns the number of flows that have decided at least once, at least 1.
     fn begun(&self) -> f64 {
         self.shares.iter().flatten().count().max(1) as f64
     }
 
-    /// The mean over the flows that have begun of what they are delivered as a share of their fair share, at most 1.
+    /// Returns the mean over active flows of the delivery rate relative to the fair share, each limited to 1.
     fn served(&self) -> f64 {
         let begun = self.begun();
         let served = self.shares.iter().flatten().map(|share| (share * begun).min(1.0));
         served.sum::<f64>() / begun
     }
 
-    /// What the critic reads.
+    /// Returns the inputs of the critic.
     fn known(&self, agent: usize, seen: &[f32; INPUTS]) -> [f32; KNOWN] {
         let begun = self.begun();
         let own = self.shares[agent].unwrap_or(0.0) * begun;
@@ -74,7 +74,8 @@ impl Log {
     }
 }
 
-/// What flows go through under SPINE in a network, with these parameters and this seed of chance; and the run.
+/// Runs SPINE in a network with these parameters and this random part; returns the flows' decisions and the
+/// simulation.
 pub(super) fn practise(
     input: &Resolved,
     params: &Params,
@@ -111,11 +112,12 @@ pub(super) fn practise(
     simulation.advance_to(paceline_fabric::Until::Time(input.run.stop));
     let mut log = episode.log.lock().unwrap_or_else(PoisonError::into_inner);
     let mut courses = std::mem::take(&mut log.courses);
+    // Flows that ended before their second decision have no reward to learn from.
     courses.retain(|course| !course.steps.is_empty());
     Ok((courses, simulation))
 }
 
-/// The same in a network that was drawn, with flows that start as it says.
+/// Runs an episode in a drawn network with its number of first packets; returns the flows' decisions.
 pub(super) fn episode(
     (drawn, seed): (&Drawn, u64),
     manner: (&Arc<Network>, Option<f64>),
@@ -130,17 +132,18 @@ pub(super) fn episode(
     Ok(practise(&input, &params, manner)?.0)
 }
 
-/// An agent that learns: it writes down what it sees, does and gets.
+/// Agent that records its inputs, actions and rewards.
 #[derive(Clone, Debug)]
 struct Pupil {
     episode: Arc<Episode>,
     agent: usize,
     rng: Rng,
-    /// What it did last, whose reward is not known yet.
+    /// Last decision, for which the reward is not yet known.
     last: Option<Step>,
 }
 
-/// Equation (8) of the scheme's page: of what flows are delivered, a round trip over the empty network's, and losses.
+/// Returns the reward of equation (8) on the scheme's page: from the flows' throughput, the round-trip time
+/// relative to the empty network's, losses and the trigger.
 fn reward(served: f64, rtt: f64, lost: f64, triggered: bool) -> f64 {
     let cost = if triggered { TRIGGER } else { 0.0 };
     served / (rtt / TOLERATED).max(1.0) - (LOSS.0 * lost).min(LOSS.1) - cost
@@ -166,6 +169,7 @@ impl Agent for Pupil {
             false => f32::from(u8::from(triggered)),
         };
         let mut log = episode.log.lock().unwrap_or_else(PoisonError::into_inner);
+        // The common reward must include this flow's newest delivery rate.
         log.shares[self.agent] = Some(delivered(report, path));
         let known = log.known(self.agent, moment.seen);
         let deviation = episode.deviation.unwrap_or(1.0);
@@ -177,6 +181,7 @@ impl Agent for Pupil {
             reward: 0.0,
             discount: GAMMA,
         };
+        // A reward is known only at the next decision.
         if let Some(last) = self.last.replace(now) {
             let tally = &report.tally;
             let lost = match tally.timeouts {
@@ -201,13 +206,13 @@ mod tests {
     #[test]
     fn rewards_by_hand() {
         assert_eq!(reward(1.0, 1.0, 0.0, false), 1.0);
-        // Ten per cent of delay are tolerated; a trigger costs 0.02, a twentieth lost one half.
+        // Delay up to ten per cent is free. A trigger costs 0.02, and a loss of one twentieth costs one half.
         assert_eq!(reward(1.0, 1.1, 0.0, true), 0.98);
         assert_eq!(reward(0.5, 2.2, 0.05, false), 0.25 - 0.5);
         assert_eq!(reward(0.0, 9.0, 1.0, false), -1.0);
     }
 
-    /// Three flows of which one has not begun: one has a quarter of the line, one its fair half and more.
+    /// Three flows, one of them inactive: one has a quarter of the line, one more than its fair half.
     #[test]
     fn what_flows_are_delivered_by_hand() {
         let log = Log {

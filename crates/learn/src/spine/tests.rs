@@ -16,7 +16,7 @@ fn trained(threads: usize) -> TrainedPolicy {
     train(&options, &Checkpoints::none(), &mut |_| Control::Continue).unwrap()
 }
 
-/// The same bytes on one thread and on two; and what is written is a model that decides as what was trained.
+/// One thread and two give the same bytes, and the files are a model that decides as the trained policy.
 #[test]
 fn the_same_seed_gives_the_same_policy() {
     let [one, two] = [1, 2].map(trained);
@@ -33,8 +33,8 @@ fn the_same_seed_gives_the_same_policy() {
     assert_eq!(run(model.layers().unwrap(), &seen), run(&one.policy, &seen));
 }
 
-/// Flows that practise without chance, by the policy that ships, go the way of flows under `spine`, to the byte: also
-/// where queues overflow.
+/// Flows that practise the built-in policy without a random part give the same trace as flows under `spine`,
+/// including buffer overflows.
 #[test]
 fn flows_practise_as_the_scheme_runs() {
     let set = ["duration=2ms", "record.accounts=off", "network.buffer=60KB"];
@@ -56,8 +56,8 @@ fn flows_practise_as_the_scheme_runs() {
     assert_eq!(outside.decisions, inside.decisions);
 }
 
-/// Derivatives through what the trunk remembers from one interval to the next, against differences: of the sum of what
-/// the heads say in the second.
+/// Compares derivatives through the trunk's recurrent state with finite differences, for the sum of the
+/// heads' outputs in the second interval.
 #[test]
 fn derivatives_go_through_the_memory() {
     let policy = first(&SPINE, &mut stream(3, 9));

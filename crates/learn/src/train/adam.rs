@@ -1,26 +1,26 @@
-//! Adam (Kingma and Ba, 2015), without decay of weights.
+//! Adam (Kingma and Ba, 2015), without weight decay.
 
 use serde::{Deserialize, Serialize};
 
 use super::net::Values;
 
-/// How much of the mean of derivatives, and of that of their squares, stays in a step.
+/// Decay factors of the mean derivatives and of the mean squares, β1 and β2.
 const DECAY: (f64, f64) = (0.9, 0.999);
 
-/// Added to the root of the mean square.
+/// Constant ε, added to the root of the mean square.
 const EPSILON: f32 = 1e-8;
 
-/// The means of derivatives and of their squares so far.
+/// Moving averages of derivatives and of their squares.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Adam {
     means: Values,
     squares: Values,
-    /// What they lack for having started at zero.
+    /// Powers of β1 and β2, which correct the bias of starting at zero.
     lacking: (f64, f64),
 }
 
 impl Adam {
-    /// For weights of these sizes.
+    /// Returns an optimiser for weights of these sizes.
     pub(super) fn new(weights: &Values) -> Self {
         let nothing = || weights.each_ref().map(|values| vec![0.0; values.len()]);
         Self {
@@ -30,7 +30,7 @@ impl Adam {
         }
     }
 
-    /// Moves the weights by their derivatives.
+    /// Moves the weights by one step along their derivatives.
     pub(super) fn step(&mut self, weights: &mut Values, slopes: &Values, rate: f64) {
         self.lacking.0 *= DECAY.0;
         self.lacking.1 *= DECAY.1;
@@ -49,7 +49,7 @@ impl Adam {
     }
 }
 
-/// What stays, and what is new.
+/// Returns the factors of the old average and of the new value.
 fn shares(kept: f64) -> [f32; 2] {
     [kept as f32, (1.0 - kept) as f32]
 }

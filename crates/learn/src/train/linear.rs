@@ -1,4 +1,4 @@
-//! A linear predictor by least squares.
+//! Linear predictor by least squares.
 
 use super::{Tensor, Weights};
 use crate::dataset::Pair;
@@ -22,13 +22,14 @@ impl LeastSquares {
         }
     }
 
-    /// The four weights with the least sum of squared errors; a feature that the others determine gets 0.
+    /// Returns the four weights with the lowest sum of squared errors; a linearly dependent feature gets 0.
     pub(super) fn solve(&self) -> [f64; 4] {
         let (mut a, mut y) = (self.products, self.with_label);
         let mut done = [None; 4];
         let scale = (0..4).map(|i| a[i][i]).fold(0.0, f64::max);
         for column in 0..4 {
             let free = (0..4).filter(|row| !done.contains(&Some(*row)));
+            // The largest pivot, against rounding errors.
             let pivot = free.max_by(|&i, &j| a[i][column].abs().total_cmp(&a[j][column].abs()));
             let Some(pivot) = pivot.filter(|&row| a[row][column].abs() > 1e-12 * scale) else {
                 continue;
@@ -46,7 +47,7 @@ impl LeastSquares {
         std::array::from_fn(|column| done[column].map_or(0.0, |row| y[row] / a[row][column]))
     }
 
-    /// The same as the weights of a model.
+    /// Returns the solution as the weights of a model.
     pub(super) fn weights(&self) -> Weights {
         let [a, b, c, constant] = self.solve().map(|weight| weight as f32);
         Weights::from([
@@ -56,7 +57,7 @@ impl LeastSquares {
     }
 }
 
-/// The outputs of linear weights.
+/// Returns the outputs of a linear predictor.
 pub(super) fn predict(weights: &Weights, pairs: &[Pair]) -> Vec<f32> {
     let (w, b) = (&weights["linear.weight"].values, weights["linear.bias"].values[0]);
     let one = |pair: &Pair| w[0] * pair.k[0] + w[1] * pair.k[1] + w[2] * pair.k[2] + b;

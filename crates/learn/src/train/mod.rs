@@ -1,8 +1,8 @@
-//! Training a predictor of the next round-trip time.
+//! Training of a predictor of the next round-trip time.
 //!
-//! A training is some rounds; a round is a chunk of the dataset that no other round sees: first pairs to
-//! learn from, in small batches, then pairs to test on. (What the thesis calls an epoch: 19 rounds of
-//! 800 and 200 use up its 19 058 pairs once.)
+//! A training consists of rounds. Each round uses a separate chunk of the dataset: first training pairs in
+//! small batches, then test pairs. (The thesis calls this an epoch: 19 rounds of 800 and 200 use its 19 058
+//! pairs once.)
 
 mod adam;
 mod linear;
@@ -30,27 +30,27 @@ use crate::rng::Stream;
 pub use weights::{Tensor, Weights};
 pub use weights::{flat, shaped};
 
-/// What predicts.
+/// Kinds of predictors of the next round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
-    /// A long short-term memory.
+    /// Long short-term memory (LSTM).
     Lstm,
-    /// Gated recurrent units.
+    /// Gated recurrent unit (GRU).
     Gru,
-    /// A simple recurrent network (tanh).
+    /// Simple recurrent network with tanh.
     Rnn,
-    /// A weight for each of the three features and a constant, by least squares.
+    /// Linear model with a weight for each of the three features and a constant, by least squares.
     Ar3,
-    /// The next round-trip time is the last: `K[t]` itself, nothing to learn.
+    /// Predicts that the next round-trip time equals the last, `K[t]`; has no weights.
     Persistence,
 }
 
 impl Network {
-    /// All of them.
+    /// All kinds, in the order of tables.
     pub const ALL: [Self; 5] = [Self::Lstm, Self::Gru, Self::Rnn, Self::Ar3, Self::Persistence];
 
-    /// Its name on the command line and in model cards.
+    /// Returns its name on the command line and in model cards.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lstm => "lstm",
@@ -61,7 +61,7 @@ impl Network {
         }
     }
 
-    /// Its name in a table.
+    /// Returns its name in tables.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Lstm => "LSTM",
@@ -72,7 +72,7 @@ impl Network {
         }
     }
 
-    /// Names and shapes of its tensors.
+    /// Returns the names and shapes of its tensors.
     pub fn shapes(self, hidden: usize) -> Vec<(String, Vec<usize>)> {
         match self {
             Self::Ar3 => vec![
@@ -84,7 +84,7 @@ impl Network {
         }
     }
 
-    /// Whether it is trained by steps.
+    /// Returns true if it is trained by gradient steps.
     pub const fn is_recurrent(self) -> bool {
         matches!(self, Self::Lstm | Self::Gru | Self::Rnn)
     }
@@ -108,32 +108,33 @@ impl FromStr for Network {
     }
 }
 
-/// How to train. The defaults are the thesis's, and where it says nothing what gives its curve.
+/// Settings of a training. The defaults are from the thesis. Values it does not give are chosen to reproduce
+/// its curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// What is trained.
+    /// Kind of predictor to train.
     pub network: Network,
     /// Size of the hidden state.
     pub hidden: usize,
-    /// Rounds.
+    /// Number of training rounds.
     pub rounds: usize,
-    /// Pairs of a round to learn from.
+    /// Training pairs per round.
     pub train_pairs: usize,
-    /// Pairs of a round to test on.
+    /// Test pairs per round.
     pub test_pairs: usize,
-    /// Pairs of a step.
+    /// Pairs per optimiser step.
     pub batch: usize,
-    /// Learning rate.
+    /// Learning rate of the first step.
     pub learning_rate: f64,
-    /// Whether the learning rate falls to nothing over the training, by equal steps. The thesis's does not; but with
-    /// one that stays the weights at the end are those of the last few steps' errors.
+    /// True if the learning rate falls linearly to zero over the training. It is constant in the thesis, but
+    /// then the final weights depend on the errors of the last few steps.
     pub decay: bool,
-    /// Of initial weights and of the order of a round's pairs.
+    /// Seed of the initial weights and of the order of a round's pairs.
     pub seed: u64,
 }
 
 impl Options {
-    /// The defaults.
+    /// Returns the default settings.
     pub const fn new(network: Network) -> Self {
         Self {
             network,
@@ -148,7 +149,7 @@ impl Options {
         }
     }
 
-    /// Pairs that the rounds use.
+    /// Returns the number of pairs used by all rounds.
     pub const fn pairs(&self) -> usize {
         self.rounds * (self.train_pairs + self.test_pairs)
     }
@@ -184,75 +185,75 @@ impl Options {
     }
 }
 
-/// What a round came to.
+/// Result of a round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// Its number, from 1.
+    /// Round number from 1.
     pub number: usize,
-    /// Mean relative error of the predicted round-trip time over the pairs that were learned from, each
-    /// before it was.
+    /// Mean relative error of the predicted round-trip time over the training pairs, each predicted before it
+    /// was used.
     pub train_mape: f64,
-    /// The same over the test pairs, when the round was over.
+    /// Mean relative error over the test pairs after the round.
     pub test_mape: f64,
     /// Mean loss of the round's steps.
     pub loss: f64,
-    /// Loss of each step.
+    /// Loss of each step in the round.
     pub losses: Vec<f32>,
 }
 
-/// How far a training is.
+/// Progress of a training.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
-    /// A step of a round is done.
+    /// Completed step of a round.
     Step {
-        /// The round, from 1.
+        /// Round number from 1.
         round: usize,
-        /// The step in it, from 1.
+        /// Step number within the round from 1.
         step: usize,
-        /// Its loss.
+        /// Loss of the step.
         loss: f32,
     },
-    /// A round is done, and these are the weights: a checkpoint.
+    /// Completed round with the present weights.
     Round(&'a Round, &'a Weights),
 }
 
-/// A predictor that was trained.
+/// Result of a predictor's training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trained {
-    /// How.
+    /// Settings of the training.
     pub options: Options,
-    /// The weights after the last whole round; none for persistence.
+    /// Weights after the last complete round; empty for persistence.
     pub weights: Weights,
-    /// The rounds.
+    /// Results of the complete rounds.
     pub rounds: Vec<Round>,
-    /// Whether it was stopped early.
+    /// True if the training was stopped early.
     pub stopped: bool,
 }
 
 impl Trained {
-    /// The last round.
+    /// Returns the last round.
     pub fn last(&self) -> &Round {
         self.rounds.last().expect("a training has a round")
     }
 }
 
-/// Called after every step and every round; may stop the training, which then has its rounds so far.
+/// Callback after every step and every round; may stop the training, which then keeps its complete rounds.
 pub type Watch<'a> = &'a mut dyn FnMut(Progress<'_>) -> Control;
 
-/// Trains on the pairs of `data`, in their order. The result is the same bits every time, on every machine.
+/// Trains on the pairs of `data` in their order. The result is bit-identical on every machine.
 ///
 /// # Errors
-/// The options do not fit the data, or it was stopped before the first round was over.
+/// The options do not fit the data, or the training was stopped before the end of the first round.
 pub fn train(data: &Dataset, options: &Options, watch: Watch<'_>) -> Result<Trained, Error> {
     run(data, options, None, (&Checkpoints::none(), ""), watch)
 }
 
-/// As [`train`], from the checkpoint `name` if there is one, and from the weights of an earlier training if they are
-/// given: then the optimiser starts from nothing. Rounds that the checkpoint has are shown to `watch` again.
+/// Trains like [`train`], but from the checkpoint `name` if there is one, and from `start` if these weights
+/// are given: then the optimiser has no history. Rounds in the checkpoint are passed to `watch` again.
 ///
 /// # Errors
-/// Also if the weights are not those of the network, or it is not trained by steps; or a checkpoint cannot be read or
-/// written, or is of other data.
+/// In addition to those of [`train`]: the weights do not fit the network, it is not trained by steps, or a
+/// checkpoint cannot be read or written or belongs to other data.
 pub fn train_from(
     data: &Dataset,
     options: &Options,
@@ -300,6 +301,7 @@ fn run(
     let chunks = data.pairs.chunks(options.train_pairs + options.test_pairs);
     for (pairs, number) in chunks.take(options.rounds).zip(1..).skip(over.len()) {
         let (learn, test) = pairs.split_at(options.train_pairs);
+        // A round that is stopped is learned again from its beginning after a restart.
         let before = training.state();
         let Some((train_mape, losses)) = training.learn(number, learn, watch)? else {
             if checkpoints.are_quick() && !over.is_empty() {
@@ -319,7 +321,7 @@ fn run(
         over.push((round.clone(), weights.clone()));
         rounds.push(round);
         let stopped = control == Control::Stop;
-        // One that is over is kept, too: it may be followed by others.
+        // A complete training is kept as well, because more rounds may follow.
         if checkpoints.are_due() || number == options.rounds || stopped && checkpoints.are_quick() {
             keep(&over, training.state())?;
         }
@@ -338,16 +340,17 @@ fn run(
     })
 }
 
-/// Mean relative error of the predicted round-trip times: `out` are the outputs for `pairs`.
+/// Returns the mean relative error of the predicted round-trip times, where `out` are the outputs for
+/// `pairs`.
 pub fn mape(pairs: &[Pair], out: &[f32]) -> f64 {
     let errors = pairs.iter().zip(out).map(|(pair, &out)| pair.error(out));
     errors.sum::<f64>() / pairs.len().max(1) as f64
 }
 
-/// The outputs for `pairs` of a trained predictor.
+/// Returns the outputs of a trained predictor for `pairs`.
 ///
 /// # Errors
-/// The weights are not those of such a network.
+/// The weights do not fit the network.
 pub fn predict(network: Network, weights: &Weights, pairs: &[Pair]) -> Result<Vec<f32>, Error> {
     match network {
         Network::Lstm | Network::Gru | Network::Rnn => {
@@ -362,7 +365,7 @@ pub fn predict(network: Network, weights: &Weights, pairs: &[Pair]) -> Result<Ve
     }
 }
 
-/// A predictor on its way.
+/// State of a predictor's training.
 enum Training {
     Recurrent(Box<Recurrent>),
     Linear(LeastSquares, Weights),
@@ -374,16 +377,16 @@ struct Recurrent {
     adam: Adam,
     rng: Rng,
     batch: usize,
-    /// Steps that are done, and the rate of learning by them.
+    /// Completed steps, on which the learning rate depends.
     steps: usize,
     rate: Rate,
 }
 
-/// The learning rate over a training.
+/// Learning rate over a training.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
     first: f64,
-    /// Steps after which nothing is left of it; `None` if it stays.
+    /// Step at which it reaches zero; `None` if it is constant.
     end: Option<usize>,
 }
 
@@ -396,7 +399,7 @@ impl Rate {
         }
     }
 
-    /// At a step, counted from 0.
+    /// Returns the learning rate of a step, counted from 0.
     fn at(self, step: usize) -> f64 {
         self.end.map_or(self.first, |end| {
             self.first * (end.saturating_sub(step) as f64 / end as f64)
@@ -427,7 +430,8 @@ impl Training {
         })
     }
 
-    /// Learns from a round's pairs: their error before they were learned from, and the loss of each step.
+    /// Learns from a round's pairs. Returns their mean error, each predicted before it was used, and the loss
+    /// of each step; `None` if it was stopped.
     fn learn(
         &mut self,
         round: usize,
@@ -438,6 +442,7 @@ impl Training {
             Self::Recurrent(recurrent) => recurrent,
             Self::Linear(sums, weights) => {
                 pairs.iter().for_each(|pair| sums.add(pair));
+                // The solution needs all pairs up to now, so it is recomputed in each round.
                 *weights = sums.weights();
                 let out = linear::predict(weights, pairs);
                 return Ok(Some((mape(pairs, &out), vec![mean_loss(pairs, &out)])));

@@ -1,7 +1,7 @@
-//! The recurrent networks: outputs, and the derivatives of a loss by every weight.
+//! Recurrent networks: outputs, and the derivatives of a loss by every weight.
 //!
-//! Networks of 10^3 weights that read three numbers need no library: loops in a fixed order, which give the same bits
-//! on every machine. Their tests hold them against one, and the derivatives against differences.
+//! Networks with about 10^3 weights and three inputs need no library: loops in a fixed order give the same
+//! bits on every machine. The tests compare them with a library, and the derivatives with finite differences.
 
 mod cell;
 
@@ -12,10 +12,10 @@ use crate::Error;
 use crate::dataset::Pair;
 use cell::{Cell, Slopes, State};
 
-/// Numbers that a network reads.
+/// Number of a network's inputs.
 const STEPS: usize = 3;
 
-/// The places of a network's tensors, in the order of [`shapes`].
+/// Indices of a network's tensors, in the order of [`shapes`].
 const W_IH: usize = 0;
 const W_HH: usize = 1;
 const B_IH: usize = 2;
@@ -23,19 +23,19 @@ const B_HH: usize = 3;
 const LINEAR: usize = 4;
 const LINEAR_BIAS: usize = 5;
 
-/// A value for every weight: the weights themselves, or derivatives by them.
+/// One value per weight: the weights themselves, or derivatives by them.
 pub(super) type Values = [Vec<f32>; 6];
 
-/// A recurrent network over three features, and a linear layer on its last state.
+/// Recurrent network over three features, with a linear layer on its last state.
 pub(super) struct Net {
     network: Network,
     cell: Cell,
     hidden: usize,
-    /// What is trained.
+    /// Weights in the order of [`shapes`].
     pub(super) values: Values,
 }
 
-/// Names and shapes of a network's tensors, in the order in which they are drawn.
+/// Returns the names and shapes of a network's tensors, in the order in which they are drawn.
 pub(super) fn shapes(network: Network, hidden: usize) -> [(String, Vec<usize>); 6] {
     let rows = Cell::of(network).map_or(1, Cell::gates) * hidden;
     let cell = |name: &str, shape: &[usize]| (format!("{}.{name}_l0", network.name()), shape.to_vec());
@@ -49,7 +49,7 @@ pub(super) fn shapes(network: Network, hidden: usize) -> [(String, Vec<usize>); 
     ]
 }
 
-/// Weights before training, uniform in `±1/√hidden` as PyTorch draws them.
+/// Draws initial weights, uniform in `±1/√hidden` as in PyTorch.
 pub(super) fn initial(network: Network, hidden: usize, rng: &mut Rng) -> Weights {
     let bound = 1.0 / (hidden as f64).sqrt();
     let mut draw = |count: usize| -> Vec<f32> {
@@ -65,7 +65,7 @@ pub(super) fn initial(network: Network, hidden: usize, rng: &mut Rng) -> Weights
         .collect()
 }
 
-/// A step of the cell: what it read, and what came of it.
+/// Step of the cell, with the values that its derivative needs.
 struct Step {
     x: f32,
     before: Vec<f32>,
@@ -73,10 +73,10 @@ struct Step {
 }
 
 impl Net {
-    /// The network with these weights.
+    /// Returns the network with these weights.
     ///
     /// # Errors
-    /// A tensor is missing or of another shape, or it is not a recurrent network.
+    /// A tensor is missing or has another shape, or the network is not recurrent.
     pub(super) fn new(network: Network, hidden: usize, weights: &Weights) -> Result<Self, Error> {
         let cell = Cell::of(network)
             .ok_or_else(|| Error::Options(format!("{network} is not a recurrent network")))?;
@@ -98,13 +98,13 @@ impl Net {
         })
     }
 
-    /// The outputs for each pair's features.
+    /// Returns the outputs for each pair's features.
     pub(super) fn predict(&self, pairs: &[Pair]) -> Vec<f32> {
         let one = |pair: &Pair| self.output(&self.steps(&pair.k));
         pairs.iter().map(one).collect()
     }
 
-    /// The outputs, the mean absolute error against `L`, and its derivatives.
+    /// Returns the outputs, the mean absolute error against `L`, and its derivatives.
     pub(super) fn learn(&self, pairs: &[Pair]) -> (Vec<f32>, f32, Values) {
         let mut slopes = self.values.each_ref().map(|values| vec![0.0; values.len()]);
         let count = pairs.len() as f32;
@@ -114,6 +114,7 @@ impl Net {
             let out = self.output(&steps);
             sum += (out - pair.l).abs();
             let slope = if out >= pair.l { 1.0 } else { -1.0 };
+            // The loss is a mean over the batch.
             self.back(&steps, slope / count, &mut slopes);
             out
         };
@@ -121,7 +122,7 @@ impl Net {
         (outputs, sum / count, slopes)
     }
 
-    /// The weights as they are now.
+    /// Returns the present weights as tensors.
     pub(super) fn weights(&self) -> Weights {
         let tensors = self.values.iter().zip(shapes(self.network, self.hidden));
         tensors
@@ -147,7 +148,7 @@ impl Net {
         steps
     }
 
-    /// The bias of every row, and what `of` says of it.
+    /// Adds `of` to the bias of every row.
     fn affine(&self, bias: usize, of: impl Fn(usize) -> f32) -> Vec<f32> {
         let rows = self.values[bias].iter().enumerate();
         rows.map(|(row, bias)| of(row) + bias).collect()
@@ -157,7 +158,7 @@ impl Net {
         dot(&self.values[LINEAR], &steps[STEPS - 1].state.h) + self.values[LINEAR_BIAS][0]
     }
 
-    /// Adds to `slopes` the derivatives by the weights of what has the derivative `slope` by the output.
+    /// Adds to `slopes` the derivatives by the weights, where `slope` is the derivative by the output.
     fn back(&self, steps: &[Step], slope: f32, slopes: &mut Values) {
         add(&mut slopes[LINEAR], slope, &steps[STEPS - 1].state.h);
         slopes[LINEAR_BIAS][0] += slope;

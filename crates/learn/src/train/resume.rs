@@ -1,4 +1,4 @@
-//! Where a training is between two rounds, as its checkpoint has it.
+//! Checkpoints of a predictor's training between two rounds.
 
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,12 @@ use super::{Recurrent, Round, Training};
 use crate::Error;
 use crate::dataset::Dataset;
 
-/// Where a training by steps is, between two rounds.
+/// Checkpoint of a training by steps, between two rounds.
 #[derive(Serialize, Deserialize)]
 pub(super) struct State {
-    /// The hash of the data.
+    /// Hash of the dataset.
     data: String,
-    /// The rounds that are over, and the weights after each.
+    /// Complete rounds, and the weights after each.
     pub(super) rounds: Vec<(Round, Weights)>,
     pub(super) recurrent: RecurrentState,
 }
@@ -29,7 +29,7 @@ impl State {
         }
     }
 
-    /// Refuses what is of other data.
+    /// Returns an error if it belongs to another dataset.
     pub(super) fn check(self, data: &Dataset) -> Result<Self, Error> {
         match self.data == data.hash() {
             true => Ok(self),
@@ -41,7 +41,7 @@ impl State {
     }
 }
 
-/// What of it a checkpoint has.
+/// State of a recurrent predictor in a checkpoint.
 #[derive(Serialize, Deserialize)]
 pub(super) struct RecurrentState {
     values: Values,
@@ -58,7 +58,7 @@ impl Recurrent {
 }
 
 impl Training {
-    /// What a checkpoint has of one by steps.
+    /// Returns the state for a checkpoint; `None` for predictors that are not trained by steps.
     pub(super) fn state(&self) -> Option<RecurrentState> {
         match self {
             Self::Recurrent(recurrent) => Some(RecurrentState {

@@ -1,7 +1,7 @@
 use super::*;
 use paceline_kernel::Time;
 
-/// Pairs of a made-up course: `L` follows from the features by a rule that is not linear.
+/// Generates pairs in which `L` is a non-linear function of the features.
 fn data(count: usize) -> Dataset {
     let mut rng = Stream::Draw.rng(4);
     let mut uniform = |width: f64| (width * (2.0 * rng.next_f64() - 1.0)) as f32;
@@ -59,7 +59,7 @@ fn every_network_learns() {
             last.loss
         );
         assert!(last.test_mape < 0.5 * first.losses[0] as f64, "{network}");
-        // What the rounds say is what the weights do.
+        // The errors in the rounds are those of the weights.
         let test = &data.pairs[1_160..];
         let again = mape(test, &predict(network, &trained.weights, test).unwrap());
         assert_eq!(again, last.test_mape);
@@ -82,7 +82,7 @@ fn the_same_seed_gives_the_same_bits() {
     }
 }
 
-/// FNV-1a over the bits of weights: another machine that rounded once otherwise would differ.
+/// FNV-1a over the bits of all weights detects a difference of one rounding between machines.
 #[test]
 fn the_bits_are_the_same_everywhere() {
     let hash = |network| {
@@ -102,7 +102,7 @@ fn the_bits_are_the_same_everywhere() {
     );
 }
 
-/// Derivatives of the loss against differences of the loss, weight by weight.
+/// Compares derivatives of the loss with finite differences, weight by weight.
 #[test]
 fn gradients_are_those_of_finite_differences() {
     let mut pairs = data(12).pairs;
@@ -110,14 +110,14 @@ fn gradients_are_those_of_finite_differences() {
         let hidden = 5;
         let weights = net::initial(network, hidden, &mut Stream::Weights.rng(3));
         let net = Net::new(network, hidden, &weights).unwrap();
-        // The loss has a kink where an output is a label: labels are well away from outputs.
+        // The loss has a kink where an output equals its label, so labels are far from the outputs.
         let outputs = net.predict(&pairs);
         for (i, (pair, out)) in pairs.iter_mut().zip(outputs).enumerate() {
             pair.l = if i % 3 == 0 { out - 0.2 } else { out + 0.2 };
         }
         let pairs = &pairs;
         let slopes = net.learn(pairs).2;
-        // The outputs as doubles: the loss of floats is too coarse to be differenced.
+        // Outputs in double precision, because the loss of floats is too coarse for differences.
         let loss = |weights: &Weights| -> f64 {
             let net = Net::new(network, hidden, weights).unwrap();
             let out = net.predict(pairs);
@@ -149,7 +149,8 @@ fn gradients_are_those_of_finite_differences() {
     }
 }
 
-/// Outputs, the loss of fifteen steps of eight pairs and the weights after them, by candle 0.11 from the same weights.
+/// Outputs, the loss of fifteen steps of eight pairs and the final weights, from candle 0.11 with the same
+/// initial weights.
 #[test]
 fn training_goes_as_with_a_library() {
     #[derive(serde::Deserialize)]
@@ -185,7 +186,7 @@ fn training_goes_as_with_a_library() {
     }
 }
 
-/// Four examples of `L = 0.5 K[t] - 0.25 K[t-1] + 0.125`: no noise, so least squares finds it.
+/// Examples of `L = 0.5 K[t] - 0.25 K[t-1] + 0.125` without noise, so least squares finds the coefficients.
 #[test]
 fn least_squares_finds_a_line() {
     let mut data = data(600);
@@ -206,7 +207,7 @@ fn least_squares_finds_a_line() {
         assert!((found - by_hand).abs() < 1e-6, "{weights:?}");
     }
     assert!(trained.last().test_mape < 1e-6);
-    // Features that are all the same leave the constant.
+    // With constant features only the constant term is left.
     for pair in &mut data.pairs {
         (pair.k, pair.l) = ([0.0; 3], 0.25);
     }

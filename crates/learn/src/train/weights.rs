@@ -1,26 +1,26 @@
-//! Weights, by the names that PyTorch gives them.
+//! Weights under PyTorch's names.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A tensor of weights.
+/// Tensor of weights with its shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tensor {
-    /// Its shape.
+    /// Size of each dimension.
     pub shape: Vec<usize>,
-    /// Its values, the last index fastest.
+    /// Values in row-major order.
     pub values: Vec<f32>,
 }
 
-/// Tensors by name.
+/// Tensors by PyTorch's names.
 pub type Weights = BTreeMap<String, Tensor>;
 
 impl Tensor {
-    /// Of a shape and as many values.
+    /// Returns a tensor of a shape with these values.
     ///
     /// # Panics
-    /// If there are more or fewer.
+    /// The number of values does not fit the shape.
     pub fn new(shape: &[usize], values: Vec<f32>) -> Self {
         assert_eq!(
             shape.iter().product::<usize>(),
@@ -34,15 +34,15 @@ impl Tensor {
     }
 }
 
-/// All values in a row, tensors in the order of their names.
+/// Iterates over all values, tensors in the order of their names.
 pub fn flat(weights: &Weights) -> impl Iterator<Item = f32> {
     weights.values().flat_map(|tensor| tensor.values.iter().copied())
 }
 
-/// Back from [`flat`], for tensors of these names and shapes.
+/// Reverses [`flat`] for tensors of these names and shapes.
 ///
 /// # Panics
-/// If there are fewer values.
+/// There are too few values.
 pub fn shaped(shapes: impl IntoIterator<Item = (String, Vec<usize>)>, values: &[f32]) -> Weights {
     let shapes: BTreeMap<String, Vec<usize>> = shapes.into_iter().collect();
     let mut rest = values;

@@ -5,7 +5,7 @@ use paceline_kernel::rng::Rng;
 use super::super::stream;
 use super::*;
 
-/// A number of Laplace's distribution.
+/// Draws a number from Laplace's distribution.
 fn draw(rng: &mut Rng, tau: f64) -> f32 {
     let u = rng.next_f64() - 0.5;
     (-tau * u.signum() * libm::log(1.0 - 2.0 * u.abs() + 1e-300)) as f32
@@ -25,7 +25,7 @@ fn a_fit_finds_the_scale_that_numbers_were_drawn_with() {
     assert_eq!((laplace(&[]), laplace(&[0.0; 5])), (0.0, 0.0));
 }
 
-/// A few numbers that are far away move the mean of sizes, where the fit begins, more than the fit.
+/// A few outliers move the mean absolute value, where the fit starts, more than the fit.
 #[test]
 fn a_fit_goes_from_the_likeliest_scale_to_the_closest() {
     let mut values = many(10_000, 0.3);
@@ -50,7 +50,7 @@ fn thresholds_are_roots() {
     }
 }
 
-/// Two layers, by hand: A = 2 * 1 + 1 * 4 = 6 and 3 * 2 = 6, so that both have the step 2^-3 / 6 * 12 = 1/4.
+/// Two layers by hand: A = 2 * 1 + 1 * 4 = 6 and 3 * 2 = 6, so that both have the step 2^-3 / 6 * 12 = 1/4.
 #[test]
 fn steps_by_hand_and_least_among_those_with_as_many_levels() {
     let columns = vec![vec![(2, 1.0), (1, 4.0)], vec![(3, 2.0), (0, 0.0)]];
@@ -80,7 +80,7 @@ fn steps_by_hand_and_least_among_those_with_as_many_levels() {
     }
 }
 
-/// The share that is asked for goes, and what stays is on the grid; the last layer and biases are all there.
+/// The requested share is removed and the rest is on the grid; the last layer and the biases are complete.
 #[test]
 fn a_network_is_compressed_as_asked() {
     let mut rng = stream(2, 1, 1);
@@ -112,7 +112,7 @@ fn a_network_is_compressed_as_asked() {
             assert!(!small || *now == 0.0, "{weight} {now}");
         }
     }
-    // Weights that are gone learn nothing.
+    // Removed weights learn nothing.
     let mut slope = vec![1.0f32; network.values().len()];
     grid.cut(&mut slope);
     let gone = slope.iter().filter(|by| **by == 0.0).count();

@@ -1,7 +1,8 @@
-//! The paper's network (section 2.6): layers of 128, 64 and 32, a long short-term memory of 32, layers of 16 and 1.
+//! The paper's network (section 2.6): layers of 128, 64 and 32 units, a long short-term memory of 32, and
+//! layers of 16 and 1.
 //!
-//! A flow carries the memory from one decision to the next. What learns takes it as it was before a decision (the paper's
-//! algorithm 1 samples single steps), so derivatives end there.
+//! A flow carries the recurrent state from one decision to the next. Learning takes the state before a
+//! decision as given (the paper's algorithm 1 samples single steps), so derivatives end there.
 
 use paceline_congestion::learned::activation::{sigmoid, tanh};
 use paceline_congestion::learned::dense::transposed;
@@ -14,7 +15,7 @@ use crate::pass::{Fitted, FittedState, Pass, backward, first, forward};
 use crate::train::{Tensor, Weights};
 use crate::write::{ModelFiles, serialize};
 
-/// Features of a decision, and decisions in the window (table 5).
+/// Features of a decision; `WINDOW` is the number of decisions in the window (table 5).
 pub(super) const FEATURES: [&str; 5] = [
     "delivered-log2",
     "latency-log2",
@@ -23,7 +24,7 @@ pub(super) const FEATURES: [&str; 5] = [
     "rate-log2",
 ];
 pub(super) const WINDOW: usize = 5;
-/// Numbers of the window, and of the memory: what its units gave, and their cells.
+/// Inputs from the window; `MEMORY` is the size of the recurrent state: outputs and cells of its units.
 pub(super) const READ: usize = FEATURES.len() * WINDOW;
 pub(super) const MEMORY: usize = 2 * UNITS;
 const UNITS: usize = 32;
@@ -33,29 +34,30 @@ const TRUNK: [Layer; 3] = [
     Layer::new(128, 64, Units::Rectified),
     Layer::new(64, UNITS, Units::Rectified),
 ];
-/// Sums of the gates input, forget, cell and output, of what is read and what the units gave before.
+/// Gates input, forget, cell and output, with inputs from the trunk and from the units' last outputs.
 const GATES: [Layer; 1] = [Layer::new(2 * UNITS, 4 * UNITS, Units::Linear)];
 const HEAD: [Layer; 2] = [
     Layer::new(UNITS, 16, Units::Rectified),
     Layer::new(16, 1, Units::Tanh),
 ];
 const PARTS: [&[Layer]; 3] = [&TRUNK, &GATES, &HEAD];
-/// Of the gates' first weights, as PyTorch draws them: 1 / sqrt(units).
+/// Bound of the gates' initial weights, as in PyTorch: 1 / sqrt(units).
 const REACH: f32 = 0.176_776_7;
 
-/// The policy: what is before its memory, the memory's gates, and what is behind.
+/// Policy in three parts: trunk before the recurrent layer, gates, and head.
 #[derive(Clone)]
 pub(super) struct Actor {
     parts: [Fitted; 3],
-    /// Without memory the layers before and behind it follow each other, and the gates' numbers are idle.
+    /// True if the recurrent layer is used; otherwise trunk and head are connected directly, and the gates'
+    /// values are unused.
     pub(super) remembers: bool,
 }
 
-/// What each part read and summed up.
+/// Passes of all parts.
 pub(super) struct Passes {
     trunk: Pass,
     gates: Pass,
-    /// The cells before and after.
+    /// Cells before and after the decision.
     cells: (Vec<f32>, Vec<f32>),
     head: Pass,
 }
@@ -67,10 +69,10 @@ impl Passes {
 }
 
 impl Actor {
-    /// One that does little at first.
+    /// Creates a policy with small initial actions.
     pub(super) fn new(remembers: bool, rng: &mut Rng) -> Self {
         let trunk = {
-            // `first` makes the last layer small, and here another follows.
+            // `first` makes the last layer small, but here another layer follows the trunk.
             let whole = first(&[TRUNK.as_slice(), HEAD.as_slice()].concat(), rng);
             let size = TRUNK.iter().map(Layer::size).sum();
             Network::new(&TRUNK, whole.values()[..size].to_vec())
@@ -84,7 +86,7 @@ impl Actor {
         }
     }
 
-    /// Rows of [`READ`] numbers, and the memory before.
+    /// Runs the network on rows of [`READ`] inputs followed by the recurrent state.
     pub(super) fn forward(&self, rows: usize, seen: &[f32]) -> Passes {
         let [trunk, gates, head] = self.parts.each_ref().map(|part| &part.network);
         let each = || seen.chunks_exact(READ + MEMORY);
@@ -117,14 +119,14 @@ impl Actor {
         }
     }
 
-    /// A step of the optimiser down what has these derivatives by the actions.
+    /// Makes an optimiser step, given the derivatives with respect to the actions.
     pub(super) fn step(&mut self, passes: &Passes, by_action: Vec<f32>, rate: f64) {
         let slopes = self.slopes(passes, by_action);
         let parts = self.parts.iter_mut().zip(slopes);
         parts.for_each(|(part, slope)| part.step(&slope, rate));
     }
 
-    /// Derivatives by all numbers.
+    /// Returns the derivatives with respect to all values.
     pub(super) fn slopes(&self, passes: &Passes, by_action: Vec<f32>) -> [Vec<f32>; 3] {
         let networks = self.parts.each_ref().map(|part| &part.network);
         let mut slopes = networks.map(|network| vec![0.0; network.values().len()]);
@@ -149,6 +151,7 @@ impl Actor {
         let by_read = match self.remembers {
             true => by_read.copied().collect(),
             false => {
+                // The gates are unused, so they must not be trained.
                 slopes[1].fill(0.0);
                 by_given
             }
@@ -157,7 +160,7 @@ impl Actor {
         slopes
     }
 
-    /// Moves one number.
+    /// Changes one value, for tests.
     #[cfg(test)]
     pub(super) fn nudge(&mut self, mut place: usize, by: f32) {
         for part in &mut self.parts {
@@ -169,14 +172,14 @@ impl Actor {
         }
     }
 
-    /// Moves towards another by this share of the way.
+    /// Moves towards another policy by this share of the distance.
     pub(super) fn follow(&mut self, other: &Self, share: f32) {
         for (own, other) in self.parts.iter_mut().zip(&other.parts) {
             follow(&mut own.network, &other.network, share);
         }
     }
 
-    /// All numbers, part after part.
+    /// Returns all values, part after part.
     pub(super) fn values(&self) -> Vec<f32> {
         let parts = self.parts.iter();
         parts.flat_map(|part| part.network.values()).copied().collect()
@@ -194,7 +197,7 @@ impl Actor {
     }
 }
 
-/// Moves a network towards another by this share of the way.
+/// Moves a network towards another by this share of the distance.
 pub(super) fn follow(slow: &mut Network, fast: &Network, share: f32) {
     let values = slow.values_mut().iter_mut().zip(fast.values());
     values.for_each(|(slow, fast)| *slow += share * (fast - *slow));
@@ -205,10 +208,10 @@ fn gates_of(sums: &[f32], unit: usize) -> [f32; 4] {
     [sigmoid(sum(0)), sigmoid(sum(1)), tanh(sum(2)), sigmoid(sum(3))]
 }
 
-/// The files of a policy with these numbers: its card, and tensors as PyTorch has them.
+/// Returns the files of a policy with these values: its card, and tensors in PyTorch's layout.
 ///
 /// # Errors
-/// The format refuses.
+/// The weights cannot be serialised.
 pub(in super::super) fn files(
     name: &str,
     values: &[f32],
@@ -221,6 +224,7 @@ pub(in super::super) fn files(
     for (layer, name) in PARTS.concat().iter().zip(NAMES) {
         let (own, later) = rest.split_at(layer.size());
         rest = later;
+        // The card has no such layer then.
         if name == "memory" && !remembers {
             continue;
         }
@@ -233,6 +237,7 @@ pub(in super::super) fn files(
             );
         };
         if name == "memory" {
+            // PyTorch stores weights of inputs and of the recurrent state separately.
             let (read, before) = weights.split_at(UNITS * layer.columns());
             put("weight_ih_l0", UNITS, read);
             put("weight_hh_l0", UNITS, before);
@@ -279,5 +284,5 @@ pub(in super::super) fn files(
     })
 }
 
-/// Equation (2): alpha is 0.85, and actions are between -0.5 and 0.5.
+/// Step of equation (2): alpha is 0.85, and actions are between -0.5 and 0.5.
 const STEP: f64 = 0.425;

@@ -1,15 +1,15 @@
-//! The policy as the paper prints it: its network, its state, its reward, and multi-agent deterministic policy gradients
-//! (MADDPG) with one policy for all flows and a critic that sees the whole network.
+//! The policy as the paper prints it: its network, its state, its reward, and multi-agent deterministic
+//! policy gradients (MADDPG) with one policy for all flows and a critic that sees the whole network.
 //!
 //! Where the paper contradicts itself:
-//! * (10) has the gradient of a policy's log-likelihood; the text and its source have the deterministic one, which is what
-//!   is here: the policy goes up the critic's derivative by its action.
-//! * (11) has `Q - r + gamma Q'`; here the critic learns that Q is `r + gamma Q'`.
+//! * (10) has the gradient of a policy's log-likelihood; the text and its source have the deterministic
+//!   gradient, which is used here: the policy ascends the critic's derivative with respect to its action.
+//! * (11) has `Q - r + gamma Q'`; here the critic's target for Q is `r + gamma Q'`.
 //! * (4), (5), (6) and (8): `practice.rs`.
 //!
-//! What it does not say: noise is that of deep deterministic policy gradients, targets follow as there, the critic's memory
-//! begins with nothing at each decision, a window of five decisions is read at once, and what is read are logarithms, as a flow's share may
-//! be 1 or 1/8192 of a line.
+//! Choices where the paper is silent: noise and target updates are those of deep deterministic policy
+//! gradients; the critic's recurrent state starts at zero for each decision; a window of five decisions is
+//! read at once; and inputs are logarithms, because a flow's share may be 1 or 1/8192 of a line.
 
 mod actor;
 mod practice;
@@ -35,17 +35,17 @@ use crate::checkpoint::Floats;
 use crate::pass::{Fitted, FittedState, backward, first, forward, network};
 use crate::write::ModelFiles;
 
-/// Numbers of a flow: what its policy reads, and its memory.
+/// Inputs of a flow: those of its policy, and the recurrent state.
 const SEEN: usize = READ + MEMORY;
-/// Numbers of the network and all its flows: table 1.
+/// Global features of the network and its flows: table 1.
 const ALL: usize = 12;
 
 pub(super) type Transition = replay::Transition<SEEN, ALL>;
 type Replay = replay::Replay<SEEN, ALL>;
 
-/// Numbers that the critic reads: all flows, one flow's features, its action.
+/// Inputs of the critic: all flows, one flow's features, its action.
 const JOINT: usize = ALL + READ + 1;
-/// The critic: the policy's layers, with a memory's first step in place of its memory.
+/// Layers of the critic: the policy's, with the first step of a recurrent layer.
 const CRITIC: [Layer; 6] = [
     Layer::new(JOINT, 128, Units::Rectified),
     Layer::new(128, 64, Units::Rectified),
@@ -55,27 +55,27 @@ const CRITIC: [Layer; 6] = [
     Layer::new(16, 1, Units::Linear),
 ];
 
-/// Rows of a sample, and step of both optimisers (table 5).
+/// Rows per sample; `RATE` is the step size of both optimisers (table 5).
 const BATCH: usize = 192;
 pub(super) const RATE: f64 = 1e-3;
-/// How far targets follow in a step.
+/// Share by which targets follow per step.
 const FOLLOW: f32 = 0.005;
-/// Transitions that are kept, in all and of an episode.
+/// Capacity of the replay memory; `KEPT` is the limit per episode.
 const ROOM: usize = 60_000;
 const KEPT: usize = 2000;
 
-/// Policy, critic, their slower copies, and what flows went through.
+/// Policy, critic, their target copies, and the replay memory.
 pub(super) struct Learner {
     actor: Actor,
     critic: Fitted,
     slow_actor: Actor,
     slow_critic: Network,
     replay: Replay,
-    /// Whether flows have rewards of their own.
+    /// True if each flow has its own reward.
     own_reward: bool,
 }
 
-/// The same as a checkpoint has them.
+/// State of a learner in a checkpoint.
 #[derive(Serialize, Deserialize)]
 pub(super) struct LearnerState {
     actor: Vec<FittedState>,
@@ -86,7 +86,7 @@ pub(super) struct LearnerState {
 }
 
 impl Learner {
-    /// One that has a memory or not, and learns from rewards of each flow's own or from the common one.
+    /// Creates a learner, with or without a recurrent layer, for separate or common rewards.
     pub(super) fn new((remembers, own_reward): (bool, bool), sources: usize, rng: &mut Rng) -> Self {
         let (actor, critic) = (Actor::new(remembers, rng), first(&CRITIC, rng));
         Self {
@@ -103,13 +103,13 @@ impl Learner {
         self.actor.values()
     }
 
-    /// The policy as a model.
+    /// Returns the policy's model files.
     pub(super) fn files(&self) -> Result<ModelFiles, Error> {
         files("candidate", &self.values(), self.actor.remembers, "")
     }
 
-    /// Flows go through episodes under the policy and noise: how many decisions were kept, and the sum of their rewards. Half of
-    /// the episodes have switches that answer.
+    /// Runs episodes under the policy with noise; returns the number of stored decisions and the sum of their
+    /// rewards. In half of the episodes switches send replies.
     pub(super) fn practise(
         &mut self,
         episodes: Vec<Episode>,
@@ -148,7 +148,7 @@ impl Learner {
         Ok((count, rewards))
     }
 
-    /// Learns for a round: the critic's mean loss.
+    /// Learns for a round; returns the critic's mean loss.
     pub(super) fn learn(&mut self, steps: usize, rng: &mut Rng) -> f64 {
         let one = |_| {
             let sample = self.replay.draw(BATCH, rng);
@@ -157,10 +157,10 @@ impl Learner {
         (0..steps).map(one).sum::<f64>() / steps.max(1) as f64
     }
 
-    /// A step of critic and policy: the former's mean square error.
+    /// Makes a step of critic and policy; returns the critic's mean square error.
     fn step(&mut self, sample: &Sample) -> f64 {
         let rows = sample.rewards.len();
-        // What (11) says that it should have said.
+        // Targets of the critic, by (11).
         let next = self.slow_actor.forward(rows, &sample.next_seen);
         let joint = joined(&sample.next_all, &sample.next_seen, next.actions());
         let later = forward(&self.slow_critic, rows, joint).output;
@@ -182,13 +182,14 @@ impl Learner {
         let by = off.iter().map(|off| 2.0 * off / rows as f32).collect();
         backward(&self.critic.network, &pass, by, Some(&mut slope));
         self.critic.step(&slope, RATE);
-        // (10), deterministic: up the critic's derivative by the action.
+        // (10), deterministic: ascend the critic's derivative with respect to the action.
         let passes = self.actor.forward(rows, &sample.seen);
         let critic = &self.critic.network;
         let said = forward(critic, rows, joined(&sample.all, &sample.seen, passes.actions()));
         let by = backward(critic, &said, vec![-1.0 / rows as f32; rows], None);
         let by_action = by.chunks_exact(JOINT).map(|row| row[JOINT - 1]).collect();
         self.actor.step(&passes, by_action, RATE);
+        // Targets that follow slowly keep the critic's goals stable.
         self.slow_actor.follow(&self.actor, FOLLOW);
         follow(&mut self.slow_critic, &self.critic.network, FOLLOW);
         loss
@@ -213,7 +214,7 @@ impl Learner {
     }
 }
 
-/// Rows of the critic's input.
+/// Returns the rows of the critic's input.
 fn joined(all: &[f32], seen: &[f32], actions: &[f32]) -> Vec<f32> {
     let rows = all.chunks_exact(ALL).zip(seen.chunks_exact(SEEN)).zip(actions);
     let rows = rows.flat_map(|((all, seen), action)| all.iter().chain(&seen[..READ]).chain([action]));

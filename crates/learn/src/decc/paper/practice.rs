@@ -1,4 +1,5 @@
-//! Flows that practise under the paper's policy: what they see, the global state of table 1, and the common reward (3) to (8).
+//! Practice of flows under the paper's policy: their inputs, the global state of table 1, and the common
+//! reward (3) to (8).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,40 +20,41 @@ use crate::decc::practice::{Episode, delivered, drive, every};
 use crate::rng::normal;
 use crate::search::Network;
 
-/// Coefficients of (8), and the bound of rewards (table 5, section 2.5).
+/// Coefficients of (8); `BOUND` limits rewards (table 5, section 2.5).
 const C: [f64; 5] = [0.1, 0.02, 1.0, 0.02, 0.01];
 const BOUND: f64 = 0.1;
-/// beta of (4).
+/// Tolerance beta of (4).
 const TOLERATED: f64 = 0.1;
-/// Discount of a decision.
+/// Discount factor of a decision.
 const GAMMA: f32 = 0.98;
-/// What is left of noise from a decision to the next: it is an Ornstein-Uhlenbeck process.
+/// Share of the noise kept from one decision to the next: an Ornstein-Uhlenbeck process.
 const NOISE_KEPT: f64 = 0.85;
-/// The least time between two decisions, as the card says.
+/// Least time between two decisions, as in the card.
 const INTERVAL_US: f64 = 8.0;
 
-/// How flows practise.
+/// Settings of practice in a round.
 #[derive(Clone, Debug)]
 pub(super) struct Manner {
     pub(super) model: Arc<Model>,
     pub(super) feedback: Feedback,
-    /// Deviation of the steps of the noise on actions.
+    /// Standard deviation of the noise's steps.
     pub(super) noise: f64,
-    /// Decisions of an episode that are kept, about.
+    /// Approximate number of decisions stored per episode.
     pub(super) kept: usize,
-    /// Whether a flow's reward is its own, as if it were alone.
+    /// True if a flow's reward is its own, as if it were alone.
     pub(super) own_reward: bool,
 }
 
-/// What is known of a flow.
+/// Measurements of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Known {
-    /// Shares of its line that it was delivered, the latest of [`WINDOW`] decisions first, and of how many there are.
+    /// Delivered shares of its line, the latest of [`WINDOW`] decisions first; `decisions` is the number of
+    /// decisions so far.
     pub(super) shares: [f64; WINDOW],
     pub(super) decisions: usize,
-    /// Round trip over the empty network's.
+    /// Round-trip time over the empty network's.
     pub(super) latency: f64,
-    /// Lost over delivered.
+    /// Ratio of losses to deliveries.
     pub(super) lost: f64,
     /// Window over the bandwidth-delay product.
     pub(super) window: f64,
@@ -65,12 +67,12 @@ impl Known {
         &self.shares[..self.decisions.clamp(1, WINDOW)]
     }
 
-    /// Equation (7).
+    /// Returns the mean share of equation (7).
     fn mean(&self) -> f64 {
         mean(self.latest().iter().copied())
     }
 
-    /// A flow's part of (6).
+    /// Returns a flow's part of (6).
     fn unsteady(&self) -> f64 {
         let mean_share = self.mean();
         let squares = self
@@ -90,10 +92,11 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::max(count, 1.0)
 }
 
-/// Equations (3) to (6) and (8), of all flows that have decided. As printed, (4) is positive where latency is below what is
-/// tolerated, and (5) and (6) are negative while (8) subtracts them: short queues, unfairness and unsteadiness would be what
-/// is learned. Here (4) is the other way round, and (5) and (6) are without their minus. Throughput and rates are shares of the
-/// line, latency is in base round trips, and the bound is that of a hyperbolic tangent.
+/// Returns the reward of equations (3) to (6) and (8) over all flows that have decided. As printed, (4) is
+/// positive for latencies below the tolerance, and (5) and (6) are negative while (8) subtracts them: that
+/// would reward delay, unfairness and unsteadiness. Here the sign of (4) is reversed, and (5) and (6) have no
+/// minus. Throughput and rates are shares of the line, latency is in base round trips, and a hyperbolic
+/// tangent bounds the result.
 pub(super) fn reward(flows: &[Known], receivers: f64) -> f64 {
     let thr: f64 = flows.iter().map(|flow| flow.shares[0]).sum();
     let latency = mean(flows.iter().map(|flow| flow.latency));
@@ -115,7 +118,7 @@ pub(super) fn reward(flows: &[Known], receivers: f64) -> f64 {
     BOUND * libm::tanh(sum / BOUND)
 }
 
-/// Table 1, in its order. What differs by orders of magnitude is a logarithm.
+/// Returns the features of table 1, in its order. Quantities that vary by orders of magnitude are logarithms.
 pub(super) fn global(flows: &[Known], network: &Network) -> [f32; ALL] {
     let log = |x: f64, over: f64| libm::log2(x.max(1.0 / 65_536.0)) / over;
     let receivers = f64::from(network.receivers());
@@ -142,7 +145,7 @@ pub(super) fn global(flows: &[Known], network: &Network) -> [f32; ALL] {
     .map(|value| value as f32)
 }
 
-/// What all flows of an episode share.
+/// State that all flows of an episode share.
 #[derive(Debug)]
 struct Course {
     manner: Manner,
@@ -155,12 +158,12 @@ struct Course {
 #[derive(Debug, Default)]
 struct Log {
     agents: u32,
-    /// Those that have decided.
+    /// Flows that have decided.
     flows: Vec<Known>,
     kept: Vec<Transition>,
 }
 
-/// Goes through an episode.
+/// Runs an episode and returns its transitions.
 pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transition>, Error> {
     let network = &episode.network;
     let params = decc::Params {
@@ -199,21 +202,21 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
     Ok(std::mem::take(&mut log.kept))
 }
 
-/// A flow, and what it writes down.
+/// Flow that records its decisions.
 #[derive(Clone, Debug)]
 struct Flow {
     course: Arc<Course>,
     policy: Policy,
     agent: u32,
-    /// Where what is known of it stands, once it has decided.
+    /// Index of its measurements, once it has decided.
     place: Option<usize>,
     rng: Rng,
     noise: f64,
-    /// Its last decision, if that is kept.
+    /// Last decision, if it is stored.
     before: Option<Box<Decision>>,
 }
 
-/// A decision.
+/// Decision with its inputs.
 #[derive(Clone, Debug)]
 struct Decision {
     all: [f32; ALL],
@@ -222,12 +225,12 @@ struct Decision {
 }
 
 impl Flow {
-    /// What is known of it now; `seen` is what its policy reads.
+    /// Returns the present measurements; `seen` of the policy are its inputs.
     fn known(&self, before: &Known, report: &Observation, path: &PathInfo) -> Known {
         let tally = &report.tally;
         let mut shares = before.shares;
         shares.rotate_right(1);
-        // What fills a gap counts at once, and more than a line carries is of earlier.
+        // Filling a gap delivers many bytes at once; a share above the line's belongs to earlier time.
         shares[0] = delivered(report, path).min(1.0);
         let latency = f64::from(self.policy.seen()[READ - FEATURES.len() + 1]);
         Known {
@@ -251,7 +254,7 @@ impl Decider for Flow {
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
         let course = Arc::clone(&self.course);
         let mut seen = [0.0; SEEN];
-        // A policy without memory has none to copy.
+        // A policy without a recurrent layer has no state to copy.
         let memory = self.policy.memory();
         seen[READ..][..memory.len()].copy_from_slice(memory);
         let said = self.policy.says(report, path);
@@ -266,6 +269,7 @@ impl Decider for Flow {
         });
         log.flows[place] = self.known(&log.flows[place], report, path);
         let keeps = self.rng.below(course.every) == 0;
+        // Global features take time in proportion to the flows, so they are computed only if they are stored.
         if keeps || self.before.is_some() {
             let all = global(&log.flows, &course.network);
             if let Some(before) = self.before.take() {

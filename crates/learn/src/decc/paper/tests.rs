@@ -18,7 +18,7 @@ fn model(actor: &Actor) -> Arc<Model> {
     model_of(&files("candidate", &actor.values(), actor.remembers, "").unwrap()).unwrap()
 }
 
-/// Derivatives through memory, gates and layers are those of differences.
+/// Compares derivatives through recurrent layer, gates and layers with finite differences.
 #[test]
 fn derivatives_are_those_of_differences() {
     for remembers in [true, false] {
@@ -49,11 +49,11 @@ fn compares(mut actor: Actor) {
         let found = f64::from(slopes[place]);
         compared += usize::from((found - difference).abs() < 2e-2 * difference.abs() + 1e-4);
     }
-    // Where a unit begins to be above zero between, the difference is no slope.
+    // If a unit crosses zero within the difference, it is no approximation of the slope.
     assert!(compared > slopes.len() / 131 * 9 / 10, "{compared}");
 }
 
-/// What learns and what decides in a run are one network.
+/// The learner's network and the deciding one give the same actions.
 #[test]
 fn a_pass_is_a_decision() {
     for (remembers, shape) in [(true, "25-128-64-32-lstm 32-16-1"), (false, "25-128-64-32-16-1")] {
@@ -72,8 +72,8 @@ fn a_pass_is_a_decision() {
     }
 }
 
-/// Two flows, of which the first has decided twice: a quarter and half of the line, then a quarter; 1.5 and 1.3 base round
-/// trips; one lost a tenth of what it was delivered; their rates are a half and a quarter.
+/// Two flows, the first with two decisions: a quarter and half of the line, and a quarter; 1.5 and 1.3 base
+/// round trips; one lost a tenth of its deliveries; their rates are a half and a quarter.
 fn two() -> [Known; 2] {
     [
         Known {
@@ -97,11 +97,13 @@ fn two() -> [Known; 2] {
 
 #[test]
 fn rewards_by_hand() {
-    // 0.3 too long times half of the line; means of 3/8 and 1/4 are 1/16 off theirs; the first is a third of its mean off it.
+    // 0.3 too long, times half of the line; the means 3/8 and 1/4 are 1/16 off theirs; the first flow varies
+    // by a third of its mean.
     let sum = 0.1 * 0.5 - 0.02 * 0.3 * 0.5 - 0.05 - 0.02 / 16.0 - 0.01 / 6.0;
     let expected = 0.1 * libm::tanh(sum / 0.1);
     assert!((reward(&two(), 1.0) - expected).abs() < 1e-9);
-    // A full line, short queues, and equal and steady shares are the most there is; that is what mending the signs is for.
+    // A full line, short queues and equal, steady shares give the largest reward; the corrected signs ensure
+    // this.
     let best = Known {
         shares: [0.5; 5],
         decisions: 9,
@@ -154,7 +156,7 @@ fn table_1_by_hand() {
     }
 }
 
-/// Without noise a flow that practises does what the policy says, with either feedback; the same again is the same.
+/// Without noise a practising flow follows the policy, with either feedback, and a second run is the same.
 #[test]
 fn flows_practise_as_the_scheme_runs() {
     for (feedback, remembers) in [
@@ -185,7 +187,7 @@ fn flows_practise_as_the_scheme_runs() {
     }
 }
 
-/// Where high actions are rewarded, actions become high.
+/// If high actions are rewarded, actions rise.
 #[test]
 fn it_goes_where_the_reward_is() {
     let mut rng = Rng::stream(1, Purpose::Training, 2);

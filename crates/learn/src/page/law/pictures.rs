@@ -1,16 +1,16 @@
-//! What a rate law does, in pictures and in parts.
+//! Charts and breakdowns of a rate law's decisions.
 
 use paceline_congestion::decc::law::{Law, Seen, State};
 use paceline_report::{Axis, Grid, Line, Part};
 
 use super::wide;
 
-/// A bandwidth-delay product in the pictures: 400 Gbit/s, 8 us, packets of 1 KB.
+/// Bandwidth-delay product in the charts, in packets: 400 Gbit/s, 8 us, packets of 1 KB.
 const PACKETS: f64 = 404.0;
-/// Flows that share a line in the pictures.
+/// Numbers of flows that share a line in the charts.
 const FLOWS: [f64; 4] = [2.0, 32.0, 512.0, 8192.0];
 
-/// Pictures of a law, and decisions of it taken apart.
+/// Returns charts of a law, and breakdowns of its decisions.
 pub(in crate::page) fn pictures(law: &Law) -> Part {
     let by_latency = |flows: f64| -> Vec<(f64, f64)> {
         let point = |k: i32| {
@@ -72,7 +72,7 @@ pub(in crate::page) fn pictures(law: &Law) -> Part {
     }
 }
 
-/// Decisions of flows at their fair share, part by part.
+/// Returns the terms of decisions of flows at their fair share.
 fn taken_apart(law: &Law) -> Grid {
     let decision = |flows: f64, (situation, from, to, nacks): (&str, f64, f64, f64)| {
         let state = State {

@@ -1,7 +1,7 @@
-//! What a cell makes of its gates, and the way back.
+//! Forward and backward step of a recurrent cell.
 //!
-//! A gate has `hidden` rows; `u` is what the input adds to a row and `v` what the hidden state adds, biases included.
-//! With `s` the logistic function and `.` by element, in PyTorch's order of gates:
+//! A gate has `hidden` rows; `u` is the input's contribution to a row and `v` the hidden state's, each with
+//! its bias. With `s` the logistic function and `.` by element, in PyTorch's order of gates:
 //!
 //! * LSTM: `i, f, o = s(u + v)`, `g = tanh(u + v)`; `c' = f . c + i . g`, `h' = o . tanh(c')`.
 //! * GRU: `r, z = s(u + v)`, `n = tanh(u + r . v)`; `h' = (1 - z) . n + z . h`.
@@ -11,7 +11,7 @@ use paceline_congestion::learned::activation::{sigmoid, tanh};
 
 use super::Network;
 
-/// Kinds of cells.
+/// Kinds of recurrent cells.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cell {
     Lstm,
@@ -19,40 +19,40 @@ pub(super) enum Cell {
     Simple,
 }
 
-/// A cell after a step.
+/// State of a cell after a step.
 pub(super) struct State {
-    /// The hidden state.
+    /// Hidden state after the step.
     pub h: Vec<f32>,
-    /// What else is kept, of an LSTM.
+    /// Cell state of an LSTM; empty for others.
     pub c: Vec<f32>,
-    /// Of every row what came of its gate.
+    /// Gate values of all rows.
     gates: Vec<f32>,
-    /// Of every row what the hidden state added.
+    /// Contributions of the hidden state to all rows.
     by_hidden: Vec<f32>,
 }
 
-/// Derivatives by what a step was made of.
+/// Derivatives by the inputs of a step.
 pub(super) struct Slopes {
-    /// By what the input adds to each row.
+    /// Derivatives by the input's contribution to each row.
     pub input: Vec<f32>,
-    /// By what the hidden state adds to each row.
+    /// Derivatives by the hidden state's contribution to each row.
     pub hidden: Vec<f32>,
-    /// By the hidden state before, but for what it adds to the rows.
+    /// Derivatives by the previous hidden state, without its contributions to the rows.
     pub before: Vec<f32>,
 }
 
-/// The derivative of the logistic function where its value is `y`.
+/// Returns the derivative of the logistic function from its value `y`.
 fn logistic(y: f32) -> f32 {
     y * (1.0 - y)
 }
 
-/// The derivative of the hyperbolic tangent where its value is `y`.
+/// Returns the derivative of the hyperbolic tangent from its value `y`.
 fn hyperbolic(y: f32) -> f32 {
     1.0 - y * y
 }
 
 impl Cell {
-    /// That of a network, if it has one.
+    /// Returns the cell of a network; `None` if it is not recurrent.
     pub(super) const fn of(network: Network) -> Option<Self> {
         match network {
             Network::Lstm => Some(Self::Lstm),
@@ -62,7 +62,7 @@ impl Cell {
         }
     }
 
-    /// The factor on the hidden size that the gates make.
+    /// Returns the number of gates.
     pub(super) const fn gates(self) -> usize {
         match self {
             Self::Lstm => 4,
@@ -71,7 +71,8 @@ impl Cell {
         }
     }
 
-    /// A step: `u` and `v` of all rows, the hidden state before, and what else was kept.
+    /// Makes a step from the contributions `u` and `v` of all rows, the previous hidden state and the
+    /// previous cell state.
     pub(super) fn step(self, u: &[f32], v: Vec<f32>, h: &[f32], c: &[f32]) -> State {
         let n = h.len();
         let mut gates: Vec<f32> = u.iter().zip(&v).map(|(u, v)| u + v).collect();
@@ -106,8 +107,8 @@ impl Cell {
         }
     }
 
-    /// Back through the step that made `after`, where the derivatives by its hidden state are `by_h`. Those by what
-    /// else is kept are `by_c`, which become those of before.
+    /// Returns the derivatives of the step that gave `after`, where `by_h` are the derivatives by its hidden
+    /// state. `by_c` are the derivatives by its cell state and are replaced by those by the previous one.
     pub(super) fn back(self, after: &State, h: &[f32], c: &[f32], by_h: &[f32], by_c: &mut [f32]) -> Slopes {
         let n = h.len();
         let mut input = vec![0.0; self.gates() * n];
@@ -120,7 +121,7 @@ impl Cell {
                     let squashed = tanh(after.c[k]);
                     by_c[k] += by_h[k] * o * hyperbolic(squashed);
                     input[k] = by_c[k] * g * logistic(i);
-                    // Before the first step nothing is kept.
+                    // There is no cell state before the first step.
                     input[n + k] = by_c[k] * c.get(k).unwrap_or(&0.0) * logistic(f);
                     input[2 * n + k] = by_c[k] * i * hyperbolic(g);
                     input[3 * n + k] = by_h[k] * squashed * logistic(o);
@@ -146,6 +147,7 @@ impl Cell {
         let mut hidden = input.clone();
         if matches!(self, Self::Gru) {
             for k in 0..n {
+                // The reset gate multiplies the hidden state's contribution to the new state only.
                 hidden[2 * n + k] *= gate(0, k);
             }
         }
