@@ -1,4 +1,4 @@
-//! Who is an agent.
+//! Assignment of flows to agents.
 
 use paceline_congestion::agent::Unknown;
 use std::collections::BTreeMap;
@@ -7,21 +7,21 @@ use paceline_fabric::spec::RunSpec;
 
 use paceline_scenario::EXTERNAL;
 
-/// Who is an agent.
+/// Grouping of flows into agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agents {
-    /// Each flow; over persistent connections each queue pair, whatever messages it carries.
+    /// One agent per flow; with persistent connections one per queue pair, independent of its messages.
     Flow,
-    /// All flows to one receiver, whose link is their bottleneck: it sees their mean, and its action is for each of
-    /// them. (With an aligned clock.)
+    /// One agent for all flows to a receiver, whose link is their bottleneck. It observes their mean, and its
+    /// action applies to each of them. (Requires an aligned clock.)
     Receiver,
 }
 
 impl Agents {
-    /// All of them.
+    /// All groupings, in the order of help texts.
     pub const ALL: [Self; 2] = [Self::Flow, Self::Receiver];
 
-    /// Its name.
+    /// Returns its name in configurations.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Flow => "flow",
@@ -29,7 +29,7 @@ impl Agents {
         }
     }
 
-    /// What it says.
+    /// Returns its description for help texts.
     pub const fn help(self) -> &'static str {
         match self {
             Self::Flow => "each flow is an agent, or each queue pair of persistent connections",
@@ -39,34 +39,35 @@ impl Agents {
         }
     }
 
-    /// The one of that name.
+    /// Finds a grouping by its name.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no grouping with this name.
     pub fn find(name: &str) -> Result<Self, Unknown> {
         let found = Self::ALL.into_iter().find(|agents| agents.name() == name);
         found.ok_or_else(|| Unknown::new("kind of agents", name, &Self::ALL.map(Self::name)))
     }
 }
 
-/// Whose flows are whose.
+/// Mapping between flows, agents and bottlenecks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Roster {
-    /// For each flow of the run its agent; [`NOBODY`] of flows under other schemes. (A connection asks by its first flow.)
+    /// Agent of each flow of the run; [`NOBODY`] for flows under other schemes. (Connections ask under their
+    /// first flow.)
     pub(crate) of_flow: Vec<u32>,
-    /// For each agent its bottleneck: the receiver, counted from 0.
+    /// Bottleneck of each agent: the index of its receiver.
     pub(crate) bottleneck: Vec<u32>,
-    /// For each bottleneck its agents.
+    /// Agents of each bottleneck.
     pub(crate) members: Vec<Vec<u32>>,
-    /// For each agent how many queue pairs it has.
+    /// Number of queue pairs of each agent.
     pub(crate) queue_pairs: Vec<u32>,
-    /// For each agent the flow by which the first of them asks.
+    /// Flow number under which each agent's first queue pair asks.
     pub(crate) first: Vec<u32>,
-    /// Whether there are queue pairs that may have nothing to send for a while.
+    /// True if there are persistent connections, which may be idle for a time.
     pub(crate) persist: bool,
 }
 
-/// No agent's number.
+/// Marks flows without an agent.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
 impl Roster {
@@ -84,6 +85,7 @@ impl Roster {
             let known = flow
                 .connection
                 .and_then(|connection| connections.get(&connection));
+            // All messages of a connection belong to the same agent.
             if let Some(&agent) = known {
                 roster.of_flow.push(agent);
                 continue;

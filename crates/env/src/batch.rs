@@ -1,55 +1,56 @@
-//! What a poll tells, in flat memory.
+//! Result of a poll in flat arrays.
 
 use paceline_congestion::agent::Measured;
 
-/// Who waits for an action, and what they see: row by row.
+/// Agents that wait for an action, with their observations, as rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
-    /// Numbers in a row of `observations`.
+    /// Numbers per row of `observations`.
     pub width: usize,
-    /// Each row's environment.
+    /// Environment index of each row.
     pub environments: Vec<u32>,
-    /// Each row's agent.
+    /// Agent number of each row.
     pub agents: Vec<u32>,
-    /// When it asked, in ps of its run.
+    /// Time of each agent's question, in ps of its run.
     pub times: Vec<u64>,
-    /// What it sees, row after row.
+    /// Observations in row-major order.
     pub observations: Vec<f32>,
-    /// What came of its last action; 0 with its first question.
+    /// Reward since the agent's last action; 0 with its first question.
     pub rewards: Vec<f32>,
-    /// Whether it is the agent's first question, which no action came before.
+    /// True for an agent's first question, before which it had no action.
     pub firsts: Vec<bool>,
-    /// What was measured since its last question; empty unless [`crate::Config::measures`].
+    /// Measurements since the agent's last question; empty unless [`crate::Config::measures`].
     pub measured: Vec<Measured>,
-    /// Who has left since the last poll.
+    /// Agents that have left since the last poll.
     pub left: Vec<Left>,
     /// Environments whose episode is over.
     pub over: Vec<u32>,
 }
 
-/// An agent that has left.
+/// Agent that has left an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Its environment.
+    /// Index of its environment.
     pub environment: u32,
-    /// Who.
+    /// Number of the agent.
     pub agent: u32,
-    /// Whether all of its flows are complete, of connections all messages; otherwise the episode is over.
+    /// True if all flows of the agent (with connections: all messages) are complete; false if the episode
+    /// ended first.
     pub complete: bool,
 }
 
 impl Batch {
-    /// Rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.agents.len()
     }
 
-    /// Whether nobody waits.
+    /// Returns true if no agent waits for an action.
     pub fn is_empty(&self) -> bool {
         self.agents.is_empty()
     }
 
-    /// What the agent of a row sees.
+    /// Returns the observation in a row.
     pub fn observation(&self, row: usize) -> &[f32] {
         &self.observations[row * self.width..(row + 1) * self.width]
     }

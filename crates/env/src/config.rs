@@ -1,4 +1,4 @@
-//! What an environment is made of.
+//! Configuration of an environment.
 
 use paceline_congestion::agent::{Action, Feature};
 use paceline_scenario::{Diagnostics, EXTERNAL, Overrides, Resolved};
@@ -7,27 +7,29 @@ use crate::agents::Agents;
 use crate::error::Error;
 use crate::reward::Reward;
 
-/// What agents see, do and get.
+/// Observations, actions and rewards of agents.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What an agent sees of each of its last questions, in this order.
+    /// Features of an observation, in this order.
     pub features: Vec<&'static Feature>,
-    /// Of how many questions, the latest last; those before the first are as that.
+    /// Number of last questions in an observation, latest last. At an agent's first question all are equal to
+    /// that one.
     pub history: usize,
-    /// What an action does.
+    /// Effect of an action on a flow.
     pub action: Action,
-    /// The largest relative change of a multiplier.
+    /// Largest relative change by a multiplier.
     pub step: f64,
-    /// What an action was worth.
+    /// Reward function for the time between two questions.
     pub reward: Reward,
-    /// Who is an agent.
+    /// Grouping of flows into agents.
     pub agents: Agents,
-    /// Whether batches have what was measured, for rewards of the caller's own.
+    /// True if batches contain measurements, for the caller's own reward functions.
     pub measures: bool,
 }
 
 impl Default for Config {
-    /// A multiplier of the rate, DECC's reward, and what can be measured without switches' help.
+    /// Returns a configuration with a multiplier of the rate, DECC's reward, and features that need no
+    /// support by switches.
     fn default() -> Self {
         let names = [
             "rtt",
@@ -52,12 +54,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Numbers that an agent sees.
+    /// Returns the numbers per observation.
     pub fn width(&self) -> usize {
         self.features.len() * self.history
     }
 
-    /// The least and the largest value of each of them.
+    /// Returns the lower and upper bound of each number in an observation.
     pub fn bounds(&self) -> Vec<(f32, f32)> {
         let once = self.features.iter().map(|feature| feature.range);
         std::iter::repeat_n(once, self.history).flatten().collect()
@@ -84,17 +86,17 @@ impl Config {
     }
 }
 
-/// Where scenarios come from.
+/// Source of an environment's scenarios.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// As [`paceline_lab::load`] takes it.
+    /// Name or path of the scenario, as for [`paceline_lab::load`].
     pub name: String,
-    /// Changes.
+    /// Changes to the scenario's settings.
     pub overrides: Overrides,
 }
 
 impl Source {
-    /// A scenario by its name, as it is.
+    /// Returns the source of a scenario without changes.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_string(),
@@ -102,10 +104,11 @@ impl Source {
         }
     }
 
-    /// The scenario, with flows one by one. Where none of them is under `external`, that is its scheme in place of the
-    /// one of `[cc]`.
+    /// Resolves the scenario with a list of all flows instead of streams. If no flow is under `external`, it
+    /// replaces the scheme in `[cc]`.
     pub(crate) fn resolve(&self, seed: Option<u64>) -> Result<Resolved, Diagnostics> {
         let overrides = Overrides {
+            // Agents are assigned to listed flows.
             streams: false,
             decided_outside: true,
             seed: seed.or(self.overrides.seed),
@@ -117,6 +120,7 @@ impl Source {
             .schemes
             .iter()
             .any(|scheme| scheme.config.name() == EXTERNAL);
+        // A scheme that the caller has chosen is not replaced.
         if asks || overrides.scheme.is_some() {
             return Ok(input);
         }

@@ -1,4 +1,4 @@
-//! A run whose flows ask, one episode after another.
+//! Run whose flows ask for actions, as repeated episodes.
 
 use paceline_congestion::agent::{Action, Feature};
 use paceline_congestion::external::Feedback;
@@ -16,27 +16,27 @@ use crate::episode::{Episode, Stage};
 use crate::error::Error;
 use crate::rollout::Rollout;
 
-/// A run whose flows ask, one episode after another.
+/// Run whose flows ask for actions, as repeated episodes.
 #[derive(Clone)]
 pub struct Environment {
     source: Source,
     config: Config,
     input: Resolved,
-    /// The least latency of a decision.
+    /// Lower limit of the decision latency.
     latency: Span,
     roster: Roster,
-    /// The run before its first event.
+    /// State of the run before its first event, from which each episode starts.
     pristine: Simulation,
     episode: Option<Episode>,
     rollout: Rollout,
 }
 
 impl Environment {
-    /// Of a scenario. Where none of its flows is under the scheme `external`, that takes the place of the scheme of
-    /// `[cc]`.
+    /// Makes an environment of a scenario. If no flow is under the scheme `external`, it replaces the scheme
+    /// in `[cc]`.
     ///
     /// # Errors
-    /// The scenario is wrong, or nobody asks in it, or the configuration does not fit.
+    /// The scenario is wrong, it has no agents, or the configuration does not fit.
     pub fn new(source: Source, config: Config) -> Result<Self, Error> {
         config.check()?;
         let input = source.resolve(None)?;
@@ -57,25 +57,25 @@ impl Environment {
         Ok(environment)
     }
 
-    /// What it is made of.
+    /// Returns the configuration of observations, actions and rewards.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The scenario of this episode.
+    /// Returns the scenario of the present episode.
     pub fn scenario(&self) -> &Resolved {
         &self.input
     }
 
-    /// Agents that this episode may have.
+    /// Returns the upper limit of agents in this episode.
     pub fn agents(&self) -> usize {
         self.roster.len()
     }
 
-    /// Begins an episode, whatever became of the one before; with another seed if one is given.
+    /// Starts a new episode, in any state of the old one, with another seed if one is given.
     ///
     /// # Errors
-    /// It is closed, or the scenario has become wrong.
+    /// The environment is closed, or the scenario has become invalid.
     pub fn reset(&mut self, seed: Option<u64>) -> Result<(), Error> {
         self.open()?;
         if let Some(seed) = seed.filter(|&seed| seed != self.input.seed) {
@@ -88,7 +88,7 @@ impl Environment {
         Ok(())
     }
 
-    /// A copy that begins again with this seed, and records what is said.
+    /// Returns a copy at the start of an episode with this seed and these records.
     pub(crate) fn beginning(&self, seed: u64, record: Option<RecordSpec>) -> Result<Self, Error> {
         let mut input = self.source.resolve(Some(seed))?;
         if let Some(record) = record {
@@ -116,15 +116,15 @@ impl Environment {
         self.episode = Some(Episode::new(simulation, &self.roster, width));
     }
 
-    /// Gives back what it holds. What is asked of it afterwards is an error.
+    /// Releases the simulation. All later calls except accessors of the configuration return errors.
     pub fn close(&mut self) {
         self.episode = None;
     }
 
-    /// How far the episode is.
+    /// Returns the progress of the episode's run.
     ///
     /// # Errors
-    /// It is closed.
+    /// The environment is closed.
     pub fn progress(&self) -> Result<Progress, Error> {
         Ok(self.open()?.simulation.progress())
     }
@@ -133,19 +133,19 @@ impl Environment {
         self.episode.as_ref().ok_or(Error::Closed)
     }
 
-    /// Whether the episode is over.
+    /// Returns true if the episode is over.
     ///
     /// # Errors
-    /// It is closed.
+    /// The environment is closed.
     pub fn is_over(&self) -> Result<bool, Error> {
         Ok(self.open()?.stage == Stage::Over)
     }
 
-    /// Goes on until answers are needed, or to the end. Where answers are awaited already it stays where it is. Says
-    /// how many agents wait; none if the episode is over.
+    /// Advances the run until actions are needed or the episode ends; does nothing while actions are awaited.
+    /// Returns the number of waiting agents; 0 if the episode is over.
     ///
     /// # Errors
-    /// It is closed.
+    /// The environment is closed.
     pub fn advance(&mut self) -> Result<usize, Error> {
         let episode = self.episode.as_mut().ok_or(Error::Closed)?;
         if episode.stage == Stage::Running {
@@ -155,7 +155,7 @@ impl Environment {
         Ok(episode.waiting.len())
     }
 
-    /// Writes the rows of those who wait behind `batch`'s; the environment has such a number there.
+    /// Appends the rows of waiting agents to `batch`, with the environment's index `number`.
     pub(crate) fn append(&mut self, number: u32, batch: &mut Batch) {
         let Some(episode) = &mut self.episode else {
             return;
@@ -187,11 +187,11 @@ impl Environment {
         }
     }
 
-    /// Lets the run go on until answers are needed, and tells who waits, what they see, and what came of their last
-    /// actions; and who has left. No rows: the episode is over.
+    /// Advances the run until actions are needed and fills `batch` with the waiting agents, their
+    /// observations and rewards, and the agents that have left. If it has no rows, the episode is over.
     ///
     /// # Errors
-    /// It is closed.
+    /// The environment is closed.
     pub fn poll(&mut self, batch: &mut Batch) -> Result<(), Error> {
         self.advance()?;
         batch.clear(self.config.width());
@@ -199,17 +199,17 @@ impl Environment {
         Ok(())
     }
 
-    /// An action for each agent that waits, in the order of the poll.
+    /// Applies an action for each waiting agent, in the order of the poll.
     ///
     /// # Errors
-    /// Nobody waits, there are too many or too few, or one is not a number: then nothing has happened.
+    /// No agent waits, the number of actions is wrong, or one is not finite; the state is unchanged then.
     pub fn submit(&mut self, actions: &[f32]) -> Result<(), Error> {
         self.check_actions(actions)?;
         self.act(actions);
         Ok(())
     }
 
-    /// What is wrong with actions, if something is.
+    /// Returns an error if the actions do not fit the waiting agents.
     pub(crate) fn check_actions(&self, actions: &[f32]) -> Result<(), Error> {
         let episode = self.asked()?;
         if actions.len() != episode.waiting.len() {
@@ -230,10 +230,10 @@ impl Environment {
         }
     }
 
-    /// The same for agents that are named, in any order.
+    /// Applies actions for the named agents, in any order.
     ///
     /// # Errors
-    /// As [`Self::submit`]; or one of them does not wait, is named twice, or is missing.
+    /// As [`Self::submit`]; in addition an agent does not wait, is named twice, or is missing.
     pub fn submit_for(&mut self, agents: &[u32], actions: &[f32]) -> Result<(), Error> {
         let episode = self.asked()?;
         let mut ordered = vec![f32::NAN; episode.waiting.len()];
@@ -280,7 +280,7 @@ impl Environment {
         }
     }
 
-    /// Actions that have been checked.
+    /// Applies actions that have been checked.
     pub(crate) fn act(&mut self, actions: &[f32]) {
         if let Some(episode) = &mut self.episode {
             self.rollout.push(&episode.waiting, actions);
@@ -288,28 +288,30 @@ impl Environment {
         }
     }
 
-    /// The actions of this episode so far.
+    /// Returns the actions of this episode up to now.
     pub fn rollout(&self) -> &Rollout {
         &self.rollout
     }
 
-    /// The scenario of this episode, with what was decided in it so far: run, it is the episode again.
+    /// Returns the scenario of this episode with all decisions up to now. A run of it repeats the episode.
     ///
     /// # Errors
-    /// It is closed.
+    /// The environment is closed.
     pub fn decided(&self) -> Result<Resolved, Error> {
         Ok(self.input.clone().decided(self.open()?.decisions()))
     }
 
-    /// Ends the episode where it is: its run, as the laboratory sees one. The next begins with a reset.
+    /// Ends the episode at the present time and returns its run as a result of the laboratory. A reset starts
+    /// the next one.
     ///
     /// # Errors
-    /// It is closed, or the run contradicted itself.
+    /// The environment is closed, or the run violated an invariant.
     pub fn finish(&mut self) -> Result<Finished, Error> {
         Ok(self.finish_as(EXTERNAL)?.1)
     }
 
-    /// The same with the scenario of the episode as [`Self::decided`] has it; results call `name` what decided outside.
+    /// Ends the episode like [`Self::finish`], and also returns the scenario of [`Self::decided`]. Results
+    /// show `name` as the scheme that decided.
     ///
     /// # Errors
     /// As [`Self::finish`].
@@ -333,7 +335,7 @@ fn build(input: &Resolved, config: &Config) -> Result<(Roster, Simulation), Erro
     Ok((Roster::new(&input.run, config.agents), simulation))
 }
 
-/// What does not fit together; and the least latency of a decision.
+/// Checks scenario and configuration, and returns the lower limit of the decision latency.
 fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
     let run = &input.run;
     let no_agents = |why: String| Error::NoAgents {

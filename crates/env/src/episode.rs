@@ -1,4 +1,4 @@
-//! An episode: a run, who waits in it, and what they have seen.
+//! State of an episode: the run, the waiting agents, and their observations.
 
 use paceline_congestion::agent::{Action, Measured};
 use paceline_fabric::{Question, Simulation, Until};
@@ -10,53 +10,54 @@ use crate::batch::Left;
 use crate::config::Config;
 use crate::reward::Course;
 
-/// An episode under way.
+/// State of an episode.
 #[derive(Clone)]
 pub(crate) struct Episode {
     pub(crate) simulation: Simulation,
     pub(crate) agents: Vec<Agent>,
-    /// What agents saw: `history` rows for each.
+    /// Observations of all agents: `history` rows for each.
     pub(crate) seen: Vec<f32>,
-    /// Each flow's window, where that is what actions are about.
+    /// Window of each flow, for actions on windows.
     windows: Vec<f64>,
     courses: Vec<Course>,
-    /// Flows by which queue pairs have asked that are not over, in the order of their first questions; and all that have.
+    /// Flows whose queue pairs have asked and are not complete, in the order of their first questions; and
+    /// marks of all that have asked.
     under_way: Vec<u32>,
     entered: Vec<bool>,
-    /// Who waits for an action, in the order of the poll.
+    /// Agents that wait for an action, in the order of the poll.
     pub(crate) waiting: Vec<u32>,
-    /// What the flows of those who wait measured, their mean, and how many flows that were.
+    /// Mean measurements of each waiting agent's flows, and their number.
     pub(crate) measured: Vec<(Measured, usize)>,
-    /// Bottlenecks of those who wait, and the reward that all have in common there.
+    /// Common reward of each bottleneck with a waiting agent.
     common: Vec<(u32, f32)>,
     pub(crate) stage: Stage,
     completed: u64,
     pub(crate) left: Vec<Left>,
-    /// What was decided so far, and at how many stops of the run.
+    /// All decisions of the episode, and the number of stops of the run up to now.
     decided: Vec<Decision>,
     stops: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// It may go on.
+    /// The run can advance.
     Running,
-    /// Those who wait have been told.
+    /// Agents wait for actions after a poll.
     Asked,
-    /// Nothing is left to happen.
+    /// The run has ended.
     Over,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Agent {
-    /// Rows of its history that are filled.
+    /// True after the agent's first question.
     pub(crate) begun: bool,
-    /// Whether its last question was its first.
+    /// True if its last question was its first.
     pub(crate) first: bool,
     action: f32,
-    /// Queue pairs of its that are done.
+    /// Number of its completed queue pairs.
     pub(crate) complete: u32,
-    /// Its place among those who wait, from 1.
+    /// Position among the waiting agents, from 1; 0 if it does not wait.
     pub(crate) place: u32,
     pub(crate) asked_at: u64,
     pub(crate) reward: f32,
@@ -85,6 +86,7 @@ impl Episode {
     }
 
     pub(crate) fn advance(&mut self, config: &Config, roster: &Roster, latency: Span) {
+        // Stops at which no agent waits are skipped.
         let now = loop {
             let now = self.simulation.advance_to(Until::Due(latency));
             self.stops += 1;
@@ -103,7 +105,7 @@ impl Episode {
         }
     }
 
-    /// What those tell who have asked.
+    /// Collects the questions of the run's last stop: waiting agents, their observations and their rewards.
     fn take_questions(&mut self, config: &Config, roster: &Roster) {
         for agent in self.waiting.drain(..) {
             self.agents[agent as usize].place = 0;
@@ -117,7 +119,7 @@ impl Episode {
             };
             let known = &mut self.agents[agent as usize];
             let measured = Measured::new(report, path, known.action);
-            // The first of a connection that began again is not its first.
+            // A connection that restarts after a pause counts its questions from 1 again, but is not new.
             if report.asked == 1 && !std::mem::replace(&mut self.entered[flow as usize], true) {
                 self.under_way.push(flow);
             }
@@ -127,7 +129,8 @@ impl Episode {
                 known.asked_at = report.at.as_ps();
                 sums.push((measured, 1));
             } else if roster.queue_pairs[agent as usize] > 1 {
-                // (One that has one queue pair may have asked twice: its sender began again meanwhile.)
+                // An agent with a single queue pair can ask twice if its sender restarted in between. Only
+                // the first question counts.
                 let (sum, count) = &mut sums[known.place as usize - 1];
                 sum.add(&measured);
                 *count += 1;
@@ -147,12 +150,13 @@ impl Episode {
         self.reward(config, roster);
     }
 
-    /// An agent sees one more row.
+    /// Appends a row to an agent's observation history and updates its reward.
     fn see(&mut self, config: &Config, agent: u32, measured: &Measured) {
         let (once, width) = (config.features.len(), config.width());
         let from = agent as usize * width;
         let seen = &mut self.seen[from..from + width];
         let known = &mut self.agents[agent as usize];
+        // The oldest row is dropped at the front.
         seen.copy_within(once.., 0);
         for (value, feature) in seen[width - once..].iter_mut().zip(&config.features) {
             *value = feature.value(measured);
@@ -169,7 +173,7 @@ impl Episode {
         }
     }
 
-    /// Rewards that all agents of a bottleneck have in common.
+    /// Computes the common rewards of bottlenecks.
     fn reward(&mut self, config: &Config, roster: &Roster) {
         if !config.reward.is_common() {
             for &agent in &self.waiting {
@@ -205,17 +209,18 @@ impl Episode {
         self.common = known;
     }
 
-    /// Whether an agent's queue pair has anything to do: between two messages it may have nothing, and what it told last
-    /// is of no account. (An agent of several has.)
+    /// Returns true if an agent has data to send. An idle queue pair between two messages must not count with
+    /// its old measurements. (Agents with several queue pairs always count.)
     fn is_busy(&self, roster: &Roster, agent: u32) -> bool {
         roster.queue_pairs[agent as usize] > 1 || self.simulation.has_work(roster.first[agent as usize])
     }
 
-    /// Flows are over, or all is.
+    /// Records agents whose flows are all complete, and at the end of the episode all others.
     fn see_who_left(&mut self, roster: &Roster, over: bool) {
         let simulation = &self.simulation;
         let (agents, left) = (&mut self.agents, &mut self.left);
         self.under_way.retain(|&flow| {
+            // A flow that is complete has no sender, so it has no report.
             if simulation.report(flow).is_some() {
                 return true;
             }
@@ -246,7 +251,7 @@ impl Episode {
         }
     }
 
-    /// What was decided so far, with which the laboratory makes the same run again.
+    /// Returns all decisions up to now, with which the laboratory can repeat the run.
     pub(crate) fn decisions(&self) -> Decisions {
         let now = self.simulation.progress();
         Decisions {
@@ -255,7 +260,7 @@ impl Episode {
         }
     }
 
-    /// Tells each flow that waits what its agent does.
+    /// Applies the agents' actions to each of their waiting flows.
     pub(crate) fn act(&mut self, config: &Config, roster: &Roster, actions: &[f32]) {
         for (&agent, action) in self.waiting.iter().zip(actions) {
             self.agents[agent as usize].action = action.clamp(Action::RANGE.0, Action::RANGE.1);

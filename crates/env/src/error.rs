@@ -1,104 +1,104 @@
-//! What can go wrong, for people.
+//! Errors, as texts for users.
 
 use paceline_congestion::agent::Unknown;
 use paceline_fabric::BuildError;
 use paceline_lab::run::RunError;
 use paceline_scenario::Diagnostics;
 
-/// Why there is no environment, or it refuses.
+/// Reason for which an environment cannot be made or rejects a call.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The scenario is wrong.
+    /// Scenario with errors in its text or settings.
     #[error("{0}")]
     Scenario(#[from] Diagnostics),
-    /// The network cannot be built.
+    /// Network that cannot be built.
     #[error("cannot build scenario `{scenario}`: {source}")]
     Build {
-        /// The scenario's name.
+        /// Name of the scenario.
         scenario: String,
-        /// Why.
+        /// Reason from the fabric.
         source: BuildError,
     },
-    /// A run failed.
+    /// Failed run of the laboratory.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Nobody asks in this scenario.
+    /// Scenario without flows that ask for actions.
     #[error(
         "scenario `{scenario}` has no agents: {why}; expected at least one flow under the scheme `external`"
     )]
     NoAgents {
-        /// The scenario's name.
+        /// Name of the scenario.
         scenario: String,
-        /// Why not.
+        /// Reason in words for users.
         why: String,
     },
-    /// There is nothing of that name.
+    /// Unknown name of a feature, action, reward or grouping.
     #[error(transparent)]
     Unknown(#[from] Unknown),
-    /// The configuration contradicts itself, or the scenario.
+    /// Configuration that is inconsistent or does not fit the scenario.
     #[error("{key}: {message}")]
     Config {
-        /// Which entry.
+        /// Name of the entry.
         key: &'static str,
-        /// What is wrong, and what was expected.
+        /// Error and expected value.
         message: String,
     },
-    /// Not as many actions as agents that wait.
+    /// Number of actions that differs from the number of waiting agents.
     #[error(
         "{found} actions for {expected} agents that wait: expected one for each, in the order of the poll"
     )]
     Shape {
-        /// How many came.
+        /// Number of submitted actions.
         found: usize,
-        /// How many wait.
+        /// Number of waiting agents.
         expected: usize,
     },
-    /// An action is not a number.
+    /// Action that is not a finite number.
     #[error("the action for agent {agent} is {value}; expected a number from {low} to {high}")]
     NotANumber {
-        /// Whose.
+        /// Agent of the action.
         agent: u32,
-        /// What came.
+        /// Value of the action.
         value: f32,
-        /// The least.
+        /// Lower limit of actions.
         low: f32,
-        /// The largest.
+        /// Upper limit of actions.
         high: f32,
     },
-    /// An action for somebody who does not wait.
+    /// Action for an agent that does not wait.
     #[error("agent {agent} {why}: expected actions for the agents of the last poll")]
     NotWaiting {
-        /// Who.
+        /// Number of the agent.
         agent: u32,
-        /// Why not.
+        /// Reason for which it does not wait.
         why: &'static str,
     },
-    /// Nothing was asked.
+    /// Actions without a preceding poll.
     #[error("there is nothing to answer: expected a poll before")]
     NotPolled,
-    /// The episode is over.
+    /// Call after the end of the episode.
     #[error("the episode is over, at {now}: expected a reset")]
     Over {
-        /// When it ended.
+        /// End of the episode.
         now: paceline_kernel::Time,
     },
-    /// The environment is closed.
+    /// Call of a closed environment.
     #[error("the environment is closed: make another")]
     Closed,
-    /// There is no such environment.
+    /// Index without an environment.
     #[error("there is no environment {found}: expected one of 0 to {last}")]
     NoEnvironment {
-        /// What was asked for.
+        /// Index in the call.
         found: usize,
-        /// The last.
+        /// Highest index in use.
         last: usize,
     },
-    /// Actions that are replayed are not of this environment.
+    /// Replayed actions that do not fit this environment.
     #[error("the rollout does not fit: at poll {poll} {message}")]
     Rollout {
-        /// Where, from 1.
+        /// Number of the poll, from 1.
         poll: usize,
-        /// What is different.
+        /// Difference between rollout and environment.
         message: String,
     },
 }

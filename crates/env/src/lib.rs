@@ -1,27 +1,28 @@
-//! Simulations as environments for learning, in the process of the one who learns.
+//! Simulations as environments for reinforcement learning, in the learner's process.
 //!
-//! Flows under the scheme `external` ask what to do; a run with such flows is an [`Environment`]:
-//! 1. [`Environment::poll`] lets the run go on until answers are needed, and tells which agents wait and what each of
-//!    them sees ([`Feature`]), and what came of its last action ([`Reward`]);
+//! Flows under the scheme `external` ask for actions. A run with such flows is an [`Environment`]:
+//! 1. [`Environment::poll`] advances the run until actions are needed and returns the waiting agents, with
+//!    their observations ([`Feature`]) and the rewards of their last actions ([`Reward`]);
 //! 2. [`Environment::submit`] takes an action for each ([`Action`]), in the same order.
 //!
-//! # How time works
-//! The run stands still between the two calls, however long the answer takes in this world. In the run's own time an
-//! answer takes effect `decision-latency` (L) after its question. With L above 0 nobody who asks at t needs an answer
-//! before t + L, so the run goes on up to there: all that is asked in [t, t + L) is one batch, and to answer it at once
-//! is exact, not an approximation. With L = 0 the run stops at each instant in which somebody asks; with
-//! `clock = "aligned"` all flows ask at the same instants.
+//! # Time
+//! The run is stopped between the two calls, and the real time to compute an action does not matter. In the
+//! run's time an action takes effect `decision-latency` (L) after its question. With L above 0 a question at
+//! time t needs no answer before t + L, so the run continues up to then. All questions in [t, t + L) form a
+//! batch, and answering them together is exact, not an approximation. With L = 0 the run stops at each
+//! instant with a question; with `clock = "aligned"` all flows ask at the same instants.
 //!
 //! # Agents
-//! An agent is a flow, or all flows to one receiver ([`Agents`]). It appears with the first question of its flow, and
-//! leaves when that is complete ([`Batch::left`]). Over persistent connections it is the queue pair that asks, not the
-//! message: its scheme lives on, so what it counts goes on from message to message, the time between two of them
-//! included, and it leaves with its last. (With `idle-reset` its sender may begin again; the agent stays.)
+//! An agent is a flow, or all flows to one receiver ([`Agents`]). It appears with the first question of its
+//! flow, and leaves when the flow is complete ([`Batch::left`]). With persistent connections the agent is the
+//! queue pair, not the message: its scheme persists, so its counters continue from message to message,
+//! including the time in between, and it leaves after its last message. (With `idle-reset` its sender may
+//! restart; the agent stays.)
 //!
-//! # What is deterministic
-//! All of it: the same scenario, seed and actions give the same observations and rewards, to the bit, on any number of
-//! threads ([`Vector`]). A [`Rollout`] is the actions of an episode; with them the episode is made again, and looked at
-//! as any run is ([`Rollout::replay`]).
+//! # Determinism
+//! The same scenario, seed and actions give bit-identical observations and rewards on any number of threads
+//! ([`Vector`]). A [`Rollout`] contains the actions of an episode. With them the episode can be repeated and
+//! examined like any run ([`Rollout::replay`]).
 
 mod agents;
 mod batch;

@@ -1,37 +1,39 @@
-//! What an action was worth.
+//! Reward functions for agents.
 
 use paceline_congestion::agent::Unknown;
 use paceline_congestion::agent::{Measured, adpg};
 
-/// What an agent gets with a question: it is about the time since the last one. (Of the last action it shows as much as
-/// had taken effect by then.)
+/// Reward that an agent gets with a question. It covers the time since the last question, so the effect of
+/// the last action is included only from the time it took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reward {
-    /// Of RL-CC.
+    /// Reward function of RL-CC.
     Adpg,
-    /// Of Aurora, in a data centre's units.
+    /// Aurora's reward, in a data centre's units.
     Aurora,
-    /// Of DECC, of all agents of a bottleneck.
+    /// DECC's reward, common to all agents of a bottleneck.
     Decc,
 }
 
-/// What a common reward has to know of an agent.
+/// Statistics of an agent for a common reward.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Course {
-    /// Of its last question: what its flows were delivered, in Gbit/s, delay, loss, rate and bottleneck.
+    /// Measurements at the last question: delivery rate of all its flows in Gbit/s, delay, loss, sending rate
+    /// and bottleneck rate.
     delivered: f64,
     latency: f64,
     loss: f64,
     rate_gbps: f64,
     bottleneck_gbps: f64,
-    /// Mean and variance of its delivered rate, the last five questions weighing most, and how much that varies.
+    /// Moving average and variance of its delivery rate over about five questions, and its coefficient of
+    /// variation.
     mean: f64,
     variance: f64,
     variation: f64,
     begun: bool,
 }
 
-/// The weight of a new sample.
+/// Weight of a new sample in the moving averages.
 const NEW: f64 = 0.2;
 
 impl Course {
@@ -58,10 +60,10 @@ impl Course {
 }
 
 impl Reward {
-    /// All of them.
+    /// All reward functions, in the order of help texts.
     pub const ALL: [Self; 3] = [Self::Adpg, Self::Aurora, Self::Decc];
 
-    /// Its name.
+    /// Returns its name in configurations.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Adpg => "adpg",
@@ -70,7 +72,7 @@ impl Reward {
         }
     }
 
-    /// Its definition.
+    /// Returns its definition for help texts.
     pub const fn help(self) -> &'static str {
         match self {
             Self::Adpg => "-(max(rtt - 1.5, 0) sqrt(rate) - 0.064)^2, rtt in base RTTs, rate of the line",
@@ -82,7 +84,7 @@ impl Reward {
         }
     }
 
-    /// The values that it may have.
+    /// Returns the lower and upper bound of the reward.
     pub const fn range(self) -> (f32, f32) {
         match self {
             Self::Adpg => (-10_000.0, 0.0),
@@ -91,21 +93,21 @@ impl Reward {
         }
     }
 
-    /// The reward of that name.
+    /// Finds a reward function by its name.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no reward function with this name.
     pub fn find(name: &str) -> Result<Self, Unknown> {
         let found = Self::ALL.into_iter().find(|reward| reward.name() == name);
         found.ok_or_else(|| Unknown::new("reward", name, &Self::ALL.map(Self::name)))
     }
 
-    /// Whether it is one for all agents of a bottleneck.
+    /// Returns true if the reward is common to all agents of a bottleneck.
     pub(crate) const fn is_common(self) -> bool {
         matches!(self, Self::Decc)
     }
 
-    /// Of one agent.
+    /// Returns an agent's individual reward; 0 for a common reward function.
     pub(crate) fn of(self, measured: &Measured) -> f32 {
         let value = match self {
             Self::Adpg => {
@@ -121,10 +123,10 @@ impl Reward {
         self.cut(value)
     }
 
-    /// Of all agents of a bottleneck.
+    /// Returns the common reward of a bottleneck's agents.
     pub(crate) fn of_all<'a>(self, agents: impl Iterator<Item = &'a Course> + Clone) -> f32 {
         let agents = agents.filter(|course| course.begun);
-        // In one go: it is made once for each batch of each bottleneck.
+        // One pass over the agents, because this is computed for each bottleneck of each batch.
         let (mut sums, mut count, mut fastest) = (Course::default(), 0.0, 0.0f64);
         for one in agents.clone() {
             sums.delivered += one.delivered;
@@ -151,6 +153,7 @@ impl Reward {
 
     fn cut(self, value: f64) -> f32 {
         let (low, high) = self.range();
+        // Clamping would keep NaN.
         if value.is_nan() {
             return low;
         }
@@ -189,7 +192,7 @@ mod tests {
         for course in &mut courses {
             course.push(&fair(1.6, 0.25));
         }
-        // R = 0.1 - 0.02 * 0.5.
+        // R = 0.1 - 0.02 * 0.5, without loss.
         let value = Reward::Decc.of_all(courses.iter());
         assert!((f64::from(value) - 0.1 * libm::tanh(0.9)).abs() < 1e-6, "{value}");
     }

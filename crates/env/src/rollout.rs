@@ -1,4 +1,4 @@
-//! The actions of an episode, with which it can be made again.
+//! Actions of an episode, for replay.
 
 use paceline_fabric::spec::RecordSpec;
 
@@ -6,18 +6,18 @@ use crate::batch::Batch;
 use crate::environment::Environment;
 use crate::error::Error;
 
-/// The actions of an episode: what happened follows from them, the scenario and the seed.
+/// Actions of an episode. Together with the scenario and the seed they determine it completely.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rollout {
-    /// The seed of the episode.
+    /// Seed of the episode.
     pub seed: u64,
-    /// For each poll how many agents waited.
+    /// Number of waiting agents at each poll.
     pub polls: Vec<u32>,
-    /// Those agents, poll after poll.
+    /// Waiting agents of all polls in order.
     pub agents: Vec<u32>,
-    /// Their actions.
+    /// Actions of these agents.
     pub actions: Vec<f32>,
-    /// Whether the run went on behind the last of them.
+    /// True if the run was advanced after the last actions.
     pub polled: bool,
 }
 
@@ -36,11 +36,11 @@ impl Rollout {
         self.actions.extend_from_slice(actions);
     }
 
-    /// Makes the episode again, in a copy of an environment, up to where the actions end. What `record` says is recorded;
-    /// that moves nothing.
+    /// Repeats the episode in a copy of an environment, up to the last actions. `record` selects the records
+    /// and does not influence the run.
     ///
     /// # Errors
-    /// The actions are not of such an environment.
+    /// The actions do not fit the environment.
     pub fn replay(
         &self,
         environment: &Environment,
@@ -60,6 +60,7 @@ impl Rollout {
             else {
                 return Err(wrong("it ends early".to_string()));
             };
+            // The same scenario and seed would give the same agents.
             if batch.agents != agents {
                 return Err(wrong(format!(
                     "agents {:?} wait, and it has actions for {agents:?}",

@@ -1,26 +1,25 @@
-//! Many environments side by side.
+//! Several environments in parallel.
 
 use crate::batch::Batch;
 use crate::environment::Environment;
 use crate::error::Error;
 
-/// Many environments, which go on at the same time on as many threads as there are to be. What comes out does not hang
-/// on the threads.
+/// Several environments that advance in parallel. Results do not depend on the number of threads.
 #[derive(Clone)]
 pub struct Vector {
     environments: Vec<Environment>,
     threads: usize,
-    /// For each environment how many rows it had in the last poll.
+    /// Number of rows of each environment in the last poll.
     rows: Vec<usize>,
-    /// What the last poll told. An environment whose episode is over rests until its reset.
+    /// Result of the last poll. An environment whose episode is over has no rows until its reset.
     batch: Batch,
 }
 
 impl Vector {
-    /// Of environments that see alike.
+    /// Combines environments whose observations have the same width.
     ///
     /// # Errors
-    /// There is none, or their rows have different widths.
+    /// There is no environment, or their observations have different widths.
     pub fn new(environments: Vec<Environment>, threads: usize) -> Result<Self, Error> {
         let Some(first) = environments.first() else {
             return Err(Error::Config {
@@ -47,25 +46,25 @@ impl Vector {
         })
     }
 
-    /// The environments.
+    /// Returns all environments in order.
     pub fn environments(&self) -> &[Environment] {
         &self.environments
     }
 
-    /// One of them.
+    /// Returns the environment with this index.
     ///
     /// # Errors
-    /// There is none of that number.
+    /// There is no such environment.
     pub fn environment(&mut self, number: usize) -> Result<&mut Environment, Error> {
         let last = self.environments.len() - 1;
         let found = self.environments.get_mut(number);
         found.ok_or(Error::NoEnvironment { found: number, last })
     }
 
-    /// Lets all go on until answers are needed in each; the rows of the first come first.
+    /// Advances all environments until actions are needed in each. Rows are in the order of environments.
     ///
     /// # Errors
-    /// One is closed.
+    /// An environment is closed.
     pub fn poll(&mut self) -> Result<&Batch, Error> {
         let work: Vec<&mut Environment> = self.environments.iter_mut().collect();
         let rows = side_by_side(work, self.threads, &|environment| environment.advance());
@@ -74,20 +73,21 @@ impl Vector {
         for (number, rows) in rows.into_iter().enumerate() {
             self.rows[number] = rows?;
         }
+        // Rows are in the order of environments, not in that in which threads finish.
         for (number, environment) in self.environments.iter_mut().enumerate() {
             environment.append(number as u32, &mut self.batch);
         }
         Ok(&self.batch)
     }
 
-    /// An action for each row of the last poll.
+    /// Applies an action for each row of the last poll.
     ///
     /// # Errors
-    /// As [`Environment::submit`]: then nothing has happened in any of them.
+    /// As [`Environment::submit`]; then all environments are unchanged.
     pub fn submit(&mut self, actions: &[f32]) -> Result<(), Error> {
         let expected: usize = self.rows.iter().sum();
         if expected == 0 && !actions.is_empty() {
-            // Says what there was to do instead.
+            // Its error tells which call is expected instead.
             self.environments[0].check_actions(actions)?;
         }
         if actions.len() != expected {
@@ -101,6 +101,7 @@ impl Vector {
         for (environment, &rows) in self.environments.iter().zip(&self.rows) {
             let (mine, others) = rest.split_at(rows);
             if rows > 0 {
+                // All actions are checked before any is applied, so an error changes nothing.
                 environment.check_actions(mine)?;
             }
             parts.push(mine);
@@ -115,12 +116,12 @@ impl Vector {
         Ok(())
     }
 
-    /// The last poll's batch, handed over.
+    /// Takes the batch of the last poll.
     pub fn take(&mut self) -> Batch {
         std::mem::take(&mut self.batch)
     }
 
-    /// Actions for agents of one environment that are named, in any order.
+    /// Applies actions for named agents of one environment, in any order.
     ///
     /// # Errors
     /// As [`Environment::submit_for`].
@@ -130,7 +131,7 @@ impl Vector {
         Ok(())
     }
 
-    /// Begins an episode in one of them.
+    /// Starts a new episode in one environment.
     ///
     /// # Errors
     /// As [`Environment::reset`].
@@ -140,7 +141,7 @@ impl Vector {
         Ok(())
     }
 
-    /// Closes all.
+    /// Closes all of the environments.
     pub fn close(&mut self) {
         for environment in &mut self.environments {
             environment.close();
@@ -148,7 +149,7 @@ impl Vector {
     }
 }
 
-/// `work` of each, on at most so many threads; in the order of the items.
+/// Applies `work` to each item on up to `threads` threads and returns the results in the order of the items.
 fn side_by_side<I: Send, T: Send>(items: Vec<I>, threads: usize, work: &(dyn Fn(I) -> T + Sync)) -> Vec<T> {
     let each = items.len().div_ceil(threads.max(1)).max(1);
     if items.len() <= each {

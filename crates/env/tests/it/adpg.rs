@@ -1,11 +1,11 @@
-//! What is trained in an environment is what runs as a scheme.
+//! Policies trained in an environment decide the same as in the scheme.
 
 use crate::common::{goes_the_same_way, of_rl_cc};
 use paceline_congestion::adpg::STEP;
 use paceline_congestion::learned::shipped;
 use paceline_env::{Action, Config, Feature, Reward};
 
-/// A policy that ships decides for flows from outside: they go the way of flows under `adpg`, to the byte.
+/// A built-in policy that decides for external flows gives the same run as `adpg`, byte for byte.
 #[test]
 fn the_policy_in_an_environment_is_the_scheme() {
     for name in ["adpg", "adpg-tree-100"] {

@@ -1,11 +1,11 @@
-//! What is trained in an environment is what runs as `aurora`.
+//! A policy trained in an environment decides the same as in `aurora`.
 
 use crate::common::{goes_the_same_way, of_rl_cc};
 use paceline_congestion::aurora::{CUT, HISTORY, ONCE, STEP, latency};
 use paceline_congestion::learned::shipped;
 use paceline_env::{Action, Config, Feature, Reward};
 
-/// The policy that ships decides for flows from outside: they go the way of flows under `aurora`, to the byte.
+/// The built-in policy that decides for external flows gives the same run as `aurora`, byte for byte.
 #[test]
 fn the_policy_in_an_environment_is_the_scheme() {
     let model = shipped::find("aurora").unwrap();

@@ -1,9 +1,9 @@
-//! What the tests of policies share.
+//! Helpers of the policy tests.
 
 use paceline_env::{Batch, Config, Environment, Source};
 use paceline_scenario::Overrides;
 
-/// `rl-cc` for 2 ms under a scheme with these settings, without its accounts.
+/// Returns 2 ms of `rl-cc` under a scheme with these settings, without accounts.
 pub(crate) fn of_rl_cc(scheme: &str, set: &[&str]) -> Overrides {
     let always = ["duration=2ms", "record.accounts=off"];
     Overrides {
@@ -13,8 +13,8 @@ pub(crate) fn of_rl_cc(scheme: &str, set: &[&str]) -> Overrides {
     }
 }
 
-/// Flows for which `decide` has the answers, from what they see, go the way of flows under the scheme that has them itself,
-/// to the byte.
+/// Asserts that external flows for which `decide` answers from their observations give the same run as flows
+/// under the scheme that contains the policy.
 pub(crate) fn goes_the_same_way(
     (outside, config): (Overrides, Config),
     decide: impl Fn(&[f32]) -> f32,

@@ -1,11 +1,11 @@
-//! Persistent connections: who is an agent is the queue pair, not the message.
+//! Persistent connections: the agent is the queue pair, not the message.
 
 use std::collections::BTreeMap;
 
 use paceline_env::{Action, Agents, Batch, Config, Environment, Feature, Reward, Source};
 use paceline_scenario::Overrides;
 
-/// Four senders to one, each three messages, one after another.
+/// Returns a scenario with four senders to one receiver, each with three messages in sequence.
 fn source(set: &[&str]) -> Source {
     const TEXT: &str = r#"
 name = "loop"
@@ -30,7 +30,7 @@ scheme = "external"
     }
 }
 
-/// All that was told up to the end, where each agent sends at such a share of what there is.
+/// Runs an episode in which every action is `action`, and returns all batches.
 fn episode(environment: &mut Environment, action: f32) -> Vec<Batch> {
     let mut got = Vec::new();
     loop {
@@ -54,12 +54,12 @@ fn config() -> Config {
     }
 }
 
-/// A queue pair asks on through all of its messages, keeps its rate from one to the next, and leaves with the last.
+/// A queue pair asks during all of its messages, keeps its rate between them, and leaves after the last.
 #[test]
 fn a_queue_pair_is_an_agent_over_all_of_its_messages() {
     let mut environment = Environment::new(source(&[]), config()).unwrap();
     assert_eq!(environment.agents(), 4);
-    // A quarter of the line each: log2(1/4) = 8 (a - 1).
+    // An action of 0.75 is a quarter of the line: log2(1/4) = 8 (a - 1).
     let got = episode(&mut environment, 0.75);
     let finished = environment.finish().unwrap();
     assert_eq!(finished.summary.flows.completed, 12);
@@ -73,7 +73,7 @@ fn a_queue_pair_is_an_agent_over_all_of_its_messages() {
     for batch in &got {
         for row in 0..batch.len() {
             asked.entry(batch.agents[row]).or_default().push(batch.times[row]);
-            // Its first question tells of its first rate, 10 Gbit/s; every other one of what it was told to.
+            // Its first question shows its initial rate of 10 Gbit/s, all others the rate set by its action.
             let shares = batch.observation(row)[0] * 16.0;
             let first = asked[&batch.agents[row]].len() == 1;
             assert!((shares + if first { 3.32 } else { 2.0 }).abs() < 0.01, "{shares}");
@@ -91,7 +91,7 @@ fn a_queue_pair_is_an_agent_over_all_of_its_messages() {
     let left: Vec<_> = got.iter().flat_map(|batch| &batch.left).collect();
     assert_eq!(left.len(), 4);
     assert!(left.iter().all(|left| left.complete));
-    // Nobody leaves with its first message.
+    // No agent leaves after its first message.
     let leaves = |batch: &Batch| !batch.left.is_empty();
     let first = got.iter().position(leaves).unwrap();
     let at = got[..first]
@@ -101,8 +101,8 @@ fn a_queue_pair_is_an_agent_over_all_of_its_messages() {
     assert!(at > ends[4..8].iter().copied().min(), "{at:?}, {ends:?}");
 }
 
-/// The agent of a receiver leaves when the last message of its last queue pair is complete, while others go on; also where
-/// senders begin again meanwhile.
+/// A receiver's agent leaves when the last message of its last queue pair is complete while others continue,
+/// even if senders restart in between.
 #[test]
 fn a_receiver_has_queue_pairs() {
     let others = r#"
@@ -137,7 +137,7 @@ closed-loop = { senders = [3], receivers = [4], connections = "persistent", mess
     }
 }
 
-/// A sender that begins again after a pause is the same agent, which leaves once.
+/// A sender that restarts after a pause is the same agent, which leaves once.
 #[test]
 fn who_begins_anew_stays() {
     let idle = "workload.0.closed-loop.think-time=100us";
@@ -155,14 +155,14 @@ fn who_begins_anew_stays() {
         };
         rates.push(got.iter().map(begins).sum::<usize>());
     }
-    // At their first rate, 10 Gbit/s, they ask once; again with each message.
+    // At their initial rate of 10 Gbit/s they ask once; with resets once per message.
     assert_eq!(rates, [4, 12]);
 }
 
-/// Between two messages a queue pair has nothing to send: what it told last is of no account to the others' reward.
+/// An idle queue pair between two messages does not influence the reward of others.
 #[test]
 fn who_has_nothing_to_send_is_not_counted() {
-    // The second sends while the first thinks: never both at a time.
+    // The second sends during the first one's think time, so they never send at the same time.
     let more = r#"
 [[workload]]
 closed-loop = { senders = [2], receivers = [5], connections = "persistent", messages = 3, size = "200KB", start = "200us", think-time = "400us" }
@@ -183,7 +183,7 @@ closed-loop = { senders = [2], receivers = [5], connections = "persistent", mess
     };
     let (one, two) = (with(""), with(more));
     assert_eq!((one.0, two.0), (1, 2));
-    // A quarter of the line is worth 0.1 tanh(0.25) at most, two quarters 0.1 tanh(0.5).
+    // A quarter of the line gives a reward of at most 0.1 tanh(0.25), two quarters 0.1 tanh(0.5).
     assert!((0.015..0.0246).contains(&one.1), "{one:?}");
     assert!((one.1 - two.1).abs() < 0.001, "{one:?}, {two:?}");
 }

@@ -1,9 +1,9 @@
-//! Environments as those use them who learn: who waits when, what is deterministic, and what bad input does.
+//! Environments from the learner's view: waiting agents, determinism, and rejection of bad input.
 
 use paceline_env::{Action, Agents, Batch, Config, Environment, Error, Feature, Reward, Source, Vector};
 use paceline_scenario::Overrides;
 
-/// Sixteen senders to one, with what is set alongside.
+/// Returns a scenario with sixteen senders to one receiver and these settings.
 fn source(set: &[&str]) -> Source {
     const TEXT: &str = r#"
 name = "sixteen"
@@ -34,7 +34,7 @@ fn environment(set: &[&str]) -> Environment {
     Environment::new(source(set), Config::default()).unwrap()
 }
 
-/// What a policy does that looks at one thing only: faster while there is no queue.
+/// Returns the actions of a simple policy: faster while there is no queue.
 fn policy(batch: &Batch) -> Vec<f32> {
     (0..batch.len())
         .map(|row| {
@@ -44,7 +44,7 @@ fn policy(batch: &Batch) -> Vec<f32> {
         .collect()
 }
 
-/// An episode to its end: all that was told.
+/// Runs a complete episode and returns all batches.
 fn episode(environment: &mut Environment) -> Vec<Batch> {
     let mut got = Vec::new();
     loop {
@@ -103,8 +103,8 @@ fn the_same_seed_is_the_same_bytes_on_any_number_of_threads() {
     assert_eq!(one, of(3));
 }
 
-/// With a latency what is asked for within it is one batch; without one the run stops at each instant; aligned flows
-/// ask together.
+/// With a latency all questions within it form a batch; without one the run stops at each instant; aligned
+/// flows ask together.
 #[test]
 fn batches_are_as_large_as_time_allows() {
     let mean = |set: &[&str]| {
@@ -120,7 +120,8 @@ fn batches_are_as_large_as_time_allows() {
     assert!(aligned > 15.0, "{aligned}");
 }
 
-/// In a batch each answer takes effect a latency after its own question: as in a run that is stopped at each of them.
+/// Each answer in a batch takes effect a latency after its own question, as in a run that stops at each
+/// question.
 #[test]
 fn all_in_a_batch_asked_within_the_latency() {
     let got = episode(&mut environment(&["cc.external.decision-latency=2us"]));
@@ -222,7 +223,8 @@ fn bad_input_is_refused_and_changes_nothing() {
         assert!(text.starts_with(&format!("agent {agent} {what}")), "{text}");
     }
     assert!(message(environment.submit_for(&batch.agents[1..], &actions)).contains("expected one for each"));
-    // Nothing of all that happened: in any order, the twin goes the same way.
+    // The rejected calls changed nothing, and the order of agents does not matter: the twin has the same
+    // episode.
     let mut reversed = batch.agents.clone();
     reversed.reverse();
     environment.submit_for(&reversed, &actions).unwrap();
@@ -252,7 +254,7 @@ fn a_reset_in_the_middle_begins_anew_and_a_closed_environment_says_so() {
     assert!(environment.finish().is_err());
 }
 
-/// A flow that left is told apart from one that never was.
+/// The error for a completed flow differs from that for an unknown one.
 #[test]
 fn actions_for_those_who_have_left() {
     let mut short = source(&["cc.external.clock=aligned", "cc.external.interval=10us"]);
@@ -322,7 +324,7 @@ fn who_cannot_be_an_environment_says_why() {
     assert!(with(&|config| config.step = f64::NAN).contains("step: NaN; expected a number above 0"));
 }
 
-/// A shipped scenario under another scheme becomes an environment.
+/// A built-in scenario of another scheme becomes an environment.
 #[test]
 fn a_scenario_of_another_scheme_is_decided_for_outside() {
     let mut environment = Environment::new(Source::new("incast-16"), Config::default()).unwrap();
@@ -332,7 +334,7 @@ fn a_scenario_of_another_scheme_is_decided_for_outside() {
     assert_eq!(batch.len(), 1);
 }
 
-/// One agent for all flows to a receiver sees their mean, and its action is for each.
+/// One agent for all flows to a receiver observes their mean, and its action applies to each.
 #[test]
 fn an_agent_per_receiver() {
     let config = Config {
@@ -354,14 +356,14 @@ fn an_agent_per_receiver() {
     environment.poll(&mut batch).unwrap();
     let rate = batch.observation(0)[5];
     assert!((rate + 5.0 / 16.0).abs() < 1e-6, "{rate}");
-    // What is left is that they send together: 15 packets of 333 ns, of a round trip of 4.7 us.
+    // The remaining queue is from simultaneous packets: 15 packets of 333 ns, in a round trip of 4.7 us.
     let delay = batch.observation(0)[0];
     assert!(delay < 2.1, "no queue that stands: {delay}");
-    // 0.1 tanh(10 R): R is half of 0.1, less what delay and its course cost.
+    // 0.1 tanh(10 R), where R is half of 0.1 minus the terms for delay and variation.
     assert!((0.03..0.047).contains(&batch.rewards[0]), "{}", batch.rewards[0]);
 }
 
-/// A window below a packet is a pace.
+/// A window below one packet is a pacing rate.
 #[test]
 fn windows() {
     let config = Config {
@@ -380,6 +382,6 @@ fn windows() {
         least = least.min(batch.observation(0)[batch.width - 2]);
         environment.submit(&vec![-1.0; batch.len()]).unwrap();
     }
-    // A packet per round trip would be a share of 2^-3.8; the smallest window, 1/64 of one, is 2^-9.8.
+    // A packet per round trip would be a share of 2^-3.8; the lowest window, 1/64 of a packet, is 2^-9.8.
     assert!((-9.9..-8.0).contains(&(least * 16.0)), "{least}");
 }

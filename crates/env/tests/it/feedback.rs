@@ -1,9 +1,9 @@
-//! What senders learn of a queue, and how soon: by acknowledgements, by telemetry, by answers of switches.
+//! Delay of queue information to senders by acknowledgements, by telemetry, and by switch answers.
 
 use paceline_env::{Batch, Config, Environment, Feature, Source};
 use paceline_scenario::Overrides;
 
-/// A flow at the line's rate, which another joins after 100 us.
+/// Returns a scenario with a flow at line rate that another joins after 100 us.
 fn source(feedback: &str) -> Source {
     const TEXT: &str = r#"
 name = "joined"
@@ -35,7 +35,7 @@ switch-interval = "0s"
     }
 }
 
-/// The first time, in ps, at which the long flow asks and sees more than `above` there; what it sees then.
+/// Returns the first time, in ps, at which the long flow observes more than `above`, and its observation.
 fn sees(feedback: &str, observation: &str, above: f32) -> (u64, Vec<f32>) {
     let names = match feedback {
         "switch-ack" => vec![
@@ -62,16 +62,17 @@ fn sees(feedback: &str, observation: &str, above: f32) -> (u64, Vec<f32>) {
                 return (batch.times[row], seen.to_vec());
             }
         }
-        // The line's rate, as it is.
+        // An action of 1 is the line rate.
         environment.submit(&vec![1.0; batch.len()]).unwrap();
     }
 }
 
-/// In round trips of the empty network from when the second flow's first packet is in the switch: an answer has one link
-/// behind it (0.25), what a packet brings back with its acknowledgement three (0.75).
+/// Delays in round trips of the empty network, from the arrival of the second flow's first packet at the
+/// switch: a switch's answer takes one link (0.25), information that returns with an acknowledgement takes
+/// three (0.75).
 #[test]
 fn switches_answer_sooner_than_receivers_do() {
-    // A packet of 1056 bytes, at 100 Gbit/s; four links, and an ACK of 64 bytes over two of them.
+    // A packet of 1056 bytes at 100 Gbit/s, four links, and an acknowledgement of 64 bytes on two of them.
     let (packet, link) = (84_480.0, 1e6);
     let round_trip = 4.0 * link + 2.0 * packet + 2.0 * 5120.0;
     let joined = 100e6 + packet + link;
@@ -85,7 +86,7 @@ fn switches_answer_sooner_than_receivers_do() {
     assert!((0.7..0.9).contains(&by_rtt), "{by_rtt}");
     assert!((0.7..0.9).contains(&by_telemetry), "{by_telemetry}");
     assert!((0.2..0.35).contains(&by_answer), "{by_answer}");
-    // It is the answer to one packet, which found one other; the line was busy before.
+    // The answer is to a packet that found one other in the queue of a busy line.
     let queue = packet / round_trip;
     assert!((f64::from(seen[0]) - queue).abs() < 1e-3, "{seen:?}");
     assert!(seen[1] > 0.0 && seen[2] > 0.99 && seen[3] == 1.0, "{seen:?}");

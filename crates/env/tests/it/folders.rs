@@ -1,4 +1,4 @@
-//! The folder of an episode: what was decided in it is saved, and it is the same run again.
+//! Folders of episodes: the saved decisions repeat the run.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,8 @@ fn environment(set: &[&str]) -> Environment {
     Environment::new(source, Config::default()).unwrap()
 }
 
-/// Takes part for so many polls, or to the end. Actions depend on what is seen, and so on all before.
+/// Advances by this number of polls or to the end. Each action depends on observations, and so on all earlier
+/// actions.
 fn take_part(environment: &mut Environment, polls: usize) {
     let mut batch = Batch::default();
     for _ in 0..polls {
@@ -41,7 +42,7 @@ fn an_episode_is_made_again_from_its_folder() {
             let mut environment = environment(&[latency, "duration=2ms"]);
             take_part(&mut environment, polls);
             if polls == 100 {
-                // Stops that are not answered count too.
+                // Stops without an answer are counted as well.
                 environment.poll(&mut Batch::default()).unwrap();
             }
             let decided = environment.decided().unwrap();
@@ -51,7 +52,7 @@ fn an_episode_is_made_again_from_its_folder() {
     }
 }
 
-/// The run of an episode's folder is the episode: the same bytes, and the flows that `why` tells of are its flows.
+/// Asserts that a run of an episode's folder gives the same bytes, and that `why` explains its flows.
 fn assert_again_from_its_folder(decided: &Resolved, first: &Finished) {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (folder.path().join("one"), folder.path().join("two"));
@@ -87,7 +88,7 @@ fn assert_again_from_its_folder(decided: &Resolved, first: &Finished) {
     let Some(slow) = slow else { return };
     let got = question.flow(slow.flow_id, &mut Quiet).unwrap();
     assert_eq!(got.why().total_ps, slow.fct_ps.unwrap());
-    // Without what was decided it is another run.
+    // Without the decisions the folder is rejected.
     let text = fs::read_to_string(one.join("scenario.toml")).unwrap();
     let without = text.replace("decisions = \"decisions.csv\"\n", "");
     fs::write(one.join("scenario.toml"), without).unwrap();
@@ -124,7 +125,7 @@ impl why::Asker for Quiet {
     }
 }
 
-/// Decisions are of one run: in another they are refused, and where nobody asks they are not used.
+/// Decisions belong to one run: another run rejects them, and runs without external flows ignore them.
 #[test]
 fn decisions_of_another_run_are_refused() {
     let mut environment = environment(&["duration=1ms"]);

@@ -1,4 +1,5 @@
-//! Environments: what agents see, do and get, and that policies in them are the schemes.
+//! Environments: observations, actions and rewards of agents, and agreement of their policies with the
+//! schemes.
 
 mod adpg;
 mod aurora;

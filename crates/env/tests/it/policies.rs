@@ -1,4 +1,4 @@
-//! The scheme `policy` is the environment with a network in the agent's place.
+//! Agreement of the scheme `policy` with an environment in which the same network decides.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn overrides(set: &[&str]) -> Overrides {
     }
 }
 
-/// A run whose agents are asked one by one, each with a memory of its own.
+/// Runs a scenario as an environment in which each agent has its own network state.
 fn outside(scenario: &str, path: &Path, set: &[&str]) -> String {
     let model = read_model(path).unwrap();
     let (card, stack) = model.stack().unwrap();
@@ -59,7 +59,7 @@ fn ends(outcome: &paceline_fabric::Outcome) -> String {
     format!("{:?}", outcome.flows)
 }
 
-/// The same scenario under the scheme.
+/// Runs the same scenario under the scheme `policy`.
 fn inside(scenario: &str, path: &Path, set: &[&str]) -> String {
     let model = format!("cc.policy.model=\"{}\"", path.display());
     let mut changes = overrides(set);
