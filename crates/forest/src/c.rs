@@ -1,10 +1,10 @@
-//! A forest as C99: one header, whole numbers only, no library.
+//! Export of a forest as a C99 header with integer arithmetic only and without a library.
 
 use std::fmt::{Display, Write as _};
 
 use paceline_congestion::learned::forest::{Forest, Scale};
 
-/// Why a forest cannot be C of whole numbers.
+/// Error for forests that integer C code cannot represent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "feature {number}, `{name}`, is a 32-bit floating-point number, with {thresholds} thresholds; expected each on a \
@@ -16,26 +16,27 @@ pub struct NotWhole {
     thresholds: usize,
 }
 
-/// What a forest costs as C.
+/// Size and work of a forest in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Bytes of its tables.
+    /// Size of its tables in bytes.
     pub bytes: usize,
-    /// Comparisons of a decision, each with a shift and an or.
+    /// Comparisons per decision, each with a shift and a bitwise OR.
     pub comparisons: usize,
-    /// Reads of tables and features.
+    /// Reads of tables and features per decision.
     pub reads: usize,
-    /// Additions.
+    /// Additions of leaves per decision.
     pub additions: usize,
 }
 
-/// What that is.
+/// Computes the size and work of a forest in C.
 pub fn cost(forest: &Forest) -> Cost {
     let trees = &forest.parts().trees;
     let splits: usize = trees.iter().map(|tree| tree.splits.len()).sum();
     let leaves: usize = trees.iter().map(|tree| tree.leaves.len()).sum();
     Cost {
-        // A threshold is two bytes, a feature's number one; depths are only there if they differ.
+        // A threshold takes two bytes and a feature index one. There is a table of depths only if they
+        // differ.
         bytes: 3 * splits + leaf_bytes(forest) * leaves + usize::from(depth(forest).is_none()) * trees.len(),
         comparisons: splits,
         reads: 3 * splits + trees.len() * (1 + usize::from(depth(forest).is_none())),
@@ -49,14 +50,14 @@ fn leaf_bytes(forest: &Forest) -> usize {
     if leaves.all(|fits| fits) { 2 } else { 4 }
 }
 
-/// The depth that all trees have.
+/// Returns the common depth of all trees; `None` if depths differ or there are no trees.
 fn depth(forest: &Forest) -> Option<usize> {
     let mut depths = forest.parts().trees.iter().map(|tree| tree.splits.len());
     let first = depths.next()?;
     depths.all(|depth| depth == first).then_some(first)
 }
 
-/// Between which every sum is, also while it is added up.
+/// Returns a bound of the absolute value of all sums, including partial ones.
 fn reach(forest: &Forest) -> i64 {
     let leaves = |leaves: &[i32]| {
         leaves
@@ -69,10 +70,10 @@ fn reach(forest: &Forest) -> i64 {
     forest.parts().start.abs() + trees.sum::<i64>()
 }
 
-/// The header.
+/// Returns the C header of a forest.
 ///
 /// # Errors
-/// A feature is not a whole number.
+/// A feature is a floating-point number.
 pub fn header(forest: &Forest) -> Result<String, NotWhole> {
     let parts = forest.parts();
     for (number, feature) in parts.features.iter().enumerate() {
@@ -88,6 +89,7 @@ pub fn header(forest: &Forest) -> Result<String, NotWhole> {
     let id = identifier(&parts.name);
     let upper = id.to_uppercase();
     let widest = parts.limits.map_or(0, |[low, high]| low.abs().max(high.abs()));
+    // The narrowest type that holds all sums, including partial ones.
     let sum = if reach(forest).max(widest) <= i64::from(i32::MAX) {
         "int32_t"
     } else {
@@ -130,7 +132,7 @@ pub fn header(forest: &Forest) -> Result<String, NotWhole> {
     Ok(text)
 }
 
-/// What it is, what it reads, what it costs.
+/// Returns the header's comment with description, features and cost.
 fn comment(forest: &Forest, id: &str) -> String {
     let parts = forest.parts();
     let cost = cost(forest);
@@ -163,12 +165,12 @@ fn comment(forest: &Forest, id: &str) -> String {
     text
 }
 
-/// In a comment nothing ends it.
+/// Replaces characters that would end a C comment or its line.
 fn plain(text: &str) -> String {
     text.replace("*/", "* /").replace(['\n', '\r'], " ")
 }
 
-/// Of a name, what C takes for one.
+/// Converts a name to a C identifier.
 fn identifier(name: &str) -> String {
     let part = |c: char| {
         if c.is_ascii_alphanumeric() {
@@ -184,7 +186,7 @@ fn identifier(name: &str) -> String {
     }
 }
 
-/// A table, a dozen and more a line; C has none without entries.
+/// Appends a C table with 16 values per line. An empty one gets a single 0, because C has no empty arrays.
 fn table<T: Display>(text: &mut String, kind: &str, name: &str, values: impl Iterator<Item = T>) {
     let mut values: Vec<String> = values.map(|value| value.to_string()).collect();
     if values.is_empty() {
@@ -229,7 +231,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads rows of 16-bit numbers, writes 64-bit sums.
+    /// Returns a C program that reads rows of 16-bit numbers and writes 64-bit sums.
     fn program(id: &str) -> String {
         format!(
             "#include \"policy.h\"\n#include <stdio.h>\nint main(void) {{\n  int16_t x[{0}_FEATURES];\n  \
@@ -239,7 +241,7 @@ mod tests {
         )
     }
 
-    /// What the compiled header says of rows.
+    /// Compiles the header and returns its outputs for these rows.
     fn compiled(forest: &Forest, rows: &[Vec<i32>]) -> Vec<i64> {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -292,7 +294,7 @@ mod tests {
             .iter()
             .flat_map(|tree| &tree.splits)
             .collect();
-        // Half of them around a threshold.
+        // Half of the positions are close to a threshold.
         let count = forest.parts().features.len();
         let mut row: Vec<i32> = (0..count).map(|_| rng.below(65_535) as i32 - 32_767).collect();
         for _ in 0..count {
@@ -319,7 +321,7 @@ mod tests {
     #[test]
     fn a_hundred_thousand_decisions_are_the_same_in_c() {
         let scales = [Scale::Fixed(13); 30];
-        // Trees of one depth, and of several; leaves of 16 bits, and of 32; sums of 32, and of 64.
+        // Trees with common and different depths, leaves of 16 and 32 bits, sums of 32 and 64 bits.
         let parts = forests::random(300, &scales, 6, 1);
         compare(parts.clone(), Some([-9000, 9000]), 100_000);
         let mut parts = forests::random(60, &scales, 1, 2);

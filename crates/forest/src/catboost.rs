@@ -1,23 +1,24 @@
-//! Forests that CatBoost trained (`save_model(.., format="json")`), with oblivious trees and features that are numbers.
+//! Import of CatBoost forests (`save_model(.., format="json")`) with oblivious trees and numeric features.
 //!
-//! By default features stay 32-bit floating-point numbers, and predictions are CatBoost's but for the rounding of leaves
-//! to 32 bits. On a grid of so many fractional bits thresholds are exact for what lies on it: features are rounded first.
+//! By default features stay 32-bit floating-point numbers, and predictions differ from CatBoost's only by the
+//! rounding of leaves to 32 bits. With a fixed-point grid thresholds are exact for numbers on the grid, to
+//! which features are rounded first.
 
 use paceline_congestion::learned::forest::{Feature, Forest, ForestError, LAST, Parts, Scale, Split, Tree};
 use serde_json::{Map, Value};
 
-/// Leaves and what the sum begins with are below two to the power of these.
+/// Bits of a leaf's and of the initial sum's absolute value.
 const LEAF_BITS: i32 = 31;
 const START_BITS: i32 = 40;
-/// Fractional bits of leaves at most.
+/// Upper limit of a leaf's fractional bits.
 const MAX_FRACTION: i32 = 40;
 
 type Result<T> = std::result::Result<T, ForestError>;
 
-/// Reads one; features get that many fractional bits, if any.
+/// Reads a CatBoost forest. With `fraction` features get this number of fractional bits.
 ///
 /// # Errors
-/// It is none, or has what a forest has not.
+/// The file is not such a model, or the model has properties that a forest cannot represent.
 pub fn read(json: &[u8], name: &str, fraction: Option<u8>) -> Result<Forest> {
     let model: Value = serde_json::from_slice(json).map_err(|error| ForestError::Json(error.to_string()))?;
     let Some(trees) = model["oblivious_trees"].as_array() else {
@@ -38,6 +39,7 @@ pub fn read(json: &[u8], name: &str, fraction: Option<u8>) -> Result<Forest> {
     let largest = trees.iter().flat_map(|(_, leaves)| leaves);
     let largest = largest.fold(0.0f64, |most, leaf| most.max((leaf * scale).abs()));
     let room = |bits: i32, value: f64| bits - 1 - value.abs().max(1e-300).log2().floor() as i32;
+    // As many fractional bits as fit, to keep the rounding of leaves small.
     let fraction = room(LEAF_BITS, largest)
         .min(room(START_BITS, bias))
         .min(MAX_FRACTION);
@@ -103,7 +105,7 @@ fn features(model: &Value, fraction: Option<u8>) -> Result<Vec<Feature>> {
     list.iter().enumerate().map(feature).collect()
 }
 
-/// `[scale, [bias]]`, or with a bias alone, as older versions write.
+/// Reads `[scale, [bias]]`, or the older form with a plain number as bias.
 fn scale_and_bias(value: &Value) -> Result<(f64, f64)> {
     if value.is_null() {
         return Ok((1.0, 0.0));
@@ -247,7 +249,7 @@ mod tests {
         }
     }
 
-    /// It was trained with a monotone constraint on the latency, and no other.
+    /// The model was trained with a monotone constraint on the latency only.
     #[test]
     fn its_constraints_are_proved() {
         for fraction in [None, Some(12)] {

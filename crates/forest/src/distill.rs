@@ -1,13 +1,13 @@
-//! Distillation: a forest that does what a policy does, where the forest leads.
+//! Distillation of a policy into a forest, with training data from the forest's own decisions.
 //!
-//! A forest that was taught only where its teacher goes knows nothing of where its own small mistakes take it. So rounds
-//! follow each other (DAgger): the forest decides, the teacher says of everything that the forest met what it would have
-//! done, and the next forest learns from all rounds' rows. In round 0 the teacher itself decides. Which of the forests is
-//! kept is decided by what its decisions were worth in episodes of which nothing is learned, not by how near it is to the
-//! teacher.
+//! A forest trained only on its teacher's states does not know the states to which its own small errors lead.
+//! Therefore rounds follow each other as in DAgger: the forest decides, the teacher labels all states that
+//! the forest met with its own actions, and the next forest learns from the rows of all rounds. In round 0
+//! the teacher itself decides. The forest to keep is selected by the value of its decisions in separate
+//! episodes, not by its distance to the teacher.
 //!
-//! S. Ross, G. Gordon, D. Bagnell, "A Reduction of Imitation Learning and Structured Prediction to No-Regret Online
-//! Learning", AISTATS 2011.
+//! S. Ross, G. Gordon, D. Bagnell, "A Reduction of Imitation Learning and Structured Prediction to No-Regret
+//! Online Learning", AISTATS 2011.
 
 use std::sync::Arc;
 
@@ -15,85 +15,85 @@ use paceline_congestion::learned::forest::Forest;
 
 use crate::train::{Options, Rows, Shape, TrainError, Trained, train};
 
-/// What decides: features in, an action out. Senders of a run may share it.
+/// Policy as a function from features to an action. Senders of a run may share it.
 pub type Policy = Arc<dyn Fn(&[f32]) -> f32 + Send + Sync>;
 
-/// Where policies decide.
+/// Environment in which policies decide.
 pub trait World {
-    /// Why it refuses.
+    /// Error of an episode.
     type Error;
 
-    /// An episode under a policy.
+    /// Runs an episode under a policy.
     ///
     /// # Errors
-    /// It refuses.
+    /// The episode fails.
     fn episode(&mut self, stage: Stage, policy: &Policy) -> Result<Met, Self::Error>;
 }
 
-/// What an episode is for.
+/// Purpose of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// To learn from, in the round of this number.
+    /// Episode for training data, in the round with this number.
     Learning(usize),
-    /// To choose by; the same for every round, whose number this is.
+    /// Episode for the selection of a forest; the same in every round. The number is the round's.
     Choosing(usize),
 }
 
-/// What a policy met.
+/// Result of an episode.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Met {
-    /// Features, row by row.
+    /// Features of all decisions in row-major order.
     pub features: Vec<f32>,
-    /// What its decisions were worth.
+    /// Value of the decisions; higher is better.
     pub worth: f64,
 }
 
-/// How to distil.
+/// Settings of a distillation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Rounds in which a forest decides, one at least.
+    /// Number of rounds in which a forest decides, at least one.
     pub rounds: usize,
-    /// Rows to learn from at most: of more, every other one of the fullest rounds goes.
+    /// Upper limit of training rows. Above it every other row of the largest rounds is dropped.
     pub most: usize,
-    /// Of each forest.
+    /// Training options of each forest.
     pub options: Options,
 }
 
-/// A round.
+/// Result of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Round {
-    /// Its number; 0 is the teacher's.
+    /// Round number; 0 is the teacher's.
     pub number: usize,
-    /// What its decisions were worth in the episodes that choose.
+    /// Value of its decisions in the selection episode.
     pub worth: f64,
-    /// How far they were from the teacher's there: root of the mean square.
+    /// Root mean square difference from the teacher's actions there.
     pub error: f64,
-    /// Decisions that were learned from.
+    /// Number of its training rows before thinning.
     pub rows: usize,
 }
 
-/// What came of it.
+/// Result of a distillation.
 #[derive(Clone, Debug)]
 pub struct Distilled {
-    /// The forest whose decisions were worth most, the first of several.
+    /// Forest with the highest value, the first of several.
     pub forest: Forest,
-    /// The round that it decided in.
+    /// Round in which this forest decided.
     pub best: usize,
-    /// Round by round.
+    /// Results of all rounds.
     pub rounds: Vec<Round>,
-    /// What all rounds met, as far as it was not thinned.
+    /// Remaining rows of all rounds after thinning.
     pub rows: Rows,
-    /// What each feature's questions gained, as shares of all: of the forest's training.
+    /// Share of each feature in the total gain of the forest's training.
     pub gains: Vec<f64>,
 }
 
-/// Why there is no forest.
+/// Reason for which a distillation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DistillError<E> {
-    /// The world refused.
+    /// Error of the environment.
     #[error("{0}")]
     World(E),
-    /// The rows, or the options, are none to learn with.
+    /// Rows or options that are unsuitable for training.
     #[error(transparent)]
     Train(#[from] TrainError),
 }
@@ -101,7 +101,7 @@ pub enum DistillError<E> {
 /// Distils `teacher` into a forest.
 ///
 /// # Errors
-/// The world refuses, or what it showed is nothing to learn from.
+/// An episode fails, or its data are unsuitable for training.
 pub fn distill<W: World>(
     shape: &Shape,
     teacher: &Policy,
@@ -142,6 +142,7 @@ pub fn distill<W: World>(
         {
             best = Some((chosen.worth, number, trained));
         }
+        // No forest would decide after the last round.
         if number < plan.rounds.max(1) {
             thin(&mut seen, plan.most);
             trained = Some(train(shape, &joined(&seen), &plan.options)?);
@@ -157,8 +158,9 @@ pub fn distill<W: World>(
     })
 }
 
-/// Halves the fullest until there are at most so many rows.
+/// Halves the largest round until all rounds have at most `most` rows.
 fn thin(seen: &mut [Rows], most: usize) {
+    // With a limit of at least two rows per round the largest round always has rows to drop.
     while seen.iter().map(Rows::len).sum::<usize>() > most.max(2 * seen.len()) {
         let Some(fullest) = seen.iter_mut().max_by_key(|rows| rows.len()) else {
             return;
@@ -215,7 +217,7 @@ mod tests {
         }
     }
 
-    /// A mass that is to come to rest at 0, and is pushed now and then; what was worth more stayed nearer.
+    /// Mass that should stay at 0 and is pushed at intervals. The value is higher for a smaller distance.
     struct Mass;
 
     impl World for Mass {
@@ -253,7 +255,8 @@ mod tests {
         let rounds = &distilled.rounds;
         assert_eq!(rounds.len(), 5);
         assert_eq!((rounds[0].error, rounds[0].rows), (0.0, 2000));
-        // Nearer to the teacher than the first forest, in an episode of which nothing is learned, and worth nearly as much.
+        // Its error is lower than that of the first forest in an episode without training data, and its value
+        // is nearly the teacher's.
         assert!(
             rounds[2..].iter().all(|round| round.error < rounds[1].error),
             "{rounds:?}"
@@ -267,7 +270,7 @@ mod tests {
         assert_eq!(again.forest, distilled.forest);
     }
 
-    /// A world that closes at a stage.
+    /// Environment that fails at a stage.
     struct Closing(Stage);
 
     impl World for Closing {

@@ -1,12 +1,13 @@
-//! Boosted oblivious trees as policies: where they come from, what can be proved of them, and where they go.
+//! Boosted oblivious trees as policies: training and import, proofs, and export.
 //!
-//! What decides inside a run is [`paceline_congestion::learned::forest`]; this is everything around it.
+//! Inference inside a run is [`paceline_congestion::learned::forest`]; this crate contains everything else.
 //!
-//! 1. [`mod@train`] fits a forest to rows of features and what should come of them; [`catboost`] takes one that CatBoost
+//! 1. [`mod@train`] fits a forest to rows of features and targets; [`catboost`] imports one that CatBoost
 //!    trained.
-//! 2. [`mod@distill`] makes a forest of a policy that decides well but slowly, going where the forest leads.
-//! 3. [`mod@prove`] proves or refutes what is said of a forest.
-//! 4. [`c`] writes it as C.
+//! 2. [`mod@distill`] converts a good but slow policy into a forest, with data from the forest's own
+//!    decisions.
+//! 3. [`mod@prove`] proves or refutes claims about a forest.
+//! 4. [`c`] exports it as C.
 
 pub mod c;
 pub mod catboost;

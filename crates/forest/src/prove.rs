@@ -1,11 +1,11 @@
-//! Proofs about forests.
+//! Proofs of claims about forests.
 //!
-//! Features of a range make an interval of what each tree may add; where all trees together stay below a bound, so does
-//! the forest. Where they may not, the range is parted at a threshold and both halves are looked at, until nothing is
-//! left to prove, or until the range is a single cell, on which the forest is a constant: a counterexample.
+//! Ranges of the features give an interval of each tree's contribution. If the sum of the intervals is below
+//! a bound, so is the forest. Otherwise the range is split at a threshold and both halves are examined, until
+//! everything is proved, or until a range is a single cell on which the forest is constant: a counterexample.
 //!
-//! A trend is proved threshold by threshold: crossing one moves only the trees that ask for it, and what it moves them
-//! by is a small forest of the other features.
+//! A trend is proved threshold by threshold: crossing one changes only the trees that contain it, and their
+//! change is a small forest of the other features.
 
 mod claim;
 mod search;
@@ -15,19 +15,19 @@ use paceline_congestion::learned::forest::{Claim, Forest, Split, Trend};
 pub use claim::{domain, named, parse};
 use search::{Found, Plain, Ranges, search};
 
-/// What came of a claim.
+/// Result of a proof.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It holds everywhere.
+    /// The claim is true everywhere.
     Holds,
-    /// It does not hold here.
+    /// The claim is false at this counterexample.
     Refuted(Counterexample),
-    /// Neither was found before the work ran out.
+    /// The budget was exhausted without a result.
     Open,
 }
 
 impl Verdict {
-    /// In a word.
+    /// Returns the result as a word.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -37,48 +37,48 @@ impl Verdict {
     }
 }
 
-/// Where a claim does not hold.
+/// Counterexample to a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Counterexample {
-    /// At a point.
+    /// Point at which a bound is violated.
     At(Point),
-    /// From the first to the second only that feature grows.
+    /// Two points that differ only in one feature, which grows from the first to the second.
     From {
-        /// Its number.
+        /// Index of the feature.
         feature: usize,
-        /// Before.
+        /// Point with the lower feature.
         before: Point,
-        /// After.
+        /// Point with the higher feature.
         after: Point,
     },
 }
 
-/// Features, and what comes of them.
+/// Features with the forest's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// In the forest's order.
+    /// Features in the forest's order.
     pub features: Vec<f32>,
-    /// The output.
+    /// Output of the forest.
     pub output: f64,
 }
 
-/// A claim and what came of it.
+/// Claim with the result of its proof.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The claim, in a few words.
+    /// Short text of the claim.
     pub what: String,
-    /// What came of it.
+    /// Result of the proof.
     pub verdict: Verdict,
-    /// By what.
+    /// Method of the proof in words.
     pub by: String,
-    /// Ranges that were looked at.
+    /// Number of examined ranges.
     pub ranges: u64,
 }
 
-/// Proves or refutes each claim: those of the trends that features have, then the others.
+/// Proves or refutes the trends of all features and then each claim.
 ///
 /// # Errors
-/// A claim names a feature that the forest does not read.
+/// A claim names an unknown feature.
 pub fn prove(forest: &Forest, claims: &[Claim], budget: u64) -> Result<Vec<Finding>, String> {
     let features = forest.parts().features.iter().enumerate();
     let trends = features.filter_map(|(k, feature)| Some((k, feature.trend?)));
@@ -91,7 +91,7 @@ pub fn prove(forest: &Forest, claims: &[Claim], budget: u64) -> Result<Vec<Findi
     Ok(findings)
 }
 
-/// That the output follows a feature.
+/// Proves or refutes that the output is monotone in a feature.
 pub fn prove_trend(forest: &Forest, feature: usize, trend: Trend, budget: u64) -> Finding {
     let parts = forest.parts();
     let full: Ranges = parts
@@ -118,6 +118,7 @@ pub fn prove_trend(forest: &Forest, feature: usize, trend: Trend, budget: u64) -
                         feature,
                         above: threshold,
                     },
+                    // A change against the trend is a positive sum.
                     -trend.sign(),
                 )
             })
@@ -131,7 +132,7 @@ pub fn prove_trend(forest: &Forest, feature: usize, trend: Trend, budget: u64) -
                 let before = point(forest, &positions);
                 positions[feature] = threshold + 1;
                 let after = point(forest, &positions);
-                // Where the sum is cut it may stay the same; the sum itself has no such trend.
+                // Limits may hide the difference in the output although the sum violates the trend.
                 if before.output == after.output {
                     finding.verdict = Verdict::Open;
                     finding.by = format!("at {name} = {}: hidden by the limits", before.features[feature]);
@@ -154,14 +155,15 @@ pub fn prove_trend(forest: &Forest, feature: usize, trend: Trend, budget: u64) -
     finding
 }
 
-/// That the output is where a claim says.
+/// Proves or refutes that the output is within a claim's bounds.
 ///
 /// # Errors
-/// It names a feature that the forest does not read.
+/// The claim names an unknown feature.
 pub fn prove_claim(forest: &Forest, claim: &Claim, budget: u64) -> Result<Finding, String> {
     let parts = forest.parts();
     let ranges = domain(forest, claim)?;
     let [low, high] = claim.output.map(|bound| bound / forest.unit());
+    // Sums are integers, so bounds are rounded inwards.
     let [low, high] = [low.ceil() as i64, high.floor() as i64];
     let mut finding = Finding {
         what: claim.what.clone(),
@@ -170,7 +172,7 @@ pub fn prove_claim(forest: &Forest, claim: &Claim, budget: u64) -> Result<Findin
         ranges: 0,
     };
     let limits = parts.limits.unwrap_or([i64::MIN, i64::MAX]);
-    // The sum is at least `low` where minus the sum is at most `-low`.
+    // A lower bound of the sum is an upper bound of the negative sum.
     let sides = [
         (1, high, limits[1] <= high),
         (-1, low.saturating_neg(), limits[0] >= low),
@@ -180,12 +182,13 @@ pub fn prove_claim(forest: &Forest, claim: &Claim, budget: u64) -> Result<Findin
         if allowed == i64::MAX {
             continue;
         }
+        // The limits alone guarantee this bound.
         if cut {
             by.push("limits");
             continue;
         }
         by.push("intervals");
-        // A limit on the wrong side of a bound breaks it everywhere.
+        // A limit outside the bound violates the claim everywhere.
         let everywhere = match sign {
             1 => limits[0] > allowed,
             _ => limits[1] < -allowed,

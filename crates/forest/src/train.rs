@@ -1,23 +1,25 @@
 //! Gradient boosting of oblivious trees, for the mean square error.
 //!
-//! Features are taken onto their grids first, and thresholds lie on them; leaves are rounded to the forest's units before
-//! the next tree is grown. So what is trained is what decides, to the last bit, and later trees make up for the rounding.
+//! Features are rounded to their grids first, and thresholds are on the grids. Leaves are rounded to the
+//! forest's units before the next tree is grown. So training and inference agree bit for bit, and later trees
+//! correct the rounding.
 //!
-//! A tree grows level by level. For each feature, sums of residuals and of weights by leaf and bin (a histogram) tell
-//! what each threshold would gain:
+//! A tree grows level by level. For each feature, histograms of residuals and weights by leaf and bin give
+//! the gain of each threshold:
 //! ```text
 //! gain = sum over leaves of G_below^2 / (W_below + l2) + G_above^2 / (W_above + l2)         (1)
 //! ```
-//! with G the sum of weighted residuals and W that of weights. The best (feature, threshold) is the level's question.
-//! A leaf adds `rate G / (W + l2)`.
+//! with G the sum of weighted residuals and W that of weights. The best (feature, threshold) becomes the
+//! level's split. A leaf adds `rate G / (W + l2)`.
 //!
 //! # Trends
-//! Where a feature is to be followed in one direction, (1) counts a pair of leaves that would go the other way as one
-//! leaf; the finished tree's leaves are put in order along the feature by pooling neighbours that are not
-//! (isotonic regression; with several such features in turn, until all agree). Every tree has the trend, so their sum has.
+//! If the output must be monotone in a feature, (1) counts a pair of leaves in the wrong order as one leaf.
+//! The leaves of the complete tree are made monotone by isotonic regression, for several such features
+//! alternately until all agree. Every tree has the trend, so their sum has it.
 //!
-//! # What is deterministic
-//! A histogram is one thread's work, in the order of rows. Threads only share out features: their number moves nothing.
+//! # Determinism
+//! Each histogram is computed by one thread in the order of rows. Threads only divide the features, so their
+//! number does not influence the result.
 
 mod bins;
 mod grow;
@@ -32,64 +34,65 @@ use serde_json::Map;
 use bins::{Ask, Binned};
 use grow::{Grower, Grown};
 
-/// Fractional bits of leaves at most.
+/// Upper limit of a leaf's fractional bits.
 const MAX_FRACTION: i32 = 30;
-/// The largest leaf: what fits into 16 bits keeps an exported forest small.
+/// Upper limit of a leaf: 16 bits keep an exported forest small.
 const LARGEST: f64 = i16::MAX as f64;
-/// The stream of random numbers that chooses the rows of validation.
+/// Number of the random stream that selects validation rows.
 const VALIDATION: u64 = 64;
 
-/// What to learn from.
+/// Training data of a forest.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// Row by row.
+    /// Features in row-major order.
     pub features: Vec<f32>,
-    /// What should come of each row.
+    /// Target output of each row.
     pub targets: Vec<f32>,
-    /// How much each row counts; nothing for all alike.
+    /// Weight of each row; empty for equal weights.
     pub weights: Vec<f32>,
 }
 
 impl Rows {
-    /// One more.
+    /// Appends a row without a weight.
     pub fn push(&mut self, features: &[f32], target: f32) {
         self.features.extend_from_slice(features);
         self.targets.push(target);
     }
 
-    /// How many.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.targets.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }
 }
 
-/// How to train.
+/// Settings of a forest's training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Trees at most.
+    /// Upper limit of the number of trees.
     pub trees: usize,
-    /// Questions of a tree.
+    /// Upper limit of splits per tree.
     pub depth: usize,
-    /// How much of what is left a tree takes away.
+    /// Fraction of the residuals that a tree removes.
     pub learning_rate: f64,
-    /// Of (1).
+    /// Regularisation term `l2` of (1).
     pub l2: f64,
-    /// Bins of a feature: one more than it has thresholds to choose from.
+    /// Bins per feature: one more than its candidate thresholds.
     pub bins: usize,
-    /// The share of rows that judge and are not learned from.
+    /// Fraction of rows for validation, which are not used for training.
     pub validation: f64,
-    /// Trees without a lower error of validation after which there are no more; the best ones are kept. 0 for all.
+    /// Number of trees without a lower validation error after which training stops; the forest with the
+    /// lowest error is kept. 0 trains all trees.
     pub patience: usize,
-    /// Between which the output is cut.
+    /// Lower and upper limit of the output.
     pub limits: Option<[f64; 2]>,
-    /// Which rows judge.
+    /// Seed of the selection of validation rows.
     pub seed: u64,
-    /// Threads; the forest does not depend on them.
+    /// Number of threads; the forest does not depend on it.
     pub threads: usize,
 }
 
@@ -110,83 +113,83 @@ impl Default for Options {
     }
 }
 
-/// Why nothing was trained.
+/// Reason for which training is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
-    /// An option is out of its range.
+    /// Option outside its range.
     #[error("{option} is {found}; expected {expected}")]
     Option {
-        /// Which.
+        /// Name of the option.
         option: &'static str,
-        /// What it is.
+        /// Value of the option.
         found: String,
-        /// What it may be.
+        /// Valid range of the option.
         expected: &'static str,
     },
-    /// Features, targets and weights are not of the same rows.
+    /// Number of features, targets or weights that does not fit the number of rows.
     #[error("{found} {what} for {rows} rows; expected {expected}")]
     Rows {
-        /// Of what.
+        /// Kind of the values.
         what: &'static str,
-        /// How many.
+        /// Number of these values.
         found: usize,
-        /// Targets.
+        /// Number of targets in the rows.
         rows: usize,
-        /// How many there have to be.
+        /// Expected number of these values.
         expected: usize,
     },
-    /// Something is not a number that can be learned from.
+    /// Number that is unsuitable for training.
     #[error("{what} of row {row} is {found}; expected {expected}")]
     Number {
-        /// What.
+        /// Kind of the number.
         what: String,
-        /// Of which row.
+        /// Row of the number.
         row: usize,
-        /// What it is.
+        /// Value of the number.
         found: f32,
-        /// What it should be.
+        /// Expected values in words.
         expected: &'static str,
     },
-    /// The forest does not fit together.
+    /// Trained forest that is inconsistent.
     #[error(transparent)]
     Forest(#[from] ForestError),
 }
 
-/// After a tree.
+/// Errors after a tree was added.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Root of the mean square error of the rows that were learned from.
+    /// Root mean square error of the training rows.
     pub train: f64,
-    /// Of those that judge; not a number if there are none.
+    /// Root mean square error of the validation rows; NaN if there are none.
     pub validation: f64,
 }
 
-/// What came of it.
+/// Result of a forest's training.
 #[derive(Clone, Debug)]
 pub struct Trained {
-    /// The forest.
+    /// Forest with the kept trees.
     pub forest: Forest,
-    /// Tree by tree, also those that were not kept.
+    /// Errors after each tree, including dropped ones.
     pub course: Vec<Step>,
-    /// By feature, what its questions gained, as a share of what all gained: (1) after a level, less that before.
+    /// Share of each feature in the total gain: (1) after a level minus (1) before it.
     pub gains: Vec<f64>,
 }
 
-/// What a forest is called, what it reads and what it gives.
+/// Name, features and output of a forest.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Its name.
+    /// Name of the forest.
     pub name: String,
-    /// What it reads.
+    /// Input features in order.
     pub features: Vec<Feature>,
-    /// What it gives.
+    /// Name of the output.
     pub output: String,
 }
 
 /// Trains a forest.
 ///
 /// # Errors
-/// The rows or the options are none to learn with.
+/// The rows or the options are unsuitable for training.
 pub fn train(shape: &Shape, rows: &Rows, options: &Options) -> Result<Trained, TrainError> {
     check(shape, rows, options)?;
     let order = order_of(rows.len(), options);
@@ -202,7 +205,7 @@ pub fn train(shape: &Shape, rows: &Rows, options: &Options) -> Result<Trained, T
     let mut trees: Vec<Tree> = Vec::new();
     let mut course: Vec<Step> = Vec::new();
     let mut best = (f64::INFINITY, 0);
-    // Of each tree, by feature.
+    // Gains of each tree by feature.
     let mut gains: Vec<Vec<f64>> = Vec::new();
     while trees.len() < options.trees {
         let Grown { tree, asks, gained } = grower.grow(&fit.residuals());
@@ -216,6 +219,7 @@ pub fn train(shape: &Shape, rows: &Rows, options: &Options) -> Result<Trained, T
         trees.push(tree);
         let step = fit.step();
         course.push(step);
+        // Without validation rows the training error decides.
         let judged = if step.validation.is_nan() {
             step.train
         } else {
@@ -227,10 +231,12 @@ pub fn train(shape: &Shape, rows: &Rows, options: &Options) -> Result<Trained, T
             break;
         }
     }
+    // The trees after the lowest validation error would fit noise.
     if options.patience > 0 {
         trees.truncate(best.1);
     }
     let gains = shares(shape.features.len(), &gains[..trees.len()]);
+    // Rounded inwards, so that the output never exceeds the limits.
     let inward = |[low, high]: [f64; 2]| {
         [
             (low / fit.unit()).ceil() as i64,
@@ -255,7 +261,7 @@ pub fn train(shape: &Shape, rows: &Rows, options: &Options) -> Result<Trained, T
     })
 }
 
-/// What a tree's questions gained, by feature.
+/// Returns the gains of a tree's splits, summed by feature.
 fn by_feature(features: usize, asks: &[Ask], gained: &[f64]) -> Vec<f64> {
     let mut gains = vec![0.0; features];
     for (ask, gain) in asks.iter().zip(gained) {
@@ -264,7 +270,7 @@ fn by_feature(features: usize, asks: &[Ask], gained: &[f64]) -> Vec<f64> {
     gains
 }
 
-/// The sum over trees, as shares of all.
+/// Returns each feature's share in the gains of all trees.
 fn shares(features: usize, trees: &[Vec<f64>]) -> Vec<f64> {
     let sums: Vec<f64> = (0..features)
         .map(|k| trees.iter().map(|gains| gains[k]).sum())
@@ -275,15 +281,15 @@ fn shares(features: usize, trees: &[Vec<f64>]) -> Vec<f64> {
         .collect()
 }
 
-/// Targets, and how far the trees have come.
+/// Targets and the present output of the trees.
 struct Fit {
     targets: Vec<f64>,
     weights: Vec<f64>,
-    /// So many of the first rows are learned from; the others judge.
+    /// Number of training rows, which come first; the others are for validation.
     learning: usize,
     fraction: u8,
     start: i64,
-    /// What the trees give for each row.
+    /// Sum of the trees for each row, in units of a leaf.
     sums: Vec<i64>,
 }
 
@@ -295,6 +301,7 @@ impl Fit {
         let weights: Vec<f64> = order.iter().map(weight).collect();
         let (mean, reach) = centre(&targets[..learning], &weights[..learning]);
         let room = LARGEST / (options.learning_rate * reach).max(1e-9);
+        // As many fractional bits as possible while the largest leaf fits into 16 bits.
         let fraction = (room.log2().floor() as i32).clamp(0, MAX_FRACTION) as u8;
         let start = (mean * (1u64 << fraction) as f64).round() as i64;
         Self {
@@ -319,7 +326,7 @@ impl Fit {
         (0..self.learning).map(|row| self.residual(row)).collect()
     }
 
-    /// Without rows the error is not a number.
+    /// Returns the root mean square error of these rows; NaN without rows.
     fn error(&self, rows: Range<usize>) -> f64 {
         let total: f64 = self.weights[rows.clone()].iter().sum();
         let squares = rows.map(|row| self.weights[row] * self.residual(row).powi(2));
@@ -334,7 +341,7 @@ impl Fit {
     }
 }
 
-/// The weighted mean, and how far from it targets go.
+/// Returns the weighted mean of targets, and their largest distance from it.
 fn centre(targets: &[f64], weights: &[f64]) -> (f64, f64) {
     let total: f64 = weights.iter().sum();
     let mean = targets.iter().zip(weights).map(|(y, w)| y * w).sum::<f64>() / total;
@@ -342,12 +349,12 @@ fn centre(targets: &[f64], weights: &[f64]) -> (f64, f64) {
     (mean, reach)
 }
 
-/// How many rows judge.
+/// Returns the number of validation rows.
 fn judging(rows: usize, options: &Options) -> usize {
     (rows as f64 * options.validation) as usize
 }
 
-/// Rows in their order, but those that judge, which are drawn, behind the others.
+/// Returns the row indices: training rows in their order, followed by randomly drawn validation rows.
 fn order_of(rows: usize, options: &Options) -> Vec<usize> {
     let mut drawn: Vec<usize> = (0..rows).collect();
     Rng::stream(options.seed, Purpose::Training, VALIDATION).shuffle(&mut drawn);

@@ -1,11 +1,11 @@
-//! Claims, as they are written.
+//! Parsing and interpretation of claims.
 
 use paceline_congestion::learned::forest::{Claim, Feature, Forest};
 
-/// The positions of features that a claim means: all of those that it does not name.
+/// Returns the ranges of positions to which a claim applies: the full range for features it does not name.
 ///
 /// # Errors
-/// It names a feature that the forest does not read, or a range in which nothing is.
+/// The claim names an unknown feature, or an empty range.
 pub fn domain(forest: &Forest, claim: &Claim) -> Result<Vec<[i32; 2]>, String> {
     let features = &forest.parts().features;
     let mut ranges: Vec<[i32; 2]> = features.iter().map(|feature| feature.scale.range()).collect();
@@ -24,10 +24,10 @@ pub fn domain(forest: &Forest, claim: &Claim) -> Result<Vec<[i32; 2]>, String> {
     Ok(ranges)
 }
 
-/// The features of that name: the whole one, or what stands before `[`.
+/// Returns the features with this full name, or with this name before `[`.
 ///
 /// # Errors
-/// There are none.
+/// There is no such feature.
 pub fn named(forest: &Forest, name: &str) -> Result<Vec<usize>, String> {
     let features = &forest.parts().features;
     let is_named = |k: &usize| features[*k].name == name || base(&features[*k].name) == name;
@@ -42,7 +42,7 @@ fn base(name: &str) -> &str {
     name.split('[').next().unwrap_or(name)
 }
 
-/// What is said of a name that no feature has.
+/// Returns the error text for an unknown feature, with the most similar name.
 fn unknown(features: &[Feature], name: &str) -> String {
     let names = features.iter().map(|feature| &*feature.name);
     let mut all: Vec<&str> = names.flat_map(|name| [name, base(name)]).collect();
@@ -60,11 +60,11 @@ fn unknown(features: &[Feature], name: &str) -> String {
     )
 }
 
-/// A claim as `FEATURE=RANGE, .. => RANGE`, or a range alone for all features; a range is `LOW..HIGH`, without one of
-/// its ends, or a number.
+/// Parses a claim `FEATURE=RANGE, .. => RANGE`, or a range alone, which applies to all features. A range is
+/// `LOW..HIGH`, where an end may be missing, or a number.
 ///
 /// # Errors
-/// It is not written like that.
+/// The text does not have this form.
 pub fn parse(text: &str) -> Result<Claim, String> {
     let (within, output) = match text.split_once("=>") {
         Some((within, output)) => (within.trim(), output),

@@ -1,13 +1,13 @@
-//! Whether a sum of trees goes above a bound somewhere in a range.
+//! Search for positions at which a sum of trees exceeds a bound.
 
 use std::collections::BTreeMap;
 
 use paceline_congestion::learned::forest::{Split, Tree};
 
-/// By feature, its lowest and its highest position.
+/// Lowest and highest position of each feature.
 pub(super) type Ranges = Vec<[i32; 2]>;
 
-/// A tree whose leaves may be differences.
+/// Tree whose leaves may be differences of leaves.
 #[derive(Clone, Debug)]
 pub(super) struct Plain {
     splits: Vec<Split>,
@@ -15,7 +15,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// A tree times `sign`.
+    /// Returns a tree multiplied by `sign`.
     pub(super) fn of(tree: &Tree, sign: i64) -> Self {
         Self {
             splits: tree.splits.clone(),
@@ -23,8 +23,8 @@ impl Plain {
         }
     }
 
-    /// What `sign` times a tree grows by when the feature of `step` crosses it; nothing if the tree does not ask for
-    /// that.
+    /// Returns the tree's increase, multiplied by `sign`, at a crossing of the split `step`; `None` if the
+    /// tree does not contain it.
     pub(super) fn across(tree: &Tree, step: Split, sign: i64) -> Option<Self> {
         if !tree.splits.contains(&step) {
             return None;
@@ -52,7 +52,7 @@ impl Plain {
         })
     }
 
-    /// The least and the most of leaves that can be reached in these ranges, which are as before afterwards.
+    /// Returns the minimum and maximum of the reachable leaves. `ranges` is unchanged at the end.
     fn extremes(&self, ranges: &mut Ranges, level: usize, leaf: usize) -> [i64; 2] {
         let Some(split) = self.splits.get(level) else {
             return [self.leaves[leaf]; 2];
@@ -75,18 +75,19 @@ impl Plain {
     }
 }
 
-/// What came of a search.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The sum goes above the bound nowhere.
+    /// The sum never exceeds the bound.
     Nowhere,
-    /// It does at these positions.
+    /// The sum exceeds the bound at these positions.
     At(Vec<i32>),
-    /// The work ran out.
+    /// The budget was exhausted.
     Unknown,
 }
 
-/// Whether `start` and the trees' sum go above `allowed` in these ranges, and how many ranges were looked at.
+/// Searches these ranges for positions at which `start` plus the trees' sum exceeds `allowed`. Also returns
+/// the number of examined ranges.
 pub(super) fn search(trees: &[Plain], start: i64, ranges: Ranges, allowed: i64, budget: u64) -> (Found, u64) {
     let mut looked = 0;
     let mut open = vec![ranges];
@@ -99,6 +100,7 @@ pub(super) fn search(trees: &[Plain], start: i64, ranges: Ranges, allowed: i64, 
         let mut doubts: BTreeMap<Split, i64> = BTreeMap::new();
         for tree in trees {
             let [low, high] = tree.extremes(&mut ranges, 0, 0);
+            // The sum of the maxima of all trees is an upper bound of the maximum sum.
             most += high;
             if high > low {
                 for split in tree.splits.iter().filter(|split| parts(split, &ranges)) {
@@ -109,19 +111,19 @@ pub(super) fn search(trees: &[Plain], start: i64, ranges: Ranges, allowed: i64, 
         if most <= allowed {
             continue;
         }
-        // The threshold in doubt that trees depend on most, the first of several.
+        // Split at the undecided threshold with the largest influence, the first of several.
         let worst = doubts
             .iter()
             .max_by_key(|(split, doubt)| (**doubt, std::cmp::Reverse(**split)));
         let Some((split, _)) = worst else {
-            // All of the range is one cell: the sum is what it seemed.
+            // The range is a single cell, so the bound is the exact sum.
             return (Found::At(ranges.iter().map(nearest_to_zero).collect()), looked);
         };
         let [low, high] = ranges[split.feature];
         let mut below = ranges.clone();
         below[split.feature] = [low, split.above];
         ranges[split.feature] = [split.above + 1, high];
-        // What may be larger is looked at first.
+        // The half with the larger bound is examined first.
         let bound =
             |ranges: &mut Ranges| -> i64 { trees.iter().map(|tree| tree.extremes(ranges, 0, 0)[1]).sum() };
         match bound(&mut below) > bound(&mut ranges) {
@@ -132,13 +134,14 @@ pub(super) fn search(trees: &[Plain], start: i64, ranges: Ranges, allowed: i64, 
     (Found::Nowhere, looked)
 }
 
-/// Whether a threshold parts a range.
+/// Returns true if a threshold splits a range.
 fn parts(split: &Split, ranges: &Ranges) -> bool {
     let [low, high] = ranges[split.feature];
     low <= split.above && high > split.above
 }
 
-/// Of a cell any position would do; this one is read most easily.
+/// Returns the position in the range that is closest to zero. Any position of a cell would do; this one is
+/// the most readable.
 fn nearest_to_zero([low, high]: &[i32; 2]) -> i32 {
     0.clamp(*low, *high)
 }

@@ -5,7 +5,8 @@ use super::*;
 
 const BUDGET: u64 = 100_000;
 
-/// One feature with a trend of its own, x in quarters; leaves in sixteenths.
+/// Returns a forest of one tree. Its first feature, x, has a trend and is in quarters; leaves are in
+/// sixteenths.
 fn forest(splits: &[(usize, i32)], leaves: &[i32], limits: Option<[i64; 2]>) -> Forest {
     let split = |&(feature, above)| Split { feature, above };
     let tree = Tree {
@@ -32,7 +33,7 @@ fn bounds() {
     assert_eq!(point.output, 0.5625);
     assert!(point.features[0] > 1.0 && point.features[1] > -1.0);
     assert_eq!(f64::from(forest.decide(&point.features)), point.output);
-    // In part of the features it is right.
+    // The claim is true on a part of the range.
     assert_eq!(got(&forest, "latency=..1 => -0.5..0.5").verdict, Verdict::Holds);
     assert_eq!(
         got(&forest, "latency[t]=..1, rate=-3..-1 => 0.5").verdict,
@@ -82,12 +83,12 @@ fn trends() {
     assert_eq!((feature, before.features[0], after.features[0]), (0, 1.0, 1.25));
     assert_eq!(before.features[1], after.features[1]);
     assert!(after.output > before.output && before.features[1] > -1.0);
-    // The answer to the higher question without the lower cannot be: what stands there does not count.
+    // Above the higher threshold but not above the lower one is impossible, so that leaf does not matter.
     let nowhere = forest(&[(0, 4), (0, 8)], &[5, 3, 99, 1], None);
     assert_eq!(falling(&nowhere), Verdict::Holds);
 }
 
-/// A tree that rises alone may be part of a forest that falls.
+/// A rising tree can be part of a falling forest.
 #[test]
 fn trends_are_of_the_sum() {
     let mut parts = forest(&[(0, 4), (1, 0)], &[0, 3, 0, -1], None).parts().clone();
@@ -109,7 +110,7 @@ fn trends_are_of_the_sum() {
     ));
 }
 
-/// Against all cells of small forests.
+/// Compares proofs with the enumeration of all cells of small forests.
 #[test]
 fn proofs_are_what_enumeration_finds() {
     let mut verdicts = [0, 0];

@@ -1,25 +1,25 @@
-//! Features as bins: a byte for each row and feature.
+//! Features as bins, with one byte per row and feature.
 
 use paceline_congestion::learned::forest::Feature;
 
-/// A question in bins: is the feature's bin above this?
+/// Split in terms of bins: true if the feature's bin is above `bin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ask {
     pub(super) feature: usize,
     pub(super) bin: u8,
 }
 
-/// All rows.
+/// All rows as bins.
 #[derive(Debug)]
 pub(super) struct Binned {
-    /// By feature, its thresholds as positions: bin b is above b of them.
+    /// Thresholds of each feature as positions: a value in bin b is above b of them.
     pub(super) borders: Vec<Vec<i32>>,
-    /// By feature, row by row.
+    /// Bins of each feature, row by row.
     pub(super) columns: Vec<Vec<u8>>,
 }
 
 impl Binned {
-    /// In that order of rows, whose first `learning` say where thresholds are.
+    /// Computes bins in this order of rows. Thresholds are derived from the first `learning` rows.
     pub(super) fn of(
         features: &[Feature],
         rows: &[f32],
@@ -41,21 +41,21 @@ impl Binned {
         binned
     }
 
-    /// The leaf of a row.
+    /// Returns the leaf index of a row.
     pub(super) fn leaf(&self, asks: &[Ask], row: usize) -> usize {
         let answer = |(k, ask): (usize, &Ask)| usize::from(self.columns[ask.feature][row] > ask.bin) << k;
         asks.iter().enumerate().map(answer).sum()
     }
 }
 
-/// Thresholds halfway between positions that occur, so that bins have about as many rows each.
+/// Returns thresholds halfway between adjacent values such that bins have similar numbers of rows.
 fn borders(positions: &[i32], bins: usize) -> Vec<i32> {
     let mut sorted = positions.to_vec();
     sorted.sort_unstable();
     let halfway = |a: i32, b: i32| (i64::from(a) + i64::from(b)).div_euclid(2) as i32;
     let steps: Vec<usize> = (1..sorted.len()).filter(|k| sorted[*k] > sorted[k - 1]).collect();
     let mut borders = Vec::new();
-    // The next border comes where what is left would fill a bin of those that are left.
+    // Each bin should get an equal share of the remaining rows.
     let mut begun = 0;
     for (k, step) in steps.iter().enumerate() {
         let left = bins - 1 - borders.len();
@@ -63,7 +63,7 @@ fn borders(positions: &[i32], bins: usize) -> Vec<i32> {
             break;
         }
         let share = (sorted.len() - begun) as f64 / (left + 1) as f64;
-        // The last that may be chosen are all chosen; otherwise the step that is nearest to a full bin.
+        // If few candidates are left, all are used; otherwise the one closest to a full bin.
         let next = steps.get(k + 1).copied().unwrap_or(sorted.len());
         let (now, then) = ((step - begun) as f64, (next - begun) as f64);
         if steps.len() - k <= left || now >= share || then - share > share - now {
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(borders(&[-3, -2], 8), [-3]);
         let even: Vec<i32> = (0..1000).collect();
         assert_eq!(borders(&even, 4), [249, 499, 749]);
-        // Half of all in one place.
+        // Half of all rows have the same value.
         let heavy: Vec<i32> = (0..1000).map(|k| k.max(500)).collect();
         assert_eq!(borders(&heavy, 5), [500, 625, 750, 875]);
     }

@@ -1,4 +1,4 @@
-//! One tree.
+//! Growth of a single tree.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -9,26 +9,26 @@ use paceline_congestion::learned::forest::{Feature, Split, Tree, Trend};
 use super::bins::{Ask, Binned};
 use super::{LARGEST, Options, order};
 
-/// A tree, and its questions in bins.
+/// Tree with its splits in terms of bins.
 #[derive(Debug)]
 pub(super) struct Grown {
     pub(super) tree: Tree,
     pub(super) asks: Vec<Ask>,
-    /// What each question gained.
+    /// Gain of each split.
     pub(super) gained: Vec<f64>,
 }
 
-/// Sums of residuals, and of weights.
+/// Sum of weighted residuals, and sum of weights.
 type Sums = (f64, f64);
 
-/// What a threshold gains.
+/// Split with its gain.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     gain: f64,
     ask: Ask,
 }
 
-/// Grows trees, one after another.
+/// Grows trees in sequence.
 #[derive(Debug)]
 pub(super) struct Grower<'a> {
     binned: &'a Binned,
@@ -36,7 +36,7 @@ pub(super) struct Grower<'a> {
     weights: &'a [f64],
     options: &'a Options,
     unit: f64,
-    /// Of each row, in the tree that grows.
+    /// Leaf of each row in the present tree.
     leaves: Vec<u16>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// A tree for what is left of the targets; without questions where none gains anything.
+    /// Grows a tree for the residuals. It has no splits if none has a gain.
     pub(super) fn grow(&mut self, residuals: &[f64]) -> Grown {
         self.leaves.clear();
         self.leaves.resize(residuals.len(), 0);
@@ -69,6 +69,7 @@ impl<'a> Grower<'a> {
             let Some(best) = self.best(&pulls, 1 << level) else {
                 break;
             };
+            // A difference within rounding errors is no gain.
             if best.gain <= before * (1.0 + 1e-12) {
                 break;
             }
@@ -88,7 +89,7 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// Leaves in order where they have to be, and rounded, which keeps the order.
+    /// Makes the leaves monotone where required and rounds them, which preserves the order.
     fn tree(&self, asks: &[Ask], sums: &[Sums]) -> Tree {
         let rate = self.options.learning_rate;
         let mut values: Vec<f64> = sums.iter().map(|sum| rate * self.value(*sum)).collect();
@@ -105,7 +106,7 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// The best question of a level, the first of several.
+    /// Returns the best split of a level, the first of several.
     fn best(&self, pulls: &[f64], leaves: usize) -> Option<Candidate> {
         let next = AtomicUsize::new(0);
         let found: Mutex<Vec<(usize, Candidate)>> = Mutex::new(Vec::new());
@@ -128,6 +129,7 @@ impl<'a> Grower<'a> {
             work();
         });
         let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // Threads finish in any order, but ties must always go to the same feature.
         found.sort_by_key(|(feature, _)| *feature);
         let better = |best: Candidate, (_, other): (usize, Candidate)| match other.gain > best.gain {
             true => other,
@@ -138,7 +140,7 @@ impl<'a> Grower<'a> {
         Some(found.fold(first, better))
     }
 
-    /// The best threshold of a feature.
+    /// Returns the best threshold of a feature.
     fn best_of(&self, feature: usize, pulls: &[f64], leaves: usize) -> Option<Candidate> {
         let bins = self.binned.borders[feature].len() + 1;
         if bins < 2 {
@@ -172,7 +174,7 @@ impl<'a> Grower<'a> {
         best
     }
 
-    /// What two leaves are worth; as one, if they go the wrong way.
+    /// Returns the worth of two leaves, or that of their union if they violate the trend.
     fn parted(&self, below: Sums, above: Sums, trend: Option<Trend>) -> f64 {
         let rise = self.value(above) - self.value(below);
         match trend {
@@ -198,7 +200,7 @@ fn add(a: Sums, b: &Sums) -> Sums {
     (a.0 + b.0, a.1 + b.1)
 }
 
-/// By leaf.
+/// Returns the sums of each leaf.
 fn sums(leaves: &[u16], pulls: &[f64], weights: &[f64], count: usize) -> Vec<Sums> {
     let mut sums = vec![(0.0, 0.0); count];
     for (leaf, (pull, weight)) in leaves.iter().zip(pulls.iter().zip(weights)) {

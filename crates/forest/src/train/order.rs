@@ -1,18 +1,18 @@
-//! Leaves in order along features with a trend.
+//! Monotone leaves for features with a trend.
 
 use paceline_congestion::learned::forest::{Feature, Trend};
 
 use super::bins::Ask;
 
-/// Turns over features until all agree; what is left then is put right one by one.
+/// Upper limit of alternating passes over the features. Remaining violations are then corrected one by one.
 const TURNS: usize = 100;
-/// Weight of a leaf without rows: it goes where its neighbours want it.
+/// Weight of a leaf without rows, so low that its neighbours determine its value.
 const NO_ROWS: f64 = 1e-9;
 
-/// A feature with a trend: the leaves along it, line by line, in the order in which values are to rise.
+/// For a feature with a trend, its chains of leaves in the order in which values must rise.
 type Lines = Vec<Vec<usize>>;
 
-/// Moves values as little as pooling has to.
+/// Makes leaves monotone by isotonic regression.
 pub(super) fn put(values: &mut [f64], weights: &[f64], asks: &[Ask], features: &[Feature]) {
     let constrained = |(k, feature): (usize, &Feature)| {
         let trend = feature.trend?;
@@ -21,6 +21,7 @@ pub(super) fn put(values: &mut [f64], weights: &[f64], asks: &[Ask], features: &
             .then(|| lines(k, trend, asks))
     };
     let all: Vec<Lines> = features.iter().enumerate().filter_map(constrained).collect();
+    // Pooling along one feature may violate the trend of another.
     for _ in 0..TURNS {
         let mut moved = false;
         for line in all.iter().flatten() {
@@ -30,7 +31,7 @@ pub(super) fn put(values: &mut [f64], weights: &[f64], asks: &[Ask], features: &
             return;
         }
     }
-    // Raising what lies below its forerunner ends, since values only rise, to values that are there.
+    // This ends because values only rise, and only to existing values.
     let mut moved = true;
     while moved {
         moved = false;
@@ -43,7 +44,7 @@ pub(super) fn put(values: &mut [f64], weights: &[f64], asks: &[Ask], features: &
     }
 }
 
-/// Leaves that differ only in the answers about a feature: with rising thresholds, one answer after another turns to yes.
+/// Returns chains of leaves that differ only in the splits of a feature, in the order of rising thresholds.
 fn lines(feature: usize, trend: Trend, asks: &[Ask]) -> Lines {
     let mut levels: Vec<usize> = (0..asks.len()).filter(|k| asks[*k].feature == feature).collect();
     levels.sort_by_key(|level| asks[*level].bin);
@@ -61,12 +62,13 @@ fn lines(feature: usize, trend: Trend, asks: &[Ask]) -> Lines {
         .collect()
 }
 
-/// Isotonic regression along a line: neighbours in the wrong order become their mean. Whether anything moved.
+/// Makes values along a chain monotone by isotonic regression: neighbours in the wrong order get their mean.
+/// Returns true if any value changed.
 fn pool(values: &mut [f64], weights: &[f64], line: &[usize]) -> bool {
     if line.windows(2).all(|pair| values[pair[0]] <= values[pair[1]]) {
         return false;
     }
-    // Mean, weight, and how many leaves it stands for.
+    // Mean, weight and number of leaves of a block.
     let mut blocks: Vec<(f64, f64, usize)> = Vec::with_capacity(line.len());
     for leaf in line {
         let mut block = (values[*leaf], weights[*leaf].max(NO_ROWS), 1);
@@ -112,7 +114,8 @@ mod tests {
     #[test]
     fn neighbours_in_the_wrong_order_become_their_mean() {
         let features = [feature(Some(Trend::Rising)), feature(None)];
-        // Bit 0: x above 9; bit 1: y; bit 2: x above 3. Where y is not: leaves 0, 4, 5; leaf 1 is nowhere.
+        // Bit 0: x above 9; bit 1: y; bit 2: x above 3. Without y the chain is leaves 0, 4, 5; leaf 1 is
+        // impossible.
         let asks = [ask(0, 9), ask(1, 0), ask(0, 3)];
         let mut values = [3.0, -7.0, 1.0, 7.0, 1.0, 5.0, 2.0, 3.0];
         put(

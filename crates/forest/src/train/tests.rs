@@ -17,7 +17,7 @@ fn shape(trends: &[Option<Trend>]) -> Shape {
     }
 }
 
-/// Rows drawn from -1 to 1.
+/// Draws rows with features from -1 to 1.
 fn drawn(rows: usize, features: usize, seed: u64, wanted: impl Fn(&[f32], f32) -> f32) -> Rows {
     let mut rng = Rng::stream(seed, Purpose::Training, 100);
     let mut drawn = Rows::default();
@@ -51,7 +51,7 @@ fn a_leaf_is_the_shrunken_mean_of_what_is_left() {
         ..options()
     };
     let forest = train(&shape(&[None]), &rows, &options).unwrap().forest;
-    // The mean is 3. Below: -2 and -1, of weight 2; above: 3, of weight 1.
+    // The mean is 3. Below: -2 and -1, with weight 2; above: 3, with weight 1.
     let got = [0.0, 1.0].map(|x| forest.value(forest.sum(&[x])));
     assert!((got[0] - (3.0 - 0.5 * 3.0 / 3.0)).abs() < 1e-3, "{got:?}");
     assert!((got[1] - (3.0 + 0.5 * 3.0 / 2.0)).abs() < 1e-3, "{got:?}");
@@ -80,7 +80,7 @@ fn what_is_a_forest_is_found() {
         ..options()
     };
     let trained = train(&shape(&[None; 4]), &rows, &options).unwrap();
-    // Thresholds lie within a bin of those wanted, and rows of that bin may be wrong.
+    // Thresholds are accurate to a bin, and rows in that bin may be wrong.
     let asked: Vec<usize> = trained.forest.parts().trees[0]
         .splits
         .iter()
@@ -113,7 +113,7 @@ fn a_smooth_function_is_approached() {
         f64::from(trained.forest.decide(x) - fresh.targets[row]).powi(2)
     };
     let error = ((0..1000).map(square).sum::<f64>() / 1000.0).sqrt();
-    // The targets' deviation is about 0.29.
+    // The standard deviation of the targets is about 0.29.
     assert!(error < 0.03, "{error}");
     let judged = trained.course.last().unwrap().validation;
     assert!((judged / error - 1.0).abs() < 0.3, "{judged} {error}");
@@ -162,7 +162,7 @@ fn it_stops_where_nothing_more_is_learned() {
     assert_eq!(trained.course[kept - 1].validation, least);
 }
 
-/// Of something that goes up and down, with noise.
+/// The target is not monotone and has noise.
 #[test]
 fn trends_are_kept_and_proved() {
     let wanted = |x: &[f32], noise: f32| x[1] - x[0] * x[0] + 0.5 * x[0] * x[2] + 0.3 * noise;
