@@ -1,9 +1,10 @@
-//! Cost of an event: the hold model, in which every event that is taken schedules another, so that
-//! the number of pending events stays the same.
+//! Cost of an event in the hold model: every popped event schedules another, so the number of pending events
+//! is constant.
 //!
-//! Delays are those of a fat tree's permutation at 100 Gbit/s with cables of a microsecond: 36 % are
-//! a packet's transmission and a cable, 36 % an acknowledgement's, 12 and 7 % the transmissions alone,
-//! 9 % are uniform up to 200 ns (waits for the end of one that had started) and have no lane.
+//! Delays are those of a fat tree with permutation traffic at 100 Gbit/s and cables of a microsecond: 36 %
+//! are the transmission of a packet plus a cable, 36 % that of an acknowledgement plus a cable, 12 and 7 %
+//! are transmissions alone. The remaining 9 % are uniform up to 200 ns (remaining time of a transmission in
+//! progress) and have no lane.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use paceline_kernel::queue::{Entry, EventQueue, HeapQueue, LaneId};
@@ -12,16 +13,16 @@ use paceline_kernel::rng::mix;
 /// Events per measured iteration.
 const EVENTS: u64 = 10_000;
 
-/// What both queues do.
+/// Interface common to both queues.
 trait Pending {
     fn push(&mut self, lane: usize, entry: Entry);
     fn pop(&mut self) -> Entry;
 }
 
-/// The constant delays in ps, each with the share of events that it has, in per cent.
+/// Constant delays in ps, each with its share of events in per cent.
 const DELAYS: [(u64, u64); 4] = [(1_087_200, 36), (1_007_040, 36), (87_200, 12), (7_040, 7)];
 
-/// Lanes for the constant delays, the wheel for the others.
+/// Event queue with lanes for the constant delays; the wheel takes the others.
 struct Lanes(EventQueue, [LaneId; DELAYS.len() + 1]);
 
 impl Pending for Lanes {
@@ -51,7 +52,7 @@ fn lanes() -> Lanes {
     Lanes(queue, lanes)
 }
 
-/// The delay of the `n`th event in ps, and its lane.
+/// Returns the lane and the delay in ps of the `n`th event.
 fn delay(n: u64) -> (usize, u64) {
     let random = mix(n);
     let mut share = random % 100;
@@ -64,7 +65,7 @@ fn delay(n: u64) -> (usize, u64) {
     (DELAYS.len(), 1 + (random >> 8) % 200_000)
 }
 
-/// A queue in the steady state, with the number of events so far.
+/// Queue in the steady state, with the number of events scheduled up to now.
 struct Hold<Q> {
     queue: Q,
     count: u64,
@@ -73,7 +74,7 @@ struct Hold<Q> {
 impl<Q: Pending> Hold<Q> {
     fn new(queue: Q, pending: u64) -> Self {
         let mut hold = Self { queue, count: 0 };
-        // Without a lane at first: what starts at once in one would stay together.
+        // The first events have no lane: events that start together in a lane would stay together.
         for _ in 0..pending {
             hold.schedule(0, (DELAYS.len(), 1 + mix(hold.count) % 1_000_000));
         }

@@ -1,29 +1,29 @@
-//! Numbers of things, each with a type of its own, and lists that only such numbers index: a port's number is no
-//! packet's, and a list of ports takes none but a port's.
+//! Typed indices and lists indexed by them: a port's index is not a packet's, and a list of ports accepts
+//! only a port's.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 use crate::prefetch::{prefetch, prefetch_all};
 
-/// The number of a thing in a list of such things.
+/// Index of an item in its list.
 pub trait Id: Copy + Eq {
-    /// Of nothing.
+    /// Value that is never an index.
     const NONE: Self;
-    /// The number of the thing at place `index`.
+    /// Returns the identifier for a list index.
     fn new(index: usize) -> Self;
-    /// Its place in the list.
+    /// Returns the list index.
     fn index(self) -> usize;
-    /// The number that is so much larger.
+    /// Returns the identifier `more` positions later.
     #[inline(always)]
     fn plus(self, more: usize) -> Self {
         Self::new(self.index() + more)
     }
 }
 
-/// Makes types of numbers: `ids! { /// Of a port. pub(crate) PortId: u32 }`.
+/// Defines identifier types: `ids! { /// Index of a port. pub(crate) PortId: u32 }`.
 ///
-/// [`Id::NONE`] is the largest. As text they are the number alone.
+/// [`Id::NONE`] is the highest value. An identifier is displayed as its number.
 #[macro_export]
 macro_rules! ids {
     ($($(#[$about:meta])* $visible:vis $name:ident: $number:ty;)+) => {$(
@@ -52,7 +52,7 @@ macro_rules! ids {
     )+};
 }
 
-/// Things by number.
+/// Vector indexed by an identifier type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List<I, T> {
     items: Vec<T>,
@@ -60,7 +60,7 @@ pub struct List<I, T> {
 }
 
 impl<I: Id, T> List<I, T> {
-    /// With nothing in it.
+    /// Returns an empty list without allocation.
     pub const fn new() -> Self {
         Self {
             items: Vec::new(),
@@ -68,7 +68,7 @@ impl<I: Id, T> List<I, T> {
         }
     }
 
-    /// So many copies of `item`.
+    /// Returns a list of `count` copies of `item`.
     pub fn of(count: usize, item: T) -> Self
     where
         T: Clone,
@@ -76,24 +76,24 @@ impl<I: Id, T> List<I, T> {
         vec![item; count].into()
     }
 
-    /// How many there are.
+    /// Returns the number of items.
     #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no items.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// The numbers that there are, in order.
+    /// Iterates over all identifiers in order.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
         (0..self.items.len()).map(I::new)
     }
 
-    /// Adds one, and says its number.
+    /// Appends an item and returns its identifier.
     #[inline]
     pub fn push(&mut self, item: T) -> I {
         let id = I::new(self.items.len());
@@ -101,82 +101,83 @@ impl<I: Id, T> List<I, T> {
         id
     }
 
-    /// The thing of that number, if there is one.
+    /// Returns the item with this identifier; `None` if there is none.
     #[inline]
     pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
     }
 
-    /// The thing of that number, if there is one.
+    /// Returns the item with this identifier for modification; `None` if there is none.
     #[inline]
     pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
         self.items.get_mut(id.index())
     }
 
-    /// All, in order.
+    /// Iterates over all items in order.
     #[inline]
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }
 
-    /// All, in order.
+    /// Iterates over all items in order, for modification.
     #[inline]
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.items.iter_mut()
     }
 
-    /// All with their numbers, in order.
+    /// Iterates over all items with their identifiers, in order.
     pub fn numbered(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
         self.items.iter().enumerate().map(|(i, item)| (I::new(i), item))
     }
 
-    /// All with their numbers, in order.
+    /// Iterates over all items with their identifiers in order, for modification.
     pub fn numbered_mut(&mut self) -> impl DoubleEndedIterator<Item = (I, &mut T)> + ExactSizeIterator {
         let items = self.items.iter_mut().enumerate();
         items.map(|(i, item)| (I::new(i), item))
     }
 
-    /// Makes room up to `id`, filled with what `make` makes.
+    /// Extends the list with results of `make` until `id` is valid.
     pub fn reach(&mut self, id: I, make: impl FnMut() -> T) {
         if self.items.len() <= id.index() {
             self.items.resize_with(id.index() + 1, make);
         }
     }
 
-    /// Exchanges one thing with another list; lists that are not kept are empty.
+    /// Swaps an item with that of another list. Does nothing if one of the lists has no such item, as unused
+    /// lists are empty.
     pub fn exchange(&mut self, other: &mut Self, id: I) {
         if let (Some(mine), Some(theirs)) = (self.get_mut(id), other.get_mut(id)) {
             std::mem::swap(mine, theirs);
         }
     }
 
-    /// Appends what is in another list, whose numbers grow by how many there were here.
+    /// Moves all items of another list to the end of this one. Their identifiers grow by the old length.
     pub fn append(&mut self, other: &mut Self) {
         self.items.append(&mut other.items);
     }
 
-    /// Cuts it to so many things, or fills it up with what `make` makes.
+    /// Truncates the list to `count` items, or extends it with results of `make`.
     pub fn resize_with(&mut self, count: usize, make: impl FnMut() -> T) {
         self.items.resize_with(count, make);
     }
 
-    /// All without their numbers.
+    /// Returns all items as a slice.
     pub fn as_slice(&self) -> &[T] {
         &self.items
     }
 
-    /// All without their numbers.
+    /// Returns all items as a slice for modification.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.items
     }
 
-    /// Has the thing of that number fetched into the cache, if there is one.
+    /// Prefetches the first cache line of an item, if it exists.
     #[inline(always)]
     pub fn prefetch(&self, id: I) {
         prefetch(&self.items, id.index());
     }
 
-    /// The same of all its cache lines.
+    /// Prefetches all cache lines of an item, if it exists.
     #[inline(always)]
     pub fn prefetch_all(&self, id: I) {
         if let Some(item) = self.items.get(id.index()) {
@@ -251,7 +252,7 @@ impl<I: Id, T> IndexMut<I> for List<I, T> {
     }
 }
 
-/// Rows of as many things each, by the row's number and the place in it.
+/// Rows of equal width, indexed by the row's identifier and a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grid<I, T> {
     items: Vec<T>,
@@ -260,7 +261,7 @@ pub struct Grid<I, T> {
 }
 
 impl<I: Id, T> Grid<I, T> {
-    /// So many rows of `width` copies of `item`.
+    /// Returns a grid of `rows` rows with `width` copies of `item` each.
     pub fn of(rows: usize, width: usize, item: T) -> Self
     where
         T: Clone,
@@ -272,43 +273,43 @@ impl<I: Id, T> Grid<I, T> {
         }
     }
 
-    /// How many things a row has.
+    /// Returns the number of columns.
     #[inline]
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How many things there are.
+    /// Returns the number of items in all rows.
     #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no items.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// The thing at that place, if there is one.
+    /// Returns the item at a row and column for modification; `None` if the row does not exist.
     #[inline]
     pub fn get_mut(&mut self, (id, place): (I, u8)) -> Option<&mut T> {
         let index = id.index() * self.width + usize::from(place);
         self.items.get_mut(index)
     }
 
-    /// A row.
+    /// Returns a row as a slice.
     #[inline]
     pub fn row(&self, id: I) -> &[T] {
         &self.items[id.index() * self.width..][..self.width]
     }
 
-    /// All, row by row.
+    /// Iterates over all items in row-major order.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }
 
-    /// All with their row and their place in it, row by row.
+    /// Iterates over all items with row and column, in row-major order.
     pub fn numbered(&self) -> impl Iterator<Item = ((I, u8), &T)> {
         let place = |i: usize| (I::new(i / self.width), (i % self.width) as u8);
         self.items
@@ -317,7 +318,7 @@ impl<I: Id, T> Grid<I, T> {
             .map(move |(i, item)| (place(i), item))
     }
 
-    /// Has the beginning of a row fetched into the cache, if there is such a row.
+    /// Prefetches the first cache line of a row, if it exists.
     #[inline(always)]
     pub fn prefetch(&self, id: I) {
         prefetch(&self.items, id.index() * self.width);
@@ -354,7 +355,7 @@ mod tests {
     use super::*;
 
     ids! {
-        /// Of a shelf.
+        /// Index of a shelf.
         ShelfId: u32;
     }
 

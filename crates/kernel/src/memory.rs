@@ -1,35 +1,35 @@
-//! Memory for large blocks.
+//! Allocation of large blocks in huge pages.
 //!
-//! An event of a large network touches a dozen places in slabs of hundreds of megabytes. With pages of 4 KB most of these
-//! accesses miss the TLB and wait for a page walk, and a prefetch waits as well. So blocks from 2 MiB on are mappings of
-//! their own that ask the system for huge pages.
+//! An event of a large network accesses a dozen positions in slabs of hundreds of megabytes. With pages of 4
+//! KB most of these accesses miss the TLB and wait for a page walk, and so does a prefetch. Therefore blocks
+//! of 2 MiB and more are separate mappings for which huge pages are requested.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Size and alignment of a huge page.
+/// Size and alignment of a huge page in bytes.
 #[cfg(target_os = "linux")]
 const HUGE: usize = 2 << 20;
 
 static WANTED: AtomicBool = AtomicBool::new(true);
 
-/// Asks for pages of the usual size from now on: to measure what huge ones are worth.
+/// Disables huge pages for all later allocations, to measure their effect.
 pub fn without_huge_pages() {
     WANTED.store(false, Ordering::Relaxed);
 }
 
-/// Whether huge pages are asked for.
+/// Returns true if huge pages are requested.
 pub fn wants_huge_pages() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// The system's allocator, with huge pages for large blocks where the system has them.
+/// System allocator, with huge pages for large blocks if the system supports them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HugePages;
 
 #[expect(unsafe_code, reason = "an allocator hands out memory")]
-// SAFETY: small blocks are the system's. Whether a block is large follows from its layout alone, so that it is freed the way
-// it was made. The contracts of large ones are those of the functions of `large`.
+// SAFETY: small blocks are passed to the system. The distinction depends only on the layout, so a block is
+// freed by the allocator that made it. For large blocks the contracts are those of the functions of `large`.
 unsafe impl GlobalAlloc for HugePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match is_large(layout.size(), layout.align()) {
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for HugePages {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match is_large(layout.size(), layout.align()) {
-            // Fresh mappings are zero.
+            // Fresh mappings are already zero.
             true => large::map(layout.size()),
             false => unsafe { System.alloc_zeroed(layout) },
         }
@@ -63,7 +63,7 @@ unsafe impl GlobalAlloc for HugePages {
                 let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
                 let to = unsafe { self.alloc(new) };
                 if !to.is_null() {
-                    // SAFETY: both blocks are at least as long, and the new one is apart from the old one.
+                    // SAFETY: both blocks have at least this length, and they do not overlap.
                     unsafe { std::ptr::copy_nonoverlapping(block, to, layout.size().min(size)) };
                     unsafe { self.dealloc(block, layout) };
                 }
@@ -90,7 +90,7 @@ mod large {
 
     use super::{HUGE, wants_huge_pages};
 
-    /// Makes a block of zeros that begins at a huge page; null where there is no memory.
+    /// Maps a zeroed block aligned to a huge page; null if there is no memory.
     pub(super) fn map(size: usize) -> *mut u8 {
         let size = whole(size);
         let place = reserve(size);
@@ -100,32 +100,33 @@ mod large {
         place
     }
 
-    /// Frees a block.
+    /// Frees a block of this size.
     ///
     /// # Safety
-    /// It is of [`map`] or [`remap`], with this size.
+    /// The block is from [`map`] or [`remap`], with this size.
     pub(super) unsafe fn unmap(block: *mut u8, size: usize) {
-        // SAFETY: the mapping is the caller's, and nothing else lies in its pages.
+        // SAFETY: the caller owns the mapping, and its pages contain nothing else.
         unsafe { libc::munmap(block.cast(), whole(size)) };
     }
 
-    /// Changes the size of a block. Where it cannot grow in place its pages move, not their content.
+    /// Changes the size of a block. If it cannot grow in place, its pages are remapped without a copy.
     ///
     /// # Safety
-    /// It is of [`map`] or [`remap`], with the size `old`.
+    /// The block is from [`map`] or [`remap`], with the size `old`.
     pub(super) unsafe fn remap(block: *mut u8, old: usize, new: usize) -> *mut u8 {
         let (old, new) = (whole(old), whole(new));
-        // SAFETY: the mapping is the caller's.
+        // SAFETY: the caller owns the mapping.
         let found = unsafe { libc::mremap(block.cast(), old, new, 0) };
         if found != libc::MAP_FAILED {
             ask(block, new);
             return block;
         }
+        // The system would choose an address that may not be aligned to a huge page.
         let place = reserve(new);
         if place.is_null() {
             return null_mut();
         }
-        // SAFETY: both are mappings of these sizes, and nobody has used the new one.
+        // SAFETY: both are mappings of these sizes, and the new one is not in use.
         let moved = unsafe {
             libc::mremap(
                 block.cast(),
@@ -136,7 +137,7 @@ mod large {
             )
         };
         if moved == libc::MAP_FAILED {
-            // SAFETY: it was reserved above.
+            // SAFETY: `reserve` has made this mapping above.
             unsafe { unmap(place, new) };
             return null_mut();
         }
@@ -144,12 +145,12 @@ mod large {
         place
     }
 
-    /// Maps memory that begins at a huge page.
+    /// Maps memory aligned to a huge page; null on failure.
     fn reserve(size: usize) -> *mut u8 {
         let Some(all) = size.checked_add(HUGE) else {
             return null_mut();
         };
-        // SAFETY: a new mapping touches nothing that is there.
+        // SAFETY: a new mapping does not change existing ones.
         let start = unsafe {
             libc::mmap(
                 null_mut(),
@@ -164,9 +165,10 @@ mod large {
             return null_mut();
         }
         let start: *mut u8 = start.cast();
+        // The mapping is longer by a huge page. The parts outside the aligned block are unmapped.
         let before = start.align_offset(HUGE);
         let end = before + size;
-        // SAFETY: both parts lie in the mapping, outside the block.
+        // SAFETY: both parts are in the mapping and outside the block.
         unsafe {
             if before > 0 {
                 libc::munmap(start.cast(), before);
@@ -178,18 +180,18 @@ mod large {
         }
     }
 
-    /// Asks for huge pages in all of a mapping: one of two kinds could not be moved. A system without them says no, which
-    /// changes nothing.
+    /// Requests huge pages for an entire mapping: parts with different advice could not be remapped together.
+    /// Systems without huge pages refuse, which is harmless.
     fn ask(block: *mut u8, size: usize) {
         if wants_huge_pages() {
-            // SAFETY: advice does not change what the memory holds.
+            // SAFETY: advice does not change the contents.
             unsafe { libc::madvise(block.cast(), size, libc::MADV_HUGEPAGE) };
         }
     }
 
-    /// Rounds up to whole pages of any system.
+    /// Rounds up to the largest page size of any system.
     const fn whole(size: usize) -> usize {
-        // No `Layout` is so long that this overflows.
+        // A `Layout` is too short for an overflow.
         size.next_multiple_of(64 << 10)
     }
 }

@@ -1,20 +1,20 @@
-//! Arithmetic of ns-3, for the fidelity modes.
+//! Arithmetic of ns-3 for the fidelity modes.
 
 use crate::{BitRate, Span};
 
-/// The span that ns-3 makes of a real number of seconds: cut (not rounded) to whole nanoseconds
-/// after a conversion to 64.64 fixed point.
+/// Converts seconds to a span as ns-3 does: to 64.64 fixed point, then truncated (not rounded) to whole
+/// nanoseconds.
 ///
-/// So `2.000000050` may become one nanosecond less than it says: its binary fraction decides.
+/// So `2.000000050` may become one nanosecond less, depending on its binary fraction.
 pub fn span_of_seconds(seconds: f64) -> Span {
-    // The casts cut; a multiplication by a power of two is exact.
+    // The casts truncate; the multiplication by a power of two is exact.
     let whole = seconds as u64;
     let fraction = ((seconds - whole as f64) * 18_446_744_073_709_551_616.0) as u64;
     let ns = whole * 1_000_000_000 + ((fraction as u128 * 1_000_000_000) >> 64) as u64;
     Span::from_ns(ns)
 }
 
-/// A number of nanoseconds as a real number of seconds, as ns-3 has it: multiplied by an inverse in 64.64 fixed point.
+/// Converts nanoseconds to seconds as ns-3 does, by multiplication with an inverse in 64.64 fixed point.
 ///
 /// ```
 /// use paceline_kernel::ns3::seconds_of_ns;
@@ -27,13 +27,14 @@ pub fn seconds_of_ns(ns: u64) -> f64 {
     fixed as f64 / 18_446_744_073_709_551_616.0
 }
 
-/// The serialisation time of `bytes` at `rate` as ns-3 computes it: a real number of seconds, cut
-/// to whole nanoseconds. At 100 Gbit/s, 1048 bytes take 83 ns rather than 83.84.
+/// Returns the serialisation time of `bytes` at `rate` as ns-3 computes it: seconds as a real number,
+/// truncated to whole nanoseconds. At 100 Gbit/s, 1048 bytes take 83 ns instead of 83.84.
 pub fn time_to_send(rate: BitRate, bytes: u32) -> Span {
     span_of_seconds(f64::from(bytes) * 8.0 / rate.as_bps() as f64)
 }
 
-/// The same in later versions of ns-3, where it is whole nanoseconds, cut, of the exact quotient.
+/// Returns the serialisation time as later versions of ns-3 compute it: the exact quotient, truncated to
+/// whole nanoseconds.
 pub fn whole_time_to_send(rate: BitRate, bytes: u32) -> Span {
     let ns = u128::from(bytes) * 8_000_000_000 / u128::from(rate.as_bps().max(1));
     Span::from_ns(ns as u64)
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn start_times_of_the_reference() {
-        // Flow file -> fct.txt of the reference run.
+        // Start times in flow files, and those in the reference run's fct.txt.
         assert_eq!(span_of_seconds(2.0), Span::from_ns(2_000_000_000));
         assert_eq!(span_of_seconds(2.000005), Span::from_ns(2_000_004_999));
         assert_eq!(span_of_seconds(2.010), Span::from_ns(2_009_999_999));

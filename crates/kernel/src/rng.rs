@@ -1,48 +1,48 @@
 //! Random numbers: one stream per (seed, purpose, entity), never a shared generator.
 //!
-//! So changing the scheme or adding a recorder does not move the traffic, and two runs that differ
-//! in one mechanism see the same arrivals (common random numbers).
+//! So a change of the scheme or another recorder does not change the traffic, and two runs that differ in one
+//! mechanism have the same arrivals (common random numbers).
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-/// What a stream is for: streams of different purposes are independent.
+/// Purpose of a stream. Streams of different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// Choosing sources, destinations and sizes of flows.
+    /// Choice of sources, destinations and sizes of flows.
     Workload = 1,
     /// Arrival times of flows.
     Arrival = 2,
-    /// Marking packets.
+    /// Random marking of packets with ECN.
     Mark = 3,
-    /// Losing packets on links.
+    /// Random packet loss on links.
     LinkError = 4,
     /// Randomised rounding of HPCC-PINT's digests.
     Pint = 5,
-    /// A flow's own congestion control.
+    /// Random decisions of a flow's congestion control.
     Congestion = 6,
-    /// Shuffling events of the same instant.
+    /// Random order of simultaneous events.
     Ties = 7,
     /// Seeds of hash functions that spread flows over paths.
     Ecmp = 8,
-    /// Jitter of a host that receives.
+    /// Jitter of a receiving host.
     Endpoint = 9,
-    /// A switch's choices among equal next hops.
+    /// Choice of a switch among equal next hops.
     Spread = 16,
-    /// What switches draw for schemes.
+    /// Random decisions of switches for a scheme.
     Switch = 17,
-    /// How long a port takes to apply a pause.
+    /// Time that a port takes to apply a pause.
     PauseResponse = 18,
-    /// Resampling results for confidence intervals; never part of a run.
+    /// Resampling of results for confidence intervals; never used in a run.
     Resampling = 64,
-    /// Training a learned scheme: drawing data, initial weights, orders.
+    /// Training of a learned scheme: data, initial weights, order of samples.
     Training = 65,
 }
 
-/// One random stream. Two are equal if they will give the same numbers; one that is read back is equal to what was
-/// written.
+/// Random stream. Two are equal if they will return the same numbers; a deserialised stream equals the
+/// original.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rng(Source);
 
@@ -53,24 +53,24 @@ enum Source {
 }
 
 impl Rng {
-    /// The stream of `entity` for `purpose` in a run with `seed`.
+    /// Returns the stream of `entity` for `purpose` in a run with `seed`.
     pub fn stream(seed: u64, purpose: Purpose, entity: u64) -> Self {
         let mixed = mix(mix(mix(seed) ^ purpose as u64) ^ entity);
         Self(Source::Stream(Xoshiro256PlusPlus::seed_from_u64(mixed)))
     }
 
-    /// The C library's `rand` (glibc's additive feedback generator) after `srand(1)`, the state of a
-    /// program that never seeds it: for the fidelity modes.
+    /// Returns the C library's `rand` (glibc's additive feedback generator) after `srand(1)`, the state of a
+    /// program without a seed. Used by the fidelity modes.
     pub fn c_library() -> Self {
         Self(Source::CLibrary(Box::new(CRand::new(1))))
     }
 
-    /// What [`Self::next_u64`] would give.
+    /// Returns the next result of [`Self::next_u64`] without advancing.
     pub fn peek(&self) -> u64 {
         self.clone().next_u64()
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         match &mut self.0 {
             Source::Stream(generator) => generator.next_u64(),
@@ -78,7 +78,7 @@ impl Rng {
         }
     }
 
-    /// A whole number from 0 to 2^31 - 1, as C's `rand()` returns.
+    /// Returns an integer from 0 to 2^31 - 1 like C's `rand()`.
     pub fn next_u31(&mut self) -> u32 {
         match &mut self.0 {
             Source::Stream(generator) => (generator.next_u64() >> 33) as u32,
@@ -86,22 +86,22 @@ impl Rng {
         }
     }
 
-    /// A real number in [0, 1).
+    /// Returns a real number in [0, 1).
     pub fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A whole number below `n`, each equally likely.
+    /// Returns a uniform integer below `n`.
     ///
     /// # Panics
-    /// If `n` is zero.
+    /// `n` is zero.
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "no number is below zero");
         if let Source::CLibrary(rand) = &mut self.0 {
-            // As C programs do it, bias and all.
+            // C programs do this, including the bias.
             return u64::from(rand.next()) % n;
         }
-        // Lemire's method, without bias.
+        // Lemire's method, which has no bias.
         loop {
             let product = self.next_u64() as u128 * n as u128;
             if product as u64 >= n.wrapping_neg() % n {
@@ -110,12 +110,12 @@ impl Rng {
         }
     }
 
-    /// A sample of the exponential distribution with mean 1.
+    /// Returns a sample of the exponential distribution with mean 1.
     pub fn next_exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.next_f64())
     }
 
-    /// Puts `items` into a random order.
+    /// Permutes `items` uniformly at random (Fisher-Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i as u64 + 1) as usize);
@@ -123,7 +123,7 @@ impl Rng {
     }
 }
 
-/// Spreads the bits of `x` over 64 bits (the finaliser of SplitMix64).
+/// Mixes the bits of `x` (the finaliser of SplitMix64).
 pub const fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -131,7 +131,7 @@ pub const fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// glibc's `rand`: `r[i] = r[i-3] + r[i-31]`, the lowest bit thrown away.
+/// glibc's `rand`: `r[i] = r[i-3] + r[i-31]`, without the lowest bit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct CRand {
     state: [u32; 31],
@@ -142,11 +142,11 @@ impl CRand {
     fn new(seed: u32) -> Self {
         let mut state = [seed; 31];
         for i in 1..31 {
-            // 16807 times the last one modulo 2^31 - 1, in signed arithmetic.
+            // 16807 times the previous number modulo 2^31 - 1, in signed arithmetic.
             let next = 16807 * i64::from(state[i - 1] as i32) % 2_147_483_647;
             state[i] = (if next < 0 { next + 2_147_483_647 } else { next }) as u32;
         }
-        // The sum starts at the fourth place; the first 310 numbers are thrown away.
+        // The sum starts at index 3, and the first 310 numbers are discarded.
         let mut rand = Self { state, at: 3 };
         for _ in 0..310 {
             rand.next();
@@ -155,7 +155,7 @@ impl CRand {
     }
 
     fn next(&mut self) -> u32 {
-        // Place `at` holds r[i-31]; r[i-3] stands 28 places on.
+        // Index `at` holds r[i-31]; r[i-3] is 28 positions later.
         let value = self.state[self.at].wrapping_add(self.state[(self.at + 28) % 31]);
         self.state[self.at] = value;
         self.at = (self.at + 1) % 31;
@@ -163,21 +163,21 @@ impl CRand {
     }
 }
 
-/// ns-3's uniform random numbers where a program makes a new variable for every draw: the first
-/// number of one stream of MRG32k3a after another (L'Ecuyer 1999; streams 2^127 apart, run 1 of a seed).
+/// ns-3's uniform random numbers in programs that make a new variable for every draw: the first number of
+/// each of consecutive streams of MRG32k3a (L'Ecuyer 1999; streams 2^127 apart, run 1 of a seed).
 #[derive(Clone, Debug)]
 pub struct Ns3Streams {
-    /// Start of the next stream.
+    /// Initial state of the next stream.
     state: Mrg32k3a,
     jump: [[[u64; 3]; 3]; 2],
 }
 
-/// MRG32k3a, the two components' last three numbers, oldest first.
+/// MRG32k3a: the last three numbers of its two components, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mrg32k3a([[u64; 3]; 2]);
 
 const MODULI: [u64; 2] = [4_294_967_087, 4_294_944_443];
-/// One step of each component: `x' = a * x[n-2] - b * x[n-3]` and `y' = c * y[n-1] - d * y[n-3]`.
+/// Matrices of one step: `x' = a * x[n-2] - b * x[n-3]` and `y' = c * y[n-1] - d * y[n-3]`.
 const STEP: [[[u64; 3]; 3]; 2] = [
     [[0, 1, 0], [0, 0, 1], [MODULI[0] - 810_728, 1_403_580, 0]],
     [[0, 1, 0], [0, 0, 1], [MODULI[1] - 1_370_589, 0, 527_612]],
@@ -188,18 +188,18 @@ fn multiply(a: &[[u64; 3]; 3], b: &[[u64; 3]; 3], modulus: u64) -> [[u64; 3]; 3]
     std::array::from_fn(|i| std::array::from_fn(|j| cell(i, j)))
 }
 
-/// The step matrices to the power 2^`exponent`.
+/// Returns the step matrices to the power 2^`exponent`.
 fn power_of_two(exponent: u32) -> [[[u64; 3]; 3]; 2] {
     std::array::from_fn(|c| (0..exponent).fold(STEP[c], |m, _| multiply(&m, &m, MODULI[c])))
 }
 
 impl Mrg32k3a {
-    /// Stream `stream` of run 1 of seed 1, as ns-3 numbers them.
+    /// Returns stream `stream` of run 1 of seed 1 in ns-3's numbering.
     pub fn ns3_stream(stream: u64) -> Self {
         Self::ns3_stream_of(1, stream)
     }
 
-    /// The same of another seed: above zero, and below 4294944443.
+    /// Returns stream `stream` of run 1 of another seed, which must be above zero and below 4294944443.
     pub fn ns3_stream_of(seed: u32, stream: u64) -> Self {
         let mut state = Self([[u64::from(seed); 3]; 2]);
         for bit in 0..64 {
@@ -207,6 +207,7 @@ impl Mrg32k3a {
                 state.jump(&power_of_two(127 + bit));
             }
         }
+        // Runs of a seed are 2^76 numbers apart, and ns-3 starts with run 1.
         state.jump(&power_of_two(76));
         state
     }
@@ -220,7 +221,7 @@ impl Mrg32k3a {
         }
     }
 
-    /// The next number, in (0, 1).
+    /// Returns the next number, in (0, 1).
     pub fn next_f64(&mut self) -> f64 {
         self.jump(&STEP);
         let (x, y) = (self.0[0][2], self.0[1][2]);
@@ -230,12 +231,12 @@ impl Mrg32k3a {
 }
 
 impl Ns3Streams {
-    /// Streams from `first` on, of seed 1.
+    /// Returns the streams from `first` on, of seed 1.
     pub fn new(first: u64) -> Self {
         Self::of_seed(1, first)
     }
 
-    /// The same of another seed: see [`Mrg32k3a::ns3_stream_of`].
+    /// Returns the streams from `first` on, of another seed: see [`Mrg32k3a::ns3_stream_of`].
     pub fn of_seed(seed: u32, first: u64) -> Self {
         Self {
             state: Mrg32k3a::ns3_stream_of(seed, first),
@@ -243,14 +244,14 @@ impl Ns3Streams {
         }
     }
 
-    /// The first number of the next stream.
+    /// Returns the first number of the next stream.
     pub fn next_f64(&mut self) -> f64 {
         let mut stream = self.state;
         self.skip();
         stream.next_f64()
     }
 
-    /// Passes over a stream that something else uses.
+    /// Skips a stream that another variable uses.
     pub fn skip(&mut self) {
         self.state.jump(&self.jump);
     }
@@ -284,7 +285,7 @@ mod tests {
         assert!((exponential - 1.0).abs() < 0.02, "{exponential}");
     }
 
-    /// The first numbers of a C program that prints `rand()` without seeding, on Linux.
+    /// First numbers of a C program that prints `rand()` without a seed, on Linux.
     #[test]
     fn c_rand_is_glibcs() {
         let mut rand = Rng::c_library();
@@ -309,8 +310,8 @@ mod tests {
         }
     }
 
-    /// Of seed 6, streams 386 and 388 times 40000: the ports of the first two flows of a program whose set-up takes 386
-    /// streams, and one between two ports (`validation/tcd-ns3`).
+    /// Seed 6, streams 386 and 388, times 40000: the ports of the first two flows of a program whose set-up
+    /// takes 386 streams, with another draw in between (`validation/tcd-ns3`).
     #[test]
     fn streams_of_another_seed() {
         let port = |stream| (Mrg32k3a::ns3_stream_of(6, stream).next_f64() * 40_000.0) as u32;
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!((streams.next_f64() * 40_000.0) as u32, 19_959);
     }
 
-    /// With all six seeds 12345 the generator's first numbers are published with its code.
+    /// The first numbers with all six seeds 12345 are published with the generator's code.
     #[test]
     fn mrg32k3a_is_lecuyers() {
         let mut generator = Mrg32k3a([[12345; 3]; 2]);

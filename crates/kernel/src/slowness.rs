@@ -1,25 +1,25 @@
-//! Work that takes longer from a time to a time.
+//! Periods in which work takes longer.
 
-/// By which factors work takes longer, each from a time (ps) to a time.
+/// Factors by which work takes longer, each in an interval of time (ps).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Slowness {
-    /// In order of time, none within another.
+    /// Intervals in order of time, without overlaps.
     stretches: Vec<(u64, u64, f64)>,
 }
 
 impl Slowness {
-    /// From stretches `(from, to, factor)` that do not overlap.
+    /// Returns the slowness for intervals `(from, to, factor)` that do not overlap.
     pub fn new(mut stretches: Vec<(u64, u64, f64)>) -> Self {
         stretches.sort_by_key(|&(from, ..)| from);
         Self { stretches }
     }
 
-    /// Whether nothing ever takes longer.
+    /// Returns true if there are no intervals.
     pub const fn is_none(&self) -> bool {
         self.stretches.is_empty()
     }
 
-    /// When work is done that takes so long (ps) otherwise, if it begins at `from`.
+    /// Returns the end of work that begins at `from` and takes `takes` ps at full speed.
     ///
     /// ```
     /// # use paceline_kernel::Slowness;
@@ -30,6 +30,7 @@ impl Slowness {
     pub fn end(&self, from: u64, takes: u64) -> u64 {
         let (mut now, mut left) = (from, takes);
         for &(begins, ends, factor) in self.stretches.iter().filter(|stretch| stretch.1 > from) {
+            // Until the interval begins, work proceeds at full speed.
             let before = begins.saturating_sub(now).min(left);
             now = now.saturating_add(before);
             left -= before;
@@ -51,7 +52,7 @@ impl Slowness {
 mod tests {
     use super::*;
 
-    /// Two stretches with a gap; a third that never ends.
+    /// Two intervals with a gap; a third without an end.
     #[test]
     fn work_is_done_piece_by_piece() {
         let slow = Slowness::new(vec![(1000, 1100, 10.0), (200, 400, 4.0), (2000, u64::MAX, 3.0)]);

@@ -1,7 +1,7 @@
-//! Units as types: [`Time`], [`Span`], [`Bytes`], [`BitRate`], all integers.
+//! Types for quantities: [`Time`], [`Span`], [`Bytes`], [`BitRate`], all integers.
 //!
-//! An instant and a span are different types: `Time - Time = Span`, and `Time + Time` does not
-//! compile. One byte at 100, 200, 400, 800 Gbit/s is 80, 40, 20, 10 ps, exactly.
+//! An instant and a span are different types: `Time - Time = Span`, and `Time + Time` does not compile. One
+//! byte at 100, 200, 400, 800 Gbit/s is 80, 40, 20, 10 ps, exactly.
 
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
@@ -9,185 +9,185 @@ mod text;
 
 pub use text::QuantityError;
 
-/// Picoseconds in a second.
+/// Number of picoseconds in a second.
 pub const PS_PER_S: u64 = 1_000_000_000_000;
-/// Picoseconds in a nanosecond.
+/// Number of picoseconds in a nanosecond.
 pub const PS_PER_NS: u64 = 1_000;
 
-/// An instant: picoseconds since the start of the run (64 bits last for 213 days).
+/// Instant in picoseconds since the start of the run (64 bits last for 213 days).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
-/// A span of time in picoseconds.
+/// Length of time in picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
-/// A number of bytes.
+/// Amount of data in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
-/// A rate in bit/s.
+/// Data rate in bit/s.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BitRate(u64);
 
 impl Time {
-    /// The start of the run.
+    /// Start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than every event.
+    /// Instant later than every event.
     pub const MAX: Self = Self(u64::MAX);
-    /// The latest that a scenario may name: a day.
+    /// Latest instant allowed in a scenario: a day.
     pub const LATEST: Self = Self(86_400 * PS_PER_S);
 
-    /// An instant `ps` picoseconds after the start.
+    /// Returns the instant `ps` picoseconds after the start.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
-    /// An instant `ns` nanoseconds after the start.
+    /// Returns the instant `ns` nanoseconds after the start.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns * PS_PER_NS)
     }
-    /// Picoseconds since the start.
+    /// Returns the picoseconds since the start.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
-    /// Whole nanoseconds since the start.
+    /// Returns the whole nanoseconds since the start, rounded down.
     pub const fn as_ns(self) -> u64 {
         self.0 / PS_PER_NS
     }
-    /// Seconds since the start, as a real number.
+    /// Returns the seconds since the start as a real number.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
-    /// The span since `earlier`; zero if `earlier` is later.
+    /// Returns the span since `earlier`; zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
-    /// This instant plus `span`, at most [`Time::MAX`].
+    /// Returns this instant plus `span`, at most [`Time::MAX`].
     pub const fn saturating_add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 }
 
 impl Span {
-    /// No time at all.
+    /// Span of length zero.
     pub const ZERO: Self = Self(0);
-    /// Longer than every run.
+    /// Span longer than every run.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// Whether it is no time at all.
+    /// Returns true if the length is zero.
     pub const fn is_zero(&self) -> bool {
         self.0 == 0
     }
 
-    /// A span of `ps` picoseconds.
+    /// Returns a span of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
-    /// A span of `ns` nanoseconds.
+    /// Returns a span of `ns` nanoseconds.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns * PS_PER_NS)
     }
-    /// A span of `us` microseconds.
+    /// Returns a span of `us` microseconds.
     pub const fn from_us(us: u64) -> Self {
         Self(us * 1_000_000)
     }
-    /// Picoseconds.
+    /// Returns the length in picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
-    /// Whole nanoseconds, rounded down.
+    /// Returns the whole nanoseconds, rounded down.
     pub const fn as_ns(self) -> u64 {
         self.0 / PS_PER_NS
     }
-    /// Nanoseconds as a real number.
+    /// Returns the length in nanoseconds as a real number.
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / PS_PER_NS as f64
     }
-    /// Microseconds as a real number.
+    /// Returns the length in microseconds as a real number.
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// Seconds as a real number.
+    /// Returns the length in seconds as a real number.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
-    /// The span without its fraction of a nanosecond.
+    /// Rounds down to whole nanoseconds.
     pub const fn floor_ns(self) -> Self {
         Self(self.0 / PS_PER_NS * PS_PER_NS)
     }
 
-    /// The nearest whole nanoseconds; half a nanosecond is rounded up.
+    /// Rounds to the nearest whole nanoseconds; half a nanosecond is rounded up.
     pub const fn round_ns(self) -> Self {
         Self(self.0.saturating_add(PS_PER_NS / 2) / PS_PER_NS * PS_PER_NS)
     }
-    /// The sum of two spans, at most the longest that there is.
+    /// Returns the sum of two spans, at most [`Span::MAX`].
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 }
 
 impl Bytes {
-    /// No bytes.
+    /// Amount of zero bytes.
     pub const ZERO: Self = Self(0);
-    /// More than any amount: used for "no limit".
+    /// Highest amount, used for "no limit".
     pub const MAX: Self = Self(u64::MAX);
-    /// The most that inputs can say: 1000 TB.
+    /// Upper limit in inputs: 1000 TB.
     pub const LARGEST: Self = Self(1_000_000_000_000_000);
 
-    /// `n` bytes.
+    /// Returns an amount of `n` bytes.
     pub const fn new(n: u64) -> Self {
         Self(n)
     }
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
 impl BitRate {
-    /// The most that inputs can say: 1000 Tbit/s.
+    /// Upper limit in inputs: 1000 Tbit/s.
     pub const LARGEST: Self = Self(1_000_000_000_000_000);
 
-    /// `bps` bits per second.
+    /// Returns a rate of `bps` bits per second.
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)
     }
-    /// `gbps` gigabits (10^9 bits) per second.
+    /// Returns a rate of `gbps` gigabits (10^9 bits) per second.
     pub const fn from_gbps(gbps: u64) -> Self {
         Self(gbps * 1_000_000_000)
     }
-    /// Bits per second.
+    /// Returns the rate in bits per second.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
-    /// Gigabits per second, as a real number.
+    /// Returns the rate in gigabits per second as a real number.
     pub fn as_gbps_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// The time that `n` bytes take on the wire, rounded up to the picosecond: a byte is never
-    /// early. The one definition of serialisation time.
+    /// Returns the serialisation time of `n` bytes, rounded up to the picosecond so that no byte is early.
+    /// All serialisation times are computed here.
     ///
-    /// A rate of zero sends nothing: [`Span::MAX`].
+    /// A rate of zero sends nothing, so its result is [`Span::MAX`].
     pub const fn time_to_send(self, n: Bytes) -> Span {
         const PS_BITS: u64 = 8 * PS_PER_S;
         if self.0 == 0 {
             return Span::MAX;
         }
-        // Both branches are exact; the first avoids a 128-bit division, and holds for packets.
+        // Both branches are exact. The first avoids a 128-bit division and is sufficient for packets.
         match n.0.checked_mul(PS_BITS) {
             Some(bits) => Span(bits.div_ceil(self.0)),
             None => Span((n.0 as u128 * PS_BITS as u128).div_ceil(self.0 as u128) as u64),
         }
     }
-    /// The bytes that this rate carries in `span`, rounded down.
+    /// Returns the number of bytes carried in `span`, rounded down.
     pub const fn bytes_in(self, span: Span) -> Bytes {
         Bytes((self.0 as u128 * span.0 as u128 / (8 * PS_PER_S as u128)) as u64)
     }
-    /// The rate times a non-negative factor, rounded towards zero to whole bit/s.
+    /// Returns the rate multiplied by a non-negative factor, truncated to whole bit/s.
     pub fn scale(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor) as u64)
     }
-    /// The sum of two rates, at most the largest that there is.
+    /// Returns the sum of two rates, at most the highest value.
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }

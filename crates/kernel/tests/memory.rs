@@ -1,4 +1,4 @@
-//! Large blocks against the system's: what they hold, and what pages they lie in.
+//! Comparison of large blocks with the system's: their contents and their pages.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_macros, reason = "says what it does not test")]
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 #[global_allocator]
 static ALLOCATOR: HugePages = HugePages;
 
-/// Sizes on both sides of a huge page, at odd ends.
+/// Generates sizes on both sides of a huge page's.
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     let size = prop_oneof![
         1..100_000usize,
@@ -60,7 +60,7 @@ proptest! {
     }
 }
 
-/// A line of what the system says of this process's memory.
+/// Returns a number from the system's memory statistics of this process, in KB.
 fn kilobytes(of: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with(of));
@@ -68,7 +68,7 @@ fn kilobytes(of: &str) -> u64 {
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// A vector that grows lies in huge pages, where the system has any.
+/// A growing vector is in huge pages, if the system has any.
 #[test]
 fn vectors_lie_in_huge_pages() {
     let enabled = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
@@ -81,6 +81,6 @@ fn vectors_lie_in_huge_pages() {
     (0..16 << 20).for_each(|value| grown.push(value));
     let after = kilobytes("AnonHugePages");
     assert!(grown.iter().copied().eq(0..16 << 20));
-    // It has 128 MiB, of which the system may have had few huge pages left.
+    // The vector has 128 MiB, but the system may have few huge pages left.
     assert!(after >= before + (64 << 10), "{before} KB, then {after} KB");
 }

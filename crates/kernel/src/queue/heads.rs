@@ -1,16 +1,16 @@
-//! The heads of all lanes, in a tournament.
+//! Tournament tree over the first events of all lanes.
 
-/// No event: later than every time.
+/// Time of no event, later than all others.
 pub(super) const NEVER: u64 = u64::MAX >> LANE_BITS;
-/// Bits of a key that tell its lane.
+/// Bits of a key that identify its lane.
 const LANE_BITS: u32 = 5;
-/// Lanes that there can be, the wheel (lane 0) included.
+/// Upper limit of lanes including the wheel (lane 0).
 pub(super) const MAX_LANES: usize = 1 << LANE_BITS;
-/// Up to so many lanes the tournament has three rounds, with more it has five.
+/// Up to this number of lanes the tournament has three rounds; with more it has five.
 const FEW: usize = 8;
 
-/// A lane's head in one word: the time of its first event, or [`NEVER`], then the lane, so that
-/// keys compare as their times do. Times below 2^59 ps (6.6 days) fit.
+/// First event of a lane in one word: its time, or [`NEVER`], above the lane number, so that keys compare by
+/// time. Times below 2^59 ps (6.6 days) fit.
 #[derive(Clone, Copy)]
 pub(super) struct Key(u64);
 
@@ -26,9 +26,9 @@ impl Key {
     }
 }
 
-/// A binary tree in an array: node `i` has the lesser of the nodes `2i` and `2i + 1`, the root is
-/// node 1, the leaves are the heads of the lanes. A head that moves plays the rounds up to the root
-/// without one branch that depends on the outcome.
+/// Binary tree in an array: node `i` is the minimum of the nodes `2i` and `2i + 1`, the root is node 1, and
+/// the leaves are the lanes' first events. An update recomputes the path to the root without a branch that
+/// depends on values.
 #[derive(Clone, Debug)]
 pub(super) struct Heads {
     nodes: [u64; 2 * MAX_LANES],
@@ -43,7 +43,7 @@ impl Heads {
         }
     }
 
-    /// Makes room for `lanes` of them.
+    /// Extends the tree to at least `lanes` leaves.
     pub(super) fn reserve(&mut self, lanes: usize) {
         if lanes > self.leaves {
             let few = self.clone();
@@ -54,19 +54,19 @@ impl Heads {
         }
     }
 
-    /// The least.
+    /// Returns the minimum of all lanes.
     #[inline]
     pub(super) fn first(&self) -> Key {
         Key(self.nodes[1])
     }
 
-    /// The time of a lane's first event.
+    /// Returns the time of a lane's first event.
     #[inline]
     pub(super) fn time(&self, lane: usize) -> u64 {
         Key(self.nodes[self.leaves + lane]).time()
     }
 
-    /// The first event of `lane` is `at` now.
+    /// Sets the time of a lane's first event.
     #[inline]
     pub(super) fn set(&mut self, lane: usize, at: u64) {
         if self.leaves == FEW {
@@ -79,6 +79,7 @@ impl Heads {
     #[inline]
     fn play<const LEAVES: usize>(&mut self, lane: usize, at: u64) {
         let mut node = LEAVES + lane % LEAVES;
+        // The lane number breaks ties, so keys are never equal.
         let mut least = at << LANE_BITS | lane as u64;
         self.nodes[node] = least;
         for _ in 0..LEAVES.ilog2() {

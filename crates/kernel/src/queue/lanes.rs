@@ -1,4 +1,4 @@
-//! FIFO lanes for constant delays over a timing wheel for the rest.
+//! FIFO lanes for constant delays, and a timing wheel for all others.
 
 use super::Look;
 use super::heads::{Heads, MAX_LANES, NEVER};
@@ -6,28 +6,29 @@ use super::ring::Ring;
 use super::wheel::Wheel;
 use super::{LaneId, Timed};
 
-/// The wheel's place among the lanes.
+/// Index of the wheel among the lanes.
 const WHEEL: usize = LaneId::WHEEL.0 as usize;
-/// Events of the current instant that are kept in order while others come to it. Of more, those behind wait in
-/// the wheel, so that in a crowd that meets in one instant each costs no more than in a small one.
+/// Events of the current instant that are kept sorted while others are added. If there are more, the later
+/// ones wait in the wheel, so that the cost of an event does not grow with the number of simultaneous ones.
 const IN_ORDER: usize = 128;
-/// How many events ahead the three looks of [`Lanes::for_upcoming`] are, within an instant and in a lane. Found by trying in
-/// networks of 8192 hosts; twice as far is no better.
+/// Distances in events of the three calls of [`Lanes::for_upcoming`], within an instant and in a lane.
+/// Measured in networks of 8192 hosts; twice the distance has no advantage.
 const AHEAD: [usize; 3] = [12, 4, 1];
 const AHEAD_IN_LANE: [usize; 3] = [6, 2, 0];
 
-/// The pending event set: see the [module](super). Events of one instant run in their own order.
+/// Pending event set: see the [module](super). Simultaneous events are sorted by their own order.
 #[derive(Clone, Debug)]
 pub(super) struct Lanes<E> {
-    /// The time of each lane's first event.
+    /// Tournament over each lane's first event.
     heads: Heads,
-    /// Lanes; at the wheel's place there is an empty one.
+    /// Lanes by index; the wheel's index has an unused one.
     lanes: Box<[Ring<E>; MAX_LANES]>,
     count: usize,
     wheel: Wheel<E>,
-    /// The current instant: that of the event taken last.
+    /// Time of the event popped last.
     now: u64,
-    /// Its events, in order; those from `next` on are still to run. If others are in the wheel, they come after these.
+    /// Events of the current instant in order; those from `next` on are pending. Others of this instant in
+    /// the wheel come after these.
     instant: Vec<E>,
     next: usize,
 }
@@ -45,7 +46,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         }
     }
 
-    /// The same lanes, empty.
+    /// Returns an empty set with the same lanes.
     pub(super) fn emptied(&self) -> Self {
         let mut lanes = Self::new();
         lanes.count = self.count;
@@ -91,7 +92,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         }
     }
 
-    /// An event for the instant that is running takes its place among those still to run.
+    /// Inserts an event of the current instant among the pending ones.
     #[cold]
     fn push_now(&mut self, event: E) {
         if self.next == self.instant.len() {
@@ -99,11 +100,13 @@ impl<E: Copy + Default + Ord> Lanes<E> {
             self.next = 0;
         }
         let at = self.now;
+        // The wheel has the instant's last events. What belongs behind its first one must wait there too.
         if self.wheel.first_of_crowd().is_some_and(|first| first < event) {
             return self.wheel.push_crowd(Timed { at, event });
         }
         let place = self.instant[self.next..].partition_point(|other| *other < event);
         self.instant.insert(self.next + place, event);
+        // Insertion into a long list is slow, so all but the first events wait in the wheel.
         if self.instant.len() - self.next > 2 * IN_ORDER {
             for event in self.instant.drain(self.next + IN_ORDER..) {
                 self.wheel.push_crowd(Timed { at, event });
@@ -143,6 +146,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
             let ring = &mut self.lanes[lane];
             let event = ring.pop();
             let next = ring.first_time();
+            // Further events of this instant must be sorted together with this one.
             if next == at {
                 let event = self.gather(event);
                 return Some(Timed { at, event });
@@ -150,7 +154,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
             self.heads.set(lane, next);
             event
         };
-        // The most frequent case: one lane has events due, and just one.
+        // In the most frequent case this was the only event due at this time.
         if self.heads.first().time() != at {
             return Some(Timed { at, event });
         }
@@ -174,6 +178,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
             }
             return;
         }
+        // A new instant, of which nothing has been prefetched.
         if self.next == 1 {
             let all = self.instant[1..].iter().take(AHEAD[0] - 1);
             all.for_each(|&event| show(Look::First, event));
@@ -192,7 +197,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         event
     }
 
-    /// Brings the events of this instant into their order, `event` among them, and takes the first.
+    /// Collects and sorts all events of this instant, with `event` among them, and returns the first.
     #[inline(never)]
     fn gather(&mut self, event: E) -> E {
         self.instant.clear();
@@ -220,7 +225,7 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         self.instant[0]
     }
 
-    /// Goes on with an instant of which the wheel has what comes after all that has run, in order.
+    /// Continues an instant whose remaining events are in the wheel. The wheel returns them in order.
     #[cold]
     fn gather_some(&mut self) -> E {
         while self.instant.len() < IN_ORDER && self.wheel.has_crowd() {

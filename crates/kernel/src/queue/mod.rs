@@ -1,16 +1,15 @@
 //! The pending event set.
 //!
-//! Almost every delay in a packet network is one of a few constants: the serialisation of a full
-//! packet or an acknowledgement at a link's speed, and that plus a cable. Events of one such delay
-//! class are pushed in order of time, so each class is a FIFO *lane*; the next event is the least
-//! of the lane heads and of a timing wheel that holds everything else. The cost of an event does not
-//! depend on how many are pending.
+//! Almost every delay in a packet network is one of a few constants: the serialisation of a full packet or an
+//! acknowledgement at a link's speed, alone or plus a cable. Events of such a delay class are pushed in order
+//! of time, so each class is a FIFO *lane*. The next event is the minimum of the lanes' first events and of a
+//! timing wheel for all other delays. The cost of an event does not depend on the number of pending ones.
 //!
-//! Events of the same instant are taken together and run in the order of their `tie`, so the order
-//! depends on who scheduled them (or, if the tie is a counter, on when), never on where they waited.
-//! Where each event is its own tie the tie takes no room.
+//! Events of the same instant are sorted by their `tie`, so the order depends on their scheduler (or, if the
+//! tie is a counter, on the order of scheduling), never on their lane. If each event is its own tie, the tie
+//! takes no memory.
 //!
-//! [`HeapQueue`] is the plain version with the same order: the tests' oracle.
+//! [`HeapQueue`] is a simple version with the same order, as the reference for tests.
 
 mod heads;
 mod heap;
@@ -22,38 +21,38 @@ use lanes::Lanes;
 
 pub use heap::HeapQueue;
 
-/// A pending event: when, in which order among equals, and what (opaque here).
+/// Pending event: time, order among simultaneous events, and content (opaque here).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// Instant in picoseconds.
+    /// Time of the event in picoseconds.
     pub at: u64,
     /// Order among the events of one instant, ascending.
     pub tie: u64,
-    /// The event itself, as its owner encodes it.
+    /// Event itself in its owner's encoding.
     pub what: u64,
 }
 
-/// Where an event waits: a lane, or [`LaneId::WHEEL`].
+/// Lane of an event, or [`LaneId::WHEEL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneId(u8);
 
 impl LaneId {
-    /// The wheel: for every event whose delay has no lane.
+    /// Timing wheel, for every event whose delay has no lane.
     pub const WHEEL: Self = Self(0);
 }
 
-/// Which look it is at an event that will run soon.
+/// Stage of prefetching for an event that will run soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// From afar: nothing of it is in the cache.
+    /// Nothing of the event is in the cache.
     First,
-    /// What the first look asked for is there.
+    /// The data prefetched by the first stage are in the cache.
     Second,
-    /// It is about to run.
+    /// The event runs next or nearly next.
     Last,
 }
 
-/// An event with its time, as it waits.
+/// Event with its time, as stored in lanes and wheel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Timed<E> {
     at: u64,
@@ -62,7 +61,7 @@ struct Timed<E> {
 
 const _: () = assert!(size_of::<Timed<u64>>() == 16);
 
-/// The event is its own tie.
+/// An event that is its own tie is stored once.
 impl From<Entry> for Timed<u64> {
     #[inline]
     fn from(Entry { at, tie, what }: Entry) -> Self {
@@ -79,7 +78,7 @@ impl From<Timed<u64>> for Entry {
     }
 }
 
-/// The tie, then the event.
+/// Tie and event are stored as a pair, which sorts by the tie first.
 impl From<Entry> for Timed<(u64, u64)> {
     #[inline]
     fn from(Entry { at, tie, what }: Entry) -> Self {
@@ -96,7 +95,7 @@ impl From<Timed<(u64, u64)>> for Entry {
     }
 }
 
-/// The pending event set: see the [module](self).
+/// Pending event set: see the [module](self).
 #[derive(Clone, Debug)]
 pub struct EventQueue(Kind);
 
@@ -106,7 +105,7 @@ enum Kind {
     Tied(Lanes<(u64, u64)>),
 }
 
-/// The same expression for whichever kind of queue it is.
+/// Evaluates an expression for both kinds of queues.
 macro_rules! each {
     ($kind:expr, $lanes:ident => $value:expr) => {
         match $kind {
@@ -117,23 +116,23 @@ macro_rules! each {
 }
 
 impl EventQueue {
-    /// Lanes that there can be, the wheel included.
+    /// Upper limit of lanes including the wheel.
     pub const MAX_LANES: usize = heads::MAX_LANES;
-    /// Events must lie before this, in ps.
+    /// Upper limit of event times, in ps.
     pub const END_OF_TIME: u64 = heads::NEVER;
 
-    /// An empty set without lanes, for events with any ties.
+    /// Returns an empty set without lanes, for events with arbitrary ties.
     pub fn new() -> Self {
         Self(Kind::Tied(Lanes::new()))
     }
 
-    /// An empty set without lanes, for events each of which is its own tie.
+    /// Returns an empty set without lanes, for events that are their own ties.
     pub fn untied() -> Self {
         Self(Kind::Untied(Lanes::new()))
     }
 
-    /// A new lane, for events that are always pushed `delay` ahead; the wheel if that is nothing, or
-    /// when there are too many.
+    /// Adds a lane for events that are always pushed `delay` ahead, in ps. Returns the wheel if the delay is
+    /// zero or there are too many lanes.
     pub fn add_lane(&mut self, delay: u64) -> LaneId {
         if delay == 0 {
             return LaneId::WHEEL;
@@ -141,7 +140,7 @@ impl EventQueue {
         each!(&mut self.0, lanes => lanes.add_lane())
     }
 
-    /// A set with the same lanes and nothing in it, at the beginning of time.
+    /// Returns an empty set with the same lanes at time zero.
     pub fn emptied(&self) -> Self {
         Self(match &self.0 {
             Kind::Untied(lanes) => Kind::Untied(lanes.emptied()),
@@ -149,24 +148,25 @@ impl EventQueue {
         })
     }
 
-    /// Events pending, counted one by one.
+    /// Counts the pending events one by one.
     pub fn len(&self) -> usize {
         each!(&self.0, lanes => lanes.len())
     }
 
-    /// Whether none is pending.
+    /// Returns true if no event is pending.
     pub fn is_empty(&self) -> bool {
         self.peek_time().is_none()
     }
 
-    /// Adds an event. Its time must not lie before that of the event popped last; within a lane it
-    /// must lie behind it, and not before that of the event pushed last.
+    /// Adds an event. It must not be earlier than the event popped last. In a lane it must be later than
+    /// that, and not earlier than the lane's last one.
     #[inline(always)]
     pub fn push(&mut self, lane: LaneId, entry: Entry) {
         each!(&mut self.0, lanes => lanes.push(lane, entry.into()));
     }
 
-    /// The same set, if events are their own ties: to add several without asking each time.
+    /// Returns access without ties if events are their own ties, which saves the check for each of several
+    /// additions.
     #[inline(always)]
     pub fn as_untied(&mut self) -> Option<Untied<'_>> {
         match &mut self.0 {
@@ -175,31 +175,32 @@ impl EventQueue {
         }
     }
 
-    /// When the next event is due.
+    /// Returns the time of the next event in ps.
     #[inline]
     pub fn peek_time(&self) -> Option<u64> {
         each!(&self.0, lanes => lanes.peek_time())
     }
 
-    /// Takes the next event: least time, then least tie.
+    /// Removes and returns the next event: lowest time, then lowest tie.
     #[inline]
     pub fn pop(&mut self) -> Option<Entry> {
         self.pop_before(u64::MAX)
     }
 
-    /// Takes the next event if it is due before `end`.
+    /// Removes and returns the next event if it is before `end`.
     #[inline(always)]
     pub fn pop_before(&mut self, end: u64) -> Option<Entry> {
         each!(&mut self.0, lanes => lanes.pop_before(end).map(Entry::from))
     }
 
-    /// Events that the longest lane has room for: what there have been at most, up to the next power of two.
+    /// Returns the capacity of the longest lane: the most events it has held, rounded up to a power of two.
     pub fn longest_lane(&self) -> usize {
         each!(&self.0, lanes => lanes.longest_lane())
     }
 
-    /// Shows what events will probably run soon, each from afar, then nearer, then as the next. What is left of an instant is
-    /// in order, and so is a lane, so that what one look has asked for is there at the next. Some are shown twice, some not.
+    /// Calls `show` for events that will probably run soon, at three decreasing distances. The rest of an
+    /// instant is sorted, as is a lane, so data prefetched at one distance are in the cache at the next. Some
+    /// events are shown twice, others never.
     #[inline(always)]
     pub fn for_upcoming(&self, mut show: impl FnMut(Look, u64)) {
         each!(&self.0, lanes => lanes.for_upcoming(|look, event| {
@@ -207,19 +208,19 @@ impl EventQueue {
         }));
     }
 
-    /// Shows every pending event, in no particular order: for those who ask what is under way, not for
-    /// each event.
+    /// Calls `show` for every pending event in arbitrary order. This is slow and intended for inspection
+    /// only.
     pub fn for_each(&self, mut show: impl FnMut(&Entry)) {
         each!(&self.0, lanes => lanes.for_each(|timed| show(&Entry::from(*timed))));
     }
 }
 
-/// A pending event set whose events are their own ties.
+/// Pending event set whose events are their own ties.
 #[derive(Debug)]
 pub struct Untied<'a>(&'a mut Lanes<u64>);
 
 impl Untied<'_> {
-    /// See [`EventQueue::push`].
+    /// Adds an event like [`EventQueue::push`].
     #[inline(always)]
     pub fn push(&mut self, lane: LaneId, at: u64, event: u64) {
         self.0.push(lane, Timed { at, event });

@@ -1,22 +1,22 @@
-//! A FIFO in a ring of a power of two, which asks for its memory ahead of time.
+//! FIFO in a ring buffer with a power-of-two capacity and prefetching.
 //!
-//! In a large network a lane holds megabytes and is walked from end to end: both ends always stand
-//! in memory that the cache has long forgotten, but it is known which memory comes next.
+//! In a large network a lane takes megabytes and is traversed from end to end. Both ends are always in memory
+//! that the cache has evicted long ago, but the next addresses are known.
 
 use super::Timed;
 use super::heads::NEVER;
 use crate::prefetch::prefetch;
 
-/// Entries ahead of both ends that are asked for: two or three cache lines.
+/// Distance of the prefetch from both ends, in entries: two or three cache lines.
 const AHEAD: usize = 8;
-/// Entries of a cache line.
+/// Entries per cache line.
 const A_LINE: usize = 4;
 
-/// A FIFO of events.
+/// FIFO of events in a ring buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Ring<E> {
     entries: Box<[Timed<E>]>,
-    /// How many were taken, and how many were added.
+    /// Numbers of removed and of added entries.
     head: usize,
     tail: usize,
 }
@@ -40,13 +40,13 @@ impl<E: Copy + Default> Ring<E> {
         self.tail.wrapping_sub(self.head)
     }
 
-    /// Events that there have been room for.
+    /// Returns the capacity in events.
     #[inline]
     pub(super) fn capacity(&self) -> usize {
         self.entries.len()
     }
 
-    /// Adds an event; true if it is the only one.
+    /// Appends an event. Returns true if it is the only one.
     #[inline(always)]
     pub(super) fn push(&mut self, entry: Timed<E>) -> bool {
         if self.len() == self.entries.len() {
@@ -60,7 +60,7 @@ impl<E: Copy + Default> Ring<E> {
         self.head == tail
     }
 
-    /// Takes the first event of a ring that has one.
+    /// Removes the first event of a non-empty ring.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> E {
         let head = self.head;
@@ -69,7 +69,7 @@ impl<E: Copy + Default> Ring<E> {
         self.entries[self.place(head)].event
     }
 
-    /// Asks for the memory ahead of an end, once for each cache line.
+    /// Prefetches the memory ahead of an end, once per cache line.
     #[inline(always)]
     fn ask_ahead_of(&self, end: usize) {
         if end.is_multiple_of(A_LINE) {
@@ -77,7 +77,7 @@ impl<E: Copy + Default> Ring<E> {
         }
     }
 
-    /// Takes the events at `at` that come first and appends them to `to`; tells the time of the next.
+    /// Moves the leading events with the time `at` to `to`, and returns the time of the next.
     #[inline]
     pub(super) fn drain_instant(&mut self, at: u64, to: &mut Vec<E>) -> u64 {
         while self.head != self.tail {
@@ -91,7 +91,7 @@ impl<E: Copy + Default> Ring<E> {
         NEVER
     }
 
-    /// The time of the first event.
+    /// Returns the time of the first event, or [`NEVER`].
     #[inline]
     pub(super) fn first_time(&self) -> u64 {
         if self.head == self.tail {
@@ -101,7 +101,7 @@ impl<E: Copy + Default> Ring<E> {
         }
     }
 
-    /// The `i`-th event from the front, if there are so many.
+    /// Returns the `i`-th event from the front; `None` if there are fewer.
     #[inline]
     pub(super) fn get(&self, i: usize) -> Option<&Timed<E>> {
         if i < self.len() {
@@ -111,12 +111,12 @@ impl<E: Copy + Default> Ring<E> {
         }
     }
 
-    /// All events, from the front.
+    /// Iterates over all events from the front.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Timed<E>> {
         (0..self.len()).filter_map(|i| self.get(i))
     }
 
-    /// Doubles the ring; the FIFO then starts at its beginning.
+    /// Doubles the capacity and moves the first event to index 0.
     #[cold]
     fn grow(&mut self) {
         let mut entries: Vec<_> = self.iter().copied().collect();

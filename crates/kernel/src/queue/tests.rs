@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// What a popped event does: push others, each (delay class, delay of the odd ones, tie).
+/// Events pushed by a popped event, each with delay class, delay if it has no class, and tie.
 #[derive(Clone, Debug)]
 struct Step(Vec<(u8, u64, u64)>);
 
@@ -13,18 +13,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(prop::collection::vec(push, 0..3).prop_map(Step), 1..400)
 }
 
-/// Both queues side by side.
+/// Event queue and heap with the same events.
 struct Pair {
     queue: EventQueue,
     lanes: Vec<LaneId>,
     heap: HeapQueue,
     now: u64,
-    /// Events so far.
+    /// Number of events pushed up to now.
     pushed: u64,
 }
 
 impl Pair {
-    /// With `unused` lanes more than there are delays.
+    /// Returns a pair for the queue, which first gets `unused` other lanes.
     fn new(mut queue: EventQueue, unused: u64) -> Self {
         (0..unused).for_each(|i| {
             queue.add_lane(1 + i);
@@ -61,7 +61,7 @@ impl Pair {
         }
     }
 
-    /// Pops from both what comes before `end`.
+    /// Pops the next event before `end` from both.
     fn pop(&mut self, end: u64) -> Result<Option<Entry>, TestCaseError> {
         let next = self.heap.peek().copied();
         prop_assert_eq!(self.queue.peek_time(), next.map(|entry| entry.at));
@@ -76,7 +76,7 @@ impl Pair {
         Ok(popped)
     }
 
-    /// What is shown of the pending events is what comes.
+    /// Checks that `for_each` shows exactly the events that are popped later.
     fn drain(&mut self) -> Result<(), TestCaseError> {
         let mut shown = Vec::new();
         self.queue.for_each(|entry| shown.push(*entry));
@@ -90,8 +90,7 @@ impl Pair {
 }
 
 proptest! {
-    /// Lanes and wheel pop exactly what the heap pops, whatever is pushed while they run, and so
-    /// does a copy.
+    /// Lanes and wheel pop exactly the events of the heap for any pushes in between, and so does a copy.
     #[test]
     fn lanes_pop_in_the_order_of_the_heap(
         steps in steps(),
@@ -142,12 +141,12 @@ fn an_event_pushed_for_now_takes_its_place_among_those_still_to_run() {
     assert_eq!(order, [2, 0]);
 }
 
-/// A crowd's events in an order that has little to do with the one they come in.
+/// Returns numbers below `n` in an order far from sorted.
 fn scattered(n: u64) -> impl Iterator<Item = u64> {
     (0..n).map(move |i| i * 247_213 % n)
 }
 
-/// Each of so many would otherwise move half of the others.
+/// Without a limit each insertion would move half of the others.
 #[test]
 fn a_crowd_that_meets_in_one_instant_costs_each_of_it_little() {
     const N: u64 = 400_000;
@@ -158,7 +157,7 @@ fn a_crowd_that_meets_in_one_instant_costs_each_of_it_little() {
         assert_eq!(queue.pop(), Some(entry(0, 0)));
         scattered(N).for_each(|tie| queue.push(LaneId::WHEEL, entry(0, tie)));
         assert_eq!(queue.len() as u64, N + 1);
-        // Each of them has another come after it, in the same instant and a later one.
+        // Each event adds one at the same instant and one at a later instant.
         for tie in 0..N {
             assert_eq!(queue.pop(), Some(entry(0, tie)));
             queue.push(LaneId::WHEEL, entry(0, N + (tie ^ 0xff)));
@@ -175,7 +174,7 @@ fn a_crowd_that_meets_in_one_instant_costs_each_of_it_little() {
     }
 }
 
-/// Each of so many would otherwise be led past half of the others.
+/// Without a limit each insertion would traverse half of the list.
 #[test]
 fn a_crowd_within_a_nanosecond_costs_each_of_it_little() {
     const N: u64 = 400_000;
@@ -190,8 +189,8 @@ fn a_crowd_within_a_nanosecond_costs_each_of_it_little() {
     assert!(queue.is_empty());
 }
 
-/// The wheel turns many times, its lists are found wherever in the turn they stand, and what lies
-/// a turn ahead of another event does not come with it.
+/// Over several turns of the wheel its lists are found at any slot, and events one turn apart are not
+/// confused.
 #[test]
 fn the_wheel_finds_what_is_next_in_every_part_of_its_turn() {
     const TURN: u64 = 1 << 22;
@@ -218,7 +217,7 @@ fn the_wheel_finds_what_is_next_in_every_part_of_its_turn() {
 
 #[test]
 fn a_large_set_shows_what_is_soon_to_run() {
-    // Instants of one event first, then of a hundred.
+    // First 10 000 instants with one event, then instants with a hundred.
     let instants = [[1_000_000; 10_000].as_slice(), &[2_000_000; 10_000]].concat();
     let event = |n: u64| {
         let instant = if n < 10_000 { n } else { n / 100 * 100 };

@@ -1,4 +1,4 @@
-//! A timing wheel of sorted lists, over a heap for what lies beyond it.
+//! Timing wheel of sorted lists, with a heap for events beyond its span.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,44 +6,44 @@ use std::collections::BinaryHeap;
 use super::Timed;
 use super::heads::NEVER;
 
-/// A bucket spans 2^10 ps, about a nanosecond.
+/// A bucket is 2^10 ps, about a nanosecond.
 const BUCKET_BITS: u32 = 10;
-/// The wheel spans 4096 buckets, 4.2 µs: ends of transmissions and most of pacing.
+/// The wheel has 4096 buckets for 4.2 µs: ends of transmissions and most pacing delays.
 const BUCKETS: usize = 64 * 64;
-/// In lists that are longer than this the place of an event would be sought for too long.
+/// List length above which insertion takes too long.
 const LONG: usize = 1024;
-/// The end of every list: a node that comes after all others.
+/// End of every list: a node later than all others.
 const END: u32 = 0;
 
-/// An event in a bucket's list.
+/// Event in a bucket's list.
 #[derive(Clone, Copy, Debug)]
 struct Node<E> {
     entry: Timed<E>,
     next: u32,
 }
 
-/// Events at any time: the home of timers, paced wake-ups and packets of odd sizes.
+/// Events at arbitrary times: timers, paced transmissions, and packets of odd sizes.
 ///
-/// Buckets are so short that few events meet in one; where they do, their list is kept in order, so
-/// the next event is always the first one of the first list. All events of the wheel lie less than
-/// one turn ahead of the clock, so a bucket's slot is its number modulo theirs.
+/// Buckets are so short that few events share one. Their lists are sorted, so the next event is always the
+/// first one of the first list. All events of the wheel are less than one turn ahead of the clock, so a
+/// bucket's slot is its number modulo the number of buckets.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel<E> {
-    /// First node of each bucket's list, by slot.
+    /// First node of each slot's list.
     lists: Box<[u32; BUCKETS]>,
-    /// A bit for each slot that has events, and one for each word of those that has any.
+    /// Bitmap of non-empty slots, and bitmap of its non-zero words.
     occupied: [u64; BUCKETS / 64],
     words: u64,
     nodes: Vec<Node<E>>,
-    /// Nodes to be used again, linked.
+    /// First node of the linked list of free nodes.
     free: u32,
-    /// How many buckets are in use: all, or none as long as a list is too long.
+    /// Number of usable buckets: all of them, or 0 after a list became too long, until all lists are empty.
     span: u64,
-    /// What lay beyond those when it came, and the crowd.
+    /// Heap of events that were beyond the span when added, and of the crowd.
     far: BinaryHeap<Reverse<Timed<E>>>,
-    /// The time of the first of those.
+    /// Time of the heap's first event.
     far_first: u64,
-    /// How many events came for an instant that was running already, and are still here.
+    /// Number of events in the heap that were added for the current instant (the crowd).
     crowd: usize,
 }
 
@@ -66,10 +66,11 @@ impl<E: Copy + Default + Ord> Wheel<E> {
         }
     }
 
-    /// Adds an event, not before the instant `now`, which never runs back.
+    /// Adds an event at or after `now`, which never decreases.
     #[inline]
     pub(super) fn push(&mut self, now: u64, entry: Timed<E>) {
         let bucket = entry.at >> BUCKET_BITS;
+        // A slot must not hold events of different turns.
         if bucket - (now >> BUCKET_BITS) >= self.span {
             return self.push_far(entry);
         }
@@ -89,19 +90,19 @@ impl<E: Copy + Default + Ord> Wheel<E> {
         }
     }
 
-    /// Adds an event of the current instant, of which none is in a list.
+    /// Adds an event of the current instant, while no list has such an event.
     pub(super) fn push_crowd(&mut self, entry: Timed<E>) {
         self.push_far(entry);
         self.crowd += 1;
     }
 
-    /// Whether events of the current instant are here.
+    /// Returns true if the wheel has events of the current instant.
     #[inline]
     pub(super) fn has_crowd(&self) -> bool {
         self.crowd > 0
     }
 
-    /// The first event of the current instant, if some are here.
+    /// Returns the first event of the current instant, if there are any.
     pub(super) fn first_of_crowd(&self) -> Option<E> {
         let first = self.far.peek().map(|Reverse(entry)| entry.event);
         first.filter(|_| self.has_crowd())
@@ -116,6 +117,7 @@ impl<E: Copy + Default + Ord> Wheel<E> {
     #[cold]
     fn pop_far(&mut self) -> E {
         self.crowd = self.crowd.saturating_sub(1);
+        // All lists are empty, so none is too long any more.
         if self.words == 0 {
             self.span = BUCKETS as u64;
         }
@@ -139,8 +141,10 @@ impl<E: Copy + Default + Ord> Wheel<E> {
     fn grow(&mut self, slot: usize, node: Node<E>) -> u32 {
         let place = self.nodes.len();
         self.nodes.push(node);
-        // Looked at so rarely that it costs little.
+        // Checked only when the number of nodes reaches a power of two, so the cost is small.
         if place >= LONG && place.is_power_of_two() && self.is_long(self.lists[slot]) {
+            // All new events go to the heap until the lists are empty, because a long list makes each
+            // insertion slow.
             self.span = 0;
         }
         place as u32
@@ -151,13 +155,14 @@ impl<E: Copy + Default + Ord> Wheel<E> {
         std::iter::successors(Some(list), after).nth(LONG / 2).is_some()
     }
 
-    /// Takes an event at `at`, the time of the first one; tells the time of the next.
+    /// Removes an event at `at`, the time of the first one, and returns it with the time of the next.
     #[inline]
     pub(super) fn pop(&mut self, at: u64) -> (E, u64) {
         let slot = (at >> BUCKET_BITS) as usize % BUCKETS;
         let place = self.lists[slot];
         let first = &mut self.nodes[place as usize];
         let Timed { at: time, event } = first.entry;
+        // The heap has the first event.
         if time != at {
             let event = self.pop_far();
             return (event, self.first_time(at));
@@ -176,7 +181,7 @@ impl<E: Copy + Default + Ord> Wheel<E> {
         (event, self.first_time(at))
     }
 
-    /// The time of the first event, of which none lies before `now`.
+    /// Returns the time of the first event, which is not before `now`.
     #[inline]
     fn first_time(&self, now: u64) -> u64 {
         match self.first_slot(now) {
@@ -185,7 +190,7 @@ impl<E: Copy + Default + Ord> Wheel<E> {
         }
     }
 
-    /// The first slot in turn, from that of `now`, that has events.
+    /// Returns the first non-empty slot in circular order from that of `now`.
     #[inline]
     fn first_slot(&self, now: u64) -> Option<usize> {
         let start = (now >> BUCKET_BITS) as usize % BUCKETS;
@@ -197,13 +202,13 @@ impl<E: Copy + Default + Ord> Wheel<E> {
         if self.words == 0 {
             return None;
         }
-        // The words after this one; this one's low bits come last.
+        // Words after this one in circular order; the low bits of this word come last.
         let ahead = self.words.rotate_right(word as u32 + 1).trailing_zeros() as usize;
         let word = (word + 1 + ahead) % self.occupied.len();
         Some(word * 64 + self.occupied[word].trailing_zeros() as usize)
     }
 
-    /// Shows every event, in no particular order.
+    /// Calls `show` for every event in arbitrary order.
     pub(super) fn for_each(&self, show: &mut impl FnMut(&Timed<E>)) {
         self.far.iter().for_each(|Reverse(entry)| show(entry));
         for &list in self.lists.iter() {

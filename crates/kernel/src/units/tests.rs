@@ -8,12 +8,12 @@ fn a_byte_at_round_rates_is_a_whole_number_of_picoseconds() {
             Span::from_ps(ps)
         );
     }
-    // 1000 B at 3 Gbit/s is 2666.67 ns: rounded up.
+    // 1000 B at 3 Gbit/s take 2666.67 ns, rounded up.
     assert_eq!(
         BitRate::from_gbps(3).time_to_send(Bytes::new(1000)),
         Span::from_ps(2_666_667)
     );
-    // Too large for 64 bits before the division.
+    // The product exceeds 64 bits before the division.
     assert_eq!(
         BitRate::from_gbps(8).time_to_send(Bytes::new(1 << 40)),
         Span::from_ps((1 << 40) * 1000)

@@ -1,57 +1,59 @@
-//! Quantities as texts with units, read and written.
+//! Parsing and formatting of quantities with units.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{BitRate, Bytes, PS_PER_S, Span, Time};
 
-/// Why a text is not a quantity.
+/// Reason for which a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// There is no number where one should be.
+    /// Text without a number at its beginning.
     #[error("expected a number followed by a unit, such as {example}, found `{found}`")]
     NoNumber {
-        /// What the text was.
+        /// Text that was found.
         found: String,
-        /// A text that would do.
+        /// Valid text as an example.
         example: &'static str,
     },
-    /// The number has no unit.
+    /// Number without a unit.
     #[error("`{found}` has no unit: write for example {example}")]
     NoUnit {
-        /// What the text was.
+        /// Text that was found.
         found: String,
-        /// A text that would do.
+        /// Valid text as an example.
         example: &'static str,
     },
-    /// The unit is not one of this quantity's.
+    /// Unit that the quantity does not have.
     #[error("unknown unit `{unit}`: expected {expected}")]
     UnknownUnit {
-        /// The unit that was written.
+        /// Unit that was found.
         unit: String,
-        /// The units that there are.
+        /// Valid units of the quantity.
         expected: &'static str,
     },
-    /// The value does not fit.
+    /// Value above the upper limit.
     #[error("`{found}` is too large: expected at most {most}")]
     TooLarge {
-        /// What the text was.
+        /// Text that was found.
         found: String,
-        /// The largest that would do.
+        /// Highest valid value as text.
         most: &'static str,
     },
 }
 
-/// What is written of a quantity.
+/// Textual properties of a quantity.
 struct Kind {
-    /// A text that would do.
+    /// Valid text as an example in error messages.
     example: &'static str,
     units: &'static str,
-    /// The largest value: what is made of two of them, or of one and a number of hosts, still fits in 64 bits.
+    /// Highest value, as number and text. The sum of two of them, and the product with a number of hosts, fit
+    /// in 64 bits.
     most: (u64, &'static str),
 }
 
-/// A day: a few of them one after another lie before the end of time ([`crate::queue::EventQueue::END_OF_TIME`]).
+/// The limit is a day, so the sum of several is before the end of time
+/// ([`crate::queue::EventQueue::END_OF_TIME`]).
 const TIME: Kind = Kind {
     example: "\"1us\"",
     units: "s, ms, us, ns or ps",
@@ -68,7 +70,7 @@ const RATE: Kind = Kind {
     most: (BitRate::LARGEST.as_bps(), "1000Tbps"),
 };
 
-/// Splits `text` into its decimal number (as digits and a power of ten) and its unit.
+/// Splits `text` into its decimal number (as digits and the number of decimals) and its unit.
 fn split(text: &str, kind: &Kind) -> Result<(u128, u32, String), QuantityError> {
     let trimmed = text.trim();
     let end = trimmed
@@ -85,6 +87,7 @@ fn split(text: &str, kind: &Kind) -> Result<(u128, u32, String), QuantityError> 
         return Err(no_number());
     }
     let fraction = fraction.trim_end_matches('0');
+    // With this limit the product with any unit fits in 128 bits.
     if whole.len() + fraction.len() > 24 {
         return Err(QuantityError::TooLarge {
             found: trimmed.to_string(),
@@ -95,7 +98,7 @@ fn split(text: &str, kind: &Kind) -> Result<(u128, u32, String), QuantityError> 
     Ok((digits, fraction.len() as u32, unit))
 }
 
-/// Reads `text` as a whole multiple of the smallest unit, fractions of that unit cut off.
+/// Parses `text` as an integer multiple of the smallest unit; fractions of it are truncated.
 fn parse(text: &str, kind: &Kind, unit_size: impl Fn(&str) -> Option<u128>) -> Result<u64, QuantityError> {
     let (digits, decimals, unit) = split(text, kind)?;
     if unit.is_empty() {
@@ -119,7 +122,7 @@ fn parse(text: &str, kind: &Kind, unit_size: impl Fn(&str) -> Option<u128>) -> R
 
 impl FromStr for Span {
     type Err = QuantityError;
-    /// Reads `"1us"`, `"2.5 ms"`; a fraction of a picosecond is cut off.
+    /// Parses `"1us"`, `"2.5 ms"`; a fraction of a picosecond is truncated.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         parse(text, &TIME, |unit| match unit {
             "s" => Some(PS_PER_S as u128),
@@ -135,7 +138,7 @@ impl FromStr for Span {
 
 impl FromStr for Bytes {
     type Err = QuantityError;
-    /// Reads `"500KB"` (1000 bytes each, as in the field), `"64KiB"` (1024 each), `"300B"`.
+    /// Parses `"500KB"` (units of 1000 bytes, as in the literature), `"64KiB"` (units of 1024), `"300B"`.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         parse(text, &SIZE, |unit| match unit {
             "B" | "bytes" | "byte" => Some(1),
@@ -154,7 +157,7 @@ impl FromStr for Bytes {
 
 impl FromStr for BitRate {
     type Err = QuantityError;
-    /// Reads `"100Gbps"`, `"50Mb/s"`, `"25 Gbit/s"`.
+    /// Parses `"100Gbps"`, `"50Mb/s"`, `"25 Gbit/s"`.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         parse(text, &RATE, |unit| {
             let prefix = ["bps", "b/s", "bit/s", "bits/s"]
@@ -173,10 +176,10 @@ impl FromStr for BitRate {
     }
 }
 
-/// Writes `value` in the largest unit that gives a short exact decimal.
+/// Writes `value` in the largest unit with a short exact decimal.
 fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
     for &(size, name) in units {
-        // At most three decimals, and exact.
+        // At most three decimals without a rounding error.
         if value >= size && (value as u128 * 1000).is_multiple_of(size as u128) {
             let thousandths = value as u128 * 1000 / size as u128;
             let (whole, fraction) = (thousandths / 1000, thousandths % 1000);
@@ -248,8 +251,8 @@ impl fmt::Display for BitRate {
 macro_rules! quantity_traits {
     ($($name:ident: $what:literal),*) => { $(
         impl fmt::Debug for $name {
-            /// As it is displayed. With `{:-?}` the number alone: behind `@` if it is a time, so that what compares states at
-            /// different times can tell.
+            /// Writes the display form. With `{:-?}` it is the number alone, after `@` for instants, so that
+            /// comparisons of states at different times can recognise them.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 if f.sign_minus() {
                     let sign = if stringify!($name) == "Time" { '@' } else { '~' };
@@ -259,7 +262,7 @@ macro_rules! quantity_traits {
             }
         }
         impl serde::Serialize for $name {
-            /// Written as a text with its unit, which reads back as the same value.
+            /// Serialises as a text with a unit, which parses to the same value.
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
@@ -270,7 +273,7 @@ quantity_traits!(Time: "a time", Span: "a time", Bytes: "a size", BitRate: "a ra
 
 impl FromStr for Time {
     type Err = QuantityError;
-    /// Reads an instant as the span since the start of the run.
+    /// Parses an instant as the span since the start of the run.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         text.parse::<Span>().map(|span| Self(span.0))
     }
