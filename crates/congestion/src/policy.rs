@@ -160,7 +160,7 @@ impl Wiring {
         Ok(wiring)
     }
 
-    /// Makes a sender for which `of` this policy decides.
+    /// Creates a sender whose decider `of` makes from this policy, without reading the card again.
     fn sender<D: Decider>(
         &self,
         model: Arc<Model>,

@@ -1,17 +1,17 @@
-//! Merging of lists that are in order.
+//! Merging of sorted lists.
 
-/// Puts `items` in order of `key`, stably. `ends` holds the end of each run that is in order already, ascending, the last
-/// being the number of items; it is empty afterwards. `spare` is memory for the copy.
+/// Sorts `items` stably by `key`. They consist of sorted runs, whose ends are in `ends`: ascending, the last
+/// one is the number of items. `ends` is empty at the end. `spare` is memory for a copy.
 ///
 /// # Panics
-/// An end lies beyond the items.
+/// An end is beyond the items.
 pub fn merge_runs<T: Copy>(
     items: &mut Vec<T>,
     ends: &mut Vec<usize>,
     spare: &mut Vec<T>,
     key: impl Fn(&T) -> u64,
 ) {
-    // A sort of the library takes runs of fewer than 64 items for none, and begins afresh.
+    // The library's sort ignores sorted runs of fewer than 64 items and would sort them again.
     while ends.len() > 1 {
         spare.clear();
         spare.extend_from_slice(items);
@@ -34,7 +34,7 @@ pub fn merge_runs<T: Copy>(
     ends.clear();
 }
 
-/// Merges two runs into `to`, which has room for both.
+/// Merges two runs into `to`, whose length is that of both.
 #[inline]
 fn merge<T: Copy>(left: &[T], right: &[T], to: &mut [T], key: impl Fn(&T) -> u64) {
     let (mut i, mut j) = (0, 0);
@@ -42,7 +42,7 @@ fn merge<T: Copy>(left: &[T], right: &[T], to: &mut [T], key: impl Fn(&T) -> u64
         let (Some(first), Some(second)) = (left.get(i), right.get(j)) else {
             break;
         };
-        // No branch depends on which is the earlier: it could not be predicted.
+        // No branch depends on the order of the two, because it could not be predicted.
         let is_second = key(second) < key(first);
         *slot = if is_second { *second } else { *first };
         i += usize::from(!is_second);

@@ -133,7 +133,8 @@ pub trait Definition: Parameters + Default + Clone {
     /// Creates the sender of a new flow.
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl>;
 
-    /// Builds senders of many flows, for parameters that take time to read. `None`: [`Definition::build`] does.
+    /// Returns a factory for the senders of many flows, if reading the parameters takes long. With `None` each
+    /// sender comes from [`Definition::build`].
     fn factory(&self) -> Option<SchemeFactory> {
         None
     }
