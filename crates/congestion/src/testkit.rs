@@ -120,7 +120,7 @@ struct Pending {
 /// Scheme and its world.
 #[derive(Debug)]
 pub struct Pair<C> {
-    /// Sender under test.
+    /// Sender that the test drives.
     pub cc: C,
     /// Time and rate at the start and at every change of rate.
     pub history: Vec<(Time, BitRate)>,
