@@ -1,4 +1,4 @@
-//! Prints what an input resolves to: `cargo run --example resolve -- INPUT [path.to.key=value ...]`.
+//! Prints a resolved input: `cargo run --example resolve -- INPUT [path.to.key=value ...]`.
 
 #![allow(clippy::disallowed_macros, reason = "the scenario is its result")]
 

@@ -8,7 +8,8 @@ use paceline_congestion::registry::variant::{self, Variant, VariantError};
 
 use crate::diagnostics::{Place, Problem, nearest};
 
-/// The scheme called `name` with its parameters, checked. `parameter` knows where a parameter of that name was written.
+/// Returns the configuration of the scheme `name` after checking its parameters. `parameter` finds the position of a
+/// parameter in the input.
 pub(crate) fn configure(
     blocks: &Blocks,
     name: &str,
@@ -16,7 +17,7 @@ pub(crate) fn configure(
     parameter: impl Fn(&str) -> Option<Place>,
 ) -> Result<SchemeConfig, Problem> {
     let mut variant = Variant::parse(name).map_err(|error| unusable(name, &error, place))?;
-    // A model that a variant names has been read for its block.
+    // The model that a variant names was read when its block was added, so it is taken from there.
     let mut own = blocks.aliases.get(name).cloned().unwrap_or_default();
     let read: Vec<&str> = (own.models().into_iter())
         .filter_map(|(_, key, model)| model.model().map(|_| key))
@@ -34,12 +35,12 @@ pub(crate) fn configure(
             .at(at.as_ref().unwrap_or(place))
             .help(format!("`paceline explain {scheme}` lists the parameters"))
     })?;
-    // With every parameter that depends on others filled in, as the resolved scenario has it.
+    // The resolved scenario holds every derived parameter, so the configuration has to hold them too.
     let explicit = configured(&config.explicit_params());
     Ok(explicit.unwrap_or(config))
 }
 
-/// Gives each variant of a scheme that a scenario names a block of its own.
+/// Adds a block for each variant of a scheme that a scenario names.
 pub(crate) fn add_variants<'n>(
     blocks: &mut Blocks,
     named: impl IntoIterator<Item = (&'n str, Place)>,
@@ -53,7 +54,7 @@ pub(crate) fn add_variants<'n>(
     Ok(())
 }
 
-/// The problem with the name of a scheme.
+/// Returns the problem with an unusable scheme name.
 fn unusable(name: &str, error: &VariantError, place: &Place) -> Problem {
     let error = match error {
         VariantError::Unknown(error) => error,
@@ -80,13 +81,14 @@ fn unusable(name: &str, error: &VariantError, place: &Place) -> Problem {
     }
 }
 
-/// The blocks of these schemes, by the names under which they run, every parameter with its value.
+/// Returns a block for each of these schemes, by the names under which they run, with a value for every parameter.
 ///
-/// A scheme has one block where all its names run with the same parameters. Otherwise each name has its own: what an
-/// alias sets decides over further parameters, which would be the other name's as well. A variant always has its own: in
-/// the scheme's block its values would be those of the scheme, too.
+/// A scheme has one block if all its names run with the same parameters. Otherwise each name has its own block: a
+/// parameter that an alias sets also decides the defaults of others, which would then apply to the other names. A
+/// variant always has its own block, since its values in the scheme's block would apply to the scheme too.
 ///
-/// By way of their text: writing texts and [`crate::document`]'s reading are compiled once, for the scenario.
+/// The blocks pass through their text, so that the code for writing and for [`crate::document`]'s reading is compiled
+/// once, for the scenario.
 pub(crate) fn explicit(schemes: &[(&str, &SchemeConfig)]) -> Result<toml::Table, Problem> {
     let mut blocks = toml::Table::new();
     for (name, config) in schemes {
@@ -112,7 +114,7 @@ pub(crate) fn explicit(schemes: &[(&str, &SchemeConfig)]) -> Result<toml::Table,
     Ok(blocks)
 }
 
-/// Blocks out of a table of tables that this crate made.
+/// Converts a table of tables that this crate wrote into blocks.
 pub(crate) fn blocks(table: &toml::Table) -> Result<Blocks, Problem> {
     let schemes = crate::document::read(&table.to_string())
         .map_err(|error| Problem::new(format!("the parameters of the scheme do not fit: {error}")))?;

@@ -1,5 +1,5 @@
-//! What was decided outside a run for flows under the scheme `external`, so that the run can be made again without those
-//! who decided.
+//! Decisions made outside a run for flows under the scheme `external`, recorded so that the run can be repeated
+//! without the process that made them.
 
 use std::fmt::Write as _;
 
@@ -8,39 +8,40 @@ use paceline_kernel::{BitRate, Bytes};
 
 use crate::diagnostics::{Problem, Source};
 
-/// The scheme whose flows are decided for outside the run.
+/// Scheme whose flows are controlled from outside the run.
 pub const EXTERNAL: &str = "external";
 
-/// The columns of the file.
+/// Header line of the file.
 const HEADER: &str = "stop,at_ps,flow_id,rate_bps,window_bytes";
 
-/// What was decided outside a run, in the order in which it was.
+/// Decisions made outside a run, in order.
 ///
-/// A run whose flows ask stops again and again: a stop is an instant at which answers are awaited, or the end.
+/// A run with external flows stops repeatedly: a stop is an instant at which answers are awaited, or the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
-    /// Each with the flow that it is for.
+    /// Decisions in the order of their stops.
     pub made: Vec<Decision>,
-    /// The stop at which the run was ended early and its time in ps, 0 and 0 before the first; `None` of a run that came
-    /// to its end.
+    /// Stop at which the run was ended early, and its time in ps; both 0 before the first stop. `None` if the run
+    /// completed.
     pub ended: Option<(u64, u64)>,
 }
 
-/// A decision.
+/// Send limits that an external controller gave one flow at one stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The number of the stop, from 1.
+    /// Number of the stop, from 1.
     pub stop: u64,
-    /// When that is, in ps.
+    /// Time of the stop, in ps.
     pub at_ps: u64,
-    /// Whose sender asked.
+    /// Flow whose sender asked.
     pub flow: u32,
-    /// What it may do from then on.
+    /// Limits that apply to the flow from then on.
     pub limits: SendLimits,
 }
 
 impl Decisions {
-    /// The text of the file: a row for each decision, and where the run was ended early a last row without a flow.
+    /// Returns the text of the file: a row for each decision and, if the run was ended early, a last row without a
+    /// flow.
     pub fn text(&self) -> String {
         let mut text = format!("{HEADER}\n");
         for Decision {
@@ -62,7 +63,7 @@ impl Decisions {
         text
     }
 
-    /// Reads such a text.
+    /// Parses the text of a decisions file.
     pub(crate) fn read(source: &Source) -> Result<Self, Problem> {
         let mut decisions = Self::default();
         let mut start = 0;
@@ -102,7 +103,7 @@ impl Decisions {
     }
 }
 
-/// A row of the file.
+/// Row of the file.
 struct Row {
     stop: u64,
     at_ps: u64,

@@ -1,7 +1,7 @@
-//! Errors for people: which file, line and column, what stands there, what was expected.
+//! Errors for users: file, line and column, the offending text, and the expected value.
 //!
-//! [`Diagnostics`] is what [`crate::load`] returns. Its `Display` is one plain line per problem,
-//! `file:line:column: message`; its [`Diagnostics::reports`] also show the text around each place.
+//! [`crate::load`] returns [`Diagnostics`]. Its `Display` is one plain line per problem, `file:line:column: message`;
+//! its [`Diagnostics::reports`] also show the text around each position.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,38 +11,38 @@ use miette::{LabeledSpan, NamedSource, SourceCode};
 
 use crate::visible::{masked, visible};
 
-/// A text that was read, and what to call it. Cheap to clone.
+/// Text of an input and its name in messages. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Source(Arc<NamedSource<String>>);
 
 impl Source {
-    /// A text called `name`.
+    /// Creates a source with the name `name`.
     pub fn new(name: impl AsRef<str>, text: impl Into<String>) -> Self {
         Self(Arc::new(NamedSource::new(name, text.into())))
     }
-    /// Its name: a path, or an option of the command line.
+    /// Returns the name: a path, or a command-line option.
     pub fn name(&self) -> &str {
         self.0.name()
     }
-    /// Its text.
+    /// Returns the full text.
     pub fn text(&self) -> &str {
         self.0.inner()
     }
-    /// A place in this text.
+    /// Returns the position of `span` in this text.
     pub fn at(&self, span: Range<usize>) -> Place {
         Place {
             source: self.clone(),
             span,
         }
     }
-    /// The end of this text.
+    /// Returns the position of the end of this text, ignoring trailing white space.
     pub fn end(&self) -> Place {
         let end = self.text().trim_end().len();
         self.at(end..end)
     }
 }
 
-/// A stretch of a [`Source`].
+/// Range of a [`Source`].
 #[derive(Clone, Debug)]
 pub struct Place {
     source: Source,
@@ -50,17 +50,17 @@ pub struct Place {
 }
 
 impl Place {
-    /// What stands there.
+    /// Returns the text in the range; empty if the range is outside of the source.
     pub fn text(&self) -> &str {
         self.source.text().get(self.span.clone()).unwrap_or_default()
     }
-    /// The part `range` of what stands there; of a text in quotes, of what is between them.
+    /// Returns the part `range` of this text; in a quoted text, it counts from behind the opening quote.
     pub fn part(&self, range: Range<usize>) -> Self {
         let quotes = usize::from(self.text().starts_with(['"', '\'']));
         let start = self.span.start + quotes;
         self.source.at(start + range.start..start + range.end)
     }
-    /// Line and column, from 1; columns count characters.
+    /// Returns line and column, from 1; columns count characters.
     pub fn line_column(&self) -> (usize, usize) {
         let text = self.source.text();
         let mut start = self.span.start.min(text.len());
@@ -77,14 +77,14 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// `file:line:column`.
+    /// Writes `file:line:column`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (line, column) = self.line_column();
         write!(f, "{}:{line}:{column}", self.source.name())
     }
 }
 
-/// One thing that is wrong.
+/// Error in an input, with its position, a label, help and related problems.
 #[derive(Clone, Debug)]
 pub struct Problem(Box<Inner>);
 
@@ -98,7 +98,7 @@ struct Inner {
 }
 
 impl Problem {
-    /// Something wrong at no particular place.
+    /// Creates a problem without a position.
     pub fn new(message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             message: message.into(),
@@ -108,35 +108,35 @@ impl Problem {
             related: Vec::new(),
         }))
     }
-    /// Says where.
+    /// Sets the position.
     #[must_use]
     pub fn at(mut self, place: &Place) -> Self {
         self.0.place = Some(place.clone());
         self
     }
-    /// Says what to write under the place.
+    /// Sets the label shown under the position.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.0.label = Some(label.into());
         self
     }
-    /// Says what to do about it.
+    /// Sets the advice on how to solve the problem.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
         self
     }
-    /// Points at another place that has to do with it.
+    /// Adds a related position with its own message.
     #[must_use]
     pub fn see(mut self, place: &Place, message: impl Into<String>) -> Self {
         self.0.related.push(Self::new(message).at(place));
         self
     }
-    /// The message alone.
+    /// Returns the message alone.
     pub fn message(&self) -> &str {
         &self.0.message
     }
-    /// File, line and column, where there is a place.
+    /// Returns the position, if there is one.
     pub fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
     }
@@ -159,10 +159,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong with an input: at least one problem.
+/// All errors found in an input: at least one problem.
 ///
-/// `Display` is for logs: a plain line per problem. On a terminal, render each of
-/// [`Diagnostics::reports`] with one of miette's handlers.
+/// `Display` is for logs: a plain line per problem. On a terminal, render each of [`Diagnostics::reports`] with one
+/// of miette's handlers.
 #[derive(Clone, Debug)]
 pub struct Diagnostics(Vec<Problem>);
 
@@ -173,26 +173,26 @@ impl From<Problem> for Diagnostics {
 }
 
 impl Diagnostics {
-    /// Of several problems; `None` if there are none.
+    /// Collects several problems; returns `None` if there are none.
     pub fn of(problems: impl IntoIterator<Item = Problem>) -> Option<Self> {
         let problems: Vec<_> = problems.into_iter().collect();
         (!problems.is_empty()).then_some(Self(problems))
     }
-    /// Says what to do about the first of them.
+    /// Adds advice to the first problem.
     #[must_use]
     pub(crate) fn help(mut self, help: &str) -> Self {
         self.0[0] = self.0[0].clone().help(help);
         self
     }
-    /// The problems.
+    /// Returns the problems in the order in which they were found.
     pub fn problems(&self) -> &[Problem] {
         &self.0
     }
-    /// The problems as reports: message, the text around the place, help.
+    /// Returns the problems as reports: message, the text around the position, help.
     pub fn reports(&self) -> impl Iterator<Item = Report> + '_ {
         self.0.iter().map(Report::of)
     }
-    /// The first so many reports as text, rendered by `handler`.
+    /// Renders the first `most` reports as text with `handler`.
     pub fn render(&self, handler: &impl miette::ReportHandler, most: usize) -> String {
         struct Rendered<'a, H>(&'a H, &'a Report);
         impl<H: miette::ReportHandler> fmt::Display for Rendered<'_, H> {
@@ -206,7 +206,7 @@ impl Diagnostics {
     }
 }
 
-/// Problems of one input, gathered so that all of them are told at once.
+/// Problems of one input, collected so that all are reported together.
 #[derive(Debug, Default)]
 pub(crate) struct Problems(Vec<Problem>);
 
@@ -214,29 +214,29 @@ impl Problems {
     pub(crate) fn push(&mut self, problem: Problem) {
         self.0.push(problem);
     }
-    /// What came out, unless that is a problem.
+    /// Returns the value, or records the problem and returns `None`.
     pub(crate) fn take<T>(&mut self, result: Result<T, Problem>) -> Option<T> {
         result.map_err(|problem| self.push(problem)).ok()
     }
-    /// The same of what may have several.
+    /// Returns the value, or records all its problems and returns `None`.
     pub(crate) fn take_all<T>(&mut self, result: Result<T, Diagnostics>) -> Option<T> {
         result.map_err(|all| self.0.extend(all.0)).ok()
     }
     pub(crate) const fn len(&self) -> usize {
         self.0.len()
     }
-    /// Whether one of them is about this word.
+    /// Returns true if a problem's message contains `word`.
     pub(crate) fn mention(&self, word: &str) -> bool {
         let mut list = self.0.iter();
         list.any(|problem| problem.message().split_whitespace().any(|other| other == word))
     }
-    /// Each once; there is at least one.
+    /// Returns each distinct problem once; there must be at least one.
     pub(crate) fn distinct(self) -> Diagnostics {
         let mut seen = std::collections::BTreeSet::new();
         let list = self.0.into_iter();
         Diagnostics(list.filter(|problem| seen.insert(problem.to_string())).collect())
     }
-    /// `value`, if there are none.
+    /// Returns `value` if there are no problems, and all problems otherwise.
     pub(crate) fn or<T>(self, value: T) -> Result<T, Diagnostics> {
         match Diagnostics::of(self.0) {
             Some(diagnostics) => Err(diagnostics),
@@ -256,13 +256,13 @@ impl fmt::Display for Diagnostics {
 }
 impl std::error::Error for Diagnostics {}
 
-/// One problem as miette shows it: the message stands apart from place and help.
+/// Problem as miette shows it, with the message separate from position and help.
 #[derive(Clone, Debug)]
 pub struct Report {
     problem: Problem,
-    /// The text around its place, as it can be shown.
+    /// Source around the position, in a form that can be shown.
     around: Option<NamedSource<String>>,
-    /// What the problem points at in other texts.
+    /// Related problems in other texts.
     elsewhere: Vec<Self>,
 }
 
@@ -334,15 +334,15 @@ impl miette::Diagnostic for Report {
     }
 }
 
-/// The one of `names` that `word` is nearest to, if it is near enough to be meant.
+/// Returns the name nearest to `word`, if it is near enough to be meant.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     nearest_few(word, names, 1).pop()
 }
 
-/// The nearest of `names`, so many, if the first of them is near enough to be meant by `word`.
+/// Returns up to `most` names nearest to `word`, if the first of them is near enough to be meant.
 pub fn nearest_few<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
     let near = by_distance(word, names);
-    // Of short names, a letter more or less.
+    // A short name may also be one letter longer or shorter, where the general limit would allow nothing.
     let longer = |a: &str, b: &str| !b.is_empty() && a.len() == b.len() + 1 && a.contains(b);
     let close = |(distance, name): &(usize, &str)| {
         distance * 5 <= name.len().max(word.len()) * 2 || longer(name, word) || longer(word, name)
@@ -353,7 +353,7 @@ pub fn nearest_few<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, mos
     }
 }
 
-/// All names with how far they are from `word`, the nearest first; of equals the one that stands first.
+/// Returns all names with their edit distances from `word`, nearest first; ties keep their order.
 fn by_distance<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
     let word = word.to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&word, &name.to_lowercase());
@@ -362,12 +362,12 @@ fn by_distance<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<
     near
 }
 
-/// So many names are listed where none is meant; of more, a few.
+/// Longest list of names that is shown in full.
 const LISTED: usize = 12;
-/// Those few.
+/// Number of names shown from a longer list.
 const FEW: usize = 3;
 
-/// "did you mean `x`?", or the list of what there is, of a long one those that come nearest.
+/// Returns "did you mean `x`?", or a list of the known names; from a long list, only the nearest.
 pub fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let near = by_distance(word, names.clone());
     match nearest(word, names.clone()) {
@@ -387,7 +387,8 @@ pub fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clo
     }
 }
 
-/// "did you mean `x`, `y` or `z`?" of a name among many; where none is near, those that have a part of it or come nearest.
+/// Returns "did you mean `x`, `y` or `z`?" for a name among many. If none is near, suggests names that contain it or
+/// are nearest.
 pub fn among_many<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let lower = word.to_lowercase();
     let mut few = nearest_few(word, names.clone(), FEW);

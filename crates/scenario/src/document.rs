@@ -1,4 +1,4 @@
-//! TOML texts with overrides: from text to [`Scenario`], every place kept.
+//! TOML texts with overrides: from text to [`Scenario`], keeping every position.
 
 mod axes;
 mod inherited;
@@ -31,28 +31,28 @@ use texts::GAP;
 pub(crate) use texts::Texts;
 pub(crate) use writer::{paths, write};
 
-/// A value that the command line puts into a scenario.
+/// Value that the command line puts into a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    /// The option, such as `--set`.
+    /// Command-line option, such as `--set`.
     pub(crate) option: &'static str,
-    /// `path.to.key=value`.
+    /// Assignment in the form `path.to.key=value`.
     pub(crate) text: String,
 }
 
-/// A scenario and where everything in it stands.
+/// Scenario with the positions of all its keys and values.
 pub(crate) struct Document {
     pub(crate) scenario: Scenario,
     pub(crate) texts: Texts,
-    /// The places of all keys, by their paths.
+    /// Positions of all keys, by path.
     pub(crate) places: Places,
-    /// The grid of its sweep.
+    /// Grid of the sweep, as written.
     pub(crate) sweep: Written,
-    /// What is said of how it was read.
+    /// Notes on how the text was read.
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Reads a TOML text and puts `settings`, what a point of a sweep's grid says, and vendors' files into it.
+/// Parses a TOML text and applies `settings`, the values of a point of a sweep's grid, and vendors' files.
 pub(crate) fn parse(
     source: &Source,
     settings: &[Setting],
@@ -61,7 +61,7 @@ pub(crate) fn parse(
 ) -> Result<Document, Diagnostics> {
     let mut texts = Texts::of(source.clone());
     let padded = padded(source, settings);
-    // Before the table, whose values it holds.
+    // Declared before the table, which borrows its values.
     let of_vendors: OnceCell<(Vec<vendor::Translated>, Vec<String>)> = OnceCell::new();
     let (table, errors) = DeTable::parse_recoverable(source.text());
     let problems = errors.iter().map(|error| syntax_problem(error, &texts));
@@ -71,7 +71,7 @@ pub(crate) fn parse(
     let mut table = table;
     let mut warnings: Vec<Warning> = Vec::new();
     let own_fidelity = inherited::fidelity(table.get_ref());
-    // A gap, so that no place in a setting looks like one in the file.
+    // The gap keeps a position in a setting from looking like one in the file.
     let mut start = source.text().len() + GAP;
     for (setting, padded) in settings.iter().zip(&padded) {
         let named = Source::new(setting.option, setting.text.clone());
@@ -125,16 +125,17 @@ pub(crate) fn parse(
     })
 }
 
-/// Reads a text that this program made.
+/// Parses a text that this program generated.
 pub(crate) fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     let table = DeTable::parse(text).map_err(|error| error.to_string())?;
     T::deserialize(Reader::from(table)).map_err(|error| error.to_string())
 }
 
-/// Reads a text into types that are no scenario: experiments. Unknown keys are told with the nearest known one.
+/// Parses a text into types other than a scenario, such as experiments. Errors about unknown keys name the nearest
+/// known one.
 ///
 /// # Errors
-/// What is wrong in it, and where.
+/// All syntax and type errors, with their positions.
 pub fn read_toml<T: serde::de::DeserializeOwned>(source: &Source) -> Result<T, Diagnostics> {
     let texts = Texts::of(source.clone());
     let (table, errors) = DeTable::parse_recoverable(source.text());
@@ -145,7 +146,7 @@ pub fn read_toml<T: serde::de::DeserializeOwned>(source: &Source) -> Result<T, D
     T::deserialize(Reader::from(table)).map_err(|error| schema_problem(&error, &texts).into())
 }
 
-/// The value of every setting as a TOML text, behind as many blanks as put it at its place.
+/// Returns the value of each setting as a TOML text, padded with blanks so that it parses at its own position.
 fn padded(source: &Source, settings: &[Setting]) -> Vec<String> {
     let mut start = source.text().len() + GAP;
     let text = |setting: &Setting| {
@@ -163,12 +164,12 @@ fn padded(source: &Source, settings: &[Setting]) -> Vec<String> {
 
 const KEY: &str = "v=";
 
-/// A value of an axis as a TOML text, behind as many blanks as put it at its place.
+/// Returns a value of an axis as a TOML text, padded with blanks so that it parses at its own position.
 fn behind_blanks((text, span): &(String, Range<usize>)) -> String {
     format!("{}{KEY}{text}", " ".repeat(span.start.saturating_sub(KEY.len())))
 }
 
-/// Puts one `path=value` into the table.
+/// Sets one `path=value` in the table.
 fn insert<'i>(
     table: &mut DeTable<'i>,
     setting: &Setting,
@@ -191,7 +192,7 @@ fn insert<'i>(
     )
 }
 
-/// The parts of `path`, which starts at `position`, with their places.
+/// Splits `path`, which starts at `position`, into its parts with their positions.
 fn segments(path: &str, mut position: usize, whole: &Place) -> Result<axes::Path, Problem> {
     let mut segments = Vec::new();
     for segment in path.split('.') {
@@ -206,7 +207,7 @@ fn segments(path: &str, mut position: usize, whole: &Place) -> Result<axes::Path
     Ok(segments)
 }
 
-/// The value `written` at `at`, also in `padded`: TOML, or else a text as it stands.
+/// Returns the value `written` at `at`, also in `padded`: TOML if it parses as such, otherwise a plain string.
 fn value<'i>(written: &str, padded: &'i str, at: usize) -> Spanned<DeValue<'i>> {
     if let Ok(table) = DeTable::parse(padded)
         && let Some((_, value)) = table.into_inner().into_iter().next()
@@ -230,7 +231,7 @@ fn put<'i>(
     let [(name, span), rest @ ..] = path else {
         return Ok(());
     };
-    // Removed and put back, so that the place is the setting's.
+    // The entry is removed and inserted again, so that its position is the setting's.
     let old = table.remove(name.as_str());
     let key = Spanned::new(span.clone(), Cow::Owned(name.clone()));
     if rest.is_empty() {
@@ -276,7 +277,7 @@ fn put<'i>(
     Ok(())
 }
 
-/// Paths of keys, and where their values stand.
+/// Paths of keys, with the positions of their values.
 pub(crate) type Places = Vec<(String, Range<usize>)>;
 
 fn collect_places(table: &DeTable<'_>, before: &str, places: &mut Places) {
@@ -298,8 +299,8 @@ fn collect_place(value: &Spanned<DeValue<'_>>, path: String, places: &mut Places
     places.push((path, value.span()));
 }
 
-/// Moves the schemes' blocks out of `[cc]`, where they stand alongside other keys. That of an alias gets what only its
-/// scheme's has.
+/// Moves the schemes' blocks out of `[cc]`, where they are next to other keys. Keys that an alias's block leaves out
+/// come from its scheme's block.
 fn split_schemes(table: &mut DeTable<'_>) {
     const OWN: [&str; 4] = ["scheme", "window", "windows", "defaults"];
     let Some(cc) = table.get_mut("cc") else {
@@ -357,7 +358,7 @@ fn syntax_problem(error: &toml::de::Error, texts: &Texts) -> Problem {
     }
 }
 
-/// An error of serde's, in our words.
+/// Rewrites an error of serde's in Paceline's words.
 fn schema_problem(error: &reader::Error, texts: &Texts) -> Problem {
     let message = error.message().trim_end().to_string();
     let place = error.span().map(|span| texts.at(span));
@@ -371,7 +372,7 @@ fn schema_problem(error: &reader::Error, texts: &Texts) -> Problem {
     problem
 }
 
-/// How a list of tables is written of which there is one, with this header or value.
+/// Returns the syntax for a list of tables, given the header or value of the single table found.
 fn several(written: &str) -> String {
     let header = written.lines().next().unwrap_or_default().trim();
     match header.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -380,7 +381,7 @@ fn several(written: &str) -> String {
     }
 }
 
-/// Serde's message without the names of our types.
+/// Replaces the names of Rust types in serde's message.
 fn in_words(message: &str) -> String {
     let types = [
         ("u8", "a whole number from 0 to 255"),
@@ -418,7 +419,7 @@ fn in_words(message: &str) -> String {
     }
 }
 
-/// Where a key stands that is right in another place: a section, a scheme's block.
+/// Returns the section or scheme block in which the key `found` would be valid.
 fn elsewhere(found: &str) -> Option<String> {
     if let Some(scheme) = schemes().find(|scheme| scheme.name == found) {
         return Some(format!("cc.{}", scheme.name));
@@ -439,20 +440,20 @@ fn elsewhere(found: &str) -> Option<String> {
     }
 }
 
-/// Words in backquotes.
+/// Returns the words in backquotes.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// The parameter that a vendor calls `found`, where `known` are the keys of its block here.
+/// Returns the parameter that a vendor calls `found`; `known` are the keys of its block in the scenario.
 fn of_vendor(found: &str, known: &[&str]) -> Option<(&'static Vendor, &'static Key, Option<&'static str>)> {
     let (vendor, key) = crate::vendor::find(found)?;
     let blocks = vendor
         .keys
         .iter()
         .filter_map(|key| key.ours.as_deref()?.rsplit_once('.'));
-    // `known` is a block of this vendor's if all counterparts in the block are there. Keys without a counterpart
-    // belong to each.
+    // `known` is a block of this vendor's if it holds all counterparts in the block. Keys without a counterpart
+    // belong to every block.
     let is_block = |block: &str| {
         let mut of_block = blocks.clone().filter(|(known, _)| *known == block);
         block.starts_with("cc.") && of_block.all(|(_, key)| known.contains(&key))
@@ -473,7 +474,7 @@ fn unknown(message: &str) -> Option<Problem> {
     let words = quoted(rest);
     let (found, mut known) = (*words.first()?, words[1..].to_vec());
     known.retain(|name| *name != "cc-blocks");
-    // Keys of `[cc]`: a block for each scheme or alias, flattened.
+    // `[cc]` flattens a block for each scheme or alias, so serde lists all of them as known keys.
     let mut aliases_too = Vec::new();
     if what == "key" && schemes().all(|scheme| known.contains(&scheme.name)) {
         known.extend(["scheme", "window", "windows", "defaults"]);

@@ -1,4 +1,4 @@
-//! Finding and reading files.
+//! Lookup and reading of input files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,24 +7,24 @@ use paceline_congestion::learned::ModelRef;
 
 use crate::diagnostics::{Place, Problem, Source};
 
-/// Gives the content of a Parquet file as CSV text, or says why not.
+/// Function that returns the content of a Parquet file as CSV text, or the reason why it cannot.
 pub type ParquetReader = fn(&Path) -> Result<String, String>;
 
-/// Where relative paths are looked for.
+/// Folders and memory in which relative paths are looked up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
-    /// Folders, the first that has the file wins.
+    /// Folders in order; the first one that has the file wins.
     folders: Vec<PathBuf>,
-    /// Folders above these, from which the paths of a configuration may start.
+    /// Ancestors of the input's folder, to which the paths of a configuration may be relative.
     above: Vec<PathBuf>,
-    /// Files that are not on disk; these come first.
+    /// Files in memory by path, which take precedence over the disk.
     memory: BTreeMap<String, Vec<u8>>,
-    /// Models that are not on disk.
+    /// Models in memory, which take precedence over files.
     models: Vec<ModelRef>,
     parquet: Option<ParquetReader>,
 }
 
-/// The one path of a folder, from wherever it is named and by whatever way.
+/// Returns the canonical path of a folder; the empty path is the working directory.
 fn resolved(folder: &Path) -> PathBuf {
     let named = match folder.as_os_str().is_empty() {
         true => Path::new("."),
@@ -33,21 +33,21 @@ fn resolved(folder: &Path) -> PathBuf {
     named.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
 }
 
-/// The one path of a file, or of what the names of several begin with.
+/// Returns the canonical path of a file, or of the common prefix of several file names.
 pub(crate) fn one_path(path: &Path) -> PathBuf {
     let folder = resolved(path.parent().unwrap_or(Path::new("")));
     path.file_name()
         .map_or_else(|| folder.clone(), |name| folder.join(name))
 }
 
-/// A file on disk, which may have been put there to be read.
+/// File on disk; one from memory is in a temporary folder that lives as long as this value.
 pub(crate) struct OnDisk {
     pub(crate) path: PathBuf,
     _folder: Option<tempfile::TempDir>,
 }
 
 impl Files {
-    /// Looks in `folders`, in that order; an empty path is the working directory.
+    /// Creates a lookup in `folders`, in that order; an empty path is the working directory.
     pub(crate) fn within(folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut list: Vec<PathBuf> = Vec::new();
         for folder in folders {
@@ -64,56 +64,57 @@ impl Files {
         }
     }
 
-    /// Looks in the folders above `folder`, too: where the program ran that a configuration was written for.
+    /// Adds the ancestors of `folder` to the lookup: paths in a configuration are relative to where its simulator
+    /// ran.
     pub(crate) fn and_above(mut self, folder: &Path) -> Self {
         let absolute = resolved(folder);
         self.above = absolute.ancestors().skip(1).map(Path::to_path_buf).collect();
         self
     }
 
-    /// Reads Parquet files with this.
+    /// Sets the function that reads Parquet files.
     pub(crate) fn with_parquet(mut self, reader: Option<ParquetReader>) -> Self {
         self.parquet = reader;
         self
     }
 
-    /// Looks at these first.
+    /// Adds files in memory, which are looked up first.
     pub(crate) fn with_memory(mut self, files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         self.memory.extend(files);
         self
     }
 
-    /// With these models at hand.
+    /// Adds models that need not be read from disk.
     pub(crate) fn with_models(mut self, models: &[ModelRef]) -> Self {
         self.models.extend_from_slice(models);
         self
     }
 
-    /// The model at hand that has this path.
+    /// Returns the model in memory with this path.
     pub(crate) fn model(&self, path: &str) -> Option<&ModelRef> {
         self.models.iter().find(|model| model.name() == path)
     }
 
-    /// Reads the file that is named at `place`.
+    /// Reads the text file that is named at `place`.
     pub(crate) fn read(&self, path: &str, what: &str, place: &Place) -> Result<Source, Problem> {
         if let Some(bytes) = self.memory.get(path) {
             return text(path, bytes.clone());
         }
         let found = match self.find(path, what, place) {
             Ok(found) => found,
-            // A scenario that ships, copied without the files that ship with it.
+            // A built-in scenario may have been copied without the files that belong to it.
             Err(missing) => return shipped(path).ok_or(missing),
         };
         read(&found).map_err(|problem| problem.see(place, format!("{what} is named here")))
     }
 
-    /// The file that is named at `place` as one on disk.
+    /// Returns the file that is named at `place` as one on disk.
     pub(crate) fn on_disk(&self, path: &str, what: &str, place: &Place) -> Result<OnDisk, Problem> {
         let Some(name) = self.memory.contains_key(path).then(|| Path::new(path)) else {
             let path = self.find(path, what, place)?;
             return Ok(OnDisk { path, _folder: None });
         };
-        // A file may come with others of its folder.
+        // The whole folder is written, since a file may depend on others next to it.
         let failed = |error| Problem::new(format!("cannot keep {what} in a file: {error}")).at(place);
         let folder = tempfile::tempdir().map_err(failed)?;
         for (path, bytes) in &self.memory {
@@ -129,7 +130,7 @@ impl Files {
         })
     }
 
-    /// Reads the file that is named at `place`, whatever is in it; gives where it was found too.
+    /// Reads the file that is named at `place` as bytes; also returns its path.
     pub(crate) fn read_bytes(
         &self,
         path: &str,
@@ -145,7 +146,7 @@ impl Files {
         Ok((found, bytes))
     }
 
-    /// Reads a table: CSV as it stands, Parquet as CSV.
+    /// Reads a table, from CSV directly or from Parquet converted to CSV.
     pub(crate) fn read_table(&self, path: &str, what: &str, place: &Place) -> Result<Source, Problem> {
         let is_parquet = Path::new(path)
             .extension()
@@ -165,7 +166,7 @@ impl Files {
         }
     }
 
-    /// The file that is named at `place`.
+    /// Returns the path of the file that is named at `place`, or an error that lists the paths tried.
     pub(crate) fn find(&self, path: &str, what: &str, place: &Place) -> Result<PathBuf, Problem> {
         if let Some(found) = self.found(path) {
             return Ok(found);
@@ -189,7 +190,7 @@ impl Files {
             .help(format!("looked for {looked}{rest}")))
     }
 
-    /// The file of this path, if there is one.
+    /// Returns the first existing file with this path.
     fn found(&self, path: &str) -> Option<PathBuf> {
         let folders = self.folders.iter().chain(&self.above);
         folders
@@ -197,8 +198,8 @@ impl Files {
             .find(|file| file.is_file())
     }
 
-    /// A path that leads nowhere here, such as one of a container or of the folder that a program ran in: the longest end
-    /// of it that is a file alongside the configuration, if there is one.
+    /// Returns the longest suffix of a missing `path` that is a file next to the configuration. Such paths come from
+    /// a container or from the folder in which a program ran.
     pub(crate) fn beside(&self, path: &str) -> Option<String> {
         if self.memory.contains_key(path) || self.found(path).is_some() {
             return None;
@@ -215,7 +216,7 @@ impl Files {
     }
 }
 
-/// A file that ships with a scenario, such as `flows/util60.csv`.
+/// Returns a file that belongs to a built-in scenario, such as `flows/util60.csv`.
 fn shipped(path: &str) -> Option<Source> {
     let mut files = crate::builtin::scenarios()
         .iter()
@@ -224,7 +225,7 @@ fn shipped(path: &str) -> Option<Source> {
     Some(Source::new(path, *text))
 }
 
-/// Reads a text file.
+/// Reads a text file, whose path becomes the name of the source.
 pub(crate) fn read(path: &Path) -> Result<Source, Problem> {
     let name = path.display().to_string();
     let bytes =

@@ -1,4 +1,4 @@
-//! Writing topologies and flows: as files of HPCC's ns-3 simulator, and as parts of a scenario.
+//! Writers for topologies and flows, as files of HPCC's ns-3 simulator and as parts of a scenario.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use paceline_kernel::{BitRate, Span, Time};
 use crate::topology::Topology;
 use crate::visible::csv_cell;
 
-/// A rate as ns-3 reads it.
+/// Returns a rate in ns-3's notation.
 fn rate(rate: BitRate) -> String {
     match rate.as_bps() {
         bps if bps.is_multiple_of(1_000_000_000) => format!("{}Gbps", bps / 1_000_000_000),
@@ -16,7 +16,7 @@ fn rate(rate: BitRate) -> String {
     }
 }
 
-/// A delay as ns-3 reads it.
+/// Returns a delay in ns-3's notation.
 fn delay(delay: Span) -> String {
     match delay.as_ps() {
         ps if ps.is_multiple_of(1000) => format!("{}ns", ps / 1000),
@@ -24,7 +24,7 @@ fn delay(delay: Span) -> String {
     }
 }
 
-/// An instant in seconds, exactly.
+/// Returns an instant in seconds, without rounding.
 fn seconds(time: Time) -> String {
     let ps = time.as_ps();
     let (whole, fraction) = (ps / 1_000_000_000_000, ps % 1_000_000_000_000);
@@ -40,7 +40,7 @@ fn switches(topology: &Topology) -> Vec<String> {
     switches.map(|(i, _)| i.to_string()).collect()
 }
 
-/// A topology file of HPCC's ns-3 simulator.
+/// Returns a topology file of HPCC's ns-3 simulator.
 pub fn topology_text(topology: &Topology) -> String {
     let switches = switches(topology);
     let mut text = format!(
@@ -62,8 +62,8 @@ pub fn topology_text(topology: &Topology) -> String {
     text
 }
 
-/// A flow file of HPCC's ns-3 simulator. (That simulator cuts start times to nanoseconds after a
-/// binary conversion: about half of them become a nanosecond less than they say.)
+/// Returns a flow file of HPCC's ns-3 simulator, which truncates start times to nanoseconds after a binary
+/// conversion, so that about half of them become one nanosecond earlier.
 pub fn flows_text(flows: &[FlowSpec]) -> String {
     let mut text = format!("{}\n", flows.len());
     for flow in flows {
@@ -77,7 +77,7 @@ pub fn flows_text(flows: &[FlowSpec]) -> String {
     text
 }
 
-/// A trace: a table with named columns, with what waits for what.
+/// Returns a trace: a table with named columns, including the dependencies of flows.
 pub fn flows_csv(run: &RunSpec) -> String {
     const KINDS: [Awaited; 3] = [Awaited::Received, Awaited::Acknowledged, Awaited::Started];
     let mut text =
@@ -113,14 +113,14 @@ pub fn flows_csv(run: &RunSpec) -> String {
             let named: Vec<_> = named.map(|dependency| dependency.after.to_string()).collect();
             let _ = write!(text, ",{}", named.join(" "));
         }
-        // What a flow waits for has one delay: generators and traces know no other.
+        // A flow has one delay for all dependencies: generators and traces have no other.
         let delay = own().map(|dependency| dependency.delay.as_ps()).max();
         let _ = writeln!(text, ",{}", delay.map(|ps| ps.to_string()).unwrap_or_default());
     }
     text
 }
 
-/// The `[topology.graph]` of a scenario.
+/// Returns the `[topology.graph]` table of a scenario.
 pub fn topology_toml(topology: &Topology) -> String {
     let mut text = format!(
         "[topology.graph]\nnodes = {}\nswitches = [{}]\nlinks = [\n",
@@ -142,7 +142,7 @@ pub fn topology_toml(topology: &Topology) -> String {
     text
 }
 
-/// `[[workload]]` tables with every flow, one for each label and priority class.
+/// Returns `[[workload]]` tables with every flow, one table for each label and priority class.
 pub fn flows_toml(flows: &[FlowSpec], labels: &[String]) -> String {
     let mut groups: Vec<(u16, u8)> = flows.iter().map(|flow| (flow.label, flow.class)).collect();
     groups.sort_unstable();

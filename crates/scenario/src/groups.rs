@@ -1,13 +1,13 @@
-//! What hosts are together at: leaves, pods, and where there are some, rails and servers.
+//! Groups of hosts: by leaf and pod and, in networks that have them, by rail and server.
 
 use paceline_fabric::spec::NodeId;
 
 use crate::topology::Topology;
 
-/// Hosts that belong together, in as many sets as there are of the kind.
+/// Sets of hosts, one for each group of a kind.
 pub type Sets = Vec<Vec<NodeId>>;
 
-/// The kinds: the word for one, the word for several.
+/// Kinds of groups: singular and plural.
 pub const KINDS: [(&str, &str); 4] = [
     ("leaf", "leaves"),
     ("pod", "pods"),
@@ -15,11 +15,11 @@ pub const KINDS: [(&str, &str); 4] = [
     ("server", "servers"),
 ];
 
-/// The tier of switches inside servers.
+/// Name of the tier of switches inside servers.
 pub(crate) const SERVER: &str = "server";
 
-/// The sets of a kind; none where the network has nothing of that kind. A leaf is a switch with hosts,
-/// all else that it is called; a pod is what stays together without the uppermost of three tiers.
+/// Returns the groups of a kind, or `None` if the network has none. A leaf is a switch with hosts; a pod is a
+/// component of the network without the uppermost of three tiers.
 pub fn sets(topology: &Topology, kind: &str) -> Option<Sets> {
     if let Some((_, sets)) = topology.groups.iter().find(|(known, _)| *known == kind) {
         return Some(sets.clone());
@@ -32,7 +32,8 @@ pub fn sets(topology: &Topology, kind: &str) -> Option<Sets> {
     (!found.is_empty()).then_some(found)
 }
 
-/// How far each switch is from the nearest host: 1 for a leaf. Hosts have 0, and so has what no host reaches.
+/// Returns each switch's distance from the nearest host: 1 for a leaf. Hosts have 0, and so have switches that no
+/// host reaches.
 pub fn tiers(topology: &Topology) -> Vec<u32> {
     let mut neighbours = vec![Vec::new(); topology.nodes.len()];
     for link in &topology.links {
@@ -58,7 +59,7 @@ pub fn tiers(topology: &Topology) -> Vec<u32> {
     tiers
 }
 
-/// The tiers of switches from the hosts upwards, by their names.
+/// Returns the named tiers of switches from the hosts upwards, with their switches.
 pub fn named_tiers(topology: &Topology) -> Vec<(String, Vec<NodeId>)> {
     let tier_of = tiers(topology);
     let top = tier_of.iter().copied().max().unwrap_or(0);
@@ -84,7 +85,7 @@ pub fn named_tiers(topology: &Topology) -> Vec<(String, Vec<NodeId>)> {
     named
 }
 
-/// The hosts at each switch that has some.
+/// Returns the hosts at each switch that has any.
 fn leaves(topology: &Topology) -> Sets {
     let mut at = vec![Vec::new(); topology.nodes.len()];
     for link in &topology.links {
@@ -97,7 +98,7 @@ fn leaves(topology: &Topology) -> Sets {
     ordered(at)
 }
 
-/// The hosts that are linked by switches below the uppermost tier, where there are three.
+/// Returns the sets of hosts connected below the uppermost of three tiers; empty in networks of fewer tiers.
 fn pods(topology: &Topology) -> Sets {
     let tiers = tiers(topology);
     let top = tiers.iter().copied().max().unwrap_or(0);
@@ -118,7 +119,7 @@ fn pods(topology: &Topology) -> Sets {
     ordered(at)
 }
 
-/// Sets that are not empty, each host once, in the order of their numbers.
+/// Sorts each set by host number, without duplicates, and removes empty ones.
 fn ordered(mut sets: Sets) -> Sets {
     for set in &mut sets {
         set.sort_unstable();
@@ -128,7 +129,7 @@ fn ordered(mut sets: Sets) -> Sets {
     sets
 }
 
-/// The representative of `node` among what has been joined.
+/// Returns the representative of `node` in the union-find forest `parents`.
 pub(crate) fn root(parents: &mut [u32], mut node: u32) -> u32 {
     while parents[node as usize] != node {
         parents[node as usize] = parents[parents[node as usize] as usize];

@@ -1,5 +1,4 @@
-//! What simulators of others are made of that are not built in: a fidelity each, with the tables and inputs of its
-//! scenarios.
+//! Extensions by simulators of others that are not built in: each has a fidelity with its own tables and inputs.
 
 pub use crate::diagnostics::{Place, Problem, Source, suggestion};
 pub use crate::htsim::matrix::{Flow, Matrix};
@@ -22,55 +21,56 @@ use paceline_congestion::registry::{AddError, Addition, Definition};
 use crate::schema::{EXACT, NS3_HPCC, SIMAI};
 use crate::{resolve, schema};
 
-/// A simulator whose networks are models of their own, under a fidelity of its own.
+/// Simulator with its own network models, selected by its own fidelity.
 pub struct Guest {
-    /// What its fidelity decides.
+    /// Settings that the fidelity determines.
     pub profile: Profile,
-    /// Its settings in scenarios.
+    /// Table of its settings in scenarios.
     pub table: TableRow,
-    /// What resolving asks of it.
+    /// Hooks that resolving a scenario calls.
     pub simulator: &'static dyn Simulator,
 }
 
-/// What a program has that is not built in. All of it is added once, before anything is looked up.
+/// Schemes and simulators that a program adds to the built-in ones. They have to be added once, before the first
+/// look-up.
 #[derive(Default)]
 pub struct Extension {
-    /// Schemes.
+    /// Congestion control schemes to add.
     pub schemes: Vec<Addition>,
-    /// Simulators.
+    /// Simulators to add.
     pub guests: Vec<Guest>,
-    /// Fidelities that the program could have, each with what to do to have it.
+    /// Fidelities that the program could be built with, each with instructions for that.
     pub left_out: Vec<(&'static str, String)>,
 }
 
-/// Why an extension cannot be added.
+/// Reason why an extension cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExtensionError {
-    /// A scheme cannot be.
+    /// Rejected scheme.
     #[error(transparent)]
     Scheme(#[from] AddError),
-    /// Something has its name.
+    /// Name that is already in use.
     #[error("there is a fidelity called `{0}` already")]
     Taken(&'static str),
-    /// They have been looked up.
+    /// Attempt to add after the first look-up.
     #[error("fidelities are added once, before anything runs")]
     TooLate,
 }
 
 impl Extension {
-    /// Nothing yet.
+    /// Creates an empty extension.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, and the scheme whose parameters these are.
+    /// Adds the scheme with parameters `P`.
     #[must_use]
     pub fn with<P: Definition + Debug + PartialEq + Send + Sync + 'static>(mut self) -> Self {
         self.schemes.push(Addition::of::<P>());
         self
     }
 
-    /// The same with all of another.
+    /// Adds everything in another extension.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.schemes.extend(other.schemes);
@@ -79,10 +79,11 @@ impl Extension {
         self
     }
 
-    /// Adds all of it to what is built in.
+    /// Adds the extension to the built-in schemes and simulators.
     ///
     /// # Errors
-    /// If a name is taken or none, a scheme's halves do what it does not declare, or it is too late.
+    /// If a name is in use or empty, a part of a scheme does something that the scheme does not declare, or something
+    /// was looked up before.
     pub fn add(self) -> Result<(), ExtensionError> {
         let mut taken = vec![EXACT.name(), NS3_HPCC.name(), SIMAI.name()];
         for guest in &self.guests {

@@ -1,7 +1,7 @@
 //! From input files to a run: scenarios in TOML, and the inputs of HPCC's ns-3 simulator.
 //!
-//! [`load`] reads either kind and returns a [`Resolved`] run: a [`paceline_fabric::spec::RunSpec`] in which everything
-//! has its value, and the TOML text that says the same. What is wrong comes back as [`Diagnostics`].
+//! [`load`] reads either kind and returns a [`Resolved`] run: a [`paceline_fabric::spec::RunSpec`] with a value for
+//! everything, and the equivalent TOML text. Errors are returned as [`Diagnostics`].
 
 pub mod builtin;
 mod cc;
@@ -61,16 +61,16 @@ use ns3::changes::Changes;
 use open::{Opened, open, shipped};
 use resolve::Input;
 
-/// Reads a scenario: the path of a TOML file or `config.txt` (told apart by content), of a folder
-/// with a `scenario.toml` or a `config.txt`, or the name of a scenario that ships.
+/// Reads a scenario: the path of a TOML file or `config.txt` (distinguished by content), of a folder with a
+/// `scenario.toml` or a `config.txt`, or the name of a built-in scenario.
 ///
 /// # Errors
-/// Everything that is wrong with the input, with its place.
+/// All problems of the input, with their positions.
 pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
     load_with(input, overrides, None)
 }
 
-/// The same as [`load`] for a program that can read Parquet files.
+/// Like [`load`], for a program that can read Parquet files.
 ///
 /// # Errors
 /// As [`load`].
@@ -96,11 +96,11 @@ pub fn load_with(
     }
 }
 
-/// The grid of a sweep of `input`, as [`load`] takes it: its `[sweep]` table and
-/// [`Overrides::over`]. Checks the grid by itself, not its points: those are for [`load`].
+/// Returns the grid of a sweep of `input`, as [`load`] takes it: its `[sweep]` table and [`Overrides::over`]. Checks
+/// only the grid; [`load`] checks its points.
 ///
 /// # Errors
-/// Everything that is wrong with the grid, with its place.
+/// All problems of the grid, with their positions.
 pub fn grid(input: &str, overrides: &Overrides) -> Result<Grid, Diagnostics> {
     let point = Point {
         overs: &overrides.over,
@@ -118,26 +118,25 @@ pub fn grid(input: &str, overrides: &Overrides) -> Result<Grid, Diagnostics> {
     Ok(written.grid())
 }
 
-/// Reads a scenario that ships; [`load`] would take a file of the same name.
+/// Reads a built-in scenario, even if there is a file of the same name, which [`load`] would read.
 ///
 /// # Errors
-/// If there is none of this name, or an override does not fit it.
+/// If the name is unknown, or an override does not fit.
 pub fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
     let shipped = shipped(name)?;
     let source = Source::new(format!("{name}.toml"), shipped.text);
     load_toml(&source, shipped.files(), name, overrides)
 }
 
-/// Reads a scenario from a TOML text; `name` is what errors call it. Files that it names are looked
-/// for in the working directory.
+/// Reads a scenario from a TOML text, which errors call `name`. Relative paths start in the working directory.
 ///
 /// # Errors
-/// Everything that is wrong with the text, with its place.
+/// All problems of the text, with their positions.
 pub fn load_text(name: &str, text: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
     load_text_with(name, text, &[], overrides)
 }
 
-/// The same of a text whose files are looked for in `files` first: path as it stands in the text, and content.
+/// Like [`load_text`], but looks for files in `files` first: path as written in the text, and content.
 ///
 /// # Errors
 /// As [`load_text`].
@@ -155,12 +154,11 @@ pub fn load_text_with(
     load_toml(&Source::new(name, text), files, &stem, overrides)
 }
 
-/// Reads a `config.txt` of HPCC's ns-3 simulator from a text; `name` is what the run is called.
-/// Files that it names are looked for in `files` (path as it stands in the configuration, and
-/// text), then in the working directory.
+/// Reads a `config.txt` of HPCC's ns-3 simulator from a text; `name` becomes the name of the run. Files are looked up
+/// in `files` (path as written in the configuration, and text), then in the working directory.
 ///
 /// # Errors
-/// Everything that is wrong with the texts, with its place.
+/// All problems of the texts, with their positions.
 pub fn load_config_text(
     name: &str,
     text: &str,
@@ -244,8 +242,8 @@ fn load_config(
     if changed.is_empty() {
         return Ok(resolved);
     }
-    // Settings speak of a scenario: they change the one that the configuration amounts to. It does not
-    // tell threads.
+    // Settings name keys of a scenario, so they are applied to the scenario that the configuration resolves to. That
+    // text leaves out the number of threads.
     let text = Source::new(format!("{} as a scenario", source.name()), resolved.toml);
     let mut document = document::parse(&text, changed, Point::default(), files)?;
     document.scenario.threads = overrides.threads.or(document.scenario.threads);
@@ -265,7 +263,7 @@ fn load_config(
     })
 }
 
-/// A name without what folders cannot have.
+/// Replaces the characters of a name that folders cannot have.
 fn plain_name(name: &str) -> String {
     let plain = |c: char| {
         if c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+') {
@@ -282,8 +280,8 @@ fn plain_name(name: &str) -> String {
     }
 }
 
-/// A configuration is called after its file, or if that is just `config`, after its folder; a
-/// folder that is called after a scheme does not count.
+/// Names a configuration after its file or, if that is just `config`, after its folder, skipping folders named after
+/// a scheme.
 fn config_name(path: &Path) -> String {
     let absolute = files::one_path(path);
     let stem = absolute

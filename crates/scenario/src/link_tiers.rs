@@ -1,4 +1,4 @@
-//! Links by the tiers that they join.
+//! Links grouped by the tiers that they join.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use crate::topology::{Topology, ends};
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::BitRate;
 
-/// The tier of links at hosts.
+/// Name of the tier of links to hosts.
 const HOST: &str = "host";
 
-/// Links by the tiers that they join: `host` where one end is a host, `server` inside servers, otherwise the tiers of both
-/// switches, the lower one first, such as `leaf-spine`.
+/// Names of links by the tiers that they join: `host` if one end is a host, `server` inside servers, otherwise the
+/// tiers of both switches, the lower one first, such as `leaf-spine`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkTiers {
     names: Vec<String>,
@@ -20,7 +20,7 @@ pub struct LinkTiers {
 }
 
 impl LinkTiers {
-    /// Of the links of a network, in their order.
+    /// Names the links of a network, in their order.
     pub fn of(topology: &Topology) -> Self {
         let mut tier_of: BTreeMap<NodeId, (usize, String)> = BTreeMap::new();
         for (place, (name, switches)) in named_tiers(topology).into_iter().enumerate() {
@@ -49,18 +49,18 @@ impl LinkTiers {
         tiers
     }
 
-    /// The names, as their first links come.
+    /// Returns the names, in the order of their first links.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The tier of a link; empty for one that there is not.
+    /// Returns the tier of a link; empty if there is no such link.
     pub fn name(&self, link: usize) -> &str {
         let place = self.of.get(link).map(|&place| usize::from(place));
         place.map_or("", |place| self.names[place].as_str())
     }
 
-    /// The links that are meant by a tier's name, or by their two nodes: `3-17`.
+    /// Returns the links with a tier's name, or between two nodes: `3-17`.
     pub fn links(&self, meant: &str) -> Vec<usize> {
         let all = 0..self.of.len();
         if self.names.iter().any(|name| name == meant) {

@@ -1,4 +1,4 @@
-//! Models by name or by file, for whoever needs one without a scenario.
+//! Learned models, loaded by name or from a file without a scenario.
 
 mod onnx;
 
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use paceline_congestion::learned::stack::card::Weights;
 use paceline_congestion::learned::{Model, ModelError, shipped};
 
-/// The model that ships under this name, or that of a file: of its card, of its weights, or a forest's.
+/// Returns the built-in model with this name, or reads a file: a model's card, its weights, or a forest.
 ///
 /// # Errors
-/// There is none, it cannot be read, or it is damaged.
+/// If there is none, or it is unreadable or damaged.
 pub fn find_model(name: &str) -> Result<Arc<Model>, String> {
     if let Some(model) = shipped::find(name) {
         return Ok(model);
@@ -23,13 +23,13 @@ pub fn find_model(name: &str) -> Result<Arc<Model>, String> {
     read_model(path).map(Arc::new)
 }
 
-/// How the files of a model end.
+/// File name extensions of models.
 pub(crate) const ENDINGS: [&str; 3] = [".safetensors", ".json", ".onnx"];
 
-/// The weights in a file that ends so.
+/// Reads weights in the format that `ending` names.
 ///
 /// # Errors
-/// The graph in it is no policy's.
+/// If the graph is not that of a policy.
 pub(crate) fn weights(ending: &str, bytes: Vec<u8>) -> Result<Weights, ModelError> {
     match ending {
         "onnx" => {
@@ -44,16 +44,16 @@ pub(crate) fn weights(ending: &str, bytes: Vec<u8>) -> Result<Weights, ModelErro
     }
 }
 
-/// Whether a path looks like that of a model's file.
+/// Returns true if a path looks like that of a model's file.
 pub fn is_model_file(path: &Path) -> bool {
     let known = |ending: &std::ffi::OsStr| ENDINGS.iter().any(|known| ending == &known[1..]);
     path.extension().is_some_and(known)
 }
 
-/// The model of a file.
+/// Reads the model in a file.
 ///
 /// # Errors
-/// It cannot be read, or is damaged.
+/// If the file is unreadable or damaged.
 pub fn read_model(path: &Path) -> Result<Model, String> {
     let stem = if is_model_file(path) {
         path.with_extension("")
@@ -75,11 +75,11 @@ pub fn read_model(path: &Path) -> Result<Model, String> {
     })
 }
 
-/// Why there is no model: its files, or what is in them.
+/// Reason why a model could not be read: its files, or their content.
 pub(crate) enum Unread<F> {
-    /// A file cannot be read.
+    /// Unreadable file.
     File(F),
-    /// What is in it is no model.
+    /// Invalid content.
     Model(ModelError),
 }
 

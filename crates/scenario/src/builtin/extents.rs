@@ -1,24 +1,24 @@
-//! How large the scenarios that ship are, in groups.
+//! Sizes of the built-in scenarios, in groups.
 
-/// Scenarios of a kind.
+/// Group of related built-in scenarios.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// What they have in common.
+    /// Heading of the group, in the plural.
     pub title: &'static str,
-    /// They.
+    /// Members of the group, in the order of the list.
     pub scenarios: &'static [ScenarioSize],
 }
 
-/// How large a scenario is.
+/// Size of a built-in scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScenarioSize {
-    /// Its name.
+    /// Name under which Paceline loads the scenario.
     pub name: &'static str,
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: usize,
-    /// Flows.
+    /// Number of flows.
     pub flows: usize,
-    /// Packet-hops of a run as it ships.
+    /// Packet-hops of a run with the scenario's own settings: the measure of its cost.
     pub packet_hops: u64,
 }
 
@@ -31,7 +31,7 @@ const fn of(name: &'static str, hosts: usize, flows: usize, packet_hops: u64) ->
     }
 }
 
-/// All scenarios that ship.
+/// Groups of all built-in scenarios.
 pub const GROUPS: &[Group] = &[
     Group {
         title: "Incasts",

@@ -1,4 +1,4 @@
-//! What is built in: topologies, workloads, scenarios. The tables behind `list` and `explain`.
+//! Built-in topologies, workloads and scenarios: the tables behind `list` and `explain`.
 
 mod extents;
 mod tables;
@@ -9,24 +9,24 @@ pub use crate::schema::declare::{Entry, Parameter};
 pub use extents::{GROUPS, Group, ScenarioSize};
 pub use tables::{sections, topologies, workloads};
 
-/// A scenario that ships.
+/// Built-in scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {
-    /// Its name.
+    /// Name under which Paceline loads the scenario.
     pub name: &'static str,
-    /// The whole file.
+    /// Text of the whole file, in TOML.
     pub text: &'static str,
-    /// Files that it names: path as it stands there, and text.
+    /// Files that the scenario names: path as written in the scenario, and text.
     pub files: &'static [(&'static str, &'static str)],
 }
 
 impl Shipped {
-    /// What it shows and where it is from: the comment at the file's head.
+    /// Returns the purpose and the origin of the scenario: the comment at the head of the file.
     pub fn about(&self) -> String {
         let lines = self.text.lines().map_while(|line| line.strip_prefix('#'));
         lines.map(str::trim).collect::<Vec<_>>().join(" ")
     }
-    /// Its description in one line.
+    /// Returns the one-line description, without quotes.
     pub fn description(&self) -> &'static str {
         let line = self
             .text
@@ -36,7 +36,7 @@ impl Shipped {
     }
 }
 
-/// Distributions of flow sizes: name and source.
+/// Returns the built-in distributions of flow sizes: name and source.
 pub fn distributions() -> impl Iterator<Item = (&'static str, &'static str)> {
     DISTRIBUTIONS.iter().map(|&(name, _, source)| (name, source))
 }
@@ -70,7 +70,7 @@ macro_rules! shipped {
     };
 }
 
-/// The scenarios that ship.
+/// Returns all built-in scenarios, in the order of `list`.
 pub fn scenarios() -> &'static [Shipped] {
     shipped![
         "incast-20",
@@ -181,10 +181,10 @@ pub fn scenarios() -> &'static [Shipped] {
     ]
 }
 
-/// The 20-to-1 incast with its flows `scale` times as large, as a scenario.
+/// Returns a scenario with the 20-to-1 incast whose flows are `scale` times as large.
 ///
 /// # Panics
-/// If `scale` is not above zero.
+/// If `scale` is not positive and finite.
 pub fn demo(scale: f64) -> String {
     assert!(scale > 0.0 && scale.is_finite(), "a scale is above zero");
     let bytes = |megabytes: f64| paceline_kernel::Bytes::new(((megabytes * 1e6 * scale) as u64).max(1));

@@ -1,4 +1,4 @@
-//! The tables of a scenario file and their keys, as they are declared.
+//! Tables of a scenario file and their declared keys.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ const FLOWS_ABOUT: &str = "A flow file of HPCC's ns-3 simulator or one of its re
 const ALL_GATHER_ABOUT: &str =
     "Every host gets 1/n of the data from each other host: n-1 steps around a ring.";
 
-/// A parameter whose name is the user's.
+/// Describes a parameter whose name the user chooses.
 const fn named(name: &'static str, default: &'static str, help: &'static str) -> Parameter {
     Parameter {
         name,
@@ -47,7 +47,7 @@ const SWEEP: &[Parameter] = &[
     ),
 ];
 
-/// A table whose keys are the user's.
+/// Describes a table whose keys the user chooses.
 const fn free(name: &'static str, summary: &'static str, parameters: &'static [Parameter]) -> Entry {
     Entry {
         name,
@@ -57,8 +57,8 @@ const fn free(name: &'static str, summary: &'static str, parameters: &'static [P
     }
 }
 
-/// The sections, by their tables' names; the first is the top level. Schemes' blocks, topologies
-/// and workloads have tables of their own.
+/// Returns the sections by table name; the first is the top level. Blocks of schemes, topologies and workloads have
+/// their own tables.
 pub fn sections() -> &'static [Entry] {
     static SECTIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         let own = vec![
@@ -102,7 +102,7 @@ pub fn sections() -> &'static [Entry] {
     &SECTIONS
 }
 
-/// The topologies, blocks of `[topology]`.
+/// Returns the topologies, which are blocks of `[topology]`.
 pub fn topologies() -> &'static [Entry] {
     static TOPOLOGIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         vec![
@@ -120,7 +120,7 @@ pub fn topologies() -> &'static [Entry] {
     &TOPOLOGIES
 }
 
-/// The workloads, blocks of `[[workload]]`.
+/// Returns the workloads, which are blocks of `[[workload]]`.
 pub fn workloads() -> &'static [Entry] {
     static WORKLOADS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         vec![
@@ -152,7 +152,7 @@ mod tests {
     use crate::builtin::{self, Entry};
     use crate::{Overrides, load_text};
 
-    /// The keys that the schema knows in a table, by its complaint of one that it does not.
+    /// Returns the keys that the schema accepts in a table, taken from its error about an unknown key.
     fn known(table: &str) -> BTreeSet<String> {
         let error = load_text(
             "test.toml",
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn every_key_is_documented_and_every_documented_key_is_known() {
-        // The keys of a sweep are paths, those of hosts names.
+        // Keys of a sweep are paths, and those of `hosts` are names: neither is in the schema.
         for section in builtin::sections()
             .iter()
             .filter(|section| !["sweep", "hosts"].contains(&section.name))
@@ -210,7 +210,7 @@ mod tests {
             if ["workload", "job.step"].contains(&section.name) {
                 known.retain(|key| !builtin::workloads().iter().any(|workload| workload.name == key));
             }
-            // OpenSM's spellings.
+            // These are OpenSM's spellings of the keys.
             known.retain(|key| !key.starts_with("cc_") && !key.starts_with("ccti"));
             if section.name == "cc" {
                 known.retain(|key| {

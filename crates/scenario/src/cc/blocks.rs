@@ -1,4 +1,4 @@
-//! The blocks of `[cc]`: parameters, by scheme or alias.
+//! Blocks of `[cc]`: parameters by scheme or alias.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,26 @@ use paceline_congestion::registry::variant::{self, Variant, VariantError};
 use paceline_congestion::registry::{SchemeParams, find};
 use serde::Deserialize;
 
-/// The blocks of a scenario: one for each scheme, and one for each alias or variant that has its own.
+/// Blocks of a scenario: one for each scheme, and one for each alias or variant with its own.
 ///
-/// An alias without a block of its own takes that of its scheme.
+/// An alias without its own block uses that of its scheme.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Blocks {
     pub(crate) schemes: SchemeParams,
-    /// Each with the one block of its scheme, in which what it leaves out is as in the scheme's own block.
+    /// Blocks of aliases and variants. Each holds only its scheme's parameters; those left out are as in the scheme's
+    /// block.
     pub(crate) aliases: BTreeMap<String, SchemeParams>,
 }
 
 impl Blocks {
-    /// The parameters for the scheme or alias `name`.
+    /// Returns the parameters of the scheme or alias `name`.
     pub(crate) fn of(&self, name: &str) -> &SchemeParams {
         self.aliases.get(name).unwrap_or(&self.schemes)
     }
 
-    /// Gives the variant `name` a block of its own, unless it has one: that of its scheme with what the name sets. Files
-    /// that parameters name are read for blocks.
+    /// Gives the variant `name` its own block unless it has one: its scheme's block with the settings in the name.
+    /// Reads the files that the parameters name.
     pub(crate) fn add_variant(&mut self, name: &str) -> Result<(), VariantError> {
         let parsed = Variant::parse(name)?;
         if !self.aliases.contains_key(name) {
@@ -39,7 +40,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Every block, with the alias whose it is.
+    /// Returns every block with its alias; `None` marks the schemes' own blocks.
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = (Option<&str>, &mut SchemeParams)> {
         let aliases = self.aliases.iter_mut();
         let aliases = aliases.map(|(alias, params)| (Some(alias.as_str()), params));
@@ -47,7 +48,7 @@ impl Blocks {
     }
 }
 
-/// The scheme whose alias or variant `name` is; `None` of schemes, and of names that nothing has.
+/// Returns the scheme of the alias or variant `name`, or `None` for schemes and unknown names.
 pub(crate) fn scheme_of_alias(name: &str) -> Option<&'static str> {
     let (scheme, alias) = find(variant::base(name)).ok()?;
     (alias.is_some() || variant::is_variant(name)).then_some(scheme.name)

@@ -1,4 +1,4 @@
-//! The axes of a sweep: of the `[sweep]` table and of `--over`, every place kept.
+//! Axes of a sweep, from the `[sweep]` table and from `--over`, keeping every position.
 
 use std::ops::Range;
 
@@ -12,26 +12,26 @@ use crate::diagnostics::{Place, Problem, Source};
 use crate::sweep::{Axis, AxisValue, Grid};
 use crate::warning::Warning;
 
-/// A path of keys, each with its place.
+/// Path of keys, each with its position.
 pub(crate) type Path = Vec<(String, Range<usize>)>;
 
-/// What a value says, and where.
+/// Text of a value, and its position.
 pub(crate) type Value = (String, Range<usize>);
 
-/// A grid as it was written.
+/// Grid of a sweep, as written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Written {
     pub(crate) axes: Vec<WrittenAxis>,
     pub(crate) repeats: Option<u32>,
-    /// What is said of how its keys were read.
+    /// Notes on how the keys were read.
     pub(super) warnings: Vec<Warning>,
 }
 
-/// An axis as it was written.
+/// Axis of a sweep, as written.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenAxis {
     pub(crate) path: Path,
-    /// Of the key; of a dotted one in a table, of its last part.
+    /// Position of the key; in a table with dotted keys, of the last part.
     span: Range<usize>,
     pub(crate) values: Vec<Value>,
 }
@@ -47,7 +47,7 @@ impl WrittenAxis {
 }
 
 impl Written {
-    /// Takes the `[sweep]` table out of a scenario.
+    /// Removes the `[sweep]` table from a scenario and reads it.
     pub(super) fn take(table: &mut DeTable<'_>, texts: &Texts) -> Result<Self, Problem> {
         let mut written = Self::default();
         let Some(sweep) = table.remove("sweep") else {
@@ -61,7 +61,7 @@ impl Written {
             );
         };
         written.read(sweep, &[], texts)?;
-        // The order of the file.
+        // Restores the order of the file.
         written.axes.sort_by_key(|axis| axis.span.start);
         for (i, axis) in written.axes.iter().enumerate() {
             if let Some(earlier) = written.axes[..i].iter().find(|other| other.key() == axis.key()) {
@@ -109,7 +109,7 @@ impl Written {
         Ok(())
     }
 
-    /// Puts the axis of one `--over`, which starts at `start`, instead of that of the table.
+    /// Adds the axis of one `--over`, which starts at `start`, replacing an axis of the table with the same key.
     pub(super) fn over(
         &mut self,
         text: &str,
@@ -142,7 +142,7 @@ impl Written {
         Ok(key)
     }
 
-    /// What is wrong with the axes by themselves.
+    /// Checks the axes by themselves, without the scenario.
     pub(super) fn check(&self, texts: &Texts) -> Result<(), Problem> {
         for axis in &self.axes {
             let key = axis.key();
@@ -176,7 +176,7 @@ impl Written {
         Ok(())
     }
 
-    /// An option that sets what the sweep varies would be lost.
+    /// Rejects an option that sets a key which the sweep varies: it would have no effect.
     pub(crate) fn check_against(&self, settings: &[Setting], texts: &Texts) -> Result<(), Problem> {
         for Setting { option, text } in settings {
             let key = text.split('=').next().unwrap_or_default().trim();
@@ -191,7 +191,7 @@ impl Written {
         Ok(())
     }
 
-    /// The axes with those of their values that have these numbers.
+    /// Returns the axes with the values at these indices.
     pub(crate) fn chosen<'a>(
         &'a self,
         values: &'a [usize],
@@ -235,14 +235,14 @@ fn text_of(value: &Spanned<DeValue<'_>>, texts: &Texts) -> Value {
     (texts.of_value(value).text().to_string(), value.span())
 }
 
-/// A key of the table, which may be a whole path in quotes.
+/// Returns the path of a key of the table, which may be a whole path in quotes.
 fn key_path(key: &Spanned<std::borrow::Cow<'_, str>>, texts: &Texts) -> Result<Path, Problem> {
     let span = key.span();
     let place = texts.at(span.clone());
     let quote = usize::from(place.text().starts_with(['"', '\'']));
     let mut path = segments(key.get_ref(), span.start + quote, &place)?;
     if place.text().len() != key.get_ref().len() + 2 * quote {
-        // Written with escapes: the parts have no places of their own.
+        // The key was written with escapes, so its parts have no positions in the text.
         path.iter_mut().for_each(|(_, part)| *part = span.clone());
     }
     Ok(path)
@@ -261,12 +261,12 @@ fn repeats(value: &Spanned<DeValue<'_>>, texts: &Texts) -> Result<u32, Problem> 
     }
 }
 
-/// The values behind the `=` of an `--over`, which starts at `start`: separated by commas, or what
-/// the table takes.
+/// Parses the values behind the `=` of an `--over`, which starts at `start`: separated by commas, or in the table's
+/// syntax.
 fn listed(text: &str, from: usize, start: usize, texts: &Texts) -> Result<Vec<Value>, Problem> {
     let written = &text[from..];
     if written.trim_start().starts_with(['[', '{']) {
-        // Behind as many blanks as put it at its place.
+        // Padded with blanks so that it parses at its own position.
         let key = "v=";
         let padded = format!("{}{key}{written}", " ".repeat(start + from - key.len()));
         if let Ok(table) = DeTable::parse(&padded)
@@ -283,7 +283,7 @@ fn listed(text: &str, from: usize, start: usize, texts: &Texts) -> Result<Vec<Va
             && let Some(DeValue::Table(inner)) = table.get_ref().get("v").map(Spanned::get_ref)
             && inner.contains_key("steps")
         {
-            // Places in the text with quotes are none in what was written.
+            // The quotes that were added shift positions, so errors point at the whole text.
             let span = start + from..start + text.len();
             return range(inner, span.clone(), &|_| texts.at(span.clone()), texts);
         }
@@ -306,7 +306,7 @@ fn listed(text: &str, from: usize, start: usize, texts: &Texts) -> Result<Vec<Va
     Ok(values)
 }
 
-/// Between commas, but not those within quotes or brackets.
+/// Splits at commas outside of quotes and brackets.
 pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut start, mut depth) = (Vec::new(), 0, 0usize);
     let mut quote = None;
@@ -328,14 +328,14 @@ pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A value as TOML reads it.
+/// Parses a value as TOML.
 pub(super) fn literal(text: &str) -> Option<toml::Value> {
     let table: toml::Table = toml::from_str(&format!("v={text}")).ok()?;
     table.into_iter().next().map(|(_, value)| value)
 }
 
 impl AxisValue {
-    /// Of a text: TOML, or else a text as it stands.
+    /// Parses a value as TOML, or else keeps it as a string.
     fn of(text: &str) -> Self {
         match literal(text) {
             Some(toml::Value::Boolean(value)) => Self::Bool(value),
@@ -347,7 +347,7 @@ impl AxisValue {
     }
 }
 
-/// What a sweep changes in a scenario: its point, by the number of each axis' value.
+/// Point of a sweep: for each axis, the index of its value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Point<'a> {
     pub(crate) overs: &'a [String],
@@ -355,14 +355,14 @@ pub(crate) struct Point<'a> {
 }
 
 impl Point<'_> {
-    /// The axes of `--over`, of an input without a `[sweep]` table.
+    /// Returns the axes of `--over` for an input without a `[sweep]` table.
     pub(crate) fn alone(&self) -> Result<(Texts, Written), Problem> {
         let mut texts = Texts::of(Source::new("--over", ""));
         let written = self.read(&mut DeTable::new(), &mut texts, 0)?;
         Ok((texts, written))
     }
 
-    /// All axes; `start` is where the first `--over` goes.
+    /// Reads all axes; `start` is the position of the first `--over`.
     pub(super) fn read(
         &self,
         table: &mut DeTable<'_>,

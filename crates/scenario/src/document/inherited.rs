@@ -1,5 +1,6 @@
-//! What a file that a run wrote has of its scheme and its fidelity, under another one. `[cc.defaults]` names the values that
-//! came with the scheme: under another scheme they are that one's own again. Those of the fidelity stay, which is told.
+//! Values that a file written by a run inherits from its scheme and its fidelity, when it is read under another one.
+//! `[cc.defaults]` names the values that came with the scheme: another scheme uses its own defaults instead. Values
+//! that came with the fidelity stay, with a warning.
 
 use std::ops::Range;
 
@@ -9,8 +10,8 @@ use toml::de::{DeTable, DeValue};
 use super::texts::Texts;
 use crate::warning::{Warning, WarningKind};
 
-/// Takes out what came with a scheme that is not the one that is to run, but for what settings say: these stand beyond
-/// `end`, where the file ends. Says what it took out.
+/// Removes the values that came with a scheme other than the one to run, except those from settings: they are beyond
+/// `end`, the end of the file. Returns a description of the removed values.
 pub(super) fn renew(table: &mut DeTable<'_>, end: usize) -> Option<String> {
     let cc = table.get("cc")?.get_ref();
     let runs = cc.get("scheme")?.get_ref().as_str()?.to_string();
@@ -60,13 +61,13 @@ fn take(table: &mut DeTable<'_>, path: &[&str], end: usize) {
     }
 }
 
-/// The fidelity that a table names, and where.
+/// Returns the fidelity that a table names, and its position.
 pub(super) fn fidelity(table: &DeTable<'_>) -> Option<(String, Range<usize>)> {
     let value = table.get("fidelity")?;
     Some((value.get_ref().as_str()?.to_string(), value.span()))
 }
 
-/// A file that a run wrote names what its fidelity decides: under another one these values stay.
+/// Warns if a file that a run wrote is read under another fidelity: values that the former one decided stay.
 pub(super) fn kept_values(
     table: &DeTable<'_>,
     before: Option<&(String, Range<usize>)>,

@@ -1,4 +1,4 @@
-//! `{ from, to, steps }`: a range of an axis.
+//! Ranges of an axis: `{ from, to, steps }`.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::axes::{Value, literal, parts};
 use super::texts::Texts;
 use crate::diagnostics::{Place, Problem, suggestion};
 
-/// ", or a range", of a value that can be an end of one.
+/// Returns ", or a range" for an error message if `value` could be an end of a range.
 pub(super) fn or_a_range(value: &str) -> &'static str {
     let end = literal(value).and_then(|value| End::of(&value));
     if end.is_some() {
@@ -18,7 +18,7 @@ pub(super) fn or_a_range(value: &str) -> &'static str {
     }
 }
 
-/// An end of a range: `0.1`, or `100Gbps`.
+/// End of a range: `0.1`, or `100Gbps`.
 struct End {
     number: toml::Value,
     unit: String,
@@ -56,8 +56,8 @@ impl End {
     }
 }
 
-/// `{ from, to, steps }`: numbers at equal distances, both ends included; with units, if both ends have the same one.
-/// `place` says where something of it stands.
+/// Expands `{ from, to, steps }` into equidistant numbers, both ends included, with units if both ends have the same
+/// one. `place` returns the position of a span.
 pub(super) fn range(
     table: &DeTable<'_>,
     span: Range<usize>,
@@ -123,7 +123,7 @@ pub(super) fn range(
         }
         _ => {
             let (from, to) = (from.as_f64(), to.as_f64());
-            // Twelve digits: 0.3, not 0.30000000000000004.
+            // Twelve digits give 0.3 instead of 0.30000000000000004.
             let exact = from + (to - from) * i as f64 / (steps - 1) as f64;
             let short: f64 = format!("{exact:.11e}").parse().unwrap_or(exact);
             format!("{short:?}")
@@ -136,7 +136,7 @@ pub(super) fn range(
     Ok((0..steps).map(|i| (with_unit(value(i)), span.clone())).collect())
 }
 
-/// `v={ from = 1Gbps, .. }` with values in quotes that need some.
+/// Returns `v={ from = 1Gbps, .. }` with quotes around the values that need them.
 pub(super) fn with_quotes(table: &str) -> String {
     let inner = table.trim().trim_start_matches('{').trim_end_matches('}');
     let pair = |part: Range<usize>| match inner[part.clone()].split_once('=') {

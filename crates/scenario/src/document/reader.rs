@@ -1,8 +1,8 @@
-//! A TOML value, read into the types of a schema.
+//! Deserializer from a TOML value into the types of a schema.
 //!
-//! The schema has about a hundred tables and lists. `toml`'s own deserializers have each of them compiled once
-//! for tables, once for places, once for dates and once for each of the ways to a value: most of the time that
-//! this crate took to build, and megabytes of the program. Here there is one way to each.
+//! The schema has about a hundred tables and lists. `toml`'s own deserializers compile each of them several times:
+//! for tables, for positions, for dates and for each path to a value. That took most of this crate's build time and
+//! megabytes of the program. Here there is one path to each.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde::forward_to_deserialize_any;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Reads one value that this program has as a text: TOML, or else a text as it stands. It has no place.
+/// Parses one value that this program has as text: TOML, or else a plain string. The value has no position.
 pub(crate) fn read_value<T: de::DeserializeOwned>(text: &str) -> Result<T, String> {
     let line = format!("value = {text}");
     let table = DeTable::parse(&line).map(Spanned::into_inner);
@@ -24,10 +24,10 @@ pub(crate) fn read_value<T: de::DeserializeOwned>(text: &str) -> Result<T, Strin
     T::deserialize(Reader::of(value, 0..0)).map_err(|error| error.to_string())
 }
 
-/// What is wrong with a table instead of a list.
+/// Message about a single table instead of a list.
 pub(super) const ONE_TABLE: &str = "expected a list, found one table";
 
-/// What is wrong with a value, and where it stands.
+/// Error in a value, with its position.
 #[derive(Debug)]
 pub(crate) struct Error {
     message: String,
@@ -50,13 +50,13 @@ impl Error {
         }
     }
 
-    /// A key that is none of these.
+    /// Creates the error about a key that is not in `known`.
     pub(crate) fn unknown_key(key: &Spanned<Cow<'_, str>>, known: &'static [&'static str]) -> Self {
         let error: Self = de::Error::unknown_field(key.get_ref(), known);
         error.placed(&key.span())
     }
 
-    /// With the place of what was read, unless it knows one within it.
+    /// Adds the position of the value that was read, unless a position within it is known.
     pub(crate) fn placed(mut self, span: &Range<usize>) -> Self {
         self.span.get_or_insert_with(|| span.clone());
         self
@@ -80,14 +80,14 @@ impl de::Error for Error {
     }
 }
 
-/// What a [`Reader`] reads.
+/// Input of a [`Reader`].
 enum Held<'de> {
     Toml(DeValue<'de>),
-    /// An end of a place, which [`Spanned`] asks for alongside the value.
+    /// Start or end of a position, which [`Spanned`] reads along with the value.
     Position(usize),
 }
 
-/// A value and where it stands.
+/// Value and its position.
 pub(crate) struct Reader<'de> {
     held: Held<'de>,
     span: Range<usize>,
@@ -115,7 +115,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// The keys of a table with their values.
+    /// Returns the keys of a table with their values, or an error for any other value.
     pub(crate) fn entries(self) -> Result<DeTable<'de>, Error> {
         match self.held {
             Held::Toml(DeValue::Table(table)) => Ok(table),
@@ -126,7 +126,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Gives the visitor what there is.
+    /// Passes the value to the visitor.
     fn give<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.held {
             Held::Position(at) => visitor.visit_u64(at as u64),
@@ -199,7 +199,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// A list; one table in its place is told with what to write instead.
+    /// Reads a list. A single table gets an error that shows how to write it as a list.
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.held {
             Held::Toml(DeValue::Table(_)) => Err(Error::at(ONE_TABLE, &self.span)),
@@ -207,7 +207,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    /// A table, or what is to be told with its place; a list is no table, whatever its elements.
+    /// Reads a table, or a [`Spanned`] value with its position. A list is an error, whatever its elements.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -267,7 +267,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 }
 
-/// The name of a key or of a variant.
+/// Name of a key or of a variant, with its position.
 struct Key<'de>(Cow<'de, str>, Range<usize>);
 
 impl<'de> Key<'de> {
@@ -294,14 +294,14 @@ impl<'de> Deserializer<'de> for Key<'de> {
     }
 }
 
-/// The keys of a table, or the parts of a [`Spanned`].
+/// Keys of a table, or the parts of a [`Spanned`].
 enum Fields<'de> {
     Table {
         rest: <DeTable<'de> as IntoIterator>::IntoIter,
         value: Option<Spanned<DeValue<'de>>>,
     },
     Place {
-        /// Of start, end and value, in this order.
+        /// Names of the fields for start, end and value, in this order.
         names: std::slice::Iter<'static, &'static str>,
         value: Option<Reader<'de>>,
     },
@@ -356,7 +356,7 @@ impl<'de> de::MapAccess<'de> for Fields<'de> {
     }
 }
 
-/// The elements of a list.
+/// Elements of a list.
 struct Elements<'de>(<DeArray<'de> as IntoIterator>::IntoIter);
 
 impl<'de> de::SeqAccess<'de> for Elements<'de> {
@@ -374,7 +374,7 @@ impl<'de> de::SeqAccess<'de> for Elements<'de> {
     }
 }
 
-/// One of the variants of an enum: a text, or a table with its name as the only key.
+/// Variant of an enum: a string, or a table with its name as the only key.
 struct Variant<'de> {
     name: Key<'de>,
     value: Option<Reader<'de>>,
@@ -389,7 +389,7 @@ impl<'de> de::EnumAccess<'de> for Variant<'de> {
     }
 }
 
-/// What a variant holds.
+/// Value of a variant, if it has one.
 struct Content<'de>(Option<Reader<'de>>);
 
 impl<'de> Content<'de> {

@@ -1,4 +1,4 @@
-//! The texts of a scenario, and places in them.
+//! Texts of a scenario, and positions in them.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use toml::Spanned;
 
 use crate::diagnostics::{Place, Source};
 
-/// Positions between two texts, so that no place in one looks like one in another.
+/// Unused positions between two texts, so that no position in one looks like one in another.
 pub(crate) const GAP: usize = 16;
 
-/// The texts that a scenario's places are in: the file, and behind its end the overrides.
+/// Texts that a scenario's positions refer to: the file, and the overrides behind its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Texts {
     main: Source,
-    /// Each with the position of its first character.
+    /// Overrides, each with the position of its first character.
     pub(super) settings: Vec<(usize, Source)>,
 }
 
@@ -25,7 +25,7 @@ impl Texts {
         }
     }
 
-    /// The place of a span.
+    /// Returns the place of a span, in the text to which it belongs.
     pub(crate) fn at(&self, span: Range<usize>) -> Place {
         match self.settings.iter().rev().find(|(start, _)| span.start >= *start) {
             Some((start, source)) => source.at(span.start - start..span.end.saturating_sub(*start)),
@@ -33,12 +33,12 @@ impl Texts {
         }
     }
 
-    /// The place of a value.
+    /// Returns the place of a value.
     pub(crate) fn of_value<T>(&self, value: &Spanned<T>) -> Place {
         self.at(value.span())
     }
 
-    /// Behind the last of the texts.
+    /// Returns the position behind the last of the texts.
     pub(super) fn end(&self) -> usize {
         let of = |(start, source): &(usize, Source)| start + source.text().len();
         let settings = self.settings.iter().map(of).max();

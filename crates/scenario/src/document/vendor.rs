@@ -1,4 +1,4 @@
-//! `[vendor.NAME]`: parameters by their vendors' names, which become keys of the scenario.
+//! Tables `[vendor.NAME]`: parameters by their vendors' names, which become keys of the scenario.
 
 mod collect;
 mod made;
@@ -18,12 +18,13 @@ use crate::files::Files;
 use crate::vendor::{opensm, sonic, vendors};
 use crate::warning::{Warning, WarningKind};
 
-/// The value, behind as many blanks as put it at its place.
+/// Returns the value padded with blanks, so that it parses at its own position.
 pub(super) fn padded(one: &Translated) -> String {
     super::behind_blanks(&(one.text.clone(), one.span.clone()))
 }
 
-/// Takes `[vendor]` out of the scenario, with the files that it names. Says what is left out of it.
+/// Removes `[vendor]` from the scenario, reads it with the files that it names, and returns warnings about ignored
+/// settings.
 pub(super) fn take(
     root: &mut DeTable<'_>,
     texts: &mut Texts,
@@ -76,7 +77,7 @@ pub(super) fn take(
     Ok(found)
 }
 
-/// The rate of the topology's links in Mbit/s, if it says one.
+/// Returns the rate of the topology's links in Mbit/s, if it sets one.
 fn link_rate(root: &DeTable<'_>) -> Option<u64> {
     let topology = root.get("topology")?.get_ref().as_table()?;
     let mut rates = topology.iter().filter_map(|(_, kind)| {
@@ -86,7 +87,8 @@ fn link_rate(root: &DeTable<'_>) -> Option<u64> {
     rates.next_back().map(|rate| rate.as_bps() / 1_000_000)
 }
 
-/// Puts the translated keys into the scenario; `padded` has their values at their places. Says what was put.
+/// Puts the translated keys into the scenario; `padded` has their values at their positions. Returns notes on the
+/// keys that were set.
 pub(super) fn put<'i>(
     root: &mut DeTable<'i>,
     all: &'i [Translated],
@@ -119,7 +121,7 @@ pub(super) fn put<'i>(
     Ok(notes)
 }
 
-/// Puts a key at a path, whose tables are made where they are missing. Returns whether they are tables.
+/// Inserts a key at a path, creating missing tables. Returns false if a part of the path is not a table.
 fn insert<'i>(
     table: &mut DeTable<'i>,
     path: &[&'i str],

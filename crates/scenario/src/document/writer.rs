@@ -1,13 +1,13 @@
-//! A scenario, written as TOML.
+//! Serializer from a scenario to TOML.
 //!
-//! As in [`super::reader`]: `toml`'s own serializers have each of the schema's tables compiled once for texts, once for
-//! lines, once for tables and once for lists. Here a table becomes a tree, by one way, and the tree is what `toml` writes.
+//! As in [`super::reader`], `toml`'s own serializers would compile each of the schema's tables four times: for texts,
+//! lines, tables and lists. Here a table becomes a tree along one path, and `toml` writes the tree.
 
 use std::fmt;
 
 use serde::ser::{self, Impossible, Serialize, SerializeMap as _, Serializer};
 
-/// What cannot be written.
+/// Error about a value that TOML cannot hold.
 #[derive(Debug)]
 pub struct Error(String);
 
@@ -25,25 +25,25 @@ impl ser::Error for Error {
     }
 }
 
-/// What is written of a value.
+/// Converts a value into its tree.
 pub(crate) fn node<T: Serialize>(value: &T) -> Result<Node, Error> {
     value.serialize(ToNode)
 }
 
-/// The TOML text of a table.
+/// Returns the TOML text of a table.
 pub(crate) fn write<T: Serialize>(table: &T) -> Result<String, Error> {
     let tree = node(table)?;
     toml::to_string(&tree).map_err(ser::Error::custom)
 }
 
-/// A value as a scenario has it, without the quotes of a text.
+/// Returns a value as a scenario shows it, with strings unquoted.
 pub fn shown<T: Serialize>(value: &T) -> String {
     value
         .serialize(ToNode)
         .map_or_else(|error| error.to_string(), |node| node.to_string())
 }
 
-/// The paths of all keys that a table has, tables included, with their values.
+/// Returns the paths of all keys of a table, subtables included, with their values.
 pub(crate) fn paths<T: Serialize>(table: &T) -> Vec<(String, String)> {
     let mut paths = Vec::new();
     if let Ok(node) = table.serialize(ToNode) {
@@ -52,7 +52,7 @@ pub(crate) fn paths<T: Serialize>(table: &T) -> Vec<(String, String)> {
     paths
 }
 
-/// Elements of longer lists, such as flows, have no paths.
+/// Longest list whose elements have paths; elements of longer lists, such as flows, have none.
 pub(super) const LONGEST: usize = 100;
 
 impl Node {
@@ -99,21 +99,21 @@ impl fmt::Display for Node {
     }
 }
 
-/// A value; tables keep the order of their keys.
+/// Value in TOML; tables keep the order of their keys.
 pub enum Node {
-    /// An option without value: its key is left out.
+    /// Absent option, whose key is left out.
     Nothing,
-    /// Yes or no.
+    /// Boolean value, `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// Integer of at most 64 bits, signed.
     Integer(i64),
-    /// A number.
+    /// Floating-point number.
     Float(f64),
-    /// A text.
+    /// String without quotes.
     Text(String),
-    /// A list.
+    /// Array of values, possibly of several types.
     List(Vec<Self>),
-    /// A table.
+    /// Table in the order of its keys.
     Table(Vec<(String, Self)>),
 }
 
@@ -137,10 +137,10 @@ impl Serialize for Node {
     }
 }
 
-/// Makes a [`Node`] of a value.
+/// Serializer whose output is a [`Node`].
 struct ToNode;
 
-/// An integer that TOML has.
+/// Converts an integer into TOML's range, 64 bits signed, or fails.
 fn integer<T: TryInto<i64> + fmt::Display + Copy>(value: T) -> Result<Node, Error> {
     let out = || Error(format!("{value} is out of TOML's range of whole numbers"));
     value.try_into().map(Node::Integer).map_err(|_| out())
@@ -150,7 +150,7 @@ fn unsupported<T>(what: &str) -> Result<T, Error> {
     Err(Error(format!("TOML has no {what}")))
 }
 
-/// The table of a variant that holds something.
+/// Returns the table of an enum variant with a value.
 fn variant(name: &str, value: Node) -> Node {
     Node::Table(vec![(name.to_string(), value)])
 }
@@ -277,7 +277,7 @@ impl Serializer for ToNode {
     }
 }
 
-/// A list in the making.
+/// Unfinished list.
 struct List(Vec<Node>);
 
 impl List {
@@ -320,13 +320,13 @@ impl ser::SerializeTupleStruct for List {
     }
 }
 
-/// A table in the making.
+/// Unfinished table.
 #[derive(Default)]
 struct Table {
-    /// Of which variant it is what is held.
+    /// Enum variant that the table belongs to, if any.
     variant: Option<&'static str>,
     entries: Vec<(String, Node)>,
-    /// Waits for its value.
+    /// Key that waits for its value.
     key: String,
 }
 

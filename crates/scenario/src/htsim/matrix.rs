@@ -1,4 +1,4 @@
-//! Connection matrices: `0->15 start 0 size 2000000`, and triggers by which connections wait for others.
+//! Connection matrices: `0->15 start 0 size 2000000`, and triggers that let connections wait for others.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,31 +15,31 @@ use crate::warning::{Warning, WarningKind};
 
 use super::Words;
 
-/// A connection.
+/// Connection from one host to another.
 pub struct Flow {
-    /// Hosts by their number, from 0.
+    /// Sending host, from 0.
     pub src: u32,
-    /// See `src`.
+    /// Receiving host, from 0.
     pub dst: u32,
-    /// Bytes.
+    /// Bytes to transfer.
     pub size: Bytes,
-    /// When it starts.
+    /// Start time, or the earliest one if a trigger starts the connection.
     pub start: Time,
-    /// Where it is written.
+    /// Position of its line.
     pub span: Range<usize>,
 }
 
-/// Connections and what they wait for.
+/// Connections and their dependencies.
 pub struct Matrix {
-    /// As many hosts as its header has.
+    /// Number of hosts in the header.
     pub hosts: u32,
-    /// All connections.
+    /// All connections, in the order of the file.
     pub flows: Vec<Flow>,
-    /// By places in `flows`.
+    /// Dependencies between connections, as indices into `flows`.
     pub dependencies: Vec<Dependency>,
 }
 
-/// What a connection may have.
+/// Fields that a connection may have.
 const FIELDS: [&str; 8] = [
     "id",
     "start",
@@ -51,7 +51,7 @@ const FIELDS: [&str; 8] = [
     "addon",
 ];
 
-/// Who fires a trigger, who waits for it, and how often it has to be fired.
+/// Connections that fire a trigger, connections that wait for it, and the number of times it has to be fired.
 #[derive(Default)]
 struct Trigger {
     sources: Vec<(u32, Awaited)>,
@@ -61,16 +61,16 @@ struct Trigger {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Once, or each time: alike, since a connection starts once.
+    /// `oneshot` or `multishot`, which are equivalent because a connection starts once.
     Shot,
-    /// When it was fired so often.
+    /// Trigger that takes effect after this number of firings.
     Barrier(u64),
 }
 
 #[derive(Default)]
 struct Reader {
     problems: Problems,
-    /// Numbers of the header.
+    /// Counts declared in the header, with their positions.
     counts: BTreeMap<&'static str, (u64, Place)>,
     flows: Vec<Flow>,
     triggers: BTreeMap<u64, Trigger>,
@@ -79,10 +79,10 @@ struct Reader {
     priorities: Vec<Place>,
 }
 
-/// The counts that a header may have.
+/// Names of the counts that a header may have.
 const COUNTS: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
 
-/// Reads a connection matrix.
+/// Parses a connection matrix.
 pub(crate) fn read(source: &Source, warnings: &mut Vec<Warning>) -> Result<Matrix, Diagnostics> {
     let mut reader = Reader::default();
     for line in Words::of_lines(source) {
@@ -256,7 +256,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What flows wait for, and that all of it adds up.
+    /// Resolves triggers to dependencies and checks the counts of the header.
     fn finish(mut self, source: &Source, warnings: &mut Vec<Warning>) -> Result<Matrix, Diagnostics> {
         let found = [
             ("Connections", self.flows.len() as u64),
@@ -363,7 +363,7 @@ impl Trigger {
     }
 }
 
-/// Picoseconds, maybe as a decimal number.
+/// Parses a start time in picoseconds, which may be a decimal number.
 fn start_time(word: &str, at: &Place) -> Result<Time, Problem> {
     let start = f64::read(word).map_err(|why| why.problem(word, "a start in picoseconds", at))?;
     if start > Time::LATEST.as_ps() as f64 {

@@ -7,7 +7,7 @@ pub(crate) mod topology;
 
 use crate::diagnostics::{Place, Source};
 
-/// Words of a line, each with its place.
+/// Words of a line, each with its position.
 struct Words<'a> {
     source: &'a Source,
     start: usize,
@@ -15,7 +15,7 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// The lines that have words and are no comment.
+    /// Returns the lines that are neither empty nor comments.
     fn of_lines(source: &'a Source) -> impl Iterator<Item = Self> {
         let mut start = 0;
         source.text().split_inclusive('\n').filter_map(move |line| {
@@ -38,7 +38,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The whole line.
+    /// Returns the position of the whole line.
     fn place(&self) -> Place {
         let before = self.text.len() - self.text.trim_start().len();
         self.source
@@ -54,7 +54,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The first words of the first lines of a text.
+/// Returns the first words of the first `most` lines of a text.
 fn headings(source: &Source, most: usize) -> Vec<String> {
     Words::of_lines(source)
         .take(most)
@@ -62,13 +62,13 @@ fn headings(source: &Source, most: usize) -> Vec<String> {
         .collect()
 }
 
-/// Whether a text is a connection matrix: its header counts nodes and connections.
+/// Returns true if a text is a connection matrix: its header counts nodes and connections.
 pub(crate) fn is_matrix(source: &Source) -> bool {
     let headings = headings(source, 2);
     headings.iter().any(|word| word == "nodes") && headings.iter().any(|word| word == "connections")
 }
 
-/// Whether a text is a fat tree: its header counts nodes, and then tiers or the hosts of a pod.
+/// Returns true if a text is a fat tree: its header counts nodes, and then tiers or the hosts of a pod.
 pub(crate) fn is_topology(source: &Source) -> bool {
     let headings = headings(source, 3);
     let has = |wanted: &str| headings.iter().any(|word| word == wanted);

@@ -9,22 +9,22 @@ use crate::warning::{Warning, WarningKind};
 
 use super::Words;
 
-/// More would be a slip of the pen.
+/// Upper limits that only a typing error exceeds.
 const MOST_HOSTS: u32 = 1_000_000;
 const MOST_LINKS: u32 = 10_000_000;
 
-/// A key, its value, and where that stands.
+/// Value of a key, and its position.
 type Given = (u32, Place);
 
-/// Switches of a tier, from the hosts upwards.
+/// Switches of a tier; tiers are numbered from the hosts upwards.
 #[derive(Default)]
 struct Tier {
-    /// The line that opens it.
+    /// Position of the line that opens the tier.
     place: Option<Place>,
     values: [Option<Given>; KEYS.len()],
 }
 
-/// The keys of a tier. Speeds and latencies are of the links below.
+/// Keys of a tier. Speeds and latencies are those of the links below it.
 const KEYS: [&str; 7] = [
     "Downlink_speed_Gbps",
     "Radix_Down",
@@ -51,7 +51,7 @@ impl Tier {
         BitRate::from_gbps(self.or(SPEED, 0).into())
     }
 
-    /// What its switches take.
+    /// Returns the latency of its switches.
     fn latency(&self) -> Span {
         Span::from_ns(self.or(SWITCH, 0).into())
     }
@@ -63,7 +63,7 @@ impl Tier {
 
 const HEADER: [&str; 3] = ["Nodes", "Tiers", "Podsize"];
 
-/// Reads a fat tree. Hosts come first, then the switches tier by tier.
+/// Parses a fat tree. Hosts are numbered first, then the switches tier by tier.
 pub(crate) fn read(source: &Source, warnings: &mut Vec<Warning>) -> Result<Net, Diagnostics> {
     let mut problems = Problems::default();
     let mut header: [Option<Given>; 3] = Default::default();
@@ -152,33 +152,33 @@ fn read_line(
     Ok(())
 }
 
-/// A fat tree, by the numbers of its switches and links.
+/// Fat tree, given by its counts of switches and links.
 pub struct Wiring {
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: u32,
-    /// Hosts of a switch.
+    /// Hosts per switch of the lowest tier.
     pub hosts_per_tor: u32,
-    /// Switches with hosts of a pod.
+    /// Lowest-tier switches per pod.
     pub tors_per_pod: u32,
-    /// Pods.
+    /// Number of pods.
     pub pods: u32,
-    /// Switches above those of a pod.
+    /// Second-tier switches per pod.
     pub aggs_per_pod: u32,
-    /// Core switches that each of these reaches; 0 in a tree of two tiers.
+    /// Core switches per second-tier switch; 0 in a tree of two tiers.
     pub cores_per_agg: u32,
-    /// Parallel links between the first and the second tier, and above.
+    /// Parallel links between the first and the second tier, and between the second and the third.
     pub bundles: [u32; 2],
-    /// Rates and delays of the links below each tier.
+    /// Rate of the links below each tier.
     pub rates: [BitRate; 3],
-    /// See `rates`.
+    /// Delay of the links below each tier.
     pub links: [Span; 3],
-    /// What the switches of each tier take.
+    /// Latency of the switches of each tier.
     pub switches: [Span; 3],
 }
 
 impl Wiring {
-    /// Its nodes and links: hosts come first, then the switches tier by tier. What a switch takes is put on links, half on each
-    /// side, so that a path has it once for each switch.
+    /// Returns the nodes and links: hosts first, then the switches tier by tier. Half of a switch's latency goes to
+    /// the links on each side, so a path counts it once per switch.
     pub fn net(&self) -> Net {
         let (tors, aggs) = (self.tors_per_pod * self.pods, self.aggs_per_pod * self.pods);
         let cores = self.cores_per_agg * self.aggs_per_pod;
@@ -225,7 +225,7 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// `a / b`, which has to be whole.
+    /// Returns `a / b`, which has to be a positive whole number.
     fn ratio(&self, a: u64, b: u64, what: &str, tier: usize) -> Result<u32, Problem> {
         if b == 0 || !a.is_multiple_of(b) || a == 0 {
             let place = self.tiers[tier].place.clone();
@@ -264,7 +264,7 @@ impl Tree<'_> {
             let problem = Problem::new("Bundle of tier 0: a host has one link");
             return Err(place.map_or_else(|| problem.clone(), |place| problem.clone().at(place)));
         }
-        // As many as carry what hosts send, over the oversubscription.
+        // Enough uplinks to carry what the hosts send, divided by the oversubscription.
         let uplinks = self.ratio(
             u64::from(hosts) * wide(SPEED, 0, 0),
             wide(SPEED, 1, 0) * wide(OVERSUBSCRIBED, 0, 1),
@@ -326,7 +326,7 @@ impl Tree<'_> {
         Ok(wiring.net())
     }
 
-    /// A switch has as many links above as its radix.
+    /// Checks that a switch has as many links upwards as its radix says.
     fn check_radix(&self, tier: usize, links: u64) -> Result<(), Problem> {
         let Some((radix, place)) = &self.tiers[tier].values[UP] else {
             return Ok(());

@@ -1,9 +1,8 @@
 //! Policies in ONNX: graphs of a chain of linear layers, activations, GRU and LSTM, as PyTorch exports them.
 //!
-//! A flow decides on one question at a time: a batch of one and a sequence of one. The shape of what runs through the chain is
-//! known at each operator: one that only moves dimensions is allowed where no number changes its place, and constants are
-//! spread as ONNX spreads them. The memory of a recurrent layer is the simulator's, whether or not the graph has inputs for
-//! it.
+//! A flow decides on one observation at a time: a batch of one and a sequence of one. Each operator's input shape is
+//! known, so an operator that only moves dimensions is accepted if every number keeps its position, and constants are
+//! broadcast as in ONNX. The simulator holds the state of a recurrent layer, even if the graph has no inputs for it.
 
 mod proto;
 mod shape;
@@ -15,10 +14,10 @@ use paceline_congestion::learned::stack::{Activation, Dense, Layer, Recurrent, W
 use proto::{Attribute, FLOAT, Graph, Node, Tensor};
 use shape::{row, size, spread};
 
-/// More than any policy has.
+/// More dimensions than any policy's tensor has.
 const MOST_DIMENSIONS: usize = 8;
 
-/// Operators that leave the numbers in their order.
+/// Operators that keep the order of the numbers.
 const MOVES: [&str; 8] = [
     "Identity",
     "Flatten",
@@ -30,10 +29,10 @@ const MOVES: [&str; 8] = [
     "Dropout",
 ];
 
-/// What is read of an operator in a version of the operators: the names of its attributes, how many inputs, and how many
-/// outputs are its result. What it has besides is refused, as it would be ignored.
+/// Returns the supported parts of an operator in a version of the operator set: attribute names, number of inputs,
+/// and number of outputs that carry its result. Anything else is refused, since it would be ignored.
 fn known(operator: &str, version: u64) -> Option<(&'static [&'static str], usize, usize)> {
-    // The last since version 14.
+    // The last attribute exists since version 14.
     const GRU: [&str; 6] = [
         "hidden_size",
         "direction",
@@ -73,10 +72,10 @@ fn known(operator: &str, version: u64) -> Option<(&'static [&'static str], usize
     })
 }
 
-/// How many numbers the graph in a file reads, and its layers, from its first input to its first output.
+/// Returns the number of inputs of the graph in a file, and its layers from the first input to the first output.
 ///
 /// # Errors
-/// The file is damaged, or has operators that no policy may have; in words, with the operator's place.
+/// A description of the damage, or of the operator that a policy may not have.
 pub(super) fn layers(bytes: &[u8]) -> Result<(usize, Vec<Layer>), String> {
     let mut graph = proto::read(bytes)
         .map_err(|fault| format!("not an ONNX file: {} (byte {})", fault.message, fault.at))?;
@@ -131,7 +130,7 @@ impl Node {
         }
     }
 
-    /// Whole numbers, as older operators have them.
+    /// Returns a list of integers, which older operators have as an attribute.
     fn ints(&self, name: &str) -> Result<Option<&[i64]>, String> {
         match self.attributes.get(name) {
             None => Ok(None),
@@ -140,12 +139,12 @@ impl Node {
         }
     }
 
-    /// Whether it has the input in this place.
+    /// Returns true if the operator has input number `place`.
     fn has_input(&self, place: usize) -> bool {
         self.inputs.get(place).is_some_and(|name| !name.is_empty())
     }
 
-    /// Refuses what it has and nobody reads; `wanted` is the output that the policy goes on with.
+    /// Rejects any part of the operator that would be ignored; `wanted` is the output that the policy continues with.
     fn check(&self, wanted: &str, version: u64) -> Result<(), String> {
         if !self.is_standard() {
             return self.wrong(format!(
@@ -198,9 +197,9 @@ impl Node {
 }
 
 impl Graph {
-    /// Notes which operator gives what.
+    /// Records which operator produces each output.
     fn find_makers(&mut self) -> Result<(), String> {
-        /// More than any policy has.
+        /// More operators or constants than any policy has.
         const MOST: usize = 4096;
         if self.nodes.len().max(self.tensors.len()) > MOST {
             let (nodes, tensors) = (self.nodes.len(), self.tensors.len());
@@ -222,7 +221,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The shape of the observation: that of the first input, with a batch of one and a sequence of one.
+    /// Returns the shape of the observation: that of the first input, with a batch of one and a sequence of one.
     fn input(&self) -> Result<Vec<usize>, String> {
         let Some(input) = self.inputs.first() else {
             return Err("the graph has no input".into());
@@ -252,7 +251,7 @@ impl Graph {
         }
     }
 
-    /// The shape that the weights of the first operator read.
+    /// Returns the input shape that the weights of the first operator require.
     fn read_first(&self, link: &Link<'_>) -> Option<Vec<u64>> {
         let weights = self.tensors.get(link.node.inputs.get(1)?)?;
         let size = |place: usize| weights.dims.get(place).copied();
@@ -264,7 +263,7 @@ impl Graph {
         }
     }
 
-    /// The operators between input and output.
+    /// Returns the operators on the path from input to output.
     fn chain(&self) -> Result<Vec<Link<'_>>, String> {
         let (Some(input), Some(output)) = (self.inputs.first(), self.outputs.first()) else {
             return Err("the graph has no output".into());
@@ -281,7 +280,7 @@ impl Graph {
             if chain.len() == self.nodes.len() {
                 return node.wrong("the graph runs in a circle");
             }
-            // Recurrent operators read data first; of others the one that is no constant is the data.
+            // A recurrent operator's data is its first input; that of any other is the input that is not a constant.
             let recurrent = matches!(node.operator.as_str(), "GRU" | "LSTM");
             let is_data = |name: &String| !name.is_empty() && !self.tensors.contains_key(name);
             let mut data = (0..node.inputs.len()).filter(|place| is_data(&node.inputs[*place]));
@@ -312,13 +311,14 @@ impl Graph {
         Ok(chain)
     }
 
-    /// What may be a recurrent layer's first state: zeros, and further inputs of the graph, however they are moved.
+    /// Returns the names that may be a recurrent layer's initial state: zeros, and further inputs of the graph, even
+    /// if an operator moves their dimensions.
     fn states(&self) -> BTreeSet<&str> {
         let constants = self.tensors.iter().filter(|(_, tensor)| tensor.is_zero());
         let inputs = self.inputs.iter().skip(1).map(|input| &input.name);
         let ends = constants.map(|(name, _)| name).chain(inputs);
         let mut states: BTreeSet<&str> = ends.map(String::as_str).collect();
-        // Operators stand behind those that they read.
+        // ONNX sorts operators topologically, so one pass is enough.
         for node in self.nodes.iter().filter(|node| node.is_standard()) {
             let is_state = |name: &String| states.contains(name.as_str());
             let gives = match node.operator.as_str() {
@@ -340,28 +340,28 @@ impl Graph {
     }
 }
 
-/// Whether a layer may be so wide.
+/// Returns true if a layer may have this width.
 fn is_width(numbers: u64) -> bool {
     (1..=WIDEST as u64).contains(&numbers)
 }
 
-/// An operator of the chain.
+/// Operator on the path from input to output.
 struct Link<'a> {
     node: &'a Node,
-    /// Which of its inputs is the data.
+    /// Index of the input that carries the data.
     place: usize,
-    /// Which of its outputs the chain goes on with.
+    /// Output with which the path continues.
     gives: &'a str,
 }
 
-/// An operator of the chain, and what it reads there.
+/// Operator on the path, with the graph and the shape of its data.
 struct Step<'a> {
     graph: &'a Graph,
     states: &'a BTreeSet<&'a str>,
     node: &'a Node,
     place: usize,
     gives: &'a str,
-    /// The data's shape.
+    /// Shape of the data.
     data: &'a [usize],
 }
 
@@ -375,7 +375,7 @@ impl Step<'_> {
         }
     }
 
-    /// Whole numbers of a constant that is a list, if the operator has that input.
+    /// Returns the integers of a constant list, if the operator has that input.
     fn list(&self, place: usize) -> Result<Option<&[i64]>, String> {
         if !self.node.has_input(place) {
             return Ok(None);
@@ -390,7 +390,7 @@ impl Step<'_> {
         }
     }
 
-    /// A scalar constant, if the operator has that input.
+    /// Returns a scalar constant, if the operator has that input.
     fn scalar(&self, place: usize) -> Result<Option<f32>, String> {
         if !self.node.has_input(place) {
             return Ok(None);
@@ -401,14 +401,14 @@ impl Step<'_> {
         }
     }
 
-    /// The axes of `Squeeze` and `Unsqueeze`: an attribute, or an input.
+    /// Returns the axes of `Squeeze` and `Unsqueeze`, from an attribute or an input.
     fn axes(&self) -> Result<Option<&[i64]>, String> {
         let axes = self.node.ints("axes")?.or(self.list(1)?);
         self.check_axes(axes.unwrap_or(&[]))?;
         Ok(axes)
     }
 
-    /// Refuses places that are counted from the last, which operators before version 11 do not know.
+    /// Rejects axes counted from the last, which operators before version 11 do not support.
     fn check_axes(&self, axes: &[i64]) -> Result<(), String> {
         match axes.iter().find(|axis| **axis < 0 && self.graph.version < 11) {
             None => Ok(()),
@@ -419,7 +419,7 @@ impl Step<'_> {
         }
     }
 
-    /// Refuses a first state that is not 0: the memory is the simulator's, and begins with zeros.
+    /// Rejects an initial state other than 0: the simulator holds the state and starts it with zeros.
     fn check_state(&self, place: usize) -> Result<(), String> {
         if !self.node.has_input(place) || self.states.contains(self.node.inputs[place].as_str()) {
             return Ok(());
@@ -429,7 +429,7 @@ impl Step<'_> {
         ))
     }
 
-    /// Adds what it does to the layers; returns the shape behind it.
+    /// Appends the operator's effect to `layers`; returns the shape of its output.
     fn add(&self, layers: &mut Vec<Layer>) -> Result<Vec<usize>, String> {
         let (node, data) = (self.node, self.data);
         let moved = |moved: Result<Vec<usize>, String>| moved.or_else(|message| node.wrong(message));
@@ -458,7 +458,7 @@ impl Step<'_> {
                 let sizes = self.list(1)?.unwrap_or(&[]);
                 return moved(shape::reshape(data, sizes, node.int("allowzero", 0)? != 0));
             }
-            // The last of a sequence of one, or the first of a batch of one.
+            // The last element of a sequence of one, or the first of a batch of one, is all there is.
             "Gather" => {
                 let index = node.inputs.get(1).and_then(|name| self.graph.tensors.get(name));
                 return match index {
@@ -501,14 +501,14 @@ impl Step<'_> {
         Ok(data.to_vec())
     }
 
-    /// With a constant: a factor and an offset of each number.
+    /// Converts arithmetic with a constant into a factor and an offset for each number.
     fn arithmetic(&self, layers: &mut Vec<Layer>) -> Result<Vec<usize>, String> {
         let (node, swapped) = (self.node, self.place == 1);
         if node.inputs.len() != 2 {
             return node.wrong(format!("it has {} inputs; expected 2", node.inputs.len()));
         }
         let constant = self.constant(1 - self.place)?;
-        // A constant of more dimensions adds some of one.
+        // A constant with more dimensions than the data adds leading dimensions of one.
         let missing = constant.dims.len().saturating_sub(self.data.len());
         let shape = [&vec![1; missing][..], self.data].concat();
         let Some(numbers) = spread(constant, &shape) else {
@@ -535,8 +535,8 @@ impl Step<'_> {
         Ok(shape)
     }
 
-    /// The width of the data, one row, and rows and columns of the weights in input 1, a matrix maybe behind dimensions of
-    /// one.
+    /// Returns the width of the data, which is one row, and the rows, columns and values of the weights in input 1: a
+    /// matrix, possibly with leading dimensions of one.
     fn weights(&self) -> Result<(usize, [usize; 2], &[f32]), String> {
         let (node, tensor) = (self.node, self.constant(1)?);
         let Some(width) = row(self.data) else {
@@ -576,7 +576,7 @@ impl Step<'_> {
             values.to_vec(),
             vec![0.0; columns],
         )));
-        // A row without a batch stays one.
+        // A row without a batch dimension stays a plain row.
         let rank = self.data.len().max(self.constant(1)?.dims.len()) - usize::from(self.data.len() == 1);
         Ok([&vec![1; rank - 1][..], &[columns]].concat())
     }
@@ -618,7 +618,7 @@ impl Step<'_> {
         Ok(vec![1, outputs])
     }
 
-    /// A recurrent operator, and the shape of its output; `order` says which of its gates are PyTorch's first, second, ..
+    /// Returns a recurrent operator and its output's shape; `order` lists its gates in PyTorch's order.
     fn recurrent(&self, order: &[usize]) -> Result<(Recurrent, Vec<usize>), String> {
         let node = self.node;
         match node.attributes.get("direction") {
@@ -686,7 +686,7 @@ impl Step<'_> {
             input: Dense::of_rows(inputs, &sorted(weights, inputs), sorted(bias, 1)),
             hidden: Dense::of_rows(units, &sorted(own, units), sorted(own_bias, 1)),
         };
-        // All outputs have a dimension for directions that the last does not have.
+        // The first output holds every step, so it has a dimension for the sequence, which the last state lacks.
         let all = node.outputs.first().is_some_and(|name| name == self.gives);
         Ok((
             cell,

@@ -1,4 +1,4 @@
-//! From `[vendor.NAME]`, and from the file that it names, to settings.
+//! Collection of settings from `[vendor.NAME]` and from the file that it names.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ use crate::files::Files;
 use crate::vendor::item::{Fate, Item};
 use crate::vendor::{Key, Vendor, files};
 
-/// Tables of several entries, as switches have them.
+/// Deepest nesting of tables with several entries, as in switches' configurations.
 const DEEPEST: usize = 2;
 
-/// A vendor's name in the scenario, and what stands under it.
+/// Vendor's name in the scenario, and the value under it.
 type Block<'a, 'i> = (&'a Spanned<Cow<'i, str>>, &'a Spanned<DeValue<'i>>);
 
-/// All settings: those of the scenario, then those of the vendor's file that the scenario does not set itself. `start` is
-/// where the next text begins.
+/// Collects all settings: those of the scenario, then those of the vendor's file that the scenario does not set
+/// itself. `start` is the position of the next text.
 pub(super) fn items(
     vendor: &'static Vendor,
     (name, block): Block<'_, '_>,
@@ -71,7 +71,8 @@ pub(super) fn items(
     Ok(own)
 }
 
-/// The name that an unknown one of a file is meant to be: files have many that do not concern congestion.
+/// Returns the known name nearest to an unknown one of a known table. Files hold many names that do not concern
+/// congestion.
 fn near(vendor: &'static Vendor, item: &Item) -> Option<String> {
     if item.key.is_some() || item.table.is_empty() {
         return None;
@@ -81,7 +82,7 @@ fn near(vendor: &'static Vendor, item: &Item) -> Option<String> {
     nearest(&item.name, names.iter().copied()).map(str::to_string)
 }
 
-/// The settings in a scenario's table.
+/// Collects the settings in a scenario's table.
 fn inline(
     (vendor, table, entry): (&'static Vendor, &str, &str),
     keys: &DeTable<'_>,
@@ -94,7 +95,7 @@ fn inline(
         let word = name.get_ref().as_ref();
         let inner = value.get_ref().as_table();
         if let Some(inner) = inner.filter(|_| !tables.is_empty() && depth < DEEPEST) {
-            // The name of a profile or port stands between table and key.
+            // The name of a profile or port is between table and key.
             let inside = match depth {
                 0 => (vendor, word, ""),
                 _ => (vendor, table, word),
@@ -116,7 +117,7 @@ fn inline(
             key: vendor.key(table, word),
             fate: Fate::Own,
         };
-        // Tables that Paceline does not know are like those of a file, unless it knows one of nearly that name.
+        // Unknown tables are treated as in a file and ignored, unless a known one has nearly that name.
         let is_foreign = !table.is_empty()
             && !tables.iter().any(|known| known.eq_ignore_ascii_case(table))
             && nearest(table, tables.iter().copied()).is_none();
@@ -152,7 +153,7 @@ fn unknown(vendor: &'static Vendor, item: &Item) -> Problem {
     Problem::new(format!("unknown key `{full}` of {}", vendor.title)).help(help)
 }
 
-/// A value as a vendor's tool has it.
+/// Returns a scalar value as the vendor's tool writes it, or `None` for lists and tables.
 fn scalar(value: &DeValue<'_>) -> Option<String> {
     Some(match value {
         DeValue::String(text) => text.to_string(),

@@ -1,24 +1,24 @@
-//! A key that comes from a vendor's, and whether the scenario has it already.
+//! Keys translated from a vendor's, and the check for keys that the scenario sets itself.
 
 use std::ops::Range;
 
 use toml::de::DeTable;
 
-/// A key of the scenario that comes from a vendor's.
+/// Key of the scenario translated from a vendor's.
 pub(crate) struct Translated {
     pub(super) ours: String,
-    /// The value as TOML.
+    /// Value as TOML text.
     pub(super) text: String,
-    /// Where it was written.
+    /// Position of the vendor's setting.
     pub(super) span: Range<usize>,
-    /// The key and the value there, of which several may say the same.
+    /// Vendor's key and value; several settings may share one.
     pub(super) there: String,
     pub(super) vendor: &'static str,
 }
 
 /// Returns true if the scenario has a key, or a value that leaves no room for it.
 pub(super) fn is_set(root: &DeTable<'_>, path: &str) -> bool {
-    // These are one of several kinds: another kind leaves no room.
+    // These keys exclude one another: if another kind is set, this one cannot be.
     const KINDS: [&str; 3] = ["network.buffer", "network.headroom", "network.ecn.curves"];
     let path = KINDS
         .iter()

@@ -1,4 +1,4 @@
-//! From settings of a vendor to keys of the scenario, and what is told of the others.
+//! Translation of a vendor's settings into keys of the scenario, with warnings about the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use crate::vendor::item::{Fate, Item};
 use crate::vendor::{Key, Vendor, is_same};
 use crate::warning::{Warning, WarningKind};
 
-/// Names of tables and keys that a note lists.
+/// Number of table and key names that a note lists.
 const SHOWN: usize = 6;
 
-/// What comes of settings: keys of the scenario, and warnings.
+/// Keys of the scenario, and warnings.
 type Found = (Vec<Translated>, Vec<Warning>);
 
-/// Says so where a device does not use its settings, since one of them turns congestion control off.
+/// Warns if a setting turns congestion control off on the device, since the device then ignores the others.
 pub(super) fn switched_off(vendor: &Vendor, items: &[Item], texts: &Texts) -> Option<Warning> {
     let is_off = |item: &&Item| {
         let off = item.key.map_or(&[][..], |key| &key.off);
@@ -33,17 +33,17 @@ pub(super) fn switched_off(vendor: &Vendor, items: &[Item], texts: &Texts) -> Op
     Some(Warning::new(WarningKind::LeftOut, text).at(&texts.at(item.name_span.clone())))
 }
 
-/// A key of the scenario that a setting becomes.
+/// Key of the scenario that a setting translates to.
 struct Became<'a> {
     ours: &'a str,
     text: String,
     item: &'a Item,
-    /// What makes it so.
+    /// Vendor's key and value that cause it.
     there: String,
     weak: bool,
 }
 
-/// Translates all settings of a vendor. What the scenario sets by Paceline's own name comes before what a file says.
+/// Translates all settings of a vendor. A key that the scenario sets under Paceline's own name overrides the file's.
 pub(super) fn translate(
     vendor: &'static Vendor,
     items: &[Item],
@@ -155,7 +155,7 @@ pub(super) fn translate(
     Ok(())
 }
 
-/// Further keys that give a value its meaning.
+/// Returns further keys that a translated value implies.
 fn more<'a>(
     vendor: &'static Vendor,
     one: &'a Translated,
@@ -191,7 +191,7 @@ fn set_twice(ours: &str, there: &str, one: &Became<'_>, texts: &Texts) -> Proble
         .help("keep one of them")
 }
 
-/// Two entries that differ, where there is one value.
+/// Returns the problem of two entries that differ although Paceline has one value for all ports.
 fn differ(one: &Became<'_>, known: &Translated, texts: &Texts) -> Problem {
     let message = format!(
         "`{} = {}` and `{}` differ, and {} is one value for all ports",
@@ -214,10 +214,10 @@ fn differ(one: &Became<'_>, known: &Translated, texts: &Texts) -> Problem {
         .help(help)
 }
 
-/// What does not concern congestion, or does nothing here: told once.
+/// Settings that do not concern congestion or have no effect here, reported once.
 #[derive(Default)]
 struct Idle {
-    /// Settings and entries, by the reason.
+    /// Settings and entries, by reason.
     reasons: BTreeMap<String, BTreeSet<String>>,
     keys: BTreeSet<String>,
     tables: BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! ONNX's messages, as far as policies have them.
+//! The subset of ONNX's protobuf messages that policies use.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,9 +9,9 @@ use paceline_traces::wire::{Cursor, Fault, Field, Raw};
 #[derive(Clone, Default)]
 pub(super) struct Tensor {
     pub dims: Vec<u64>,
-    /// Of single precision; empty where it has whole numbers, such as shapes.
+    /// Single-precision values; empty if the tensor has integers, such as shapes.
     pub values: Vec<f32>,
-    /// Of 64 bits, such as places in a sequence.
+    /// Integers of 64 bits, such as indices.
     pub whole: Vec<i64>,
     kind: u64,
 }
@@ -26,18 +26,18 @@ impl Tensor {
     }
 }
 
-/// Its shape stands for it in messages.
+/// Prints only the shape, which is enough for messages.
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.dims)
     }
 }
 
-/// The types of numbers that are read: single precision, and 64 bits.
+/// Supported element types: single precision, and integers of 64 bits.
 pub(super) const FLOAT: u64 = 1;
 const INT64: u64 = 7;
 
-/// An attribute of an operator.
+/// Attribute of an operator.
 #[derive(Clone, Debug)]
 pub(super) enum Attribute {
     Float(f32),
@@ -48,7 +48,7 @@ pub(super) enum Attribute {
     Other,
 }
 
-/// An operator.
+/// Operator of the graph.
 #[derive(Debug, Default)]
 pub(super) struct Node {
     pub operator: String,
@@ -59,35 +59,35 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Whether it is one of ONNX's own.
+    /// Returns true if the operator is in ONNX's own domain.
     pub(super) fn is_standard(&self) -> bool {
         matches!(self.domain.as_str(), "" | "ai.onnx")
     }
 }
 
-/// An input of a graph.
+/// Input of the graph.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     pub name: String,
     pub kind: u64,
-    /// One in place of a size that is a name, such as that of a batch; nothing if there is no shape.
+    /// Sizes, with 1 for a symbolic size such as that of a batch; `None` without a shape.
     pub dims: Option<Vec<u64>>,
 }
 
-/// What there is in a graph.
+/// Contents of a graph.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    /// Of the operators.
+    /// Version of the operator set.
     pub version: u64,
     pub nodes: Vec<Node>,
-    /// Each output, and the place of the operator that gives it.
+    /// Index of the operator that produces each output.
     pub makers: BTreeMap<String, usize>,
     pub tensors: BTreeMap<String, Tensor>,
     pub inputs: Vec<Input>,
     pub outputs: Vec<String>,
 }
 
-/// The fields of a message.
+/// Calls `each` with every field of a message.
 fn fields<'a>(
     mut message: Cursor<'a>,
     mut each: impl FnMut(Field<'a>) -> Result<(), Fault>,
@@ -98,9 +98,10 @@ fn fields<'a>(
     Ok(())
 }
 
-/// ModelProto: 7 is the graph, 8 which operators it has.
+/// Reads a ModelProto: field 7 is the graph, 8 the versions of its operator sets.
 pub(super) fn read(bytes: &[u8]) -> Result<Graph, Fault> {
-    /// From the first in which operators broadcast by shape alone, to the last whose operators are known.
+    /// Starts with the first version in which operators broadcast by shape alone, and ends with the last one whose
+    /// operators are known.
     const KNOWN: std::ops::RangeInclusive<u64> = 7..=28;
     let mut graph = Graph::default();
     let (mut found, mut versions) = (false, Vec::new());
@@ -148,13 +149,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Graph, Fault> {
             return Err(at(end, message));
         }
     }
-    // Initialisers may be among the inputs.
+    // ONNX allows constants to be listed among the inputs.
     let tensors = &graph.tensors;
     graph.inputs.retain(|input| !tensors.contains_key(&input.name));
     Ok(graph)
 }
 
-/// GraphProto: 1 nodes, 5 initialisers, 11 inputs, 12 outputs.
+/// Reads a GraphProto: 1 nodes, 5 initialisers, 11 inputs, 12 outputs.
 fn read_graph(message: Cursor<'_>, graph: &mut Graph) -> Result<(), Fault> {
     fields(message, |field| {
         match field.number {
@@ -185,7 +186,7 @@ fn read_graph(message: Cursor<'_>, graph: &mut Graph) -> Result<(), Fault> {
     })
 }
 
-/// Keeps a constant, whose name nothing else has.
+/// Stores a constant, whose name must be unique.
 fn keep(graph: &mut Graph, name: String, tensor: Tensor, at: u64) -> Result<(), Fault> {
     let message = format!("two constants are called `{name}`");
     match graph.tensors.insert(name, tensor) {
@@ -194,8 +195,8 @@ fn keep(graph: &mut Graph, name: String, tensor: Tensor, at: u64) -> Result<(), 
     }
 }
 
-/// ValueInfoProto: 1 name, 2 type, whose 1 is a tensor: its 1 the type of its numbers, its 2 the shape, whose 1 are sizes:
-/// their 1 a number, their 2 a name.
+/// Reads a ValueInfoProto: 1 name, 2 type. The type's field 1 is a tensor, with 1 the element type and 2 the shape.
+/// Field 1 of a shape is a size: 1 a number, or 2 a name.
 fn read_input(message: Cursor<'_>) -> Result<Input, Fault> {
     let mut input = Input::default();
     let read_shape = |shape: Cursor<'_>| -> Result<Vec<u64>, Fault> {
@@ -236,7 +237,7 @@ fn read_input(message: Cursor<'_>) -> Result<Input, Fault> {
     Ok(input)
 }
 
-/// NodeProto: 1 inputs, 2 outputs, 4 operator, 5 attributes, 7 domain.
+/// Reads a NodeProto: 1 inputs, 2 outputs, 4 operator, 5 attributes, 7 domain.
 fn read_node(message: Cursor<'_>) -> Result<Node, Fault> {
     let mut node = Node::default();
     fields(message, |field| {
@@ -262,7 +263,8 @@ fn read_node(message: Cursor<'_>) -> Result<Node, Fault> {
     Ok(node)
 }
 
-/// AttributeProto: 1 name, 2 float, 3 int, 4 text, 5 tensor, 8 ints, 20 which of these it is. A writer may leave out a 0.
+/// Reads an AttributeProto: 1 name, 2 float, 3 int, 4 text, 5 tensor, 8 ints, 20 the kind of value. A writer may
+/// leave out a 0.
 fn read_attribute(message: Cursor<'_>) -> Result<(String, Attribute), Fault> {
     let (mut name, mut kind) = (String::new(), 0);
     let (mut float, mut int, mut text, mut tensor, mut ints) = (0.0, 0, String::new(), None, Vec::new());
@@ -290,8 +292,8 @@ fn read_attribute(message: Cursor<'_>) -> Result<(String, Attribute), Fault> {
     Ok((name, value))
 }
 
-/// TensorProto: 1 dimensions, 2 type (1 is single precision, 7 whole numbers), 4 and 7 numbers of these, 8 name, 9 bytes, 14
-/// place (1 is another file).
+/// Reads a TensorProto: 1 dimensions, 2 type (1 is single precision, 7 64-bit integers), 4 and 7 their values, 8
+/// name, 9 raw bytes, 14 location (1 is another file).
 fn read_tensor(message: Cursor<'_>) -> Result<(String, Tensor), Fault> {
     let (mut name, mut tensor) = (String::new(), Tensor::default());
     let (begins, mut elsewhere) = (message.at(), false);

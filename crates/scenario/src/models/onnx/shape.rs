@@ -1,13 +1,13 @@
-//! Shapes of what runs through a graph: the numbers stay in their order, or an operator is refused.
+//! Shapes of the data in a graph. Operators that would reorder the numbers are refused.
 
 use super::proto::Tensor;
 
-/// Numbers of a shape.
+/// Returns the number of elements of a shape.
 pub(super) fn size(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
-/// The numbers of a shape of one row.
+/// Returns the length of a shape that is one row, or `None` otherwise.
 pub(super) fn row(shape: &[usize]) -> Option<usize> {
     match shape {
         [before @ .., last] if size(before) == 1 => Some(*last),
@@ -15,7 +15,7 @@ pub(super) fn row(shape: &[usize]) -> Option<usize> {
     }
 }
 
-/// A constant, spread over a shape as ONNX spreads it; nothing if it does not fit, or makes the shape larger.
+/// Broadcasts a constant to a shape as ONNX does; returns `None` if it does not fit or would enlarge the shape.
 pub(super) fn spread(constant: &Tensor, shape: &[usize]) -> Option<Vec<f32>> {
     let missing = shape.len().checked_sub(constant.dims.len())?;
     let fits = |(own, size): (&u64, &usize)| *own == 1 || *own == *size as u64;
@@ -36,7 +36,7 @@ pub(super) fn spread(constant: &Tensor, shape: &[usize]) -> Option<Vec<f32>> {
     Some((0..size(shape)).map(number).collect())
 }
 
-/// An axis of so many, those below 0 counted from the last.
+/// Returns the index of an axis in `rank` dimensions; negative ones count from the last.
 fn axis(axis: i64, rank: usize) -> Result<usize, String> {
     let rank = rank as i64;
     match axis {
@@ -125,7 +125,7 @@ pub(super) fn reshape(shape: &[usize], sizes: &[i64], zero: bool) -> Result<Vec<
     Ok(new)
 }
 
-/// The one of an axis of one, with an index of so many dimensions.
+/// Returns the shape after taking the only element of an axis of size one with an index of `rank` dimensions.
 pub(super) fn gather(shape: &[usize], at: i64, rank: usize) -> Result<Vec<usize>, String> {
     let at = axis(at, shape.len())?;
     if shape[at] != 1 {
