@@ -1,4 +1,4 @@
-//! What an input's name stands for.
+//! Lookup of an input by its name.
 
 use std::path::{Path, PathBuf};
 
@@ -7,15 +7,15 @@ use crate::files::{self, Files};
 use crate::overrides::Overrides;
 use crate::{builtin, ns3};
 
-/// An input that was found.
+/// Input that was found.
 pub(crate) enum Opened {
-    /// A scenario, where its files are, and what it is called without a name of its own.
+    /// Scenario, the lookup of its files, and its default name.
     Toml(Source, Files, String),
-    /// A configuration and its path.
+    /// Configuration and its path.
     Config(Source, PathBuf),
 }
 
-/// Finds what `input` names: a file, a folder with one, or a scenario that ships.
+/// Finds the input that `input` names: a file, a folder that holds one, or a built-in scenario.
 pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnostics> {
     let path = Path::new(input);
     if let Some(text) = &overrides.text {
@@ -91,7 +91,7 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
     Ok(Opened::Toml(source, files, stem(&path)))
 }
 
-/// A scenario or a configuration alongside a file that there is not, with nearly its name.
+/// Returns a scenario or configuration in the same folder whose name is close to that of a missing file.
 fn file_beside(missing: &Path) -> Option<PathBuf> {
     let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty());
     let wanted = missing.extension().is_some() || folder.is_some();
@@ -107,7 +107,8 @@ fn file_beside(missing: &Path) -> Option<PathBuf> {
     Some(folder.map_or_else(|| PathBuf::from(near), |folder| folder.join(near)))
 }
 
-/// Whether a text begins with numbers alone, or with several in a line: flows, or a topology.
+/// Returns true if a text starts like a flow file or a topology: only with numbers, or with several on its first
+/// line.
 fn looks_like_flows(text: &str) -> bool {
     let is_number = |word: &str| word.parse::<f64>().is_ok();
     let first = text
@@ -122,7 +123,7 @@ fn looks_like_flows(text: &str) -> bool {
     numbers > 2 || words.peek().is_some() && words.all(is_number)
 }
 
-/// What a text is of htsim's, and which key of a scenario names it.
+/// Returns the kind of an htsim input, and the key of a scenario that names such a file.
 fn of_htsim(text: &str) -> Option<(&'static str, &'static str)> {
     let words = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
     let mut lines = text
@@ -141,7 +142,7 @@ fn of_htsim(text: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// What a text is that is a result of a run, or a table, and no scenario.
+/// Returns the kind of a text that is a table or the result of a run, rather than a scenario.
 fn other_kind(text: &str) -> Option<&'static str> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let (first, second) = (lines.next()?.trim_start(), lines.next().unwrap_or_default());
@@ -158,7 +159,7 @@ fn other_kind(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What a scenario of this file is called that has no name.
+/// Returns the default name of a scenario in this file.
 fn stem(path: &Path) -> String {
     path.file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
@@ -166,7 +167,7 @@ fn stem(path: &Path) -> String {
 }
 
 impl builtin::Shipped {
-    /// Where its files are: the texts that ship with it, then the working directory.
+    /// Returns the lookup of its files: the texts built in with it, then the working directory.
     pub(crate) fn files(&self) -> Files {
         let texts = self.files.iter();
         let texts = texts.map(|&(path, text)| (path.to_string(), text.to_string().into_bytes()));

@@ -1,4 +1,4 @@
-//! What the command line changes in a scenario.
+//! Changes that the command line makes to a scenario.
 
 use std::num::NonZeroU32;
 
@@ -11,51 +11,52 @@ use crate::ns3::format::InputFormat;
 use crate::resolved::Memoise;
 use crate::schema::Fidelity;
 
-/// What the command line changes in a scenario.
+/// Options of the command line that change a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
-    /// `path.to.key=value`, with the types and checks of the file; a value that is not TOML is a text.
+    /// Assignments `path.to.key=value`, with the types and checks of the file; a value that is not TOML is a string.
     pub set: Vec<String>,
-    /// `cc.scheme`.
+    /// Overrides `cc.scheme`.
     pub scheme: Option<String>,
-    /// `seed`.
+    /// Overrides `seed`.
     pub seed: Option<u64>,
-    /// `duration`.
+    /// Overrides `duration`.
     pub duration: Option<Span>,
-    /// `fidelity`.
+    /// Overrides `fidelity`.
     pub fidelity: Option<Fidelity>,
-    /// The program that a configuration was written for, where its keys do not tell.
+    /// Program that a configuration was written for, if its keys do not tell.
     pub input_format: Option<InputFormat>,
-    /// Shuffles simultaneous events with this seed.
+    /// Seed for shuffling simultaneous events; `None` keeps their order.
     pub shuffle_ties: Option<u64>,
-    /// Checks every invariant while running.
+    /// True to check all invariants during the run.
     pub check: bool,
-    /// `threads`.
+    /// Overrides `threads`.
     pub threads: Option<NonZeroU32>,
-    /// Whether phases that come again are taken from memory.
+    /// Reuse of results when an iteration repeats an earlier one.
     pub memoise: Memoise,
-    /// Flows that wait for nothing come as a stream ([`paceline_fabric::spec::RunSpec::arrivals`]) instead of a list: the run is the same,
-    /// and holds those that are under way.
+    /// True to generate flows without dependencies as a stream ([`paceline_fabric::spec::RunSpec::arrivals`]) instead
+    /// of a list. The run is the same, but holds only active flows in memory.
     pub streams: bool,
-    /// `path.to.key=v1,v2,..`: axes of a sweep, each instead of that of the `[sweep]` table.
+    /// Axes of a sweep, `path.to.key=v1,v2,..`, each replacing the axis with the same key in `[sweep]`.
     pub over: Vec<String>,
-    /// A point of the sweep's grid: for each of [`crate::Grid::axes`] the number of its value. None: the
-    /// scenario without its sweep.
+    /// Point of the sweep's grid: for each of [`crate::Grid::axes`] the index of its value. Empty for the scenario
+    /// without its sweep.
     pub point: Vec<usize>,
-    /// The text of a scenario that is at hand: it is not looked for, and the input is only what errors call it. Files
-    /// that it names are looked for in the working directory.
+    /// Text of a scenario in memory; the input is then only its name in errors. Files that it names are looked up in
+    /// the working directory.
     pub text: Option<String>,
-    /// Whoever runs it decides for flows under [`crate::EXTERNAL`]: decisions that the scenario names are not read.
+    /// True if the caller controls flows under [`crate::EXTERNAL`]: decisions that the scenario names are then not
+    /// read.
     pub decided_outside: bool,
-    /// The iteration of jobs by traces whose critical path is kept, from 0: nothing for the slowest.
+    /// Iteration of trace-driven jobs whose critical path is kept, from 0; `None` for the slowest one.
     pub path_of: Option<u32>,
-    /// Models that are at hand, by the paths by which the scenario may name them: those are not read.
+    /// Models in memory, by the paths under which the scenario may name them; these files are not read.
     pub models: Vec<ModelRef>,
 }
 
 impl Overrides {
-    /// With `--set fidelity=`, `--set input-format=` and `--set cc.scheme=` (or a sweep's) as the options that they are:
-    /// an ns-3 configuration reads differently with them. And the other settings.
+    /// Returns the overrides with `--set fidelity=`, `--set input-format=` and `--set cc.scheme=` (or a sweep's)
+    /// moved to their fields, since they decide how an ns-3 configuration is read, and the remaining settings.
     pub(crate) fn with_own_settings(&self) -> Result<(Self, Vec<Setting>), Problem> {
         let point = Point {
             overs: &self.over,
@@ -90,7 +91,7 @@ impl Overrides {
         Ok((own, others))
     }
 
-    /// Everything as settings of a TOML scenario.
+    /// Returns all overrides as settings of a TOML scenario.
     pub(crate) fn settings(&self) -> Vec<Setting> {
         let mut all = settings(&self.set);
         let mut add = |option, text: Option<String>| all.extend(text.map(|text| Setting { option, text }));

@@ -1,4 +1,4 @@
-//! From `config.txt` to a scenario.
+//! Conversion of `config.txt` to a scenario.
 
 use crate::diagnostics::{Diagnostics, Problems, Source};
 use crate::files::Files;
@@ -13,16 +13,15 @@ use super::lists::Keys;
 use super::topology;
 use crate::document::Places;
 
-/// A configuration as a scenario.
+/// Configuration converted to a scenario.
 pub(crate) struct Read {
     pub(crate) scenario: Scenario,
     pub(crate) places: Places,
-    /// Of its flow file.
+    /// Columns of its flow file.
     pub(crate) columns: Columns,
 }
 
-/// Reads a configuration as a scenario. Its problems are reported together with those of the files that it
-/// names.
+/// Converts a configuration to a scenario. Its problems are reported together with those of the files that it names.
 pub(crate) fn scenario(
     source: &Source,
     files: &Files,
@@ -99,13 +98,13 @@ pub(crate) fn scenario(
     }
 }
 
-/// A file that the configuration names, if it can be read.
+/// Returns the file that a key of the configuration names, if it can be read.
 fn named(config: &Config, files: &Files, key: &str, what: &str) -> Option<Source> {
     let place = config.source.at(config.span(key));
     files.read(config.text(key)?, what, &place).ok()
 }
 
-/// What is wrong with a configuration, and with its network and its flows.
+/// Adds the problems of the network and the flows to those of the configuration.
 fn with_files(
     found: Diagnostics,
     config: &Config,
@@ -140,8 +139,8 @@ fn with_files(
     all.distinct()
 }
 
-/// Whether a text looks like a configuration rather than TOML: a line begins with a key in capitals
-/// and has a value without an `=`.
+/// Returns true if a text looks like a configuration rather than TOML: its first line starts with a key in capitals
+/// whose value follows without `=`.
 pub(crate) fn looks_like_config(text: &str) -> bool {
     let lines = text.lines().map(str::trim);
     let Some(line) = lines

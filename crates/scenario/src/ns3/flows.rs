@@ -14,7 +14,7 @@ use super::quantities;
 use super::tokens::{Token, Tokens};
 use super::topology::MOST_PROBLEMS;
 
-/// A line of a flow file.
+/// Line of a flow file.
 pub(crate) struct Line {
     pub(crate) src: u32,
     pub(crate) dst: u32,
@@ -22,27 +22,27 @@ pub(crate) struct Line {
     pub(crate) dport: u16,
     pub(crate) size: Bytes,
     pub(crate) start: Time,
-    /// When the sender stops, where the file says so.
+    /// Time at which the sender stops, in formats that have one.
     pub(crate) stop: Option<Time>,
     pub(crate) span: Range<usize>,
 }
 
-/// The columns of a flow file.
+/// Columns of a flow file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Columns {
-    /// `src dst priority port bytes start`: HPCC's ns-3 and most of its relatives.
+    /// Columns `src dst priority port bytes start`, of HPCC's ns-3 and most of its relatives.
     WithPort,
-    /// `src dst priority bytes start`: ConWeave.
+    /// Columns `src dst priority bytes start`, of ConWeave.
     Five,
-    /// `src dst priority bytes start stop`: the simulator of TCD's authors.
+    /// Columns `src dst priority bytes start stop`, of the simulator of TCD's authors.
     WithStop,
-    /// `src dst priority packets start stop`, of so many bytes each: ns3-rdma.
+    /// Columns `src dst priority packets start stop`, of ns3-rdma; the value is the payload of a packet in bytes.
     Packets(u64),
 }
 
 impl Columns {
-    /// Those of a file that no configuration belongs to. The simulator of TCD's authors has as many as HPCC's, so
-    /// the fidelity decides between them; ConWeave has five.
+    /// Returns the columns of a file without a configuration. The simulator of TCD's authors has as many as HPCC's,
+    /// so the fidelity decides between them; ConWeave has five.
     pub(crate) fn of(source: &Source, fidelity: Fidelity) -> Self {
         let mut tokens = Tokens::new(source);
         let _count = tokens.next();
@@ -110,7 +110,7 @@ pub(crate) fn read(
     problems.or(lines)
 }
 
-/// Which line is read, and how.
+/// Context of the line that is read: format, number and total.
 struct Of {
     columns: Columns,
     fidelity: Fidelity,
@@ -148,7 +148,7 @@ fn line(tokens: &mut Tokens<'_>, first: &Token<'_>, of: &Of) -> Result<Line, Pro
     let size: u64 = tokens.read(&written, &of.what("size"))?;
     let size = match of.columns {
         Columns::Packets(bytes) => size.saturating_mul(bytes),
-        // So does that program.
+        // ConWeave's simulator does the same.
         Columns::Five => size.max(1),
         Columns::WithPort | Columns::WithStop => size,
     };
@@ -181,7 +181,7 @@ fn line(tokens: &mut Tokens<'_>, first: &Token<'_>, of: &Of) -> Result<Line, Pro
     })
 }
 
-/// Flows in packets as a file that says them in bytes.
+/// Writes flows given in packets as a flow file in bytes.
 pub(crate) fn in_bytes(lines: &[Line]) -> String {
     let mut text = format!("{}\n", lines.len());
     for line in lines {
@@ -193,7 +193,7 @@ pub(crate) fn in_bytes(lines: &[Line]) -> String {
             start,
             ..
         } = line;
-        // Picoseconds as seconds, exactly.
+        // Picoseconds are written as seconds with all digits, so that no start is rounded.
         let (s, ps) = (
             start.as_ps() / 1_000_000_000_000,
             start.as_ps() % 1_000_000_000_000,

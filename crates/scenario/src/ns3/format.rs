@@ -1,4 +1,4 @@
-//! The program that an input was written for.
+//! Programs that an input may have been written for.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::diagnostics::suggestion;
 use crate::schema::{EXACT, Fidelity};
 
-/// The program that a configuration was written for. They share most keys, and differ in what they mean by them.
+/// Program that a configuration was written for. The programs share most keys, but interpret some differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputFormat {
@@ -29,7 +29,7 @@ pub enum InputFormat {
 }
 
 impl InputFormat {
-    /// All of them.
+    /// All formats, in the order in which messages list them.
     pub const ALL: [Self; 7] = [
         Self::Ns3Hpcc,
         Self::TcdNs3,
@@ -40,7 +40,7 @@ impl InputFormat {
         Self::Ns3Alibabacloud,
     ];
 
-    /// As options and scenario files say it.
+    /// Returns the name in options and scenario files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ns3Hpcc => "ns3-hpcc",
@@ -53,7 +53,7 @@ impl InputFormat {
         }
     }
 
-    /// Whose it is.
+    /// Returns the name of the program, for sentences.
     pub const fn program(self) -> &'static str {
         match self {
             Self::Ns3Hpcc => "HPCC's ns-3 simulator",
@@ -66,7 +66,7 @@ impl InputFormat {
         }
     }
 
-    /// The default fidelity of its runs. Programs that are not reproduced quirk by quirk have `exact`: the same
+    /// Returns the default fidelity of its runs. Programs whose quirks are not reproduced use `exact`: the same
     /// experiment in Paceline's own model.
     pub fn fidelity(self) -> Fidelity {
         match self {

@@ -1,4 +1,4 @@
-//! From the `config.txt` of HPCC's ns-3 simulator, and of those that are made of it, to a scenario.
+//! Conversion of `config.txt` of HPCC's ns-3 simulator, and of its derivatives, to a scenario.
 
 use paceline_congestion::registry::WindowMode;
 use paceline_congestion::registry::variant::base;
@@ -19,7 +19,7 @@ use super::keys::{Config, Pair};
 use super::{parameters, quantities, simai, topology, trace};
 use crate::document::Places;
 
-/// Reads a configuration of HPCC's simulator, or of one that is made of it.
+/// Converts a configuration of HPCC's simulator or of a derivative.
 pub(super) fn scenario(
     config: &Config,
     files: &Files,
@@ -36,7 +36,7 @@ pub(super) fn scenario(
     Ok((scenario, places))
 }
 
-/// The schemes that CC_MODE selects. With another one the original controls nothing.
+/// Schemes by value of CC_MODE. With any other value the original applies no congestion control.
 const SCHEMES: [(u64, &str); 5] = [
     (1, "dcqcn"),
     (3, "hpcc"),
@@ -51,7 +51,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A value with the place of its key.
+    /// Returns `value` with the position of its key.
     fn at<T>(&self, key: &str, value: T) -> Option<Spanned<T>> {
         Some(Spanned::new(self.config.span(key), value))
     }
@@ -154,7 +154,7 @@ impl Reader<'_> {
         Ok((scenario, places))
     }
 
-    /// When the run ends: ConWeave's ten seconds after the last flow may start, if it does not end before.
+    /// Returns the end of the run. ConWeave's ends ten seconds after the last possible start of a flow.
     fn stop(&self) -> Span {
         let text = |key: &str, default| self.config.text(key).unwrap_or(default).to_string();
         let seconds = |text: String| quantities::seconds(&text, self.fidelity, "2.5").unwrap_or(Span::ZERO);
@@ -164,7 +164,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What relatives can say beyond HPCC's simulator.
+    /// Applies the keys that derivatives add to those of HPCC's simulator.
     fn relatives(&self, network: &mut schema::Network, warnings: &mut Vec<Warning>) {
         let config = self.config;
         let place = |key: &str| config.source.at(config.span(key));
@@ -198,7 +198,7 @@ impl Reader<'_> {
         if matches!(config.format(), InputFormat::Simai | InputFormat::Ns3Alibabacloud)
             && self.fidelity != NS3_HPCC
         {
-            // Its sequence numbers have eight bytes.
+            // The original's sequence numbers have eight bytes, so its headers are longer than HPCC's.
             network.data_header = self.at("PACKET_PAYLOAD_SIZE", Bytes::new(52));
         }
         if config.format() == InputFormat::Simai {
@@ -229,7 +229,7 @@ impl Reader<'_> {
         }
     }
 
-    /// SimAI's workload. Its flow file says nothing of it.
+    /// Returns SimAI's workload as a job; its flow file does not describe it.
     fn job(&self) -> Option<Spanned<schema::Job>> {
         let job = schema::Job {
             simai: Some(self.path("WORKLOAD_FILE")?),
@@ -312,7 +312,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What L2_BACK_TO_ZERO does in the original.
+    /// Returns a warning about the effect of L2_BACK_TO_ZERO in the original.
     fn note_on_chunks(&self) -> Warning {
         let place = self.config.source.at(self.config.span("L2_BACK_TO_ZERO"));
         let original = "with L2_BACK_TO_ZERO the original simulator counts whole chunks (L2_CHUNK_SIZE) of what is \
@@ -325,7 +325,7 @@ impl Reader<'_> {
         Warning::new(WarningKind::Reading, format!("{original}; {here}")).at(&place)
     }
 
-    /// A curve for each rate that the three maps list.
+    /// Returns a marking curve for each rate that the three maps list.
     fn ecn(&self) -> Result<Spanned<schema::Ecn>, Problem> {
         let config = self.config;
         let mut curves = Vec::new();
@@ -365,7 +365,7 @@ impl Reader<'_> {
 
     fn same_rate(&self, key: &str, wanted: &Pair) -> Result<&Pair, Problem> {
         let config = self.config;
-        // Of a rate that is given twice, the last one counts.
+        // If a rate is given twice, the last one counts.
         config
             .map(key)
             .iter()
@@ -382,7 +382,7 @@ impl Reader<'_> {
 
     fn record(&self) -> schema::Record {
         let config = self.config;
-        // What SimAI monitors it writes at other times, in files of another form.
+        // SimAI's monitors write at other times, in files of another format.
         let of_simai = matches!(config.format(), InputFormat::Simai | InputFormat::Ns3Alibabacloud);
         let asked = ["QLEN_MON_FILE", "QLEN_MON_START", "QLEN_MON_END"]
             .iter()
@@ -390,7 +390,7 @@ impl Reader<'_> {
         let start = Time::from_ns(config.int("QLEN_MON_START", 2_000_000_000).min(1 << 53));
         let end = Time::from_ns(config.int("QLEN_MON_END", 2_100_000_000).min(1 << 53));
         let stop = self.stop();
-        // What would begin after the end of the run is off.
+        // A recorder that would start after the end of the run is off.
         if !asked || start >= end || start.as_ps() > stop.as_ps() {
             return schema::Record::default();
         }
@@ -404,7 +404,7 @@ impl Reader<'_> {
     }
 }
 
-/// The nodes of TRACE_FILE.
+/// Returns the nodes listed in TRACE_FILE.
 fn trace_nodes(
     config: &Config,
     files: &Files,
@@ -420,7 +420,7 @@ fn trace_nodes(
     let place = config.source.at(config.span("TRACE_FILE"));
     let source = match files.read(path, "the trace file", &place) {
         Ok(source) => source,
-        // Those of SimAI name files of its container.
+        // SimAI's configurations name files inside its container, which do not exist here.
         Err(problem) if matches!(config.format(), InputFormat::Simai | InputFormat::Ns3Alibabacloud) => {
             warnings.push(Warning::new(
                 WarningKind::LeftOut,
@@ -430,7 +430,7 @@ fn trace_nodes(
         }
         Err(problem) => return Err(problem),
     };
-    // The number of nodes, to skip those that do not exist; errors are reported later.
+    // Needed to skip nodes that do not exist; errors in the topology are reported later.
     let nodes = config.text("TOPOLOGY_FILE").and_then(|path| {
         let place = config.source.at(config.span("TOPOLOGY_FILE"));
         let source = files.read(path, "the topology file", &place).ok()?;

@@ -1,4 +1,4 @@
-//! The keys of `config.txt` and their values.
+//! Keys of `config.txt` and their values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,27 +17,27 @@ use super::quantities;
 use super::tokens::{Read, Token, Tokens, Unreadable};
 use super::topology::Header;
 
-/// What follows a key.
+/// Type of the value that follows a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// 0 or 1.
+    /// Flag: 0 or 1.
     Flag,
     Int,
-    /// A number of units of so many bytes.
+    /// Size as a multiple of this many bytes.
     Size(u64),
     Real,
     Probability,
     Rate,
     Path,
-    /// A decimal number of seconds.
+    /// Decimal number of seconds.
     Seconds,
-    /// Microseconds and two nodes.
+    /// Time in microseconds and two nodes.
     LinkDown,
-    /// A count, then pairs of a rate in bit/s and a number.
+    /// Count, then pairs of a rate in bit/s and a number.
     Map,
-    /// A key that the original reads and does not use.
+    /// Key that the original reads but does not use.
     Ignored,
-    /// A key of something that is not here; its value is the rest of the line.
+    /// Key of an unsupported feature; its value is the rest of the line.
     LeftOut,
 }
 
@@ -52,7 +52,8 @@ impl Keys {
         if let Some(found) = self.listed().find(|(key, _)| *key == name) {
             return Some(*found);
         }
-        // Every attribute of every class can stand there; none of the others is of anything that is here.
+        // Any attribute of any class may follow the namespace; all supported ones are aliases, so this one has no
+        // effect here.
         (!self.aliases.is_empty() && text.starts_with(NAMESPACE)).then_some((NAMESPACE, Kind::LeftOut))
     }
 
@@ -66,14 +67,14 @@ impl Keys {
         found.unwrap_or(&lists::DATACENTER)
     }
 
-    /// How many different keys of a text these have.
+    /// Counts the distinct words of a text that are keys of this program.
     fn known(&self, source: &Source) -> usize {
         let words = source.text().split_whitespace();
         let found: BTreeSet<&str> = words.filter(|word| self.find(word).is_some()).collect();
         found.len()
     }
 
-    /// Whose a configuration is: of the program that was `asked` for, else of that which knows most of its keys.
+    /// Returns the keys of the program `asked` for, or else of the one that knows most keys of the configuration.
     pub(super) fn of(source: &Source, asked: Option<InputFormat>) -> Result<&'static Self, Problem> {
         if let Some(format) = asked {
             return Ok(Self::of_format(format));
@@ -82,14 +83,15 @@ impl Keys {
         let most = known.into_iter().max().unwrap_or_default();
         let mut best = lists::ALL.iter().zip(known).filter(|(_, known)| *known == most);
         let ns3_rdma = best.clone().any(|(keys, _)| keys.format == InputFormat::Ns3Rdma);
-        // A text without any key is a mistake of some kind, which the most common reader explains best.
+        // A text without any known key is some kind of mistake, which the reader for the most common program explains
+        // best.
         if most > 0 && ns3_rdma {
             return Err(cannot_tell(source, best.map(|(keys, _)| keys.format)));
         }
         Ok(best.next().map_or(&lists::ALL[0], |(keys, _)| keys))
     }
 
-    /// The same keys of the program whose topologies have this header, where headers distinguish programs.
+    /// Returns the keys of the program whose topologies have this header, if the header tells programs apart.
     pub(super) fn with_header(&'static self, header: Header) -> &'static Self {
         match (self.format, header) {
             (InputFormat::Ns3Hpcc, Header::Tors) => &lists::DATACENTER,
@@ -99,9 +101,10 @@ impl Keys {
     }
 }
 
-/// Nothing in a configuration proves whose it is: a size may be in bytes or in packets.
+/// Returns the problem of a configuration whose program cannot be determined: its sizes may be in bytes or in
+/// packets.
 fn cannot_tell(source: &Source, formats: impl Iterator<Item = InputFormat>) -> Problem {
-    // Those that are made of HPCC's simulator and know nothing more here are no other program's than that.
+    // A derivative of HPCC's simulator that knows no further keys of this text is no separate candidate.
     let made_of_hpccs = |format: &InputFormat| {
         matches!(
             format,
@@ -131,7 +134,7 @@ fn cannot_tell(source: &Source, formats: impl Iterator<Item = InputFormat>) -> P
         ))
 }
 
-/// One pair of a map.
+/// Pair of a rate and a value in a map.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     pub(super) rate: BitRate,
@@ -139,7 +142,7 @@ pub(super) struct Pair {
     pub(super) span: Range<usize>,
 }
 
-/// The value of a key, read and checked.
+/// Parsed value of a key.
 #[derive(Clone, Debug)]
 enum Value {
     Int(u64),
@@ -151,7 +154,7 @@ enum Value {
     Ignored,
 }
 
-/// A configuration: the values that it gives, and where.
+/// Values of a configuration, with their positions.
 pub struct Config {
     pub(super) source: Source,
     keys: &'static Keys,
@@ -159,7 +162,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads a configuration, as far as it can be read: what is wrong with it goes to `problems`.
+    /// Reads as much of a configuration as is valid; adds its problems to `problems`.
     pub(super) fn read(
         source: &Source,
         keys: &'static Keys,
@@ -175,7 +178,7 @@ impl Config {
                 continue;
             }
             let Some((key, kind)) = keys.find(token.text) else {
-                // The values of an unknown key are skipped, so that each is reported once.
+                // The values of an unknown key are skipped, so that each key is reported only once.
                 if !token.text.starts_with(|c: char| c.is_ascii_digit()) && line_start(source, &token) {
                     problems.push(unknown_key(&tokens, &token, keys));
                 }
@@ -192,7 +195,7 @@ impl Config {
                 Ok(value) => value,
                 Err(problem) => {
                     problems.push(problem);
-                    // Where another key follows it is still to be read; what else stands in the line belongs to this one.
+                    // If another key follows, it still has to be read; other words on the line belong to this value.
                     if kind != Kind::Map {
                         skip_value(&mut tokens, keys);
                     }
@@ -243,19 +246,19 @@ impl Config {
         self.keys.format
     }
 
-    /// Takes the program of those with these keys whose topologies have this header.
+    /// Switches to the program whose topologies have this header.
     pub(super) fn distinguish_by(&mut self, header: Header) {
         self.keys = self.keys.with_header(header);
     }
 
-    /// Takes another file for the one that a key names.
+    /// Replaces the path that a key names.
     pub(super) fn rename(&mut self, key: &str, path: String) {
         if let Some((value, _)) = self.values.get_mut(key) {
             *value = Value::Text(path);
         }
     }
 
-    /// What is wrong where a key is not given that has to be.
+    /// Returns the problem of a missing key that is required.
     pub(super) fn missing(&self, key: &str) -> Problem {
         let problem = Problem::new(format!("the configuration has no {key}")).at(&self.source.end());
         match (self.format(), key) {
@@ -276,7 +279,7 @@ impl Config {
         );
         self.values.get(key).map(|(value, _)| value)
     }
-    /// Where the value of a key stands; the end of the text if it is absent.
+    /// Returns the position of a key's value, or the end of the text if the key is absent.
     pub fn span(&self, key: &str) -> Range<usize> {
         match self.values.get(key) {
             Some((_, span)) => span.clone(),
@@ -286,18 +289,18 @@ impl Config {
             }
         }
     }
-    /// Whether a key is given.
+    /// Returns true if the configuration gives a key.
     pub fn given(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
-    /// The number of a key.
+    /// Returns the integer value of a key.
     pub fn int(&self, key: &str, default: u64) -> u64 {
         match self.get(key) {
             Some(&Value::Int(value)) => value,
             _ => default,
         }
     }
-    /// Whether a key is on.
+    /// Returns true if a flag is on.
     pub fn flag(&self, key: &str, default: bool) -> bool {
         self.int(key, default.into()) != 0
     }
@@ -313,19 +316,19 @@ impl Config {
             _ => None,
         }
     }
-    /// The text of a key.
+    /// Returns the value of a key as text.
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.get(key) {
             Some(Value::Text(text)) => Some(text),
             _ => None,
         }
     }
-    /// Seconds, as ns-3 has them.
+    /// Returns a time in seconds, rounded as in ns-3.
     pub fn seconds(&self, key: &str, default: &str, fidelity: Fidelity) -> Span {
         let text = self.text(key).unwrap_or(default);
         quantities::seconds(text, fidelity, "2.5").unwrap_or(Span::ZERO)
     }
-    /// A value with the place of its key.
+    /// Returns `value` with the position of its key.
     pub fn at<T>(&self, key: &str, value: T) -> Option<Spanned<T>> {
         Some(Spanned::new(self.span(key), value))
     }
@@ -341,13 +344,13 @@ impl Config {
             _ => &[],
         }
     }
-    /// A problem with the value of a key, or with its absence.
+    /// Creates a problem at the value of a key, or at the end if the key is absent.
     pub fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         Problem::new(message).at(&self.source.at(self.span(key)))
     }
 }
 
-/// Whether nothing but blanks stands before the word in its line.
+/// Returns true if the word is the first one of its line.
 fn line_start(source: &Source, token: &Token<'_>) -> bool {
     let before = &source.text()[..token.span.start];
     before[before.rfind('\n').map_or(0, |i| i + 1)..]
@@ -370,7 +373,7 @@ fn unknown_key(tokens: &Tokens<'_>, token: &Token<'_>, keys: &Keys) -> Problem {
         .help(help)
 }
 
-/// Skips the value of a key that cannot be read: the next word, unless it is a key.
+/// Skips the unreadable value of a key: the next word, unless it is a key.
 fn skip_value(tokens: &mut Tokens<'_>, keys: &Keys) {
     let mut ahead = tokens.clone();
     if ahead.next().is_some_and(|word| keys.find(word.text).is_none()) {
@@ -429,7 +432,7 @@ impl Value {
             Kind::Path => Self::Text(first.text.to_string()),
             Kind::Seconds => match quantities::seconds(first.text, EXACT, "2.5") {
                 Ok(_) => Self::Text(first.text.to_string()),
-                // A run that is to go on until nothing is left.
+                // Users write such a stop time to let a run continue until all flows are done.
                 Err(Unreadable::OutOfRange(_)) if key == "SIMULATOR_STOP_TIME" => {
                     let most = quantities::SECONDS_MAX;
                     warnings.push(
@@ -465,7 +468,7 @@ impl Value {
     }
 }
 
-/// The word after a key: not another key.
+/// Returns the word after a key, which must not be another key.
 fn value_word<'a>(tokens: &mut Tokens<'a>, keys: &Keys, key: &str) -> Result<Token<'a>, Problem> {
     let token = tokens.word(&format!("the value of {key}"))?;
     if keys.find(token.text).is_some() {
@@ -485,7 +488,7 @@ fn unexpected(tokens: &Tokens<'_>, key: &str, token: &Token<'_>, expected: &str)
         .label(format!("expected {expected}"))
 }
 
-/// A whole number, also as `2e9` or `2.01e9`, which some configurations use for nanoseconds.
+/// Parses an integer, also as `2e9` or `2.01e9`, which some configurations use for nanoseconds.
 fn whole(text: &str) -> Result<u64, Unreadable> {
     u64::read(text).or_else(|why| match f64::read(text) {
         Ok(value) if value.fract() == 0.0 && value < 1e18 => Ok(value as u64),

@@ -1,24 +1,24 @@
-//! Which keys each program has.
+//! Keys that each program reads.
 
 use super::format::InputFormat;
 use super::keys::Kind;
 use super::tcd::CELL;
 
-/// Keys with what follows them.
+/// Keys with the type of their values.
 pub(super) type List = &'static [(&'static str, Kind)];
 
-/// A program's keys.
+/// Keys of a program.
 pub(super) struct Keys {
-    /// Whose they are.
+    /// Program that reads these keys.
     pub(super) format: InputFormat,
-    /// The first that has a key says what follows it.
+    /// Lists of keys; the first list that has a key determines its type.
     pub(super) lists: &'static [List],
-    /// Keys by another name.
+    /// Alternative names, each with the key that it stands for.
     pub(super) aliases: &'static [(&'static str, &'static str)],
 }
 
-/// Keys of the programs that keys distinguish, the most common program first. Where several know as many keys of a
-/// configuration, the first counts.
+/// Key lists of the programs that keys can tell apart, the most common program first. If several know the same number
+/// of keys in a configuration, the first one wins.
 pub(super) static ALL: [Keys; 6] = [
     Keys {
         format: InputFormat::Ns3Hpcc,
@@ -52,14 +52,14 @@ pub(super) static ALL: [Keys; 6] = [
     },
 ];
 
-/// Keys of ns3-datacenter: those of HPCC's simulator. Its topologies distinguish it.
+/// Keys of ns3-datacenter, equal to those of HPCC's simulator. Its topologies tell it apart.
 pub(super) static DATACENTER: Keys = Keys {
     format: InputFormat::Ns3Datacenter,
     lists: &[HPCC],
     aliases: &[],
 };
 
-/// Keys of ns3-rdma, and of the simulator of TCD's authors, which is made of it.
+/// Keys of ns3-rdma, and of the simulator of TCD's authors, which is based on it.
 const RDMA: List = &[
     ("ENABLE_QCN", Kind::Flag),
     ("USE_DYNAMIC_PFC_THRESHOLD", Kind::Flag),
@@ -100,7 +100,7 @@ const RDMA: List = &[
     ("ERROR_RATE_PER_LINK", Kind::Probability),
 ];
 
-/// What TCD's authors added, and three keys of ours for what is changed in its source.
+/// Keys that TCD's authors added, and three of Paceline's for settings that they change in the source.
 const TCD: List = &[
     ("ENABLE_NPECN", Kind::Flag),
     ("ENABLE_ROOTECN", Kind::Flag),
@@ -113,7 +113,7 @@ const TCD: List = &[
     ("X_SLOTS", Kind::Int),
 ];
 
-/// Keys of ours for what SimAI is told on its command line and by its environment.
+/// Paceline's keys for SimAI's command line options and environment variables.
 const COMMAND_LINE: List = &[
     ("WORKLOAD_FILE", Kind::Path),
     ("AS_SEND_LAT", Kind::Int),
@@ -177,7 +177,7 @@ const HPCC: List = &[
     ("QLEN_MON_END", Kind::Int),
 ];
 
-/// What SimAI added: what its monitors write, and how often.
+/// Keys that SimAI added for the output files and intervals of its monitors.
 const MONITORS: List = &[
     ("SEND_OUTPUT_FILE", Kind::LeftOut),
     ("RATE_MON_FILE", Kind::LeftOut),
@@ -191,11 +191,11 @@ const MONITORS: List = &[
     ("NIC_TOTAL_PAUSE_TIME", Kind::LeftOut),
 ];
 
-/// What ConWeave added. It has no TRACE_FILE, PINT_PROB and their like, which do no harm.
+/// Keys that ConWeave added. It has no TRACE_FILE, PINT_PROB and the like, whose presence does no harm.
 const CONWEAVE: List = &[
     ("FLOWGEN_START_TIME", Kind::Seconds),
     ("FLOWGEN_STOP_TIME", Kind::Seconds),
-    // In seconds there, and not used.
+    // These are in seconds in ConWeave, which does not use them.
     ("QLEN_MON_START", Kind::LeftOut),
     ("QLEN_MON_END", Kind::LeftOut),
     ("LB_MODE", Kind::Int),
@@ -218,7 +218,7 @@ const CONWEAVE: List = &[
     ("CONWEAVE_DEFAULT_VOQ_WAITING_TIME", Kind::LeftOut),
 ];
 
-/// What ns-3-alibabacloud has and HPCC's simulator has not.
+/// Keys that ns-3-alibabacloud added to those of HPCC's simulator.
 const NAMESPACED: List = &[
     ("ENABLE_PFC", Kind::Flag),
     ("GROUP_START{", Kind::LeftOut),
@@ -227,10 +227,10 @@ const NAMESPACED: List = &[
     ("}GROUP_END", Kind::LeftOut),
 ];
 
-/// What stands before a class and its attribute.
+/// Prefix of a class and its attribute.
 pub(super) const NAMESPACE: &str = "ns3::";
 
-/// Attributes that are keys of HPCC's simulator.
+/// Attributes that correspond to keys of HPCC's simulator.
 const ALIASES: &[(&str, &str)] = &[
     ("ns3::QbbNetDevice::QcnEnabled", "ENABLE_QCN"),
     ("ns3::QbbNetDevice::DynamicThreshold", "USE_DYNAMIC_PFC_THRESHOLD"),

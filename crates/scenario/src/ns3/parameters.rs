@@ -1,4 +1,4 @@
-//! From the keys of `config.txt` to the parameters of its scheme.
+//! Conversion of keys of `config.txt` to the parameters of its scheme.
 
 use crate::document::Places;
 
@@ -10,7 +10,7 @@ use crate::diagnostics::Problems;
 use super::format::InputFormat;
 use super::keys::Config;
 
-/// The gain by default: HPCC's simulator divides whole numbers, 1 by 16.
+/// Returns the gain, by default 0 in HPCC's simulator, which divides the integers 1 and 16.
 fn ewma_gain(config: &Config) -> f64 {
     let default = match config.format() {
         InputFormat::Ns3Alibabacloud => 1.0 / 16.0,
@@ -19,14 +19,14 @@ fn ewma_gain(config: &Config) -> f64 {
     config.real("EWMA_GAIN", default)
 }
 
-/// A scheme's block, and where each parameter was written.
+/// Block of a scheme, with the position of each parameter.
 pub(super) struct Block {
     pub(super) table: Table,
     pub(super) places: Places,
 }
 
-/// The block of `scheme`; what has no key has the original's fixed value. What it needs and is not there goes to
-/// `problems`.
+/// Returns the block of `scheme`; parameters without a key have the original's fixed value. Missing required keys are
+/// added to `problems`.
 pub(super) fn of(config: &Config, scheme: &str, problems: &mut Problems) -> Block {
     let mut factory = Maker {
         config,
@@ -89,7 +89,7 @@ impl Maker<'_> {
             .push((format!("cc.{}.{parameter}", self.scheme), span));
     }
 
-    /// A rate that the configuration must give.
+    /// Sets a rate that the configuration must give.
     fn rate(&mut self, parameter: &str, key: &str) {
         match self.config.rate(key) {
             Some(rate) => self.put(parameter, key, rate.to_string()),
@@ -113,7 +113,7 @@ impl Maker<'_> {
         self.put(parameter, key, value as i64);
     }
 
-    /// A timer, of which the original takes whole microseconds.
+    /// Sets a timer; the original truncates it to whole microseconds.
     fn timer(&mut self, parameter: &str, key: &str, default: f64) {
         let us = self.config.real(key, default).min(1e12) as u64;
         self.put(parameter, key, Span::from_us(us).to_string());

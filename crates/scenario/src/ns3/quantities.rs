@@ -1,4 +1,4 @@
-//! ns-3's strings of rates and times, and decimal seconds.
+//! Notation of rates and times in ns-3, and decimal seconds.
 
 use paceline_kernel::units::PS_PER_S;
 use paceline_kernel::{BitRate, Span, Time, ns3};
@@ -7,7 +7,7 @@ use crate::schema::{Clock, Fidelity};
 
 use super::tokens::{Read, Unreadable};
 
-/// The fastest rate that a scenario can have.
+/// Fastest rate that a scenario can have.
 pub(super) const BPS_MAX: u64 = BitRate::LARGEST.as_bps();
 
 /// Splits a text into its number and its unit.
@@ -19,8 +19,7 @@ fn non_negative(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|v| v.is_finite() && *v >= 0.0)
 }
 
-/// Reads a rate as ns-3 does: a real number and a unit of bits or bytes per second; a number
-/// without a unit is in bit/s.
+/// Parses a rate like ns-3: a real number and a unit of bits or bytes per second; without a unit, in bit/s.
 pub(crate) fn rate(text: &str) -> Option<BitRate> {
     let (number, unit) = split(text, "0123456789.");
     let number = non_negative(number)?;
@@ -29,7 +28,7 @@ pub(crate) fn rate(text: &str) -> Option<BitRate> {
     (bps <= BPS_MAX as f64).then(|| BitRate::from_bps(bps as u64))
 }
 
-/// Bits per second of a unit.
+/// Returns the number of bits per second in a unit.
 fn rate_unit(unit: &str) -> Option<f64> {
     let amount = unit.strip_suffix("ps").or_else(|| unit.strip_suffix("/s"))?;
     let (prefix, bits) = match amount.strip_suffix('b') {
@@ -50,8 +49,7 @@ fn rate_unit(unit: &str) -> Option<f64> {
     Some(scale * bits)
 }
 
-/// Reads a time as ns-3 does: a real number and a unit; without a unit, in seconds. ns-3 cuts it to
-/// whole nanoseconds.
+/// Parses a time like ns-3: a real number and a unit; without a unit, in seconds. ns-3 truncates it to nanoseconds.
 pub(crate) fn span(text: &str, fidelity: Fidelity) -> Result<Span, Unreadable> {
     parse_span(text, fidelity).ok_or_else(|| {
         let (number, unit) = split(text, "+-0123456789.eE");
@@ -62,7 +60,7 @@ pub(crate) fn span(text: &str, fidelity: Fidelity) -> Result<Span, Unreadable> {
     })
 }
 
-/// Nanoseconds of a unit of time; none of those that are shorter.
+/// Returns the number of nanoseconds in a unit of time; 0 for shorter units.
 fn unit_ns(unit: &str) -> Option<u64> {
     Some(match unit {
         "" | "s" => 1_000_000_000,
@@ -76,7 +74,7 @@ fn unit_ns(unit: &str) -> Option<u64> {
 }
 
 fn parse_span(text: &str, fidelity: Fidelity) -> Option<Span> {
-    // The exponent's `e` belongs to the number, and no unit begins with one.
+    // The exponent's `e` belongs to the number, since no unit starts with one.
     let (number, unit) = split(text, "+-0123456789.eE");
     let unit_ns = unit_ns(unit)?;
     let value = non_negative(number)?;
@@ -86,7 +84,7 @@ fn parse_span(text: &str, fidelity: Fidelity) -> Option<Span> {
     match (fidelity.profile().clock, unit_ns) {
         (Clock::Picoseconds, _) => exact(number, unit),
         (Clock::Rounded, _) => exact(number, unit).map(Span::round_ns),
-        // ns-3's clock has no part of a nanosecond.
+        // ns-3's clock has no fractions of a nanosecond.
         (Clock::Cut, 0) => exact(number, unit).map(Span::floor_ns),
         (Clock::Cut, 1_000_000_000) => Some(ns3::span_of_seconds(value)),
         (Clock::Cut, _) => {
@@ -97,7 +95,7 @@ fn parse_span(text: &str, fidelity: Fidelity) -> Option<Span> {
     }
 }
 
-/// A decimal number of some unit of time, exactly; what is below a picosecond is cut off.
+/// Parses a decimal number of a unit of time without floating-point errors, truncating to picoseconds.
 fn exact(number: &str, unit: &str) -> Option<Span> {
     let (mantissa, exponent) = match number.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -126,10 +124,10 @@ fn exact(number: &str, unit: &str) -> Option<Span> {
     u64::try_from(ps).ok().map(Span::from_ps)
 }
 
-/// The longest time that a scenario can say, in seconds.
+/// Longest time that a scenario can express, in seconds.
 pub(crate) const SECONDS_MAX: u64 = Time::LATEST.as_ps() / PS_PER_S;
 
-/// A decimal number of seconds, as a start or stop time, such as `example`.
+/// Parses a decimal number of seconds, as a start or stop time, such as `example`.
 pub(crate) fn seconds(text: &str, fidelity: Fidelity, example: &str) -> Result<Span, Unreadable> {
     let malformed = || Unreadable::Malformed(format!("seconds, such as {example}"));
     let number = text.strip_suffix('s').unwrap_or(text);
@@ -144,7 +142,7 @@ pub(crate) fn seconds(text: &str, fidelity: Fidelity, example: &str) -> Result<S
     }
 }
 
-/// Whether a rate is a bare number, which ns-3 takes for bit/s.
+/// Returns true if a rate has a unit; ns-3 takes a bare number as bit/s.
 pub(crate) fn has_unit(text: &str) -> bool {
     text.ends_with(|c: char| c.is_alphabetic())
 }

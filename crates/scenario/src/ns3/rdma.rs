@@ -1,8 +1,8 @@
-//! From the `config.txt` of ns3-rdma, the simulator of DCQCN's authors, to a scenario.
+//! Conversion of `config.txt` of ns3-rdma, the simulator of DCQCN's authors, to a scenario.
 //!
-//! It is what the simulator of TCD's authors is made of, and shares its keys and DCQCN. Its flows are counted in
-//! packets, its buffer is that of the switches of its time, and its runs have no random numbers that could be repeated:
-//! its experiments run in Paceline's own model.
+//! The simulator of TCD's authors is based on it and shares its keys and DCQCN. It counts flows in packets, has the
+//! buffer of the switches of its time, and its random numbers are not repeatable. Its experiments therefore run in
+//! Paceline's own model.
 
 use paceline_congestion::registry::variant::base;
 use paceline_kernel::Bytes;
@@ -19,11 +19,11 @@ use super::tcd::{CELL, Reader, undone};
 use super::tokens::{Read, Tokens};
 use crate::document::Places;
 
-/// Its shared buffer.
+/// Shared buffer of a switch.
 const BUFFER: Bytes = Bytes::new(9_000_000);
-/// Where it pauses and resumes without dynamic thresholds, in cells.
+/// Thresholds for pausing and resuming without dynamic thresholds, in cells.
 const PAUSE: (u64, u64) = (40, 38);
-/// Keys that say nothing of how packets go.
+/// Keys that do not affect the network or its flows here.
 const LEFT_OUT: [&str; 7] = [
     "APP_START_TIME",
     "APP_STOP_TIME",
@@ -34,7 +34,7 @@ const LEFT_OUT: [&str; 7] = [
     "PAUSE_TIME",
 ];
 
-/// Reads a configuration as a scenario.
+/// Converts a configuration to a scenario.
 pub(super) fn scenario(
     config: &Config,
     files: &Files,
@@ -60,7 +60,7 @@ pub(super) fn scenario(
         "dcqcn" => problems.take(reader.dcqcn()).unwrap_or_default(),
         _ => (Table::new(), Places::new()),
     };
-    // What TCD's authors changed.
+    // These parameters are changes by TCD's authors.
     if let Some(block) = blocks.get_mut("dcqcn").and_then(toml::Value::as_table_mut) {
         for parameter in ["tcd", "initial-alpha"] {
             block.remove(parameter);
@@ -151,7 +151,7 @@ fn network(reader: &Reader<'_>) -> schema::Network {
     }
 }
 
-/// TCP is not here: flows of that file are counted.
+/// Warns about the number of flows in a file of TCP flows, since there is no TCP here.
 fn tcp_flows(config: &Config, files: &Files, warnings: &mut Vec<Warning>) -> Result<(), Problem> {
     let Some(path) = config.text("TCP_FLOW_FILE") else {
         return Ok(());

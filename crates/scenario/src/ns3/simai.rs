@@ -1,4 +1,4 @@
-//! What SimAI's environment asks for besides the send latency.
+//! Settings of SimAI's environment other than the send latency.
 
 use paceline_traces::simai::{nvls_line, read};
 
@@ -7,7 +7,7 @@ use crate::diagnostics::Problem;
 use crate::files::Files;
 use crate::warning::{Warning, WarningKind};
 
-/// Refuses what is not carried out, and tells of what makes no difference.
+/// Rejects settings that are not supported, and warns about those that have no effect.
 pub(super) fn environment(
     config: &Config,
     files: &Files,
@@ -39,7 +39,7 @@ pub(super) fn environment(
     let first = topology.text().lines().next().unwrap_or_default();
     let gpu = first.split_ascii_whitespace().nth(5).unwrap_or_default();
     let source = files.read(path, "the workload", &place("WORKLOAD_FILE"))?;
-    // Its mistakes are told where it is read as a job.
+    // Errors in the workload are reported when it is read as a job.
     let Ok((workload, _)) = read(source.name(), source.text()) else {
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! From the `config.txt` of the simulator of TCD's authors to a scenario.
+//! Conversion of `config.txt` of the simulator of TCD's authors to a scenario.
 
 use paceline_congestion::registry::variant::base;
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -19,11 +19,11 @@ use super::topology;
 use crate::document::Places;
 use crate::resolve;
 
-/// What that program calls a cell.
+/// Size of a cell in that simulator, in bytes.
 pub(super) const CELL: u64 = 1030;
-/// Thresholds of pauses, in cells.
+/// Thresholds for pausing and resuming, in cells.
 const PAUSE: (u64, u64) = (320, 318);
-/// Where what is left out stops.
+/// Flags of unsupported features, each with a description.
 const UNDONE: [(&str, &str); 5] = [
     ("SEND_IN_CHUNKS", "applications that send in chunks"),
     ("L2_WAIT_FOR_ACK", "senders that wait for acknowledgements"),
@@ -32,7 +32,7 @@ const UNDONE: [(&str, &str); 5] = [
     ("PACKET_LEVEL_ECMP", "paths chosen for each packet"),
 ];
 
-/// Reads a configuration as a scenario.
+/// Converts a configuration to a scenario.
 pub(super) fn scenario(
     config: &Config,
     files: &Files,
@@ -73,7 +73,7 @@ pub(super) fn scenario(
     problems.or(scenario.unwrap_or_default())
 }
 
-/// What is asked for and not there.
+/// Returns a problem for each requested feature that is not supported.
 pub(super) fn undone(config: &Config) -> Problems {
     let mut problems = Problems::default();
     for (key, what) in UNDONE {
@@ -91,7 +91,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A value with the place of its key.
+    /// Returns `value` with the position of its key.
     pub(super) fn at<T>(&self, key: &str, value: T) -> Option<Spanned<T>> {
         self.config.at(key, value)
     }
@@ -100,7 +100,7 @@ impl Reader<'_> {
         self.at(key, self.config.text(key)?.to_string())
     }
 
-    /// Seconds, as ns-3 has them.
+    /// Returns a time in seconds, rounded as in ns-3.
     pub(super) fn seconds(&self, key: &str, default: &str) -> Span {
         self.config.seconds(key, default, InputFormat::TcdNs3.fidelity())
     }
@@ -155,7 +155,7 @@ impl Reader<'_> {
         Ok((scenario, places))
     }
 
-    /// The table of the simulator's settings.
+    /// Returns the table of the simulator's own settings.
     fn own(&self) -> Result<Parity, Problem> {
         let format = InputFormat::TcdNs3;
         let simulator = resolve::simulator_of(format.fidelity());
@@ -191,13 +191,13 @@ impl Reader<'_> {
         })
     }
 
-    /// One curve for the ports of all rates.
+    /// Returns one marking curve for the ports of all rates.
     pub(super) fn ecn(&self) -> Result<Spanned<schema::Ecn>, Problem> {
         let config = self.config;
         let place = config.source.at(config.span("TOPOLOGY_FILE"));
         let path = config.text("TOPOLOGY_FILE").unwrap_or_default();
         let source = self.files.read(path, "the topology file", &place)?;
-        // What is wrong with it is told where the network is read.
+        // Problems of the topology are reported when the network is read.
         let net =
             topology::read(&source, InputFormat::TcdNs3.fidelity(), &mut Vec::new()).unwrap_or_default();
         let mut rates: Vec<BitRate> = net.topology.links.iter().map(|link| link.rate).collect();

@@ -1,21 +1,21 @@
-//! Whitespace-separated words with their places.
+//! Words separated by white space, with their positions.
 
 use std::num::{IntErrorKind, ParseIntError};
 use std::ops::Range;
 
 use crate::diagnostics::{Place, Problem, Source};
 
-/// Why a text has no value of a type: each says what was expected.
+/// Reason why a word is not a value of a type, with a description of the expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// It is not written as one.
+    /// Text in another format.
     Malformed(String),
-    /// It is written as one that is beyond a bound.
+    /// Value outside of the allowed range.
     OutOfRange(String),
 }
 
 impl Unreadable {
-    /// What is said of `text`, which should be `what`.
+    /// Creates the problem of a word `text` that should be `what`.
     pub(crate) fn problem(&self, text: &str, what: &str, place: &Place) -> Problem {
         let (message, expected) = match self {
             Self::Malformed(expected) => (format!("`{text}` is not {what}"), expected),
@@ -26,7 +26,7 @@ impl Unreadable {
             .label(format!("expected {expected}"))
     }
 
-    /// The same of the value of a key.
+    /// Creates the problem of a key's value.
     pub(super) fn of_key(&self, key: &str, text: &str, place: &Place) -> Problem {
         let (what, expected) = match self {
             Self::Malformed(expected) => ("", expected),
@@ -39,14 +39,14 @@ impl Unreadable {
     }
 }
 
-/// The words of a text, one after the other.
+/// Iterator over the words of a text.
 #[derive(Clone)]
 pub(crate) struct Tokens<'a> {
     source: &'a Source,
     position: usize,
 }
 
-/// A word and where it stands.
+/// Word and its position.
 #[derive(Clone)]
 pub(crate) struct Token<'a> {
     pub(crate) text: &'a str,
@@ -58,7 +58,7 @@ impl<'a> Tokens<'a> {
         Self { source, position: 0 }
     }
 
-    /// The next word, if there is one.
+    /// Returns the next word, if there is one.
     pub(crate) fn next(&mut self) -> Option<Token<'a>> {
         let rest = &self.source.text()[self.position..];
         let start = self.position + rest.find(|c: char| !c.is_whitespace())?;
@@ -70,25 +70,25 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    /// The next word, which must be there.
+    /// Returns the next word, or a problem if the text ends.
     pub(crate) fn word(&mut self, what: &str) -> Result<Token<'a>, Problem> {
         let source = self.source;
         self.next()
             .ok_or_else(|| Problem::new(format!("the file ends where {what} should be")).at(&source.end()))
     }
 
-    /// The next word as a value of a type.
+    /// Parses the next word.
     pub(crate) fn value<T: Read>(&mut self, what: &str) -> Result<T, Problem> {
         let token = self.word(what)?;
         self.read(&token, what)
     }
 
-    /// Reads a word as a value of a type.
+    /// Parses a word that was already read.
     pub(crate) fn read<T: Read>(&self, token: &Token<'_>, what: &str) -> Result<T, Problem> {
         T::read(token.text).map_err(|why| why.problem(token.text, what, &self.place(token)))
     }
 
-    /// The rest of the line, without the blanks around it; where it ends, the next word is looked for.
+    /// Returns the rest of the line without surrounding blanks; the next word is searched behind it.
     pub(crate) fn rest_of_line(&mut self) -> &'a str {
         let rest = &self.source.text()[self.position..];
         let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
@@ -96,13 +96,13 @@ impl<'a> Tokens<'a> {
         line.trim()
     }
 
-    /// Goes back to the end of the line in which `token` stands.
+    /// Moves to the end of the line that holds `token`.
     pub(crate) fn finish_line(&mut self, token: &Token<'_>) {
         self.position = token.span.end;
         self.rest_of_line();
     }
 
-    /// How many words the line of the next word has from it on.
+    /// Counts the words from the next one to the end of its line.
     pub(crate) fn words_of_next_line(&self) -> usize {
         let mut ahead = self.clone();
         let Some(first) = ahead.next() else { return 0 };
@@ -117,13 +117,13 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Values that a word can be.
+/// Types that a word can be parsed into.
 pub(crate) trait Read: Sized {
-    /// The value, or what was expected.
+    /// Parses the word, or returns the expected format.
     fn read(text: &str) -> Result<Self, Unreadable>;
 }
 
-/// Reads a whole number of some size.
+/// Parses an integer and tells overflow from other errors.
 fn whole<T: std::str::FromStr<Err = ParseIntError>>(text: &str, expected: &str) -> Result<T, Unreadable> {
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => Unreadable::OutOfRange(expected.to_string()),
@@ -133,7 +133,7 @@ fn whole<T: std::str::FromStr<Err = ParseIntError>>(text: &str, expected: &str) 
 
 impl Read for u64 {
     fn read(text: &str) -> Result<Self, Unreadable> {
-        // The bound is of interest only to those who are beyond it.
+        // The bound is worth mentioning only to users who exceed it.
         whole(text, "a whole number, not negative").map_err(|why| match why {
             Unreadable::OutOfRange(_) => Unreadable::OutOfRange(format!("at most {}", Self::MAX)),
             malformed @ Unreadable::Malformed(_) => malformed,

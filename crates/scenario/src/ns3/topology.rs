@@ -14,24 +14,24 @@ use crate::warning::{Warning, WarningKind};
 use super::quantities;
 use super::tokens::{Token, Tokens};
 
-/// More would be a slip of the pen, and exhaust memory.
+/// Upper limit that only a typing error exceeds; more nodes would exhaust memory.
 const MOST_NODES: u32 = 10_000_000;
-/// Lines of one file that are reported: a file of another kind has a problem in each.
+/// Number of faulty lines reported per file: a file of another kind has a problem in each line.
 pub(crate) const MOST_PROBLEMS: usize = 20;
 
-/// What the first line of a topology counts.
+/// Format of a topology's first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Header {
-    /// `nodes switches links`: HPCC's ns-3 and most of its relatives.
+    /// Counts `nodes switches links`, of HPCC's ns-3 and most of its relatives.
     Three,
-    /// `nodes switches ToRs links`, and maybe two capacities: ns3-datacenter.
+    /// Counts `nodes switches ToRs links`, optionally with two capacities: ns3-datacenter.
     Tors,
-    /// `nodes gpus-per-server nvswitches switches links gpu-type`, and maybe one number more: SimAI.
+    /// Counts `nodes gpus-per-server nvswitches switches links gpu-type`, optionally with one more number: SimAI.
     Gpus,
 }
 
 impl Header {
-    /// Told by the number and kind of the words of the first line.
+    /// Determines the format from the number and type of the words in the first line.
     pub(crate) fn of(source: &Source) -> Self {
         let mut lines = source.text().lines().map(str::split_whitespace);
         let first: Vec<&str> = lines
@@ -43,7 +43,7 @@ impl Header {
         let numbers: Vec<Option<usize>> = first.iter().map(|word| word.parse().ok()).collect();
         match numbers[..] {
             [Some(_), Some(_), Some(_), Some(_), Some(_), None, ..] if first.len() <= 7 => Self::Gpus,
-            // Of three numbers the switches may stand in the same line; then a link is in the next.
+            // After three counts, the switches may be on the same line; the next line is then a link.
             [Some(_), Some(switches), Some(tors), Some(_)]
                 if tors <= switches && (second != 5 || switches == 5) =>
             {
@@ -67,7 +67,7 @@ impl Header {
     }
 }
 
-/// Counts of the first line.
+/// Counts in the first line.
 struct Counts {
     nodes: u32,
     gpus_per_server: u32,
@@ -183,7 +183,7 @@ fn counts(tokens: &mut Tokens<'_>, header: Header) -> Result<Counts, Problem> {
     Ok(counts)
 }
 
-/// The hosts of each server, as SimAI counts them.
+/// Groups the hosts into servers of `gpus` consecutive numbers, as SimAI does.
 fn servers(net: &mut Net, gpus: u32) {
     let mut sets: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
     for host in net.topology.hosts() {
@@ -200,7 +200,7 @@ fn link<'a>(
     fidelity: Fidelity,
 ) -> Result<(LinkSpec, Token<'a>), Problem> {
     let &Counts { nodes, links, .. } = counts;
-    // Bare numbers that nobody means: all in SimAI's topologies, whose generator writes units.
+    // Ranges of bare numbers that nobody means. In SimAI's topologies that is any: its generator writes units.
     let (slow, late) = match header {
         Header::Gpus => (f64::INFINITY, 0.0),
         Header::Three | Header::Tors => (1e6, 1.0),
@@ -243,7 +243,7 @@ fn link<'a>(
     Ok((spec, whole))
 }
 
-/// Refuses numbers of this range without a unit: ns-3 takes them for bit/s or seconds.
+/// Rejects numbers in this range without a unit, which ns-3 would take as bit/s or seconds.
 fn needs_unit(
     tokens: &Tokens<'_>,
     token: &Token<'_>,

@@ -1,4 +1,4 @@
-//! Trace files: which nodes to trace.
+//! Trace files, which list the nodes to trace.
 
 use crate::diagnostics::{Problem, Source};
 use crate::warning::{Warning, WarningKind};

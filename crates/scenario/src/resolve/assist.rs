@@ -1,4 +1,4 @@
-//! What schemes ask of switches alongside marks and telemetry, and of the network around them.
+//! Features that schemes need from switches beyond marks and telemetry, and from the network around them.
 
 use paceline_congestion::detect::Detector;
 use paceline_congestion::misfits::{LinkLayer, Misfit};
@@ -14,7 +14,8 @@ use crate::warning::WarningKind;
 use super::Cx;
 use super::fill::filled;
 
-/// Which ports help; refused if none does and a scheme needs it. After the rest of `[network]`.
+/// Returns the ports that support such features, or an error if none does and a scheme needs it. Resolved after the
+/// rest of `[network]`, on which it depends.
 pub(super) fn resolve<'a>(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
@@ -45,7 +46,7 @@ pub(super) fn resolve<'a>(
                 scheme.label()
             )));
         }
-        // Of what does nothing its thresholds are told, which depend on the network.
+        // The warning states the scheme's thresholds, which depend on the network.
         if cx.profile().is_exact
             && let Some(found) = Misfit::find(scheme, layer)
             && !found.traffic.is_empty()
@@ -66,7 +67,7 @@ pub(super) fn resolve<'a>(
     Ok((*assist.get_ref() == AssistKind::Auto).then_some(ports))
 }
 
-/// What schemes may have something against.
+/// Collects the properties of the network that a scheme may be incompatible with.
 fn facts(n: &schema::Network, switch: &SwitchSpec) -> NetworkFacts {
     let whole_packet = n.mtu.as_ref().map_or(Bytes::ZERO, |mtu| *mtu.get_ref());
     let acks_each = |ack: &Spanned<Ack>| match *ack.get_ref() {

@@ -1,4 +1,5 @@
-//! From `load-balancing`, `[network.flowlet]`, `[network.adaptive]` and `[network.entropy]` to what switches and senders do.
+//! Conversion of `load-balancing`, `[network.flowlet]`, `[network.adaptive]` and `[network.entropy]` to the behaviour
+//! of switches and senders.
 
 use paceline_congestion::entropy::{Entropy, Selector};
 use paceline_fabric::spec::{EcmpHash, Flowlets, LoadBalancing, Recovery, SchemeSpec};
@@ -13,7 +14,7 @@ use super::fill::{fill_at, filled};
 
 const MAX_ENTRIES: u32 = 1 << 20;
 
-/// How switches choose among equal next hops, and how senders choose paths, where they do.
+/// Returns the switches' choice among equal next hops, and the senders' choice of paths, if they make one.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
@@ -52,7 +53,7 @@ pub(super) fn resolve(
     Ok((policy, entropy))
 }
 
-/// How many values a flow may use: what a UDP source port has room for.
+/// Upper limit of a flow's entropy values: the size of the UDP source port's range.
 const MAX_VALUES: u32 = 1 << 16;
 
 fn entropy(
@@ -113,7 +114,8 @@ fn flowlets(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Flowlets, Problem> {
     })
 }
 
-/// Going back to the start of a chunk needs packets that stay in order, or no chunk may ever come whole.
+/// Rejects reordering with `back-to-chunk`: each overtaken packet restarts its chunk, so a chunk might never
+/// complete.
 fn check_chunks(cx: &Cx<'_>, n: &schema::Network, place: &Place) -> Result<(), Problem> {
     let Some(chunk) = &n.back_to_chunk else {
         return Ok(());
@@ -129,7 +131,7 @@ fn check_chunks(cx: &Cx<'_>, n: &schema::Network, place: &Place) -> Result<(), P
         .help("leave out `network.back-to-chunk`, or set `network.load-balancing = \"ecmp\"`"))
 }
 
-/// What packets that overtake each other do to schemes and to recovery.
+/// Checks the effects of per-packet reordering on schemes and recovery.
 fn check_per_packet(
     cx: &mut Cx<'_>,
     place: &Place,

@@ -19,7 +19,7 @@ fn bytes(number: u64, content: impl AsRef<[u8]>) -> Vec<u8> {
     [&varint(number << 3 | 2), &varint(content.len() as u64), content].concat()
 }
 
-/// A constant of single precision.
+/// Encodes a constant of single precision.
 fn tensor(name: &str, dims: &[u64], values: &[f32]) -> Vec<u8> {
     let dims = dims.iter().flat_map(|size| int(1, *size));
     let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -53,12 +53,12 @@ fn number(name: &str, value: u64) -> Vec<u8> {
     [bytes(1, name), int(3, value), int(20, 2)].concat()
 }
 
-/// An operator: `Relu x -> y`.
+/// Encodes an operator written as `Relu x -> y`.
 fn node(text: &str, attributes: &[Vec<u8>]) -> Vec<u8> {
     let (call, outputs) = text.split_once(" -> ").unwrap();
     let mut words = call.split(' ');
     let operator = words.next().unwrap();
-    // `_` is an input that is not there.
+    // `_` stands for an absent input.
     let inputs = words.flat_map(|name| bytes(1, name.trim_matches('_')));
     let outputs = outputs.split(' ').flat_map(|name| bytes(2, name));
     let attributes = attributes.iter().flat_map(|one| bytes(5, one));
@@ -69,7 +69,7 @@ fn node(text: &str, attributes: &[Vec<u8>]) -> Vec<u8> {
         .collect()
 }
 
-/// An input of single precision, of these sizes.
+/// Encodes an input of single precision with these sizes.
 fn input(name: &str, dims: &[u64]) -> Vec<u8> {
     let sizes: Vec<u8> = dims.iter().flat_map(|size| bytes(1, int(1, *size))).collect();
     let tensor = [int(1, 1), bytes(2, sizes)].concat();
