@@ -1,4 +1,4 @@
-//! What happens to links and hosts during a run: failures, changes of links, slow hosts, and the PFC watchdog.
+//! Changes of links and hosts during a run: failures, other link changes, slow hosts, and the PFC watchdog.
 
 use std::cell::LazyCell;
 
@@ -16,7 +16,7 @@ use crate::schema::{self, WatchdogKind};
 use crate::topology::{Net, ends};
 use crate::warning::WarningKind;
 
-/// The networks of other simulators have none of these.
+/// Rejects such changes in the networks of other simulators, which do not model them.
 pub(super) fn refuse_in_models(cx: &Cx<'_>, n: &schema::Network) -> Result<(), Problem> {
     if !cx.profile().own_network {
         return Ok(());
@@ -39,14 +39,14 @@ pub(super) fn refuse_in_models(cx: &Cx<'_>, n: &schema::Network) -> Result<(), P
     }
 }
 
-/// What a table of this kind is called in messages, and where it stands.
+/// Name of a table in messages, and its position.
 struct About<'a> {
     what: &'a str,
     place: &'a Place,
 }
 
 impl About<'_> {
-    /// The times between which it holds.
+    /// Returns the start and the end of the change, checked against each other.
     fn times(
         &self,
         cx: &Cx<'_>,
@@ -110,10 +110,10 @@ impl Links<'_, '_> {
     }
 }
 
-/// Links that fail.
+/// Resolves the failures of links.
 pub(super) fn failures(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<Vec<LinkFailure>, Problem> {
     let mut failures = Vec::new();
-    // The last of several between two nodes, as the original simulator knows no other.
+    // Of parallel links only the last one is known, as in the original simulator.
     let known = LazyCell::new(|| net.topology.links_by_ends());
     for spanned in n.failure.iter().flatten() {
         let place = cx.texts.of_value(spanned);
@@ -130,7 +130,7 @@ pub(super) fn failures(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<Ve
     Ok(failures)
 }
 
-/// Links that change otherwise.
+/// Resolves the other changes of links.
 pub(super) fn links(cx: &mut Cx<'_>, n: &schema::Network, net: &Net) -> Result<Vec<LinkChange>, Problem> {
     let mut changes: Vec<(LinkChange, Place)> = Vec::new();
     let known = LazyCell::new(|| net.topology.links_by_ends());
@@ -178,7 +178,8 @@ pub(super) fn links(cx: &mut Cx<'_>, n: &schema::Network, net: &Net) -> Result<V
     Ok(changes.into_iter().map(|(change, _)| change).collect())
 }
 
-/// Headroom is that of the link as it was built: more may come after a pause on a faster or longer one.
+/// Warns if a link becomes faster or longer than it was built: its headroom does not cover the additional data that
+/// arrives after a pause.
 fn warn_of_headroom(cx: &mut Cx<'_>, n: &schema::Network, net: &Net, change: &LinkChange, place: &Place) {
     let built = &net.topology.links[change.link];
     let more = change.rate.is_some_and(|rate| rate > built.rate)
@@ -193,7 +194,7 @@ fn warn_of_headroom(cx: &mut Cx<'_>, n: &schema::Network, net: &Net, change: &Li
     }
 }
 
-/// Hosts that are slow for a time.
+/// Resolves the hosts that are slow for a time.
 pub(super) fn slow_hosts(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<Vec<HostChange>, Problem> {
     let mut changes: Vec<(HostChange, Place)> = Vec::new();
     for spanned in n.slow_host.iter().flatten() {
@@ -249,10 +250,10 @@ pub(super) fn slow_hosts(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<
     Ok(changes.into_iter().map(|(change, _)| change).collect())
 }
 
-/// Nothing takes a thousand million times as long.
+/// Upper limit of a slowdown factor, beyond any useful one.
 const FACTOR_MAX: f64 = 1e9;
 
-/// Hosts that take packets more slowly for a time take no time otherwise, where nothing else is said.
+/// Returns the model of receiving hosts. If only slow hosts need one, hosts process packets instantly at other times.
 pub(super) fn endpoint(written: Option<Endpoint>, changes: &[HostChange]) -> Option<Endpoint> {
     let at_once = Endpoint {
         delay: Span::ZERO,
@@ -264,7 +265,7 @@ pub(super) fn endpoint(written: Option<Endpoint>, changes: &[HostChange]) -> Opt
     written.or_else(|| some.then_some(at_once))
 }
 
-/// The memory of NICs, where hosts take time.
+/// Returns the receive buffer of NICs; it has an effect only if hosts take time to process packets.
 pub(super) fn receive_buffer(
     cx: &Cx<'_>,
     n: &mut schema::Network,
@@ -299,7 +300,7 @@ pub(super) fn receive_buffer(
     }))
 }
 
-/// The watchdog, under PFC.
+/// Returns the watchdog, which needs PFC.
 pub(super) fn watchdog(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Option<PfcWatchdog>, Problem> {
     let is_pfc = n.flow_control == Some(schema::FlowControlKind::Pfc) && !cx.profile().own_network;
     let watchdog = n.pfc.as_mut().and_then(|pfc| pfc.watchdog.as_mut());
@@ -328,7 +329,7 @@ pub(super) fn watchdog(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Option<Pf
     }))
 }
 
-/// How much later routes follow, where a link fails and that can be.
+/// Returns the delay until routes follow a failed link; zero if no link fails or routes follow at once.
 pub(super) fn reconvergence(
     n: &mut schema::Network,
     failures: &[LinkFailure],

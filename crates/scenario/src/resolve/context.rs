@@ -1,4 +1,4 @@
-//! What every step of resolving may ask, and what it adds to.
+//! State shared by all steps of resolving.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::resolve::inputs::Inputs;
 use crate::schema::{Fidelity, Profile};
 use crate::warning::{Warning, WarningKind};
 
-/// What every step may ask.
+/// Inputs of every step, and the results that steps add to.
 pub struct Cx<'a> {
     pub(super) texts: &'a Texts,
     pub(super) files: &'a Files,
@@ -22,61 +22,61 @@ pub struct Cx<'a> {
     pub(super) fidelity: Fidelity,
     pub(super) seed: u64,
     pub(super) stop: Time,
-    /// Whether flows come as a stream where they can.
+    /// True if flows are streamed where possible.
     pub(super) streams: bool,
-    /// Whether hosts can have persistent connections: [`super::keeps_connections`].
+    /// True if hosts can have persistent connections: [`super::keeps_connections`].
     pub(super) hosts_keep_connections: bool,
-    /// Whether the input was written for ns-3.
+    /// True if the input was written for ns-3.
     pub(super) ns3_source: bool,
     pub(super) warnings: Vec<Warning>,
     /// Files that the resolved scenario refers to: name and content.
     pub(super) kept: Vec<(String, Vec<u8>)>,
     pub(super) columns: Option<Columns>,
-    /// Files of networks and flows that have been read.
+    /// Files of networks and flows that were read in advance.
     pub(super) inputs: Inputs,
-    /// When the senders of flows stop, in the order of their files, where these say so.
+    /// Stop times of the flows' senders in file order; empty unless the files have such times.
     pub(super) stops: Vec<Time>,
-    /// Whether operations of traces are recorded.
+    /// True if operations of traces are recorded.
     pub(super) operations: bool,
-    /// The iteration of jobs by traces whose critical path is kept; nothing for the slowest.
+    /// Iteration of trace-driven jobs whose critical path is kept; `None` for the slowest.
     pub(super) path_of: Option<u32>,
     /// Hosts that are slow for a time.
     pub(super) slow_hosts: Vec<HostChange>,
 }
 
-/// What simulators that are not built in ask.
+/// Interface for simulators that are not built in.
 impl Cx<'_> {
-    /// The end of the run.
+    /// Returns the end of the run.
     pub fn stop(&self) -> Time {
         self.stop
     }
 
-    /// The seed of all random streams.
+    /// Returns the seed of all random streams.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Where a value is written.
+    /// Returns the position of a value.
     pub fn place<T>(&self, value: &Spanned<T>) -> Place {
         self.texts.of_value(value)
     }
 
-    /// Where this part of the scenario's texts is.
+    /// Returns the position of a span of the scenario's texts.
     pub fn place_at(&self, span: Range<usize>) -> Place {
         self.texts.at(span)
     }
 
-    /// The end of the scenario.
+    /// Returns the end of the scenario's text.
     pub fn end(&self) -> Place {
         self.texts.main().end()
     }
 
-    /// The paths of all keys that are written, and where.
+    /// Returns the paths of all keys that the input sets, with their positions.
     pub fn written(&self) -> &[(String, Range<usize>)] {
         self.places
     }
 
-    /// Reads a file that is named there; `what` is what errors call it.
+    /// Reads a file that the scenario names; errors call it `what`.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -86,12 +86,12 @@ impl Cx<'_> {
 }
 
 impl Cx<'_> {
-    /// What the fidelity decides.
+    /// Returns the settings that the fidelity determines.
     pub(super) fn profile(&self) -> &'static Profile {
         self.fidelity.profile()
     }
 
-    /// Warns of something at `place`, where it has one.
+    /// Adds a warning, with a position if there is one.
     pub fn warn<'a>(
         &mut self,
         kind: WarningKind,
@@ -101,33 +101,33 @@ impl Cx<'_> {
         self.warnings.push(Warning::new(kind, text).at(place));
     }
 
-    /// Where a setting is written.
+    /// Returns the position of a setting, if the input sets it.
     pub(super) fn place_of(&self, path: &str) -> Option<Range<usize>> {
         let known = self.places.iter().find(|(known, _)| known == path);
         known.map(|(_, span)| span.clone())
     }
 
-    /// Says that `what`, written there, does nothing, and why.
+    /// Warns that the setting `what` has no effect, and why.
     pub(super) fn idle(&mut self, span: Option<Range<usize>>, what: &str, why: &str) {
         let place = span.map(|span| self.texts.at(span));
         let text = format!("{what} has no effect: {why}");
         self.warn(WarningKind::UnusedSetting, place.as_ref(), text);
     }
 
-    /// Where the block of a scheme or alias has a parameter, if it does.
+    /// Returns the position of a parameter in the block of a scheme or alias, if it is set there.
     pub(super) fn parameter(&self, block: &str, key: &str) -> Option<Place> {
         let span = self.place_of(&format!("cc.{block}.{key}"));
         span.map(|span| self.texts.at(span))
     }
 
-    /// Keeps a copy of a file for the resolved scenario; gives the copy's name.
+    /// Stores a copy of a file for the resolved scenario; returns the copy's name.
     pub fn keep(&mut self, stem: &str, extension: &str, source: &Source) -> String {
         let stem = self.keep_all(stem, vec![(extension, source.text().as_bytes().to_vec())]);
         format!("{stem}.{extension}")
     }
 
-    /// The same of files that differ in their extensions; gives what their names have in common: `stem`, or with a
-    /// number where others have that.
+    /// Stores copies of files that differ in their extensions; returns their common stem: `stem`, with a number if
+    /// other files have that name.
     pub(super) fn keep_all(&mut self, stem: &str, files: Vec<(&str, Vec<u8>)>) -> String {
         let numbered = |i: u32| match i {
             1 => stem.to_string(),

@@ -1,4 +1,4 @@
-//! Schemes that hold round-trip times at a target which the network cannot reach.
+//! Check for schemes with a round-trip target that the network cannot reach.
 
 use paceline_fabric::spec::RunSpec;
 
@@ -6,15 +6,15 @@ use crate::warning::WarningKind;
 
 use super::Cx;
 
-/// Warns of flows whose scheme takes even the empty network's round trip for too long: they slow down
-/// for as long as they last.
+/// Warns of flows whose scheme considers even the round trip of the empty network too long: they reduce their rate
+/// until they end.
 pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec) {
     for (scheme, number) in run.schemes.iter().zip(0..) {
         let config = &scheme.config;
         if config.delay_limit(1).is_none() {
             continue;
         }
-        // What is no network is refused where it is built.
+        // An invalid network is reported when it is built.
         let Ok(trips) = paceline_fabric::round_trips(run, number) else {
             return;
         };

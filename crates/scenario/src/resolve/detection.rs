@@ -1,4 +1,4 @@
-//! From `[network.detection]` to what overrules the marking curves.
+//! Conversion of `[network.detection]` to detectors that override the marking curves.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,8 +16,8 @@ use crate::topology::Net;
 use super::Cx;
 use super::fill::{fill_at, filled};
 
-/// What a network is alongside its switches: links, packets, the classes of its flows, how credits are told, and then the
-/// longest packet.
+/// Network around the switches: links, packet format, the flows' classes, and the binding of credits with the longest
+/// packet.
 type Around<'a> = (
     &'a Net,
     &'a PacketFormat,
@@ -25,7 +25,7 @@ type Around<'a> = (
     Option<(Binding, Bytes)>,
 );
 
-/// What `scheme` has by default, where the scenario says nothing: before [`resolve`].
+/// Sets the default of `scheme` if the scenario has no section; called before [`resolve`].
 pub(super) fn by_default(
     cx: &Cx<'_>,
     n: &mut schema::Network,
@@ -42,7 +42,8 @@ pub(super) fn by_default(
     }
 }
 
-/// After flow control and what is lossless; without the section the curves alone.
+/// Resolves the detectors, after flow control and lossless classes, on which they depend. Without the section, only
+/// the curves mark.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
@@ -70,7 +71,7 @@ pub(super) fn resolve(
     Ok(())
 }
 
-/// What one section says.
+/// Resolves the detector of one section.
 fn of_section(
     cx: &mut Cx<'_>,
     section: &mut schema::Detection,
@@ -103,7 +104,7 @@ fn of_section(
     }
 }
 
-/// A single class's: that must be one that is paused, and once.
+/// Resolves the detector of a single class, which must be lossless and listed once.
 fn of_class(
     cx: &mut Cx<'_>,
     class: &mut Spanned<schema::Detection>,
@@ -148,11 +149,11 @@ fn lossless(switch: &SwitchSpec) -> String {
     format!("`network.lossless` is [{}]", classes.join(", "))
 }
 
-/// A detector that goes by pauses, where no class of a flow is ever paused.
+/// Warns of a detector that depends on pauses if no class of a flow is ever paused.
 fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &BTreeSet<u8>, switch: &SwitchSpec) {
     let detects = !switch.detectors().is_empty();
     let is_paused = |class: &u8| switch.loss.lossless >> class & 1 == 1;
-    // What nobody wrote nobody has to take away.
+    // No warning about a default: nobody wrote the setting.
     if span.is_empty() || !detects || classes.is_empty() || classes.iter().any(is_paused) {
         return;
     }
@@ -204,8 +205,8 @@ fn ternary(
     })
 }
 
-/// The longest time for which a port under credits sends in one go, of all of them; packets have `full` bytes at most,
-/// all headers counted.
+/// Returns the longest interval for which any port under credits sends without interruption; packets have at most
+/// `full` bytes including all headers.
 fn exit(
     cx: &mut Cx<'_>,
     section: &mut schema::Detection,
@@ -246,7 +247,7 @@ fn exit(
             let got = Span::from_ps((period.as_ps() as f64 / (1.0 + 2.0 * epsilon)).round() as u64);
             got + packets.unwrap_or(Span::ZERO)
         }
-        // A port goes on with the room of one packet.
+        // A port resumes when it has credits for one packet.
         (ExitKind::Formula, None) => {
             let own = links.map(|link| tcd::max_ton(epsilon, full, link.rate, full, link.delay));
             own.max().unwrap_or(Span::ZERO)
@@ -254,7 +255,7 @@ fn exit(
     })
 }
 
-/// A port must be undetermined for at least as long as a pause takes to come back.
+/// Checks that a port stays undetermined at least as long as a pause takes to return.
 fn check_max_ton(
     cx: &Cx<'_>,
     max_ton: &Spanned<OrAuto<Span>>,

@@ -1,4 +1,4 @@
-//! From `[network.ecn]` to marking curves.
+//! Conversion of `[network.ecn]` to marking curves.
 
 use paceline_congestion::registry::{Marking, SchemeConfig};
 use paceline_fabric::spec::{EcnCurve, NodeId, SwitchSpec};
@@ -14,7 +14,7 @@ use super::Cx;
 use super::fill::fill_at;
 use super::numbers::{above_zero, probability};
 
-/// Rates of links that leave such switches, each once, with the first link of that rate.
+/// Returns the distinct rates of links at switches selected by `is_one`, each with the first link of that rate.
 fn switch_rates(net: &Net, is_one: &dyn Fn(NodeId) -> bool) -> Vec<(BitRate, usize)> {
     let mut rates: Vec<(BitRate, usize)> = Vec::new();
     for (i, link) in net.topology.links.iter().enumerate() {
@@ -27,7 +27,8 @@ fn switch_rates(net: &Net, is_one: &dyn Fn(NodeId) -> bool) -> Vec<(BitRate, usi
     rates
 }
 
-/// The marking curve of every rate in the network; `marking` where the scenario says nothing. `curves`: the marks are read.
+/// Returns the marking curve for every rate in the network; without settings these follow `marking`. The flag in the
+/// last pair is true if a scheme reads the marks.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
@@ -40,7 +41,7 @@ pub(super) fn resolve(
         .get_or_insert_with(|| Spanned::new(0..0, schema::Ecn::default()));
     let place = cx.texts.of_value(spanned);
     let ecn = spanned.get_mut();
-    // Switches inside servers need none.
+    // Switches inside servers need no curves.
     let inner = |node: &NodeId| net.topology.inner.binary_search(node).is_ok();
     let outer = switch_rates(net, &|node| !net.topology.is_host(node) && !inner(&node));
     if let Some(curves) = listed(cx, ecn, &outer, net, &place)? {
@@ -67,8 +68,8 @@ pub(super) fn resolve(
     Ok(curves)
 }
 
-/// The same of a tier's switches: what the tier does not say is as in `of_all`, or as in `marking` where that marks
-/// nothing. Bytes are for links of `line`, unless the tier says for which.
+/// Returns the curves for the switches of a tier. Settings that the tier leaves out follow `of_all`, or `marking` if
+/// that marks nothing. Bytes refer to links of rate `line`, unless the tier sets another rate.
 pub(super) fn of_tier(
     cx: &Cx<'_>,
     written: &mut Option<Spanned<schema::Ecn>>,
@@ -123,8 +124,8 @@ pub(super) fn of_tier(
     Ok(curves)
 }
 
-/// Warns of thresholds in bytes that are for another rate than the links have, since nothing says which: `line` is that of
-/// the scheme.
+/// Warns of thresholds in bytes if links have another rate than `line`, the scheme's, and no setting says which rate
+/// the thresholds are for.
 fn warn_of_scaling(cx: &mut Cx<'_>, ecn: &schema::Ecn, rates: &[(BitRate, usize)], line: BitRate) {
     let written = [("kmin", &ecn.kmin), ("kmax", &ecn.kmax)];
     let written = written
@@ -144,7 +145,7 @@ fn warn_of_scaling(cx: &mut Cx<'_>, ecn: &schema::Ecn, rates: &[(BitRate, usize)
     cx.warn(WarningKind::Threshold, &place, text);
 }
 
-/// The rate that thresholds in bytes are for, `default` where it is not written; `None`: every rate.
+/// Returns the rate that thresholds in bytes refer to, by default `default`; `None` means every rate.
 fn reference(
     cx: &Cx<'_>,
     slot: &mut Option<Spanned<OrEvery<BitRate>>>,
@@ -156,14 +157,14 @@ fn reference(
         .transpose()
 }
 
-/// For links of `rate` what is so many bytes for those of `reference`: the same if that is every rate.
+/// Scales bytes from links of rate `reference` to those of `rate`; unchanged without a reference.
 fn scaled(bytes: Bytes, rate: BitRate, reference: Option<BitRate>) -> Bytes {
     let Some(reference) = reference else { return bytes };
     let scaled = u128::from(bytes.get()) * u128::from(rate.as_bps()) / u128::from(reference.as_bps());
     Bytes::new(u64::try_from(scaled).unwrap_or(u64::MAX))
 }
 
-/// Leaves these curves and nothing else.
+/// Replaces all settings by these curves.
 fn write(ecn: &mut schema::Ecn, curves: &[EcnCurve]) {
     *ecn = schema::Ecn {
         curves: Some(curves.iter().map(written_curve).collect()),
@@ -181,7 +182,7 @@ fn written_curve(curve: &EcnCurve) -> Spanned<schema::Curve> {
     Spanned::new(0..0, curve)
 }
 
-/// The curves that are listed, if they are: one for each of these rates, or none at all.
+/// Returns the listed curves, if there are any: one for each of these rates, or an empty list.
 fn listed(
     cx: &Cx<'_>,
     ecn: &schema::Ecn,
@@ -222,7 +223,7 @@ fn listed(
         if curves.iter().any(|curve| curve.rate == rate) {
             continue;
         }
-        // Curves that a run wrote are for the rates before `network.rate-factor`: the nearest is scaled.
+        // A run writes curves for the rates before `network.rate-factor` applies, so the nearest one is scaled.
         let far = |curve: &&EcnCurve| {
             let (a, b) = (rate.max(curve.rate), rate.min(curve.rate));
             u128::from(a.as_bps()) * 1000 / u128::from(b.as_bps().max(1))
@@ -269,7 +270,7 @@ fn check_curve(
     Ok(())
 }
 
-/// Says so where a scheme waits for marks that no switch sets.
+/// Warns if a scheme depends on marks that no switch sets.
 pub(super) fn unmarked<'a>(
     cx: &Cx<'_>,
     n: &schema::Network,

@@ -1,4 +1,4 @@
-//! `[network.endpoint]`: what receivers' hosts take before they answer.
+//! Processing time of receiving hosts, from `[network.endpoint]`.
 
 use paceline_fabric::spec::Endpoint;
 use paceline_kernel::{BitRate, Span};
@@ -9,7 +9,7 @@ use crate::schema::{self};
 use super::Cx;
 use super::fill::{fill, filled};
 
-/// The model, where there is something to it; the scenario then holds all of its values.
+/// Returns the model if it has any effect; the scenario then holds all of its values.
 pub(super) fn resolve(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Option<Endpoint>, Problem> {
     let Some(written) = &mut n.endpoint else {
         return Ok(None);

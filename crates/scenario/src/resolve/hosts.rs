@@ -1,4 +1,4 @@
-//! From what names hosts to hosts.
+//! Conversion of host sets, in all their notations, to nodes.
 
 mod text;
 
@@ -14,18 +14,18 @@ use super::Cx;
 use super::unresolved::not_a_host;
 use text::Wrong;
 
-/// What a set may hold.
+/// Nodes that a set may hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
-    /// Hosts, each once.
+    /// Distinct hosts.
     Hosts,
-    /// Hosts, also several times.
+    /// Hosts, possibly repeated.
     Repeats,
-    /// Nodes of either kind.
+    /// Hosts and switches, possibly repeated.
     Nodes,
 }
 
-/// The nodes of a set, in the order in which it names them.
+/// Returns the nodes of a set, in the order in which it names them.
 pub(super) fn set(
     cx: &Cx<'_>,
     net: &Net,
@@ -54,15 +54,15 @@ pub(super) fn set(
     Ok(found)
 }
 
-/// The hosts of a set, in the order in which it names them, each once.
+/// Returns the distinct hosts of a set, in the order in which it names them.
 ///
 /// # Errors
-/// If it is none.
+/// If a name or number is no host, or is repeated.
 pub fn hosts(cx: &Cx<'_>, net: &Net, written: &Spanned<Nodes>) -> Result<Vec<NodeId>, Problem> {
     set(cx, net, written, Holds::Hosts)
 }
 
-/// The one host of a set.
+/// Returns the only host of a set, or an error if there are several.
 pub(super) fn one(cx: &Cx<'_>, net: &Net, written: &Spanned<Nodes>) -> Result<NodeId, Problem> {
     let found = set(cx, net, written, Holds::Hosts)?;
     match found[..] {
@@ -75,7 +75,7 @@ pub(super) fn one(cx: &Cx<'_>, net: &Net, written: &Spanned<Nodes>) -> Result<No
     }
 }
 
-/// The hosts that the scenario has names for.
+/// Resolves the scenario's names for sets of hosts.
 pub(super) fn name(cx: &Cx<'_>, scenario: &Scenario, net: &mut Net) -> Result<(), Problem> {
     let mut names = Vec::with_capacity(scenario.hosts.len());
     for (name, written) in &scenario.hosts {
@@ -89,7 +89,7 @@ pub(super) fn name(cx: &Cx<'_>, scenario: &Scenario, net: &mut Net) -> Result<()
                 .at(&cx.texts.of_value(written))
                 .help(format!("a name is made of {expected} ({})", text::words())));
         }
-        // Names say nothing of each other.
+        // Names are added only after all are resolved, so that none can refer to another.
         names.push((name.clone(), set(cx, net, written, Holds::Hosts)?));
     }
     net.names = names;
@@ -124,7 +124,7 @@ fn of_item(net: &Net, item: &NodeItem, place: &Place, holds: Holds) -> Result<Ve
 }
 
 fn problem(wrong: Wrong, written: &str, place: &Place) -> Problem {
-    // A text with escapes is not as long as what stands in the file.
+    // A text with escapes differs in length from what the file has, so its parts have no exact position.
     let exact = place.text().trim_matches(['"', '\'']) == written;
     let place = if exact {
         place.part(wrong.at)
@@ -138,7 +138,7 @@ fn problem(wrong: Wrong, written: &str, place: &Place) -> Problem {
     }
 }
 
-/// Whether a set may hold `node`, or why not.
+/// Returns an error if a set may not hold `node`.
 fn is_allowed(net: &Net, node: NodeId, holds: Holds) -> Result<(), String> {
     let count = net.topology.nodes.len();
     let wrong = match holds {

@@ -1,7 +1,8 @@
-//! What is written and does nothing in this run: told at its place, with what makes it so.
+//! Settings without effect in this run, reported at their positions with the cause.
 //!
-//! Where a setting acts is part of its declaration ([`When`]): other settings that it needs, or a fact about the run. What
-//! is written and is the default is no mistake: the scenario in a run's folder has a value for everything.
+//! A setting's declaration includes the conditions for its effect ([`When`]): other settings, or facts about the run.
+//! A setting that equals its default is not reported, since the scenario in a run's folder has a value for
+//! everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -18,18 +19,19 @@ use crate::warning::WarningKind;
 
 use super::Cx;
 
-/// Paths of keys, and their values as a run writes them.
+/// Paths of keys, with their values as a run writes them.
 pub(super) type Settings = BTreeMap<String, String>;
 
-/// A scenario's settings: taken before defaults are filled in, those that somebody wrote; afterwards, all.
+/// Returns the settings of a scenario: before defaults are filled in, only those that the user wrote; afterwards,
+/// all.
 pub(super) fn settings(scenario: &Scenario) -> Settings {
     document::paths(scenario).into_iter().collect()
 }
 
-/// A declaration: of a key, and where the keys of its table act.
+/// Declared key, and the conditions of its table.
 type Declared = (&'static Parameter, When);
 
-/// All keys, by their paths without places in lists.
+/// Returns the declaration of a key by its path without list indices.
 fn declared(path: &str) -> Option<Declared> {
     static KEYS: LazyLock<BTreeMap<String, Declared>> = LazyLock::new(|| {
         let of = |prefix: &str, entries: &'static [crate::builtin::Entry]| {
@@ -52,7 +54,7 @@ fn declared(path: &str) -> Option<Declared> {
     KEYS.get(path).copied()
 }
 
-/// The path as declarations have it: without places in lists and names of tiers.
+/// Returns the path as declarations have it, without list indices and names of tiers.
 fn declared_path(path: &str) -> String {
     let mut words: Vec<&str> = path.split('.').collect();
     if words.starts_with(&["network", "tier"]) && words.len() > 2 {
@@ -62,7 +64,7 @@ fn declared_path(path: &str) -> String {
     words.join(".")
 }
 
-/// The path of the key of a condition on a setting of `table`.
+/// Returns the path of the key in a condition on a setting of `table`.
 fn path_of(key: &str, table: &str) -> String {
     match key.strip_prefix('.') {
         Some(key) if table.is_empty() => key.to_string(),
@@ -71,17 +73,18 @@ fn path_of(key: &str, table: &str) -> String {
     }
 }
 
-/// What a run is, as far as settings depend on it.
+/// Properties of a run that the effect of settings depends on.
 pub(super) struct Circumstances<'a> {
-    /// Every setting with its value.
+    /// All settings with their values.
     pub(super) settings: &'a Settings,
     pub(super) run: &'a RunSpec,
 }
 
 impl Circumstances<'_> {
-    /// Why a setting of `table` does nothing, if it does nothing.
+    /// Returns the reason why a setting of `table` has no effect, if it has none.
     pub(super) fn why_idle(&self, when: When, table: &str) -> Option<String> {
-        // Of several cases that do not hold the reason is that of the one which is nearest to holding.
+        // If no case holds, the reason is that of the case nearest to holding, which is the shortest way out for the
+        // user.
         let unmet = when.iter().map(|case| {
             let met = case
                 .iter()
@@ -131,8 +134,7 @@ impl Circumstances<'_> {
     }
 }
 
-/// Tells each setting of `written`, and each parameter of a scheme, that does nothing in the run that the scenario has
-/// become.
+/// Warns of each setting of `written`, and each parameter of a scheme, that has no effect in the resolved run.
 pub(super) fn tell(
     cx: &mut Cx<'_>,
     written: &Settings,
@@ -149,7 +151,7 @@ pub(super) fn tell(
     of_variants(cx, &settings, run, names);
 }
 
-/// Parameters of the schemes of a run.
+/// Warns of idle parameters in the blocks of a run's schemes.
 fn of_parameters(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec) {
     let names: BTreeSet<&str> = run.schemes.iter().map(|spec| spec.config.name()).collect();
     for name in names {
@@ -158,7 +160,7 @@ fn of_parameters(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec) {
             .configure(name)
             .map(|config| config.values())
             .unwrap_or_default();
-        // The scheme may run under several of its names.
+        // The scheme may run under several of its names, so the parameter may have an effect under another.
         let configs = run
             .schemes
             .iter()
@@ -191,7 +193,7 @@ fn of_parameters(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec) {
     }
 }
 
-/// Parameters that the names of variants set.
+/// Warns of idle parameters in the names of variants.
 fn of_variants(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec, names: &[String]) {
     for (name, spec) in names.iter().zip(&run.schemes) {
         let Ok(variant) = Variant::parse(name) else {
@@ -217,7 +219,7 @@ fn of_variants(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec, names: &[Str
 
 fn of_keys(cx: &mut Cx<'_>, written: &Settings, around: &Circumstances<'_>) {
     let mut told = BTreeSet::new();
-    // Of a scenario that a run wrote: what it set by itself.
+    // Keys that a run wrote for its scheme by itself: not the user's.
     let own: Vec<&str> = written
         .get("cc.defaults.keys")
         .map_or("", String::as_str)
@@ -230,7 +232,7 @@ fn of_keys(cx: &mut Cx<'_>, written: &Settings, around: &Circumstances<'_>) {
         let Some((key, of_table)) = declared(&declared_path(path)) else {
             continue;
         };
-        // An element of a list.
+        // This is an element of a list.
         if name.parse::<usize>().is_ok() {
             continue;
         }
@@ -250,7 +252,7 @@ fn of_keys(cx: &mut Cx<'_>, written: &Settings, around: &Circumstances<'_>) {
     }
 }
 
-/// Whether the value is what the key has unless it is written.
+/// Returns true if the value is the key's default.
 fn is_default(
     key: &Parameter,
     value: &str,
@@ -260,17 +262,17 @@ fn is_default(
 ) -> bool {
     match of_profile.iter().find(|(known, _)| *known == path) {
         Some((_, default)) => default == value,
-        // Nothing is asked for.
+        // The value only says that nothing is recorded.
         None if path.starts_with("record.") && value == "off" => true,
-        // No time, where a time has to be written.
+        // Zero stands for an absent time in files that need a value.
         None if matches!(key.written, "" | "-") && value == "0ps" => true,
         None if key.written == "the duration" => around.value("duration", "") == value,
-        // What depends on something else has its usual value first.
+        // A default that depends on something else is declared with its usual value first.
         None => key.written == value || key.written.split(" (").next() == Some(value),
     }
 }
 
-/// Tells what happens only after the end of the run.
+/// Warns of changes that happen only after the end of the run.
 pub(super) fn tell_late(cx: &mut Cx<'_>, network: &crate::schema::Network) {
     let failures = network.failure.iter().flatten();
     let failures = failures.map(|one| ("the failure", &one.get_ref().at));

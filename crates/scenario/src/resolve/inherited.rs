@@ -1,9 +1,9 @@
-//! What a scenario leaves to its scheme, named in `[cc.defaults]` of what is written: under another scheme it is to be
-//! that one's own.
+//! Settings that a scenario leaves to its scheme. The resolved text lists them in `[cc.defaults]`, so that another
+//! scheme uses its own defaults.
 
 use crate::schema::{CcDefaults, Ecn, Network, Scenario};
 
-/// What was unsaid before anything was filled in.
+/// Settings that the input left out, recorded before defaults were filled in.
 pub(super) struct Unsaid {
     window: bool,
     ecn: bool,
@@ -20,7 +20,8 @@ impl Unsaid {
         }
     }
 
-    /// Afterwards: these, and what a file that a run wrote names already.
+    /// Lists these settings, and those that a file written by a run lists already, in `[cc.defaults]`. Called after
+    /// defaults were filled in.
     pub(super) fn name(self, scenario: &mut Scenario) {
         let Some(scheme) = &scenario.cc.scheme else { return };
         let of = scheme.get_ref().clone();

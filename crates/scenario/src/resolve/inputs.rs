@@ -1,5 +1,4 @@
-//! Files of networks and flows: all are read before anything is made of them, so that all their problems are reported
-//! at once.
+//! Files of networks and flows. All are read before any is used, so that their problems are reported together.
 
 use std::collections::VecDeque;
 
@@ -12,36 +11,36 @@ use crate::warning::{Warning, WarningKind};
 
 use super::Cx;
 
-/// A network's file as it was read.
+/// Parsed file of a network.
 pub(super) struct NetFile {
     pub(super) source: Source,
     pub(super) net: Net,
 }
 
-/// A file of flows as it was read.
+/// Parsed file of flows.
 pub(super) struct FlowFile {
-    /// What is to be kept of it.
+    /// Text to store with the resolved scenario.
     pub(super) source: Source,
     pub(super) flows: Flows,
 }
 
-/// What a file of flows has.
+/// Content of a file of flows.
 pub(super) enum Flows {
-    /// An ns-3 program's lines.
+    /// Lines for an ns-3 program.
     Lines(Vec<Line>),
-    /// htsim's connections.
+    /// Connections for htsim.
     Matrix(Matrix),
 }
 
-/// Files that have been read and wait for their turn.
+/// Parsed files that are still unused.
 #[derive(Default)]
 pub(super) struct Inputs {
     pub(super) net: Option<NetFile>,
-    /// One for each workload with a file, in their order.
+    /// Flow files of the workloads, in their order.
     pub(super) flows: VecDeque<FlowFile>,
 }
 
-/// Reads the files of a scenario.
+/// Reads the files that a scenario names.
 pub(super) fn read(cx: &mut Cx<'_>, scenario: &Scenario) -> Result<(), Diagnostics> {
     let mut problems = Problems::default();
     let mut inputs = Inputs::default();
@@ -92,7 +91,7 @@ fn flow_file(cx: &mut Cx<'_>, source: Source) -> Result<FlowFile, Diagnostics> {
         _ => error,
     })?;
     let source = match columns {
-        // A scenario's file has bytes.
+        // A flow file in a scenario counts bytes, so packets are converted.
         Columns::Packets(_) => {
             cx.warnings.extend(flows::stopped(&lines, cx.stop, &source));
             Source::new(source.name(), flows::in_bytes(&lines))

@@ -1,4 +1,4 @@
-//! `[network.credit]`: credits of links, with `flow-control = "credits"`.
+//! Link-level credits: `[network.credit]` with `flow-control = "credits"`.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -18,10 +18,10 @@ use super::fill::{fill_at, fill_value, filled};
 use super::numbers::above_zero;
 use super::numbers::within;
 
-/// What a flow-control packet and a credit may have.
+/// Allowed sizes of a flow-control packet and of a credit, in bytes.
 const SIZES: RangeInclusive<u64> = 1..=65_000;
 
-/// The binding of a network whose links are under credits, as far as it has been read.
+/// Returns the binding of a network with link-level credits; can be called before the section is resolved.
 pub(super) fn binding(cx: &Cx<'_>, n: &schema::Network) -> Option<BindingKind> {
     let credits = cx.profile().is_exact && n.flow_control == Some(FlowControlKind::Credits);
     let written = n
@@ -31,8 +31,8 @@ pub(super) fn binding(cx: &Cx<'_>, n: &schema::Network) -> Option<BindingKind> {
     credits.then(|| written.map_or(BindingKind::Ib, |binding| *binding.get_ref()))
 }
 
-/// Warns of what `flow-control = "credits"` changes alongside flow control, where nothing else says that the network is
-/// InfiniBand. (To be asked before defaults are filled in.)
+/// Warns of the defaults that `flow-control = "credits"` changes if the scenario does not say that the network is
+/// InfiniBand. Called before defaults are filled in.
 fn warn_of_defaults(cx: &mut Cx<'_>, n: &schema::Network) {
     let chosen = n
         .credit
@@ -67,7 +67,7 @@ fn warn_of_defaults(cx: &mut Cx<'_>, n: &schema::Network) {
     cx.warn(WarningKind::OtherDefaults, None, text);
 }
 
-/// What links and switches are told; nothing without credits.
+/// Resolves the lanes of links and switches; returns `None` without credits.
 pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option<LaneSpec>, Problem> {
     let Some(kind) = binding(cx, n) else {
         return Ok(None);
@@ -92,7 +92,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option
     };
     let forwarding = match fill_value(&mut table.forwarding, forwarding) {
         ForwardingKind::CutThrough => Forwarding::CutThrough {
-            // LRH and BTH.
+            // The LRH and the BTH together.
             header: size(cx, &mut table.header, 20, "what a switch reads of a packet")?,
         },
         ForwardingKind::StoreAndForward => Forwarding::StoreAndForward,
@@ -104,7 +104,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option
     Ok(Some(LaneSpec {
         binding: got(cx, table, ib)?,
         unit,
-        // What `auto` is depends on links and packets: see `finish`.
+        // The sizes under `auto` depend on links and packets: see `finish`.
         buffers: vec![0; usize::from(lanes)],
         lane_of: lane_of(cx, table, lanes)?,
         update: size(cx, &mut table.update, 8, "a flow-control packet")?,
@@ -124,7 +124,7 @@ fn size(cx: &Cx<'_>, slot: &mut Option<Spanned<Bytes>>, default: u64, what: &str
     Err(Problem::new(message).at(&cx.texts.of_value(&value)))
 }
 
-/// What the first packet of a message has alongside the headers of all: of an RDMA WRITE the RETH.
+/// Returns the size of the additional headers in a message's first packet, such as the RETH of an RDMA WRITE.
 fn first_header(cx: &Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Bytes, Problem> {
     let value = fill_at(&mut table.first_header, Bytes::new(if ib { 16 } else { 0 }));
     if value.get_ref().get() <= *SIZES.end() {
@@ -148,7 +148,7 @@ fn got(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding, 
     Ok(Binding::Cbfc { delay, period })
 }
 
-/// The lane of each priority: in turn, unless told otherwise.
+/// Returns the lane of each priority; by default, round-robin.
 fn lane_of(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<[u8; 8], Problem> {
     let in_turn = (0..7).map(|priority| priority % lanes).collect();
     let list = fill_at(&mut table.sl_to_vl, in_turn);
@@ -171,7 +171,7 @@ fn lane_of(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<[u8; 8],
     Ok(lane_of)
 }
 
-/// The two tables: all lanes alike, unless told otherwise.
+/// Returns the two arbitration tables; by default, all lanes have the same weight.
 fn arbitration(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<Arbitration, Problem> {
     let fair = Arbitration::fair(lanes);
     let read = |slot: &mut Option<Spanned<Vec<(u8, u8)>>>, default: Vec<(u8, u8)>, name: &str| {
@@ -192,8 +192,8 @@ fn arbitration(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<Arbi
     })
 }
 
-/// How a link's credits come round: from the start of a packet to the instant at which its room may be used again, at
-/// most; and the least time between two such, as it were one by one.
+/// Returns the longest time from the start of a packet until its credit can be used again, including the time between
+/// two credit updates.
 fn round(lanes: &LaneSpec, (rate, delay): (BitRate, Span), full: Bytes) -> Span {
     let ways = rate.time_to_send(full) * 2 + rate.time_to_send(lanes.update) + delay * 2;
     match lanes.binding {
@@ -202,7 +202,8 @@ fn round(lanes: &LaneSpec, (rate, delay): (BitRate, Span), full: Bytes) -> Span 
     }
 }
 
-/// The buffers, now that links and packets are known; tells of lanes that can not have the rate of their links.
+/// Sets the buffer sizes, which depend on links and packets; warns of lanes that cannot reach the rate of their
+/// links.
 pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec) -> Result<(), Problem> {
     let Some(lanes) = run.lanes.as_deref_mut() else {
         return Ok(());
@@ -216,7 +217,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     );
     let links = run.links.iter().map(|link| (link.rate, link.delay));
     let needed = links.clone().map(|link| {
-        // A packet that has started may wait for its last credit.
+        // A packet that has started may wait for its last credit, so one more fits in.
         link.0.bytes_in(round(lanes, link, full)).get() + full.get()
     });
     let needed = needed.max().unwrap_or(0).div_ceil(lanes.unit.get());
@@ -254,7 +255,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         return Err(Problem::new(format!("a buffer of {units} credits is too large")).at(&place));
     };
     lanes.buffers.fill(buffer);
-    // Lanes that starve, what has no credits: the engine knows.
+    // The engine rejects starving lanes and priorities without credits.
     paceline_fabric::check_credits(run).map_err(|why| {
         let table = n.credit.as_ref().filter(|table| !table.span().is_empty());
         let problem = Problem::new(format!("credits: {why}"));
@@ -275,8 +276,8 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     Ok(())
 }
 
-/// Tells of lanes that wait for as long as others have packets: those that only the low table names, where the high one
-/// has no limit.
+/// Returns a warning about lanes that wait as long as others have packets: those only in the low-priority table, if
+/// the high-priority one has no limit.
 fn starving(run: &RunSpec) -> Option<String> {
     let lanes = run.lanes.as_deref()?;
     let tables = &lanes.arbitration;
@@ -294,7 +295,7 @@ fn starving(run: &RunSpec) -> Option<String> {
     })
 }
 
-/// Tells that a lane's buffer is too small for the queue of a single input to be marked at any port.
+/// Returns a warning if a lane's buffer is too small for a queue from a single input to reach the marking threshold.
 fn below_marking(run: &RunSpec) -> Option<String> {
     let lanes = run.lanes.as_deref()?;
     let buffer = u64::from(*lanes.buffers.iter().max()?) * lanes.unit.get();
@@ -312,7 +313,7 @@ fn below_marking(run: &RunSpec) -> Option<String> {
     })
 }
 
-/// Tells of links whose rate their buffers do not reach.
+/// Warns of links whose buffers limit their rate.
 fn warn(
     cx: &mut Cx<'_>,
     (run, full, most): (&RunSpec, Bytes, u64),
@@ -345,7 +346,7 @@ fn warn(
     }
 }
 
-/// No more digits than the estimate has.
+/// Rounds to three digits: the estimate is no more precise.
 fn three_digits_of(rate: BitRate) -> BitRate {
     let bps = rate.as_bps().max(1);
     let step = 10u64.pow(bps.ilog10().saturating_sub(2));

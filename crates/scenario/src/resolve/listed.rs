@@ -1,18 +1,18 @@
-//! What a run's list of flows is made of.
+//! Origin of a run's flows: collectives.
 
 use paceline_kernel::Bytes;
 
-/// A collective operation of several hosts, or of several groups of as many at a time, and the flows that it is made of.
+/// Collective operation of one group of hosts, or of several groups of equal size at a time, with its flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collective {
-    /// The label of its flows.
+    /// Label of its flows.
     pub label: String,
-    /// How many hosts take part; of several groups, in each.
+    /// Number of participating hosts, per group.
     pub hosts: u32,
-    /// The bytes by which its bandwidth is counted: those that a host has in all.
+    /// Bytes on which its bandwidth is based: the total per host.
     pub size: Bytes,
-    /// What a host's link carries for each of these bytes.
+    /// Bytes that a host's link carries for each byte of `size`.
     pub bus_factor: f64,
-    /// The flows of each iteration: indices in the run's flows.
+    /// Flows of each iteration, as indices into the run's flows.
     pub iterations: Vec<Vec<u32>>,
 }

@@ -1,4 +1,4 @@
-//! From `lossless` and `[network.drop]` to what may be lost, and how.
+//! Conversion of `lossless` and `[network.drop]` to the rules for dropping packets.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::schema::{self, DropKind, FlowControlKind};
 use super::Cx;
 use super::fill::{fill_at, filled};
 
-/// What happens to packets for which there is no room.
+/// Returns the rules for packets that do not fit into the buffer.
 pub(super) fn loss(
     cx: &Cx<'_>,
     n: &mut schema::Network,
@@ -24,7 +24,7 @@ pub(super) fn loss(
     let some_are_lossless = n.flow_control != Some(FlowControlKind::None);
     let drop = n.drop.get_or_insert_default();
     let is_partly_lossy = some_are_lossless && lossless != ALL;
-    // Alongside lossless classes, so that these keep a part of the buffer.
+    // Lossy classes are limited dynamically, so that lossless ones keep a part of the buffer.
     let default = if is_partly_lossy {
         DropKind::Dynamic
     } else {
@@ -69,10 +69,10 @@ pub(super) fn loss(
     })
 }
 
-/// With so much a queue is held back by the buffer alone.
+/// With this factor, only the buffer limits a queue.
 const ALPHA_MAX: f64 = 1e6;
 
-/// Priorities 1 to 7. (0 is for control, and is not accounted for.)
+/// Priorities 1 to 7. Priority 0 is for control packets, which are not counted in buffers.
 const ALL: u8 = 0b1111_1110;
 
 fn mask_of(classes: &[u8]) -> u8 {
@@ -80,10 +80,10 @@ fn mask_of(classes: &[u8]) -> u8 {
     known.fold(0, |mask, &class| mask | 1 << class)
 }
 
-/// The priorities under flow control.
+/// Returns the priorities under flow control, as a bit mask.
 fn lossless(cx: &Cx<'_>, n: &mut schema::Network) -> Result<u8, Problem> {
     if n.flow_control == Some(FlowControlKind::None) {
-        // All of them is what a resolved scenario says: without flow control it means nothing.
+        // A resolved scenario lists all priorities; without flow control the list has no meaning.
         n.lossless = n.lossless.take().filter(|list| mask_of(list.get_ref()) != ALL);
         if let Some(list) = &n.lossless
             && !list.get_ref().is_empty()
@@ -113,7 +113,7 @@ fn lossless(cx: &Cx<'_>, n: &mut schema::Network) -> Result<u8, Problem> {
     Ok(mask)
 }
 
-/// A pause of a lossy class would be heeded by nobody.
+/// Rejects a pause storm in a lossy class, which would have no effect.
 fn storms_of_lossy_classes(cx: &Cx<'_>, n: &schema::Network, lossless: u8) -> Result<(), Problem> {
     for storm in n.pause_storm.iter().flatten() {
         let class = storm

@@ -1,8 +1,7 @@
-//! From what was written to what is built: every default filled in, everything checked.
+//! Resolving: from a scenario as written to the run to build, with every default filled in and everything checked.
 //!
-//! Both kinds of input, TOML and ns-3, come through here, so they share all checks. Resolving
-//! changes the scenario in place until nothing is absent: written out again, it is the resolved
-//! scenario, which resolves to the same run.
+//! Both kinds of input, TOML and ns-3, are resolved here, so they share all checks. Resolving changes the scenario in
+//! place until nothing is absent: written out again, it is the resolved scenario, which resolves to the same run.
 
 mod assist;
 mod balancing;
@@ -69,23 +68,23 @@ pub use simulator::{Around, Given, OwnRun, Simulator, one_way};
 pub(crate) use simulator::{add as add_simulators, of as simulator_of};
 pub use workload::Job;
 
-/// A scenario as it was read.
+/// Scenario and its files before resolving.
 pub(crate) struct Input {
     pub(crate) scenario: Scenario,
     pub(crate) texts: Texts,
     pub(crate) files: Files,
-    /// What it is called if it has no name.
+    /// Name of the run if the scenario has none.
     pub(crate) name: String,
     pub(crate) origin: Origin,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) streams: bool,
     pub(crate) decided_outside: bool,
-    /// The iteration whose critical path is kept; nothing for the slowest.
+    /// Iteration whose critical path is kept; `None` for the slowest.
     pub(crate) path_of: Option<u32>,
     pub(crate) memoise: crate::Memoise,
-    /// The columns of its flow file, where a configuration tells them.
+    /// Columns of its flow file, if a configuration determines them.
     pub(crate) columns: Option<Columns>,
-    /// Where keys stand.
+    /// Positions of the keys.
     pub(crate) places: Places,
 }
 
@@ -202,8 +201,8 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     })
 }
 
-/// The simulator whose network the run has, if that is not the engine's, with what its table says of the whole scenario.
-/// Values of other simulators' tables are checked wherever they stand.
+/// Returns the simulator that models the network instead of the engine, if any, after applying its table to the
+/// scenario. Tables of other simulators are checked too, wherever they are.
 fn prepare(cx: &Cx<'_>, scenario: &mut Scenario) -> Result<Option<&'static dyn Simulator>, Problem> {
     let own = simulator::of(cx.fidelity);
     for other in simulator::simulators() {
@@ -222,7 +221,7 @@ fn prepare(cx: &Cx<'_>, scenario: &mut Scenario) -> Result<Option<&'static dyn S
     Ok(own)
 }
 
-/// The run of a simulator with a transport of its own.
+/// Returns the run of a simulator with its own transport.
 fn own_run(
     cx: &mut Cx<'_>,
     scenario: &mut Scenario,
@@ -232,8 +231,8 @@ fn own_run(
     own.transpose().map(Option::flatten)
 }
 
-/// Whether flows may come as a stream, as far as that does not depend on the flows: simulators of others keep them
-/// all, a run that is cut shares a list, and what is written of single packets names flows that are over.
+/// Returns true if flows may be streamed, as far as that does not depend on the flows. Other simulators keep all
+/// flows, a partitioned run shares a list, and records of single packets name flows that have ended.
 fn may_stream(scenario: &Scenario) -> bool {
     let record = &scenario.record;
     let some_nodes = |nodes: &Nodes| !matches!(nodes, Nodes::List(list) if list.is_empty());
@@ -247,7 +246,7 @@ fn may_stream(scenario: &Scenario) -> bool {
     own.is_exact && alone && !of_packets && scenario.decisions.is_none()
 }
 
-/// The decisions that the scenario names, if a flow asks for any.
+/// Reads the decisions that the scenario names, if a flow uses them.
 fn decisions(
     cx: &mut Cx<'_>,
     scenario: &mut Scenario,
@@ -269,8 +268,9 @@ fn decisions(
     Ok(Some(Arc::new(decisions)))
 }
 
-/// Whether the scenario's hosts can have persistent connections: not those of other simulators, nor those that count in
-/// bytes or do what persistent connections rule out (`check_connections` of the fabric names them all).
+/// Returns true if the scenario's hosts can have persistent connections. Hosts of other simulators cannot, nor can
+/// those that count in bytes or have features which rule connections out; `check_connections` of the fabric lists all
+/// of these.
 fn keeps_connections(scenario: &Scenario) -> bool {
     let quirks = &scenario.quirks;
     let of_others = [
@@ -288,7 +288,7 @@ fn keeps_connections(scenario: &Scenario) -> bool {
         && !of_others.contains(&Some(true))
 }
 
-/// A name becomes part of a folder's name.
+/// Checks that a name can be part of a folder's name.
 fn check_name(name: &str) -> Result<(), Problem> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
     if name.chars().all(plain) && !name.starts_with('.') {
@@ -300,8 +300,8 @@ fn check_name(name: &str) -> Result<(), Problem> {
     )
 }
 
-/// Describes a run whose network, flows and transport are a simulator's: for the engine it is a scenario that names files
-/// with these nodes, links and flows.
+/// Describes a run whose network, flows and transport belong to another simulator: for the engine it is a scenario
+/// that names files with these nodes, links and flows.
 fn describe_own(cx: &mut Cx<'_>, scenario: &Scenario, own: OwnRun) -> Result<Described, Problem> {
     let mut inner = Scenario {
         name: scenario.name.clone(),
@@ -328,7 +328,7 @@ fn describe_own(cx: &mut Cx<'_>, scenario: &Scenario, own: OwnRun) -> Result<Des
         source: own.connections,
         flows: inputs::Flows::Matrix(own.flows),
     });
-    // The files that the scenario names are the simulator's.
+    // The files that the scenario names are the simulator's, so copies made for the inner scenario are dropped.
     let kept = std::mem::take(&mut cx.kept);
     let mut described = describe(cx, &mut inner)?;
     cx.kept = kept;
@@ -337,12 +337,12 @@ fn describe_own(cx: &mut Cx<'_>, scenario: &Scenario, own: OwnRun) -> Result<Des
     Ok(described)
 }
 
-/// A value without a place in a text.
+/// Wraps a value that has no position in a text.
 fn at_nothing<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }
 
-/// A run, and what is said of it.
+/// Run, with its labels, collectives and jobs.
 struct Described {
     run: RunSpec,
     schemes: Vec<String>,
@@ -351,7 +351,8 @@ struct Described {
     link_tiers: LinkTiers,
 }
 
-/// Whether switches may drop packets of flows for lack of buffer: there the order of simultaneous arrivals says which.
+/// Returns true if switches may drop packets of flows for lack of buffer. The order of simultaneous arrivals then
+/// decides which packets.
 fn loses(switch: &SwitchSpec, classes: &BTreeSet<u8>) -> bool {
     match switch.flow_control {
         FlowControl::None => true,
@@ -360,10 +361,10 @@ fn loses(switch: &SwitchSpec, classes: &BTreeSet<u8>) -> bool {
     }
 }
 
-/// The largest factor of telemetry's units: a unit of 128 MB.
+/// Largest factor of telemetry's units, at which a unit is 128 MB.
 const INT_MULTI_MAX: u32 = 1_000_000;
 
-/// The order of events of one instant.
+/// Returns the order of simultaneous events.
 fn ties(cx: &Cx<'_>, scenario: &mut Scenario, loses: bool) -> TieOrder {
     let usual = match cx.profile().by_insertion {
         true => Ties::Insertion,
@@ -378,19 +379,19 @@ fn ties(cx: &Cx<'_>, scenario: &mut Scenario, loses: bool) -> TieOrder {
     }
 }
 
-/// The network's links, each with the share of packets that it loses.
+/// Returns the network's links, each with the share of packets that it loses.
 fn links(cx: &Cx<'_>, n: &mut Network, net: &Net) -> Result<Vec<LinkSpec>, Problem> {
     let error_rate = filled!(n.error_rate: Network);
     let error_rate = numbers::probability(cx, &error_rate, "the error rate")?;
     let mut links = net.topology.links.clone();
-    // A link's own rate wins, as in the original simulator.
+    // A link's own rate has precedence, as in the original simulator.
     for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
         link.error_rate = error_rate;
     }
     Ok(links)
 }
 
-/// The factor of telemetry's units.
+/// Returns the factor of telemetry's units.
 fn int_multi(cx: &Cx<'_>, n: &mut Network) -> Result<u32, Problem> {
     let factor = filled!(n.int_multi: Network);
     let message = match *factor.get_ref() {
@@ -403,7 +404,7 @@ fn int_multi(cx: &Cx<'_>, n: &mut Network) -> Result<u32, Problem> {
     Err(Problem::new(message).at(&cx.texts.of_value(&factor)))
 }
 
-/// The run that the scenario describes, and what is said of it. Each step fills in the part of the scenario that it reads.
+/// Returns the run that the scenario describes. Each step fills in the part of the scenario that it reads.
 fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Problem> {
     let quirks = scenario.quirks.fill((cx.profile().quirks)());
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
@@ -523,10 +524,10 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     })
 }
 
-/// So many iterations are worth taking from memory.
+/// Number of iterations from which reusing earlier results pays off.
 const MANY_ITERATIONS: u32 = 10;
 
-/// Whether all traffic is jobs by traces, some of which are run many times.
+/// Returns true if all traffic is trace-driven jobs, some of which run many iterations.
 fn repeats_traces(scenario: &crate::schema::Scenario) -> bool {
     let mut jobs = scenario.job.iter().map(toml::Spanned::get_ref);
     let is_by_trace =

@@ -1,4 +1,4 @@
-//! Models of learned schemes: files that the scenario names are read and attached.
+//! Models of learned schemes, read from the files that the scenario names.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::diagnostics::{Place, Problem};
 use super::Cx;
 use crate::models::{ENDINGS, Unread, weights};
 
-/// What a model is called in messages.
+/// Name of a model file in messages.
 const WHAT: &str = "the model file";
 
-/// The folder alongside the resolved scenario in which the copies are.
+/// Folder next to the resolved scenario that holds the copies.
 const FOLDER: &str = "models";
 
-/// Reads the models that the schemes' blocks name by their paths. The resolved scenario names copies of them, and the
-/// hash says that they are the same.
+/// Reads the models that the schemes' blocks name by path. The resolved scenario names copies, with a hash that
+/// identifies the content.
 pub(super) fn attach(cx: &mut Cx<'_>, blocks: &mut Blocks) -> Result<(), Problem> {
     for (alias, params) in blocks.all_mut() {
         attach_to(cx, alias, params)?;
@@ -26,7 +26,7 @@ pub(super) fn attach(cx: &mut Cx<'_>, blocks: &mut Blocks) -> Result<(), Problem
     Ok(())
 }
 
-/// Those that one block names: an alias's, or those of schemes.
+/// Reads the models of one block: an alias's, or the schemes'.
 fn attach_to(cx: &mut Cx<'_>, alias: Option<&str>, params: &mut SchemeParams) -> Result<(), Problem> {
     for (scheme, key, model) in params.models() {
         if model.model().is_some() {
@@ -43,7 +43,7 @@ fn attach_to(cx: &mut Cx<'_>, alias: Option<&str>, params: &mut SchemeParams) ->
     Ok(())
 }
 
-/// The model at a path: that of its card, that of its weights, or what both have in common.
+/// Reads the model at a path: that of its card, of its weights, or their common stem.
 fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<ModelRef, Problem> {
     let stem = ENDINGS.iter().find_map(|end| path.strip_suffix(end));
     if stem.is_none() && !path.contains(['/', '\\']) && cx.files.find(&card_of(path), WHAT, place).is_err() {

@@ -1,4 +1,4 @@
-//! From `[network]` to switches, hosts and packets.
+//! Conversion of `[network]` to switches, hosts and packets.
 
 use paceline_congestion::registry::SchemeConfig;
 use paceline_fabric::spec::{
@@ -18,7 +18,7 @@ use super::numbers::{SHIFT, above_zero, headroom, shift};
 use super::room::{Room, check_buffer};
 use super::{Cx, ecn, tiers};
 
-/// Sizes of packets.
+/// Resolves the sizes of packets.
 pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketFormat, Problem> {
     let own = cx.profile();
     let infiniband = super::lanes::binding(cx, n) == Some(BindingKind::Ib);
@@ -26,7 +26,7 @@ pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketForma
     let mtu = fill_at(&mut n.mtu, Bytes::new(mtu));
     above_zero(cx, &mtu, "the MTU")?;
     let (data_header, ack_header, ack_min) = match infiniband {
-        // LRH, BTH, ICRC and VCRC; an acknowledgement has an AETH.
+        // LRH, BTH, ICRC and VCRC; an acknowledgement also has an AETH.
         true => (26, 30, 0),
         false => own.headers,
     };
@@ -54,11 +54,11 @@ pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketForma
     })
 }
 
-/// Hosts.
+/// Resolves the hosts' NICs.
 pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -> Result<NicSpec, Problem> {
     let own = cx.profile();
     let class = match super::lanes::binding(cx, n) {
-        // Nothing goes without credit.
+        // Acknowledgements need credits like data, so they get no separate control class.
         Some(_) => AckClass(None),
         None => own.ack_class,
     };
@@ -95,7 +95,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
     })
 }
 
-/// Switches.
+/// Resolves the switches.
 pub(super) fn switch(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
@@ -110,7 +110,7 @@ pub(super) fn switch(
     let per_link = cx.profile().headroom(packet);
     let headroom = fill_at(&mut n.headroom, schema::Headroom::PerLink(per_link));
     let marking = scheme.marking();
-    // Bytes of a tier are for the same links, unless it says otherwise.
+    // Thresholds of a tier refer to the same link rate, unless the tier sets another.
     let line = n
         .ecn
         .as_ref()
@@ -161,7 +161,7 @@ pub(super) fn switch(
     Ok(spec)
 }
 
-/// Buffer and pauses of the fidelity's switches, where they are its own and the scenario says nothing.
+/// Fills in the buffer and pause settings of a fidelity with its own switches.
 fn fill_switch(cx: &Cx<'_>, n: &mut schema::Network) {
     let Some(own) = &cx.profile().switch else {
         return;
@@ -180,7 +180,7 @@ fn fill_switch(cx: &Cx<'_>, n: &mut schema::Network) {
     fill_at(&mut pfc.fixed, limits);
 }
 
-/// What flows are hashed with.
+/// Returns the hash function for paths.
 pub(super) fn ecmp_hash(cx: &Cx<'_>, n: &mut schema::Network) -> Result<EcmpHash, Problem> {
     let own = cx.profile();
     let written = fill_at(&mut n.ecmp_hash, own.ecmp_hash);
@@ -200,7 +200,7 @@ pub(super) fn ecmp_hash(cx: &Cx<'_>, n: &mut schema::Network) -> Result<EcmpHash
         )))
 }
 
-/// Flow control that fits the fidelity.
+/// Checks that the fidelity supports this kind of flow control.
 fn check_kind(cx: &Cx<'_>, kind: FlowControlKind) -> Result<(), Problem> {
     let own = cx.profile();
     match (own.flow_control, kind) {
@@ -218,7 +218,7 @@ fn check_kind(cx: &Cx<'_>, kind: FlowControlKind) -> Result<(), Problem> {
     }
 }
 
-/// The size of a buffer, which must not be zero.
+/// Returns the size of a buffer, which must be positive.
 pub(super) fn buffer_size(cx: &Cx<'_>, buffer: &Spanned<schema::Buffer>) -> Result<Bytes, Problem> {
     let size = Spanned::new(buffer.span(), buffer.get_ref().bytes());
     if buffer.get_ref().is_shared() && !cx.profile().has_tiers {
@@ -230,7 +230,7 @@ pub(super) fn buffer_size(cx: &Cx<'_>, buffer: &Spanned<schema::Buffer>) -> Resu
     above_zero(cx, &size, "the buffer")
 }
 
-/// The rate of a dynamic threshold; ports of every rate are alike above all rates.
+/// Returns the reference rate of a dynamic threshold. One above all rates treats ports of every rate alike.
 pub(super) fn reference_rate(rate: OrEvery<BitRate>) -> BitRate {
     rate.0.unwrap_or(BitRate::LARGEST)
 }
@@ -277,7 +277,7 @@ fn flow_control(
     }))
 }
 
-/// A second is longer than any port takes.
+/// Upper limit of a reaction time: no port takes a second.
 const RESPONSE_MAX: Span = Span::from_us(1_000_000);
 
 fn response(cx: &Cx<'_>, pfc: &mut schema::Pfc) -> Result<PfcResponse, Problem> {

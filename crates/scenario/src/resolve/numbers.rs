@@ -1,4 +1,4 @@
-//! Numbers that have to be in a range.
+//! Checks that numbers are within their ranges.
 
 use std::ops::RangeInclusive;
 
@@ -10,10 +10,10 @@ use crate::resolve::context::Cx;
 use crate::resolve::fill::fill_at;
 use crate::schema;
 
-/// A number from 0 to 1.
+/// Returns a number from 0 to 1.
 ///
 /// # Errors
-/// If it is not.
+/// If it is outside of that range.
 pub fn probability(cx: &Cx<'_>, value: &Spanned<f64>, what: &str) -> Result<f64, Problem> {
     let p = *value.get_ref();
     if (0.0..=1.0).contains(&p) {
@@ -26,10 +26,10 @@ pub fn probability(cx: &Cx<'_>, value: &Spanned<f64>, what: &str) -> Result<f64,
     )
 }
 
-/// A quantity that is not zero.
+/// Returns a quantity that is not zero.
 ///
 /// # Errors
-/// If it is not.
+/// If it is zero.
 pub fn above_zero<T: Copy + PartialEq + Default>(
     cx: &Cx<'_>,
     value: &Spanned<T>,
@@ -43,10 +43,10 @@ pub fn above_zero<T: Copy + PartialEq + Default>(
         .label("expected more than zero"))
 }
 
-/// A number within bounds.
+/// Returns a number within bounds, by default `default`.
 ///
 /// # Errors
-/// If it is not.
+/// If it is out of bounds.
 pub fn within<T: Copy + PartialOrd + std::fmt::Display>(
     cx: &Cx<'_>,
     slot: &mut Option<Spanned<T>>,
@@ -59,7 +59,7 @@ pub fn within<T: Copy + PartialOrd + std::fmt::Display>(
     Ok(value.into_inner())
 }
 
-/// The same of a number that is there.
+/// Checks that a number is within bounds.
 ///
 /// # Errors
 /// If it is not.
@@ -78,7 +78,7 @@ pub fn check_within<T: Copy + PartialOrd + std::fmt::Display>(
         .label(expected))
 }
 
-/// The largest factor of a headroom: of more no buffer has room.
+/// Largest factor of a headroom: no buffer has room for more.
 const FACTOR_MAX: f64 = 1e6;
 
 pub(super) fn headroom(cx: &Cx<'_>, written: &Spanned<schema::Headroom>) -> Result<Headroom, Problem> {
@@ -100,7 +100,7 @@ pub(super) fn headroom(cx: &Cx<'_>, written: &Spanned<schema::Headroom>) -> Resu
     }
 }
 
-/// The shift by default.
+/// Default of a shift.
 pub(super) const SHIFT: i32 = 3;
 
 pub(super) fn shift(cx: &Cx<'_>, slot: &mut Option<Spanned<i32>>, default: i32) -> Result<i32, Problem> {

@@ -1,4 +1,4 @@
-//! Sets of hosts as texts: `"0..127 step 8"`, `"leaf 0-3, leaf 6"`, `"all except storage"`.
+//! Text notation of host sets: `"0..127 step 8"`, `"leaf 0-3, leaf 6"`, `"all except storage"`.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use paceline_fabric::spec::NodeId;
 use crate::diagnostics::nearest;
 use crate::groups::{KINDS, Sets};
 
-/// What a text may speak of.
+/// Hosts, names and groups that a text may refer to.
 pub(super) struct Network<'a> {
     pub(super) all: &'a dyn Fn() -> Vec<NodeId>,
-    /// Whether there is a node of this number, and it may be in the set; or what is wrong with it.
+    /// Returns an error if there is no node of this number, or the set may not hold it.
     pub(super) known: &'a dyn Fn(u32) -> Result<(), String>,
     pub(super) groups: &'a dyn Fn(&str) -> Option<Sets>,
     pub(super) names: &'a [(String, Vec<NodeId>)],
 }
 
-/// What is wrong with a part of a text.
+/// Error in a part of a text.
 #[derive(Debug, PartialEq)]
 pub(super) struct Wrong {
     pub(super) message: String,
@@ -32,12 +32,12 @@ const ALL: &str = "all";
 const EXCEPT: &str = "except";
 const STEP: &str = "step";
 
-/// Whether a name would be taken for something else.
+/// Returns true if a name would be mistaken for a keyword or a group.
 pub(super) fn is_word(name: &str) -> bool {
     [ALL, EXCEPT, STEP].contains(&name) || kind(name).is_some()
 }
 
-/// The words that names cannot be.
+/// Returns the words that names cannot be.
 pub(super) fn words() -> String {
     let kinds = KINDS.iter().flat_map(|&(one, several)| [one, several]);
     [ALL, EXCEPT, STEP]
@@ -47,7 +47,7 @@ pub(super) fn words() -> String {
         .join(", ")
 }
 
-/// The kind of group that a word means, one or several.
+/// Returns the kind of group that a word means, in singular and plural.
 fn kind(word: &str) -> Option<(&'static str, &'static str)> {
     KINDS
         .iter()
@@ -55,7 +55,7 @@ fn kind(word: &str) -> Option<(&'static str, &'static str)> {
         .find(|&(one, several)| [one, several].contains(&word))
 }
 
-/// A word and its place.
+/// Word and its position.
 #[derive(Clone)]
 struct Word<'t> {
     text: &'t str,
@@ -72,7 +72,7 @@ impl Word<'_> {
     }
 }
 
-/// The nodes that a text means, in the order in which it names them.
+/// Returns the nodes that a text means, in the order in which it names them.
 pub(super) fn read(text: &str, network: &Network<'_>) -> Result<Vec<NodeId>, Wrong> {
     let words = split(text);
     let mut halves = words.split(|word| word.text == EXCEPT);
@@ -90,7 +90,7 @@ pub(super) fn read(text: &str, network: &Network<'_>) -> Result<Vec<NodeId>, Wro
     Ok(meant.into_iter().filter(stays).collect())
 }
 
-/// Words, and commas.
+/// Splits a text into words and commas.
 fn split(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut start = 0;
@@ -171,7 +171,7 @@ fn unknown(word: &Word<'_>, network: &Network<'_>) -> Wrong {
     }
 }
 
-/// `leaf 0-3 step 2`.
+/// Resolves a term such as `leaf 0-3 step 2`.
 fn of_groups(
     word: &Word<'_>,
     (kind, several): (&'static str, &str),
@@ -207,7 +207,7 @@ fn of_groups(
     Ok(nodes)
 }
 
-/// `3`, `0..7`, `0-7`, `0..7 step 2`: both ends are meant.
+/// Parses `3`, `0..7`, `0-7` or `0..7 step 2`, both ends included.
 fn numbers(words: &[Word<'_>]) -> Result<impl Iterator<Item = u32> + use<>, Wrong> {
     let range = &words[0];
     let ends = range.text.split_once("..").or_else(|| range.text.split_once('-'));
@@ -243,7 +243,8 @@ fn numbers(words: &[Word<'_>]) -> Result<impl Iterator<Item = u32> + use<>, Wron
 mod tests {
     use super::*;
 
-    /// Eight hosts at four leaves, nodes 10 to 17, of which 12 and 13 are called `pair`.
+    /// Resolves `text` in a network of eight hosts at four leaves, nodes 10 to 17, of which 12 and 13 are called
+    /// `pair`.
     fn of(text: &str) -> Result<Vec<u32>, Wrong> {
         let hosts = |range: Range<u32>| range.map(NodeId).collect::<Vec<_>>();
         let names = [("pair".to_string(), hosts(12..14))];
