@@ -1,4 +1,4 @@
-//! What drawn flows, and those of a file, ask of every link on average, spread evenly over equal paths.
+//! Average load that random flows, and those of a file, offer to every link, spread evenly over equal paths.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,18 +11,18 @@ use crate::warning::WarningKind;
 
 use super::Cx;
 
-/// The most links that one search may visit in all: a second of work.
+/// Largest number of links that one search may visit in all: about a second of work.
 const BUDGET: usize = 60_000_000;
 
 /// Payload that hosts send, in bit/s.
 pub(super) enum Demand {
-    /// Each of these to all others alike.
+    /// Hosts that send to all others with equal shares.
     Alike(Vec<(NodeId, f64)>),
-    /// From each of these to the other.
+    /// Pairs of sender and receiver.
     Pairs(Vec<(NodeId, NodeId, f64)>),
 }
 
-/// Returns what a pattern asks for; `None` if it has no rate.
+/// Returns the traffic matrix of a pattern; `None` if it has no rate.
 pub(super) fn demand(pattern: &ArrivalPattern) -> Option<Demand> {
     let bits_per_ps = |bytes: f64, mean_ps: f64| bytes * 8.0 * 1e12 / mean_ps;
     match pattern {
@@ -50,7 +50,7 @@ pub(super) fn demand(pattern: &ArrivalPattern) -> Option<Demand> {
     }
 }
 
-/// What these hosts send to each other, or to `receivers` if there are any.
+/// Returns the traffic of these hosts to each other, or to `receivers` if there are any.
 fn from_to(hosts: Vec<(NodeId, f64)>, receivers: &[NodeId]) -> Demand {
     if receivers.is_empty() {
         return Demand::Alike(hosts);
@@ -63,36 +63,36 @@ fn from_to(hosts: Vec<(NodeId, f64)>, receivers: &[NodeId]) -> Demand {
     Demand::Pairs(hosts.iter().flat_map(of_host).collect())
 }
 
-/// One direction of a link.
+/// Direction of a link.
 #[derive(Clone, Copy)]
 struct Way {
     link: usize,
-    /// Whether it leads from the link's end `b` to its end `a`.
+    /// True if it leads from the link's end `b` to its end `a`.
     back: bool,
     to: u32,
 }
 
-/// Hosts that are behind the same switches over equal links.
+/// Hosts at the same switches over equal links.
 struct Group {
     hosts: Vec<NodeId>,
-    /// Of each host, in the order of its switches.
+    /// Links of each host, in the order of its switches.
     ways: Vec<Vec<Way>>,
 }
 
-/// A network as traffic sees it.
+/// Network as traffic sees it: groups of hosts, and switches.
 pub(super) struct Offered<'a> {
     topology: &'a Topology,
-    /// From each switch to its neighbours that are switches.
+    /// Links from each switch to neighbouring switches.
     between: Vec<Vec<Way>>,
     groups: Vec<Group>,
     of_host: Vec<usize>,
 }
 
-/// The load of each link from its end `a` to `b` and back, in bit/s.
+/// Load of each link from its end `a` to `b` and back, in bit/s.
 pub(super) type Loads = Vec<[f64; 2]>;
 
 impl<'a> Offered<'a> {
-    /// Looks at a network.
+    /// Analyses a network.
     pub(super) fn new(topology: &'a Topology) -> Self {
         let nodes = topology.nodes.len();
         let is_switch = |node: NodeId| topology.nodes[node.0 as usize] == NodeKind::Switch;
@@ -136,7 +136,7 @@ impl<'a> Offered<'a> {
         }
     }
 
-    /// Adds what `demand` asks of each link; `false` if that would take too long to tell.
+    /// Adds the load of `demand` to each link; returns false if that would take too long.
     pub(super) fn add(&self, demand: &Demand, loads: &mut Loads) -> bool {
         let parts = match demand {
             Demand::Alike(hosts) => hosts.len(),
@@ -153,7 +153,7 @@ impl<'a> Offered<'a> {
         true
     }
 
-    /// A host's group and its links.
+    /// Returns a host's group and its links.
     fn place_of(&self, host: NodeId) -> Option<(usize, &[Way])> {
         let of_host = self.of_host[host.0 as usize];
         let group = self.groups.get(of_host)?;
@@ -163,7 +163,7 @@ impl<'a> Offered<'a> {
     fn add_alike(&self, hosts: &[(NodeId, f64)], loads: &mut Loads) {
         let all: f64 = hosts.iter().map(|(_, rate)| rate).sum();
         let others = hosts.len().saturating_sub(1).max(1) as f64;
-        // Of each group the hosts that take part: their links and what they send.
+        // For each group, the participating hosts: their links and rates.
         let mut parts: Vec<Vec<(&[Way], f64)>> = vec![Vec::new(); self.groups.len()];
         for &(host, rate) in hosts {
             if let Some((group, ways)) = self.place_of(host) {
@@ -173,7 +173,7 @@ impl<'a> Offered<'a> {
         }
         for to in (0..parts.len()).filter(|&to| !parts[to].is_empty()) {
             let senders = parts.iter().enumerate().flat_map(|(from, senders)| {
-                // Nobody sends to itself.
+                // A host does not send to itself.
                 let receivers = (parts[to].len() - usize::from(from == to)) as f64;
                 senders
                     .iter()
@@ -196,7 +196,7 @@ impl<'a> Offered<'a> {
         }
     }
 
-    /// Adds what goes to the hosts of one group, up to their switches.
+    /// Adds the traffic to the hosts of one group, up to their switches.
     fn add_to_group<'w>(
         &self,
         to: usize,
@@ -259,14 +259,14 @@ impl<'a> Offered<'a> {
     }
 }
 
-/// Adds what comes to a host: over all its links alike.
+/// Adds the traffic to a host, spread evenly over its links.
 fn receive(ways: &[Way], rate: f64, loads: &mut Loads) {
     let share = rate / ways.len() as f64;
     ways.iter()
         .for_each(|way| loads[way.link][usize::from(!way.back)] += share);
 }
 
-/// Warns of links that drawn flows ask more of than they carry, with what packets add to payload.
+/// Warns of links that random flows would overload, counting headers and framing as well as payload.
 pub(super) fn warn(cx: &mut Cx<'_>, topology: &Topology, packet: &PacketFormat, drawn: &[Drawn]) {
     if drawn.is_empty() {
         return;
@@ -275,7 +275,7 @@ pub(super) fn warn(cx: &mut Cx<'_>, topology: &Topology, packet: &PacketFormat, 
     let overhead = (payload + packet.data_header.get() as f64 + packet.framing.get() as f64) / payload;
     let network = Offered::new(topology);
     let mut worst: Option<(f64, String, &Drawn)> = None;
-    // What is asked changes when a workload begins.
+    // The load changes when a workload starts, so each start is checked.
     for at in drawn {
         let begins = at.window.0;
         let mut loads = vec![[0.0; 2]; topology.links.len()];
@@ -327,13 +327,13 @@ pub(super) fn warn(cx: &mut Cx<'_>, topology: &Topology, packet: &PacketFormat, 
     }
 }
 
-/// A workload whose flows are drawn, or come from a file.
+/// Workload with random flows, or with flows from a file.
 pub(super) struct Drawn {
-    /// What it asks for.
+    /// Traffic matrix of the workload.
     pub(super) demand: Demand,
-    /// When it begins and ends.
+    /// Start and end of its arrivals.
     pub(super) window: (Time, Time),
-    /// Where it is written.
+    /// Position of its table.
     pub(super) place: Place,
 }
 
@@ -344,8 +344,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Hosts that send to all others alike load links as do their pairs, one by one; each host's link has what it
-        /// sends and gets, and nothing is lost on the way.
+        /// Hosts that send to all others with equal shares load links as their pairs do one by one. Each host's link
+        /// carries what the host sends and receives, and nothing is lost in between.
         #[test]
         fn pairs_add_up(
             (leaves, spines, hosts, twice) in (1u32..5, 1u32..4, 1u32..5, any::<bool>()),

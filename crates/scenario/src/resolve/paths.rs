@@ -1,4 +1,4 @@
-//! From `[[network.pause-storm]]` and `[[network.route]]` to storms and next hops.
+//! Conversion of `[[network.pause-storm]]` and `[[network.route]]` to pause storms and next hops.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use super::Cx;
 use super::fill::filled;
 use super::hosts::{self, Holds};
 
-/// The node that `slot` names, which is of `kind`.
+/// Returns the node that `slot` names, checked to be of `kind`.
 fn node(
     cx: &Cx<'_>,
     net: &Net,
@@ -45,7 +45,7 @@ fn known(net: &Net, id: u32, kind: Option<NodeKind>) -> Result<u32, Problem> {
     }
 }
 
-/// NICs that pause for ever.
+/// Resolves the pause storms: NICs that send pause frames forever.
 pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<PauseStorm>, Problem> {
     let without_pfc = n.flow_control.is_some_and(|kind| kind != FlowControlKind::Pfc);
     let mut storms = Vec::new();
@@ -92,7 +92,7 @@ pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
     Ok(storms)
 }
 
-/// Returns the links that a storm pauses; `None`: all of its host. NICs pause, not links inside a server.
+/// Returns the links that a storm pauses, or `None` for all links of its host. NICs pause, not links inside a server.
 fn stormy_links(
     cx: &Cx<'_>,
     peer: &Option<Spanned<u32>>,
@@ -131,7 +131,7 @@ fn stormy_links(
     Ok(is_some.then_some(outside))
 }
 
-/// Next hops that are given.
+/// Resolves the static routes.
 pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<StaticRoute>, Problem> {
     let mut routes = Vec::new();
     let links = LazyCell::new(|| net.topology.links_by_ends());
@@ -156,7 +156,8 @@ pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
     Ok(routes)
 }
 
-/// Hosts of one server reach each other by the switch inside it, also where another switch is as near.
+/// Returns routes that let hosts of one server reach each other through the switch inside it, even if another switch
+/// is equally near.
 fn inside_servers(topology: &Topology) -> Vec<StaticRoute> {
     if topology.inner.is_empty() {
         return Vec::new();
@@ -189,7 +190,7 @@ fn inside_servers(topology: &Topology) -> Vec<StaticRoute> {
     routes
 }
 
-/// The next hop of a switch to a host, of which `known` has none yet.
+/// Checks a switch's next hop to a host, which must not be in `known` yet.
 fn route_to(
     net: &Net,
     known: &mut BTreeSet<(u32, u32)>,

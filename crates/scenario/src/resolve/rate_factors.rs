@@ -1,4 +1,4 @@
-//! From `[network] rate-factor` to links of other rates.
+//! Scaling of links by `[network] rate-factor`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::topology::Net;
 
 use super::Cx;
 
-/// Multiplies the rates of links.
+/// Multiplies the rates of links by their factors.
 pub(super) fn apply(
     cx: &Cx<'_>,
     written: Option<&BTreeMap<String, Spanned<f64>>>,

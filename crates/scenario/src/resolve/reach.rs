@@ -1,4 +1,4 @@
-//! Which hosts can reach each other. Hosts never forward.
+//! Reachability between hosts. Hosts never forward.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use paceline_fabric::spec::NodeId;
 use crate::groups::root;
 use crate::topology::Topology;
 
-/// Groups of switches that are linked, and the groups that each host is at.
+/// Connected components of switches, and the components that each host is attached to.
 pub(super) struct Reach {
-    /// For each host: the groups of its switches.
+    /// For each host, the components of its switches.
     groups: Vec<Vec<u32>>,
-    /// For each host: the hosts that it has a link to.
+    /// For each host, the hosts that it has a direct link to.
     direct: Vec<Vec<NodeId>>,
 }
 
@@ -43,9 +43,9 @@ impl Reach {
         self.direct[a.0 as usize].contains(&b) || of(a).iter().any(|group| of(b).contains(group))
     }
 
-    /// Two of these hosts that cannot reach each other, if there are.
+    /// Returns two of these hosts that cannot reach each other, if there are any.
     pub(super) fn apart(&self, hosts: &[NodeId]) -> Option<(NodeId, NodeId)> {
-        // Most hosts are at the same switches as others.
+        // Most hosts share their switches with others, so only one host of each kind is compared.
         let mut alike: BTreeMap<(&[u32], &[NodeId]), NodeId> = BTreeMap::new();
         for &host in hosts {
             let place = host.0 as usize;
@@ -57,7 +57,7 @@ impl Reach {
         all().find_map(|a| Some((a, all().find(|&b| a != b && !self.connected(a, b))?)))
     }
 
-    /// Whether two hosts were connected if hosts forwarded.
+    /// Returns true if two hosts would be connected if hosts forwarded.
     pub(super) fn connected_through_hosts(topology: &Topology, a: NodeId, b: NodeId) -> bool {
         let mut parents: Vec<u32> = (0..topology.nodes.len() as u32).collect();
         for link in &topology.links {

@@ -1,4 +1,4 @@
-//! From `[record]` to what is recorded.
+//! Conversion of `[record]` to recorders.
 
 use std::cell::LazyCell;
 
@@ -14,16 +14,16 @@ use super::Cx;
 use super::fill::{fill_at, filled};
 use super::hosts::{self, Holds};
 
-/// What there is to record in some networks only.
+/// Records that only some networks allow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recordable {
-    /// States of ports.
+    /// True if ports have congestion states.
     states: bool,
     credits: bool,
-    /// Whether queues are at the inputs of switches, in virtual lanes.
+    /// True if queues are at the inputs of switches, in virtual lanes.
     lanes: bool,
-    /// Whether all flows are of traces and some of these are run many times: what is written down of certain times keeps the
-    /// engine from taking phases from memory.
+    /// True if all flows come from traces and some of these run many times. Records tied to points in time would keep
+    /// the engine from reusing earlier phases.
     repeats: bool,
 }
 
@@ -42,7 +42,7 @@ impl Recordable {
     }
 }
 
-/// What to record, and whether to write traced packets as a capture file.
+/// Returns the records to keep, and whether to write traced packets as a capture file.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     record: &mut schema::Record,
@@ -61,7 +61,7 @@ pub(super) fn resolve(
     }
     let ports = 2 * net.topology.links.len();
     let pcap = filled!(record.pcap: Record);
-    // A capture file without anything to trace would be empty.
+    // A capture file without traced nodes or ports would be empty.
     let some_ports = record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());
     let default = if pcap && !some_ports {
         Nodes::all()
@@ -98,7 +98,7 @@ pub(super) fn resolve(
     Ok((spec, pcap))
 }
 
-/// The single ports that are traced: each the end of a link.
+/// Returns the single ports to trace, each the end of a link.
 fn trace_ports(
     cx: &Cx<'_>,
     record: &mut schema::Record,
@@ -119,7 +119,7 @@ fn trace_ports(
     ports.iter().map(port).collect()
 }
 
-/// From when to when packets are traced.
+/// Returns the interval in which packets are traced.
 fn trace_window(cx: &Cx<'_>, record: &mut schema::Record) -> Result<(Time, Time), Problem> {
     let from = filled!(record.trace_from: Record).into_inner();
     let to = fill_at(&mut record.trace_to, cx.stop);
@@ -130,11 +130,11 @@ fn trace_window(cx: &Cx<'_>, record: &mut schema::Record) -> Result<(Time, Time)
     Err(Problem::new(message).at(&cx.texts.of_value(&to)))
 }
 
-/// The first bins of `ports = "auto"`: a quarter of a round trip over the usual links of 1 us.
+/// Width of the first bins of `ports = "auto"`: a quarter of a round trip over typical links of 1 us.
 const PORT_BIN: Span = Span::from_us(1);
 
-/// The width of the ports' first bins. The reference records no such thing, and neither do runs in
-/// its manner unless asked.
+/// Returns the width of the ports' first bins. Off by default under the reference's fidelity, which has no such
+/// record.
 fn port_bin(
     cx: &Cx<'_>,
     slot: &mut Option<Spanned<PortBins>>,
@@ -149,10 +149,10 @@ fn port_bin(
     width(cx, &bins, ("ports", "bin width"))
 }
 
-/// Up to so many ports a network under credits has samples of its credits unless told otherwise.
+/// Largest number of ports for which credits are sampled by default.
 const PORTS_SAMPLED: usize = 64;
 
-/// How often credits are sampled where there are any.
+/// Returns the interval between samples of credits, in networks that have them.
 fn credit_every(
     cx: &mut Cx<'_>,
     slot: &mut Option<Spanned<PortBins>>,
@@ -168,7 +168,7 @@ fn credit_every(
     Ok(every.filter(|_| has_credits))
 }
 
-/// Whether latencies are recorded: by hosts of this make.
+/// Returns true if latencies are recorded; only hosts of some fidelities can.
 fn latency(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
     let written = filled!(record.latency: Record);
     if !written.get_ref() || cx.profile().latency {
@@ -180,7 +180,7 @@ fn latency(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
         .help("latencies are recorded with `fidelity = \"exact\"` and `\"ns3-hpcc\"`"))
 }
 
-/// Refuses a record that probes of the engine's ports make, in a network of another simulator.
+/// Rejects a record that needs the engine's ports in a network of another simulator.
 fn check_probe<T>(cx: &Cx<'_>, written: &Spanned<T>, key: &str) -> Result<(), Problem> {
     if !cx.profile().own_network {
         return Ok(());
@@ -191,7 +191,7 @@ fn check_probe<T>(cx: &Cx<'_>, written: &Spanned<T>, key: &str) -> Result<(), Pr
         .help("it is recorded with `fidelity = \"exact\"`, `\"ns3-hpcc\"` and `\"simai\"`"))
 }
 
-/// Between whom waits are accounted for: in networks whose queues are the engine's, at outputs.
+/// Returns the detail in which waits are attributed; only networks with the engine's output queues support it.
 fn blame(cx: &Cx<'_>, record: &mut schema::Record, lanes: bool) -> Result<Blame, Problem> {
     let written = filled!(record.blame: Record);
     let blame = *written.get_ref();
@@ -209,7 +209,7 @@ fn blame(cx: &Cx<'_>, record: &mut schema::Record, lanes: bool) -> Result<Blame,
     Ok(blame)
 }
 
-/// Whether each lost packet is recorded.
+/// Returns true if each lost packet is recorded.
 fn drops(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
     let written = filled!(record.drops: Record);
     let drops = *written.get_ref();
@@ -219,7 +219,7 @@ fn drops(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
     Ok(drops)
 }
 
-/// How often the ports' states are sampled where something tells them.
+/// Returns the interval between samples of the ports' states, if there is a detector.
 fn state_every(
     cx: &mut Cx<'_>,
     slot: &mut Option<Spanned<PortBins>>,
@@ -230,7 +230,7 @@ fn state_every(
     Ok(every.filter(|_| detects))
 }
 
-/// The time that is meant.
+/// Returns the bin width that a setting means, or `None` if it is off.
 fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, (key, what): (&str, &str)) -> Result<Option<Span>, Problem> {
     match *of.get_ref() {
         PortBins::Auto => Ok(Some(PORT_BIN)),
@@ -241,7 +241,7 @@ fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, (key, what): (&str, &str)) -> Resu
     }
 }
 
-/// Whose time to account for, of `flows` flows.
+/// Returns the flows, out of `flows`, whose time is accounted for.
 fn accounts(
     cx: &Cx<'_>,
     record: &mut schema::Record,
@@ -268,7 +268,7 @@ fn accounts(
     Ok(written.get_ref().of(flows))
 }
 
-/// A period, which is not zero.
+/// Returns a period, which must be positive, or `None` if it is off.
 fn period(cx: &Cx<'_>, slot: &mut Option<Spanned<OrOff<Span>>>, key: &str) -> Result<Option<Span>, Problem> {
     let period = fill_at(slot, OrOff(None));
     let checked = (period.get_ref().0).map(|span| checked(span, key, "period"));
@@ -277,7 +277,7 @@ fn period(cx: &Cx<'_>, slot: &mut Option<Spanned<OrOff<Span>>>, key: &str) -> Re
         .map_err(|problem| problem.at(&cx.texts.of_value(&period)))
 }
 
-/// The finest period. Nothing happens faster at a port, and a run that samples in picoseconds does not end.
+/// Shortest period. Nothing changes faster at a port, and a run sampled in picoseconds would not end.
 const FINEST: Span = Span::from_ns(1);
 
 fn checked(span: Span, key: &str, what: &str) -> Result<Span, Problem> {
@@ -292,10 +292,10 @@ fn checked(span: Span, key: &str, what: &str) -> Result<Span, Problem> {
     }
 }
 
-/// Histograms that are held at most: one for each port of a switch and dump, of some kilobytes.
+/// Largest number of histograms in memory: one for each switch port and dump, each a few kilobytes.
 const HISTOGRAMS_MAX: u64 = 1 << 22;
 
-/// Refuses dumps of queues that would not fit in memory.
+/// Rejects queue dumps that would not fit in memory.
 fn check_dumps(cx: &Cx<'_>, record: &schema::Record, spec: &RecordSpec, ports: usize) -> Result<(), Problem> {
     let (Some(samples), Some(dumps)) = (spec.queue_every, spec.queue_dump_every) else {
         return Ok(());

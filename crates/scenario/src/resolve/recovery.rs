@@ -1,4 +1,4 @@
-//! From `recovery`, `receiver-order`, `[network.irn]` and `[network.rud]` to how hosts repair losses.
+//! Conversion of `recovery`, `receiver-order`, `[network.irn]` and `[network.rud]` to the hosts' loss recovery.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::warning::WarningKind;
 use super::Cx;
 use super::fill::{fill_at, filled};
 
-/// How losses are repaired, by NICs that can do that.
+/// Returns the loss recovery, after checking that the NICs support it.
 pub(super) fn recovery(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Recovery, Problem> {
     let kind = filled!(n.recovery: Network);
     let able = match kind.get_ref() {
@@ -52,7 +52,7 @@ pub(super) fn recovery(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Recovery,
     }
 }
 
-/// With RUD only trimmed packets are told of: what is dropped waits for a timeout.
+/// Warns that RUD learns only of trimmed packets: a dropped one waits for a timeout.
 pub(super) fn warn_of_silence(
     cx: &mut Cx<'_>,
     n: &schema::Network,
@@ -82,7 +82,7 @@ fn rud(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Rud, Problem> {
     })
 }
 
-/// The defaults are those of IRN's evaluation (section 4.1 of the paper).
+/// Returns IRN's parameters, by default those of its evaluation (section 4.1 of the paper).
 fn irn(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Irn, Problem> {
     let irn = n.irn.get_or_insert_default();
     let low = filled!(irn.rto_low: Irn);

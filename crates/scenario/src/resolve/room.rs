@@ -1,4 +1,4 @@
-//! Whether headroom and reserve leave something of a switch's buffer.
+//! Check that headroom and reserve leave some of a switch's buffer to share.
 
 use paceline_fabric::spec::{Headroom, NodeId};
 use paceline_kernel::{Bytes, Span};
@@ -11,16 +11,16 @@ use crate::warning::WarningKind;
 
 use super::Cx;
 
-/// What there is of a switch's memory before anything is shared, and where that is written.
+/// Parts of a switch's memory, with their positions.
 pub(super) struct Room<'a> {
     pub(super) buffer: &'a Spanned<schema::Buffer>,
     pub(super) headroom: &'a Spanned<schema::Headroom>,
     pub(super) reserve: Bytes,
-    /// For how long a pause may go unheeded.
+    /// Longest reaction time of a port to a pause.
     pub(super) response: Span,
 }
 
-/// Headroom and reserve of a switch must leave something of its buffer.
+/// Checks that headroom and reserve of every switch leave some of its buffer.
 pub(super) fn check_buffer(
     cx: &mut Cx<'_>,
     room: &Room<'_>,
@@ -34,12 +34,12 @@ pub(super) fn check_buffer(
         reserve,
         response,
     } = room;
-    // What comes on top always fits.
+    // Headroom on top of a shared pool always fits.
     if buffer.get_ref().is_shared() {
         return Ok(());
     }
     let mut taken = vec![(0u64, 0u64); net.topology.nodes.len()];
-    // The link that takes most at each node.
+    // Largest headroom of a link at each node, and that link.
     let mut most = vec![(0u64, 0usize); net.topology.nodes.len()];
     for (i, link) in net.topology.links.iter().enumerate() {
         let room = match each {
@@ -76,7 +76,7 @@ pub(super) fn check_buffer(
         .into_iter()
         .find(|span| !span.is_empty());
     let (room, link) = most[worst.0 as usize];
-    // Where nothing of it is written, its reason is a link.
+    // If no buffer setting is written, the error points at the link that needs the headroom.
     let of_topology = || {
         let keys = ["delay", "rate"].into_iter();
         let ends =
@@ -115,9 +115,9 @@ pub(super) fn check_buffer(
     })
 }
 
-/// So many bytes, no more exactly than one reads.
+/// Returns a byte count rounded to a readable text.
 fn about(bytes: u64) -> String {
-    /// Longer texts are hard to read.
+    /// Longest text for an exact number.
     const LONG: usize = 10;
     let exact = Bytes::new(bytes).to_string();
     let units = [

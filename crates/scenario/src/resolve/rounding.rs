@@ -1,4 +1,4 @@
-//! Links that are faster than their rate, as times of transmission are cut to whole nanoseconds.
+//! Check for links that exceed their rate because transmission times are truncated to nanoseconds.
 
 use paceline_fabric::spec::{Rounding, RunSpec};
 use paceline_kernel::{BitRate, Bytes};
@@ -7,10 +7,10 @@ use crate::warning::WarningKind;
 
 use super::Cx;
 
-/// Differences up to this share are not told.
+/// Largest relative difference without a warning.
 const TOLD: f64 = 0.05;
 
-/// Warns of the links that carry full packets fastest, compared with their rate.
+/// Warns of the links whose full packets gain most from the truncation.
 pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec) {
     if run.quirks.rounding() == Rounding::Exact {
         return;

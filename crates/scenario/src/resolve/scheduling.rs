@@ -1,4 +1,4 @@
-//! From `qp-scheduling` and `qp-quantum` to which queue pair of a NIC goes next.
+//! Conversion of `qp-scheduling` and `qp-quantum` to the NIC's choice of the next queue pair.
 
 use paceline_fabric::spec::{PacketFormat, Scheduling};
 use paceline_kernel::Bytes;
@@ -9,10 +9,10 @@ use crate::schema::{self, FlowControlKind, SchedulingKind};
 use super::Cx;
 use super::fill::{fill_at, filled};
 
-/// A few packets: what a NIC takes from a host's memory for one queue pair before it turns to another.
+/// Default quantum: the few packets that a NIC fetches from a host's memory for one queue pair before the next.
 const QUANTUM: Bytes = Bytes::new(16_000);
 
-/// The rule of all NICs.
+/// Returns the scheduling of all NICs.
 pub(super) fn scheduling(
     cx: &Cx<'_>,
     n: &mut schema::Network,

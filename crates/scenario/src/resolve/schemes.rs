@@ -1,4 +1,4 @@
-//! From `[cc]` to schemes with parameters and windows.
+//! Conversion of `[cc]` to schemes with parameters and windows.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::warning::WarningKind;
 
 use super::Cx;
 
-/// The windows of schemes, by names that there are.
+/// Returns the window modes by scheme name, after checking the names.
 fn windows(
     cx: &Cx<'_>,
     written: Option<&Spanned<BTreeMap<String, WindowMode>>>,
@@ -30,10 +30,10 @@ fn windows(
     Ok(written.get_ref().clone())
 }
 
-/// Schemes that steer by a rate alone.
+/// Schemes that control a rate but no window.
 const BY_RATE: [&str; 7] = ["dcqcn", "timely", "qcn", "pcn", "rrcc", "lstm-pid", "fixed"];
 
-/// Says of schemes that steer by a rate, where NICs do not keep to rates and no window follows it.
+/// Warns of rate-based schemes that have no effect because NICs do not pace and no window follows the rate.
 pub(super) fn warn_of_unheeded(cx: &mut Cx<'_>, schemes: &[SchemeSpec], nic: &NicSpec) {
     let by_rate = |spec: &&SchemeSpec| {
         !nic.pacing && BY_RATE.contains(&spec.config.name()) && spec.window != WindowMode::Variable
@@ -47,14 +47,14 @@ pub(super) fn warn_of_unheeded(cx: &mut Cx<'_>, schemes: &[SchemeSpec], nic: &Ni
     }
 }
 
-/// The block in which a parameter of the scheme or alias `name` is written, its own or that of its scheme, and where.
+/// Returns the block that sets a parameter of the scheme or alias `name`, its own or its scheme's, and the position.
 fn written<'n>(cx: &Cx<'_>, name: &'n str, parameter: &str) -> Option<(&'n str, Place)> {
     let blocks = [Some(name), cc::scheme_of_alias(name)];
     let mut blocks = blocks.into_iter().flatten();
     blocks.find_map(|block| Some((block, cx.parameter(block, parameter)?)))
 }
 
-/// Gives the variants that the scenario names their blocks, and says which of their settings change nothing.
+/// Adds blocks for the variants that the scenario names, and warns of settings in their names that change nothing.
 pub(super) fn variants(cx: &mut Cx<'_>, scenario: &mut schema::Scenario) -> Result<(), Problem> {
     let of_workloads = scenario
         .workload
@@ -71,7 +71,7 @@ pub(super) fn variants(cx: &mut Cx<'_>, scenario: &mut schema::Scenario) -> Resu
             continue;
         };
         let name = name.get_ref().as_str();
-        // A block of its own was written by a run, with everything in it.
+        // If the variant has a block, a run wrote it, with a value for every parameter.
         if !scenario.cc_blocks.aliases.contains_key(name) {
             let found = parsed.idle(scenario.cc_blocks.of(variant::base(name)));
             idle.extend(
@@ -91,10 +91,10 @@ pub(super) fn variants(cx: &mut Cx<'_>, scenario: &mut schema::Scenario) -> Resu
     Ok(())
 }
 
-/// The schemes of a run, in the order in which they are first named.
+/// Schemes of a run, in the order in which they are first named.
 pub(super) struct Schemes<'a> {
     blocks: &'a Blocks,
-    /// The window mode of every scheme, if it is given.
+    /// Window mode of every scheme, if set.
     window: Option<WindowMode>,
     windows: BTreeMap<String, WindowMode>,
     named: Vec<(String, SchemeSpec)>,
@@ -145,7 +145,7 @@ impl<'a> Schemes<'a> {
     }
 
     fn configured(&self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<SchemeConfig, Problem> {
-        // What a variant's name sets is written at that name.
+        // A setting in a variant's name has the position of that name.
         let in_name = Variant::parse(name)
             .map(|parsed| parsed.settings)
             .unwrap_or_default();
@@ -158,8 +158,8 @@ impl<'a> Schemes<'a> {
         })
     }
 
-    /// Says of each block whose scheme no flow runs under that it is not used. It must be right all the same:
-    /// a value that makes no sense should not wait for the day on which its scheme runs.
+    /// Warns of each block whose scheme no flow uses. The block is still checked, so that an invalid value is found
+    /// before its scheme is used.
     pub(super) fn warn_of_unused(&self, cx: &mut Cx<'_>) -> Result<(), Problem> {
         let schemes = self.blocks.schemes.present().into_iter();
         let schemes = schemes.filter(|name| self.all().all(|config| config.name() != *name));
@@ -181,8 +181,7 @@ impl<'a> Schemes<'a> {
         Ok(())
     }
 
-    /// Says of what is written for a scheme and the alias that runs has otherwise: a value that does not run must
-    /// not look as if it did.
+    /// Warns of parameters that an alias overrides, since a value without effect must not appear to be in use.
     pub(super) fn warn_of_overruled(&self, cx: &mut Cx<'_>) {
         for (name, spec) in &self.named {
             let scheme = spec.config.name();
@@ -198,17 +197,17 @@ impl<'a> Schemes<'a> {
         }
     }
 
-    /// The scheme of `[cc]`.
+    /// Returns the scheme of `[cc]`.
     pub(super) fn first(&self) -> &SchemeConfig {
         &self.named[0].1.config
     }
 
-    /// All of them.
+    /// Returns the configurations of all schemes.
     pub(super) fn all(&self) -> impl Iterator<Item = &SchemeConfig> {
         self.named.iter().map(|(_, spec)| &spec.config)
     }
 
-    /// The index of the scheme that a workload names, or of the scenario's.
+    /// Returns the index of the scheme that a workload names, or of the scenario's scheme.
     pub(super) fn index(&mut self, cx: &Cx<'_>, name: Option<&Spanned<String>>) -> Result<u16, Problem> {
         match name {
             Some(name) => self.index_of(cx, name.get_ref(), &cx.texts.of_value(name)),
@@ -216,7 +215,7 @@ impl<'a> Schemes<'a> {
         }
     }
 
-    /// The index of the scheme that is named at `place`.
+    /// Returns the index of the scheme named at `place`, adding the scheme if it is new.
     pub(super) fn index_of(&mut self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<u16, Problem> {
         if let Some(index) = self.named.iter().position(|(known, _)| known == name) {
             return Ok(index as u16);
@@ -225,7 +224,7 @@ impl<'a> Schemes<'a> {
         Ok(self.named.len() as u16 - 1)
     }
 
-    /// The schemes and their names; the scenario gets every scheme's window.
+    /// Returns the schemes and their names; writes every scheme's window into the scenario.
     pub(super) fn finish(self, written: &mut schema::Cc) -> (Vec<SchemeSpec>, Vec<String>) {
         let first = self.named[0].1.window;
         if self.named.iter().all(|(_, spec)| spec.window == first) {

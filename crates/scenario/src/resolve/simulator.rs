@@ -1,4 +1,4 @@
-//! Simulators whose networks are models of their own: what resolving asks of each.
+//! Interface between resolving and simulators with their own network models.
 
 use std::sync::OnceLock;
 
@@ -15,81 +15,81 @@ use crate::traffic::PacedSource;
 
 use super::Cx;
 
-/// What a scenario says that a simulator may set before anything else is read.
+/// Parts of a scenario that a simulator may set before anything else is read.
 pub struct Given<'a> {
-    /// The seed.
+    /// Seed of the run, if set.
     pub seed: &'a mut Option<u64>,
-    /// The duration.
+    /// Duration of the run, if set.
     pub duration: &'a mut Option<Spanned<Span>>,
-    /// The tables of simulators.
+    /// Tables of simulators under `[parity]`.
     pub parity: &'a mut Parity,
 }
 
-/// What the model of a network is made of.
+/// Inputs for the model of a network.
 pub struct Around<'a> {
-    /// The network.
+    /// Nodes, links and groups.
     pub net: &'a Net,
-    /// Its links.
+    /// Links with their error rates.
     pub links: &'a [LinkSpec],
-    /// Sizes of packets.
+    /// Sizes of packets and headers.
     pub packet: &'a PacketFormat,
-    /// The flows, in the order of their starts.
+    /// Flows in the order of their starts.
     pub flows: &'a mut [FlowSpec],
-    /// The places of flows in the order in which they were written ([`crate::guest::Profile::keeps_order`]).
+    /// Indices of flows in the order in which they were written ([`crate::guest::Profile::keeps_order`]).
     pub written: &'a [u32],
-    /// When the senders of flows stop, in the order in which they were written, where files say so.
+    /// Stop times of the flows' senders, in the order in which they were written; empty unless files have such times.
     pub stops: &'a [Time],
-    /// What each host sends ([`crate::guest::Profile::paced_messages`]).
+    /// Messages that each host sends ([`crate::guest::Profile::paced_messages`]).
     pub sources: Vec<PacedSource>,
 }
 
-/// Network and flows of a simulator with a transport of its own, which reads files of its own.
+/// Network and flows of a simulator that has its own transport and reads its own files.
 pub struct OwnRun {
-    /// The network.
+    /// Nodes and links.
     pub net: Net,
-    /// The flows.
+    /// Connections with their dependencies.
     pub flows: Matrix,
-    /// Where the flows are from.
+    /// File that the flows come from.
     pub connections: Source,
-    /// The network as it is run.
+    /// Model that runs the network.
     pub model: Model,
-    /// What results call its transport.
+    /// Name of its transport in results.
     pub scheme: &'static str,
 }
 
-/// What resolving asks of a simulator; each step is one of a run with its fidelity, unless it says otherwise.
+/// Hooks that resolving calls for a run under the simulator's fidelity, unless stated otherwise.
 pub trait Simulator: Sync {
-    /// The name of its fidelity.
+    /// Returns the name of its fidelity.
     fn name(&self) -> &'static str;
 
-    /// Makes its table of a configuration of its program.
+    /// Creates its table from a configuration of its program.
     ///
     /// # Errors
-    /// What is wrong with a value.
+    /// If a value is invalid.
     fn of_configuration(&self, _config: &Config) -> Result<Option<Box<dyn OwnTable>>, Problem> {
         Ok(None)
     }
 
-    /// Checks its table in a run with another fidelity, which leaves it alone.
+    /// Checks its table in a run with another fidelity, where the table has no effect.
     ///
     /// # Errors
-    /// What does not fit.
+    /// If a value is invalid.
     fn check_unused(&self, _cx: &Cx<'_>, _parity: &Parity) -> Result<(), Problem> {
         Ok(())
     }
 
-    /// Reads what its table says of the whole scenario, before anything else is looked at.
+    /// Applies the parts of its table that concern the whole scenario, before anything else is read.
     ///
     /// # Errors
-    /// What does not fit.
+    /// If a value is invalid.
     fn prepare(&self, _cx: &Cx<'_>, _given: Given<'_>) -> Result<(), Problem> {
         Ok(())
     }
 
-    /// Makes all of the run, where transport and control are the simulator's.
+    /// Creates the whole run, for a simulator with its own transport and congestion control.
     ///
     /// # Errors
-    /// What does not fit.
+    /// If a value is invalid.
     fn own_run(
         &self,
         _cx: &mut Cx<'_>,
@@ -99,10 +99,10 @@ pub trait Simulator: Sync {
         Ok(None)
     }
 
-    /// Makes the model of the network.
+    /// Creates the model of the network.
     ///
     /// # Errors
-    /// What does not fit.
+    /// If a value is invalid.
     fn model(
         &self,
         _cx: &mut Cx<'_>,
@@ -112,10 +112,10 @@ pub trait Simulator: Sync {
         Ok(None)
     }
 
-    /// Refuses what the simulator does not have.
+    /// Rejects features that the simulator does not have.
     ///
     /// # Errors
-    /// What does not fit.
+    /// If the run has one.
     fn check(&self, _cx: &Cx<'_>, _run: &RunSpec) -> Result<(), Problem> {
         Ok(())
     }
@@ -128,18 +128,18 @@ pub(crate) fn add(simulators: Vec<&'static dyn Simulator>) -> bool {
     ADDED.set(simulators).is_ok()
 }
 
-/// All that are known.
+/// Returns all known simulators.
 pub(super) fn simulators() -> &'static [&'static dyn Simulator] {
     ADDED.get_or_init(Vec::new)
 }
 
-/// That of a fidelity, if it has one.
+/// Returns the simulator of a fidelity, if it has one.
 pub(crate) fn of(fidelity: Fidelity) -> Option<&'static dyn Simulator> {
     let mut all = simulators().iter().copied();
     all.find(|simulator| simulator.name() == fidelity.name())
 }
 
-/// Whether all packets of a flow go the same way.
+/// Returns true if all packets of a flow take the same path.
 pub fn one_way(run: &RunSpec) -> bool {
     run.load_balancing == LoadBalancing::Ecmp && run.entropy.is_none()
 }

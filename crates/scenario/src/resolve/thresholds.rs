@@ -1,4 +1,5 @@
-//! Thresholds that cannot act: marks above what pauses or drops allow, headroom below what a cable needs.
+//! Thresholds that cannot take effect: marking above the limit set by pauses or drops, and headroom too small for its
+//! link.
 
 use std::ops::Range;
 
@@ -11,28 +12,28 @@ use crate::warning::WarningKind;
 
 use super::Cx;
 
-/// A switch, as far as its thresholds depend on it.
+/// Switch with the properties that its thresholds depend on.
 struct Switch<'a> {
     node: NodeId,
     tier: Option<&'a SwitchTier>,
     links: Vec<&'a LinkSpec>,
-    /// Bytes that all its ports share.
+    /// Bytes shared by all its ports.
     pool: u64,
 }
 
-/// What bounds the queue of an egress port.
+/// Limit of an egress port's queue.
 #[derive(Clone, Copy, PartialEq)]
 enum Bound {
-    /// The buffer that the ports of a switch share.
+    /// Buffer shared by the ports of a switch.
     Pool(u64),
-    /// An ingress port asks for a pause.
+    /// Queue at which an ingress port sends a pause.
     Pause { at: u64, shift: Option<i32> },
-    /// Packets of the queue are dropped.
+    /// Queue at which packets are dropped.
     Drop(u64),
 }
 
-/// Warns of each kind of such a threshold once, of the worst case, at the place where marking thresholds or headroom are
-/// `written`.
+/// Warns once of each kind of such a threshold, for the worst case. `written` holds the positions of the marking
+/// thresholds and of the headroom.
 pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec, written: [Option<Range<usize>>; 2]) {
     if !cx.profile().judges_thresholds || run.is_under_credits() {
         return;
@@ -81,7 +82,7 @@ fn switches(run: &RunSpec) -> Vec<Switch<'_>> {
         .collect()
 }
 
-/// The headroom of the port of a link.
+/// Returns the headroom of a link's port, in bytes.
 fn kept(run: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u64 {
     if !matches!(run.switch.flow_control, FlowControl::Pfc(_)) {
         return 0;
@@ -95,7 +96,7 @@ fn kept(run: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u64 {
     }
 }
 
-/// Whether flows have packets of a class that pauses protect, and of one that is dropped.
+/// Returns two flags: whether flows use lossless classes, and whether they use lossy ones.
 fn classes(run: &RunSpec) -> (bool, bool) {
     let mask = match run.switch.flow_control {
         FlowControl::Pfc(_) => run.switch.loss.lossless,
@@ -111,7 +112,7 @@ fn classes(run: &RunSpec) -> (bool, bool) {
     found
 }
 
-/// What the queue of a port reaches before anything else happens, where all comes from one other port.
+/// Returns the first limit that a port's queue reaches if all traffic comes from one other port.
 fn bound(run: &RunSpec, switch: &Switch<'_>, lossless: bool) -> Bound {
     if lossless && let FlowControl::Pfc(pfc) = run.switch.flow_control {
         let own = switch.tier.and_then(|tier| tier.threshold);
@@ -127,7 +128,7 @@ fn bound(run: &RunSpec, switch: &Switch<'_>, lossless: bool) -> Bound {
                 let fastest = switch.links.iter().map(|link| link.rate).max();
                 let times = fastest.map_or(1, |rate| rate.as_bps() / reference_rate.as_bps().max(1));
                 let shift = PfcThreshold::shift_at(shift, times.max(1).ilog2());
-                // One port takes its share of what it leaves free: P / (2^shift + 1).
+                // A single port takes its share of the memory that it leaves free: P / (2^shift + 1).
                 let (above, below) = powers(shift);
                 let at = u128::from(switch.pool) * below / (above + below);
                 Bound::Pause {
@@ -145,20 +146,20 @@ fn bound(run: &RunSpec, switch: &Switch<'_>, lossless: bool) -> Bound {
     }
 }
 
-/// 2^shift as a fraction.
+/// Returns 2^shift as a fraction.
 fn powers(shift: i32) -> (u128, u128) {
     let power = 1 << shift.unsigned_abs();
     if shift < 0 { (1, power) } else { (power, 1) }
 }
 
-/// The ports that must fill a queue together before it has `kmin` bytes; `None` if no number of them is enough.
+/// Returns the number of ports needed to fill a queue to `kmin` bytes, or `None` if no number is enough.
 fn ports_needed(kmin: u64, pool: u64, (at, shift): (u64, Option<i32>)) -> Option<u64> {
     if kmin >= pool {
         return None;
     }
     match shift {
         None => Some(kmin / at.max(1) + 1),
-        // N ports have N P / (2^shift + N) together.
+        // N ports take N P / (2^shift + N) together.
         Some(shift) => {
             let (above, below) = powers(shift);
             Some((u128::from(kmin) * above / (u128::from(pool - kmin) * below)) as u64 + 1)
@@ -166,7 +167,7 @@ fn ports_needed(kmin: u64, pool: u64, (at, shift): (u64, Option<i32>)) -> Option
     }
 }
 
-/// Ports that mark above what their queues can reach.
+/// Returns a warning about ports that mark only above the limit of their queues.
 fn marks(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
     let mut schemes = run.schemes.iter();
     let reads_marks =
@@ -236,7 +237,7 @@ fn got(switch: &Switch<'_>, curve: &EcnCurve, bound: Bound) -> String {
     }
 }
 
-/// The port whose headroom lacks most of what is on its way while a pause takes effect.
+/// Returns a warning about the port whose headroom lacks most of the data in flight while a pause takes effect.
 fn headroom(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
     let (lossless, _) = classes(run);
     if !matches!(run.switch.flow_control, FlowControl::Pfc(_)) || !lossless {
@@ -246,7 +247,7 @@ fn headroom(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
     let packet = run.packet.longest(needs, Bytes::ZERO).get();
     let response = run.switch.longest_response();
     let needed = |link: &LinkSpec| {
-        // There and back; then what had started at either end.
+        // One round trip, and the packets whose transmission had started at either end.
         link.rate.bytes_in(link.delay * 2 + response).get() + 2 * packet
     };
     let pauses = |switch: &&Switch<'_>| switch.tier.is_none_or(|tier| tier.pauses);

@@ -1,4 +1,4 @@
-//! From `[network.tier.NAME]` to switches that have some things in their own way.
+//! Conversion of `[network.tier.NAME]` to the switches of a tier.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,19 @@ use super::numbers;
 use super::room::{self, Room};
 use super::{Cx, ecn, network};
 
-/// What all switches have that is not a tier's own.
+/// Settings of all switches, used if a tier has none.
 pub(super) struct Common<'a> {
     pub(super) spec: &'a SwitchSpec,
     pub(super) buffer: &'a Spanned<schema::Buffer>,
     pub(super) headroom: &'a Spanned<Headroom>,
-    /// The marking of the scheme.
+    /// Marking that the scheme expects.
     pub(super) marking: Marking,
-    /// The links that thresholds of marking are for; `None`: all alike.
+    /// Link rate that marking thresholds refer to; `None` for every rate.
     pub(super) line: Option<BitRate>,
 }
 
-/// Where a fidelity has it so, switches inside servers neither mark nor pause, unless the scenario says so.
+/// Turns off marking and pausing in switches inside servers, for fidelities that do so, unless the scenario sets
+/// them.
 pub(super) fn fill_servers(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) {
     if !cx.profile().plain_servers || net.topology.inner.is_empty() {
         return;
@@ -46,7 +47,7 @@ pub(super) fn fill_servers(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) {
     tier.ecn.get_or_insert_with(|| Spanned::new(0..0, unmarked));
 }
 
-/// After all that switches have in common.
+/// Resolves the tiers, after the settings of all switches.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     written: &mut BTreeMap<String, Spanned<schema::Tier>>,
@@ -115,7 +116,7 @@ fn one(
     Ok(spec)
 }
 
-/// Its own threshold of pauses, where they are dynamic.
+/// Returns a tier's dynamic pause threshold.
 fn threshold(
     cx: &mut Cx<'_>,
     (name, tier): (&str, &mut schema::Tier),

@@ -1,4 +1,5 @@
-//! Timeouts and timers against the network's round trip: defaults grow with it, and what is written too short is told.
+//! Timeouts and timers compared with the network's round trip: defaults grow with it, and settings that are too short
+//! cause a warning.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +12,23 @@ use crate::warning::WarningKind;
 
 use super::Cx;
 
-/// A timeout of recovery.
+/// Timeout of loss recovery.
 struct Timeout {
     key: &'static str,
     value: Span,
-    /// Round trips that it should last: what is beyond one is room for queues.
+    /// Round trips that it should last; those beyond the first allow for queueing.
     trips: u64,
-    /// What happens where it is shorter than a round trip.
+    /// Consequence of a timeout below a round trip.
     effect: &'static str,
 }
 
 const SENT_AGAIN: &str = "senders take packets that are still under way for lost and send them again";
 
-/// Fits default timeouts to the network, and warns of written ones, timers of schemes and the watchdog where they expire
-/// before an answer can come.
+/// Adapts default timeouts to the network. Warns of user-set timeouts, timers of schemes and the watchdog if they
+/// expire before a response can arrive.
 pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec) {
     if run.model.is_some() {
-        // Simulators of others have timers of their own.
+        // Other simulators have their own timers.
         return;
     }
     warn_of_watchdog(cx, run);
@@ -44,7 +45,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     if fits {
         return;
     }
-    // What is no network is refused where it is built.
+    // An invalid network is reported when it is built.
     let Ok(empty) = paceline_fabric::longest_round_trip(run) else {
         return;
     };
@@ -72,7 +73,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     warn_of_reactions(cx, run, empty);
 }
 
-/// The timeouts that this run has.
+/// Returns the timeouts that apply to this run.
 fn timeouts(run: &RunSpec) -> Vec<Timeout> {
     let timeout = |key, value, trips, effect| Timeout {
         key,
@@ -96,7 +97,7 @@ fn timeouts(run: &RunSpec) -> Vec<Timeout> {
     }
 }
 
-/// Sets a timeout that nobody wrote, in the run and in the resolved scenario.
+/// Sets a default timeout in the run and in the resolved scenario.
 fn fit(key: &str, value: Span, n: &mut schema::Network, run: &mut RunSpec) {
     let spanned = Spanned::new(0..0, value);
     match (key, &mut run.nic.recovery) {
@@ -127,7 +128,7 @@ fn times(span: Span, factor: u64) -> Span {
     Span::from_ps(span.as_ps().saturating_mul(factor))
 }
 
-/// Rounds up to three digits: a number to read and to write.
+/// Rounds up to three digits, for readability.
 fn rounded(span: Span) -> Span {
     let ps = span.as_ps();
     let digits = ps.checked_ilog10().map_or(0, |log| log + 1);
@@ -135,14 +136,14 @@ fn rounded(span: Span) -> Span {
     Span::from_ps(ps.div_ceil(unit).saturating_mul(unit))
 }
 
-/// What receiving hosts add to a round trip.
+/// Returns the time that receiving hosts add to a round trip.
 fn at_hosts(run: &RunSpec) -> Span {
     let added =
         |endpoint: paceline_fabric::spec::Endpoint| endpoint.delay + endpoint.per_packet + endpoint.jitter;
     run.nic.endpoint.map_or(Span::ZERO, added)
 }
 
-/// What links add to a round trip, at most, while their delay is longer than as built.
+/// Returns the time that links add at most to a round trip while their delay is longer than as built.
 fn on_slow_links(run: &RunSpec) -> Span {
     let longer = |change: &LinkChange| {
         let built = run.links[change.link].delay.as_ps();
@@ -159,7 +160,7 @@ fn on_slow_links(run: &RunSpec) -> Span {
     times(Span::from_ps(on_a_path.fold(0, u64::saturating_add)), 2)
 }
 
-/// No round trip of the empty network is longer: found without a search from every host.
+/// Returns an upper bound of the empty network's round trips, without a search from every host.
 fn bound(run: &RunSpec) -> Span {
     let mtu = run.packet.mtu;
     let link = run
@@ -169,7 +170,7 @@ fn bound(run: &RunSpec) -> Span {
     times(link.max().unwrap_or(Span::ZERO), hops(run)) + on_slow_links(run) + at_hosts(run)
 }
 
-/// No shortest path between two hosts has more links.
+/// Returns an upper bound of the number of links on a shortest path between two hosts.
 fn hops(run: &RunSpec) -> u64 {
     let is_switch = |node: u32| run.nodes[node as usize] == NodeKind::Switch;
     let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); run.nodes.len()];
@@ -180,7 +181,7 @@ fn hops(run: &RunSpec) -> u64 {
             neighbours[b as usize].push(a);
         }
     }
-    // From any switch of a group, twice the way to the farthest one is enough.
+    // From any switch of a component, twice the distance to the farthest one is a bound.
     let mut depth = vec![None; run.nodes.len()];
     let mut deepest = 0;
     for first in 0..run.nodes.len() as u32 {
@@ -203,8 +204,8 @@ fn hops(run: &RunSpec) -> u64 {
     2 * deepest + 2
 }
 
-/// Says whose round trips in the empty network are longer than `limit`; `None` if nobody's are. Traces choose the pairs of
-/// hosts as they run: for those it is the longest of the network, `empty`.
+/// Describes the flows whose round trips in the empty network exceed `limit`; `None` if there are none. Traces choose
+/// pairs of hosts as they run, so they count with `empty`, the longest round trip in the network.
 fn whose(run: &RunSpec, limit: Span, empty: Span) -> Option<String> {
     let takes = |longest| {
         format!(
@@ -233,8 +234,8 @@ fn whose(run: &RunSpec, limit: Span, empty: Span) -> Option<String> {
     }
 }
 
-/// Warns of timers of schemes that act again before the effect of the last time can be seen.
-/// Jobs by traces may have the longest round trip of the network, `empty`.
+/// Warns of timers of schemes that expire again before their last reaction has an effect. Trace-driven jobs count
+/// with `empty`, the longest round trip in the network.
 fn warn_of_reactions(cx: &mut Cx<'_>, run: &RunSpec, empty: Span) {
     for (scheme, number) in run.schemes.iter().zip(0..) {
         let config = &scheme.config;
@@ -266,8 +267,8 @@ fn warn_of_reactions(cx: &mut Cx<'_>, run: &RunSpec, empty: Span) {
     }
 }
 
-/// Warns of a watchdog that takes an ordinary pause for a storm: what is under way when a pause is sent keeps the buffer
-/// full for as long as the link takes there and back.
+/// Warns of a watchdog that mistakes an ordinary pause for a storm: data in flight when a pause is sent keeps the
+/// buffer full for a round trip of the link.
 fn warn_of_watchdog(cx: &mut Cx<'_>, run: &RunSpec) {
     let Some(watchdog) = run.switch.watchdog else {
         return;

@@ -1,4 +1,4 @@
-//! From `[topology]` to nodes and links.
+//! Conversion of `[topology]` to nodes and links.
 
 mod tiers;
 
@@ -20,7 +20,7 @@ use super::inputs::NetFile;
 
 const BLOCKS: &str = "star, dumbbell, parking-lot, leaf-spine, rail, fat-tree, hpcc-fat, graph";
 
-/// Makes the network. Files become `topology.txt` alongside the resolved scenario.
+/// Creates the network. The file of a network is stored as `topology.txt` next to the resolved scenario.
 pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topology>>) -> Result<Net, Problem> {
     let Some(spanned) = slot else {
         return Err(Problem::new("the scenario has no topology")
@@ -62,7 +62,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
     Ok(net)
 }
 
-/// The network of the file, which has been read.
+/// Returns the network of the file, which was read in advance.
 fn file(cx: &mut Cx<'_>, written: &mut schema::Topology) -> Net {
     let NetFile { source, net } = cx.inputs.net.take().expect("files are read first");
     let extension = match htsim::is_topology(&source) {
@@ -74,7 +74,7 @@ fn file(cx: &mut Cx<'_>, written: &mut schema::Topology) -> Net {
     net
 }
 
-/// A count within bounds that keep a slip of the pen from exhausting memory.
+/// Returns a count within bounds; without them a typing error could exhaust memory.
 fn count(
     cx: &Cx<'_>,
     slot: &mut Option<Spanned<u32>>,
@@ -217,7 +217,7 @@ fn graph(cx: &Cx<'_>, graph: &mut schema::Graph) -> Result<Net, Problem> {
     Ok(net)
 }
 
-/// No link without a rate, from a node to itself, or (unless allowed) twice.
+/// Rejects links without a rate, from a node to itself, or (unless allowed) in parallel.
 fn check_links(cx: &mut Cx<'_>, net: &Net, parallel: bool) -> Result<(), Problem> {
     let links = net.topology.links.iter().enumerate();
     let mut by_ends: Vec<_> = links.map(|(i, link)| (ends(link.a, link.b), i)).collect();

@@ -1,4 +1,4 @@
-//! Flows before they have ports: checks and the numbering of ports.
+//! Flows before they have ports: checks, and the numbering of ports.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -17,13 +17,13 @@ use super::listed::Collective;
 use super::offered::{Demand, Drawn};
 use super::reach::Reach;
 
-/// A flow without its ports. There may be very many of them.
+/// Flow without ports. A run may have millions, so its size matters.
 pub(super) struct Draft {
     message: Message,
-    /// Place in [`UnresolvedFlows::blocks`].
+    /// Index in [`UnresolvedFlows::blocks`].
     block: u32,
-    /// Flows of one block and one pair of hosts with the same connection have the same ports; [`Draft::ALONE`] is
-    /// none.
+    /// Number of the connection; flows of one block and one pair of hosts with the same number share their ports.
+    /// [`Draft::ALONE`] shares with none.
     connection: u32,
 }
 
@@ -33,10 +33,10 @@ impl Draft {
     const ALONE: u32 = u32::MAX;
 }
 
-/// What flows have in common that were written together, and where that was.
+/// Properties shared by flows that were written together, with their position.
 #[derive(Clone)]
 pub(super) struct Block {
-    /// The workload's number.
+    /// Number of the workload.
     pub(super) workload: u64,
     pub(super) class: u8,
     pub(super) dport: u16,
@@ -44,25 +44,25 @@ pub(super) struct Block {
     pub(super) scheme: u16,
     pub(super) connections: Connections,
     pub(super) place: Place,
-    /// Messages that a host sends one after the other: under credits.
+    /// Gap between messages that a host sends one after the other, in networks with credits.
     pub(super) paced: Option<Paced>,
 }
 
-/// When a host's next message comes.
+/// Timing of a host's messages.
 #[derive(Clone, Copy)]
 pub(super) struct Paced {
     pub(super) gap: Span,
     pub(super) until: Option<Time>,
 }
 
-/// What the flows of a block go over.
+/// Queue pairs that the flows of a block use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Connections {
-    /// Each a queue pair of its own.
+    /// New queue pair for each flow.
     PerMessage,
-    /// Those with the same connection, and the same hosts, one that stays.
+    /// Persistent queue pair for flows with the same connection and hosts.
     Persistent,
-    /// The same, those of other such blocks of the workload among them.
+    /// Persistent queue pair, shared with other blocks of the workload that use this variant.
     OfWorkload,
 }
 
@@ -75,33 +75,33 @@ impl From<schema::Connections> for Connections {
     }
 }
 
-/// All of them; everything names them by their places.
+/// All flows without ports; everything refers to them by index.
 #[derive(Default)]
 pub(super) struct UnresolvedFlows {
     list: Vec<Draft>,
     blocks: Vec<Block>,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) collectives: Vec<Collective>,
-    /// Whether flows are to come as a stream, which then all do: what they are drawn from, and where that was written.
-    /// The list has those that are told one by one, until [`UnresolvedFlows::arrivals`] takes them.
+    /// True to stream flows: `sources` then generates them, and the list holds only those written one by one, until
+    /// [`UnresolvedFlows::arrivals`] takes them.
     pub(super) streams: bool,
     pub(super) sources: Vec<(ArrivalSource, Place)>,
-    /// The first workload whose arrivals the run ends before.
+    /// First workload whose arrivals start after the end of the run.
     pub(super) late: Option<Place>,
-    /// Workloads whose flows are drawn while the run lasts, even if none happens to be.
+    /// Workloads with random flows during the run, even if none happens to be generated.
     pub(super) drawn: Vec<Drawn>,
 }
 
-/// From so many flows on, a file has a rate: fewer may be a few bursts.
+/// Number of flows from which a file has a meaningful rate: fewer may be a few bursts.
 const MANY_FLOWS: usize = 1000;
 
 impl UnresolvedFlows {
-    /// How many there are.
+    /// Returns the number of listed flows.
     pub(super) const fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Adds flows of a block, each of its own connection unless these are told.
+    /// Adds flows of a block, each with its own connection unless `connections` gives numbers.
     pub(super) fn add(
         &mut self,
         block: Block,
@@ -112,13 +112,13 @@ impl UnresolvedFlows {
         self.extend(number, messages, connections);
     }
 
-    /// Begins a block; gives its number.
+    /// Adds a block; returns its number.
     pub(super) fn begin(&mut self, block: Block) -> u32 {
         self.blocks.push(block);
         self.blocks.len() as u32 - 1
     }
 
-    /// Adds flows to the block of this number.
+    /// Adds flows to the block `number`.
     pub(super) fn extend(
         &mut self,
         number: u32,
@@ -137,7 +137,7 @@ impl UnresolvedFlows {
         &self.blocks[draft.block as usize]
     }
 
-    /// Takes over dependencies that count from `first`.
+    /// Adds dependencies whose indices count from `first`.
     pub(super) fn wait(&mut self, first: usize, dependencies: &[Dependency]) {
         let first = first as u32;
         self.dependencies
@@ -148,7 +148,7 @@ impl UnresolvedFlows {
             }));
     }
 
-    /// All come from a list after all.
+    /// Moves the flows of all sources into the list.
     pub(super) fn list_sources(&mut self, seed: u64) {
         for (source, place) in std::mem::take(&mut self.sources) {
             let block = Block {
@@ -163,14 +163,14 @@ impl UnresolvedFlows {
             };
             self.add(block, source.messages(seed), &[]);
         }
-        // As if all had been listed at once.
+        // Sorted as if all flows had been listed at once.
         let blocks = &self.blocks;
         self.list
             .sort_by_key(|draft| blocks[draft.block as usize].workload);
         self.streams = false;
     }
 
-    /// The stream, if flows come as one; those of the list have been checked and are in the order of their starts.
+    /// Returns the stream, if flows are streamed. Listed flows must have been checked and sorted by start.
     pub(super) fn arrivals(&mut self, cx: &Cx<'_>) -> Option<Arrivals> {
         if !self.streams || self.sources.is_empty() {
             return None;
@@ -195,13 +195,12 @@ impl UnresolvedFlows {
                     pattern: ArrivalPattern::Told { messages },
                 }),
         );
-        // Of flows that start together those of the first workload come first.
+        // Flows that start together are ordered by workload.
         sources.sort_by_key(|source| source.workload);
         Some(Arrivals::of(sources, cx.seed))
     }
 
-    /// Returns what the flows of files ask for while they start, where they are many; `files` are the numbers of their
-    /// workloads, and where these are written.
+    /// Returns the load offered by flows from files with many flows; `files` maps workload numbers to positions.
     pub(super) fn offered_by_files(&self, files: &BTreeMap<u64, Place>) -> Vec<Drawn> {
         if files.is_empty() {
             return Vec::new();
@@ -236,21 +235,22 @@ impl UnresolvedFlows {
         drawn.collect()
     }
 
-    /// Their places now, in the order of their starts.
+    /// Returns the current indices in the order of the flows' starts.
     pub(super) fn order_of_starts(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
         order.sort_by_key(|&i| self.list[i as usize].message.start);
         order
     }
 
-    /// Where the messages are written that a host sends one after the other, if it does.
+    /// Returns the position of a host's messages that are sent one after the other, if it has any.
     pub(super) fn paced_from(&self, src: NodeId) -> Option<&Place> {
         let mut list = self.list.iter();
         let draft = list.find(|draft| draft.message.src == src && self.block(draft).paced.is_some());
         draft.map(|draft| &self.block(draft).place)
     }
 
-    /// What each host sends under credits, once they are in order; a problem where something else is to be sent.
+    /// Returns each host's messages in networks with credits, in the flows' order; an error if there is any other
+    /// traffic.
     pub(super) fn paced(&self) -> Result<Vec<PacedSource>, Problem> {
         let mut sources: Vec<(u32, PacedSource)> = Vec::new();
         for (flow, draft) in (0..).zip(&self.list) {
@@ -276,7 +276,7 @@ impl UnresolvedFlows {
         Ok(sources.into_iter().map(|(_, source)| source).collect())
     }
 
-    /// Brings them into the order of their starts. `others` are places of flows that something else names.
+    /// Sorts the flows by start. `others` are indices of flows kept elsewhere, which are updated.
     pub(super) fn sort<'a>(&mut self, others: impl Iterator<Item = &'a mut u32>) {
         let start = |draft: &Draft| draft.message.start;
         if self.dependencies.is_empty() && self.collectives.is_empty() {
@@ -304,7 +304,8 @@ impl UnresolvedFlows {
         }
     }
 
-    /// The source port counts the connections of a pair of hosts, as in the original simulator.
+    /// Returns the flows with ports. The source port counts the connections of a pair of hosts, as in the original
+    /// simulator.
     pub(super) fn with_ports(&self) -> Vec<FlowSpec> {
         let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
         let mut known: BTreeMap<_, (u16, Option<NonZeroU32>)> = BTreeMap::new();
@@ -352,7 +353,7 @@ impl UnresolvedFlows {
         flows.collect()
     }
 
-    /// Every flow goes from a host to another one that it can reach.
+    /// Checks that every flow goes from a host to another one that it can reach.
     pub(super) fn check(&self, cx: &Cx<'_>, net: &Net) -> Result<(), Problem> {
         let reach = Reach::of(&net.topology);
         for (source, place) in &self.sources {
@@ -369,7 +370,7 @@ impl UnresolvedFlows {
     }
 }
 
-/// Those of the list; `drawn` says whether there are others.
+/// Checks the listed flows; `drawn` is true if there are also random ones.
 fn check(
     cx: &Cx<'_>,
     unresolved: &UnresolvedFlows,
@@ -386,7 +387,7 @@ fn check(
                 return wrong(message);
             }
         }
-        // Under credits what a host sends to itself goes by way of its switch.
+        // In networks with credits, packets from a host to itself pass through its switch.
         if src == dst && unresolved.block(draft).paced.is_none() {
             return wrong(format!("the flow goes from host {} to itself", src.0));
         }
@@ -406,7 +407,7 @@ fn check(
     }
 }
 
-/// Two hosts that cannot reach each other have flows.
+/// Returns the problem of flows between hosts that cannot reach each other.
 fn no_path(reach: &Reach, net: &Net, src: NodeId, dst: NodeId, place: &Place) -> Problem {
     let lonely = [src, dst].into_iter().find(|&host| !reach.has_link(host));
     let problem = Problem::new(match lonely {
@@ -423,7 +424,7 @@ fn no_path(reach: &Reach, net: &Net, src: NodeId, dst: NodeId, place: &Place) ->
     }
 }
 
-/// Nothing of this runs.
+/// Returns the problem of a scenario whose flows all start after the end of the run.
 fn all_late(cx: &Cx<'_>, first: Time, place: &Place) -> Problem {
     let here = if first > cx.stop {
         format!("the first here at {first}")
@@ -437,7 +438,7 @@ fn all_late(cx: &Cx<'_>, first: Time, place: &Place) -> Problem {
     .at(place)
 }
 
-/// What is wrong with a node that should be a host, if something is.
+/// Returns the reason why a node is not a host, or `None` if it is one.
 pub(super) fn not_a_host(node: NodeId, net: &Net) -> Option<String> {
     let count = net.topology.nodes.len();
     if net.topology.is_host(node) {

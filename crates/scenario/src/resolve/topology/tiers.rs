@@ -1,4 +1,4 @@
-//! Networks whose upper tier may be given by its oversubscription: leaves and spines, rails.
+//! Leaf-spine and rail networks, whose upper tier may be given by its oversubscription.
 
 use paceline_kernel::{BitRate, Span};
 use toml::Spanned;
@@ -11,7 +11,7 @@ use crate::topology::{self, Net, Rails, Topology};
 
 use super::{G100, US, count, rate};
 
-/// More spines would be a slip of the pen.
+/// Upper limit that only a typing error exceeds.
 const MOST_SPINES: u32 = 1000;
 
 pub(super) fn leaf_spine(cx: &Cx<'_>, t: &mut schema::LeafSpine) -> Result<Topology, Problem> {
@@ -79,7 +79,7 @@ pub(super) fn rail(cx: &Cx<'_>, t: &mut schema::Rail) -> Result<Net, Problem> {
     })
 }
 
-/// How a leaf is linked to its spines: how many there are, at which rate, and what that amounts to.
+/// Links from a leaf to its spines: their number, rate and oversubscription.
 struct Uplinks<'a> {
     spines: &'a mut Option<Spanned<u32>>,
     rate: &'a mut Option<Spanned<BitRate>>,
@@ -87,8 +87,8 @@ struct Uplinks<'a> {
 }
 
 impl Uplinks<'_> {
-    /// Spines, of which there are so many by default and at the least, and the rate of each of their links. The
-    /// ratio is gone then: it follows.
+    /// Returns the number of spines, at least `least`, and the rate of each of their links. Clears the ratio, which
+    /// follows from these.
     fn resolve(
         self,
         cx: &Cx<'_>,
@@ -98,7 +98,7 @@ impl Uplinks<'_> {
     ) -> Result<(u32, BitRate), Problem> {
         if let Some(ratio) = self.ratio.take() {
             let below = u128::from(hosts) * u128::from(rate_of_host.as_bps());
-            // Spines times their rate times this is what comes from below.
+            // Number of spines times their rate times this ratio equals the rate from below.
             let Ratio { of, to } = *ratio.get_ref();
             let above =
                 |spines: u32, rate: BitRate| u128::from(spines) * u128::from(rate.as_bps()) * u128::from(of);

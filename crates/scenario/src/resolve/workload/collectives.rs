@@ -1,4 +1,4 @@
-//! Collectives, from their blocks to messages with dependencies.
+//! Conversion of collectives to messages with dependencies.
 
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span, Time};
@@ -12,14 +12,14 @@ use paceline_jobs::collective::{Algorithm, Forwarding, Layout, Options, Stage};
 
 use super::{Made, MadeCollective, Maker};
 
-/// A collective as it is written.
+/// Block of a collective.
 pub(super) enum Operation<'a> {
     AllToAll(&'a mut schema::AllToAll),
     AllReduce(&'a mut schema::AllReduce),
     Ring(&'a mut schema::Ring, Algorithm),
 }
 
-/// What all collectives say.
+/// Keys that all collectives share.
 pub(super) struct Common<'a> {
     pub(super) hosts: &'a mut Option<Spanned<Nodes>>,
     pub(super) size: &'a mut Option<Spanned<Bytes>>,
@@ -29,7 +29,7 @@ pub(super) struct Common<'a> {
     pub(super) connections: &'a mut Option<schema::Connections>,
 }
 
-/// How a collective is carried out, and over how many bytes.
+/// Algorithm of a collective, and its number of bytes.
 pub(super) struct Chosen {
     pub(super) algorithm: Algorithm,
     pub(super) size: Bytes,
@@ -60,7 +60,7 @@ impl Operation<'_> {
 }
 
 impl Maker<'_, '_> {
-    /// A collective of hosts that the block names.
+    /// Creates a collective of the hosts that the block names.
     pub(super) fn collective(&mut self, mut block: Operation<'_>) -> Result<Made, Problem> {
         let common = block.common();
         let hosts = self.hosts(common.hosts)?;
@@ -103,7 +103,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// The servers and rails of the hosts of each group, by their ranks.
+    /// Returns the servers and rails of the hosts of each group, by rank.
     pub(super) fn layouts(&self, hosts: &[NodeId], groups: &[Vec<u32>]) -> Vec<Layout> {
         let of = |kind: &str| {
             let mut places = vec![None; self.net.topology.nodes.len()];
@@ -117,7 +117,7 @@ impl Maker<'_, '_> {
         let count = servers.len() as u32;
         let place = |&rank: &u32| {
             let host = hosts[rank as usize].0 as usize;
-            // A host without a server is alone in one.
+            // A host without a server counts as a server by itself.
             let server = servers[host].unwrap_or(count + rank);
             (server, rails[host].unwrap_or(0))
         };
@@ -125,7 +125,7 @@ impl Maker<'_, '_> {
         groups.iter().map(layout).collect()
     }
 
-    /// How groups of these layouts, all of one size, carry it out.
+    /// Returns the algorithm for groups with these layouts, all of one size.
     pub(super) fn operation(
         &mut self,
         block: &mut Operation<'_>,
@@ -230,7 +230,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// Whether groups of hosts are servers.
+    /// Returns true if groups of hosts are servers.
     fn is_by_server(&self, block: &schema::AllReduce) -> Result<bool, Problem> {
         let Some(group) = &block.group else {
             return Ok(false);
@@ -301,8 +301,8 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// What a collective's messages go over. Collective libraries open their queue pairs once, so that is the default
-    /// wherever hosts can have it.
+    /// Returns the connections for a collective's messages. Collective libraries open their queue pairs once, so
+    /// persistent ones are the default if hosts support them.
     pub(super) fn collective_connections(
         &self,
         written: &mut Option<schema::Connections>,
@@ -316,7 +316,7 @@ impl Maker<'_, '_> {
         Ok(stays)
     }
 
-    /// The place in `names` of the algorithm that is named; the first where none is.
+    /// Returns the index in `names` of the chosen algorithm; the first one by default.
     fn algorithm(
         &self,
         slot: &mut Option<Spanned<String>>,
