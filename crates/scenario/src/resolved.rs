@@ -1,4 +1,4 @@
-//! A run, ready to be built.
+//! Fully resolved run, ready to be built.
 
 use std::sync::Arc;
 
@@ -12,76 +12,76 @@ use crate::schema::Fidelity;
 use crate::sweep::Grid;
 use crate::warning::Warning;
 
-/// What kind of input a run came from.
+/// Kind of input that a run came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A scenario in TOML.
+    /// Scenario in TOML.
     Toml,
-    /// A `config.txt` of HPCC's ns-3 simulator.
+    /// Configuration `config.txt` of HPCC's ns-3 simulator, or of a relative.
     Ns3Config,
 }
 
-/// Whether phases of a run that come again are taken from memory.
+/// Reuse of earlier results for phases of a run that repeat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memoise {
-    /// Where there can be any.
+    /// Enabled if the run can have such phases.
     #[default]
     On,
-    /// All phases are simulated.
+    /// Disabled: all phases are simulated.
     Off,
-    /// A tenth of those that could be taken are simulated, and compared with what would have been taken.
+    /// Verification: a tenth of the reusable phases are simulated, and compared with the stored results.
     Check,
 }
 
-/// A run, ready to be built.
+/// Fully resolved run, ready to be built.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// The scenario's name, fit for a folder.
+    /// Name of the scenario, valid as a folder name.
     pub name: String,
-    /// What the scenario says of itself.
+    /// Description from the scenario.
     pub description: String,
-    /// The scheme of `[cc]`, as it was named.
+    /// Scheme of `[cc]`, as written.
     pub scheme: String,
-    /// The names of [`RunSpec::schemes`], the first the same as `scheme`.
+    /// Names of [`RunSpec::schemes`]; the first equals `scheme`.
     pub schemes: Vec<String>,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Whose behaviour the run has.
+    /// Simulator whose behaviour the run reproduces.
     pub fidelity: Fidelity,
-    /// Threads that it may have. Results do not depend on it, so it is neither in `run` nor in `toml`.
+    /// Largest number of threads. Results do not depend on it, so it is neither in `run` nor in `toml`.
     pub threads: usize,
-    /// Whether phases that come again are taken from memory; never changes results.
+    /// Reuse of results for repeated phases; never changes results.
     pub memoise: Memoise,
-    /// The run, shared with whoever runs it.
+    /// Description of the run, shared with its engine.
     pub run: Arc<RunSpec>,
-    /// Which flows make up which collective.
+    /// Collectives, with the flows that belong to each.
     pub collectives: Vec<Collective>,
-    /// Training jobs.
+    /// Training jobs of the run.
     pub jobs: Vec<Job>,
     /// Links by the tiers that they join.
     pub link_tiers: LinkTiers,
-    /// The same as a scenario, every parameter with its value: [`crate::load`] gives an equal run.
+    /// Equivalent scenario with a value for every parameter: [`crate::load`] turns it into an equal run.
     pub toml: String,
-    /// Files that `toml` refers to, to be written alongside it: name (a relative path) and content.
+    /// Files that `toml` refers to, to be written next to it: name (a relative path) and content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// What is decided for flows under [`crate::EXTERNAL`], where that is known before the run.
+    /// Decisions for flows under [`crate::EXTERNAL`], if they are known before the run.
     pub decisions: Option<Arc<Decisions>>,
-    /// What looks wrong and may be meant, in the order in which it was found.
+    /// Settings and inputs that may be mistakes, in the order in which they were found.
     pub warnings: Vec<Warning>,
-    /// What kind of input this was.
+    /// Kind of the input.
     pub origin: Origin,
-    /// The program whose configuration this is, or is made of.
+    /// Program whose configuration the input is, or was made from.
     pub input_format: Option<InputFormat>,
-    /// Whether traced packets are to be written as a capture file.
+    /// True if traced packets are to be written as a capture file.
     pub pcap: bool,
     /// Sets of measures that are computed when the run ends.
     pub measures: Vec<String>,
-    /// What a sweep of it varies, if it says so.
+    /// Grid of the sweep, if the scenario has one.
     pub sweep: Option<Grid>,
 }
 
 impl Resolved {
-    /// Of a configuration: whose it was taken for, in a sentence.
+    /// Returns a sentence on the program that a configuration is assumed to be for; `None` for other inputs.
     pub fn read_as(&self) -> Option<String> {
         let format = self.input_format.filter(|_| self.origin == Origin::Ns3Config)?;
         Some(format!(
@@ -91,12 +91,12 @@ impl Resolved {
         ))
     }
 
-    /// The run, to be changed: a copy of its own if it is shared.
+    /// Returns the run for modification, as a private copy if it is shared.
     pub fn run_mut(&mut self) -> &mut RunSpec {
         Arc::make_mut(&mut self.run)
     }
 
-    /// The same run, whose results call a scheme `name`.
+    /// Renames a scheme in the results of the run.
     pub fn calling(mut self, scheme: &str, name: &str) -> Self {
         let all = self.schemes.iter_mut().chain(std::iter::once(&mut self.scheme));
         for known in all.filter(|known| *known == scheme) {
@@ -105,7 +105,7 @@ impl Resolved {
         self
     }
 
-    /// The same run with what was decided in it, which its folder then has.
+    /// Adds the decisions made during the run, which its folder then holds.
     pub fn decided(mut self, decisions: Decisions) -> Self {
         let taken = |name: &String| self.files.iter().any(|(known, _)| known == name);
         let mut names = (1..).map(|i| match i {
@@ -113,7 +113,7 @@ impl Resolved {
             i => format!("decisions-{i}.csv"),
         });
         let name = names.find(|name| !taken(name)).unwrap_or_default();
-        // Behind the comment, which is the first line.
+        // Inserted after the comment, which has to stay the first line.
         let start = self.toml.find('\n').map_or(0, |end| end + 1);
         self.toml.insert_str(start, &format!("decisions = \"{name}\"\n"));
         self.files.push((name, decisions.text().into_bytes()));

@@ -1,8 +1,7 @@
-//! A scenario as it is written: every key of a TOML file, each with its place.
+//! Schema of a scenario: every key of a TOML file, each with its position.
 //!
-//! No enum here is untagged, flattened or internally tagged: those lose the place of an error.
-//! What is absent gets its value in [`crate::resolve`], which also returns a [`Scenario`] in which
-//! nothing is absent.
+//! No enum here is untagged, flattened or internally tagged: those lose the position of an error. [`crate::resolve`]
+//! fills in absent values and returns a [`Scenario`] in which nothing is absent.
 
 mod accounts;
 mod changes;
@@ -174,7 +173,7 @@ described! {
 }
 
 impl Serialize for Cc {
-    /// With the blocks alongside the other keys, where a file has them.
+    /// Writes the schemes' blocks next to the other keys, as in a file.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if let Some(scheme) = &self.scheme {

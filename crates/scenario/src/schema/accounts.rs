@@ -1,4 +1,4 @@
-//! Whose time to account for: `accounts = "auto"`.
+//! Selection of the flows whose time is accounted for: `accounts = "auto"`.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use paceline_fabric::spec::Accounted;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// `"off"`, `"auto"`, `"all"`, or a list of flows.
+/// Flows to account for: `"off"`, `"auto"`, `"all"`, or a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Accounts {
     Off,
@@ -15,16 +15,16 @@ pub(crate) enum Accounts {
     List(Vec<u32>),
 }
 
-/// So many flows `"auto"` takes at most.
+/// Largest number of flows that `"auto"` selects.
 const SAMPLE: usize = 1000;
 
 impl Accounts {
-    /// The flows that are meant, of `flows`.
+    /// Returns the selection out of `flows` flows.
     pub(crate) fn of(&self, flows: usize) -> Accounted {
         match self {
             Self::Off => Accounted::None,
             Self::Auto if flows <= SAMPLE => Accounted::All,
-            // Evenly spread over the starts.
+            // The sample is spread evenly over the starts.
             Self::Auto => Accounted::Flows((0..SAMPLE).map(|i| (i * flows / SAMPLE) as u32).collect()),
             Self::All => Accounted::All,
             Self::List(list) => Accounted::Flows(list.clone()),

@@ -1,5 +1,5 @@
-//! `[[network.failure]]`, `[[network.link-change]]`, `[[network.slow-host]]`, `[network.pfc.watchdog]`: what happens to links
-//! and hosts during a run.
+//! Tables for events of links and hosts during a run: `[[network.failure]]`, `[[network.link-change]]`,
+//! `[[network.slow-host]]` and `[network.pfc.watchdog]`.
 
 use paceline_congestion::params::{if_so, is_not};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::facts::{OWN, PFC};
 use super::{Nodes, OrOff, tables};
 
-/// What a watchdog does in a storm.
+/// Reaction of a watchdog to a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum WatchdogKind {

@@ -1,5 +1,6 @@
-//! How keys are declared: name, type, default, documentation, and where they act, once. The reader of scenarios, the
-//! reference, `explain`, the defaults that are filled in and the warnings about settings without effect come from it.
+//! Declaration of keys: name, type, default, documentation and conditions, once for all uses. The reader of
+//! scenarios, the reference, `explain`, the default values and the warnings about settings without effect are derived
+//! from it.
 
 use serde::de::DeserializeOwned;
 
@@ -8,47 +9,47 @@ use paceline_congestion::params::When;
 use crate::document::reader;
 pub use crate::document::writer::shown;
 
-/// A parameter of something built in.
+/// Parameter of a built-in scheme, topology, workload or table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// The key in a scenario.
+    /// Key in a scenario.
     pub name: &'static str,
-    /// The unit in which it is written; empty for a plain number or a name.
+    /// Units in which it is written; empty for a plain number or a name.
     pub unit: &'static str,
-    /// The default; empty if it must be given.
+    /// Default; empty if the parameter is required.
     pub default: &'static str,
-    /// What it is.
+    /// Description for users.
     pub help: &'static str,
-    /// Where it acts.
+    /// Conditions under which it has an effect.
     pub when: When,
-    /// The default as runs write it.
+    /// Default as runs write it.
     pub(crate) written: &'static str,
 }
 
-/// Something built in.
+/// Built-in scheme, topology, workload or table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The name of its block in a scenario.
+    /// Name of its block in a scenario.
     pub name: &'static str,
-    /// What it is.
+    /// Description for users.
     pub summary: &'static str,
-    /// Its parameters.
+    /// Parameters in the order of the reference.
     pub parameters: &'static [Parameter],
-    /// Where they act, all of them.
+    /// Conditions under which any of them has an effect.
     pub when: When,
 }
 
-/// A table of a scenario.
+/// Table of a scenario.
 pub trait Table {
-    /// What it is.
+    /// Description for users.
     const ABOUT: &'static str;
-    /// Where its keys act.
+    /// Conditions under which its keys have an effect.
     const WHEN: When;
-    /// Its keys that are documented: others are tables with entries of their own.
+    /// Returns its documented keys; the others are tables with their own entries.
     fn keys() -> Vec<Parameter>;
 }
 
-/// The entry of a table, under the name that it has in a scenario.
+/// Returns the entry of a table, under its name in a scenario.
 pub fn entry<T: Table>(name: &'static str) -> Entry {
     Entry {
         name,
@@ -58,25 +59,25 @@ pub fn entry<T: Table>(name: &'static str) -> Entry {
     }
 }
 
-/// What a declaration says of a key.
+/// Declaration of a key.
 pub struct Said {
-    /// The field that holds it.
+    /// Name of the field that holds it.
     pub field: &'static str,
-    /// Its name, if that is not the field's.
+    /// Name in a scenario if it differs from the field's, otherwise empty.
     pub rename: &'static str,
-    /// What it is.
+    /// Description for users.
     pub help: &'static str,
-    /// The type of its values.
+    /// Rust type of its values.
     pub type_name: &'static str,
-    /// The default as it is declared.
+    /// Default as declared.
     pub default: &'static str,
-    /// The default as runs write it, if it does not depend on anything.
+    /// Default as runs write it, if it does not depend on other settings.
     pub written: Option<String>,
-    /// Where it acts.
+    /// Conditions under which it has an effect.
     pub when: When,
 }
 
-/// The documentation of a key.
+/// Returns the documentation of a key.
 pub fn parameter(said: Said) -> Parameter {
     Parameter {
         name: match said.rename {
@@ -91,7 +92,7 @@ pub fn parameter(said: Said) -> Parameter {
     }
 }
 
-/// The unit in which values of a type are written.
+/// Returns the units in which values of a type are written.
 fn unit(type_name: &str) -> &'static str {
     let mut words = type_name.split(|c: char| !c.is_alphanumeric());
     let unit = words.find_map(|word| match word {
@@ -103,7 +104,7 @@ fn unit(type_name: &str) -> &'static str {
     unit.unwrap_or_default()
 }
 
-/// A default, read as a scenario is.
+/// Parses a declared default in the syntax of a scenario.
 ///
 /// # Panics
 /// If the type has no such value: a mistake in the declaration, which every test of the reference finds.
@@ -111,9 +112,9 @@ pub fn default<T: DeserializeOwned>(text: &str) -> T {
     reader::read_value(text).unwrap_or_else(|error| panic!("the declared default `{text}`: {error}"))
 }
 
-/// Tables whose keys are all optional. A key is declared with its documentation (no documentation: a table with an entry
-/// of its own), `name: type`, its default (`= "text"`, read as in a scenario; `=> "text"` where it depends on something
-/// else), and `, only(WHEN)` where it acts in some runs only.
+/// Declares tables whose keys are all optional. A key is declared with its documentation (without one, it is a table
+/// with its own entry), `name: type`, its default (`= "text"`, in the syntax of a scenario; `=> "text"` if it depends
+/// on other settings), and `, only(WHEN)` if it has an effect only in some runs.
 #[macro_export]
 macro_rules! tables {
     ($(
@@ -137,7 +138,7 @@ macro_rules! tables {
         }
 
         impl $name {
-            /// The defaults that do not depend on anything.
+            /// Returns the defaults that do not depend on other settings.
             #[allow(dead_code, reason = "not every table has such defaults")]
             pub(crate) fn declared() -> &'static Self {
                 static DECLARED: std::sync::LazyLock<$name> = std::sync::LazyLock::new(|| $name {
@@ -159,7 +160,7 @@ macro_rules! tables {
     )* };
 }
 
-/// Tables of other kinds: each field has the type and the attributes that it is declared with.
+/// Declares other tables: each field has the type and the attributes that it is declared with.
 macro_rules! described {
     ($(
         $(#[doc = $about:literal])+
@@ -188,7 +189,7 @@ macro_rules! described {
     )* };
 }
 
-/// The documentation of a table, whatever its type.
+/// Implements the documentation of a table of any type.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! documented {
@@ -230,7 +231,7 @@ macro_rules! documented {
     };
 }
 
-/// The name that serde is told.
+/// Expands to the name in a `serde(rename)` attribute, or to an empty string.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! renamed {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What overrules the marking curves.
+/// Detector that overrides the marking curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DetectionKind {
@@ -11,7 +11,7 @@ pub(crate) enum DetectionKind {
     Tcd,
 }
 
-/// Which ternary detection.
+/// Variant of ternary congestion detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum TcdKind {

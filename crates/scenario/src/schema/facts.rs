@@ -1,10 +1,11 @@
-//! Where settings act: cases that several declarations share, and what is so in a run that no setting says alone.
+//! Conditions under which settings have an effect: those that several declarations share, and facts about a run that
+//! no single setting determines.
 
 use paceline_congestion::params::{Condition, When, is, is_not};
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_fabric::spec::{Recovery, RunSpec};
 
-/// Networks of the engine, rather than those of other simulators.
+/// Networks of the engine, as opposed to those of other simulators.
 pub(crate) const OWN: Condition = is("fidelity", &["exact", "ns3-hpcc", "simai"]);
 /// Networks with the engine's queue pairs.
 pub(crate) const QUEUE_PAIRS: Condition = is("fidelity", &["exact", "ns3-hpcc", "simai", "bolt-ns3"]);
@@ -15,12 +16,12 @@ pub(crate) const NOT_BOLT: Condition = is_not("fidelity", &["bolt-ns3"]);
 pub(crate) const NOT_TCD: Condition = is_not("fidelity", &["tcd-ns3"]);
 pub(crate) const NOT_IB: Condition = is_not("fidelity", &["ib-omnet"]);
 
-/// Where lossy classes may lose packets in switches of the engine.
+/// Runs in which switches of the engine may drop packets of lossy classes.
 pub(crate) const LOSSY: When = &[
     &[OWN, is("network.flow-control", &["none"])],
     &[OWN, PFC, is_not("network.lossless", &["[1, 2, 3, 4, 5, 6, 7]"])],
 ];
-/// Where flowlets are told apart.
+/// Runs with flowlets.
 pub(crate) const FLOWLETS: When = &[
     &[is("network.load-balancing", &["flowlet"])],
     &[
@@ -28,18 +29,18 @@ pub(crate) const FLOWLETS: When = &[
         is("network.adaptive.per", &["flowlet"]),
     ],
 ];
-/// Where a ternary detector derives how long a port sends in one go.
+/// Settings under which a ternary detector derives the longest continuous transmission of a port.
 pub(crate) const DERIVED: [Condition; 2] = [is(".kind", &["tcd"]), is(".max-ton", &["auto"])];
 
-/// Something that is so in a run or not.
+/// Fact about a run.
 pub(crate) struct Fact {
     name: &'static str,
     pub(crate) holds: fn(&RunSpec) -> bool,
-    /// Why a setting that needs it does nothing where it is not so.
+    /// Reason why a dependent setting has no effect if the fact does not hold.
     pub(crate) idle: &'static str,
 }
 
-/// Schemes whose senders do not ask for the base round-trip time.
+/// Schemes whose senders do not use the base round-trip time.
 const WITHOUT_BASE_RTT: [&str; 9] = [
     "lstm-pid", "none", "fixed", "dcqcn", "timely", "qcn", "pcn", "ibcc", "rrcc",
 ];
@@ -104,7 +105,7 @@ static FACTS: [Fact; 18] = [
     },
     Fact {
         name: "a scheme that sets rates",
-        // The other schemes let packets go as their windows do.
+        // With the other schemes, windows control the sending of packets.
         holds: |run| {
             any(run, |scheme| {
                 !["none", "dx", "nscc", "rccc"].contains(&scheme.name())
@@ -119,7 +120,7 @@ static FACTS: [Fact; 18] = [
     },
     Fact {
         name: "marks by curves",
-        // Marks that no scheme reads are counted.
+        // Marks that no scheme reads are still counted, so the curves have an effect.
         holds: |run| {
             let no_reader = !any(run, |scheme| scheme.needs().ecn);
             no_reader || any(run, SchemeConfig::reads_curves) || !run.switch.detectors().is_empty()
@@ -163,7 +164,7 @@ static FACTS: [Fact; 18] = [
     },
 ];
 
-/// The fact of this name.
+/// Returns the fact with this name.
 pub(crate) fn fact(name: &str) -> Option<&'static Fact> {
     FACTS.iter().find(|fact| fact.name == name)
 }

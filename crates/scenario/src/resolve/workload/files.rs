@@ -1,4 +1,4 @@
-//! Flows from files: ns-3 flow files, and traces with named columns.
+//! Flows from files: ns-3 flow files, htsim's connection matrices, and traces with named columns.
 
 use paceline_fabric::spec::NodeId;
 
@@ -18,7 +18,7 @@ use crate::{schema, trace};
 use super::Maker;
 
 impl Maker<'_, '_> {
-    /// A file of flows of another simulator.
+    /// Adds the flows of another simulator's file.
     pub(super) fn file(
         &mut self,
         written: &mut schema::Workload,
@@ -31,7 +31,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// htsim's connections: its hosts are this network's, in their order.
+    /// Adds htsim's connections; its hosts are this network's, in the same order.
     fn matrix(
         &mut self,
         written: &mut schema::Workload,
@@ -89,7 +89,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// An ns-3 program's flows, each with its class and port.
+    /// Adds an ns-3 program's flows, each with its class and port.
     fn lines(
         &mut self,
         written: &mut schema::Workload,
@@ -144,8 +144,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// A table with named columns. What the workload says of all its flows goes before what the
-    /// table says of each.
+    /// Adds the flows of a table with named columns. Settings of the workload override columns of the table.
     pub(super) fn trace(
         &mut self,
         written: &mut schema::Workload,
@@ -214,7 +213,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// Only columns that a trace has and can do without can be left out.
+    /// Checks the list of ignored columns: each must exist and be optional.
     fn check_ignored(&self, names: &[toml::Spanned<String>], columns: &[String]) -> Result<(), Problem> {
         for written in names {
             let name = written.get_ref();
@@ -232,21 +231,21 @@ impl Maker<'_, '_> {
     }
 }
 
-/// Which flows of a trace share a connection.
+/// Assignment of a trace's flows to connections.
 #[derive(Default)]
 struct TraceConnections {
-    /// By the number in the table: the connection, what its flows have in common, and where the first was written.
+    /// Connections by their number in the table: index, shared properties, and position of the first flow.
     named: BTreeMap<u64, (u32, Shared, Place)>,
-    /// Those that no number tells apart.
+    /// Persistent connections without a number.
     unnamed: BTreeMap<Shared, u32>,
     count: u32,
 }
 
-/// Source, destination, priority and scheme.
+/// Source, destination, priority and scheme, which the flows of a connection share.
 type Shared = (NodeId, NodeId, u8, u16);
 
 impl TraceConnections {
-    /// The connection of a flow; `None` if it has a queue pair of its own.
+    /// Returns the connection of a flow; `None` if it has its own queue pair.
     fn of(
         &mut self,
         number: Option<u64>,

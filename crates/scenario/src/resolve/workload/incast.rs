@@ -1,4 +1,4 @@
-//! Several hosts send to one.
+//! Incasts: several hosts send to one.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ impl Maker<'_, '_> {
         Ok((0..rounds).flat_map(round).collect())
     }
 
-    /// The senders by name, or the first `fan-in` hosts that are not the receiver.
+    /// Returns the listed senders, or the first `fan-in` hosts other than the receiver.
     fn senders(&mut self, block: &mut schema::Incast, dst: NodeId) -> Result<Vec<NodeId>, Problem> {
         match (&block.senders, &block.fan_in) {
             (Some(senders), None) => {

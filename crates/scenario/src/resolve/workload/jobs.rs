@@ -1,4 +1,4 @@
-//! From `[[job]]` to hosts, and the collectives that these carry out.
+//! Conversion of `[[job]]` to hosts and their collectives.
 
 use std::collections::BTreeSet;
 
@@ -23,37 +23,37 @@ use super::steps::JobStep;
 use super::traces::{self, Trace};
 use super::{Collective, Labels, Maker, destination_port};
 
-/// A training job: iterations of some collectives with computing in between, by the same hosts.
+/// Training job: iterations of collectives with computation in between, by the same hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Its label.
+    /// Label in results.
     pub label: String,
-    /// Its hosts, by rank.
+    /// Hosts of the job, by rank.
     pub hosts: Vec<NodeId>,
-    /// When it begins to compute.
+    /// Start of the first computation.
     pub start: Time,
-    /// What a host computes in an iteration.
+    /// Computation per host and iteration.
     pub compute: Span,
-    /// Its collectives, in the order in which they are carried out: places in the run's list.
+    /// Collectives in execution order, as indices into the run's list.
     pub collectives: Vec<usize>,
-    /// Hosts that compute at the end of each iteration, after its last message. Empty if none does.
+    /// Computation by hosts at the end of each iteration, after its last message. Empty if there is none.
     pub tails: Vec<Vec<Tail>>,
-    /// What a job by a trace has instead of collectives in the list.
+    /// Program of a trace-driven job, which has no collectives in the list.
     pub trace: Option<ByTrace>,
 }
 
-/// A job by a trace.
+/// Trace-driven job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByTrace {
-    /// The place of its program in the run.
+    /// Index of its program in the run.
     pub program: usize,
-    /// How often the trace is run.
+    /// Number of times that the trace runs.
     pub repeats: u32,
-    /// A cost model carries its messages: it has no flows.
+    /// True if a cost model carries its messages: it then has no flows.
     pub is_priced: bool,
 }
 
-/// Makes the flows of all jobs.
+/// Creates the flows of all jobs.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     jobs: &mut [Spanned<schema::Job>],
@@ -101,7 +101,7 @@ pub(super) fn resolve(
     Ok((all, programs))
 }
 
-/// Jobs come behind workloads.
+/// Returns the random seeds of a job; jobs are numbered after the workloads.
 const fn seeds(seed: u64, place: usize) -> Seeds {
     Seeds {
         seed,
@@ -109,7 +109,7 @@ const fn seeds(seed: u64, place: usize) -> Seeds {
     }
 }
 
-/// The hosts of every job by rank: first of those that name them, then of those that say how many they want.
+/// Returns the hosts of every job by rank: first for jobs that name them, then for those that give a number.
 fn places(
     cx: &Cx<'_>,
     jobs: &mut [Spanned<schema::Job>],
@@ -181,7 +181,7 @@ fn places(
     Ok(found)
 }
 
-/// Which job each host is in.
+/// Assignment of hosts to jobs.
 struct Taken {
     owners: Vec<Option<usize>>,
     places: Vec<Place>,
@@ -270,7 +270,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// An overlapped step with nothing after it is one that hosts wait for.
+    /// Warns of an overlapped step at the end: hosts wait for it anyway.
     fn warn_of_overlap(&mut self, written: &schema::Job) {
         let last = written.step.iter().flatten().last();
         let overlap = last.and_then(|step| step.get_ref().overlap.as_ref());
@@ -282,7 +282,8 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Puts a job's flows to the rest; gives the places of its collectives, and what hosts compute at the ends of iterations.
+    /// Adds a job's flows; returns the indices of its collectives, and the hosts' computation at the ends of
+    /// iterations.
     fn add_job(
         &mut self,
         (job, hosts): (&str, &[NodeId]),

@@ -1,21 +1,22 @@
-//! What flows are called in results.
+//! Labels of flows in results.
 
 use std::collections::BTreeMap;
 
 use crate::diagnostics::Problem;
 
-/// The labels of a run's flows, by number.
+/// Labels of a run's flows, by number.
 #[derive(Default)]
 pub(super) struct Labels {
     pub(super) names: Vec<String>,
     known: BTreeMap<String, u16>,
 }
 
-/// Flows name their labels by numbers of 16 bits.
+/// Upper limit of labels, because flows store 16-bit numbers.
 const MOST_LABELS: usize = 1 << 16;
 
 impl Labels {
-    /// The number of a label; of those beyond [`MOST_LABELS`], which are refused in the end, any.
+    /// Returns the number of a label. Labels beyond [`MOST_LABELS`], which [`Labels::check`] rejects, get arbitrary
+    /// numbers.
     pub(super) fn index(&mut self, name: &str) -> u16 {
         if let Some(&index) = self.known.get(name) {
             return index;
@@ -26,7 +27,7 @@ impl Labels {
         index
     }
 
-    /// Every label has a number of its own.
+    /// Checks that every label has a distinct number.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let count = self.names.len();
         if count <= MOST_LABELS {
@@ -41,7 +42,7 @@ impl Labels {
 mod tests {
     use super::*;
 
-    /// Each label has a number of its own, as far as there are numbers.
+    /// Labels have distinct numbers up to the limit.
     #[test]
     fn labels_that_flows_cannot_name_are_refused() {
         let mut labels = Labels::default();

@@ -1,5 +1,5 @@
-//! Hosts that send messages one after the other, each a while after the last packet of the one before was made: what a
-//! network under credits carries.
+//! Messages that a host sends one after the other, each a gap after the last packet of the previous one was created:
+//! the traffic of a network with credits.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,10 +16,10 @@ use crate::traffic::Message;
 
 use super::Maker;
 
-/// The columns of a file.
+/// Columns of a file of messages.
 const COLUMNS: [&str; 6] = ["src_lid", "dst_lid", "msg_bytes", "n_msgs", "gap_ns", "start_ms"];
 
-/// What one host sends.
+/// Messages of one host.
 struct Sends {
     src: NodeId,
     dst: NodeId,
@@ -89,7 +89,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// Those that the block names: each sender has a receiver, or all have one.
+    /// Returns the messages that the block describes: one receiver per sender, or one for all.
     fn sends_of_block(&mut self, block: &mut schema::Messages) -> Result<Vec<Sends>, Problem> {
         let receivers = block
             .receivers
@@ -122,7 +122,7 @@ impl Maker<'_, '_> {
         Ok(sends.collect())
     }
 
-    /// Those of a file: a line for each sender. Hosts are counted from 1, as local identifiers are.
+    /// Returns the messages in a file, one line per sender. Hosts are numbered from 1, like local identifiers.
     fn sends_of_file(&mut self, block: &mut schema::Messages) -> Result<Vec<Sends>, Problem> {
         let path = block.file.as_mut().ok_or_else(|| self.missing("file"))?;
         let place = self.cx.texts.of_value(path);
@@ -164,14 +164,14 @@ impl Maker<'_, '_> {
     }
 }
 
-/// Where a line of a file is.
+/// Returns the position of a record's line.
 fn line_of(source: &Source, record: &csv::StringRecord) -> Range<usize> {
     let begin = record.position().map_or(0, |position| position.byte() as usize);
     let line = source.text()[begin..].lines().next().unwrap_or_default();
     begin..begin + line.len()
 }
 
-/// A line of a file.
+/// Parses a line of a file.
 fn sends_of_line(source: &Source, record: &csv::StringRecord, hosts: &[NodeId]) -> Result<Sends, Problem> {
     let wrong = |message: String| Problem::new(message).at(&source.at(line_of(source, record)));
     let number = |column: usize, least: u64, most: u64| {

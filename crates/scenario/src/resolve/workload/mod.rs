@@ -1,4 +1,4 @@
-//! From `[[workload]]` to flows.
+//! Conversion of `[[workload]]` to flows.
 
 mod collectives;
 mod files;
@@ -39,10 +39,10 @@ use labels::Labels;
 
 pub use jobs::Job;
 
-/// More would exhaust the memory of most machines.
+/// Largest number of flows; more would exhaust the memory of most machines.
 const MOST_FLOWS: f64 = 5e7;
 
-/// Flows, what they wait for, and the labels that they name.
+/// Flows, their dependencies, and their labels.
 pub(super) struct Traffic {
     pub(super) flows: Vec<FlowSpec>,
     pub(super) arrivals: Option<Arrivals>,
@@ -51,16 +51,16 @@ pub(super) struct Traffic {
     pub(super) jobs: Vec<Job>,
     pub(super) programs: Vec<Program>,
     pub(super) labels: Vec<String>,
-    /// The places of flows in the order in which they were written, where that matters.
+    /// Indices of flows in the order in which they were written, for simulators that depend on it.
     pub(super) written: Vec<u32>,
-    /// Under credits, what each host sends.
+    /// Messages of each host, in networks with credits.
     pub(super) sources: Vec<PacedSource>,
-    /// Workloads whose flows are drawn.
+    /// Workloads with random flows, or with flows from files.
     pub(super) drawn: Vec<Drawn>,
 }
 
 impl Traffic {
-    /// How many flows there are.
+    /// Returns the number of flows, including streamed ones and those of traces.
     pub(super) fn count(&self) -> usize {
         let streamed = self
             .arrivals
@@ -70,7 +70,7 @@ impl Traffic {
         self.flows.len() + streamed + of_programs.sum::<usize>()
     }
 
-    /// Priority classes of flows.
+    /// Returns the flows' priority classes.
     pub(super) fn classes(&self) -> BTreeSet<u8> {
         let sources = self.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
         let streamed = sources.map(|source| source.class);
@@ -80,7 +80,7 @@ impl Traffic {
     }
 }
 
-/// Makes the flows.
+/// Creates the flows of all workloads and jobs.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     (workloads, jobs): (&mut [Spanned<schema::Workload>], &mut [Spanned<schema::Job>]),
@@ -154,28 +154,28 @@ pub(super) fn resolve(
     })
 }
 
-/// What a block makes; everything names messages by their places.
+/// Messages of a block; everything refers to them by index.
 #[derive(Default)]
 struct Made {
     messages: Vec<Message>,
     dependencies: Vec<Dependency>,
-    /// Over which connection each message goes; empty where each has one of its own.
+    /// Connection of each message; empty if each has its own.
     connections: Vec<u32>,
-    /// Whether these stay.
+    /// Type of the connections.
     stays: schema::Connections,
-    /// Where each was written; empty where all were by the block.
+    /// Position of each message; empty if all have the block's position.
     places: Vec<Place>,
     collective: Option<MadeCollective>,
-    /// What messages are drawn from, and when, where they wait for nothing.
+    /// Random pattern and its window, for messages without dependencies.
     arrivals: Option<(ArrivalPattern, (Time, Time))>,
 }
 
-/// A collective, but for its label.
+/// Collective without its label.
 struct MadeCollective {
     hosts: u32,
     size: Bytes,
     bus_factor: f64,
-    /// Messages of an iteration; they come iteration by iteration.
+    /// Messages per iteration; the list holds one iteration after the other.
     per_iteration: usize,
 }
 
@@ -189,7 +189,7 @@ impl From<Vec<Message>> for Made {
 }
 
 impl Made {
-    /// Messages that are drawn from this in a window.
+    /// Creates messages that are generated from a random pattern in a window.
     fn drawn(pattern: ArrivalPattern, window: (Time, Time)) -> Self {
         Self {
             arrivals: Some((pattern, window)),
@@ -198,7 +198,7 @@ impl Made {
     }
 }
 
-/// Makes the flows of one workload.
+/// Builder of the flows of one workload.
 struct Maker<'a, 'b> {
     cx: &'a mut Cx<'b>,
     net: &'a Net,
@@ -208,16 +208,16 @@ struct Maker<'a, 'b> {
     scheme: u16,
 }
 
-/// The most that links can be asked to carry, as a multiple of what they do.
+/// Largest load, as a multiple of the links' rate.
 const LOAD_MAX: f64 = 1000.0;
 
-/// The destination port of the flows of a block.
+/// Returns the destination port of the flows of a block.
 fn destination_port(name: &str) -> u16 {
     if name.starts_with("incast") { 200 } else { 100 }
 }
 
-/// Whether some flows of these are drawn one by one, and none is moved afterwards; and the others wait for nothing,
-/// and have in common what a stream tells of them.
+/// Returns true if some flows are random and none is moved afterwards, while the others have no dependencies and only
+/// properties that a stream can express.
 fn may_stream(workloads: &[Spanned<schema::Workload>]) -> bool {
     let is_drawn = |written: &schema::Workload| written.poisson.is_some() || written.incast_poisson.is_some();
     let is_told = |written: &schema::Workload| {
@@ -228,7 +228,7 @@ fn may_stream(workloads: &[Spanned<schema::Workload>]) -> bool {
     all.clone().any(is_drawn) && all.all(|written| is_told(written) || is_drawn(written) && stays(written))
 }
 
-/// The block that is there, of several of which there must be exactly one.
+/// Returns the name of the only block present, or an error.
 fn block_of(written: &schema::Workload) -> Result<&'static str, Problem> {
     let present = [
         ("flows", written.flows.is_some()),
@@ -322,7 +322,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// The flows of the block called `name`.
+    /// Creates the messages of the block `name`.
     fn block(&mut self, name: &str, written: &mut schema::Workload) -> Result<Made, Problem> {
         Ok(match name {
             "flows" => self.flows(written.flows.get_or_insert_default())?,
@@ -348,7 +348,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// Puts what the block `name` made to the rest.
+    /// Adds the messages of the block `name` to the flows.
     fn add(&mut self, made: Made, name: &str, label: &str, class: u8, unresolved: &mut UnresolvedFlows) {
         let dport = destination_port(name);
         let first = unresolved.len();
@@ -385,7 +385,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Not so many flows that they would exhaust memory.
+    /// Rejects a number of flows that would exhaust memory.
     fn affordable(&self, flows: f64) -> Result<(), Problem> {
         if flows <= MOST_FLOWS {
             return Ok(());
@@ -397,12 +397,12 @@ impl Maker<'_, '_> {
         .help("shorten it (`to`, `duration`) or lower its load"))
     }
 
-    /// Hosts that are named; all of them where nothing is said.
+    /// Returns the hosts in a setting; by default, all hosts.
     fn hosts(&self, slot: &mut Option<Spanned<Nodes>>) -> Result<Vec<NodeId>, Problem> {
         hosts::set(self.cx, self.net, &fill_at(slot, Nodes::all()), Holds::Hosts)
     }
 
-    /// The same with the rate at which each can send; without those that have no link.
+    /// Returns the hosts in a setting with their link rates, leaving out hosts without links.
     fn hosts_with_rates(&self, slot: &mut Option<Spanned<Nodes>>) -> Result<Vec<(NodeId, BitRate)>, Problem> {
         let rates = self.net.topology.rates();
         let hosts = self.hosts(slot)?.into_iter();
@@ -433,7 +433,7 @@ impl Maker<'_, '_> {
         hosts::one(self.cx, self.net, written)
     }
 
-    /// A number of something, at least one.
+    /// Returns a count, which must be positive.
     fn count(&self, slot: &mut Option<Spanned<u32>>, default: u32, what: &str) -> Result<u32, Problem> {
         let count = fill_at(slot, default);
         if *count.get_ref() > 0 {
@@ -466,7 +466,7 @@ impl Maker<'_, '_> {
         Ok((size, fill(start, Time::ZERO)))
     }
 
-    /// A share of a rate: above zero; above 1 only with a warning.
+    /// Returns a load, which must be positive; warns if it is above 1.
     fn load(&mut self, slot: &Option<Spanned<f64>>) -> Result<f64, Problem> {
         let load = slot.as_ref().ok_or_else(|| self.missing("load"))?;
         let value = *load.get_ref();
@@ -484,7 +484,7 @@ impl Maker<'_, '_> {
         Ok(value)
     }
 
-    /// Returns the load of hosts that gives the load that was asked for; `pattern` makes flows of a load of hosts.
+    /// Returns the load of hosts that results in the requested load; `pattern` converts a load of hosts to flows.
     fn load_of_hosts(
         &self,
         load: f64,
@@ -516,7 +516,7 @@ impl Maker<'_, '_> {
         Ok(load / busiest)
     }
 
-    /// When arrivals begin and are over: none are drawn that the run would end before.
+    /// Returns the start and end of arrivals; the end of the run limits the window.
     fn window(
         &mut self,
         from: &mut Option<Spanned<Time>>,

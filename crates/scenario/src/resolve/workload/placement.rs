@@ -1,4 +1,4 @@
-//! Which hosts a job gets that says how many it wants.
+//! Choice of hosts for a job that only gives their number.
 
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::rng::Rng;
@@ -7,11 +7,12 @@ use crate::groups::{self, Sets};
 use crate::schema::Placement;
 use crate::topology::Topology;
 
-/// What is placed together, and where: servers in pods, or hosts at leaves where there are no servers.
+/// Units that are placed as a whole, and the regions they belong to: servers in pods, or hosts at leaves if there are
+/// no servers.
 struct Map {
     units: Sets,
     regions: Sets,
-    /// Where there are rails.
+    /// Rails of the network, if it has any.
     rails: Option<Sets>,
 }
 
@@ -32,7 +33,7 @@ impl Map {
         }
     }
 
-    /// Units with what is free of them, region by region.
+    /// Returns the free hosts of each unit, grouped by region; the last group holds units outside of any region.
     fn regions(&self, free: &[NodeId]) -> Vec<Sets> {
         let of = |unit: &[NodeId]| self.regions.iter().position(|region| region.contains(&unit[0]));
         let mut regions = vec![Vec::new(); self.regions.len() + 1];
@@ -46,7 +47,8 @@ impl Map {
     }
 }
 
-/// `count` of the `free` hosts by rank; `None` where there are no rails to place them by. There are as many.
+/// Returns `count` of the `free` hosts by rank; `None` if the placement needs rails and there are none. The caller
+/// checks that enough hosts are free.
 pub(super) fn place(
     topology: &Topology,
     free: &[NodeId],
@@ -108,7 +110,7 @@ mod tests {
         assert_eq!(place(&net, &[NodeId(0)], 1, Placement::Rail, &mut draws), None);
     }
 
-    /// Servers stay together but for rails: four servers of two GPUs in two pods.
+    /// Servers stay together except under rail placement: four servers of two GPUs in two pods.
     #[test]
     fn servers_in_pods() {
         let net = rail(&Rails {

@@ -1,4 +1,4 @@
-//! Arrivals at random, and senders that keep so many messages under way.
+//! Random arrivals, and senders that keep a fixed number of messages outstanding.
 
 use crate::diagnostics::Problem;
 use crate::resolve::fill::{fill_at, filled};
@@ -31,7 +31,7 @@ impl Maker<'_, '_> {
         Ok(Made::drawn(pattern(load), window))
     }
 
-    /// Who receives, if not the hosts themselves.
+    /// Returns the receivers; empty if the hosts send to each other.
     pub(super) fn receivers(&self, slot: &mut Option<Spanned<Nodes>>) -> Result<Vec<NodeId>, Problem> {
         match slot {
             Some(_) => self.hosts(slot),
@@ -39,7 +39,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// A sender has nobody to send to.
+    /// Returns the problem of a sender that is the only receiver.
     fn only_receiver(&self, host: NodeId, written: Option<&Spanned<Nodes>>) -> Problem {
         let message = format!("host {} sends, and is the only receiver", host.0);
         let place = written.map(|written| self.cx.texts.of_value(written));
@@ -92,7 +92,7 @@ impl Maker<'_, '_> {
             places,
         } = traffic::closed_loop(&spec, self.seeds);
         let connection = |place: Place| match stays {
-            // Each of the places of a process is a connection to each of its receivers.
+            // Every outstanding slot of a process has a connection to each of its receivers.
             schema::Connections::PerMessage => place.process * outstanding + place.turn,
             schema::Connections::Persistent => place.process,
         };
@@ -104,7 +104,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// Persistent connections are of this project's own hosts.
+    /// Rejects persistent connections in fidelities other than Paceline's own.
     pub(super) fn check_connections(&self, stays: schema::Connections) -> Result<(), Problem> {
         if stays == schema::Connections::PerMessage || self.cx.profile().is_exact {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Flows that are written one by one.
+//! Flows that a scenario lists one by one.
 
 use paceline_kernel::Time;
 use toml::Spanned;

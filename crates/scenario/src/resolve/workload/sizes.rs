@@ -1,4 +1,4 @@
-//! Distributions of flow sizes: built in, from files, given in place.
+//! Distributions of flow sizes: built-in, from files, or given in the scenario.
 
 use toml::Spanned;
 
@@ -39,7 +39,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// A built-in distribution, or one from a file.
+    /// Returns a built-in distribution, or reads one from a file.
     fn distribution(&mut self, name: &mut String, place: &Place) -> Result<SizeDistribution, Problem> {
         if let Some(sizes) = SizeDistribution::builtin(name) {
             return Ok(sizes);

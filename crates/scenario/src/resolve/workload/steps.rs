@@ -1,4 +1,4 @@
-//! Steps of jobs: what is written, and what ranks do.
+//! Steps of jobs, converted to the actions of their ranks.
 
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span};
@@ -13,22 +13,22 @@ use paceline_jobs::collective::{Algorithm, Chain, Pipeline, Schedule, Stage};
 use super::Maker;
 use super::collectives::{Chosen, Operation};
 
-/// A step of a job.
+/// Step of a job.
 pub(super) struct JobStep {
     pub(super) label: String,
-    /// The time that a rank computes before the rest.
+    /// Computation of each rank at the start of the step.
     pub(super) compute: Span,
-    /// The place of an overlapped step that it waits for.
+    /// Index of the overlapped step that it waits for.
     wait: Option<usize>,
     overlap: bool,
     pub(super) work: Option<Work>,
 }
 
-/// What ranks send in a step.
+/// Communication of the ranks in a step.
 pub(super) struct Work {
-    /// How many ranks take part; of several groups, in each.
+    /// Number of participating ranks, per group.
     pub(super) ranks: u32,
-    /// The bytes by which its bandwidth is counted, and what a host's link carries for each of them.
+    /// Bytes on which its bandwidth is based, and the bytes that a host's link carries for each of them.
     pub(super) counted: (Bytes, f64),
     kind: Kind,
 }
@@ -45,7 +45,7 @@ enum Kind {
 }
 
 impl JobStep {
-    /// How many messages it has, of a job of so many ranks.
+    /// Returns the number of messages in a job of `ranks` ranks.
     pub(super) fn messages(&self, ranks: u32) -> f64 {
         self.work.as_ref().map_or(0.0, |work| match &work.kind {
             Kind::Collective(stage) => stage.messages() as f64,
@@ -54,7 +54,7 @@ impl JobStep {
         })
     }
 
-    /// The time that a rank computes in it.
+    /// Returns a rank's total computation in the step.
     pub(super) fn computes(&self) -> Span {
         let inside = match &self.work {
             Some(Work {
@@ -66,7 +66,7 @@ impl JobStep {
         self.compute.saturating_add(inside)
     }
 
-    /// Adds the step of this place to what the ranks do.
+    /// Adds the step with index `place` to the chain of the ranks' actions.
     pub(super) fn add(&self, chain: &mut Chain<'_>, place: usize, ranks: u32) {
         if let Some(step) = self.wait {
             chain.wait(step);
@@ -87,7 +87,7 @@ impl JobStep {
 }
 
 impl Maker<'_, '_> {
-    /// The step after `before`.
+    /// Creates the step that follows `before`.
     pub(super) fn step(
         &mut self,
         written: &mut schema::JobStep,
@@ -143,7 +143,7 @@ impl Maker<'_, '_> {
             .label("this step has none"))
     }
 
-    /// The place of the step that this one waits for.
+    /// Returns the index of the step that this one waits for.
     fn waited_for(
         &mut self,
         written: &schema::JobStep,
@@ -308,8 +308,8 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// Which ranks are together in a step: all, or those next to each other; of these all, or those at the same place of
-    /// smaller groups.
+    /// Returns the groups of ranks in a step: one group of all, or blocks of consecutive ranks. Each block is one
+    /// group, or is divided into groups of ranks with the same index in smaller blocks.
     fn groups(&self, written: &schema::JobStep, ranks: u32) -> Result<Vec<Vec<u32>>, Problem> {
         let wrong = |slot: &Spanned<u32>, message: String| {
             Problem::new(message)

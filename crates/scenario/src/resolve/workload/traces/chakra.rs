@@ -1,4 +1,4 @@
-//! Chakra traces of a job, and the rules by which they are read.
+//! Chakra traces of a job, and the rules for reading them.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::schema;
 use super::files::{Read, absolute, keep};
 use super::found::{Names, Network, choice, problem};
 
-/// Reads the trace of a prefix.
+/// Reads the traces whose file names start with a prefix.
 pub(super) fn read(
     cx: &mut Cx<'_>,
     prefix: &Spanned<String>,
@@ -87,7 +87,7 @@ pub(super) fn read(
     };
     let (graph, cautions) = chakra::read(&prefix, &options).map_err(|trouble| problem(trouble, place))?;
     let paths = chakra::files(&prefix).map_err(|trouble| problem(trouble, place))?;
-    // Each has its own extension: what follows `PREFIX.`.
+    // Each rank's file has its own extension: the part behind `PREFIX.`.
     let named = |path: &PathBuf| {
         let stem = prefix
             .file_name()
@@ -109,7 +109,7 @@ pub(super) fn read(
     })
 }
 
-/// How long kernels take that have work: by the system file, or by `flops`, `memory` and `kernels`.
+/// Returns the duration of kernels by their work, from the system file or from `flops`, `memory` and `kernels`.
 fn roofline(
     cx: &Cx<'_>,
     rules: &mut schema::TraceRules,
@@ -156,7 +156,7 @@ fn roofline(
     Ok((roofline, kernels))
 }
 
-/// Rates of a GPU.
+/// Units for the rates of a GPU.
 #[derive(Clone, Copy, Debug)]
 enum Unit {
     Flops,
@@ -171,7 +171,7 @@ impl Unit {
         }
     }
 
-    /// A positive rate per second.
+    /// Parses a positive rate per second.
     fn read(self, text: &str) -> Option<f64> {
         let text = text.trim();
         let end = text

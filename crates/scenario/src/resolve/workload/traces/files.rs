@@ -1,4 +1,4 @@
-//! Files of traces.
+//! Reading and storing the files of traces.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ use crate::warning::WarningKind;
 
 use super::found::{Names, problem};
 
-/// Copies of traces up to this size go into the folder of a run; larger ones stay where they are.
+/// Largest trace in bytes that is copied into the folder of a run; larger ones are used from their original path.
 const COPIED: u64 = 16 << 20;
 
-/// A trace that has been read.
+/// Parsed trace.
 pub(super) struct Read {
     pub(super) program: Arc<dyn Program>,
     pub(super) names: Names,
-    /// What its user should know.
+    /// Notes for the user.
     pub(super) cautions: Vec<Caution>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn goal(cx: &mut Cx<'_>, path: &Spanned<String>, place: &Place) -> Re
     })
 }
 
-/// ASTRA-sim's system file, if the rules name one.
+/// Reads ASTRA-sim's system file, if the rules name one.
 pub(super) fn system(
     cx: &mut Cx<'_>,
     rules: &mut schema::TraceRules,
@@ -57,7 +57,7 @@ pub(super) fn system(
     };
     let at = cx.texts.of_value(written);
     let found = cx.files.on_disk(written.get_ref(), "the system file", &at)?;
-    // It may name traces beside it.
+    // The file may name traces next to it.
     let path = absolute(&found.path);
     let (system, cautions) =
         paceline_traces::chakra::read_system(Path::new(&path)).map_err(|trouble| problem(trouble, &at))?;
@@ -104,7 +104,7 @@ pub(super) fn simai(
         (None, true) => workload.header.all_gpus.unwrap_or_default(),
         (None, false) => net.topology.hosts().count() as u32,
     };
-    // Each server has one, unless the topology has others and the job has all of its hosts.
+    // Each server has one NVSwitch, unless the topology has another number and the job uses all of its hosts.
     let inner = net.topology.inner.len() as u32;
     let is_whole = all as usize == net.topology.hosts().count();
     let servers = Servers {
@@ -131,7 +131,7 @@ pub(super) fn simai(
     })
 }
 
-/// Keeps copies of small files in the run's folder; gives what their names have in common.
+/// Stores copies of small files in the run's folder; returns their common stem, or `None` if they are too large.
 pub(super) fn keep(cx: &mut Cx<'_>, stem: &str, files: &[(String, PathBuf)]) -> Option<String> {
     let sizes = files.iter().map(|(_, path)| Some(fs::metadata(path).ok()?.len()));
     let size: u64 = sizes.sum::<Option<u64>>()?;

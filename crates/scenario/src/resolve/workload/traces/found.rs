@@ -1,4 +1,4 @@
-//! A trace that has been read, and what its readers have in common.
+//! Parsed trace, and helpers that its readers share.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use toml::Spanned;
 use crate::diagnostics::{Place, Problem, suggestion};
 use crate::resolve::Cx;
 
-/// A trace that has been read.
+/// Parsed trace with its format.
 pub(in crate::resolve::workload) struct Trace {
     pub(super) program: Arc<dyn Program>,
     pub(super) names: Names,
@@ -22,7 +22,7 @@ pub(in crate::resolve::workload) struct Trace {
     pub(super) system: Option<System>,
 }
 
-/// What carries messages.
+/// Model that carries the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Network {
     Packets,
@@ -62,7 +62,8 @@ impl Trace {
         self.program.ranks()
     }
 
-    /// Names operations by the files as the run's folder has them: results are the same from wherever the files were opened.
+    /// Renames operations after the files in the run's folder, so that results do not depend on where the files were
+    /// opened.
     pub(super) fn rename(&mut self) {
         let names = &self.names;
         let program = Arc::get_mut(&mut self.program).expect("nobody carries it out yet");
@@ -73,24 +74,24 @@ impl Trace {
     }
 }
 
-/// What the files of a trace are called.
+/// File names of a trace.
 pub(super) struct Names {
-    /// As they were opened: all of a name, or what the names of the ranks' files begin with.
+    /// Path as opened: the whole path, or the common prefix of the ranks' files.
     pub(super) opened: String,
-    /// As the resolved scenario names them.
+    /// Path in the resolved scenario.
     pub(super) kept: String,
-    /// Whether each rank has its own.
+    /// True if each rank has its own file.
     pub(super) by_rank: bool,
 }
 
 impl Names {
-    /// What results call the files.
+    /// Returns the name of the files in results.
     fn shown(&self) -> String {
         let name = Path::new(&self.kept).file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 
-    /// What is said of a trace with the files' names as results have them.
+    /// Replaces opened paths in a message by the names in results.
     pub(super) fn in_text(&self, text: &str) -> String {
         let (mut said, mut rest) = (String::new(), text);
         while let Some((before, after)) = rest.split_once(self.opened.as_str()) {
@@ -118,7 +119,7 @@ pub(super) fn problem(trouble: Trouble, place: &Place) -> Problem {
     }
 }
 
-/// A value of a few.
+/// Returns the value that `written` names, out of a few known ones.
 pub(super) fn choice<T: Clone>(
     cx: &Cx<'_>,
     written: Spanned<String>,

@@ -1,4 +1,4 @@
-//! Jobs by traces: GOAL, Chakra, SimAI.
+//! Trace-driven jobs: GOAL, Chakra, SimAI.
 
 mod chakra;
 mod files;
@@ -31,10 +31,10 @@ use found::{Format, Network, choice, problem};
 use super::jobs::{ByTrace, Job};
 use super::{Maker, destination_port};
 
-/// The most ends of iterations that a job's ranks may have: each is held until the run is over.
+/// Largest number of iteration ends over all ranks of a job: each is stored until the run ends.
 const MOST_ITERATIONS: u64 = 10_000_000;
 
-/// The trace of a job, if it is by one.
+/// Reads the trace of a job, if it has one.
 pub(super) fn read(
     cx: &mut Cx<'_>,
     job: &mut Spanned<schema::Job>,
@@ -132,7 +132,7 @@ pub(super) fn read(
 }
 
 impl Maker<'_, '_> {
-    /// A job by a trace: the job, and the program that carries it out.
+    /// Creates a trace-driven job and the program that executes it.
     pub(super) fn trace_job(
         &mut self,
         written: &mut schema::Job,
@@ -191,7 +191,7 @@ impl Maker<'_, '_> {
             self.cx.warn(WarningKind::Reading, &trace.place, text);
         }
         if model.is_some() {
-            // What a cost model carries is no flow.
+            // Messages that a cost model carries are not flows.
             extent = Extent {
                 digest: extent.digest,
                 ..Extent::default()

@@ -1,4 +1,4 @@
-//! Keys of a job that say nothing about its trace.
+//! Check for keys of a job that do not apply to its trace.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::schema;
 
 use super::found::{Format, Network};
 
-/// Refuses rules that a format or a network does not know.
+/// Rejects rules that the format or the network does not support.
 pub(super) fn refuse_others(
     cx: &Cx<'_>,
     rules: &schema::TraceRules,
@@ -23,7 +23,7 @@ pub(super) fn refuse_others(
     let there = |is_there: bool| is_there.then_some(None);
     let text = |key: &Option<Spanned<String>>| key.as_ref().map(|key| Some(key.span()));
     let count = |key: &Option<Spanned<u32>>| key.as_ref().map(|key| Some(key.span()));
-    // Each with where it stands, if it does, and whose it is.
+    // For each key: its position if it is set, and the format and network that it applies to.
     let keys = [
         ("overhead", there(rules.overhead.is_some()), Goal, None),
         ("gap", there(rules.gap.is_some()), Goal, None),

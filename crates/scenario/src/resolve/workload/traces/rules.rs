@@ -1,4 +1,4 @@
-//! By which rules a trace is carried out.
+//! Rules for executing a trace.
 
 use paceline_kernel::{Span, Time};
 use paceline_traces::chunks::Links;
@@ -17,7 +17,7 @@ use paceline_jobs::Model;
 use super::files::{absolute, keep};
 use super::found::{Format, Network, Trace, choice, problem};
 
-/// A whole number of ns.
+/// Returns a span in nanoseconds, which must be whole.
 fn ns(span: Span, what: &str, place: &Place) -> Result<u64, Problem> {
     match span.as_ps() % 1000 {
         0 => Ok(span.as_ps() / 1000),
@@ -40,7 +40,7 @@ impl Trace {
         }
         let written = job.rules.get_or_insert_default();
         let mut rules = match self.format {
-            // The model has its own overheads and gaps: see below.
+            // The LogGOPS model has its own overheads and gaps: see below.
             Format::Goal if self.network == Network::LogGops => Rules {
                 point: PointRules {
                     eager_bytes: filled!(written.eager: TraceRules).get(),
@@ -101,7 +101,7 @@ impl Trace {
         Ok(rules)
     }
 
-    /// The cost model that carries its messages, if one does.
+    /// Returns the cost model that carries its messages; `None` if the network does.
     pub(super) fn model(
         &self,
         cx: &mut Cx<'_>,
@@ -178,7 +178,7 @@ fn collectives(cx: &mut Cx<'_>, written: &mut schema::TraceRules) -> Result<Coll
     };
     let splits = filled!(written.splits: TraceRules);
     let active = filled!(written.active: TraceRules);
-    // Trees are for all-reduce, and a binomial one for broadcast and reduce: the other kinds send directly.
+    // Trees are for all-reduce, and a binomial one also for broadcast and reduce: the other operations send directly.
     let others = match all_reduce {
         Algorithm::Ring => Algorithm::Ring,
         _ => Algorithm::Direct,
