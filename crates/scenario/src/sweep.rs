@@ -1,43 +1,43 @@
-//! The grid of a sweep: its axes and their values.
+//! Grid of a sweep: its axes and their values.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a sweep varies: every combination of the axes' values is a point of the grid.
+/// Grid of a sweep: every combination of the axes' values is a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Grid {
-    /// In the order in which they were written.
+    /// Axes in the order in which they were written.
     pub axes: Vec<Axis>,
-    /// Seeds of each point, if the scenario says how many.
+    /// Number of seeds per point, if the scenario sets it.
     pub repeats: Option<u32>,
 }
 
-/// A key of the scenario and the values that it takes.
+/// Key of the scenario with the values to sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// `path.to.key`, as with `--set`.
+    /// Path of the key, as for `--set`.
     pub key: String,
-    /// At least one, no two the same.
+    /// Distinct values, at least one.
     pub values: Vec<AxisValue>,
 }
 
-/// A value on an axis, for tables and plots.
+/// Value on an axis, for tables and plots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AxisValue {
-    /// A switch.
+    /// Boolean value.
     Bool(bool),
-    /// A whole number.
+    /// Integer value.
     Int(i64),
-    /// A real number.
+    /// Floating-point value.
     Real(f64),
-    /// A name, a quantity with its unit, or anything else as it was written.
+    /// Name, quantity with its unit, or any other text as written.
     Text(String),
 }
 
 impl AxisValue {
-    /// Its value on a scale, where it has one.
+    /// Returns the value as a number, if it is one.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Int(value) => Some(*value as f64),
@@ -59,7 +59,7 @@ impl fmt::Display for AxisValue {
 }
 
 impl Grid {
-    /// Points of the grid: the product of the numbers of values.
+    /// Returns the number of points: the product of the numbers of values.
     pub fn points(&self) -> usize {
         self.axes.iter().map(|axis| axis.values.len()).product()
     }

@@ -10,22 +10,21 @@ use crate::schema::Fidelity;
 use crate::warning::Warning;
 use crate::{htsim, ns3};
 
-/// Nodes and links.
+/// Nodes and links of a network.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topology {
-    /// Nodes.
+    /// Kind of each node, by number.
     pub nodes: Vec<NodeKind>,
-    /// Links.
+    /// Links, each in both directions.
     pub links: Vec<LinkSpec>,
-    /// What the generator calls hosts that belong together, alongside what is seen from the links: see
-    /// [`crate::groups`].
+    /// Named groups of hosts from the generator, in addition to those derived from links: see [`crate::groups`].
     pub groups: Vec<(&'static str, Sets)>,
-    /// Switches inside servers, which link what is in one of them.
+    /// Switches inside servers, sorted.
     pub inner: Vec<NodeId>,
 }
 
 impl Topology {
-    /// `hosts` hosts, numbered from 0, and then `switches` switches.
+    /// Creates a network of `hosts` hosts, numbered from 0, followed by `switches` switches, without links.
     pub fn new(hosts: u32, switches: u32) -> Self {
         let mut nodes = vec![NodeKind::Host; hosts as usize];
         nodes.resize((hosts + switches) as usize, NodeKind::Switch);
@@ -35,7 +34,7 @@ impl Topology {
         }
     }
 
-    /// The nodes and links of a run.
+    /// Returns the nodes and links of a run.
     pub fn of(run: &RunSpec) -> Self {
         Self {
             nodes: run.nodes.clone(),
@@ -44,16 +43,16 @@ impl Topology {
         }
     }
 
-    /// Reads a topology file of an ns-3 program or of htsim; `name` is what errors call it.
+    /// Parses a topology file of an ns-3 program or of htsim; errors call it `name`.
     ///
     /// # Errors
-    /// What is wrong with the text, with its place.
+    /// All problems of the text, with their positions.
     pub fn parse(name: &str, text: &str, fidelity: Fidelity) -> Result<Self, Diagnostics> {
         let source = Source::new(name, text);
         Ok(read_file(&source, fidelity, &mut Vec::new())?.topology)
     }
 
-    /// Adds a link without errors.
+    /// Adds a link with an error rate of zero.
     pub fn link(&mut self, a: u32, b: u32, rate: BitRate, delay: Span) {
         self.links.push(LinkSpec {
             a: NodeId(a),
@@ -64,12 +63,12 @@ impl Topology {
         });
     }
 
-    /// Hosts, in the order of their numbers.
+    /// Returns the hosts in ascending order.
     pub fn hosts(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.of_kind(NodeKind::Host)
     }
 
-    /// Switches, in the order of their numbers.
+    /// Returns the switches in ascending order.
     pub fn switches(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.of_kind(NodeKind::Switch)
     }
@@ -81,13 +80,12 @@ impl Topology {
             .map(|(i, _)| NodeId(i as u32))
     }
 
-    /// Whether a node is a host; `false` for a node that there is not.
+    /// Returns true if a node is a host; false if there is no such node.
     pub fn is_host(&self, node: NodeId) -> bool {
         self.nodes.get(node.0 as usize) == Some(&NodeKind::Host)
     }
 
-    /// The rate at which each node sends into the network: the sum of its links', but for those that stay in
-    /// a server.
+    /// Returns each node's total link rate into the network, without links inside servers.
     pub fn rates(&self) -> Vec<BitRate> {
         let mut rates = vec![BitRate::default(); self.nodes.len()];
         let inner = |node| self.inner.binary_search(node).is_ok();
@@ -104,13 +102,13 @@ impl Topology {
         rates
     }
 
-    /// Links by their [`ends`]; of several between two nodes the last.
+    /// Returns links by their [`ends`]; of parallel links, only the last one.
     pub(crate) fn links_by_ends(&self) -> BTreeMap<(NodeId, NodeId), usize> {
         let links = self.links.iter().enumerate();
         links.map(|(i, link)| (ends(link.a, link.b), i)).collect()
     }
 
-    /// The rate of the first link of the first host.
+    /// Returns the rate of the first link of the first host.
     pub fn first_host_rate(&self) -> Option<BitRate> {
         let host = self.hosts().next()?;
         let mut links = self.links.iter();
@@ -120,29 +118,29 @@ impl Topology {
     }
 }
 
-/// The ends of a link between two nodes, in the order of their numbers.
+/// Returns the ends of a link between two nodes in ascending order.
 pub(crate) fn ends(a: NodeId, b: NodeId) -> (NodeId, NodeId) {
     (a.min(b), a.max(b))
 }
 
-/// A topology and where its links were written.
+/// Topology with the positions of its links.
 #[derive(Default)]
 pub struct Net {
-    /// Its nodes and links.
+    /// Nodes and links.
     pub topology: Topology,
-    /// A place per link; empty for a generated topology.
+    /// Position of each link; empty for a generated topology.
     pub(crate) places: Vec<Place>,
-    /// Sets of hosts that the scenario has names for.
+    /// Sets of hosts that the scenario names.
     pub(crate) names: Vec<(String, Vec<NodeId>)>,
-    /// What may explain that a link is missing.
+    /// Possible explanation for a missing link, shown with errors.
     pub(crate) note: Option<String>,
-    /// Whether the file means to have several links between two nodes.
+    /// True if parallel links in the file are intentional.
     pub(crate) parallel: bool,
-    /// Whether `network.rate-factor` has multiplied rates of links.
+    /// True if `network.rate-factor` changed rates of links.
     pub(crate) has_rate_factors: bool,
 }
 
-/// Reads a file of a network: of an ns-3 program, or of htsim.
+/// Reads a network in the format of an ns-3 program or of htsim.
 pub(crate) fn read_file(
     source: &Source,
     fidelity: Fidelity,
@@ -154,7 +152,7 @@ pub(crate) fn read_file(
     }
 }
 
-/// One switch, node 0, and `hosts` hosts, nodes 1 to `hosts`.
+/// Creates a star: a switch as node 0, and `hosts` hosts as nodes 1 to `hosts`.
 pub fn star(hosts: u32, rate: BitRate, delay: Span) -> Topology {
     let mut nodes = vec![NodeKind::Switch];
     nodes.resize(1 + hosts as usize, NodeKind::Host);
@@ -168,7 +166,7 @@ pub fn star(hosts: u32, rate: BitRate, delay: Span) -> Topology {
     star
 }
 
-/// `left` hosts on one switch and `right` on another, and a link between the switches.
+/// Creates a dumbbell: `left` hosts on one switch and `right` hosts on another, with a link between the switches.
 pub fn dumbbell(left: u32, right: u32, host: (BitRate, Span), bottleneck: (BitRate, Span)) -> Topology {
     let hosts = left + right;
     let mut net = Topology::new(hosts, 2);
@@ -179,7 +177,8 @@ pub fn dumbbell(left: u32, right: u32, host: (BitRate, Span), bottleneck: (BitRa
     net
 }
 
-/// `hops + 1` switches in a row with two hosts each: hosts `2i` and `2i + 1` are at the i-th.
+/// Creates a parking lot: `hops + 1` switches in a row with two hosts each; hosts `2i` and `2i + 1` are at switch
+/// `i`.
 pub fn parking_lot(hops: u32, rate: BitRate, delay: Span) -> Topology {
     let hosts = 2 * (hops + 1);
     let mut net = Topology::new(hosts, hops + 1);
@@ -192,7 +191,8 @@ pub fn parking_lot(hops: u32, rate: BitRate, delay: Span) -> Topology {
     net
 }
 
-/// Leaves with hosts, each leaf linked to every spine. Hosts come first, then leaves, then spines.
+/// Creates a leaf-spine network with a link from every leaf to every spine. Hosts are numbered first, then leaves,
+/// then spines.
 pub fn leaf_spine(
     leaves: u32,
     spines: u32,
@@ -213,27 +213,27 @@ pub fn leaf_spine(
     net
 }
 
-/// Servers with several GPUs, each with a NIC of its own: a host of the network.
+/// Parameters of a rail network: servers with several GPUs, each with its own NIC, which is a host of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rails {
-    /// Servers.
+    /// Number of servers.
     pub servers: u32,
-    /// GPUs of each, which is how many rails there are.
+    /// GPUs per server, which is also the number of rails.
     pub gpus: u32,
     /// Servers at the same rail switches; divides `servers`.
     pub servers_per_pod: u32,
-    /// Spines, to each of which every rail switch is linked.
+    /// Number of spines; every rail switch has a link to each.
     pub spines: u32,
-    /// Links of hosts.
+    /// Rate and delay of links to hosts.
     pub host: (BitRate, Span),
-    /// Links between rail switches and spines.
+    /// Rate and delay of links between rail switches and spines.
     pub spine: (BitRate, Span),
-    /// Links of GPUs to the switch inside their server, if they have any.
+    /// Rate and delay of links from GPUs to the switch inside their server, if there is one.
     pub server: Option<(BitRate, Span)>,
 }
 
-/// A rail-optimised network: the i-th GPU of every server of a pod is at the pod's i-th rail switch. Hosts come
-/// first, server by server, then rail switches, pod by pod, then spines, then the switches inside servers.
+/// Creates a rail-optimised network: GPU `i` of every server in a pod is at the pod's rail switch `i`. Hosts are
+/// numbered first, server by server, then rail switches, pod by pod, then spines, then the switches inside servers.
 pub fn rail(rails: &Rails) -> Topology {
     let Rails { servers, gpus, .. } = *rails;
     let (hosts, pods) = (servers * gpus, servers / rails.servers_per_pod);
@@ -275,20 +275,19 @@ pub fn rail(rails: &Rails) -> Topology {
 /// Rates of a fat tree's tiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FatTreeRates {
-    /// Hosts to edge switches.
+    /// Rate of links from hosts to edge switches.
     pub host: BitRate,
-    /// Edge to aggregation switches.
+    /// Rate of links from edge to aggregation switches.
     pub aggregation: BitRate,
-    /// Aggregation to core switches.
+    /// Rate of links from aggregation to core switches.
     pub core: BitRate,
 }
 
-/// The fat tree of `k`-port switches (Al-Fares et al., 2008): `k` pods of `k/2` edge and `k/2`
-/// aggregation switches, `(k/2)²` core switches, `k/2` hosts at each edge switch, times
-/// `oversubscription`.
+/// Creates the fat tree of `k`-port switches (Al-Fares et al., 2008): `k` pods of `k/2` edge and `k/2` aggregation
+/// switches, `(k/2)²` core switches, and `k/2` hosts at each edge switch, times `oversubscription`.
 ///
-/// Hosts come first, then edge, aggregation and core switches, pod by pod. The j-th aggregation
-/// switch of each pod has core switches `j k/2` to `(j + 1) k/2 - 1`.
+/// Hosts are numbered first, then edge, aggregation and core switches, pod by pod. Aggregation switch `j` of each pod
+/// is linked to core switches `j k/2` to `(j + 1) k/2 - 1`.
 pub fn fat_tree(k: u32, oversubscription: u32, rates: FatTreeRates, delay: Span) -> Topology {
     let half = k / 2;
     let at_edge = half * oversubscription;
@@ -316,9 +315,8 @@ pub fn fat_tree(k: u32, oversubscription: u32, rates: FatTreeRates, delay: Span)
     net
 }
 
-/// The network of HPCC's evaluation: 320 hosts (0 to 319), 20 top-of-rack switches with 16 hosts
-/// each (320 to 339), 20 aggregation switches (340 to 359), 16 core switches (360 to 375), in five
-/// pods of four by four.
+/// Creates the network of HPCC's evaluation: 320 hosts (0 to 319), 20 top-of-rack switches with 16 hosts each (320 to
+/// 339), 20 aggregation switches (340 to 359) and 16 core switches (360 to 375), in five pods of four by four.
 pub fn hpcc_fat(host: BitRate, fabric: BitRate, delay: Span) -> Topology {
     let mut net = Topology::new(320, 56);
     for i in 0..320 {

@@ -12,29 +12,29 @@ use crate::diagnostics::{Place, Problem, Source, nearest};
 use crate::traffic::Message;
 use crate::visible::csv_text;
 
-/// A flow of a trace.
+/// Flow in a trace.
 pub(crate) struct Row {
     pub(crate) message: Message,
     pub(crate) label: Option<String>,
     pub(crate) class: Option<u8>,
     pub(crate) scheme: Option<String>,
-    /// The number of the connection that it goes over.
+    /// Number of its connection, if given.
     pub(crate) connection: Option<u64>,
     pub(crate) span: Range<usize>,
 }
 
-/// A trace.
+/// Parsed trace.
 pub(crate) struct Trace {
     pub(crate) rows: Vec<Row>,
-    /// By places in `rows`.
+    /// Dependencies, as indices into `rows`.
     pub(crate) dependencies: Vec<Dependency>,
-    /// Columns that mean nothing here.
+    /// Unknown columns, which are ignored.
     pub(crate) unknown: Vec<String>,
-    /// Flows that the run which wrote the trace never started: they are left out.
+    /// Number of flows left out because the run that wrote the trace never started them.
     pub(crate) not_started: usize,
 }
 
-/// The columns of a trace.
+/// Columns of a trace.
 pub(crate) const COLUMNS: [&str; 17] = [
     "flow_id",
     "label",
@@ -55,7 +55,7 @@ pub(crate) const COLUMNS: [&str; 17] = [
     "delay_s",
 ];
 
-/// What else is in `flows.csv`: results, which a replay has again.
+/// Further columns of `flows.csv` with results, which a replay produces again.
 const RESULTS: [&str; 9] = [
     "fct_ps",
     "ideal_fct_ps",
@@ -68,9 +68,9 @@ const RESULTS: [&str; 9] = [
     "status",
 ];
 
-/// The largest flow.
+/// Largest size of a flow, in bytes.
 pub(crate) const SIZE_MAX: u64 = Bytes::LARGEST.get();
-/// The columns that a time can stand in, and its unit there.
+/// Columns for times, with their units.
 const STARTS: [(&str, &str); 3] = [("start_ps", "ps"), ("start_us", "us"), ("start_s", "s")];
 const DELAYS: [(&str, &str); 3] = [("delay_ps", "ps"), ("delay_us", "us"), ("delay_s", "s")];
 const WAITS: [(&str, Awaited); 3] = [
@@ -86,7 +86,7 @@ fn reader(source: &Source) -> csv::Reader<&[u8]> {
         .from_reader(source.text().as_bytes())
 }
 
-/// The names of a trace's columns.
+/// Returns the names of a trace's columns.
 pub(crate) fn columns(source: &Source) -> Result<Vec<String>, Problem> {
     let header = reader(source).into_records().next().transpose();
     let header = header.map_err(|error| csv_problem(&error, source))?;
@@ -96,7 +96,7 @@ pub(crate) fn columns(source: &Source) -> Result<Vec<String>, Problem> {
         .collect())
 }
 
-/// Reads a trace, but for the columns that are to be left out.
+/// Reads a trace, except for the columns in `ignore`.
 pub(crate) fn read(source: &Source, ignore: &[String]) -> Result<Trace, Problem> {
     let mut reader = reader(source);
     let mut records = reader.records();
@@ -155,7 +155,7 @@ pub(crate) fn read(source: &Source, ignore: &[String]) -> Result<Trace, Problem>
     Ok(trace)
 }
 
-/// Which column is where.
+/// Columns of the table by name, and the units of its times.
 struct Columns {
     names: Vec<String>,
     start: Option<(&'static str, &'static str)>,
@@ -231,7 +231,7 @@ impl Columns {
     }
 }
 
-/// A line of the table.
+/// Line of the table.
 struct Line<'a> {
     source: &'a Source,
     columns: &'a Columns,
@@ -243,13 +243,13 @@ impl Line<'_> {
         self.columns.names.iter().position(|name| name == column)
     }
 
-    /// What stands in a column; nothing where there is no such column or the field is empty.
+    /// Returns the text in a column; `None` if there is no such column or the field is empty.
     fn text(&self, column: &str) -> Option<&str> {
         let text = self.record.get(self.index(column)?)?;
         (!text.is_empty()).then_some(text)
     }
 
-    /// The place of a field; of the whole line where quotes make that hard to say.
+    /// Returns the position of a field, or of the whole line if it has quotes, which make fields hard to locate.
     fn place(&self, column: &str) -> Place {
         let line = line_of(self.source, self.record);
         let text = &self.source.text()[line.clone()];
@@ -270,7 +270,7 @@ impl Line<'_> {
         self.wrong(column, format!("the flow has no `{column}`"))
     }
 
-    /// A whole number up to `most`.
+    /// Returns an integer up to `most`.
     fn number(&self, column: &str, most: u64) -> Result<Option<u64>, Problem> {
         let Some(text) = self.text(column) else {
             return Ok(None);
@@ -319,7 +319,7 @@ impl Line<'_> {
         let start = match (start, self.columns.start) {
             (Some(start), _) => start,
             (None, Some((column, _))) if !waits => return Err(self.missing(column)),
-            // With neither start nor flows to wait for it starts at once.
+            // A flow with neither a start nor dependencies starts at once.
             (None, _) => Span::ZERO,
         };
         let class = self.number("priority", u64::MAX)?;
@@ -344,7 +344,7 @@ impl Line<'_> {
         })
     }
 
-    /// The flows that a flow waits for: numbers with blanks or semicolons between them.
+    /// Adds the dependencies of a flow: numbers separated by blanks or semicolons.
     fn waits(&self, flow: u32, ids: &BTreeMap<u64, u32>, list: &mut Vec<Dependency>) -> Result<(), Problem> {
         let delay = self.time(self.columns.delay)?.unwrap_or(Span::ZERO);
         for (column, awaited) in WAITS {
@@ -373,11 +373,11 @@ impl Line<'_> {
     }
 }
 
-/// The line of a record, without its end.
+/// Returns the span of a record's line without its end.
 fn line_of(source: &Source, record: &csv::StringRecord) -> Range<usize> {
     let start = record.position().map_or(0, |position| position.byte() as usize);
     let rest = &source.text()[start.min(source.text().len())..];
-    // The reader counts the end of the line before to the record.
+    // The reader counts the end of the previous line as part of the record.
     let start = start + (rest.len() - rest.trim_start_matches(['\r', '\n']).len());
     let rest = source.text()[start..].lines().next().unwrap_or_default();
     start..start + rest.trim_end().len()

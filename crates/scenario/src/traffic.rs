@@ -1,7 +1,7 @@
-//! Traffic: distributions of flow sizes, and who sends what to whom when.
+//! Traffic: distributions of flow sizes, and generators of flows.
 //!
-//! Every draw comes from a stream of its own (seed, purpose, workload and source), so neither the
-//! scheme nor another workload moves the traffic.
+//! Every random number comes from the stream of its seed, purpose, workload and source, so neither the scheme nor
+//! another workload changes the traffic.
 
 pub use paceline_fabric::spec::Message;
 use paceline_fabric::spec::{ArrivalPattern, Awaited, Dependency, NodeId, size_at};
@@ -18,23 +18,23 @@ use crate::ns3::Tokens;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PacedSource {
-    /// The first of its messages, which are so many flows in a row, all between the same hosts.
+    /// Index of the first message; the others follow as consecutive flows between the same hosts.
     pub first: u32,
-    /// How many there are.
+    /// Number of messages.
     pub count: u32,
-    /// When it begins.
+    /// Time from which the first gap counts.
     pub start: Time,
-    /// Its first message comes so long after that, each further one so long after the last packet of the one before
-    /// was made.
+    /// Delay of the first message after `start`, and of each further one after the last packet of the previous one
+    /// was created.
     pub gap: Span,
-    /// No message comes from here on.
+    /// Time from which on no message is created; `None` without a limit.
     pub until: Option<Time>,
 }
 
-/// A distribution of flow sizes: points of the cumulative distribution, linear in between.
+/// Distribution of flow sizes: points of the cumulative distribution, with linear interpolation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeDistribution {
-    /// (bytes, cumulative probability), both not decreasing, the last probability 1.
+    /// Points (bytes, cumulative probability), neither decreasing, ending with probability 1.
     points: Vec<(f64, f64)>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn mean_size(points: &[(f64, f64)]) -> f64 {
     head + segments.sum::<f64>()
 }
 
-/// Distributions that are built in: name, text, where it is from.
+/// Built-in distributions: name, text, source.
 pub const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
     (
         "websearch",
@@ -85,17 +85,17 @@ pub const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
 ];
 
 impl SizeDistribution {
-    /// A built-in distribution.
+    /// Returns a built-in distribution.
     pub fn builtin(name: &str) -> Option<Self> {
         let (name, text, _) = DISTRIBUTIONS.iter().find(|(known, ..)| *known == name)?;
         Self::parse(&Source::new(name, *text)).ok()
     }
 
-    /// Reads a distribution: a line of `bytes percent` per point, percent not decreasing up to 100;
-    /// a first line of words is skipped.
+    /// Parses a distribution: a line of `bytes percent` per point, percent not decreasing up to 100; a first line of
+    /// words is skipped.
     ///
     /// # Errors
-    /// A line that is no such point, with its place.
+    /// If a line is not such a point, with its position.
     pub fn parse(source: &Source) -> Result<Self, Problem> {
         let mut tokens = Tokens::new(source);
         let mut points: Vec<(f64, f64)> = Vec::new();
@@ -140,10 +140,10 @@ impl SizeDistribution {
         }
     }
 
-    /// A mix of sizes, each with its share of the flows.
+    /// Creates a mix of sizes, each with its share of the flows.
     ///
     /// # Errors
-    /// The sum of the shares, if that is not one.
+    /// The sum of the shares, if it is not one.
     pub fn mix(shares: &[(Bytes, f64)]) -> Result<Self, f64> {
         let sum: f64 = shares.iter().map(|&(_, share)| share).sum();
         if (sum - 1.0).abs() > 1e-6 || !sum.is_finite() {
@@ -164,7 +164,7 @@ impl SizeDistribution {
         Ok(Self { points })
     }
 
-    /// One size, always.
+    /// Creates a distribution with a single size.
     pub fn fixed(size: Bytes) -> Self {
         let bytes = size.get() as f64;
         Self {
@@ -177,13 +177,12 @@ impl SizeDistribution {
         mean_size(&self.points)
     }
 
-    /// The size below which a share `p` of the flows lies; at least one byte.
+    /// Returns the `p`-quantile of sizes; at least one byte.
     pub fn quantile(&self, p: f64) -> Bytes {
         size_at(&self.points, p)
     }
 
-    /// The share of the flows that are not larger than `size`: what [`SizeDistribution::quantile`] is the
-    /// inverse of.
+    /// Returns the share of flows no larger than `size`: the inverse of [`SizeDistribution::quantile`].
     pub fn share_up_to(&self, size: Bytes) -> f64 {
         let size = size.get() as f64;
         let above = self.points.partition_point(|&(x, _)| x <= size);
@@ -196,12 +195,12 @@ impl SizeDistribution {
     }
 }
 
-/// Where a workload's random numbers come from.
+/// Seeds of a workload's random streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// The workload's place in the scenario.
+    /// Index of the workload in the scenario.
     pub workload: u64,
 }
 
@@ -211,10 +210,10 @@ impl Seeds {
     }
 }
 
-/// Poisson arrivals at every host, each to another of them chosen at random, or of the receivers if there are any.
+/// Returns Poisson arrivals at every host, each to a random other host, or to a random receiver if there are any.
 ///
-/// `load` is the share of each host's rate that its flows' payload would fill. (HPCC's
-/// `traffic_gen.py`: mean inter-arrival time is mean size over load times rate.)
+/// `load` is the share of each host's rate that its flows' payload would fill. (HPCC's `traffic_gen.py`: mean
+/// inter-arrival time is mean size over load times rate.)
 pub fn poisson(
     hosts: &[(NodeId, BitRate)],
     receivers: &[NodeId],
@@ -230,10 +229,10 @@ pub fn poisson(
     }
 }
 
-/// Poisson incasts: at each a random receiver, of the hosts unless others are given, gets `size` from each of `fan_in`
-/// random others.
+/// Returns Poisson incasts: in each, a random receiver, one of the hosts unless others are given, gets `size` from
+/// each of `fan_in` random other hosts.
 ///
-/// `load` is the share of all hosts' rates together. (HPCC's evaluation: 2 %, 60 senders, 500 KB.)
+/// `load` is the share of all hosts' total rate. (HPCC's evaluation: 2 %, 60 senders, 500 KB.)
 pub fn incast_poisson(
     hosts: &[(NodeId, BitRate)],
     receivers: &[NodeId],
@@ -250,14 +249,14 @@ pub fn incast_poisson(
     }
 }
 
-/// Every host sends to another, and every host receives from another: a random derangement.
+/// Returns a random derangement: every host sends to another host, and receives from another.
 pub fn permutation(hosts: &[NodeId], size: Bytes, start: Time, seeds: Seeds) -> Vec<Message> {
     let mut choices = seeds.stream(Purpose::Workload, SHARED);
     let mut to = hosts.to_vec();
     if hosts.len() < 2 {
         return Vec::new();
     }
-    // About every third permutation is a derangement.
+    // About every third permutation is a derangement, so few attempts are needed.
     loop {
         choices.shuffle(&mut to);
         if hosts.iter().zip(&to).all(|(src, dst)| src != dst) {
@@ -290,59 +289,59 @@ pub fn stride(hosts: &[NodeId], stride: usize, size: Bytes, start: Time) -> Vec<
         .collect()
 }
 
-/// What the senders of [`closed_loop`] do.
+/// Parameters of the senders in [`closed_loop`].
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedLoop<'a> {
-    /// Who sends.
+    /// Hosts that send.
     pub senders: &'a [NodeId],
-    /// To whom.
+    /// Hosts that receive.
     pub receivers: &'a [NodeId],
-    /// Whether messages are under way to each receiver at any time; otherwise each goes to one at random that is not
-    /// its sender.
+    /// True to keep messages outstanding to every receiver; false to send each message to a random receiver other
+    /// than the sender.
     pub to_all: bool,
-    /// Processes of a sender.
+    /// Processes per sender.
     pub processes: u32,
-    /// Messages of a process that are under way at a time, to each receiver where they go to all.
+    /// Outstanding messages per process and, if `to_all`, per receiver.
     pub outstanding: u32,
-    /// Messages of a process in all, to each receiver where they go to all.
+    /// Total messages per process and, if `to_all`, per receiver.
     pub messages: u32,
-    /// Their sizes.
+    /// Distribution of message sizes.
     pub sizes: &'a SizeDistribution,
-    /// From the acknowledgement of a message to the start of the one that takes its place.
+    /// Delay from the acknowledgement of a message to the start of the one that replaces it.
     pub think_time: Span,
-    /// When the first ones start.
+    /// Start of the first messages.
     pub start: Time,
 }
 
-/// The messages of a closed loop.
+/// Messages of a closed loop.
 #[derive(Clone, Debug, Default)]
 pub struct Looped {
-    /// The messages.
+    /// Messages in the order of senders and processes.
     pub messages: Vec<Message>,
-    /// What they wait for.
+    /// Dependencies between them.
     pub dependencies: Vec<Dependency>,
-    /// Where each of them belongs.
+    /// Process and slot of each message.
     pub places: Vec<Place>,
 }
 
-/// Whose a message of a closed loop is.
+/// Position of a message in a closed loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which of its sender's processes.
+    /// Index of the process within its sender.
     pub process: u32,
-    /// Which of the messages that are under way at a time.
+    /// Index of the slot among the process's outstanding messages.
     pub turn: u32,
 }
 
-/// Senders that keep a number of messages under way: message `k` of a process starts when its message
-/// `k - outstanding` is acknowledged. Every sender has a receiver other than itself.
+/// Returns the messages of senders that keep a fixed number outstanding: message `k` of a process starts when its
+/// message `k - outstanding` is acknowledged. Every sender must have a receiver other than itself.
 pub fn closed_loop(spec: &ClosedLoop<'_>, seeds: Seeds) -> Looped {
     let mut looped = Looped::default();
     for &src in spec.senders {
         let mut choices = seeds.stream(Purpose::Workload, u64::from(src.0));
         let own = spec.receivers.iter().position(|&receiver| receiver == src);
         let others = spec.receivers.len() - usize::from(own.is_some());
-        // So that not all begin with the same.
+        // The start is staggered, so that senders do not all begin with the same receiver.
         let first = own.map_or(src.0 as usize, |own| own + 1);
         for process in 0..spec.processes {
             if spec.to_all {
@@ -367,7 +366,7 @@ pub fn closed_loop(spec: &ClosedLoop<'_>, seeds: Seeds) -> Looped {
 }
 
 impl Looped {
-    /// Adds messages that wait for each other, whose receivers and sizes `draw` tells.
+    /// Adds messages with their dependencies; `draw` returns receiver and size of each.
     fn add(
         &mut self,
         spec: &ClosedLoop<'_>,
@@ -400,8 +399,8 @@ impl Looped {
     }
 }
 
-/// Delays each start by a random span below `jitter`, but for messages that wait for others: those
-/// follow the ones that they wait for.
+/// Delays each start by a random span below `jitter`, except for messages with dependencies, which follow those they
+/// wait for.
 pub fn jitter(messages: &mut [Message], dependencies: &[Dependency], jitter: Span, seeds: Seeds) {
     let mut draws = seeds.stream(Purpose::Arrival, SHARED - 1);
     if jitter == Span::ZERO {

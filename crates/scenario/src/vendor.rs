@@ -1,6 +1,6 @@
-//! Parameters of NICs, switches and subnet managers under the names that their vendors use.
+//! Parameters of NICs, switches and subnet managers under their vendors' names.
 //!
-//! The table is data (`vendor/keys.toml`). `[vendor.NAME]` in a scenario, `explain` and the book read it.
+//! The table is data (`vendor/keys.toml`), used by `[vendor.NAME]` in a scenario, by `explain` and by the book.
 
 pub(crate) mod files;
 pub(crate) mod item;
@@ -17,80 +17,80 @@ pub use files::Format;
 pub use turn::Turn;
 pub(crate) use turn::{is_same, whole};
 
-/// A vendor with its parameters.
+/// Vendor with its parameters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Vendor {
-    /// Its table in a scenario: `[vendor.NAME]`.
+    /// Name of its table in a scenario: `[vendor.NAME]`.
     pub name: String,
-    /// The product.
+    /// Name of the product.
     pub title: String,
-    /// Where names and units are documented.
+    /// Documentation of names and units.
     pub source: String,
-    /// How its own file is written.
+    /// Format of its configuration file.
     pub file: Format,
-    /// What that file is usually called.
+    /// Usual name of that file.
     pub file_name: String,
-    /// Vendors whose names are understood in its table, too.
+    /// Vendors whose names are accepted in its table too.
     #[serde(default)]
     pub with: Vec<String>,
-    /// A command that uses one; empty where none has a counterpart.
+    /// Example command that uses a parameter; empty if none has a counterpart.
     #[serde(default)]
     pub example: String,
-    /// Its parameters.
+    /// Parameters of the vendor.
     pub keys: Vec<Key>,
 }
 
-/// A vendor's parameter.
+/// Vendor's parameter.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
-    /// The table that it stands in, for configurations of several tables.
+    /// Table of the parameter, for configurations with several tables; otherwise empty.
     #[serde(default)]
     pub table: String,
-    /// Its name.
+    /// Name in the vendor's notation.
     pub key: String,
-    /// Further names.
+    /// Alternative names.
     #[serde(default)]
     pub also: Vec<String>,
-    /// The key here, if there is one.
+    /// Corresponding key of a scenario, if there is one.
     pub ours: Option<String>,
-    /// How a value becomes one of ours.
+    /// Conversion of values to the scenario's.
     pub turns: Option<Turn>,
-    /// The vendor's unit.
+    /// Unit of the vendor's values.
     #[serde(default)]
     pub unit: String,
-    /// The vendor's default, if it is documented.
+    /// Vendor's default, if it is documented.
     #[serde(default)]
     pub default: String,
-    /// With no key here: the values that Paceline acts by.
+    /// Without a counterpart: the values that match Paceline's behaviour.
     #[serde(default)]
     pub same: Vec<String>,
-    /// With no key here: the reason.
+    /// Without a counterpart: the reason.
     #[serde(default)]
     pub about: String,
-    /// Further keys here that give the value its meaning, with their values.
+    /// Further keys of a scenario, with their values, that a value implies.
     #[serde(default)]
     pub sets: BTreeMap<String, String>,
-    /// Values that set nothing, and why.
+    /// Values that set nothing, with the reasons.
     #[serde(default)]
     pub unset: BTreeMap<String, String>,
-    /// Values under which the device does not use its other keys.
+    /// Values under which the device ignores its other keys.
     #[serde(default)]
     pub off: Vec<String>,
     /// True if it does not concern congestion.
     #[serde(default)]
     pub idle: bool,
-    /// True if another key with the same counterpart comes first.
+    /// True if another key with the same counterpart has precedence.
     #[serde(default)]
     pub weak: bool,
-    /// True if values may stand behind the service level that they are for.
+    /// True if values may follow the service level that they apply to.
     #[serde(default)]
     pub sl: bool,
 }
 
 impl Vendor {
-    /// Its parameter of this name in this table, or that of a vendor whose names are understood here.
+    /// Returns the parameter with this name in this table, or that of a vendor whose names are accepted here.
     pub(crate) fn key(&'static self, table: &str, name: &str) -> Option<&'static Key> {
         let own = |vendor: &'static Self| {
             let is = |key: &&Key| key.table.eq_ignore_ascii_case(table) && key.is_called(name);
@@ -100,7 +100,7 @@ impl Vendor {
         own(self).or_else(|| others().find_map(own))
     }
 
-    /// Names of its tables; none if its keys stand in no table.
+    /// Returns the names of its tables; empty if its keys are in no table.
     pub(crate) fn tables(&self) -> Vec<&str> {
         let mut tables: Vec<&str> = self.keys.iter().map(|key| key.table.as_str()).collect();
         tables.retain(|table| !table.is_empty());
@@ -110,7 +110,7 @@ impl Vendor {
 }
 
 impl Key {
-    /// The name with its table.
+    /// Returns the name with its table.
     pub fn path(&self) -> String {
         match self.table.as_str() {
             "" => self.key.clone(),
@@ -118,7 +118,7 @@ impl Key {
         }
     }
 
-    /// Whether `name` is this parameter, in either case, also as firmware names that of a port (`_P1`).
+    /// Returns true if `name` means this parameter, ignoring case; firmware appends `_P1` or `_P2` for a port.
     pub fn is_called(&self, name: &str) -> bool {
         let lower = name.to_lowercase();
         let port = ["_p1", "_p2"].iter().find_map(|end| lower.strip_suffix(end));
@@ -126,7 +126,7 @@ impl Key {
         is(&self.path()) || is(&self.key) || self.also.iter().any(|own| is(own))
     }
 
-    /// The unit, the conversion, or the reason, in a phrase.
+    /// Returns the unit, the conversion, or the reason, as a phrase.
     pub fn words(&self) -> String {
         let Some(turns) = self.turns.filter(|_| self.ours.is_some()) else {
             return self.about.clone();
@@ -144,7 +144,7 @@ struct Vendors {
     vendor: Vec<Vendor>,
 }
 
-/// All vendors.
+/// Returns all vendors.
 pub fn vendors() -> &'static [Vendor] {
     static VENDORS: LazyLock<Vec<Vendor>> = LazyLock::new(|| {
         let read = toml::from_str::<Vendors>(include_str!("vendor/keys.toml"));
@@ -153,7 +153,7 @@ pub fn vendors() -> &'static [Vendor] {
     &VENDORS
 }
 
-/// The parameter of this name, with its vendor.
+/// Returns the parameter with this name, and its vendor.
 pub fn find(name: &str) -> Option<(&'static Vendor, &'static Key)> {
     let all = || {
         let of = |vendor: &'static Vendor| vendor.keys.iter().map(move |key| (vendor, key));

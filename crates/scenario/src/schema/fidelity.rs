@@ -1,5 +1,5 @@
-//! Whose behaviour a run has. All that a fidelity decides by itself is its row of [`PROFILES`]: nothing else in this
-//! crate asks which one it is.
+//! Fidelity of a run: the simulator whose behaviour it reproduces. Everything that a fidelity determines is in its
+//! row of [`PROFILES`]: nothing else in this crate asks which one it is.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,142 +14,142 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::values::{Ack, AckClass, FlowControlKind, Headroom, OrOff, PerLink};
 use crate::document::writer::shown;
 
-/// Which simulator's behaviour a run has: a row of those that are known.
+/// Simulator whose behaviour a run reproduces: a row of the known ones.
 #[derive(Clone, Copy)]
 pub struct Fidelity(&'static Profile);
 
-/// Exact picosecond time, no quirks.
+/// Paceline's own model: exact picosecond time, no quirks.
 pub const EXACT: Fidelity = Fidelity(&PROFILES[0]);
 /// HPCC's ns-3 simulator, quirk by quirk.
 pub const NS3_HPCC: Fidelity = Fidelity(&PROFILES[1]);
 /// SimAI's ns-3 simulator, quirk by quirk.
 pub const SIMAI: Fidelity = Fidelity(&PROFILES[2]);
 
-/// To what times are read.
+/// Precision to which times are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// Picoseconds.
+    /// Picoseconds, without rounding.
     Picoseconds,
-    /// Nanoseconds, cut, as early versions of ns-3 have them.
+    /// Truncation to nanoseconds, as in early versions of ns-3.
     Cut,
-    /// The nearest nanoseconds, as later versions of ns-3 have them.
+    /// Rounding to the nearest nanosecond, as in later versions of ns-3.
     Rounded,
 }
 
-/// What authors take for the completion time of a flow alone.
+/// Authors' formula for the completion time of a flow in an empty network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formula {
-    /// As files say it.
+    /// Name in files.
     pub name: &'static str,
-    /// Whose it is, in the middle of a sentence.
+    /// Author, in the form used within a sentence.
     pub author: &'static str,
 }
 
-/// Buffer and pauses of switches that a fidelity has: bytes, and how long a pause lasts.
+/// Buffer and pause settings of a fidelity's own switches.
 pub struct SwitchDefaults {
-    /// The whole buffer.
+    /// Whole buffer, in bytes.
     pub buffer: u64,
-    /// Headroom of each port and class.
+    /// Headroom of each port and class, in bytes.
     pub headroom: u64,
-    /// Reserve of each port.
+    /// Reserve of each port, in bytes.
     pub reserve: u64,
-    /// How long a pause lasts.
+    /// Duration of a pause.
     pub pause: Span,
-    /// Pauses begin above this.
+    /// Queue in bytes above which a pause starts.
     pub xoff: u64,
-    /// They end below this.
+    /// Queue in bytes below which a pause ends.
     pub xon: u64,
 }
 
-/// What a fidelity decides by itself.
+/// Settings that a fidelity determines.
 pub struct Profile {
-    /// By what formula slowdowns are counted, where the authors have one of their own.
+    /// Formula for slowdowns, if the authors use their own.
     pub formula: Option<Formula>,
-    /// As scenarios say it.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// Whether the network is a model of its own, not the engine's.
+    /// True if the network is the simulator's model instead of the engine's.
     pub own_network: bool,
-    /// Whether transport and control are the simulator's, too, so that scenarios have no `[cc]`.
+    /// True if transport and congestion control are the simulator's too, so that scenarios have no `[cc]`.
     pub own_transport: bool,
-    /// Deviations from nature.
+    /// Deviations from the exact model.
     pub quirks: fn() -> Quirks,
-    /// Whether it is the engine without any: what only that has is allowed.
+    /// True for the exact model, which supports features that no other has.
     pub is_exact: bool,
-    /// To what times are read.
+    /// Precision to which times are read.
     pub clock: Clock,
-    /// Whether events of an instant run in the order in which they were scheduled.
+    /// True if simultaneous events run in the order in which they were scheduled.
     pub by_insertion: bool,
-    /// Seed and duration of a scenario that has none.
+    /// Default seed of a scenario.
     pub seed: u64,
-    /// See `seed`.
+    /// Default duration of a scenario.
     pub duration: Span,
 
-    // Packets, in bytes.
+    // Packets: sizes in bytes.
     /// Payload of a full packet.
     pub mtu: u64,
-    /// A pause frame.
+    /// Size of a pause frame.
     pub pfc_frame: u64,
-    /// A notification.
+    /// Size of a congestion notification packet.
     pub cnp: u64,
-    /// Of data, of an acknowledgement, and the least that this is.
+    /// Header of data, header of an acknowledgement, and smallest size of an acknowledgement.
     pub headers: (u64, u64, u64),
-    /// Whether schemes add their headers.
+    /// True if schemes add their own headers.
     pub scheme_headers: bool,
-    /// What a packet takes on a wire alongside its bytes.
+    /// Bytes on the wire per packet beyond its size, such as preamble and gap.
     pub framing: u64,
 
-    // Hosts.
-    /// When receivers acknowledge.
+    // Hosts: acknowledgements, timeouts and parameters of schemes.
+    /// Trigger of receivers' acknowledgements.
     pub ack: Ack,
-    /// The class of acknowledgements.
+    /// Priority class of acknowledgements.
     pub ack_class: AckClass,
-    /// The retransmission timeout, if there is one.
+    /// Retransmission timeout, if there is one.
     pub rto: Option<Span>,
-    /// Whether schemes have the parameters of HPCC's scripts.
+    /// True if the schemes' parameters default to those of HPCC's scripts.
     pub script_defaults: bool,
 
-    // Switches.
-    /// Hop-by-hop flow control.
+    // Switches: flow control, buffers and marking.
+    /// Default hop-by-hop flow control.
     pub flow_control: FlowControlKind,
-    /// What flows are hashed with.
+    /// Default hash function for paths.
     pub ecmp_hash: EcmpHash,
-    /// What the simulator's hash is like, where it has no other.
+    /// Description of the simulator's only hash function; `None` if any can be chosen.
     pub only_hash: Option<&'static str>,
-    /// Buffer and pauses of switches, where they are not the engine's.
+    /// Buffer and pause settings, if they differ from the engine's.
     pub switch: Option<SwitchDefaults>,
-    /// Whether the headroom has room for two packets more.
+    /// True if the headroom includes two further packets.
     pub headroom_of_packets: bool,
-    /// Whether thresholds wrap where a buffer is too small, which is an error elsewhere.
+    /// True if thresholds wrap around when a buffer is too small, which is an error otherwise.
     pub thresholds_wrap: bool,
-    /// Whether tiers of switches may differ.
+    /// True if tiers of switches may differ.
     pub has_tiers: bool,
-    /// Whether switches inside servers neither mark nor pause.
+    /// True if switches inside servers neither mark nor pause.
     pub plain_servers: bool,
-    /// Whether switches have detectors.
+    /// True if switches support detectors.
     pub has_detectors: bool,
-    /// Whether acknowledgements and queues without a curve are marked all the same.
+    /// True if acknowledgements, and queues without a curve, are marked too.
     pub marks_anyway: bool,
-    /// Whether marking thresholds and windows are compared with the network.
+    /// True if marking thresholds and windows are checked against the network.
     pub judges_thresholds: bool,
 
-    // Traffic.
-    /// Whether hosts send `messages`, one after the other, and nothing else.
+    // Traffic: restrictions on workloads.
+    /// True if hosts send only `messages`, one after the other.
     pub paced_messages: bool,
-    /// Whether the order matters in which flows were written.
+    /// True if results depend on the order in which flows were written.
     pub keeps_order: bool,
 
-    // Records.
-    /// Whether ports have states under TCD alone, whatever detectors there are.
+    // Records: their availability and defaults.
+    /// True if ports have congestion states only under TCD, whatever the detector.
     pub states_of_tcd: bool,
-    /// Whether packets are traced in a file of that program's.
+    /// True if packets are traced in that program's file format.
     pub own_trace: bool,
-    /// Whether it accounts for where the time of flows goes.
+    /// True if the time of flows can be accounted for.
     pub accounts: bool,
-    /// Whether it does so unless it is told otherwise.
+    /// True if that is the default.
     pub accounts_by_default: bool,
-    /// Whether latencies of packets are recorded.
+    /// True if latencies of packets can be recorded.
     pub latency: bool,
-    /// Bins of ports by default, up to so many ports.
+    /// Largest number of ports that are recorded in bins by default.
     pub port_bins_up_to: usize,
 }
 
@@ -195,7 +195,7 @@ const ENGINE: Profile = Profile {
     port_bins_up_to: usize::MAX,
 };
 
-/// What the reproduced simulators have in common.
+/// Common settings of the reproduced simulators.
 pub const REPRODUCED: Profile = Profile {
     is_exact: false,
     by_insertion: true,
@@ -208,7 +208,7 @@ pub const REPRODUCED: Profile = Profile {
     ..ENGINE
 };
 
-/// HPCC's simulator, and what is made of it.
+/// Settings of HPCC's simulator and its derivatives.
 const HPCC: Profile = Profile {
     name: "ns3-hpcc",
     quirks: Quirks::ns3_hpcc,
@@ -233,32 +233,32 @@ static PROFILES: [Profile; 3] = [
         name: "simai",
         quirks: Quirks::simai,
         clock: Clock::Rounded,
-        // Sequence numbers of eight bytes.
+        // Sequence numbers have eight bytes, hence the longer header.
         headers: (52, 50, 60),
         plain_servers: true,
         ..HPCC
     },
 ];
 
-/// Rows of simulators that are not built in.
+/// Profiles of simulators that are not built in.
 static ADDED: OnceLock<Vec<Profile>> = OnceLock::new();
 
-/// Adds rows; returns false if fidelities have been looked up already.
+/// Adds profiles; returns false if fidelities have been looked up already.
 pub(crate) fn add(profiles: Vec<Profile>) -> bool {
     ADDED.set(profiles).is_ok()
 }
 
-/// Fidelities that a program could have, each with what to do to have it.
+/// Fidelities that the program could be built with, each with instructions.
 static LEFT_OUT: OnceLock<Vec<(&'static str, String)>> = OnceLock::new();
 
-/// Says what the program was built without; returns false if that was asked for already.
+/// Sets the fidelities that the program was built without; returns false if they were looked up already.
 pub(crate) fn leave_out(names: Vec<(&'static str, String)>) -> bool {
     LEFT_OUT.set(names).is_ok()
 }
 
 impl Profile {
-    /// The headroom of a link: three times what is on its way, and what had started on either side when the pause was sent
-    /// and when it arrived.
+    /// Returns the headroom of a link: three times the data in flight on it, and the packets whose transmission had
+    /// started on either side when the pause was sent and when it arrived.
     pub(crate) fn headroom(&self, packet: &PacketFormat) -> PerLink {
         let packets = 2 * (packet.mtu + packet.data_header + packet.int_header).get();
         PerLink {
@@ -267,7 +267,7 @@ impl Profile {
         }
     }
 
-    /// The defaults that it decides, by the paths of their keys.
+    /// Returns the defaults that it determines, by the paths of their keys.
     pub(crate) fn defaults(&self, packet: &PacketFormat) -> [(&'static str, String); 13] {
         let size = |bytes| shown(&Bytes::new(bytes));
         let (data, ack, least) = self.headers;
@@ -296,65 +296,65 @@ impl Profile {
 }
 
 impl Fidelity {
-    /// All that are known.
+    /// Returns all known fidelities.
     fn all() -> impl Iterator<Item = Self> {
         PROFILES.iter().chain(ADDED.get_or_init(Vec::new)).map(Self)
     }
 
-    /// The one of this name.
+    /// Returns the fidelity with this name, if it is known.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|fidelity| fidelity.name() == name)
     }
 
-    /// By what formula its authors count slowdowns, if they have one of their own.
+    /// Returns the authors' formula for slowdowns, if they use their own.
     pub fn formula(self) -> Option<Formula> {
         self.0.formula
     }
 
-    /// The authors' formula of this name.
+    /// Returns the authors' formula with this name.
     pub fn formula_named(name: &str) -> Option<Formula> {
         let mut formulas = Self::all().filter_map(Self::formula);
         formulas.find(|formula| formula.name == name)
     }
 
-    /// What to do to have the fidelity of this name, if the program could have it and was built without.
+    /// Returns instructions for a fidelity that the program was built without; `None` if there is no such fidelity.
     pub fn left_out(name: &str) -> Option<&'static str> {
         let all = LEFT_OUT.get_or_init(Vec::new);
         let found = all.iter().find(|(known, _)| *known == name);
         found.map(|(_, why)| why.as_str())
     }
 
-    /// What it decides.
+    /// Returns the settings that it determines.
     pub(crate) fn profile(self) -> &'static Profile {
         self.0
     }
 
-    /// Whether transport and control are the simulator's, so that scenarios have no `[cc]`.
+    /// Returns true if transport and congestion control are the simulator's, so that scenarios have no `[cc]`.
     pub fn has_own_transport(self) -> bool {
         self.0.own_transport
     }
 
-    /// Whether the network is a model of its own, not the engine's.
+    /// Returns true if the network is the simulator's model instead of the engine's.
     pub fn has_own_network(self) -> bool {
         self.0.own_network
     }
 
-    /// Whether packets are traced in a file of that program's.
+    /// Returns true if packets are traced in that program's file format.
     pub fn has_own_trace(self) -> bool {
         self.0.own_trace
     }
 
-    /// Whether it accounts for where the time of flows goes.
+    /// Returns true if the time of flows can be accounted for.
     pub fn accounts(self) -> bool {
         self.0.accounts
     }
 
-    /// As the scenario file says it.
+    /// Returns the name in scenario files.
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// The names of all.
+    /// Returns the names of all known fidelities.
     pub fn names() -> &'static [&'static str] {
         static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
         NAMES.get_or_init(|| Self::all().map(Self::name).collect())
@@ -404,7 +404,7 @@ impl Serialize for Fidelity {
     }
 }
 
-/// As an enum of all names.
+/// Reads a name, like an enum with all names as variants.
 impl<'de> Deserialize<'de> for Fidelity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_enum("Fidelity", Self::names(), Word)

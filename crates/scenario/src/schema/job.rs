@@ -160,7 +160,7 @@ tables! {
     }
 }
 
-/// How hosts are chosen for a job that says only how many it wants.
+/// Choice of hosts for a job that only gives their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Placement {

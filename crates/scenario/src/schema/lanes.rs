@@ -1,4 +1,4 @@
-//! `[network.credit]`: flow control by credits, as standards have it.
+//! Credit-based flow control as in the standards: `[network.credit]`.
 
 use paceline_congestion::params::{is, is_not};
 use paceline_fabric::spec::{Phase, Release};
@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::facts::CREDITS;
 use super::{OrAuto, tables};
 
-/// When credits are told.
+/// Standard that determines when credits are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum BindingKind {
@@ -17,7 +17,7 @@ pub(crate) enum BindingKind {
     Cbfc,
 }
 
-/// How switches forward.
+/// Forwarding mode of switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ForwardingKind {

@@ -1,4 +1,4 @@
-//! Sets of hosts, and of nodes: numbers, texts such as `"0..127 step 8"` and `"leaf 0-3"`, lists of both.
+//! Sets of hosts and of nodes: numbers, texts such as `"0..127 step 8"` and `"leaf 0-3"`, and lists of both.
 
 use std::fmt;
 
@@ -6,31 +6,31 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
 
-/// A number or a text.
+/// Number or text within a set of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeItem {
-    /// A node by its number.
+    /// Number of a node.
     Number(u32),
-    /// What names several.
+    /// Text that names nodes, such as a range or a group.
     Text(String),
 }
 
-/// One of them, or a list.
+/// Set of nodes: a single item, or a list.
 #[derive(Clone, Debug)]
 pub enum Nodes {
-    /// One of these.
+    /// Single number or text.
     One(NodeItem),
-    /// Several.
+    /// List of numbers and texts.
     List(Vec<Spanned<NodeItem>>),
 }
 
 impl Nodes {
-    /// All hosts.
+    /// Returns the set of all hosts.
     pub fn all() -> Self {
         Self::One(NodeItem::Text("all".to_string()))
     }
 
-    /// A list of numbers.
+    /// Returns a set of the nodes with these numbers.
     pub(crate) fn list(numbers: impl IntoIterator<Item = u32>) -> Self {
         let item = |number| Spanned::new(0..0, NodeItem::Number(number));
         Self::List(numbers.into_iter().map(item).collect())
@@ -55,7 +55,7 @@ impl Serialize for Nodes {
     }
 }
 
-/// What both accept that stands alone.
+/// Converts a number outside of a list, for both types.
 fn number<E: de::Error>(value: i64, expected: &dyn de::Expected) -> Result<NodeItem, E> {
     let number = u32::try_from(value);
     let wrong = |_| E::invalid_value(de::Unexpected::Signed(value), expected);

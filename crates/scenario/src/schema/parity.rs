@@ -1,4 +1,4 @@
-//! `[parity]`: settings of simulators of others, one table for each fidelity that brings one.
+//! Settings of other simulators, `[parity]`: one table for each fidelity that has one.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -18,11 +18,11 @@ use crate::document::writer::{self, Node};
 
 const ABOUT: &str = "Settings of simulators whose networks Paceline reproduces event by event. The fidelity of that name uses a table; other fidelities ignore it, so that one scenario serves several.";
 
-/// A table of a simulator's settings.
+/// Table of a simulator's settings.
 pub trait OwnTable: Any + Debug + Send + Sync {
-    /// A copy.
+    /// Returns a boxed clone, since `Clone` is not object-safe.
     fn copy(&self) -> Box<dyn OwnTable>;
-    /// What is written of it.
+    /// Returns the table's content for writing.
     #[doc(hidden)]
     fn node(&self) -> Result<Node, writer::Error>;
 }
@@ -36,7 +36,7 @@ impl<T: Any + Debug + Send + Sync + Clone + Serialize> OwnTable for T {
     }
 }
 
-/// A table that a simulator has in `[parity]`.
+/// Registration of a simulator's table in `[parity]`.
 pub struct TableRow {
     name: &'static str,
     about: &'static str,
@@ -46,7 +46,7 @@ pub struct TableRow {
 }
 
 impl TableRow {
-    /// The table `[parity.NAME]`, whose keys these are.
+    /// Registers the table `[parity.NAME]` with the keys of `T`.
     pub fn of<T: OwnTable + Table + Default + DeserializeOwned>(
         name: &'static str,
         about: &'static str,
@@ -60,7 +60,7 @@ impl TableRow {
         }
     }
 
-    /// The same with a table in it.
+    /// Adds the subtable `name` with the keys of `T`.
     #[must_use]
     pub fn with<T: Table>(mut self, name: &str) -> Self {
         self.entries
@@ -80,7 +80,7 @@ fn rows() -> &'static [TableRow] {
     ROWS.get_or_init(Vec::new)
 }
 
-/// What is documented of the table and of all in it.
+/// Returns the documentation of all tables and their subtables.
 pub(crate) fn table_rows() -> Vec<Entry> {
     let key = |row: &TableRow| Parameter {
         name: row.name,
@@ -101,22 +101,22 @@ pub(crate) fn table_rows() -> Vec<Entry> {
     std::iter::once(all).chain(own).collect()
 }
 
-/// The tables that a scenario has.
+/// Simulators' tables in a scenario.
 #[derive(Debug, Default)]
 pub struct Parity(Vec<(&'static str, Spanned<Box<dyn OwnTable>>)>);
 
 impl Parity {
-    /// This table alone, written there.
+    /// Creates a set with this table only, at the position `span`.
     pub(crate) fn of(name: &'static str, span: Range<usize>, table: Box<dyn OwnTable>) -> Self {
         Self(vec![(name, Spanned::new(span, table))])
     }
 
-    /// Whether nothing is written.
+    /// Returns true if the scenario has no such table.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Reads all that is written.
+    /// Reads all tables of a scenario.
     pub(crate) fn read(written: Spanned<DeValue<'_>>) -> Result<Self, Error> {
         static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
         let names = NAMES.get_or_init(|| rows().iter().map(|row| row.name).collect());
@@ -137,16 +137,16 @@ impl Parity {
         Ok(Self(tables))
     }
 
-    /// The table of this name, if it is written.
+    /// Returns the table with this name, if the scenario has it.
     pub fn get<T: OwnTable>(&self, name: &str) -> Option<&T> {
         let (_, table) = self.0.iter().find(|(known, _)| *known == name)?;
         (&**table.get_ref() as &dyn Any).downcast_ref()
     }
 
-    /// The table of this name, where it is written; an empty one elsewhere.
+    /// Returns the table with this name, adding an empty one if the scenario has none.
     ///
     /// # Panics
-    /// If no such table was added with this type.
+    /// If no such table was registered with this type.
     pub fn table<T: OwnTable>(&mut self, name: &str) -> (Range<usize>, &mut T) {
         let rows = rows();
         let place = rows.iter().position(|row| row.name == name);
@@ -177,7 +177,7 @@ impl Clone for Parity {
     }
 }
 
-/// The tables are read by themselves (`Parity::read`), each into its own type.
+/// Skips the value: `Parity::read` reads each table into its own type.
 impl<'de> Deserialize<'de> for Parity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         IgnoredAny::deserialize(deserializer).map(|_| Self::default())

@@ -1,12 +1,12 @@
-//! `[quirks]`: single switches, over those of the fidelity.
+//! Single quirks, which override those of the fidelity: `[quirks]`.
 
 use paceline_fabric::spec;
 use serde::{Deserialize, Serialize};
 
-/// A switch that a scenario does not name is as its fidelity has it.
+/// Declares the quirks. One that a scenario leaves out is as in its fidelity.
 macro_rules! switches {
     ($($name:ident,)*) => {
-        /// `[quirks]`, as it is written.
+        /// Quirks as written in `[quirks]`.
         #[derive(Clone, Debug, Default, Serialize, Deserialize)]
         #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
         pub(crate) struct Quirks {
@@ -17,7 +17,7 @@ macro_rules! switches {
         }
 
         impl Quirks {
-            /// All of them: where one is absent, that of `fidelity`, which then stands here.
+            /// Returns all quirks, after filling in absent ones from `fidelity`.
             pub(crate) fn fill(&mut self, fidelity: spec::Quirks) -> spec::Quirks {
                 spec::Quirks {
                     $($name: *self.$name.get_or_insert(fidelity.$name),)*

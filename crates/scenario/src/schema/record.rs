@@ -1,4 +1,4 @@
-//! `[record]`.
+//! Recorders of a run: `[record]`.
 
 use paceline_congestion::params::{if_so, is_not};
 use paceline_fabric::spec::Blame;

@@ -1,8 +1,8 @@
-//! What is lost, and how hosts repair it: `recovery`, `receiver-order`, `[network.drop]`.
+//! Losses and their recovery: `recovery`, `receiver-order`, `[network.drop]`.
 
 use serde::{Deserialize, Serialize};
 
-/// How losses are repaired.
+/// Loss recovery of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RecoveryKind {
@@ -11,7 +11,7 @@ pub(crate) enum RecoveryKind {
     Rud,
 }
 
-/// In which order a NIC can take packets.
+/// Order of packets that a NIC accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ArrivalOrder {
@@ -19,7 +19,7 @@ pub(crate) enum ArrivalOrder {
     OutOfOrder,
 }
 
-/// When a packet of a lossy class is dropped.
+/// Rule for dropping packets of a lossy class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DropKind {

@@ -1,8 +1,8 @@
-//! Which queue pair of a NIC goes next: `qp-scheduling`.
+//! Choice of a NIC's next queue pair: `qp-scheduling`.
 
 use serde::{Deserialize, Serialize};
 
-/// Which of those that may go.
+/// Rule for choosing among the queue pairs that may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SchedulingKind {

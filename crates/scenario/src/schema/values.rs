@@ -1,4 +1,4 @@
-//! Values that are written in a way of their own.
+//! Values with their own notation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowControlKind {
-    /// Pauses.
+    /// Priority flow control, with pause frames.
     Pfc,
-    /// Credits.
+    /// Credit-based flow control.
     Credits,
-    /// None: packets may be dropped.
+    /// No flow control: packets may be dropped.
     None,
 }
 
-/// By what the longest time in one go is counted where links are under credits.
+/// Derivation of the longest continuous transmission on links with credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ExitKind {
@@ -30,7 +30,7 @@ pub(crate) enum ExitKind {
     Formula,
 }
 
-/// Whether switches do what schemes ask of them alongside marks and telemetry.
+/// Support of switches for schemes beyond marks and telemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AssistKind {
@@ -38,7 +38,7 @@ pub(crate) enum AssistKind {
     None,
 }
 
-/// Which ports do: see [`paceline_fabric::spec::AssistPorts`].
+/// Ports with that support: see [`paceline_fabric::spec::AssistPorts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AssistPortsKind {
@@ -46,7 +46,7 @@ pub(crate) enum AssistPortsKind {
     BetweenSwitches,
 }
 
-/// How long a pause lasts: see [`PfcMode`].
+/// Duration of a pause: see [`PfcMode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PfcModeKind {
@@ -63,7 +63,7 @@ impl From<PfcMode> for PfcModeKind {
     }
 }
 
-/// How switches choose among equal next hops, or senders among paths.
+/// Choice among equal next hops by switches, or among paths by senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Balancing {
@@ -78,7 +78,7 @@ pub(crate) enum Balancing {
 }
 
 impl Balancing {
-    /// The selector, where senders choose.
+    /// Returns the path selector if senders choose.
     pub(crate) const fn selector(self) -> Option<Selector> {
         match self {
             Self::Ecmp | Self::Flowlet | Self::Spray | Self::Adaptive => None,
@@ -90,7 +90,7 @@ impl Balancing {
     }
 }
 
-/// How often the least loaded port is chosen.
+/// Unit of traffic for which the least loaded port is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AdaptivePer {
@@ -98,17 +98,17 @@ pub(crate) enum AdaptivePer {
     Flowlet,
 }
 
-/// When the receiver acknowledges: `ack.every-packets = 1`.
+/// Trigger of the receiver's acknowledgements: `ack.every-packets = 1`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ack {
-    /// After so many packets.
+    /// Number of packets per acknowledgement.
     EveryPackets(std::num::NonZeroU32),
-    /// After so many bytes.
+    /// Number of bytes per acknowledgement.
     EveryBytes(Bytes),
 }
 
-/// Room for what arrives after a pause: `headroom.fixed = "64KB"`.
+/// Buffer space for packets that arrive after a pause was sent: `headroom.fixed = "64KB"`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Headroom {
@@ -116,7 +116,7 @@ pub(crate) enum Headroom {
     PerLink(PerLink),
 }
 
-/// `factor` times rate times delay, plus `extra`.
+/// Headroom proportional to a link: `factor` times rate times delay, plus `extra`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct PerLink {
@@ -124,8 +124,8 @@ pub(crate) struct PerLink {
     pub(crate) extra: Bytes,
 }
 
-/// The buffer of a switch: `buffer = "32MiB"` for all of it, `buffer.shared = "11MB"` for the pool that ports share, on top
-/// of which come headroom and reserve.
+/// Buffer of a switch: `buffer = "32MiB"` for its total, `buffer.shared = "11MB"` for the pool that ports share, to
+/// which headroom and reserve are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Buffer {
     Total(Bytes),
@@ -133,14 +133,14 @@ pub(crate) enum Buffer {
 }
 
 impl Buffer {
-    /// Bytes, of whatever.
+    /// Returns the size, of the total or of the pool.
     pub(crate) const fn bytes(self) -> Bytes {
         match self {
             Self::Total(bytes) | Self::Shared(bytes) => bytes,
         }
     }
 
-    /// True if headroom and reserve come on top.
+    /// Returns true if headroom and reserve are added to it.
     pub(crate) const fn is_shared(self) -> bool {
         matches!(self, Self::Shared(_))
     }
@@ -190,7 +190,7 @@ impl<'de> Deserialize<'de> for Buffer {
     }
 }
 
-/// Quantities for which a word may stand.
+/// Declares quantities that a word may replace.
 macro_rules! or_word {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal;)*) => { $(
         $(#[doc = $doc])+
@@ -227,15 +227,15 @@ macro_rules! or_word {
     )* };
 }
 or_word! {
-    /// A quantity, or `"off"`.
+    /// Quantity, or `"off"`.
     OrOff = "off";
-    /// A quantity, or `"auto"`.
+    /// Quantity, or `"auto"`.
     OrAuto = "auto";
-    /// A quantity, or `"every"`.
+    /// Quantity, or `"every"`.
     OrEvery = "every";
 }
 
-/// Bins of the ports' recording: `"auto"`, `"off"`, or the width of the first ones.
+/// Time bins of port records: `"auto"`, `"off"`, or the width of the first ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PortBins {
     Auto,
@@ -275,7 +275,7 @@ impl<'de> Deserialize<'de> for PortBins {
     }
 }
 
-/// The class of ACKs: a number, or `"flow"` for the flow's own.
+/// Priority class of ACKs: a number, or `"flow"` for the flow's class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckClass(pub Option<u8>);
 
@@ -313,7 +313,7 @@ impl<'de> Deserialize<'de> for AckClass {
     }
 }
 
-/// One number to another: `4`, or `"3:2"`.
+/// Ratio of two numbers: `4`, or `"3:2"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ratio {
     pub(crate) of: u32,
@@ -321,7 +321,7 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// The same to one.
+    /// Returns the ratio of `of` to one.
     pub(crate) const fn to_one(of: u32) -> Self {
         Self { of, to: 1 }
     }

@@ -246,45 +246,45 @@ tables! {
     }
 }
 
-/// What messages go over.
+/// Queue pairs that messages use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Connections {
-    /// A queue pair for each.
+    /// New queue pair for each message.
     #[default]
     PerMessage,
-    /// A queue pair that stays, for one after another.
+    /// Persistent queue pair for successive messages.
     Persistent,
 }
 
-/// What the load of drawn flows is a share of.
+/// Base of the load of random flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LoadOf {
-    /// The rate of hosts' links.
+    /// Rate of the hosts' links.
     #[default]
     Hosts,
-    /// The rate of the busiest link between switches.
+    /// Rate of the busiest link between switches.
     Uplinks,
 }
 
-/// To whom the processes of a closed loop send.
+/// Receivers of the processes in a closed loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ClosedLoopTo {
-    /// Each message to one of the receivers at random.
+    /// Random receiver for each message.
     #[default]
     Random,
-    /// To each of them at any time.
+    /// All receivers at the same time.
     All,
 }
 
-/// A distribution of sizes: by name, from a file, or given in place as a list of shares.
+/// Distribution of sizes: by name, from a file, or given as a list of shares.
 #[derive(Clone, Debug)]
 pub(crate) enum Sizes {
-    /// The name of a distribution or of a file.
+    /// Name of a distribution or of a file.
     Named(String),
-    /// Sizes and their shares.
+    /// Sizes with their shares.
     Mix(Vec<Spanned<Share>>),
 }
 
