@@ -1,14 +1,14 @@
-//! Texts of files as they are shown: what a terminal or a spreadsheet would take for more than text is visible.
+//! Safe display of texts from files: control characters of terminals and formulas of spreadsheets are made visible.
 
 use std::borrow::Cow;
 
-/// Whether a character moves, colours or turns round what stands alongside it, and is no plain break.
+/// Returns true if a character controls a terminal or the text direction; plain line breaks and tabs do not.
 fn acts(c: char) -> bool {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || c.is_control() && !matches!(c, '\n' | '\t')
 }
 
-/// `text` with what acts on a terminal written out: `\u{1b}`.
+/// Returns `text` with such characters escaped: `\u{1b}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return Cow::Borrowed(text);
@@ -23,7 +23,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(written).collect())
 }
 
-/// The same with a character as long as it in its place, so that places in the text stay what they are.
+/// Replaces such characters by others of the same length, so that positions in the text stay valid.
 pub(crate) fn masked(text: &str) -> String {
     let mask = |c: char| match (acts(c) && c != '\r', c.len_utf8()) {
         (false, _) => c,
@@ -34,7 +34,7 @@ pub(crate) fn masked(text: &str) -> String {
     text.chars().map(mask).collect()
 }
 
-/// A cell of a CSV file: behind an apostrophe where a spreadsheet would take it for a formula.
+/// Returns a cell of a CSV file, prefixed with an apostrophe if a spreadsheet would take it for a formula.
 pub fn csv_cell(text: &str) -> Cow<'_, str> {
     if is_formula(text) {
         Cow::Owned(format!("'{text}"))
@@ -43,7 +43,7 @@ pub fn csv_cell(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a cell of a CSV file says.
+/// Returns the text of a CSV cell: the inverse of [`csv_cell`].
 pub fn csv_text(cell: &str) -> &str {
     cell.strip_prefix('\'')
         .filter(|text| is_formula(text))
@@ -51,28 +51,28 @@ pub fn csv_text(cell: &str) -> &str {
 }
 
 fn is_formula(text: &str) -> bool {
-    // One that is quoted is quoted again, so that what is read is what was written.
+    // A prefixed text is prefixed again, so that reading restores exactly the text that was written.
     let text = text.trim_start_matches('\'');
-    // Spreadsheets trim blanks.
+    // Spreadsheets trim leading blanks.
     text.starts_with(['\t', '\r']) || text.trim_start().starts_with(['=', '+', '-', '@'])
 }
 
-/// How a text field of a CSV row is written and read: `#[serde(with = "cell")]`.
+/// Serde functions for a text field of a CSV row: `#[serde(with = "cell")]`.
 pub mod cell {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Writes it as [`csv_cell`](super::csv_cell).
+    /// Writes the text as [`csv_cell`](super::csv_cell).
     ///
     /// # Errors
-    /// Those of the writer.
+    /// If the serializer fails.
     pub fn serialize<S: Serializer>(text: impl AsRef<str>, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&super::csv_cell(text.as_ref()))
     }
 
-    /// Reads what [`serialize`] wrote.
+    /// Reads a text written by [`serialize`].
     ///
     /// # Errors
-    /// Those of the reader.
+    /// If the deserializer fails.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
         Ok(super::csv_text(&String::deserialize(from)?).to_string())
     }

@@ -1,7 +1,7 @@
-//! What to know before trusting a result.
+//! Warnings about inputs and results.
 //!
-//! There is one type and one channel: what is found in an input travels with it ([`crate::Resolved::warnings`]) into the
-//! summary of its run, where what the run itself shows is added. Pages, tables and Python read it there.
+//! There is one type and one channel. Warnings about an input travel with it ([`crate::Resolved::warnings`]) into the
+//! summary of its run, to which the run adds its own. Pages, tables and Python read them there.
 
 use std::fmt;
 
@@ -9,30 +9,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostics::{Place, Source};
 
-/// Which half of a run a warning is about.
+/// Subject of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// What was asked for.
+    /// Input of a run.
     Input,
-    /// What came of it.
+    /// Course and result of a run.
     Run,
-    /// How it was read: to know, not to check.
+    /// Reading of the input: for information, with nothing to check.
     Note,
 }
 
 macro_rules! kinds {
     ($($subject:ident { $($(#[doc = $doc:literal])+ $kind:ident,)* })*) => {
-        /// The kinds of warnings: their names, in kebab case, are the ids in result files.
+        /// Kinds of warnings. Their names in kebab case are the ids in result files.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum WarningKind { $($($(#[doc = $doc])+ $kind,)*)* }
 
         impl WarningKind {
-            /// All of them, with a sentence on each.
+            /// All kinds, with a description of each.
             pub const ALL: &'static [(Self, &'static str)] = &[$($((Self::$kind, concat!($($doc),+)),)*)*];
 
-            /// What warnings of this kind are about.
+            /// Returns the subject of warnings of this kind.
             pub const fn subject(self) -> Subject {
                 match self {
                     $($(Self::$kind => Subject::$subject,)*)*
@@ -147,18 +147,18 @@ kinds! {
 }
 
 impl WarningKind {
-    /// Whether it holds for several runs of one input only if all of them have it: a setting that does nothing in one
-    /// run may be there for another.
+    /// Returns true if the warning applies to several runs of one input only if all of them have it: a setting
+    /// without effect in one run may have one in another.
     pub const fn is_of_all_runs(self) -> bool {
         matches!(self, Self::UnusedSetting | Self::UnusedScheme)
     }
 
-    /// Whether it is about files that a scenario was read from.
+    /// Returns true if it is about files that a scenario was read from.
     pub const fn is_of_files(self) -> bool {
         matches!(self, Self::Reading | Self::LeftOut | Self::VendorValues)
     }
 
-    /// Whether the scenario that a run writes no longer has what it is about.
+    /// Returns true if the scenario that a run writes no longer contains the cause.
     pub const fn is_lost_when_written(self) -> bool {
         self.is_of_files()
             || self.is_of_all_runs()
@@ -169,23 +169,23 @@ impl WarningKind {
     }
 }
 
-/// Something to know before trusting a result. `Display` is its place and its sentence.
+/// Warning to consider before trusting a result. `Display` writes position and sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Its kind.
+    /// Kind of the warning.
     pub id: WarningKind,
-    /// What it is about.
+    /// Subject of the warning.
     pub about: Subject,
-    /// Where in the input, as `file:line:column`, or a file as a whole. Told on the terminal only: result files are the
-    /// same wherever the input was.
+    /// Position in the input, as `file:line:column`, or the name of a file. Shown only on the terminal: result files
+    /// must not depend on the input's path.
     #[serde(skip)]
     pub place: Option<String>,
-    /// The sentence.
+    /// Message as a sentence.
     pub text: String,
 }
 
 impl Warning {
-    /// A warning without a place.
+    /// Creates a warning without a position.
     pub fn new(id: WarningKind, text: impl Into<String>) -> Self {
         Self {
             id,
@@ -195,17 +195,17 @@ impl Warning {
         }
     }
 
-    /// Returns true if it tells how the input was read, and nothing is to be checked.
+    /// Returns true if it only explains how the input was read, with nothing to check.
     pub fn is_note(&self) -> bool {
         self.about == Subject::Note
     }
 
-    /// Whether it says the same, wherever.
+    /// Returns true if kind and message are equal, whatever the position.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.id, &self.text) == (other.id, &other.text)
     }
 
-    /// The same, of a whole file.
+    /// Sets a whole file as the position.
     #[must_use]
     pub fn of_file(self, source: &Source) -> Self {
         Self {
@@ -214,7 +214,7 @@ impl Warning {
         }
     }
 
-    /// The same, at a place if there is one.
+    /// Sets the position, or clears it if there is none.
     #[must_use]
     pub fn at<'a>(self, place: impl Into<Option<&'a Place>>) -> Self {
         Self {
@@ -233,7 +233,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Warnings as lines of text.
+/// Returns the warnings as lines of text.
 pub fn lines<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Vec<String> {
     warnings.into_iter().map(Warning::to_string).collect()
 }

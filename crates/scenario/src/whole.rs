@@ -1,16 +1,16 @@
-//! Files that are read whole, wherever they come from: such as end, and fit in memory.
+//! Files that are read as a whole: regular files that fit in memory.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The largest file that is read whole, in bytes.
+/// Largest file that is read, in bytes.
 const MOST: u64 = 1 << 31;
 
-/// The content of a file.
+/// Returns the content of a file.
 ///
 /// # Errors
-/// It cannot be read, is no file, or is larger than 2 GiB.
+/// If it cannot be read, is not a regular file, or is larger than 2 GiB.
 pub fn read_bytes(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let file = open_file(path)?;
     let mut bytes = Vec::new();
@@ -24,19 +24,19 @@ pub fn read_bytes(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The same as text.
+/// Returns the content of a file as text.
 ///
 /// # Errors
-/// As [`read_bytes`]; or it is not UTF-8.
+/// As [`read_bytes`], or if it is not UTF-8.
 pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
     String::from_utf8(read_bytes(path)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("it is not text: {error}")))
 }
 
-/// Opens a file to be read; devices and pipes may have no end.
+/// Opens a regular file for reading; devices and pipes may have no end.
 ///
 /// # Errors
-/// It cannot be opened, or is no file.
+/// If it cannot be opened, or is not a regular file.
 pub fn open_file(path: impl AsRef<Path>) -> io::Result<File> {
     paceline_traces::regular::open_file(path.as_ref())
 }

@@ -1,4 +1,4 @@
-//! Vendors' own files: `config_db.json` of SONiC, what `mlxconfig` prints, options of subnet managers.
+//! Vendors' configuration files: SONiC's `config_db.json`, the output of `mlxconfig`, options of subnet managers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,22 +11,22 @@ use super::item::{Fate, Item};
 use super::{Key, Vendor, vendors};
 use crate::diagnostics::{Problem, Source};
 
-/// How a vendor's file is written.
+/// Format of a vendor's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// JSON: tables of entries of keys.
+    /// Tables of entries with keys, in JSON.
     Json,
-    /// A name and its values in a line, of which the current one counts, as `mlxconfig` prints them.
+    /// Lines of a name with several values, of which the current one counts, as `mlxconfig` prints them.
     Columns,
-    /// A name and its value in a line, `#` before comments.
+    /// Lines of a name and a value, with `#` before comments.
     Options,
 }
 
 /// Reads a vendor's file whose first character is at `start`.
 ///
 /// # Errors
-/// The file is not written in the vendor's way.
+/// If the file is not in the vendor's format.
 pub(crate) fn read(vendor: &'static Vendor, source: &Source, start: usize) -> Result<Vec<Item>, Problem> {
     let mut items = match vendor.file {
         Format::Json => json(source)?,
@@ -49,12 +49,12 @@ pub(crate) fn read(vendor: &'static Vendor, source: &Source, start: usize) -> Re
     Err(Problem::new(message).help(format!("expected a file such as `{}`", vendor.file_name)))
 }
 
-/// The vendor whose file this looks like: the one that has most of its names.
+/// Returns the vendor whose file this looks like: the one that knows most of its names.
 pub(crate) fn vendor_of(text: &str) -> Option<&'static Vendor> {
     let source = Source::new("", text);
     let known = |vendor: &'static Vendor| {
         let items = read(vendor, &source, 0).unwrap_or_default();
-        // Names of one word are words of other files, too.
+        // Names that are a single word also occur in other files, so they do not count.
         let is_telling = |item: &&Item| !item.table.is_empty() || item.name.contains('_');
         let is_own = |item: &&Item| {
             let is = |key: &Key| item.key.is_some_and(|known| std::ptr::eq(known, key));
@@ -90,7 +90,7 @@ fn item(
     }
 }
 
-/// The words of a line, each with its place in the text.
+/// Returns the words of a line with their positions in the text.
 fn words<'t>(text: &'t str, line: &'t str) -> impl Iterator<Item = (&'t str, Range<usize>)> {
     let base = text.as_ptr() as usize;
     line.split_whitespace().map(move |word| {
@@ -99,8 +99,8 @@ fn words<'t>(text: &'t str, line: &'t str) -> impl Iterator<Item = (&'t str, Ran
     })
 }
 
-/// Lines such as `* RPG_AI_RATE_P1   5   10   10`: a star at values that differ, then the default, the current value and
-/// that of the next boot, or fewer of them.
+/// Parses lines such as `* RPG_AI_RATE_P1   5   10   10`: a star if the values differ, then the default, the current
+/// value and that of the next boot, or fewer of them.
 fn columns(text: &str) -> Vec<Item> {
     let mut column = 0;
     let mut items = Vec::new();
@@ -118,7 +118,7 @@ fn columns(text: &str) -> Vec<Item> {
         let Some(name) = words.next() else { continue };
         let values: Vec<_> = words.collect();
         let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        // `NAME=value`, as mlxconfig takes it.
+        // Also `NAME=value`, which is mlxconfig's input syntax.
         if let Some((word, value)) = name.0.split_once('=')
             && is_name(word)
             && values.is_empty()
@@ -136,7 +136,7 @@ fn columns(text: &str) -> Vec<Item> {
     items
 }
 
-/// Lines such as `cc_ca_cong_setting_ccti_timer 0 150`.
+/// Parses lines such as `cc_ca_cong_setting_ccti_timer 0 150`.
 fn options(text: &str) -> Vec<Item> {
     let mut items = Vec::new();
     for line in text.lines() {
@@ -158,14 +158,14 @@ fn options(text: &str) -> Vec<Item> {
     items
 }
 
-/// JSON with the places of its texts.
+/// JSON value with the positions of its strings; numbers and booleans are strings too.
 enum Json<'t> {
     Text(Cow<'t, str>),
     List(Vec<Self>),
     Table(Vec<(Cow<'t, str>, Self)>),
 }
 
-/// A text, borrowed where no character is escaped.
+/// String, borrowed from the text unless it has escapes.
 struct Text<'t>(Cow<'t, str>);
 
 impl<'t> Deserialize<'t> for Text<'t> {
@@ -226,7 +226,7 @@ impl<'t> Deserialize<'t> for Json<'t> {
 }
 
 impl Json<'_> {
-    /// The value in one line, as SONiC's tools write lists.
+    /// Returns the value on one line, with lists separated by commas as SONiC's tools write them.
     fn value(&self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text.to_string()),
@@ -239,7 +239,7 @@ impl Json<'_> {
     }
 }
 
-/// Tables of entries of keys: `{"BUFFER_POOL": {"ingress_lossless_pool": {"size": "11213696"}}}`.
+/// Parses tables of entries with keys: `{"BUFFER_POOL": {"ingress_lossless_pool": {"size": "11213696"}}}`.
 fn json(source: &Source) -> Result<Vec<Item>, Problem> {
     let text = source.text();
     let base = text.as_ptr() as usize;

@@ -1,55 +1,55 @@
-//! Settings of a vendor's configuration, one by one.
+//! Single settings of a vendor's configuration.
 
 use std::ops::Range;
 
 use super::Key;
 
-/// A setting of a vendor's configuration.
+/// Setting of a vendor's configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    /// The table; empty where the vendor has none.
+    /// Name of the table; empty if the vendor has none.
     pub(crate) table: String,
-    /// The entry of the table, such as a port or a profile; empty if it was left out.
+    /// Entry of the table, such as a port or a profile; empty if it was left out.
     pub(crate) entry: String,
-    /// The key as it was written.
+    /// Key as written.
     pub(crate) name: String,
-    /// The value as it was written.
+    /// Value as written.
     pub(crate) value: String,
-    /// Where the key stands.
+    /// Position of the key.
     pub(crate) name_span: Range<usize>,
-    /// Where the value stands.
+    /// Position of the value.
     pub(crate) span: Range<usize>,
-    /// True if it comes from a file of the vendor's.
+    /// True if it comes from a vendor's file.
     pub(crate) in_file: bool,
-    /// The parameter; `None` if Paceline knows none of this name.
+    /// Parameter with this name; `None` if Paceline knows none.
     pub(crate) key: Option<&'static Key>,
-    /// What it becomes.
+    /// Result of its translation.
     pub(crate) fate: Fate,
 }
 
-/// What becomes of a setting.
+/// Result of translating a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fate {
-    /// What its parameter says.
+    /// Translation by the rules of its parameter.
     Own,
-    /// These keys and values here, since other settings give it its meaning.
+    /// Translation to these keys and values, since other settings determine its meaning.
     Becomes(Vec<(&'static str, String)>),
-    /// Nothing: it, or the entry that it is of, is told with all others of the same reason.
+    /// No effect: the setting, or its entry, is reported with all others for the same reason.
     Idle { what: String, why: String },
-    /// An error.
+    /// Error with this message.
     Wrong(String),
-    /// Nothing, since another setting stands for it.
+    /// No effect, because another setting replaces it.
     Covered,
 }
 
 impl Item {
-    /// True if it is this parameter, of a table or of none.
+    /// Returns true if it is the parameter `key` of `table`, which may be empty.
     pub(crate) fn is(&self, table: &str, key: &str) -> bool {
         self.key
             .is_some_and(|known| known.table == table && known.key == key)
     }
 
-    /// Its name with table and entry, as the vendor's tools write it.
+    /// Returns the name with table and entry, as the vendor's tools write it.
     pub(crate) fn path(&self) -> String {
         let name = self.key.map_or(self.name.as_str(), |key| key.key.as_str());
         let parts = [self.table.as_str(), self.entry.as_str(), name];
@@ -57,7 +57,7 @@ impl Item {
         parts.join(".")
     }
 
-    /// Its name with the table alone.
+    /// Returns the name with the table only.
     pub(crate) fn short(&self) -> String {
         match self.key {
             Some(key) => key.path(),

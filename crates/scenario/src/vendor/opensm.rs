@@ -1,12 +1,12 @@
-//! The congestion control table of OpenSM, whose length and last entry have counterparts.
+//! Congestion control table of OpenSM, whose length and last entry have counterparts.
 
 use super::item::{Fate, Item};
 use super::whole;
 
-/// Entries differ from those here if they are this many packet times off.
+/// Smallest difference from Paceline's entry that is reported, in packet times.
 const OFF: f64 = 0.5;
 
-/// Works out what a table becomes; returns what differs from it.
+/// Translates a table; returns a description of the entries that differ from Paceline's.
 pub(crate) fn settle(items: &mut [Item]) -> Option<String> {
     let item = items.iter_mut().find(|item| item.is("", "cc_cct"))?;
     let entries: Option<Vec<f64>> = item.value.split(',').map(entry).collect();
@@ -39,7 +39,7 @@ pub(crate) fn settle(items: &mut [Item]) -> Option<String> {
     })
 }
 
-/// The packet times of an entry: the multiplier over 2^shift.
+/// Returns the delay of an entry in packet times: the multiplier over 2^shift.
 fn entry(text: &str) -> Option<f64> {
     let (shift, multiplier) = text.split_once(':')?;
     let (shift, multiplier) = (whole(shift)?, whole(multiplier)?);

@@ -1,7 +1,7 @@
-//! SONiC's tables as a whole: which pool and which profiles are those of lossless traffic, and what numbers of one profile
-//! mean together.
+//! Selection among SONiC's tables: the pool and the profile of lossless traffic, and the combined meaning of a
+//! profile's numbers.
 //!
-//! A configuration has pools and profiles for both ends of a switch and for lossy traffic, too. A switch here has one
+//! A configuration has pools and profiles for ingress and egress, and also for lossy traffic. A switch here has one
 //! pool, accounted at ingress, and one profile: those of the lossless priority groups.
 
 use std::collections::BTreeSet;
@@ -12,10 +12,10 @@ use super::whole;
 const POOL: &str = "BUFFER_POOL";
 const PROFILE: &str = "BUFFER_PROFILE";
 const WRED: &str = "WRED_PROFILE";
-/// An offset that no pause threshold exceeds.
+/// Offset above any pause threshold.
 const WHOLE_POOL: &str = "\"1GB\"";
 
-/// Chooses among entries of tables, and works out values that depend on others. `rate` is that of the topology's links, in
+/// Selects entries of tables, and computes values that depend on others. `rate` is that of the topology's links, in
 /// Mbit/s.
 pub(crate) fn settle(items: &mut [Item], rate: Option<u64>) {
     choose_profiles(items, rate);
@@ -33,7 +33,7 @@ fn entries(items: &[Item], table: &str) -> BTreeSet<String> {
     of_table.map(|item| item.entry.clone()).collect()
 }
 
-/// The value of a key of an entry.
+/// Returns the value of a key in an entry.
 fn value<'i>(items: &'i [Item], table: &str, entry: &str, key: &str) -> Option<&'i str> {
     let is_it = |item: &&Item| item.entry == entry && item.is(table, key);
     items.iter().find(is_it).map(|item| item.value.trim())
@@ -43,13 +43,13 @@ fn number(items: &[Item], table: &str, entry: &str, key: &str) -> Option<i64> {
     value(items, table, entry, key).and_then(whole)
 }
 
-/// True if some setting of the entry still counts.
+/// Returns true if some setting of the entry is still in use.
 fn is_live(items: &[Item], table: &str, entry: &str) -> bool {
     let of_entry = |item: &&Item| item.table == table && item.entry == entry;
     items.iter().filter(of_entry).any(|item| item.fate == Fate::Own)
 }
 
-/// Leaves an entry out, for a reason that is told once for all its settings.
+/// Drops an entry, for a reason that is reported once for all its settings.
 fn drop_entry(items: &mut [Item], table: &str, entry: &str, why: &str) {
     for item in items
         .iter_mut()
@@ -62,7 +62,7 @@ fn drop_entry(items: &mut [Item], table: &str, entry: &str, why: &str) {
     }
 }
 
-/// Names as `[BUFFER_POOL|name]` or alone.
+/// Returns the name from `[BUFFER_POOL|name]`, or the text itself.
 fn plain(reference: &str) -> &str {
     let inner = reference.trim_start_matches('[').trim_end_matches(']');
     inner.rsplit('|').next().unwrap_or(inner)
@@ -79,7 +79,7 @@ fn is_egress(items: &[Item], pool: &str) -> bool {
     }
 }
 
-/// Leaves those profiles that lossless priority groups use.
+/// Keeps the profiles that lossless priority groups use.
 fn choose_profiles(items: &mut [Item], rate: Option<u64>) {
     let mut left: Vec<String> = entries(items, PROFILE).into_iter().collect();
     let any_headroom = left
@@ -110,7 +110,7 @@ fn choose_profiles(items: &mut [Item], rate: Option<u64>) {
         "no priority group uses it",
         |profile| used.contains(profile),
     );
-    // `pg_lossless_100000_5m_profile`: the rate in Mbit/s, and the cable.
+    // Such as `pg_lossless_100000_5m_profile`: the rate in Mbit/s, and the cable.
     let of_rate = |profile: &str| {
         let mut parts = profile.strip_prefix("pg_lossless_")?.split('_');
         parts.next()?.parse::<u64>().ok()
@@ -123,7 +123,7 @@ fn choose_profiles(items: &mut [Item], rate: Option<u64>) {
     }
 }
 
-/// Leaves those of several entries for which `is_wanted` holds, if it holds for any.
+/// Keeps those of several entries for which `is_wanted` returns true, if there are any.
 fn keep(
     items: &mut [Item],
     table: &str,
@@ -144,7 +144,7 @@ fn keep(
     });
 }
 
-/// Leaves the ingress pool of those profiles.
+/// Keeps the ingress pool of those profiles.
 fn choose_pool(items: &mut [Item]) {
     let mut left: Vec<String> = entries(items, POOL).into_iter().collect();
     left.retain(|pool| {
@@ -170,7 +170,7 @@ fn choose_pool(items: &mut [Item]) {
     keep(items, POOL, &mut left, why, |pool| pool.contains("lossless"));
 }
 
-/// Leaves the WRED profiles of queues, of lossless priorities if there are any.
+/// Keeps the WRED profiles of queues, only of lossless priorities if there are any.
 fn choose_wred(items: &mut [Item]) {
     let mut left: Vec<String> = entries(items, WRED).into_iter().collect();
     let lossless: BTreeSet<i64> = items
@@ -202,12 +202,12 @@ fn choose_wred(items: &mut [Item]) {
     });
 }
 
-/// What the numbers of a profile mean together.
+/// Translates the numbers of a profile, whose meanings depend on each other.
 fn settle_profile(items: &mut [Item], profile: &str) {
     let own = |items: &[Item], key: &str| number(items, PROFILE, profile, key);
     let (size, xoff) = (own(items, "size"), own(items, "xoff").unwrap_or(0));
     let (xon, offset) = (own(items, "xon"), own(items, "xon_offset"));
-    // With a shared headroom pool, sizes never contain headroom.
+    // With a shared headroom pool, sizes never include headroom.
     let pools = entries(items, POOL);
     let shares_headroom = pools
         .iter()
@@ -229,7 +229,7 @@ fn settle_profile(items: &mut [Item], profile: &str) {
                 }
             }
             "xon_offset" | "xon" if static_th.is_some() => item.fate = Fate::Covered,
-            // Pauses end when a queue is down to its reserve, if nothing ends them before.
+            // With an offset, a pause can end before the queue is down to its reserve, so `xon` has no effect.
             "xon" if offset.is_some() => {
                 item.fate = Fate::Idle {
                     what: key.path(),

@@ -1,51 +1,51 @@
-//! Conversions of vendors' values, in every form in which their tools write them.
+//! Conversions of vendors' values, in every notation that their tools use.
 
 use serde::Deserialize;
 
-/// Conversions of values.
+/// Conversion of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {
-    /// The same number.
+    /// Unchanged number.
     Same,
-    /// A power of two, as the right shift that it is.
+    /// Power of two, converted to the equivalent right shift.
     Power,
-    /// Microseconds.
+    /// Time in microseconds.
     Us,
-    /// Milliseconds.
+    /// Time in milliseconds.
     Ms,
-    /// `drop`, `forward` or `alert`.
+    /// Word `drop`, `forward` or `alert`.
     Action,
-    /// Mbit/s.
+    /// Rate in Mbit/s.
     Mbps,
-    /// Bytes.
+    /// Size in bytes.
     Bytes,
-    /// Credits of 64 bytes.
+    /// Size in credits of 64 bytes.
     Credits,
-    /// Percent.
+    /// Share in percent.
     Percent,
-    /// 1024ths.
+    /// Share in units of 1/1024.
     Of1024,
-    /// What is missing to 1024, in 1024ths.
+    /// Complement of a share in units of 1/1024: 1024 minus the value.
     RestOf1024,
-    /// Bit 0.
+    /// Boolean in bit 0.
     Flag,
-    /// Ports: all or none.
+    /// Mask of ports: all or none.
     Mask,
-    /// Numbers between commas.
+    /// List of numbers separated by commas.
     List,
-    /// Zero for a share of 1.
+    /// Rate after the first CNP, where zero leaves the line rate, a share of 1; no other value can be converted.
     UnchangedIfZero,
 }
 
-/// Powers of two that a switch can have as its alpha.
+/// Exponents of a switch's alpha, which is a power of two.
 const POWERS: std::ops::RangeInclusive<i64> = -8..=7;
 
 impl Turn {
-    /// The value as a scenario has it.
+    /// Converts a value to a scenario's notation.
     ///
     /// # Errors
-    /// What was expected.
+    /// A description of the expected value.
     pub fn apply(self, text: &str) -> Result<String, String> {
         let text = text.trim();
         let whole = || whole(text).ok_or_else(|| "expected a whole number".to_string());
@@ -99,7 +99,7 @@ impl Turn {
         })
     }
 
-    /// The conversion in words.
+    /// Describes the conversion.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Same => "the same number",
@@ -121,7 +121,7 @@ impl Turn {
     }
 }
 
-/// A whole number: decimal, hexadecimal, a truth value, or a word with its number as in `True(1)` and `ECN(0)`.
+/// Parses an integer: decimal, hexadecimal, a boolean, or a word with its number as in `True(1)` and `ECN(0)`.
 pub(crate) fn whole(text: &str) -> Option<i64> {
     let text = text.trim();
     if let Some((_, number)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
@@ -135,12 +135,13 @@ pub(crate) fn whole(text: &str) -> Option<i64> {
     }
 }
 
-/// Returns true if two values are the same: the same number, or the same text.
+/// Returns true if two values are the same number or the same text.
 pub(crate) fn is_same(a: &str, b: &str) -> bool {
     a.trim() == b.trim() || whole(a).is_some_and(|a| whole(b) == Some(a))
 }
 
-/// Reads a mask of ports: true for ports from 0 or 1 on without a gap, which are all that a switch has; false for none.
+/// Parses a mask of ports. Returns true for consecutive ports from 0 or 1 on, which are all ports of a switch, and
+/// false for none.
 fn ports(text: &str) -> Result<bool, String> {
     let digits = text.trim_start_matches("0x").trim_start_matches("0X");
     let mut bits = Vec::new();

@@ -1,6 +1,6 @@
-//! Every key and every parameter alone, at values other than its own, in a scenario of each kind: either the run is
-//! another, or the value is refused, or a warning says that it does nothing there. And what is said to do nothing does
-//! nothing.
+//! Checks that every key and every parameter has an effect. Each is set alone to values other than its default, in a
+//! scenario of each kind: the run changes, or the value is refused, or a warning says that it has no effect. Keys
+//! that are said to have no effect must have none.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use paceline_fabric::Simulation;
 use paceline_scenario::{Overrides, Resolved, WarningKind, builtin, load_text};
 use paceline_testkit::is_long;
 
-/// Scenarios: of each fidelity, of each kind of flow control, of one switch and of several tiers.
+/// Scenarios for each fidelity, each kind of flow control, single switches and several tiers.
 const KINDS: &[(&str, &str)] = &[
     ("schemes", include_str!("acts/schemes.toml")),
     ("pfc", include_str!("acts/pfc.toml")),
@@ -28,7 +28,7 @@ const KINDS: &[(&str, &str)] = &[
     ("spread", include_str!("acts/spread.toml")),
 ];
 
-/// Keys that do not change what is simulated, each with what it is for.
+/// Keys that do not affect the simulation, each with its purpose.
 const OF_THE_LABORATORY: &[(&str, &str)] = &[
     ("label", "in the results"),
     ("share-hosts", "allows what is refused without it"),
@@ -45,7 +45,7 @@ const OF_THE_LABORATORY: &[(&str, &str)] = &[
     ("seed", "runs that do not depend on it say so when they end"),
 ];
 
-/// Keys whose effect is too small or too rare for the scenario of a kind, each with what shows it.
+/// Keys whose effect is too small or too rare in the scenario of a kind, each with a test that shows it.
 const SELDOM: &[(&str, &str, &str)] = &[
     (
         "bolt-ns3",
@@ -69,7 +69,7 @@ const SELDOM: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Values of keys that no rule finds.
+/// Returns values for keys that the general rule does not cover.
 fn own_values(path: &str) -> &'static [&'static str] {
     match path.rsplit_once(".0.").map_or(path, |(_, key)| key) {
         "shuffle-ties" => &["5"],
@@ -109,7 +109,7 @@ fn own_values(path: &str) -> &'static [&'static str] {
     }
 }
 
-/// What may be tried for a key of this unit, whose documentation names some values.
+/// Returns values to try for a key, based on its unit and on values named in its documentation.
 fn candidates(key: &Key) -> Vec<String> {
     let own = own_values(&key.path);
     if !own.is_empty() {
@@ -144,10 +144,10 @@ fn load(kind: &str, text: &str, set: &[String]) -> Result<Resolved, String> {
     load_text(&format!("{kind}.toml"), text, &overrides).map_err(|error| error.to_string())
 }
 
-/// All that the run leaves behind.
+/// Returns a hash of everything that the run produces.
 fn digest(resolved: &Resolved) -> Result<u64, String> {
     let mut simulation = Simulation::new(Arc::clone(&resolved.run)).map_err(|error| error.to_string())?;
-    // What takes much longer than the scenario is another run, too.
+    // A run that takes much longer than the scenario's counts as different too.
     for _ in 0..30 {
         if simulation.advance(20_000).done {
             break;
@@ -158,7 +158,7 @@ fn digest(resolved: &Resolved) -> Result<u64, String> {
     Ok(hasher.finish())
 }
 
-/// Whether a warning says of the key, or of its table, that it does nothing.
+/// Returns true if a warning says that the key, or its table, has no effect.
 fn is_told(resolved: &Resolved, base: &Resolved, path: &str) -> bool {
     let kinds = [
         WarningKind::UnusedSetting,
@@ -188,7 +188,7 @@ struct Key {
 }
 
 impl Key {
-    /// Whether another run is not to be expected of it.
+    /// Returns true if the key need not change the run.
     fn is_excused(&self, kind: &str) -> bool {
         let name = self.path.rsplit('.').next();
         let seldom = SELDOM
@@ -200,7 +200,7 @@ impl Key {
     }
 }
 
-/// The keys of a scenario; not `whole`: of its topology and its jobs alone.
+/// Returns the keys of a scenario; unless `whole`, only those of its topology and jobs.
 fn keys_of(text: &str, whole: bool) -> Vec<Key> {
     let mut keys = Vec::new();
     let mut add = |entries: &'static [builtin::Entry], prefix: &dyn Fn(&str) -> Option<String>| {
@@ -238,7 +238,7 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
         "network.tier" => Some("network.tier.leaf.".to_string()),
         name => Some(format!("{name}.")),
     });
-    // Collectives of jobs: those of the first two steps.
+    // Collectives of jobs: only those of the first two steps.
     add(builtin::workloads(), &|name| match name {
         "all-to-all" if text.contains("[[job.step]]") => Some("job.0.step.0.all-to-all.".to_string()),
         "all-reduce" if text.contains("[[job.step]]") => Some("job.0.step.1.all-reduce.".to_string()),
@@ -251,7 +251,7 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
     keys
 }
 
-/// The value that a resolved scenario has, as it is written in TOML.
+/// Returns a value of a resolved scenario in TOML notation.
 fn resolved_value(resolved: &toml::Value, path: &str) -> Option<String> {
     let step = |value: &toml::Value, key: &str| match value {
         toml::Value::Array(list) => list.get(key.parse::<usize>().ok()?).cloned(),
@@ -263,17 +263,17 @@ fn resolved_value(resolved: &toml::Value, path: &str) -> Option<String> {
     found.map(|value| value.to_string())
 }
 
-/// Whether both are the same number.
+/// Returns true if both are the same number.
 fn is_number(value: &str, other: &str) -> bool {
     let number = |text: &str| text.parse::<f64>().ok();
     number(value).is_some() && number(value) == number(other)
 }
 
-/// A scenario as it is, what its run leaves, and all of its values.
+/// Unchanged scenario, with the hash of its run and all of its values.
 struct Base {
     resolved: Resolved,
     digest: u64,
-    /// What a run writes of it.
+    /// Values as the run writes them.
     values: toml::Value,
 }
 
@@ -290,7 +290,7 @@ impl Base {
     }
 }
 
-/// The faults of a key: values that did nothing without a word, or did something and were said to do nothing.
+/// Returns the faults of a key: values that silently had no effect, or that had one despite a warning.
 fn faults(kind: &str, text: &str, base: &Base, key: &Key) -> Vec<String> {
     let (mut acts, mut is_refused, mut tried, mut told_so) = (false, false, 0, 0);
     let (mut silent, mut faults, mut refusal) = (Vec::new(), Vec::new(), String::new());
@@ -301,7 +301,7 @@ fn faults(kind: &str, text: &str, base: &Base, key: &Key) -> Vec<String> {
         Some(own) => own == value || (own, value) == ("\"0ps\"", "\"0s\"") || is_number(own, value),
         None => is_default(value),
     };
-    // What fits, whatever that is; nothing.
+    // These values mean no specific setting.
     let is_open = |value: &str| {
         value == "\"auto\""
             || value == "\"off\"" && ["record.states", "record.credits"].contains(&key.path.as_str())
@@ -320,7 +320,7 @@ fn faults(kind: &str, text: &str, base: &Base, key: &Key) -> Vec<String> {
             }
         };
         let told = is_told(&resolved, &base.resolved, &key.path);
-        // One value shows whether it is true.
+        // One value is enough to check the warning, which saves time.
         told_so += u32::from(told);
         if told && told_so > 1 {
             continue;
@@ -348,7 +348,7 @@ fn faults(kind: &str, text: &str, base: &Base, key: &Key) -> Vec<String> {
             key.path
         ));
     }
-    // A table's keys are tried one by one.
+    // The keys of a table are tried one by one.
     let is_table = ["expected a table", "`sweep` is a list"]
         .iter()
         .any(|what| refusal.contains(what));
@@ -359,7 +359,7 @@ fn faults(kind: &str, text: &str, base: &Base, key: &Key) -> Vec<String> {
     faults
 }
 
-/// Runs what is independent on two threads.
+/// Runs independent checks on two threads.
 fn on_threads<T: Sync>(all: &[T], check: impl Fn(&T) -> Vec<String> + Sync) -> Vec<String> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let take = || {
@@ -377,7 +377,7 @@ fn on_threads<T: Sync>(all: &[T], check: impl Fn(&T) -> Vec<String> + Sync) -> V
     })
 }
 
-/// Whether one of several parts of a long test is run: all of them where tests may take long.
+/// Returns true if this part of a long test should run; all of them do if long tests are enabled.
 fn is_chosen(variable: &str, name: &str, place: usize) -> bool {
     match std::env::var(variable) {
         Ok(only) => only == name,
@@ -400,14 +400,14 @@ fn every_key_acts_or_is_said_not_to() {
     assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
 }
 
-/// Scenarios in which schemes run, and keys whose effect depends on the scheme.
+/// Scenarios to run schemes in, and keys whose effect depends on the scheme.
 const UNDER_SCHEMES: [&str; 5] = ["schemes", "pfc", "lossy", "credits", "spread"];
 const BY_SCHEME: [&str; 4] = ["network.pacing", "network.global-rtt", "network.cnp", "cc.window"];
 
-/// In one of the scenarios at least, or it is said in all.
+/// Every parameter has an effect in at least one scenario, or a warning in all of them.
 #[test]
 fn every_parameter_acts_or_is_said_not_to() {
-    // Nobody decides for `external` here.
+    // `external` has no controller here.
     let schemes = SCHEMES.iter().filter(|scheme| scheme.name != "external");
     let schemes = (0..)
         .zip(schemes)
@@ -444,20 +444,21 @@ fn every_parameter_acts_or_is_said_not_to() {
     assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
 }
 
-/// Defaults that another setting of these scenarios replaces, and names that are no values.
+/// Keys whose default is replaced by another setting of these scenarios, and keys whose documented default is not a
+/// value.
 const OTHERWISE: [&str; 7] = [
     "label",
-    // InfiniBand's, under credits.
+    // InfiniBand has another default.
     "mtu",
     "data-header",
     "ack-header",
     "ack-min",
-    // Where the number of spines is not given.
+    // The default applies only if the number of spines is not given.
     "oversubscription",
     "spines",
 ];
 
-/// The default of the reference is what is filled in: to write it changes nothing.
+/// Setting a key to its documented default changes nothing.
 #[test]
 fn documented_defaults_are_filled_in() {
     let (mut wrong, mut tried) = (Vec::new(), 0);
@@ -470,7 +471,7 @@ fn documented_defaults_are_filled_in() {
             if key.default.is_empty() || is_other || resolved_value(&written, &key.path).is_some() {
                 continue;
             }
-            // What depends on something else is no value, and refused.
+            // A default that depends on other settings is a description, which is refused.
             let Ok(set) = load(kind, text, &[format!("{}={}", key.path, key.default)]) else {
                 continue;
             };

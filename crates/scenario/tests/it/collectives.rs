@@ -1,4 +1,4 @@
-//! Collectives and closed loops: what is sent, and what waits for what.
+//! Collectives and closed loops: their messages and dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use paceline_scenario::{Overrides, Resolved, load_text};
 use proptest::prelude::*;
 
 fn hosts(n: u32) -> Vec<NodeId> {
-    // Ranks are places in the list, not numbers of nodes.
+    // Ranks are list indices, so nodes are numbered in the opposite order to tell them apart.
     (0..n).map(|rank| NodeId(100 - rank)).collect()
 }
 
@@ -20,7 +20,7 @@ fn plan(algorithm: Algorithm, n: u32, size: u64, iterations: u32) -> Plan {
     algorithm.plan(&hosts(n), Bytes::new(size), Time::ZERO, iterations, compute)
 }
 
-/// Every algorithm that `n` hosts can carry out.
+/// Returns every algorithm that `n` hosts can execute.
 fn algorithms(n: u32) -> Vec<Algorithm> {
     use Algorithm::*;
     let mut all = vec![
@@ -41,7 +41,7 @@ fn algorithms(n: u32) -> Vec<Algorithm> {
     all
 }
 
-/// For each rank, how many bytes it sends and receives in an iteration.
+/// Returns, for each rank, the bytes that it sends and receives in an iteration.
 fn traffic(plan: &Plan, n: u32) -> (Vec<u64>, Vec<u64>) {
     let (mut sent, mut received) = (vec![0; n as usize], vec![0; n as usize]);
     let rank = |node: NodeId| (100 - node.0) as usize;
@@ -78,7 +78,7 @@ fn a_ring_of_three_by_hand() {
             (2, 0, 3), // parts 2, 0, 1
         ]
     );
-    // Rank 1 in the second step waits for what rank 0 sent in the first.
+    // Rank 1 in the second step waits for the message that rank 0 sent in the first.
     let waits: Vec<_> = plan.dependencies.iter().filter(|d| d.flow == 4).collect();
     assert_eq!((waits[0].after, waits[0].awaited), (0, Awaited::Received));
     assert_eq!((waits[1].after, waits[1].awaited), (1, Awaited::Started));
@@ -104,8 +104,8 @@ fn halving_and_doubling_by_hand() {
     assert_eq!(list, [(2, 200), (1, 100), (1, 100), (2, 200)]);
 }
 
-/// Carries an all-reduce out on sets: which hosts' parts each host has added up. Checks that in the
-/// end every host has everything, which holds only if the right parts go round.
+/// Executes an all-reduce on sets of host numbers that stand for partial sums. Returns true if every host ends with
+/// all contributions, which requires that the right parts are passed on.
 fn everyone_hears_of_everyone(plan: &Plan, n: u32) -> bool {
     let mut known: Vec<BTreeSet<u32>> = (0..n).map(|rank| BTreeSet::from([rank])).collect();
     for step in plan.messages[..plan.per_iteration].chunks(n as usize) {
@@ -134,7 +134,7 @@ proptest! {
             let (sent, received) = traffic(&plan, n);
             prop_assert_eq!(sent.iter().sum::<u64>(), received.iter().sum::<u64>());
             let others = u64::from(n - 1);
-            // Each way of sharing a whole out among n gives all but one part, give or take a byte a step.
+            // Any division among n ranks moves all but one part, give or take a byte per step.
             let expected = match algorithm {
                 Algorithm::PairwiseAllToAll | Algorithm::LinearAllToAll => others * size,
                 Algorithm::ReduceScatter | Algorithm::AllGather => size * others / u64::from(n),
@@ -144,7 +144,7 @@ proptest! {
             for bytes in sent.iter().chain(&received) {
                 prop_assert!(bytes.abs_diff(expected) <= slack, "{:?}: {} {}", algorithm, bytes, expected);
             }
-            // What the network carries in all is exact.
+            // The network's total is exact.
             let total = match algorithm {
                 Algorithm::PairwiseAllToAll | Algorithm::LinearAllToAll => u64::from(n) * others * size,
                 Algorithm::ReduceScatter | Algorithm::AllGather => others * size,
@@ -155,8 +155,8 @@ proptest! {
         }
     }
 
-    /// No message but a host's first ones goes without waiting, and what it waits for concerns its
-    /// sender: something that this host received or sent.
+    /// Only a host's first messages start without a dependency, and every dependency concerns the sender: a message
+    /// that this host received or sent.
     #[test]
     fn what_collectives_wait_for(n in 2u32..12, iterations in 1u32..4) {
         for algorithm in algorithms(n) {
@@ -173,7 +173,7 @@ proptest! {
                 } else {
                     prop_assert_eq!(before.src, message.src);
                 }
-                // Computing comes between iterations only.
+                // Computation is only between iterations.
                 let iteration = |flow: u32| flow as usize / plan.per_iteration;
                 let between = iteration(dependency.flow) != iteration(dependency.after);
                 prop_assert_eq!(dependency.delay, Span::from_us(if between { 3 } else { 0 }));
@@ -223,7 +223,7 @@ fn closed_loops() {
             run.flows[dependency.after as usize].src
         );
     }
-    // The same place and receiver: the same ports. Another place: others.
+    // Equal slots and receivers share their ports; other slots have others.
     let mut ports: BTreeMap<(NodeId, NodeId, u32), BTreeSet<u16>> = BTreeMap::new();
     for (i, flow) in run.flows.iter().enumerate() {
         let place = (i as u32 % 5) % 2;
@@ -235,7 +235,7 @@ fn closed_loops() {
     assert!(ports.values().all(|ports| ports.len() == 1));
 }
 
-/// Two processes of each sender keep two messages under way to each receiver, over one connection for each.
+/// Two processes of each sender keep two messages outstanding to each receiver, over one connection each.
 #[test]
 fn closed_loops_over_persistent_connections() {
     let run = run(
@@ -259,11 +259,11 @@ fn closed_loops_over_persistent_connections() {
         assert_eq!(flows.len(), 3);
         assert!(flows.iter().all(|flow| *flow == flows[0]));
     }
-    // The first of each sender goes to the receiver after it.
+    // The first message of each sender goes to the next receiver.
     assert_eq!((run.flows[0].src, run.flows[0].dst), (NodeId(1), NodeId(2)));
 }
 
-/// Collectives go over a connection for each pair of hosts, iteration after iteration, unless they are told otherwise.
+/// Collectives use one connection for each pair of hosts in all iterations, by default.
 #[test]
 fn collectives_over_persistent_connections() {
     let run = run("all-to-all = { hosts = [1, 2, 3], iterations = 4 }");
@@ -286,7 +286,7 @@ fn jitter_delays_first_messages_alone() {
     let delayed: Vec<_> = run.flows.iter().filter(|flow| flow.start > Time::ZERO).collect();
     assert_eq!(delayed.len(), 4);
     assert!(delayed.iter().all(|flow| flow.start.as_ps() < 50_000_000));
-    // The order of starts is another than that of the messages; the iterations name the same ones.
+    // Jitter changes the order of starts; the iterations still refer to the same messages.
     let [first, second] = &jittered.collectives[0].iterations[..] else {
         panic!("two iterations")
     };

@@ -1,4 +1,4 @@
-//! Defaults that depend on the scheme, on the rates of links, and on whose behaviour a run has.
+//! Defaults that depend on the scheme, on the rates of links, and on the fidelity.
 
 use paceline_fabric::spec::EcnCurve;
 use paceline_kernel::BitRate;
@@ -16,7 +16,7 @@ fn star(rate: &str, scheme: &str, set: &[&str]) -> Resolved {
     load_text("test.toml", &text, &overrides).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-/// Kmin and Kmax in bytes, Pmax.
+/// Returns Kmin and Kmax in bytes, and Pmax.
 fn marking(resolved: &Resolved) -> (u64, u64, f64) {
     let [EcnCurve { kmin, kmax, pmax, .. }] = resolved.run.switch.ecn[..] else {
         panic!("one rate, one curve")
@@ -24,8 +24,8 @@ fn marking(resolved: &Resolved) -> (u64, u64, f64) {
     (kmin.get(), kmax.get(), pmax)
 }
 
-/// DCQCN's paper marks from 5 to 200 KB with 1 % at 40 Gbit/s, HPCC's launcher from 100 to 400 KB with 20 %
-/// at 25, for DCTCP at 30 KB at 10.
+/// DCQCN's paper marks from 5 to 200 KB with 1 % at 40 Gbit/s; HPCC's launcher marks from 100 to 400 KB with 20 % at
+/// 25 Gbit/s, and for DCTCP at 30 KB at 10 Gbit/s.
 #[test]
 fn marking_is_the_schemes() {
     let of = |rate, scheme| marking(&star(rate, scheme, &[]));
@@ -34,7 +34,7 @@ fn marking_is_the_schemes() {
     assert_eq!(of("100Gbps", "dcqcn"), (400_000, 1_600_000, 0.2));
     assert_eq!(of("100Gbps", "dctcp"), (300_000, 300_000, 1.0));
     assert_eq!(of("400Gbps", "pcn"), (1_200_000, 1_200_000, 1.0));
-    // It is the flavour's, by whatever name; and what the scenario says wins.
+    // The default follows the flavour, whatever the scheme's name; settings in the scenario override it.
     let by_flavour = star("40Gbps", "dcqcn", &["cc.dcqcn.flavour=paper"]);
     assert_eq!(marking(&by_flavour), (5_000, 200_000, 0.01));
     let own = star(
@@ -50,8 +50,8 @@ fn value(resolved: &Resolved, param: &str) -> String {
     values.into_iter().find(|(name, _)| name == param).unwrap().1
 }
 
-/// DCTCP's step is a packet per round trip, but what HPCC's launcher writes in its simulator's behaviour; and
-/// the resolved scenario says which.
+/// DCTCP's step is a packet per round trip, except under ns-3 fidelity, where it is as in HPCC's launcher; the
+/// resolved scenario says which.
 #[test]
 fn steps_follow_the_fidelity() {
     let exact = star("400Gbps", "dctcp", &[]);
@@ -65,7 +65,7 @@ fn steps_follow_the_fidelity() {
         &["fidelity=ns3-hpcc", "cc.dctcp.rate-ai=1Gbps"],
     );
     assert_eq!(value(&own, "rate-ai"), "1Gbps");
-    // What goes with the line stays `auto`: the launcher scales it so, too.
+    // Values that scale with the line rate stay `auto`: the launcher scales them too.
     let dcqcn = star("400Gbps", "dcqcn", &["fidelity=ns3-hpcc"]);
     assert_eq!(
         (value(&dcqcn, "rate-ai"), value(&dcqcn, "rate-hai")),
@@ -74,7 +74,7 @@ fn steps_follow_the_fidelity() {
     assert_eq!(dcqcn.run.switch.ecn[0].rate, BitRate::from_gbps(400));
 }
 
-/// What a run writes names the values of its fidelity: under another one they stay, and that is told.
+/// A file that a run wrote has the values of its fidelity: under another one they stay, with a warning.
 #[test]
 fn a_written_scenario_keeps_the_values_of_its_fidelity() {
     use paceline_scenario::{EXACT, Fidelity, NS3_HPCC, WarningKind};

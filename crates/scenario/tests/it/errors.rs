@@ -1,4 +1,4 @@
-//! Every message of every error, as people see it.
+//! Messages of all errors, as users see them.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, load};
 
-/// Writes `files` into a folder, loads the first, and gives the report and the plain line; or, when
-/// the input is good, the warnings.
+/// Writes `files` into a folder and loads the first. Returns the report and the plain line or, if the input is valid,
+/// the warnings.
 fn outcome(files: &[(&str, &[u8])], set: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
@@ -40,7 +40,7 @@ incast = { fan-in = 3, receiver = 4, size = "1MB" }
 scheme = "dcqcn"
 "#;
 
-/// The star with `from` replaced by `to`, which must be in it.
+/// Returns the star with `from` replaced by `to`; `from` must occur in it.
 fn star(from: &str, to: &str) -> String {
     assert!(STAR.contains(from), "{from}");
     let text = STAR.replace(from, to);
@@ -51,7 +51,7 @@ fn star_with(more: &str) -> String {
     outcome(&[("test.toml", format!("{STAR}{more}").as_bytes())], &[])
 }
 
-/// Two leaves and two spines.
+/// Returns a network of two leaves and two spines.
 fn leaf_spine_with(more: &str) -> String {
     let text = STAR.replace(
         "[topology.star]\nhosts = 4",
@@ -64,7 +64,7 @@ fn star_set(set: &[&str]) -> String {
     outcome(&[("test.toml", STAR.as_bytes())], set)
 }
 
-/// Lists of every scheme, which are as long as the registry.
+/// Patterns for lists of every scheme, which change with the registry.
 const LISTS: [(&str, &str); 2] = [
     (
         "the schemes are none,[a-z0-9, \n-]+",
@@ -238,7 +238,7 @@ snapshots! {
     not_utf8: outcome(&[("test.toml", b"name = 'a'\nduration = '\xff'\n")], &[]);
 }
 
-/// The star with another workload.
+/// Returns the star with another workload.
 fn work(workload: &str) -> String {
     star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", workload)
 }
@@ -272,7 +272,7 @@ snapshots! {
     trace_of_no_file: work("trace = { file = 'nowhere.csv' }");
 }
 
-/// The star with a file of flow sizes.
+/// Returns the star with a file of flow sizes.
 fn sizes(text: &str) -> String {
     let scenario = STAR.replace(
         "incast = { fan-in = 3, receiver = 4, size = \"1MB\" }",
@@ -297,12 +297,12 @@ snapshots! {
     sizes_empty: sizes("");
 }
 
-/// The star with a trace.
+/// Returns the star with a trace.
 fn trace(text: &str) -> String {
     trace_without("", text)
 }
 
-/// The same without some columns.
+/// Returns the star with a trace without some columns.
 fn trace_without(columns: &str, text: &str) -> String {
     let scenario = STAR.replace(
         "incast = { fan-in = 3, receiver = 4, size = \"1MB\" }",
@@ -366,7 +366,7 @@ const FLOWS: &str = "2
 2 3 3 200 5000000000 2.000001
 ";
 
-/// An ns-3 input with one of its files changed.
+/// Returns an ns-3 input with one of its files changed.
 fn ns3(file: &str, from: &str, to: &str) -> String {
     let mut files = [
         ("config.txt", CONFIG),
@@ -385,7 +385,7 @@ fn ns3(file: &str, from: &str, to: &str) -> String {
 }
 
 snapshots! {
-    // A size above 4 GiB among others.
+    // One of its sizes is above 4 GiB.
     ns3_good: ns3("config.txt", "", "");
     ns3_misspelt_key: ns3("config.txt", "BUFFER_SIZE", "BUFER_SIZE");
     ns3_unknown_key: ns3("config.txt", "BUFFER_SIZE", "COLOUR red\nBUFFER_SIZE");
@@ -433,7 +433,7 @@ fn names_of_scenarios() {
     insta::assert_snapshot!("name_unknown", message("no/such/thing.toml"));
 }
 
-/// `text` with `length` characters from `at` on replaced by `with`.
+/// Replaces `length` characters of `text`, from `at` on, by `with`.
 fn damaged(text: &str, at: usize, length: usize, with: &str) -> String {
     let kept = |range: std::ops::Range<usize>| {
         text.chars()
@@ -446,7 +446,7 @@ fn damaged(text: &str, at: usize, length: usize, with: &str) -> String {
 }
 
 proptest::proptest! {
-    /// Whatever is wrong with a scenario, the answer is a message.
+    /// A damaged scenario leads to an error message, never to a panic.
     #[test]
     fn a_damaged_scenario_is_no_panic(which in 0usize..7, at in 0usize.., length in 0usize..12, with in "[a-z0-9.=\\[\\]\"{}é \n-]{0,6}") {
         let text = damaged(paceline_scenario::scenarios()[which].text, at, length, &with);

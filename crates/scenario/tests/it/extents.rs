@@ -1,10 +1,10 @@
-//! What is known of the scenarios that ship.
+//! Sizes of the built-in scenarios.
 
 use paceline_fabric::spec::NodeKind;
 use paceline_scenario::builtin::{GROUPS, scenarios};
 use paceline_scenario::{Overrides, load};
 
-/// How many packet-hops a run has only the run tells: those of the smallest are tested where runs are.
+/// The number of packet-hops needs a run: those of the smallest scenarios are tested with the engine.
 #[test]
 fn hosts_and_flows_are_those_of_the_files() {
     let all = || GROUPS.iter().flat_map(|group| group.scenarios);

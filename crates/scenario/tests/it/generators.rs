@@ -1,4 +1,4 @@
-//! Properties of generated networks and traffic, and of the files that are written of them.
+//! Properties of generated networks and traffic, and of the files written from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ fn seeds(seed: u64) -> Seeds {
     Seeds { seed, workload: 0 }
 }
 
-/// What is drawn from `pattern` with this seed.
+/// Returns the messages generated from `pattern` with this seed.
 fn drawn(pattern: ArrivalPattern, window: (Time, Time), seed: u64) -> Vec<Message> {
     let source = ArrivalSource {
         workload: 0,
@@ -44,7 +44,7 @@ fn drawn(pattern: ArrivalPattern, window: (Time, Time), seed: u64) -> Vec<Messag
     source.messages(seed).collect()
 }
 
-/// Nodes that can be reached from the first.
+/// Counts the nodes reachable from the first.
 fn reached(topology: &Topology) -> usize {
     let mut seen = BTreeSet::from([0]);
     let mut todo = vec![0];
@@ -132,7 +132,7 @@ proptest! {
             let (low, high) = (p.min(q), p.max(q));
             prop_assert!(sizes.quantile(low) <= sizes.quantile(high));
             prop_assert!(sizes.quantile(low) >= Bytes::new(1));
-            // Sizes are whole bytes: the next one lies beyond.
+            // Sizes are whole bytes, so the next smaller one is outside of the share.
             let size = sizes.quantile(high);
             prop_assert!(sizes.share_up_to(size - Bytes::new(1)) <= high);
             prop_assert!(sizes.share_up_to(size + Bytes::new(1)) >= high);
@@ -184,7 +184,7 @@ fn written_topologies_say_the_same_network() {
     }
 }
 
-/// Means by the trapezoid rule, of HPCC's traffic generator.
+/// Distributions have the means that HPCC's traffic generator computes with the trapezoid rule.
 #[test]
 fn distributions_have_their_means() {
     for (name, mean) in [
@@ -246,8 +246,8 @@ fn poisson_incasts_have_their_load() {
     }
 }
 
-/// Receivers apart from the senders, among them, and both: the load is the senders', nobody sends to itself, all receivers
-/// have as much.
+/// Receivers separate from the senders, among them, or both: the load is the senders', no host sends to itself, and
+/// all receivers get the same share.
 #[test]
 fn drawn_flows_go_to_the_receivers() {
     let all = hosts(40);
@@ -282,7 +282,7 @@ fn drawn_flows_go_to_the_receivers() {
     }
 }
 
-/// A sender that is the only receiver, and more senders than there are.
+/// A sender cannot be the only receiver, nor can there be more senders than hosts.
 #[test]
 fn receivers_that_cannot_be_are_told() {
     let said = |workload: &str| {

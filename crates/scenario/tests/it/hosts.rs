@@ -1,4 +1,4 @@
-//! Sets of hosts, wherever a scenario names hosts.
+//! Sets of hosts, in every key that takes one.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use paceline_fabric::spec::NodeId;
 use paceline_kernel::{BitRate, Span};
 use paceline_scenario::{Overrides, Resolved, groups, load_text, topology};
 
-/// Four leaves of four hosts.
+/// Loads a network with four leaves of four hosts.
 fn load(rest: &str) -> Result<Resolved, String> {
     let text =
         format!("duration = '1ms'\ncc.scheme = 'none'\n[topology.leaf-spine]\nhosts-per-leaf = 4\n{rest}\n");

@@ -23,7 +23,7 @@ fn says(resolved: &Resolved, what: &str) {
     );
 }
 
-/// A scenario with such a network and such flows.
+/// Loads a scenario with this topology and workload.
 fn scenario(topology: &str, workload: &str) -> Result<Resolved, String> {
     let text = format!(
         "duration = \"5ms\"\n[topology]\nfile = {topology:?}\n[[workload]]\n{workload}\n[cc]\nscheme = \"dcqcn\"\n"
@@ -39,7 +39,7 @@ fn temporary(name: &str, text: &str) -> (tempfile::TempDir, String) {
     (folder, path)
 }
 
-/// The run that a run's folder has.
+/// Writes the folder of a run and loads it again.
 fn written_and_read(resolved: &Resolved) -> Resolved {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("scenario.toml"), &resolved.toml).unwrap();
@@ -72,7 +72,7 @@ fn htsims_connections() {
         (serial.run.flows.len(), serial.run.dependencies.len()),
         (240, 224)
     );
-    // The second of host 2 waits for the last acknowledgement of the first.
+    // The second flow of host 2 waits for the last acknowledgement of the first.
     assert!(
         serial
             .run
@@ -83,7 +83,7 @@ fn htsims_connections() {
     assert_eq!(written_and_read(&serial).run, serial.run);
 }
 
-/// Hosts are counted from 0, whatever their nodes; triggers of all kinds.
+/// Hosts are numbered from 0, whatever their node numbers; triggers of all kinds work.
 #[test]
 fn triggers_of_connections() {
     let star = |matrix: &str| {
@@ -171,7 +171,7 @@ fn htsims_fat_trees() {
     let same = load_text("mine.toml", leaf_spine, &Overrides::default()).unwrap();
     assert_eq!((&run.nodes, &run.links), (&same.run.nodes, &same.run.links));
     assert_eq!(written_and_read(&resolved).run, resolved.run);
-    // Three tiers: a k = 4 fat tree, whose switches take time.
+    // Three tiers: a k = 4 fat tree, whose switches have latency.
     let fat = "Nodes 16\nTiers 3\nPodsize 4\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\n\
                Downlink_Latency_ns 1000\nSwitch_Latency_ns 100\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\n\
                Downlink_Latency_ns 1000\nTier 2\nDownlink_speed_Gbps 100\nRadix_Down 4\nDownlink_Latency_ns 2000\n";
@@ -184,7 +184,7 @@ fn htsims_fat_trees() {
         .to_vec();
     assert_eq!(delays, [1050, 1050, 2000]);
     says(&fat_tree, "half of it on each side of a switch");
-    // The first switch above the ToRs of each pod has every other core switch.
+    // The first switch above the ToRs of each pod is linked to every other core switch.
     let above = |agg: u32| {
         let links = run.links.iter().filter(|link| link.a == NodeId(agg));
         links.map(|link| link.b.0).collect::<Vec<_>>()

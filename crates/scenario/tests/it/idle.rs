@@ -1,4 +1,4 @@
-//! What is written and does nothing is told before a run, with what makes it so.
+//! Settings without effect cause a warning with the reason before the run.
 
 use std::collections::BTreeSet;
 
@@ -113,7 +113,7 @@ fn what_does_nothing_is_told() {
     }
 }
 
-/// An alias is a scheme with settings made, which win over what is written: not without a word.
+/// An alias is a scheme with fixed settings, which override the scenario's with a warning.
 #[test]
 fn what_an_alias_overrules_is_told() {
     let load = |scheme: &str, set: &str| {
@@ -142,7 +142,8 @@ fn what_an_alias_overrules_is_told() {
              `hold`; use the scheme dcqcn to set it",
         ]
     );
-    // What is as the alias has it, or what it leaves alone, is no contradiction; nor is its own resolved scenario.
+    // A value equal to the alias's, or one that the alias does not set, is no contradiction; nor is the alias's own
+    // resolved scenario.
     let same = load("dcqcn-tcd", "cc.dcqcn.tcd=hold");
     assert_eq!(overruled(&same), Vec::<String>::new());
     assert_eq!(
@@ -172,7 +173,7 @@ fn what_is_there_twice_is_told() {
     );
 }
 
-/// The warnings of settings and schemes that do nothing.
+/// Returns the warnings about settings and schemes without effect.
 fn unused(resolved: &Resolved) -> Vec<String> {
     lines(
         resolved
@@ -182,7 +183,7 @@ fn unused(resolved: &Resolved) -> Vec<String> {
     )
 }
 
-/// A resolved scenario has every default, also those of what has no effect: of these nothing is said.
+/// A resolved scenario has every default, including those without effect, and causes no warnings.
 #[test]
 fn defaults_are_not_told() {
     for rest in [
@@ -208,7 +209,7 @@ fn defaults_are_not_told() {
     }
 }
 
-/// The parameters of ConnectX's table under the default flavour: the byte counter does nothing there.
+/// Parameters of ConnectX's table under the default flavour, where the byte counter has no effect.
 #[test]
 fn parameters_without_effect_in_the_chosen_flavour_are_told() {
     let got = |scheme: &str, set: &[&str]| unused(&resolved(scheme, set).unwrap());
@@ -235,7 +236,7 @@ fn parameters_without_effect_in_the_chosen_flavour_are_told() {
             "cc.dcqcn.tcd is `off`, and it acts with `aggressive` only",
         );
     }
-    // Where they act, or are the default's, nothing is told.
+    // Parameters that have an effect, or equal the default, cause no warnings.
     for (scheme, set) in [
         ("dcqcn-paper", "cc.dcqcn.byte-counter=32767B"),
         ("dcqcn", "cc.dcqcn.clamp-target=true"),
@@ -246,7 +247,7 @@ fn parameters_without_effect_in_the_chosen_flavour_are_told() {
     }
     let off = ["cc.swift.flow-scaling=false", "cc.swift.fs-range=50us"];
     assert_eq!(got("swift", &off).len(), 1);
-    // Under one of two names in a run it acts.
+    // The parameter has an effect under one of the run's two names.
     let both = ["cc.dcqcn.byte-counter=32767B", "workload.0.scheme=dcqcn-paper"];
     assert_eq!(got("dcqcn", &both), Vec::<String>::new());
     for (set, says) in [
@@ -259,7 +260,7 @@ fn parameters_without_effect_in_the_chosen_flavour_are_told() {
     }
 }
 
-/// Parameters as NVIDIA's NICs name them lead to ours, or are said not to be modelled.
+/// NVIDIA's names of parameters lead to Paceline's, or to a note that they are not modelled.
 #[test]
 fn names_of_a_vendor_are_known() {
     for (set, says) in [
@@ -280,7 +281,7 @@ fn names_of_a_vendor_are_known() {
     assert!(!message.contains("Mbit/s"), "{message}");
 }
 
-/// The scenario of [`load`] under a scheme.
+/// Loads the scenario of [`load`] under a scheme.
 fn resolved(scheme: &str, set: &[&str]) -> Result<Resolved, String> {
     let text = format!(
         "name = \"idle\"\nduration = \"1ms\"\n[topology.star]\nhosts = 4\n{WORKLOAD}[cc]\nscheme = \"dcqcn\"\n"
@@ -293,7 +294,7 @@ fn resolved(scheme: &str, set: &[&str]) -> Result<Resolved, String> {
     load_text("idle.toml", &text, &overrides).map_err(|error| error.to_string())
 }
 
-/// Whatever value it has, a parameter changes nothing where it is said to do nothing.
+/// A parameter that is said to have no effect does not change the run, whatever its value.
 #[test]
 fn parameters_that_are_said_to_do_nothing_do_nothing() {
     let digest = |scheme: &str, set: &[&str]| {

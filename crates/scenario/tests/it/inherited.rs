@@ -1,4 +1,4 @@
-//! A file that a run wrote, under another scheme: what came with its own is the other's own again.
+//! Files written by a run, under another scheme: values that came with the scheme are replaced by the other's.
 
 use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, Resolved, builtin, load_shipped, load_text};
@@ -15,7 +15,7 @@ fn text(name: &str, text: &str, overrides: &Overrides) -> Resolved {
     load_text(name, text, overrides).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Without the block of the scheme before, which stays as it is.
+/// Removes the block of the former scheme, which stays unchanged.
 fn without(toml: &str, block: &str) -> String {
     let mut kept = true;
     let keeps = |line: &&str| {
@@ -35,7 +35,7 @@ fn another_scheme_has_its_own_marking_window_and_detection() {
     let all = ["hpcc", "dctcp", "dcqcn", "dcqcn-tcd", "swift", "pcn"];
     for first in all {
         let written = load_shipped("incast-20", &under(first, &[])).unwrap();
-        // Where they share a block its parameters stay.
+        // Schemes that share a block also share its parameters.
         let block = first.trim_end_matches("-tcd");
         for second in all
             .into_iter()
@@ -64,13 +64,13 @@ fn what_was_said_stays_and_settings_hold() {
     assert!(!written.toml.contains("[cc.defaults]"), "{}", written.toml);
     let again = text("incast-20", &written.toml, &under("dctcp", &[]));
     assert_eq!(again.run.switch.ecn, written.run.switch.ecn);
-    // A setting of the same table as what is left out.
+    // A setting in the same table as values that are dropped.
     let written = load_shipped("incast-20", &under("hpcc", &[])).unwrap();
     let one = ["network.ecn.pmax=0.5"];
     let again = text("incast-20", &written.toml, &under("dctcp", &one));
     let anew = load_shipped("incast-20", &under("dctcp", &one)).unwrap();
     assert_eq!(again.run.switch.ecn, anew.run.switch.ecn);
-    // By hand: the block alone tells.
+    // In a file written by hand, only the block tells.
     let by_hand = written
         .toml
         .replacen("scheme = \"hpcc\"", "scheme = \"dctcp\"", 1);
@@ -85,7 +85,7 @@ fn what_was_said_stays_and_settings_hold() {
     );
 }
 
-/// `paceline explain NAME > mine.toml`, wherever that is.
+/// `paceline explain NAME > mine.toml` works in any folder.
 #[test]
 fn a_copy_of_what_ships_finds_what_ships_with_it() {
     for shipped in builtin::scenarios()

@@ -1,5 +1,5 @@
-//! How configurations and their files are read, whosever they are: errors at once, files from other folders, what the
-//! original does silently.
+//! Reading of configurations and their files: all errors together, files from other folders, silent behaviour of the
+//! original.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn says(resolved: &Resolved, what: &str) {
     );
 }
 
-/// The error of an input that has these files, the first of which is loaded.
+/// Returns the error of an input with these files, the first of which is loaded.
 fn error(files: &[(&str, &str)]) -> String {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -37,7 +37,7 @@ const HPCC: &str = "TOPOLOGY_FILE t\nFLOW_FILE f\nCC_MODE 3\nRATE_AI 50Mb/s\nL2_
 
 const STAR: &str = "4 1 3\n3\n0 3 100Gbps 1000ns 0.000000\n1 3 100Gbps 1000ns 0\n2 3 100Gbps 1000ns 0\n";
 
-/// The configuration, the network and the flows: all of them are told at once.
+/// Errors in the configuration, the network and the flows are reported together.
 #[test]
 fn errors_of_all_files_come_at_once() {
     let config = HPCC
@@ -67,7 +67,7 @@ fn errors_of_all_files_come_at_once() {
         assert!(all.contains(what), "{what}: {all}");
     }
     assert_eq!(all.lines().count(), 7, "{all}");
-    // The same of the files of a scenario.
+    // Files of a scenario behave the same.
     let toml = "[topology]\nfile = \"t\"\n[[workload]]\nfile = \"f\"\n[[workload]]\nfile = \"g\"\n";
     let all = error(&[("mine.toml", toml), files[1], files[2]]);
     assert_eq!(all.lines().count(), 5, "{all}");
@@ -107,7 +107,7 @@ fn numbers_out_of_range_are_told_to_be() {
     );
 }
 
-/// As with `paceline run mix/config.txt` from anywhere: paths start where the program ran.
+/// Like `paceline run mix/config.txt` from any folder: paths start where the program ran.
 #[test]
 fn a_configuration_is_run_from_another_folder() {
     let folder = tempfile::tempdir().unwrap();
@@ -158,7 +158,7 @@ fn what_hpccs_simulator_does_silently() {
     let quiet = load();
     let said = paceline_scenario::warning::lines(&quiet.warnings).join("\n");
     assert!(!said.contains("marks") && !said.contains("unit"), "{said}");
-    // A scenario of ours that says the same.
+    // An equivalent scenario in TOML.
     let none = "duration = \"5ms\"\n[topology.star]\nhosts = 3\n[[workload]]\npermutation = {}\n[cc]\nscheme = \"dctcp\"\n\
                 [network.ecn]\ncurves = []\n";
     let none = load_text("mine.toml", none, &Overrides::default()).unwrap();

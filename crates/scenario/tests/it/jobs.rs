@@ -1,4 +1,4 @@
-//! Training jobs: where they are, what they send, what waits for what.
+//! Training jobs: placement, messages and dependencies.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use paceline_fabric::spec::Awaited;
 use paceline_kernel::Span;
 use paceline_scenario::{Overrides, Resolved, load_text};
 
-/// Four leaves of four hosts.
+/// Loads a network with four leaves of four hosts.
 fn load(rest: &str) -> Result<Resolved, String> {
     let text =
         format!("duration = '1ms'\ncc.scheme = 'none'\n[topology.leaf-spine]\nhosts-per-leaf = 4\n{rest}\n");
@@ -38,7 +38,7 @@ fn jobs_get_hosts_that_no_other_has() {
     assert_eq!(*again.run, *run.run);
 }
 
-/// A job of one step and as many iterations sends what the workload of that collective does.
+/// A job of one step sends the same messages as a workload of that collective with as many iterations.
 #[test]
 fn a_job_of_one_step_is_its_collective() {
     for block in [
@@ -86,7 +86,7 @@ fn steps_follow_one_another_at_each_host() {
             .all(|flow| [10, 40].contains(&(flow.start.as_ps() / 1_000_000)))
     );
     let ends = |flow: u32| (flows[flow as usize].src.0, flows[flow as usize].dst.0);
-    // Two rings of four in three steps; four pairs, of one place in each group, in two.
+    // Two rings of four in three steps; then four pairs, each of hosts with the same index in both groups, in two.
     let gather: BTreeSet<_> = run.collectives[0].iterations[0]
         .iter()
         .map(|&flow| ends(flow))
@@ -130,7 +130,7 @@ fn steps_follow_one_another_at_each_host() {
         assert_eq!(ends(after).1, ends(flow).0);
     }
     assert_eq!(find_cycle(flows.len(), waits), None);
-    // Without what waits for nothing: each host's first messages.
+    // Each host's first messages have no dependency.
     let waiting: BTreeSet<u32> = waits.iter().map(|wait| wait.flow).collect();
     assert_eq!(flows.len() - waiting.len(), 8);
 }
@@ -191,7 +191,8 @@ fn what_is_wrong_with_jobs() {
     }
 }
 
-/// What messages of a job, and of each collective, go over where the scenario does not say it; what it says stays.
+/// Jobs and collectives use persistent connections by default if hosts support them; settings of the scenario have
+/// precedence.
 #[test]
 fn jobs_and_collectives_keep_their_queue_pairs_where_hosts_can() {
     let stay = |rest: &str| {
@@ -228,6 +229,6 @@ fn jobs_and_collectives_keep_their_queue_pairs_where_hosts_can() {
     );
     let other = load_text("test.toml", &text, &Overrides::default()).unwrap();
     assert!(other.run.flows.iter().all(|flow| flow.connection.is_none()));
-    // Other workloads are as they were.
+    // Other workloads keep their default.
     assert!(!stay("[[workload]]\nclosed-loop = { messages = 2 }\n"));
 }

@@ -1,4 +1,4 @@
-//! `[network.credit]`: what a scenario says of credits, and what is refused or warned of.
+//! Credits in `[network.credit]`: effects, errors and warnings.
 
 use paceline_fabric::spec::{Binding, Detection, EcmpHash, FlowControl, Forwarding, Phase, Release};
 use paceline_kernel::{Bytes, Span};
@@ -58,8 +58,8 @@ fn infinibands_defaults() {
     assert_eq!((run.packet.mtu.get(), run.packet.data_header.get()), (2048, 26));
     assert_eq!((run.nic.ack_class, run.ecmp_hash), (None, EcmpHash::PerSwitch));
     assert_eq!(lanes.first_header.get(), 16);
-    // 4.096 us, two packets, an update and two cables at 100 Gbit/s, and a packet, all of them the first of a message:
-    // 6.431 us and 2090 bytes.
+    // 4.096 us, two packets, an update and two cables at 100 Gbit/s, and another packet, all of them first packets of
+    // messages: 6.431 us and 2090 bytes.
     let round = 4_096_000 + 2 * 167_200 + 640 + 2_000_000;
     let bytes: u64 = round / 80 + 2090;
     assert_eq!(lanes.buffers, [bytes.div_ceil(64) as u32; 2]);
@@ -115,10 +115,10 @@ fn what_cannot_be_is_refused_at_its_place() {
     assert!(message.contains("credits in ns3-hpcc fidelity"), "{message}");
 }
 
-/// A table that leaves out a lane on which packets go.
+/// A table that leaves out a lane with traffic is refused.
 #[test]
 fn a_lane_that_starves_is_refused() {
-    // Priority 3 goes on lane 0 of two.
+    // Priority 3 uses lane 0 of two.
     let message = with(
         "lanes = 2",
         "lanes = 2\nsl-to-vl = [0, 0, 1, 0, 0, 0, 0]\nlow = [[0, 64]]",
@@ -130,7 +130,7 @@ fn a_lane_that_starves_is_refused() {
     );
 }
 
-/// One that the low table alone names waits for the others where the high table has no limit.
+/// A lane that only the low-priority table names waits for the others if the high-priority one has no limit.
 #[test]
 fn a_lane_that_may_starve_is_told() {
     let tables = |high: &str, limit: u8| {
@@ -142,7 +142,7 @@ fn a_lane_that_may_starve_is_told() {
             .replace("lanes = 2", &format!("lanes = 2\nhigh = {high}\nlow = [[1, 64]]\nlimit = {limit}"));
         lines(&load(&text).unwrap().warnings)
     };
-    // Priority 3 goes on lane 0, 4 on lane 1.
+    // Priority 3 uses lane 0, and priority 4 lane 1.
     let got = tables("[[0, 64]]", 255);
     assert!(
         got.len() == 1
@@ -155,14 +155,14 @@ fn a_lane_that_may_starve_is_told() {
 
 #[test]
 fn a_rate_out_of_reach_is_told() {
-    // In 6.42848 us 100 Gbit/s bring 80 356 bytes: 40 000 are half of that.
+    // In 6.42848 us, 100 Gbit/s carry 80 356 bytes: 40 000 are half of that.
     let resolved = with("lanes = 2", "buffer = \"40000B\"").unwrap();
     assert!(
         lines(&resolved.warnings)[0].contains("carries about 49.7Gbps"),
         "{:?}",
         lines(&resolved.warnings)
     );
-    // 400 Gbit/s need more than can be told in 12 bits.
+    // 400 Gbit/s need more credits than 12 bits can express.
     let resolved = load(&SCENARIO.replace("100Gbps", "400Gbps")).unwrap();
     assert!(
         lines(&resolved.warnings)[0].contains("a link of 400Gbps carries about"),
@@ -171,10 +171,11 @@ fn a_rate_out_of_reach_is_told() {
     );
 }
 
-/// Automatic buffers below the marking threshold: the queue of one input is never marked.
+/// Automatic buffers below the marking threshold cause a warning: the queue of one input is never marked.
 #[test]
 fn buffers_below_the_marking_threshold_are_told() {
-    // At 10 Gbit/s 6.429 us and four packets' times are 13.24 KB; DCQCN as it is marks above 100 KB at the rate given.
+    // At 10 Gbit/s 6.429 us and four packets' times are 13.24 KB; DCQCN by default marks above 100 KB at the given
+    // rate.
     let slow = SCENARIO
         .replace("100Gbps", "10Gbps")
         .replace("\"none\"", "\"dcqcn\"");
@@ -191,7 +192,7 @@ fn buffers_below_the_marking_threshold_are_told() {
         64_000 / buffer + 1
     );
     assert_eq!(lines(&resolved.warnings), [got]);
-    // Nobody reads marks; the threshold is below the buffer; the buffer is written.
+    // No scheme reads marks; the threshold is below the buffer; the buffer is set explicitly.
     let quiet = [
         slow.replace("\"dcqcn\"", "\"none\""),
         slow.replace("64KB", "1KB"),
@@ -202,7 +203,7 @@ fn buffers_below_the_marking_threshold_are_told() {
     }
 }
 
-/// Credits are recorded as under ib-omnet: by themselves up to 64 ports.
+/// Credits are recorded by default up to 64 ports, as under ib-omnet.
 #[test]
 fn credits_are_recorded() {
     assert_eq!(
@@ -277,7 +278,7 @@ fn ternary_detection_ends_by_periods_or_by_formula() {
         exit("cbfc", "").unwrap(),
         Span::from_ps((83_840 + 1_083_840) * 20 + 2_167_680)
     );
-    // What a scheme writes into packets counts, too: HPCC's telemetry has 42 bytes.
+    // Headers of the scheme count too: HPCC's telemetry has 42 bytes.
     let text = SCENARIO.replace("\"none\"", "\"hpcc\"");
     let tcd = "[network.detection]\nkind = \"tcd\"\nexit = \"formula\"\n";
     match load(&format!("{text}{tcd}")).unwrap().run.switch.detection {
@@ -291,7 +292,7 @@ fn ternary_detection_ends_by_periods_or_by_formula() {
     );
 }
 
-/// Flow control leaves the routing alone, and what else it changes is told where nothing says InfiniBand.
+/// Credits leave the routing unchanged; their other changes cause a warning if nothing says InfiniBand.
 #[test]
 fn what_credits_change_elsewhere_is_told() {
     let pfc = |set: &[&str]| {
@@ -319,7 +320,7 @@ fn what_credits_change_elsewhere_is_told() {
     ] {
         assert!(got[0].contains(part), "{part}: {got:?}");
     }
-    // Each of these holds, and what is written is not told.
+    // Each of these changes applies, and settings in the scenario cause no warning.
     let packet = after.run.packet;
     let sizes = [packet.mtu, packet.data_header, packet.ack_header, packet.ack_min];
     assert_eq!(sizes.map(Bytes::get), [2048, 26, 30, 0]);
@@ -333,7 +334,7 @@ fn what_credits_change_elsewhere_is_told() {
     assert_eq!(lines(&again.warnings), Vec::<String>::new());
 }
 
-/// A packet that takes more credits than counters can tell would never go, whatever the buffer.
+/// A packet that needs more credits than counters can express could never be sent, whatever the buffer.
 #[test]
 fn credits_that_can_never_pass_a_packet_are_refused() {
     for (lanes, says) in [
@@ -367,6 +368,6 @@ fn credits_that_can_never_pass_a_packet_are_refused() {
         );
         assert_eq!(large(mtu, least), None);
     }
-    // By event the counters have sixteen bits.
+    // With updates on events the counters have sixteen bits.
     assert!(load(&SCENARIO.replace("binding = \"ib\"", "binding = \"cbfc\"\nunit = \"1B\"")).is_ok());
 }

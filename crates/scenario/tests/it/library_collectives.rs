@@ -1,4 +1,4 @@
-//! Channels, chunks, trees, forwarding, pipelines and overlap: what is sent, and what is refused.
+//! Channels, chunks, trees, forwarding, pipelines and overlap: messages and errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,19 +14,20 @@ fn load(topology: &str, rest: &str) -> Result<Resolved, String> {
 
 const RAILS: &str = "rail]\nservers = 4\ngpus = 4\nserver-rate = '1Tbps'";
 
-/// A job over all hosts of servers of GPUs.
+/// Loads a job over all hosts of servers of GPUs.
 fn rails(steps: &str) -> Resolved {
     load(RAILS, &format!("[[job]]\nhosts = 'all'\n{steps}"))
         .unwrap_or_else(|error| panic!("{steps}: {error}"))
 }
 
-/// Pairs of hosts of the first collective that are in different servers.
+/// Returns pairs of hosts of the first collective that are in different servers.
 fn between_servers(run: &Resolved) -> BTreeSet<(u32, u32)> {
     let flows = run.run.flows.iter().map(|flow| (flow.src.0, flow.dst.0));
     flows.filter(|(src, dst)| src / 4 != dst / 4).collect()
 }
 
-/// The first ring enters server 0 at GPU 0 and leaves it at GPU 3, for GPU 3 of server 1, which it passes the other way round.
+/// The first ring enters server 0 at GPU 0 and leaves it at GPU 3, for GPU 3 of server 1, which it traverses in the
+/// opposite direction.
 #[test]
 fn channels_leave_servers_by_different_rails() {
     let ring = |channels: u32| {
@@ -45,7 +46,7 @@ fn channels_leave_servers_by_different_rails() {
     let four = between_servers(&ring(4));
     assert_eq!(four.len(), 16);
     assert!(four.iter().all(|(src, dst)| src % 4 == dst % 4), "{four:?}");
-    // Each channel has its share, and connections of its own.
+    // Each channel has its share and its connections.
     let run = ring(4);
     let connections: BTreeMap<_, _> = run
         .run
@@ -56,7 +57,7 @@ fn channels_leave_servers_by_different_rails() {
     assert_eq!(connections.len(), 4 * 16);
 }
 
-/// Of both trees of a channel the servers are linked by different GPUs.
+/// Both trees of a channel link the servers by different GPUs.
 #[test]
 fn trees_of_servers() {
     let run = rails("[[job.step]]\nall-reduce = { algorithm = 'tree', size = '1MB' }\n");
@@ -78,7 +79,7 @@ fn groups_by_server() {
         ))
     };
     assert_eq!(by("group = 'server'").run.flows, by("group-size = 4").run.flows);
-    // Whatever the order of ranks.
+    // The order of ranks does not matter.
     let run = load(
         RAILS,
         "[[job]]\nhosts = 'rail 0, rail 1, rail 2, rail 3'\n[[job.step]]\n\
@@ -99,7 +100,7 @@ fn a_written_scenario_is_the_same_run() {
     assert_eq!(again.toml, run.toml);
     assert_eq!(again.jobs, run.jobs);
     assert_eq!(*again.run, *run.run);
-    // Four microbatches, backward twice as long.
+    // Four microbatches, with a backward pass twice as long.
     assert_eq!(run.jobs[0].compute, Span::from_us(5 + 4 * 3 + 7));
     assert_eq!(run.jobs[0].collectives, [0, 1, 2, 3]);
     assert_eq!(run.jobs[0].tails[0].len() % 16, 0);
@@ -197,7 +198,7 @@ fn what_is_wrong_with_steps() {
     ] {
         assert_eq!(star(step).unwrap_err(), expected, "{step}");
     }
-    // In a topology of rails without links inside servers.
+    // A topology of rails without links inside servers.
     let bare = load("rail]", "[[workload]]\nall-to-all = { pxn = true }").unwrap_err();
     assert!(
         bare.starts_with("test.toml:5:22: `pxn` forwards inside servers"),
@@ -208,7 +209,7 @@ fn what_is_wrong_with_steps() {
     assert_eq!(uneven, "test.toml:10:52: servers with unequal numbers of ranks");
 }
 
-/// What does nothing is told.
+/// Settings without effect cause warnings.
 #[test]
 fn what_has_no_effect() {
     let told = |steps: &str| {
@@ -237,7 +238,7 @@ fn what_has_no_effect() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(40), ..ProptestConfig::default() })]
 
-    /// However a collective is cut and shared out, each rank sends and receives what its formula says.
+    /// However a collective is divided, each rank sends and receives as many bytes as the formula says.
     #[test]
     fn all_bytes_are_carried(
         servers in 1u32..5, gpus in 1u32..5, channels in 1u32..6, chunk in 1u64..40, slots in 1u32..4, size in 2_000u64..9_000
@@ -257,7 +258,7 @@ proptest! {
             (format!("all-to-all = {{ size = '{size}B', pxn = true, aggregate = true }}"), per_pair),
             (format!("all-to-all = {{ size = '{size}B', pxn = true, algorithm = 'pairwise' }}"), per_pair),
         ] {
-            // Where chunks are too small for so many ranks, that is an error.
+            // Chunks that are too small for the number of ranks are an error.
             let Ok(run) = load(&topology, &format!("[[job]]\nhosts = 'all'\niterations = 2\n[[job.step]]\n{block}")) else {
                 continue;
             };
@@ -274,12 +275,12 @@ proptest! {
             if block.contains("tree") {
                 prop_assert_eq!(total, 2 * size * u64::from(ranks - 1), "{}", block);
             } else if block.contains("pxn") {
-                // What is forwarded is sent twice: to each GPU of another server on another rail.
+                // Forwarded data is sent twice: to each GPU of another server on another rail.
                 let forwarded = u64::from((servers - 1) * (gpus - 1)) * size;
                 prop_assert!(sent.iter().all(|&bytes| bytes == expected + forwarded), "{} {:?}", block, sent);
                 prop_assert_eq!(sent, received);
             } else {
-                // Give or take a byte for each message.
+                // Rounding adds or removes up to a byte per message.
                 let slack = flows.len() as u64 / u64::from(ranks);
                 for bytes in sent.iter().chain(&received) {
                     prop_assert!(bytes.abs_diff(expected) <= slack, "{}: {} {}", block, bytes, expected);

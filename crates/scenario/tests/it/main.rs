@@ -31,7 +31,7 @@ mod time_constants;
 mod vendor_values;
 mod vendors;
 
-/// Tests have the simulators that a program adds before anything is looked up.
+/// Adds the simulators that a program has, before anything is looked up.
 #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
 #[ctor::ctor(unsafe)]
 fn add_simulators() {

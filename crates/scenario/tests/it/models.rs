@@ -1,4 +1,4 @@
-//! Models of learned schemes that a scenario names by their paths.
+//! Models of learned schemes that a scenario names by path.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +31,7 @@ scheme = "lstm-pid"
     path.to_str().unwrap().to_string()
 }
 
-/// What is said of a scenario that uses a model that was changed.
+/// Returns the messages about a scenario that uses a changed model.
 fn outcome(parameters: &str, change: impl FnOnce(&mut Card, &mut Tensors, &mut Vec<u8>)) -> String {
     let mut card = card(Kind::Gru, 4);
     let mut tensors = random(&card, 1);
@@ -98,7 +98,7 @@ fn a_resolved_scenario_finds_the_same_model_again() {
     let of = |key: &str| &values.iter().find(|(name, _)| name == key).unwrap().1;
     assert_eq!(of("model"), "models/of.mine");
     assert_eq!(of("model-hash").len(), 64);
-    // From another folder, with the copies that stand alongside the resolved scenario, once the first is gone.
+    // Loaded from another folder, with the copies next to the resolved scenario, after the original is gone.
     let elsewhere = tempfile::tempdir().unwrap();
     let copy = elsewhere.path().join("scenario.toml");
     fs::write(&copy, &resolved.toml).unwrap();
@@ -113,7 +113,7 @@ fn a_resolved_scenario_finds_the_same_model_again() {
     assert_eq!(again.toml, resolved.toml);
     assert_eq!(again.files, resolved.files);
     assert_eq!(again.run.schemes[0].config, *config);
-    // Another model in the same place is not the same run.
+    // With another model at the same path, the run is different.
     let other = file(&random(&card, 3));
     for (ending, content) in [("json", json(&card, &other)), ("safetensors", other)] {
         fs::write(elsewhere.path().join(format!("models/of.mine.{ending}")), content).unwrap();
@@ -122,7 +122,7 @@ fn a_resolved_scenario_finds_the_same_model_again() {
     assert!(error.to_string().contains("parameter `model-hash`"), "{error}");
 }
 
-/// A forest is one file: named with or without its ending, damaged, or of other features.
+/// A forest is one file: named with or without its extension, damaged, or with other features.
 #[test]
 fn a_forest_is_a_model_of_one_file() {
     let good = std::str::from_utf8(shipped_forest()).unwrap();

@@ -1,4 +1,4 @@
-//! What ns-3 inputs become.
+//! Conversion of ns-3 inputs to runs.
 
 use std::num::NonZeroU64;
 
@@ -86,7 +86,7 @@ fn traced_nodes_and_high_priority_acks() {
     assert_eq!(resolved.run.record.trace_nodes, [NodeId(0), NodeId(1), NodeId(2)]);
     assert!(resolved.run.quirks.ack_high_priority);
     assert_eq!(resolved.run.schemes[0].window, WindowMode::Off);
-    // 400 nodes are listed, the network has three.
+    // The file lists 400 nodes, but the network has three.
     assert!(
         lines(&resolved.warnings)
             .iter()
@@ -123,7 +123,7 @@ fn the_same_experiment_in_exact_mode() {
     assert_eq!(run.nic.rto, Some(Span::from_us(4000)));
 }
 
-/// Start times are cut to nanoseconds after a binary conversion, or exact.
+/// Start times are truncated to nanoseconds after a binary conversion, or exact.
 #[test]
 fn start_times_keys_and_failures() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! What drawn flows ask of links.
+//! Load that random flows offer to links.
 
 use paceline_scenario::{Overrides, Resolved, WarningKind, load_text};
 
-/// Eight hosts at each of four leaves, and two spines: uplinks carry a quarter of what hosts do.
+/// Eight hosts at each of four leaves, and two spines: uplinks carry a quarter of the hosts' rate.
 const LEAVES: &str = r#"
 duration = "1ms"
 [topology.leaf-spine]
@@ -44,7 +44,7 @@ fn overloaded_uplinks_are_told() {
     }
     let light = load(&LEAVES.replace("load = 0.5", "load = 0.3"));
     assert!(told(&light).is_empty());
-    // As many uplinks as hosts carry what hosts send.
+    // As many uplinks as hosts carry all traffic of the hosts.
     let wide = load(
         &LEAVES
             .replace("spines = 2", "spines = 8")
@@ -53,7 +53,7 @@ fn overloaded_uplinks_are_told() {
     assert!(told(&wide).is_empty());
 }
 
-/// Two workloads that overlap add up; two that follow each other do not.
+/// The loads of two workloads add up while both are active, and not otherwise.
 #[test]
 fn workloads_add_up_while_they_overlap() {
     let two = |from: &str| {
@@ -67,7 +67,7 @@ fn workloads_add_up_while_they_overlap() {
     assert!(told(&two("500us")).is_empty());
 }
 
-/// A slow host among fast ones gets more than its link carries.
+/// A slow host among fast ones receives more than its link carries.
 #[test]
 fn slow_hosts_are_told() {
     let text = "duration = \"1ms\"\n[topology.graph]\nnodes = 4\nswitches = [3]\nlinks = [\n\
@@ -82,7 +82,7 @@ fn slow_hosts_are_told() {
     );
 }
 
-/// The busiest uplink has the load that was asked for, whatever the oversubscription.
+/// The busiest uplink has the requested load, whatever the oversubscription.
 #[test]
 fn load_of_uplinks() {
     let of = |spines: u32| {
@@ -98,7 +98,7 @@ fn load_of_uplinks() {
     // Twice the uplinks carry twice the bytes.
     let ratio = bytes(&four) / bytes(&two);
     assert!((1.5..2.5).contains(&ratio), "{ratio}");
-    // What is written of it is the same run.
+    // The resolved scenario results in the same run.
     assert_eq!(load(&two.toml).run.flows, two.run.flows);
     let star = "duration = \"1ms\"\ntopology.star.hosts = 3\n[[workload]]\n\
         poisson = { load = 0.5, load-of = \"uplinks\", sizes = \"websearch\" }\n[cc]\nscheme = \"hpcc\"\n";
@@ -106,7 +106,8 @@ fn load_of_uplinks() {
     assert!(error.to_string().contains("no link between switches"), "{error}");
 }
 
-/// Flows of a file ask for what they have while they start: here all go to one host, at 1.5 times its rate.
+/// The load of a file's flows is computed over the time in which they start: here all go to one host, at 1.5 times
+/// its rate.
 #[test]
 fn files_of_many_flows_are_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,7 +128,7 @@ fn files_of_many_flows_are_told() {
     let many = of(2000);
     let told = told(&many);
     assert!(told.len() == 1 && told[0].contains("to node 31"), "{told:?}");
-    // A few bursts have no rate.
+    // A few bursts have no meaningful rate.
     assert!(self::told(&of(100)).is_empty());
 }
 

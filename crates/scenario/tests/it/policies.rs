@@ -1,4 +1,4 @@
-//! Policies that were trained elsewhere: files that PyTorch wrote (`data/policies/export.py`), and damaged ones.
+//! Policies trained elsewhere: files that PyTorch wrote (`data/policies/export.py`), and damaged ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,15 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/policies")
 }
 
-/// What PyTorch read and gave.
+/// Inputs and outputs of the networks in PyTorch.
 #[derive(Deserialize)]
 struct Expected {
     inputs: Vec<Vec<f32>>,
     outputs: std::collections::BTreeMap<String, Vec<Vec<f32>>>,
 }
 
-/// Six decisions of each network, its memory included, by safetensors and by what both of PyTorch's exporters write.
+/// Six decisions of each network, including its state, from safetensors and from the output of both PyTorch
+/// exporters.
 #[test]
 fn networks_compute_what_pytorch_computes() {
     let text = fs::read(folder().join("outputs.json")).unwrap();
@@ -46,7 +47,7 @@ fn networks_compute_what_pytorch_computes() {
     assert_eq!(files, 10);
 }
 
-/// What is said of a scenario that uses a policy of the folder, changed.
+/// Returns the messages about a scenario that uses a changed policy of the folder.
 fn said(name: &str, change: impl FnOnce(&mut String, &mut Vec<u8>)) -> String {
     let mut card = fs::read_to_string(folder().join(format!("{name}.json"))).unwrap();
     let weights = if card.contains("layers") {
@@ -75,7 +76,7 @@ fn said(name: &str, change: impl FnOnce(&mut String, &mut Vec<u8>)) -> String {
     said.replace(&format!("{}/", here.path().display()), "")
 }
 
-/// Replaces bytes by others of the same number, wherever they are.
+/// Replaces bytes by others of the same number, at every occurrence.
 fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     let windows = bytes.windows(from.len()).enumerate();
     let places: Vec<usize> = windows
@@ -121,7 +122,7 @@ fn policies_in_scenarios() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
-/// However a file is cut off, or a byte of it changed: an error or a network, and no panic.
+/// A truncated or changed file leads to an error or a network, never to a panic.
 #[test]
 fn damaged_graphs_are_errors() {
     let bytes = fs::read(folder().join("gru-script.onnx")).unwrap();
@@ -144,7 +145,7 @@ fn damaged_graphs_are_errors() {
     assert!(refused > bytes.len() / 13, "{refused}");
 }
 
-/// A variant may name a model's file. What a run writes of it names the copy, and is the same run.
+/// A variant may name a model's file. The resolved scenario names the copy, and is the same run.
 #[test]
 fn a_variant_names_a_policy() {
     let here = tempfile::tempdir().unwrap();
@@ -168,7 +169,7 @@ fn a_variant_names_a_policy() {
         fs::write(elsewhere.path().join(file), content).unwrap();
     }
     let copy = elsewhere.path().join("scenario.toml");
-    // The file that the name says is gone.
+    // The file in the variant's name is gone.
     let moved = resolved.toml.replace(path.to_str().unwrap(), "/gone/gru.json");
     fs::write(&copy, moved).unwrap();
     let again = load(copy.to_str().unwrap(), &Overrides::default()).unwrap();

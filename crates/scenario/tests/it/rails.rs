@@ -17,7 +17,7 @@ fn with(topology: &str) -> Result<std::sync::Arc<RunSpec>, String> {
     Ok(resolved.run)
 }
 
-/// How many nodes there are, and the rate of the last link.
+/// Returns the number of nodes and the rate of the last link.
 fn size(topology: &str) -> (usize, u64) {
     let run = with(topology).unwrap();
     (
@@ -29,7 +29,7 @@ fn size(topology: &str) -> (usize, u64) {
 #[test]
 fn oversubscription_says_how_many_spines_or_how_fast() {
     let leaves = |rest: &str| size(&format!("[topology.leaf-spine]\nhosts-per-leaf = 12\n{rest}"));
-    // 48 hosts, 4 leaves, and spines.
+    // 48 hosts, 4 leaves, and the spines.
     assert_eq!(leaves("oversubscription = 3"), (48 + 4 + 4, 100));
     assert_eq!(leaves("oversubscription = '3:2'"), (48 + 4 + 8, 100));
     assert_eq!(
@@ -38,7 +38,7 @@ fn oversubscription_says_how_many_spines_or_how_fast() {
     );
     assert_eq!(leaves("oversubscription = '3:1'\nspines = 2"), (48 + 4 + 2, 200));
     let rail = |rest: &str| size(&format!("[topology.rail]\nservers = 8\n{rest}"));
-    // 64 hosts, 8 rail switches, and spines.
+    // 64 hosts, 8 rail switches, and the spines.
     assert_eq!(rail(""), (64 + 8 + 8, 400));
     assert_eq!(
         rail("oversubscription = 2\nservers-per-pod = 4"),
@@ -113,7 +113,7 @@ proptest! {
         for rail in hosts..hosts + rails {
             prop_assert_eq!(degree(&net, rail), (of + spines) as usize);
         }
-        // Every kind shares the hosts out, and what stays in a server is not counted as sent.
+        // Groups of every kind are a partition of the hosts, and traffic inside a server does not count as sent.
         for (kind, sets) in [("server", servers), ("rail", gpus), ("leaf", pods * gpus), ("pod", pods)] {
             let sets_found = groups::sets(&net, kind).unwrap();
             prop_assert_eq!(sets_found.len(), sets as usize, "{}", kind);
@@ -122,7 +122,7 @@ proptest! {
             prop_assert_eq!(all, net.hosts().collect::<Vec<_>>(), "{}", kind);
         }
         prop_assert!(net.rates()[..hosts].iter().all(|rate| *rate == link.0));
-        // The hosts of a leaf are those that have a link to its switch.
+        // The hosts of a leaf are those with a link to its switch.
         for (leaf, members) in groups::sets(&net, "leaf").unwrap().iter().enumerate() {
             for host in members {
                 prop_assert!(net.links.iter().any(|l| l.a == *host && l.b.0 as usize == hosts + leaf));

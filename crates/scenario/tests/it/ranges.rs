@@ -1,11 +1,11 @@
-//! Every key of a scenario, with values beyond what it may be, at both ends: they are refused at their place. What
-//! is not refused can be built, and runs.
+//! Checks every key of a scenario with values outside of its range, at both ends: each is refused with its position.
+//! A value that is accepted can be built and run.
 
 use paceline_congestion::registry::SCHEMES;
 use paceline_fabric::Simulation;
 use paceline_scenario::{Overrides, builtin, load_text};
 
-/// A scenario in which the keys of a section mean something, and the path to its keys.
+/// Scenario in which the keys of a section have an effect, and the path to these keys.
 struct Place {
     text: String,
     path: String,
@@ -93,7 +93,7 @@ fn workload(name: &str) -> Place {
         _ => "{}",
     };
     let text = match name {
-        // Such messages are sent in networks under credits.
+        // Only networks with credits send such messages.
         "messages" => {
             "fidelity = \"ib-omnet\"\nduration = \"1ms\"\n[topology.star]\nhosts = 4\ndelay = \"0s\"\n[[workload]]\n\
              messages = { senders = 1, receivers = 2, size = \"4KB\", gap = \"1us\" }\n[cc]\nscheme = \"none\"\n"
@@ -108,7 +108,7 @@ fn workload(name: &str) -> Place {
     Place { text, path }
 }
 
-/// What is written in such a unit.
+/// Returns the kind of values with a unit.
 fn kind(unit: &str) -> &'static str {
     match unit {
         unit if unit.contains("bps") => "rate",
@@ -118,7 +118,7 @@ fn kind(unit: &str) -> &'static str {
     }
 }
 
-/// Values beyond what a key of this unit may be.
+/// Returns values outside of the range of any key with this unit.
 fn beyond(unit: &str) -> &'static [&'static str] {
     match kind(unit) {
         "time" => &[
@@ -141,7 +141,7 @@ fn beyond(unit: &str) -> &'static [&'static str] {
     }
 }
 
-/// Values that some keys may have and others may not: the smallest and the largest that are read.
+/// Returns values that only some keys accept: the smallest and the largest that can be read.
 fn extreme(unit: &str) -> &'static [&'static str] {
     match kind(unit) {
         "time" => &["\"0s\"", "\"1ps\"", "\"86400s\""],
@@ -160,15 +160,15 @@ fn extreme(unit: &str) -> &'static [&'static str] {
     }
 }
 
-/// What may be as large as it likes.
+/// Returns true if a key has no upper limit.
 fn may_be(path: &str, value: &str) -> bool {
     let whole = !value.contains(['e', 'n', 'i', '-', '"']);
-    // A threshold may be above what is free.
+    // A threshold may be above the free buffer.
     let above = path == "network.pfc.dynamic.shift" && value == "-1";
     above || matches!(path, "seed" | "shuffle-ties") && whole
 }
 
-/// Loads the scenario with one value changed; the error if that is refused.
+/// Loads the scenario with one value changed; returns the error if that is refused.
 fn load(place: &Place, key: &str, value: &str) -> Result<(), String> {
     let overrides = Overrides {
         set: vec![format!("{}{key}={value}", place.path)],
@@ -185,7 +185,7 @@ fn load(place: &Place, key: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Every key that takes numbers: where it is, its name, its unit.
+/// Returns every numeric key with its scenario, name and unit.
 fn keys() -> Vec<(Place, &'static str, &'static str)> {
     let mut keys = Vec::new();
     for (name, key, unit) in [
@@ -226,7 +226,7 @@ fn tried(place: &Place, key: &str, value: &str) -> Result<Result<(), String>, St
     attempt.map_err(|panic| message(panic.as_ref()))
 }
 
-/// Or what follows would try nothing.
+/// Otherwise the next test would test nothing.
 #[test]
 fn what_is_walked_through_is_right_but_for_one_value() {
     for (place, key, _) in keys() {
@@ -244,7 +244,7 @@ fn what_is_beyond_the_range_of_a_key_is_refused_at_its_place() {
             match tried(&place, key, value) {
                 _ if may_be(&path, value) => {}
                 Ok(Err(error)) if error.contains("--set:1:") => {}
-                // A table that is read as a whole.
+                // This table is read as a whole, so the error has the position of the table.
                 Ok(Err(error)) if path.contains("per-link") && error.contains("walk.toml:8:10:") => {}
                 Ok(Err(error)) => wrong.push(format!("{path} = {value}: elsewhere: {error}")),
                 Ok(Ok(())) => wrong.push(format!("{path} = {value}: accepted")),

@@ -1,5 +1,5 @@
-//! Inputs of programs that are made of, or like, those whose runs are reproduced: whose they are, what becomes of
-//! them, and what is said of the rest.
+//! Inputs of programs that are derived from, or similar to, the reproduced ones: detection of the program,
+//! conversion, and warnings.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ fn says(resolved: &Resolved, what: &str) {
     );
 }
 
-/// The error of an input that has these files, the first of which is loaded.
+/// Returns the error of an input with these files, the first of which is loaded.
 fn error(files: &[(&str, &str)]) -> String {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -44,7 +44,7 @@ fn error(files: &[(&str, &str)]) -> String {
         .replace(&format!("{}/", folder.path().display()), "")
 }
 
-/// A scenario with such a network and such flows.
+/// Loads a scenario with this topology and workload.
 fn scenario(topology: &str, workload: &str) -> Result<Resolved, String> {
     let text = format!(
         "duration = \"5ms\"\n[topology]\nfile = {topology:?}\n[[workload]]\n{workload}\n[cc]\nscheme = \"dcqcn\"\n"
@@ -60,7 +60,7 @@ fn temporary(name: &str, text: &str) -> (tempfile::TempDir, String) {
     (folder, path)
 }
 
-/// Two simulators have all the keys of DCQCN's: one counts flows in packets, one in bytes.
+/// Two simulators have all the keys of DCQCN's: one counts flows in packets, the other in bytes.
 #[test]
 fn a_configuration_that_may_be_anothers_is_refused() {
     let config = data("ns3-rdma/mix/config.txt");
@@ -120,7 +120,7 @@ fn ns3_rdma_counts_flows_in_packets() {
     assert_eq!(again.input_format, Some(InputFormat::Ns3Rdma));
 }
 
-/// The run that a run's folder has.
+/// Writes the folder of a run and loads it again.
 fn written_and_read(resolved: &Resolved) -> Resolved {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("scenario.toml"), &resolved.toml).unwrap();
@@ -172,7 +172,7 @@ fn powertcps_experiment_of_a_burst() {
     };
     let hpcc = load(&config, &hpcc).unwrap();
     assert_eq!(hpcc.scheme, "hpcc");
-    // Its switches are numbered behind the hosts; one line of numbers is HPCC's.
+    // Its switches are numbered after the hosts; a line of other numbers is HPCC's format.
     let (_folder, path) = temporary(
         "star.txt",
         "4 1 1 3\n3\n0 3 25000000000.0 1us 0\n1 3 25Gbps 1us 0\n2 3 25Gbps 1us 0\n",
@@ -201,7 +201,7 @@ fn simais_topology_has_servers() {
     assert_eq!(resolved.run.links[0].rate, BitRate::from_gbps(2400));
 }
 
-/// SimAI's configuration as it ships: what is missing comes at once, and nothing is told to be misspelt.
+/// SimAI's configuration from its repository: missing keys are reported together, and none is called misspelt.
 #[test]
 fn simais_configuration() {
     let config = data("simai/SimAI.conf");
@@ -269,7 +269,7 @@ fn keys_with_namespaces() {
     says(&lossy, "ns3::RdmaHw::NicCoalesceMethod");
 }
 
-/// The template of ConWeave's `run.py`, with its numbers.
+/// Template of ConWeave's `run.py`, with its numbers.
 const CONWEAVE: &str = "TOPOLOGY_FILE config/t.txt
 FLOW_FILE config/f.txt
 FLOW_INPUT_FILE mix/output/1/in.txt
@@ -342,7 +342,7 @@ fn conweaves_flows_have_five_columns() {
     let letflow = load(&CONWEAVE.replace("LB_MODE 9", "LB_MODE 6")).unwrap();
     assert!(matches!(letflow.run.load_balancing, LoadBalancing::Flowlet(_)));
     assert_eq!(written_and_read(&resolved).run, resolved.run);
-    // Without a key of its own it is taken for HPCC's, whose flows have six.
+    // Without ConWeave's own keys it is taken for HPCC's, whose flows have six columns.
     let own = [
         "LB_",
         "ENABLE_PFC",
@@ -366,7 +366,7 @@ fn conweaves_flows_have_five_columns() {
     assert!(error.contains("`--input-format conweave` reads"), "{error}");
 }
 
-/// The thresholds of ns3-rdma's switches.
+/// Checks the thresholds of ns3-rdma's switches.
 #[test]
 fn static_thresholds_of_ns3_rdma() {
     let folder = tempfile::tempdir().unwrap();

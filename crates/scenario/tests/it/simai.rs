@@ -1,4 +1,4 @@
-//! SimAI's network: its topologies, its configuration, and every message of its own runs.
+//! SimAI's network: its topologies, its configuration, and the messages of its runs.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,7 +16,7 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A message of a run of SimAI: sender, receiver, bytes, start and completion time in ns.
+/// Message in a run of SimAI: sender, receiver, bytes, start and completion time in ns.
 struct Message {
     ends: (u32, u32),
     port: u32,
@@ -25,7 +25,7 @@ struct Message {
     fct: u64,
 }
 
-/// Messages as SimAI wrote them down when they were over, in the order in which they start.
+/// Reads messages that SimAI logged at their completion, sorted by start.
 fn messages(name: &str) -> Vec<Message> {
     let file = fs::File::open(data(&format!("{name}-messages.csv.gz"))).unwrap();
     let mut text = String::new();
@@ -50,7 +50,7 @@ fn messages(name: &str) -> Vec<Message> {
     messages
 }
 
-/// A run of SimAI's configuration with this topology and these messages.
+/// Loads SimAI's configuration with this topology and these messages.
 fn with(topology: &str, messages: &[Message]) -> Resolved {
     let folder = tempfile::tempdir().unwrap();
     let mut flows = format!("{}\n", messages.len());
@@ -68,7 +68,7 @@ fn with(topology: &str, messages: &[Message]) -> Resolved {
     load(path.to_str().unwrap(), &Overrides::default()).unwrap()
 }
 
-/// How many messages take the time that they took in SimAI, to the nanosecond.
+/// Counts the messages whose duration equals SimAI's to the nanosecond.
 fn equal(topology: &str, name: &str) -> (usize, usize) {
     let messages = messages(name);
     let resolved = with(topology, &messages);
@@ -88,8 +88,8 @@ fn every_message_of_an_all_reduce_in_a_server() {
     assert_eq!(equal(topology, "microAllReduce-lat3"), (1792, 1792));
 }
 
-/// Rings over two servers. The rest are messages that start in the same nanosecond in which a packet arrives: a list of
-/// flows does not say which came first.
+/// Rings over two servers. The other messages start in the same nanosecond in which a packet arrives: a list of flows
+/// does not say which came first.
 #[test]
 fn messages_of_rings_over_servers() {
     let (equal, all) = equal("Spectrum-X_16g_8gps_100Gbps_A100", "tp16-lat3");
@@ -126,7 +126,7 @@ fn what_simais_network_has_of_its_own() {
     assert_eq!(simulation.finish().base_rtt, Span::from_ns(5800));
 }
 
-/// All GPUs of a server at one switch, which is as near as the switch inside: that is theirs alone.
+/// All GPUs of a server are also at one outer switch, as near as the inner switch, which has precedence.
 #[test]
 fn gpus_of_a_server_meet_inside_it() {
     let topology = "7 2 2 1 8 H100\n4 5 6\n0 4 2400Gbps 0.000025ms 0\n1 4 2400Gbps 0.000025ms 0\n\
@@ -170,7 +170,7 @@ fn gpus_of_a_server_meet_inside_it() {
     }
 }
 
-/// ns-3 takes a bare number for bit/s or seconds: 2400 bit/s would move nothing, in silence.
+/// ns-3 takes a bare number for bit/s or seconds: 2400 bit/s would silently block all traffic.
 #[test]
 fn rates_and_delays_of_links_have_units() {
     let folder = tempfile::tempdir().unwrap();
@@ -188,7 +188,7 @@ fn rates_and_delays_of_links_have_units() {
     for (head, link) in [
         (simai, "1 2 2400Gbps 0.000025ms 0"),
         (plain, "1 2 2400Gbps 0.000025ms 0"),
-        // ns3-datacenter writes such rates.
+        // ns3-datacenter writes rates in this format.
         (plain, "1 2 25000000000.0 0.000025 0"),
     ] {
         load(head, link).unwrap();

@@ -1,9 +1,9 @@
-//! Descriptions of runs, written and read.
+//! Serialization of run descriptions.
 
 use paceline_fabric::RunSpec;
 use paceline_scenario::{NS3_HPCC, Overrides, load};
 
-/// A run's description is data: written as text and read back it is the same.
+/// A run's description is data: written as text and read again, it is the same.
 #[test]
 fn a_run_is_read_as_it_was_written() {
     let runs = [
@@ -40,11 +40,11 @@ fn a_run_is_read_as_it_was_written() {
     let shipped = shipped.iter().map(|shipped| (shipped.name, Overrides::default()));
     for (name, overrides) in runs.into_iter().chain(shipped) {
         let resolved = load(name, &overrides).unwrap_or_else(|error| panic!("{name}: {error}"));
-        // Tens of thousands of flows are written as some of them are.
+        // The first flows are enough: tens of thousands are all written the same way.
         let mut run = RunSpec::clone(&resolved.run);
         run.flows.truncate(100);
         if let Some(model) = &run.model {
-            // Whoever reads it back would have to know all simulators.
+            // Reading it again would require every simulator.
             let why = toml::to_string(&run).expect_err("a network of another simulator");
             assert!(why.to_string().contains(model.name()), "{name}: {why}");
             run.model = None;

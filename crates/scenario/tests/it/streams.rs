@@ -1,4 +1,4 @@
-//! Flows that come as a stream are those of the list that they are in place of.
+//! Streamed flows equal the list that they replace.
 
 use paceline_fabric::spec::FlowSpec;
 use paceline_scenario::warning::lines;
@@ -14,7 +14,7 @@ const INCASTS: &str =
 const FIXED: &str =
     "[[workload]]\nlabel = 'short'\npoisson = { load = 0.01, sizes = [{ size = '1KB', share = 1.0 }] }\n";
 
-/// Some of these start with others, some after the end of the run.
+/// Workloads that need no stream; some flows start together with others, some after the end of the run.
 const TOLD: &str = "[[workload]]\nlabel = 'all'\nstart-jitter = '1us'\npermutation = { size = '1MB' }\n[[workload]]\n\
     incast = { fan-in = 3, receiver = 2, size = '9KB', rounds = 4, period = '700us' }\n[[workload]]\npriority = 5\n\
     flows = [{ src = 4, dst = 1, size = '5KB', start = '3ms' }, { src = 5, dst = 1, size = '5KB' }]\n";
@@ -45,14 +45,14 @@ fn a_stream_is_its_list() {
         assert_eq!(stream.run.flow_count(), list.run.flows.len());
         assert_eq!(stream.run.first_start(), list.run.first_start());
         assert_eq!(stream.run.last_start(), list.run.last_start());
-        // Nothing else is another, and it is written and read.
+        // Nothing else differs, and the stream can be written and read.
         assert_eq!((&stream.toml, &stream.run.labels), (&list.toml, &list.run.labels));
         let text = toml::to_string(&*stream.run).unwrap();
         assert!(toml::from_str::<paceline_fabric::RunSpec>(&text).unwrap() == *stream.run);
     }
 }
 
-/// What waits for others, is moved, or has nothing that is drawn alongside it is a list whatever is asked for.
+/// Flows with dependencies or jitter, or without any random ones, are listed even if a stream is requested.
 #[test]
 fn what_cannot_stream_is_a_list() {
     let jittered = POISSON.replace("label", "start-jitter = '1us'\nlabel");
@@ -64,7 +64,7 @@ fn what_cannot_stream_is_a_list() {
     }
 }
 
-/// Mistakes are told as of lists.
+/// Errors are the same as for lists.
 #[test]
 fn mistakes_are_told() {
     let late = POISSON.replace("sizes", "from = '3ms', to = '4ms', sizes");
@@ -82,8 +82,8 @@ fn mistakes_are_told() {
     }
 }
 
-/// One workload begins after the end of the run, and the other draws nothing before it: no flows, but no mistake either,
-/// however flows are kept.
+/// One workload starts after the end of the run, and the other generates nothing before it: no flows, but no error
+/// either, streamed or not.
 #[test]
 fn a_draw_may_be_empty() {
     let late = POISSON.replace("sizes", "from = '3ms', to = '4ms', sizes");
@@ -97,7 +97,7 @@ fn a_draw_may_be_empty() {
     assert!(told.iter().any(|text| text.contains("no flows")), "{told:?}");
 }
 
-/// What the run ends before is not drawn, and that is said; all else is as without it.
+/// Arrivals after the end of the run are not generated, which causes a warning; everything else is unchanged.
 #[test]
 fn nothing_is_drawn_that_the_run_ends_before() {
     let whole = [POISSON, INCASTS].concat();

@@ -1,4 +1,4 @@
-//! Grids of sweeps: what is read, what is refused and where.
+//! Grids of sweeps: their values, and errors with their positions.
 
 use paceline_kernel::BitRate;
 use paceline_scenario::sweep::{Axis, AxisValue, Grid};
@@ -14,7 +14,7 @@ incast = { fan-in = 2, receiver = 3, size = "100KB" }
 scheme = "hpcc"
 "#;
 
-/// A scenario in a folder that lives as long as it.
+/// Scenario in a temporary folder, which is removed with it.
 struct Scenario(tempfile::TempDir);
 
 impl Scenario {
@@ -229,7 +229,7 @@ fn mistakes_in_the_form() {
         let scenario = Scenario::new(sweep);
         let error = scenario.grid(over).unwrap_err();
         assert!(error.starts_with(expected), "{sweep}{over:?}: {error}");
-        // Also when the sweep is not asked for.
+        // The error also appears when the sweep is not requested.
         if over.is_empty() {
             let error = scenario.at(&[], &[]).unwrap_err();
             assert!(error.starts_with(expected), "{sweep}: {error}");

@@ -1,4 +1,4 @@
-//! Thresholds that cannot act are told, with the numbers.
+//! Thresholds that cannot take effect cause warnings with the numbers.
 
 use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, WarningKind, load_text};
@@ -25,7 +25,7 @@ buffer = "2MB"
 scheme = "dcqcn"
 "#;
 
-/// The warnings of this kind.
+/// Returns the warnings of this kind.
 fn got(set: &[&str]) -> Vec<String> {
     let overrides = Overrides {
         set: set.iter().map(ToString::to_string).collect(),
@@ -52,8 +52,8 @@ fn one(set: &[&str], parts: &[&str]) {
 
 const NONE: [String; 0] = [];
 
-/// 2 MB less four ports' headroom (three times 1250 B, two packets of 5048 B and, as all schemes' packets may have it, 42 B
-/// of telemetry) and reserve (4096 B) are 1 927 496 B; a port alone has a ninth of them.
+/// 2 MB less four ports' headroom (three times 1250 B, two packets of 5048 B and 42 B of telemetry, which any
+/// scheme's packets may have) and reserve (4096 B) are 1 927 496 B; a single port gets a ninth of them.
 #[test]
 fn marks_above_what_pauses_allow() {
     one(
@@ -82,7 +82,7 @@ fn marks_above_what_pauses_allow() {
         ],
         &["asks for a pause at 30KB", "unless 2 ports or more"],
     );
-    // Below, or read by nobody: nothing to tell.
+    // The threshold is lower, or no scheme reads marks: no warning.
     let low = [
         "network.ecn.kmin=50KB",
         "network.ecn.kmax=200KB",
@@ -115,7 +115,7 @@ fn marks_above_what_drops_allow() {
     assert_eq!(got(&[lossy]), NONE);
 }
 
-/// 1 us each way at 100 Gbit/s are 25 000 B, and two packets of 5048 B.
+/// 1 us in each direction at 100 Gbit/s is 25 000 B, plus two packets of 5048 B.
 #[test]
 fn headroom_below_what_the_cable_needs() {
     let quiet = "cc.scheme=none";

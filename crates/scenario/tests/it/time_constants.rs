@@ -1,4 +1,5 @@
-//! Timeouts and timers against the network's round trip: defaults grow with it, and shorter ones are told.
+//! Timeouts and timers compared with the network's round trip: defaults grow with it, and shorter settings cause
+//! warnings.
 
 use paceline_fabric::spec::Recovery;
 use paceline_kernel::Span;
@@ -38,7 +39,7 @@ fn told(resolved: &Resolved) -> Vec<String> {
     lines(found.filter(|warning| warning.id == WarningKind::TimeConstant))
 }
 
-/// Three round trips, rounded up to three digits; ten for IRN's longer one, two between two NACKs.
+/// Three round trips, rounded up to three digits; ten for IRN's longer timeout, two between two NACKs.
 #[test]
 fn defaults_follow_the_round_trip() {
     let sites = load(SITES, &[]);
@@ -56,14 +57,14 @@ fn defaults_follow_the_round_trip() {
         panic!("no reliable unordered delivery");
     };
     assert_eq!(rud.rto, Span::from_us(15_100));
-    // What the run writes of itself is the same run, and says nothing new.
+    // The resolved scenario is the same run without further warnings.
     let again = load(&sites.toml, &[]);
     assert_eq!(again.run.nic, sites.run.nic);
     assert_eq!(told(&again), [""; 0]);
-    // In one building nothing changes.
+    // Within one building nothing changes.
     let near = load(&SITES.replace("2500us", "500ns"), &[]);
     assert_eq!(near.run.nic.rto, Some(Span::from_us(4000)));
-    // A detour counts, and so do hosts that take their time.
+    // A longer link counts, and so does the hosts' processing time.
     let detour = "[[network.link-change]]\nlink = 2\nat = '1ms'\nuntil = '2ms'\ndelay = '10ms'\n[[workload]]";
     let slow = load(&SITES.replace("[[workload]]", detour), &[]);
     assert_eq!(slow.run.nic.rto, Some(Span::from_us(60_300)));
@@ -71,7 +72,7 @@ fn defaults_follow_the_round_trip() {
     assert_eq!(busy.run.nic.rto, Some(Span::from_us(18_100)));
 }
 
-/// What is written below the round trip is told with both numbers, for every kind of recovery.
+/// A setting below the round trip causes a warning with both numbers, for every kind of recovery.
 #[test]
 fn short_timeouts_are_told() {
     for (key, others, value) in [
@@ -89,7 +90,7 @@ fn short_timeouts_are_told() {
             assert!(told[0].contains(part), "{part}: {told:?}");
         }
     }
-    // Nobody's flows go that far.
+    // No flow uses the long path.
     let near = SITES
         .replace("nodes = 4", "nodes = 5")
         .replace("switches = [2, 3]", "switches = [2, 3]\n")
@@ -104,7 +105,7 @@ fn short_timeouts_are_told() {
     assert_eq!(told(&load(SITES, &["network.rto=off"])), [""; 0]);
 }
 
-/// Timers of schemes that act many times in a round trip.
+/// Timers of schemes that expire many times in a round trip cause warnings.
 #[test]
 fn fast_timers_are_told() {
     let of = |scheme: &str, parts: &[&str]| {
@@ -127,7 +128,7 @@ fn fast_timers_are_told() {
     assert_eq!(told(&load(&near.replace("none", "dcqcn"), &[])), [""; 0]);
 }
 
-/// On a cable of 20 km a pause takes 200 us to act and to end.
+/// On a cable of 20 km, starting and ending a pause takes 200 us.
 #[test]
 fn a_watchdog_takes_ordinary_pauses_for_storms() {
     let near = SITES.replace("2500us", "100us");

@@ -1,4 +1,4 @@
-//! Worked examples: what vendors' values are here, and where their documents say so. And vendors' whole files.
+//! Worked examples of vendors' values with their documents, and vendors' whole files.
 
 use paceline_scenario::{Overrides, Resolved, WarningKind, load_text_with};
 
@@ -23,7 +23,7 @@ fn told(run: &Resolved) -> Vec<(WarningKind, String)> {
     all.map(|warning| (warning.id, warning.to_string())).collect()
 }
 
-/// A vendor's settings, the same by Paceline's names, and the document.
+/// Vendor's settings, the equivalent under Paceline's names, and the document.
 struct Example {
     scheme: &'static str,
     there: &'static str,
@@ -57,7 +57,7 @@ const EXAMPLES: [Example; 34] = [
     ),
     nic("np_min_time_between_cnps = 4", "cnp-interval = \"4us\""),
     nic("RPG_AI_RATE_P1 = 5\nRPG_AI_RATE_P2 = 5", "rate-ai = \"5Mbps\""),
-    // The pool has no headroom in it.
+    // The pool does not include headroom.
     switch(
         "BUFFER_POOL.ingress_lossless_pool.size = \"1000000\"",
         "buffer.shared = \"1MB\"",
@@ -75,7 +75,7 @@ const EXAMPLES: [Example; 34] = [
         "port-reserve = \"18432B\"\nheadroom.fixed = \"165888B\"\npfc.resume-offset = \"2496B\"",
         HEADROOM,
     ),
-    // Without xon_offset pauses end at xon: when nothing but the reserve is in use.
+    // Without xon_offset pauses end at xon: when only the reserve is in use.
     switch(
         "BUFFER_PROFILE.a = { size = \"184320\", xoff = \"165888\", xon = \"18432\" }",
         "port-reserve = \"18432B\"\nheadroom.fixed = \"165888B\"\npfc.resume-offset = \"1GB\"",
@@ -193,7 +193,7 @@ fn what_a_vendors_value_is_here() {
         let same = load(one.scheme, &format!("{here}{}", one.here), &[]).unwrap();
         assert_eq!(run.toml, same.toml, "{there}, by {}", one.from);
         assert!(run.run == same.run, "{there}, by {}", one.from);
-        // A conversion is no reason for doubt.
+        // A plain conversion causes no warning.
         let doubts: Vec<_> = told(&run)
             .into_iter()
             .filter(|(kind, text)| *kind != WarningKind::VendorValues && text.contains("vendor"))
@@ -203,7 +203,7 @@ fn what_a_vendors_value_is_here() {
     }
 }
 
-/// What a run writes is read as the same run.
+/// The resolved scenario is read as the same run.
 #[test]
 fn a_pool_is_written_as_it_is() {
     let there = "[vendor.sonic]\nBUFFER_POOL.size = \"1000000\"\nBUFFER_PROFILE.dynamic_th = \"1\"\n";
@@ -226,7 +226,7 @@ fn a_whole_config_db() {
     let (notes, others): (Vec<_>, Vec<_>) = told(&run)
         .into_iter()
         .partition(|(kind, _)| *kind == WarningKind::VendorValues);
-    // One note of what it became, one of what is ignored; warnings of what could matter.
+    // One note lists the translated settings, one the ignored ones; warnings cover those that could matter.
     assert_eq!(notes.len(), 2, "{notes:#?}");
     let ignored = &notes.iter().find(|(_, text)| text.contains("ignored")).unwrap().1;
     for words in [
@@ -255,7 +255,7 @@ fn a_whole_config_db() {
     );
 }
 
-/// What the scenario says comes before what a file says.
+/// Settings in the scenario override the file's.
 #[test]
 fn a_scenario_overrules_a_file() {
     let own = "[vendor.sonic]\nfile = \"config_db.json\"\nBUFFER_PROFILE.xoff = \"100000\"\n[network]\nlossless = [3]\n";
@@ -314,7 +314,7 @@ fn files_of_subnet_managers() {
             .any(|(_, text)| text.contains("turns congestion control off there")),
         "{said:#?}"
     );
-    // A table of another shape is told with what differs.
+    // A table of another shape causes a warning with the differences.
     let run = load("ibcc", "[vendor.opensm]\ncc_cct = \"0:0,0:10,0:20\"\n", &[]).unwrap();
     let said = told(&run);
     let says = "entry 1 is 10 packet times there and 5.0 here";
@@ -390,7 +390,7 @@ fn what_is_wrong_in_a_file_is_told_there() {
         let error = load("ibcc", block, &[("it.json", &text)]).unwrap_err();
         assert!(error.contains(words), "{words}: {error}");
     }
-    // Profiles of two rates: that of the topology's links counts.
+    // With profiles for two rates, the one for the topology's links counts.
     let both = db(
         "\"Ethernet4|3-4\": {\"profile\": \"pg_lossless_100000_5m_profile\"}",
         "\"Ethernet4|3-4\": {\"profile\": \"pg_lossless_40000_40m_profile\"}",

@@ -132,7 +132,7 @@ fn mistakes_are_told_where_they_stand() {
     }
 }
 
-/// Every key of the table leads to one that there is, with the same value when it is written by hand.
+/// Every key of the table leads to an existing key, with the same result as writing that key directly.
 #[test]
 fn every_key_leads_to_one_of_ours() {
     for vendor in vendors() {

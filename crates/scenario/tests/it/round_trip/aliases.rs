@@ -3,7 +3,7 @@
 use paceline_congestion::registry::SCHEMES;
 use paceline_scenario::{Overrides, Resolved, load_text};
 
-/// Two incasts under two names; `rest` is written at the end of `[cc]`.
+/// Returns two incasts under two schemes, with `rest` at the end of `[cc]`.
 fn scenario(first: &str, second: &str, rest: &str) -> String {
     format!(
         "duration = '20ms'\n[topology.star]\nhosts = 9\n\
@@ -18,7 +18,7 @@ fn load(text: &str) -> Result<Resolved, String> {
     load_text("two.toml", text, &Overrides::default()).map_err(|error| error.to_string())
 }
 
-/// The resolved scenario, which is the same run when it is read again.
+/// Loads a scenario, and checks that its resolved text loads as the same run.
 fn twice(text: &str) -> Resolved {
     let resolved = load(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let again = load(&resolved.toml).unwrap_or_else(|error| panic!("{}: {error}", resolved.toml));
@@ -34,7 +34,7 @@ fn value(resolved: &Resolved, scheme: usize, key: &str) -> String {
     found.unwrap_or_else(|| panic!("there is no parameter {key}")).1
 }
 
-/// What is told of blocks that do nothing.
+/// Returns the warnings about unused blocks.
 fn unused(resolved: &Resolved) -> Vec<String> {
     let got = resolved.warnings.iter().map(ToString::to_string);
     got.filter(|said| said.contains("is not used")).collect()
@@ -51,7 +51,7 @@ fn every_ordered_pair_is_the_same_run_again() {
         for second in names.iter().filter(|second| *second != first) {
             let text = scenario(first, second, "");
             pairs += 1;
-            // Some cannot share a network: their switches do different things.
+            // Some pairs cannot share a network, because their switches behave differently.
             if load(&text).is_ok() {
                 twice(&text);
                 fit += 1;
@@ -63,7 +63,7 @@ fn every_ordered_pair_is_the_same_run_again() {
 
 #[test]
 fn an_alias_has_its_own_block_where_it_differs() {
-    // One block where all names run with the same parameters.
+    // There is one block if all names run with the same parameters.
     let shared = twice(&scenario("dcqcn", "dcqcn-win", "[cc.dcqcn]\ng = 0.01\n"));
     assert!(!shared.toml.contains("[cc.dcqcn-win]"), "{}", shared.toml);
     let paper = twice(&scenario("dcqcn", "dcqcn-paper", "[cc.dcqcn]\ng = 0.01\n"));
@@ -85,7 +85,7 @@ fn a_block_of_an_alias_says_what_is_different_in_it() {
     );
     assert_eq!(value(&resolved, 1, "rate-ai"), value(&resolved, 0, "rate-ai"));
     assert!(unused(&resolved).is_empty(), "{:?}", resolved.warnings);
-    // The same on the command line.
+    // The same works on the command line.
     let overrides = Overrides {
         set: vec!["cc.dcqcn-paper.g=0.5".into()],
         ..Overrides::default()
@@ -95,7 +95,7 @@ fn a_block_of_an_alias_says_what_is_different_in_it() {
         (value(&set, 0, "g"), value(&set, 1, "g")),
         ("0.01".into(), "0.5".into())
     );
-    // Where nothing runs under it, that is told.
+    // A block that no flow uses causes a warning.
     let unused = unused(&twice(&scenario("dcqcn", "hpcc", rest)));
     assert_eq!(unused.len(), 1, "{unused:?}");
     assert!(
@@ -120,7 +120,7 @@ fn mistakes_in_a_block_of_an_alias_have_their_place() {
     );
     let error = said("[cc.dcqcn-papr]\ng = 0.5\n");
     assert!(error.contains("did you mean `dcqcn-paper`?"), "{error}");
-    // What the alias itself sets cannot be set.
+    // A parameter that the alias itself sets cannot be changed.
     let resolved = load(&scenario(
         "dcqcn",
         "dcqcn-paper",

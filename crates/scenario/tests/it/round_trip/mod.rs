@@ -1,4 +1,4 @@
-//! A resolved scenario, written alongside its files and loaded again, is the same run.
+//! Round trips: a resolved scenario, written with its files and loaded again, is the same run.
 
 mod aliases;
 mod network;
@@ -18,7 +18,7 @@ fn data(path: &str) -> String {
     format!("{}/tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Two runs are the same if every part of them prints the same; units print exactly.
+/// Returns true if every part of two runs prints the same; units print exactly.
 fn same(a: &RunSpec, b: &RunSpec) -> bool {
     format!("{a:?}") == format!("{b:?}")
 }
@@ -78,22 +78,22 @@ fn ns3_configurations() {
 fn shipped_scenarios_under_several_schemes() {
     let mut paused_first = Vec::new();
     for shipped in paceline_scenario::scenarios() {
-        // The large ones differ in numbers alone: one scheme will do.
+        // The large ones differ only in numbers, so one scheme is enough.
         let all = ["hpcc", "none", "dcqcn", "dctcp", "timely", "hpcc-pint", "bolt"];
         let large = shipped.name.starts_with("fat320") && shipped.name != "fat320-hadoop30-2ms";
         let schemes = match shipped.name {
-            // Its control is the simulator's.
+            // This one has the simulator's own congestion control.
             name if name.starts_with("uet") => {
                 assert_round_trip(name, &Overrides::default());
                 continue;
             }
-            // Packets take many paths, which those that read telemetry do not follow.
+            // Packets are sprayed over many paths, which schemes with telemetry do not support.
             name if name.starts_with("uec") => &all[1..5],
-            // Under credits control is the network's.
+            // With credits, congestion control belongs to the network.
             name if name.starts_with("infiniband") => &all[1..2],
-            // Its buffers are smaller than what is marked above, as users of marks are warned.
+            // Its buffers are smaller than the marking threshold, which causes a warning for schemes that read marks.
             "credits-cable" => &all[..2],
-            // Switches of these do not look at packets that arrive.
+            // Switches of these do not inspect arriving packets.
             name if name.contains("credits") => &all[..6],
             _ => &all[..if large { 1 } else { 7 }],
         };
@@ -107,7 +107,8 @@ fn shipped_scenarios_under_several_schemes() {
                 (resolved.name.as_str(), resolved.scheme.as_str()),
                 (shipped.name, *scheme)
             );
-            // Its own scheme's block is not used under another, and its buffers may be too small for that one's marks.
+            // Its own scheme's block is unused under another scheme, and its buffers may be too small for that
+            // scheme's marks.
             let is_of_own = |warning: &&Warning| {
                 !warning.id.is_of_all_runs()
                     && !matches!(warning.id, WarningKind::Threshold | WarningKind::Misfit)
@@ -128,7 +129,7 @@ fn shipped_scenarios_under_several_schemes() {
             paused_first.push(shipped.name);
         }
     }
-    // Pauses come before marks in the paper.
+    // In the paper, pauses start before marks.
     assert_eq!(paused_first, ["pcn-head-of-line"]);
 }
 
@@ -144,7 +145,7 @@ fn hosts_that_take_time() {
     assert_eq!(endpoint.per_packet, Span::from_ns(50));
     assert_eq!(endpoint.rate, Some(BitRate::from_gbps(80)));
     assert_eq!((endpoint.delay, endpoint.jitter), (Span::ZERO, Span::ZERO));
-    // A model in which nothing takes time is none.
+    // A model without any delay is none.
     let nothing = assert_round_trip("incast-16", &set(&["delay=0s", "rate=off"]));
     assert_eq!(nothing.run.nic.endpoint, None);
 }
@@ -297,7 +298,7 @@ scheme = "dcqcn"
         .map(|c| (c.hosts, c.iterations.len()))
         .collect();
     assert_eq!(counts, [(8, 2), (8, 1), (3, 1), (8, 3), (3, 1), (8, 1)]);
-    // Every flow of a collective belongs to one iteration of one.
+    // Every flow of a collective belongs to exactly one iteration.
     let mut named: Vec<u32> = resolved
         .collectives
         .iter()
@@ -396,7 +397,7 @@ fn changing_the_scheme_does_not_move_the_traffic() {
     assert_ne!(flows("hpcc"), format!("{:?}", other.run.flows));
 }
 
-/// Ports are recorded unless the run is in the reference's manner, or was written for it.
+/// Ports are recorded unless the run has the reference's fidelity, or was written for it.
 #[test]
 fn what_is_recorded() {
     let record = |input: &str, set: &[&str], fidelity: Option<Fidelity>| {

@@ -1,4 +1,4 @@
-//! What a network's section says, written and read again.
+//! Network sections, written and read again.
 
 use std::fs;
 
@@ -68,7 +68,7 @@ fn loss_and_recovery() {
         reordering: 9,
     };
     assert_eq!(irn.nic.recovery, Recovery::SelectiveRepeat(expected));
-    // Eight packets of 1048 bytes; headers up to the default.
+    // Eight packets of 1048 bytes; headers have the default size.
     let trimmed = resolve(
         "[network]\nflow-control = 'none'\n[network.drop]\npolicy = 'tail'\npackets = 8\ntrim = true\n",
     );
@@ -79,7 +79,7 @@ fn loss_and_recovery() {
             queue: Bytes::new(100_000)
         })
     );
-    // Alongside lossless classes the others share what is free.
+    // With lossless classes, the others share the free buffer.
     let both = resolve("[network]\nlossless = [4, 5]\n");
     assert_eq!(both.switch.loss.drop, DropPolicy::Dynamic { alpha: 1.0 });
     assert_eq!(both.switch.loss.lossless, 0b11_0000);
@@ -98,7 +98,7 @@ fn tiers_of_switches() {
     let run = resolve(
         "[network]\nbuffer = '16MB'\n[network.tier.spine]\nbuffer = '64MB'\necn.kmin = '50KB'\npfc.dynamic.shift = 2\n[network.tier.leaf]\necn.curves = []\n",
     );
-    // In the order of their names.
+    // Tiers are in the order of their names.
     let [leaf, spine] = &run.switch.tiers[..] else {
         panic!("{:?}", run.switch.tiers);
     };
@@ -116,7 +116,7 @@ fn tiers_of_switches() {
         PfcThreshold::Static { .. } => panic!("the network's are dynamic"),
     };
     assert_eq!(spine.threshold.map(shift), Some(2));
-    // Spines have links of 400 Gbit/s only; what is given is for 25, the rest as in the network.
+    // Spines only have links of 400 Gbit/s; the threshold is given for 25 Gbit/s, the rest is the network's.
     let [curve] = &spine.ecn[..] else {
         panic!("{:?}", spine.ecn);
     };
