@@ -77,7 +77,7 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// Writes `file:line:column`.
+    /// Writes the position as `file:line:column`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (line, column) = self.line_column();
         write!(f, "{}:{line}:{column}", self.source.name())
@@ -108,7 +108,7 @@ impl Problem {
             related: Vec::new(),
         }))
     }
-    /// Sets the position.
+    /// Sets the position of the problem.
     #[must_use]
     pub fn at(mut self, place: &Place) -> Self {
         self.0.place = Some(place.clone());

@@ -37,7 +37,7 @@ pub struct Guest {
 pub struct Extension {
     /// Congestion control schemes to add.
     pub schemes: Vec<Addition>,
-    /// Simulators to add.
+    /// Simulators to add, each with its fidelity.
     pub guests: Vec<Guest>,
     /// Fidelities that the program could be built with, each with instructions for that.
     pub left_out: Vec<(&'static str, String)>,
@@ -46,7 +46,7 @@ pub struct Extension {
 /// Reason why an extension cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExtensionError {
-    /// Rejected scheme.
+    /// Scheme that the registry rejects.
     #[error(transparent)]
     Scheme(#[from] AddError),
     /// Name that is already in use.

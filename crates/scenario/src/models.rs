@@ -77,9 +77,9 @@ pub fn read_model(path: &Path) -> Result<Model, String> {
 
 /// Reason why a model could not be read: its files, or their content.
 pub(crate) enum Unread<F> {
-    /// Unreadable file.
+    /// File that cannot be read.
     File(F),
-    /// Invalid content.
+    /// Content that is not a valid model.
     Model(ModelError),
 }
 

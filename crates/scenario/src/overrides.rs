@@ -16,13 +16,13 @@ use crate::schema::Fidelity;
 pub struct Overrides {
     /// Assignments `path.to.key=value`, with the types and checks of the file; a value that is not TOML is a string.
     pub set: Vec<String>,
-    /// Overrides `cc.scheme`.
+    /// Value for `cc.scheme`; `None` keeps the scenario's.
     pub scheme: Option<String>,
-    /// Overrides `seed`.
+    /// Value for `seed`; `None` keeps the scenario's.
     pub seed: Option<u64>,
-    /// Overrides `duration`.
+    /// Value for `duration`; `None` keeps the scenario's.
     pub duration: Option<Span>,
-    /// Overrides `fidelity`.
+    /// Value for `fidelity`; `None` keeps the scenario's.
     pub fidelity: Option<Fidelity>,
     /// Program that a configuration was written for, if its keys do not tell.
     pub input_format: Option<InputFormat>,
@@ -30,7 +30,7 @@ pub struct Overrides {
     pub shuffle_ties: Option<u64>,
     /// True to check all invariants during the run.
     pub check: bool,
-    /// Overrides `threads`.
+    /// Value for `threads`; `None` keeps the scenario's.
     pub threads: Option<NonZeroU32>,
     /// Reuse of results when an iteration repeats an earlier one.
     pub memoise: Memoise,

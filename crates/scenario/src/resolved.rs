@@ -15,7 +15,7 @@ use crate::warning::Warning;
 /// Kind of input that a run came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Scenario in TOML.
+    /// Scenario file or text in TOML.
     Toml,
     /// Configuration `config.txt` of HPCC's ns-3 simulator, or of a relative.
     Ns3Config,

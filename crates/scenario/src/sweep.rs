@@ -26,11 +26,11 @@ pub struct Axis {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AxisValue {
-    /// Boolean value.
+    /// Boolean value, which has no scale.
     Bool(bool),
-    /// Integer value.
+    /// Integer of at most 64 bits, signed.
     Int(i64),
-    /// Floating-point value.
+    /// Finite floating-point number.
     Real(f64),
     /// Name, quantity with its unit, or any other text as written.
     Text(String),

@@ -126,7 +126,7 @@ pub(crate) fn ends(a: NodeId, b: NodeId) -> (NodeId, NodeId) {
 /// Topology with the positions of its links.
 #[derive(Default)]
 pub struct Net {
-    /// Nodes and links.
+    /// Nodes and links of the network.
     pub topology: Topology,
     /// Position of each link; empty for a generated topology.
     pub(crate) places: Vec<Place>,
@@ -216,7 +216,7 @@ pub fn leaf_spine(
 /// Parameters of a rail network: servers with several GPUs, each with its own NIC, which is a host of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rails {
-    /// Number of servers.
+    /// Number of servers in all pods.
     pub servers: u32,
     /// GPUs per server, which is also the number of rails.
     pub gpus: u32,

@@ -23,7 +23,7 @@ pub(crate) struct Row {
     pub(crate) span: Range<usize>,
 }
 
-/// Parsed trace.
+/// Flows of a parsed trace.
 pub(crate) struct Trace {
     pub(crate) rows: Vec<Row>,
     /// Dependencies, as indices into `rows`.

@@ -20,7 +20,7 @@ use crate::ns3::Tokens;
 pub struct PacedSource {
     /// Index of the first message; the others follow as consecutive flows between the same hosts.
     pub first: u32,
-    /// Number of messages.
+    /// Number of messages in the row.
     pub count: u32,
     /// Time from which the first gap counts.
     pub start: Time,
@@ -292,14 +292,14 @@ pub fn stride(hosts: &[NodeId], stride: usize, size: Bytes, start: Time) -> Vec<
 /// Parameters of the senders in [`closed_loop`].
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedLoop<'a> {
-    /// Hosts that send.
+    /// Hosts that run the processes.
     pub senders: &'a [NodeId],
-    /// Hosts that receive.
+    /// Hosts that receive the messages.
     pub receivers: &'a [NodeId],
     /// True to keep messages outstanding to every receiver; false to send each message to a random receiver other
     /// than the sender.
     pub to_all: bool,
-    /// Processes per sender.
+    /// Number of processes per sender.
     pub processes: u32,
     /// Outstanding messages per process and, if `to_all`, per receiver.
     pub outstanding: u32,
@@ -318,7 +318,7 @@ pub struct ClosedLoop<'a> {
 pub struct Looped {
     /// Messages in the order of senders and processes.
     pub messages: Vec<Message>,
-    /// Dependencies between them.
+    /// Dependencies between the messages.
     pub dependencies: Vec<Dependency>,
     /// Process and slot of each message.
     pub places: Vec<Place>,

@@ -41,7 +41,7 @@ pub struct Vendor {
     pub keys: Vec<Key>,
 }
 
-/// Vendor's parameter.
+/// Vendor's parameter and its translation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
@@ -50,7 +50,7 @@ pub struct Key {
     pub table: String,
     /// Name in the vendor's notation.
     pub key: String,
-    /// Alternative names.
+    /// Alternative names of the parameter.
     #[serde(default)]
     pub also: Vec<String>,
     /// Corresponding key of a scenario, if there is one.
@@ -144,7 +144,7 @@ struct Vendors {
     vendor: Vec<Vendor>,
 }
 
-/// Returns all vendors.
+/// Returns all vendors of the table.
 pub fn vendors() -> &'static [Vendor] {
     static VENDORS: LazyLock<Vec<Vendor>> = LazyLock::new(|| {
         let read = toml::from_str::<Vendors>(include_str!("vendor/keys.toml"));

@@ -14,9 +14,9 @@ pub struct Group {
 pub struct ScenarioSize {
     /// Name under which Paceline loads the scenario.
     pub name: &'static str,
-    /// Number of hosts.
+    /// Number of hosts in the network.
     pub hosts: usize,
-    /// Number of flows.
+    /// Number of flows, including random ones.
     pub flows: usize,
     /// Packet-hops of a run with the scenario's own settings: the measure of its cost.
     pub packet_hops: u64,

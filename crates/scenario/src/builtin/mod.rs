@@ -9,7 +9,7 @@ pub use crate::schema::declare::{Entry, Parameter};
 pub use extents::{GROUPS, Group, ScenarioSize};
 pub use tables::{sections, topologies, workloads};
 
-/// Built-in scenario.
+/// Built-in scenario with its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {
     /// Name under which Paceline loads the scenario.

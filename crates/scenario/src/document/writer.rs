@@ -107,9 +107,9 @@ pub enum Node {
     Bool(bool),
     /// Integer of at most 64 bits, signed.
     Integer(i64),
-    /// Floating-point number.
+    /// Floating-point number of 64 bits.
     Float(f64),
-    /// String without quotes.
+    /// String without its quotes.
     Text(String),
     /// Array of values, possibly of several types.
     List(Vec<Self>),
@@ -277,7 +277,7 @@ impl Serializer for ToNode {
     }
 }
 
-/// Unfinished list.
+/// List of the elements serialized so far.
 struct List(Vec<Node>);
 
 impl List {
@@ -320,7 +320,7 @@ impl ser::SerializeTupleStruct for List {
     }
 }
 
-/// Unfinished table.
+/// Table of the keys serialized so far.
 #[derive(Default)]
 struct Table {
     /// Enum variant that the table belongs to, if any.

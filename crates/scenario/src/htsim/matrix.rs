@@ -21,7 +21,7 @@ pub struct Flow {
     pub src: u32,
     /// Receiving host, from 0.
     pub dst: u32,
-    /// Bytes to transfer.
+    /// Number of bytes to transfer.
     pub size: Bytes,
     /// Start time, or the earliest one if a trigger starts the connection.
     pub start: Time,

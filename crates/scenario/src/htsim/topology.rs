@@ -154,13 +154,13 @@ fn read_line(
 
 /// Fat tree, given by its counts of switches and links.
 pub struct Wiring {
-    /// Number of hosts.
+    /// Number of hosts in all pods.
     pub hosts: u32,
     /// Hosts per switch of the lowest tier.
     pub hosts_per_tor: u32,
     /// Lowest-tier switches per pod.
     pub tors_per_pod: u32,
-    /// Number of pods.
+    /// Number of pods in the tree.
     pub pods: u32,
     /// Second-tier switches per pod.
     pub aggs_per_pod: u32,

@@ -17,9 +17,9 @@ use text::Wrong;
 /// Nodes that a set may hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
-    /// Distinct hosts.
+    /// Hosts, none more than once.
     Hosts,
-    /// Hosts, possibly repeated.
+    /// Hosts, which may be repeated.
     Repeats,
     /// Hosts and switches, possibly repeated.
     Nodes,

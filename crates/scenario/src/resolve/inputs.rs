@@ -28,7 +28,7 @@ pub(super) struct FlowFile {
 pub(super) enum Flows {
     /// Lines for an ns-3 program.
     Lines(Vec<Line>),
-    /// Connections for htsim.
+    /// Connections in htsim's format.
     Matrix(Matrix),
 }
 

@@ -88,7 +88,7 @@ pub(crate) struct Input {
     pub(crate) places: Places,
 }
 
-/// Resolves a scenario.
+/// Resolves a scenario, reporting all problems found in its files together.
 pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     let Input {
         mut scenario,

@@ -95,7 +95,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
     })
 }
 
-/// Resolves the switches.
+/// Resolves the switches: buffers, pauses, marking and tiers.
 pub(super) fn switch(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,

@@ -92,7 +92,7 @@ pub(super) struct Offered<'a> {
 pub(super) type Loads = Vec<[f64; 2]>;
 
 impl<'a> Offered<'a> {
-    /// Analyses a network.
+    /// Analyses a network's links and groups of hosts.
     pub(super) fn new(topology: &'a Topology) -> Self {
         let nodes = topology.nodes.len();
         let is_switch = |node: NodeId| topology.nodes[node.0 as usize] == NodeKind::Switch;

@@ -45,7 +45,7 @@ pub struct Around<'a> {
 
 /// Network and flows of a simulator that has its own transport and reads its own files.
 pub struct OwnRun {
-    /// Nodes and links.
+    /// Nodes and links of its network.
     pub net: Net,
     /// Connections with their dependencies.
     pub flows: Matrix,

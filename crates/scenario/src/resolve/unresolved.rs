@@ -20,7 +20,7 @@ use super::reach::Reach;
 /// Flow without ports. A run may have millions, so its size matters.
 pub(super) struct Draft {
     message: Message,
-    /// Index in [`UnresolvedFlows::blocks`].
+    /// Index of the block in [`UnresolvedFlows::blocks`].
     block: u32,
     /// Number of the connection; flows of one block and one pair of hosts with the same number share their ports.
     /// [`Draft::ALONE`] shares with none.

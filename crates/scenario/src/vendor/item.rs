@@ -11,9 +11,9 @@ pub(crate) struct Item {
     pub(crate) table: String,
     /// Entry of the table, such as a port or a profile; empty if it was left out.
     pub(crate) entry: String,
-    /// Key as written.
+    /// Key as the user wrote it.
     pub(crate) name: String,
-    /// Value as written.
+    /// Value as the user wrote it.
     pub(crate) value: String,
     /// Position of the key.
     pub(crate) name_span: Range<usize>,

@@ -6,23 +6,23 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {
-    /// Unchanged number.
+    /// Number that needs no conversion.
     Same,
     /// Power of two, converted to the equivalent right shift.
     Power,
-    /// Time in microseconds.
+    /// Time in whole microseconds.
     Us,
-    /// Time in milliseconds.
+    /// Time in whole milliseconds.
     Ms,
     /// Word `drop`, `forward` or `alert`.
     Action,
-    /// Rate in Mbit/s.
+    /// Rate in whole Mbit/s.
     Mbps,
-    /// Size in bytes.
+    /// Size in whole bytes.
     Bytes,
     /// Size in credits of 64 bytes.
     Credits,
-    /// Share in percent.
+    /// Share in whole percent.
     Percent,
     /// Share in units of 1/1024.
     Of1024,
@@ -99,7 +99,7 @@ impl Turn {
         })
     }
 
-    /// Describes the conversion.
+    /// Describes the conversion for `explain` and the book.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Same => "the same number",

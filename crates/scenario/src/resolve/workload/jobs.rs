@@ -26,7 +26,7 @@ use super::{Collective, Labels, Maker, destination_port};
 /// Training job: iterations of collectives with computation in between, by the same hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Label in results.
+    /// Label of its flows in results.
     pub label: String,
     /// Hosts of the job, by rank.
     pub hosts: Vec<NodeId>,
@@ -42,7 +42,7 @@ pub struct Job {
     pub trace: Option<ByTrace>,
 }
 
-/// Trace-driven job.
+/// Program of a trace-driven job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByTrace {
     /// Index of its program in the run.

@@ -21,7 +21,7 @@ use super::found::{Names, problem};
 /// Largest trace in bytes that is copied into the folder of a run; larger ones are used from their original path.
 const COPIED: u64 = 16 << 20;
 
-/// Parsed trace.
+/// Parsed trace with its file names.
 pub(super) struct Read {
     pub(super) program: Arc<dyn Program>,
     pub(super) names: Names,
