@@ -1,8 +1,8 @@
-//! The chunks network: the links of ASTRA-sim's analytical model (astra-sim/astra-sim@518bd51).
+//! Network of chunks: the links of ASTRA-sim's analytical model (astra-sim/astra-sim@518bd51).
 //!
-//! A message of m bytes takes floor(l + m/B) ns over a link of latency l and B bytes per ns, and occupies it for floor(m/B) ns.
-//! Further ones wait in order. Along a route whole messages are stored and forwarded. Without congestion awareness a message
-//! takes floor(hops l + m/B) ns, and none waits.
+//! A message of m bytes takes floor(l + m/B) ns over a link of latency l and B bytes per ns, and occupies it for
+//! floor(m/B) ns. Further messages wait in order. Along a route, whole messages are stored and forwarded. Without
+//! congestion awareness a message takes floor(hops l + m/B) ns, and none waits.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -15,27 +15,28 @@ use crate::network::{Message, Network};
 use crate::program::Rank;
 use crate::trouble::{Trouble, several_dimensions};
 
-/// What links there are.
+/// Arrangement of the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
-    /// From each to the next and to the one before. Messages go the shorter way round, clockwise if both are equal.
+    /// Links from each rank to the next and the previous one. Messages take the shorter direction, clockwise if both
+    /// are equal.
     Ring,
-    /// From each to a switch and back.
+    /// Links from each rank to a switch and back.
     Switch,
-    /// From each to each.
+    /// Links from each rank to every other.
     FullyConnected,
 }
 
-/// Topology and links.
+/// Topology with the properties of its links.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Links {
-    /// What links there are.
+    /// Arrangement of the links.
     pub topology: Topology,
-    /// How many ranks it has.
+    /// Number of ranks.
     pub ranks: Rank,
-    /// In GB/s, of 2^30 bytes each.
+    /// Rate of a link in GB/s, of 2^30 bytes each.
     pub bandwidth: f64,
-    /// Of a link, in ns.
+    /// Latency of a link, in ns.
     pub latency_ns: f64,
 }
 
@@ -43,8 +44,7 @@ impl Links {
     /// Reads a network file: `topology`, `npus_count`, `bandwidth` (GB/s), `latency` (ns), each a list of one.
     ///
     /// # Errors
-    ///
-    /// With the file and the line.
+    /// If the file is invalid, with the line.
     pub fn read(path: &Path) -> Result<Self, Trouble> {
         let file = path.display().to_string();
         let text =
@@ -52,11 +52,10 @@ impl Links {
         Self::parse(&file, &text)
     }
 
-    /// Reads the text of a network file.
+    /// Parses the text of a network file.
     ///
     /// # Errors
-    ///
-    /// With the file and the line.
+    /// If the text is invalid, with the line.
     pub fn parse(file: &str, text: &str) -> Result<Self, Trouble> {
         const KEYS: [&str; 4] = ["topology", "npus_count", "bandwidth", "latency"];
         let mut values: [Option<(usize, &str)>; 4] = [None; 4];
@@ -134,12 +133,12 @@ impl Links {
         })
     }
 
-    /// B, in bytes per ns.
+    /// Returns the rate B in bytes per ns.
     fn bytes_per_ns(&self) -> f64 {
         self.bandwidth * (1_u64 << 30) as f64 / 1e9
     }
 
-    /// Whether the shorter way round a ring is to the next.
+    /// Returns true if clockwise is not the longer direction around the ring.
     fn clockwise(&self, from: Rank, to: Rank) -> bool {
         let ahead = (u64::from(to) + u64::from(self.ranks) - u64::from(from)) % u64::from(self.ranks);
         ahead * 2 <= u64::from(self.ranks)
@@ -156,7 +155,7 @@ impl Links {
         }
     }
 
-    /// The node after this one on the way between two ranks; the switch is the one after the last rank.
+    /// Returns the node after `at` on the path between two ranks; the switch is numbered after the last rank.
     fn next(&self, at: Rank, message: &Message) -> Rank {
         match self.topology {
             Topology::Ring if self.clockwise(message.from, message.to) => {
@@ -173,13 +172,13 @@ impl Links {
     }
 }
 
-/// What happens.
+/// Event of the simulation.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Wake(u64),
-    /// A message is at a node.
+    /// Arrival of a message at a node.
     At(Message, Rank),
-    /// The link between two nodes is free.
+    /// End of a transmission on the link between two nodes.
     Free(Rank, Rank),
 }
 
@@ -213,7 +212,7 @@ struct Link {
     waiting: VecDeque<Message>,
 }
 
-/// The network, with its clock.
+/// Network of chunks with its clock.
 #[derive(Clone, Debug)]
 pub struct Chunks {
     links: Links,
@@ -230,7 +229,7 @@ fn floor_ns(ns: f64) -> Span {
 }
 
 impl Chunks {
-    /// A network at rest, with messages that wait for links or without.
+    /// Creates an idle network; `aware` makes messages wait for busy links.
     pub fn new(links: Links, aware: bool) -> Self {
         Self {
             links,
@@ -243,16 +242,15 @@ impl Chunks {
         }
     }
 
-    /// How many messages have been carried.
+    /// Returns the number of messages delivered so far.
     pub fn messages(&self) -> u64 {
         self.carried
     }
 
-    /// Carries a program out until nothing is under way any more: ask the executor whether it is done, or stuck.
+    /// Executes a program until no events are left; the executor then tells whether it is complete or stuck.
     ///
     /// # Errors
-    ///
-    /// If the program has more ranks than the network, or is not over at the last time.
+    /// If the program has more ranks than the network, or exceeds the range of time.
     pub fn run(&mut self, executor: &mut Executor) -> Result<(), String> {
         let ranks = executor.program().ranks();
         if ranks > self.links.ranks {
@@ -270,7 +268,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// Lets the next thing happen; whether there was one.
+    /// Processes the next event; returns false if there was none.
     pub fn step(&mut self, executor: &mut Executor) -> bool {
         let Some(Reverse(next)) = self.events.pop() else {
             return false;
@@ -299,7 +297,7 @@ impl Chunks {
         }));
     }
 
-    /// A message is to go on from a node.
+    /// Forwards a message from a node, or queues it if the link is busy.
     fn forward(&mut self, message: Message, node: Rank) {
         let next = self.links.next(node, &message);
         let link = self.used.entry((node, next)).or_default();

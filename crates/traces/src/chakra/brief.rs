@@ -1,4 +1,4 @@
-//! What a node of a trace means.
+//! Interpretation of a trace's nodes.
 
 use paceline_kernel::Bytes;
 
@@ -9,7 +9,7 @@ use super::tally::{Reason, Tally};
 use crate::program::{CollectiveKind, Rank};
 use crate::trouble::{Trouble, unknown};
 
-/// Collectives by their numbers.
+/// Kinds of collectives by their numbers in the schema.
 const COLLECTIVES: [(&str, CollectiveKind); 10] = [
     ("ALL_REDUCE", CollectiveKind::AllReduce),
     ("REDUCE", CollectiveKind::Reduce),
@@ -23,18 +23,18 @@ const COLLECTIVES: [(&str, CollectiveKind); 10] = [
     ("BARRIER", CollectiveKind::Barrier),
 ];
 
-/// What occupies the CPU of a rank, one at a time.
+/// Lane of a rank's CPU, which executes one node at a time.
 pub(super) const CPU: u8 = 0;
-/// What occupies the GPU of a rank, one at a time.
+/// Lane of a rank's GPU, which executes one node at a time.
 pub(super) const GPU: u8 = 1;
-/// What occupies the communication of a rank, one at a time.
+/// Lane of a rank's communication, which executes one node at a time.
 pub(super) const COMMUNICATION: u8 = 2;
 
-/// What a node means.
+/// Meaning of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Nothing,
-    /// Lasts so long in a lane.
+    /// Fixed duration in a lane.
     Lasts {
         ns: u64,
         lane: u8,
@@ -52,29 +52,29 @@ pub(super) enum What {
     Collective {
         kind: CollectiveKind,
         bytes: u64,
-        /// Its name's place.
+        /// Index of the group's name.
         group: u32,
         root: Option<Rank>,
     },
 }
 
-/// A node without what nobody needs.
+/// Node reduced to the parts that are needed.
 #[derive(Clone, Debug)]
 pub(super) struct Brief {
     pub(super) id: u64,
-    /// Its name's place.
+    /// Index of its name.
     pub(super) name: u32,
     pub(super) what: What,
-    /// On the GPU, whether it computes or communicates.
+    /// True if it runs on the GPU, for computation or communication.
     pub(super) is_kernel: bool,
-    /// True for a kernel that computes: no collective, no message.
+    /// True for a kernel that computes, as opposed to a collective or a message.
     pub(super) computes: bool,
-    /// The stream that it runs on, if the trace says so.
+    /// Stream that it runs on, if the trace names one.
     pub(super) stream: Option<i64>,
 }
 
 impl Brief {
-    /// How long it lasts by itself, in ns.
+    /// Returns its duration without the network, in ns.
     pub(super) fn lasts_ns(&self) -> u64 {
         match self.what {
             What::Lasts { ns, .. } => ns,
@@ -83,7 +83,7 @@ impl Brief {
     }
 }
 
-/// Where a node is, for people.
+/// Returns the position of a node for messages.
 pub(super) fn place(file: &str, node: &Node<'_>) -> String {
     format!("{file}: node {} ({})", node.id, node.name)
 }
@@ -99,7 +99,7 @@ fn whole(at: &str, attribute: &Attribute<'_>) -> Result<Option<i128>, Trouble> {
     }
 }
 
-/// Reads attributes of a node.
+/// Reader of a node's attributes.
 struct Reader<'a> {
     node: &'a Node<'a>,
     at: String,
@@ -138,7 +138,7 @@ impl Reader<'_> {
         })
     }
 
-    /// An end of a message that is this rank itself, if it is there at all.
+    /// Checks that the end of a message at this rank, if the trace names it, is this rank.
     fn own(&self, name: &str, rank: Rank) -> Result<(), Trouble> {
         match self.int(name)? {
             Some(value) if value != i128::from(rank) => Err(Trouble::at(
@@ -151,24 +151,24 @@ impl Reader<'_> {
 
     fn tag(&self) -> Result<u32, Trouble> {
         let tag = self.int("comm_tag")?.unwrap_or(0);
-        // Tags below zero keep their bits: they only have to be equal.
+        // Negative tags keep their bits, since tags are only compared for equality.
         i32::try_from(tag)
             .map(|t| t as u32)
             .or_else(|_| u32::try_from(tag))
             .map_err(|_| Trouble::at(&self.at, format!("comm_tag is {tag}, expected 32 bits")))
     }
 
-    /// The recorded duration in ns; nothing where it is 0.
+    /// Returns the recorded duration in ns; `None` if it is 0.
     fn duration(&self) -> Result<Option<u64>, Trouble> {
         let us = self.node.duration_us;
-        // A simulated time has 64 bits of picoseconds.
+        // Simulated time has 64 bits of picoseconds.
         us.checked_mul(1000)
             .filter(|ns| ns.checked_mul(1000).is_some())
             .map(|ns| Some(ns).filter(|&ns| ns > 0))
             .ok_or_else(|| Trouble::at(&self.at, format!("duration_micros is {us}: more than 213 days")))
     }
 
-    /// An amount of work; 0 if there is none.
+    /// Returns an amount of work; 0 if there is none.
     fn amount(&self, name: &str) -> Result<f64, Trouble> {
         let value = match self.node.value(name) {
             None => return Ok(0.0),
@@ -190,7 +190,7 @@ impl Reader<'_> {
         ))
     }
 
-    /// How long a node of type COMP computes.
+    /// Returns the duration of a COMP node, in ns.
     fn computes(&self, is_cpu: bool, options: &Options, tally: &mut Tally) -> Result<u64, Trouble> {
         tally.kernel();
         let recorded = self.duration()?;
@@ -198,7 +198,7 @@ impl Reader<'_> {
         let wants_roofline = options.kernels == Kernels::Roofline;
         if options.as_astra_sim {
             return Ok(match recorded {
-                // It skips kernels that touch no memory.
+                // ASTRA-sim skips kernels without memory traffic.
                 _ if wants_roofline && !is_cpu && bytes == 0.0 => {
                     tally.add(Reason::AstraSkipped, &self.at, 0, 0);
                     0
@@ -238,7 +238,7 @@ impl Reader<'_> {
         Ok(ns.unwrap_or(0))
     }
 
-    /// How long a node loads or stores.
+    /// Returns the duration of a load or store, in ns.
     fn loads(&self, options: &Options, tally: &mut Tally) -> Result<u64, Trouble> {
         let bytes = self.amount("tensor_size")?;
         tally.moves(bytes as u64);
@@ -257,7 +257,7 @@ impl Reader<'_> {
         Ok(ns)
     }
 
-    /// True if a collective uses the network. ASTRA-sim asks dimension by dimension; the network here has one.
+    /// Returns true if a collective uses the network. ASTRA-sim decides for each dimension; the network here has one.
     fn is_involved(&self, as_astra_sim: bool) -> Result<bool, Trouble> {
         let values = self
             .node
@@ -293,7 +293,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns what a node means at a rank of so many, and counts what follows from a rule.
+/// Interprets a node of a rank, and counts the rules that determine its time.
 pub(super) fn brief(
     file: &str,
     node: &Node<'_>,
@@ -321,7 +321,7 @@ pub(super) fn brief(
         _ => false,
     };
     let communicates = matches!(NODE_TYPES[kind], "COMM_SEND" | "COMM_RECV" | "COMM_COLL");
-    // Converters of PyTorch traces keep the calls that start communication as nodes of the CPU, without these.
+    // Converters of PyTorch traces keep the calls that start communication as CPU nodes, without these attributes.
     let is_call = communicates
         && is_cpu
         && ["comm_type", "comm_size", "comm_src", "comm_dst"]
@@ -393,7 +393,7 @@ pub(super) fn brief(
     })
 }
 
-/// Returns what a node of a collective means.
+/// Interprets a node of a collective.
 fn collective(
     reader: &Reader<'_>,
     names: &mut Interned,

@@ -1,4 +1,4 @@
-//! From traces of ranks to a graph.
+//! Construction of a graph from the traces of all ranks.
 
 use super::brief::{COMMUNICATION, What};
 use super::groups::{self, Groups};
@@ -11,11 +11,11 @@ use crate::graph::{Builder, Graph, Names};
 use crate::program::{Collective, CollectiveKind, Lanes, NO_LANE, OperationId, Order, Rank, Work};
 use crate::trouble::{Caution, Trouble};
 
-/// Names of nodes: `trace.3.et: node 17 (AllReduce)`.
+/// Names of nodes, such as `trace.3.et: node 17 (AllReduce)`.
 #[derive(Debug)]
 struct NodeNames {
     names: Vec<String>,
-    /// Of each rank: the file, and of each node its id and its name's place.
+    /// For each rank: its file, and for each node its id and the index of its name.
     ranks: Vec<(String, Vec<(u64, u32)>)>,
 }
 
@@ -41,7 +41,7 @@ impl Names for NodeNames {
     }
 }
 
-/// The graph of so many traces, which are read one after another.
+/// Builds the graph of `count` traces, which are read one after another to save memory.
 pub(super) fn graph(
     count: usize,
     sources: impl Iterator<Item = Result<(String, Vec<u8>), Trouble>>,
@@ -136,7 +136,7 @@ fn dropped_dependencies(traces: &[RankTrace], cautions: &mut Vec<Caution>) {
     }
 }
 
-/// A cycle, for people.
+/// Describes a cycle for an error message.
 fn cycle(trace: &RankTrace, names: &Interned, nodes: &[u32]) -> Trouble {
     let first = nodes.first().copied().unwrap_or(0);
     let mut chain: Vec<String> = nodes
@@ -160,7 +160,7 @@ fn cycle(trace: &RankTrace, names: &Interned, nodes: &[u32]) -> Trouble {
     )
 }
 
-/// Decides on control dependencies, for all ranks alike, and finds cycles.
+/// Keeps or drops control dependencies, for all ranks alike, and reports cycles.
 fn control(
     traces: &mut [RankTrace],
     names: &Interned,
@@ -221,7 +221,7 @@ fn control(
     Ok(())
 }
 
-/// Kernels that nothing waits for. One of a rank may be its end.
+/// Warns of kernels that nothing depends on, if a rank has more than one: a single one may be its end.
 fn loose_kernels(traces: &[RankTrace], cautions: &mut Vec<Caution>) {
     let loose: Vec<(u64, u64)> = traces.iter().map(RankTrace::loose_kernels).collect();
     if loose.iter().all(|(count, _)| *count <= 1) {
@@ -246,7 +246,7 @@ fn loose_kernels(traces: &[RankTrace], cautions: &mut Vec<Caution>) {
     );
 }
 
-/// Collectives of a rank with their groups, by the places of their nodes.
+/// Returns the collectives of a rank with their groups, by node index.
 fn resolve(
     rank: Rank,
     ranks: Rank,
@@ -310,7 +310,7 @@ fn resolve(
                 kind: *kind,
                 bytes: *bytes,
                 group: builder.group(members),
-                // Where nobody is the root, all members have the same.
+                // Without a root, the field must be equal at all members.
                 root: if kind.has_root() { root } else { 0 },
             },
         ));
@@ -318,7 +318,7 @@ fn resolve(
     Ok(found)
 }
 
-/// One caution with the places of all collectives of 0 bytes.
+/// Adds one caution that lists all collectives of 0 bytes.
 fn empty_collectives(
     traces: &[RankTrace],
     names: &Interned,
@@ -356,7 +356,7 @@ fn empty_collectives(
     }
 }
 
-/// Puts the operations and edges of a rank into the graph.
+/// Adds the operations and edges of a rank to the graph.
 fn fill(
     rank: Rank,
     trace: &RankTrace,

@@ -1,4 +1,4 @@
-//! A trace file of a rank: messages that each begin with their length, maybe packed by gzip as a whole.
+//! Trace files of a rank: messages prefixed with their lengths, optionally compressed with gzip as a whole.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,17 @@ use super::node::{Metadata, Node, metadata, node};
 use crate::trouble::Trouble;
 use crate::wire::{Cursor, Fault};
 
-/// What gzip may unpack to, by default: 1 GiB.
+/// Default limit of a decompressed file: 1 GiB.
 pub const GZIP_LIMIT: u64 = 1 << 30;
-/// How many times its size a file may unpack to: traces as tools write them are 20 times theirs, and zeros 1000 times.
+/// Largest compression ratio of a file: real traces compress to a twentieth, and zeros to a thousandth.
 const GZIP_FACTOR: u64 = 100;
-/// What a small file may unpack to in any case.
+/// Decompressed size that is accepted at any ratio.
 const GZIP_SMALL: u64 = 16 << 20;
 
-/// The bytes of a file, unpacked if they begin with 1f 8b.
+/// Returns the bytes of a file, decompressed if they start with 1f 8b.
 ///
 /// # Errors
-///
-/// If the file cannot be read, is cut off, or unpacks to more than the limit.
+/// If the file cannot be read, is truncated, or exceeds the limit when decompressed.
 pub fn load(path: &Path, gzip_limit: u64) -> Result<Vec<u8>, Trouble> {
     let name = path.display();
     let unread = |e: std::io::Error| Trouble::at(&name, format!("cannot be read: {e}"));
@@ -32,11 +31,10 @@ pub fn load(path: &Path, gzip_limit: u64) -> Result<Vec<u8>, Trouble> {
     unpack(&name.to_string(), bytes, gzip_limit)
 }
 
-/// Unpacks bytes if they begin with 1f 8b.
+/// Decompresses bytes if they start with 1f 8b.
 ///
 /// # Errors
-///
-/// If they are damaged or unpack to more than the limit.
+/// If they are damaged or exceed the limit when decompressed.
 pub fn unpack(name: &str, bytes: Vec<u8>, gzip_limit: u64) -> Result<Vec<u8>, Trouble> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);
@@ -67,8 +65,7 @@ pub fn unpack(name: &str, bytes: Vec<u8>, gzip_limit: u64) -> Result<Vec<u8>, Tr
 /// Reads a trace: its metadata, and each node in the order of the file.
 ///
 /// # Errors
-///
-/// With the place in the (unpacked) file.
+/// If the file is damaged, with the position in the (decompressed) file.
 pub fn decode<'a, E: From<Trouble>>(
     file: &str,
     bytes: &'a [u8],
@@ -108,8 +105,7 @@ pub fn decode<'a, E: From<Trouble>>(
 /// Reads each node of a trace, in protobuf or JSON.
 ///
 /// # Errors
-///
-/// With the place in the (unpacked) file.
+/// If the file is damaged, with the position in the (decompressed) file.
 pub(super) fn each_node(
     file: &str,
     bytes: &[u8],
@@ -121,14 +117,13 @@ pub(super) fn each_node(
     decode::<Trouble>(file, bytes, |node| each(&node)).map(|_| ())
 }
 
-/// Ends of the names of trace files, the first that is there counts.
+/// Extensions of trace files; the first one that exists counts.
 pub const EXTENSIONS: [&str; 6] = ["et", "et.gz", "json", "json.gz", "et.json", "et.json.gz"];
 
-/// The files of a prefix, by rank: `PREFIX.0.et`, `PREFIX.1.et`, ..., or with another of [`EXTENSIONS`].
+/// Returns the files of a prefix, by rank: `PREFIX.0.et`, `PREFIX.1.et`, ..., or with another of [`EXTENSIONS`].
 ///
 /// # Errors
-///
-/// If there is none, or one is missing between others.
+/// If there is none, or one in the sequence is missing.
 pub fn files(prefix: &Path) -> Result<Vec<PathBuf>, Trouble> {
     let shown = prefix.display();
     let folder = match prefix.parent() {

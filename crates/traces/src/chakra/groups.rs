@@ -1,4 +1,4 @@
-//! Groups of ranks: from a file, or from METADATA nodes.
+//! Groups of ranks, from a file or from METADATA nodes.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::program::Rank;
 use crate::trouble::Trouble;
 
-/// Groups by name.
+/// Groups by name, each with its ranks.
 pub(super) type Groups = BTreeMap<String, Vec<Rank>>;
 
-/// Ranks of a list in JSON, each below `ranks` and none twice.
+/// Parses a JSON list of distinct ranks below `ranks`.
 fn members(at: &str, name: &str, list: &[Value], ranks: Rank) -> Result<Vec<Rank>, Trouble> {
     let mut members = Vec::new();
     for item in list {
@@ -40,7 +40,7 @@ fn members(at: &str, name: &str, list: &[Value], ranks: Rank) -> Result<Vec<Rank
     Ok(members)
 }
 
-/// Reads a file of groups: `{"1": [0, 1], "2": [2, 3]}`.
+/// Parses a file of groups: `{"1": [0, 1], "2": [2, 3]}`.
 pub(super) fn parse(file: &str, text: &str, ranks: Rank) -> Result<Groups, Trouble> {
     let value: Value = serde_json::from_str(text)
         .map_err(|e| Trouble::at(format!("{file}:{}", e.line()), format!("is not JSON: {e}")))?;
@@ -63,13 +63,13 @@ pub(super) fn parse(file: &str, text: &str, ranks: Rank) -> Result<Groups, Troub
     Ok(groups)
 }
 
-/// Reads the groups of a METADATA node, if it has any: a list of `{"pg_name": ..., "ranks": [...]}`.
+/// Parses the groups of a METADATA node, if it has any: a list of `{"pg_name": ..., "ranks": [...]}`.
 pub(super) fn of_metadata(at: &str, text: &str, ranks: Rank, into: &mut Groups) -> Result<(), Trouble> {
-    // Other texts are nobody's concern here.
+    // Other texts are no groups, and not an error.
     let Ok(Value::Array(list)) = serde_json::from_str::<Value>(text) else {
         return Ok(());
     };
-    // The values of inputs are often a list of one text.
+    // Values of inputs are often a list of one string.
     if let [Value::String(inner)] = &list[..] {
         return of_metadata(at, inner, ranks, into);
     }

@@ -1,5 +1,5 @@
-//! The JSON form of a trace: what `chakra_jsonizer` writes, protobuf's JSON of the metadata and of each node, one after
-//! another. A list of nodes, and an object with `nodes`, are read, too.
+//! JSON format of a trace: the output of `chakra_jsonizer`, which is protobuf's JSON of the metadata and of each
+//! node, one after another. A list of nodes, and an object with `nodes`, are accepted too.
 
 use std::fmt;
 
@@ -25,12 +25,12 @@ const KEYS: [&str; 10] = [
     "attr",
 ];
 
-/// The most text that a node may be.
+/// Largest text of a node, in bytes.
 const LARGEST_NODE: usize = 2 << 20;
 
 type Object = Map<String, Value>;
 
-/// Returns true for text in JSON. A protobuf file begins with a length, and has control characters soon.
+/// Returns true for JSON. A protobuf file starts with a length, and soon has control characters.
 pub(super) fn is_json(bytes: &[u8]) -> bool {
     let begin = &bytes[..bytes.len().min(256)];
     let first = begin.iter().find(|byte| !byte.is_ascii_whitespace());
@@ -40,11 +40,10 @@ pub(super) fn is_json(bytes: &[u8]) -> bool {
             .all(|&byte| byte >= b' ' || byte.is_ascii_whitespace())
 }
 
-/// Reads each node of a file. One at a time is a tree of values, which takes many times its text.
+/// Reads each node of a file. Only one at a time is a tree of values, which takes many times its text's memory.
 ///
 /// # Errors
-///
-/// With the line, or the node.
+/// If the file is invalid, with the line or the node.
 pub(super) fn decode(
     file: &str,
     bytes: &[u8],
@@ -61,7 +60,7 @@ pub(super) fn decode(
                 refuse_other(file, &outline)?;
                 match outline.nodes {
                     Some(nodes) => reader.all(nodes)?,
-                    // The first is the metadata.
+                    // The first part without a node's keys is the metadata.
                     None if number == 0 && !outline.is_node => {}
                     None => reader.one(number, part)?,
                 }
@@ -75,7 +74,7 @@ pub(super) fn decode(
     Ok(())
 }
 
-/// What is read, and who takes the nodes.
+/// Reader of a file, with the receiver of its nodes.
 struct Reader<'a, 'f> {
     file: &'a str,
     bytes: &'a [u8],
@@ -90,7 +89,7 @@ impl<'a> Reader<'a, '_> {
         )
     }
 
-    /// A part of the file, whose syntax is right.
+    /// Parses a part of the file whose syntax was checked.
     fn parse<T: Deserialize<'a>>(&self, part: &'a RawValue) -> Result<T, Trouble> {
         serde_json::from_str(part.get()).map_err(|error| {
             let begins = part.get().as_ptr() as usize - self.bytes.as_ptr() as usize;
@@ -99,7 +98,7 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// A list of nodes.
+    /// Reads a list of nodes.
     fn all(&mut self, list: &'a RawValue) -> Result<(), Trouble> {
         let mut trouble = None;
         let nodes = Nodes {
@@ -113,7 +112,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// A node; `number` is its place.
+    /// Reads a node; `number` is its position in the file.
     fn one(&mut self, number: usize, part: &'a RawValue) -> Result<(), Trouble> {
         let size = part.get().len();
         if size > LARGEST_NODE {
@@ -131,12 +130,12 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// The beginning of a value, for messages.
+/// Returns the beginning of a value for messages.
 fn short(part: &RawValue) -> String {
     part.get().chars().take(60).collect()
 }
 
-/// Gives each value of a list to the reader.
+/// Visitor that passes each value of a list to the reader.
 struct Nodes<'r, 'a, 'f> {
     reader: &'r mut Reader<'a, 'f>,
     trouble: &'r mut Option<Trouble>,
@@ -162,7 +161,7 @@ impl<'a> Visitor<'a> for Nodes<'_, 'a, '_> {
     }
 }
 
-/// What tells an object of nodes, a node, and other JSON apart.
+/// Properties that tell an object of nodes, a node, and other JSON apart.
 #[derive(Default)]
 struct Outline<'a> {
     nodes: Option<&'a RawValue>,
@@ -199,7 +198,7 @@ impl<'a> Deserialize<'a> for Outline<'a> {
     }
 }
 
-/// Refuses other JSON of the same tools.
+/// Rejects other JSON formats of the same tools.
 fn refuse_other(file: &str, outline: &Outline<'_>) -> Result<(), Trouble> {
     if outline.is_feeder {
         let message =
@@ -219,7 +218,7 @@ fn refuse_other(file: &str, outline: &Outline<'_>) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Reads a node; `number` is its place in the file.
+/// Parses a node; `number` is its position in the file.
 fn node<'a>(file: &str, number: usize, object: &'a Object) -> Result<Node<'a>, Trouble> {
     let at = match object.get("id").and_then(|id| whole(id).map(|n| n.to_string())) {
         Some(id) => format!("{file}: node {id}"),
@@ -275,7 +274,7 @@ fn node<'a>(file: &str, number: usize, object: &'a Object) -> Result<Node<'a>, T
     Ok(node)
 }
 
-/// `durationMicros` as the schema names it.
+/// Converts `durationMicros` to the schema's `duration_micros`.
 fn snake(key: &str) -> String {
     let mut out = String::with_capacity(key.len() + 4);
     for letter in key.chars() {
@@ -287,7 +286,7 @@ fn snake(key: &str) -> String {
     out
 }
 
-/// A whole number. Numbers of 64 bits are texts in protobuf's JSON.
+/// Parses an integer. Protobuf's JSON writes 64-bit integers as strings.
 fn whole(value: &Value) -> Option<i128> {
     match value {
         Value::String(text) => text.parse().ok(),
@@ -300,7 +299,7 @@ fn text(value: &Value) -> Option<&str> {
     value.as_str()
 }
 
-/// A type by its name, with `_NODE` or without, or by its number.
+/// Parses a node type from its name, with or without `_NODE`, or from its number.
 fn kind(value: &Value) -> Option<u64> {
     let Value::String(name) = value else {
         return value.as_u64();
@@ -319,7 +318,7 @@ fn io(value: &Value) -> Io<'_> {
     }
 }
 
-/// An attribute: `{"name": "comm_size", "int64Val": "5"}`, `{"name": .., "boolList": {"values": [true]}}`.
+/// Parses an attribute: `{"name": "comm_size", "int64Val": "5"}`, `{"name": .., "boolList": {"values": [true]}}`.
 fn attribute(value: &Value) -> Option<Attribute<'_>> {
     let object = value.as_object()?;
     let mut attribute = Attribute::default();
@@ -352,7 +351,7 @@ fn scalar<'a>(kind: &str, value: &'a Value) -> Option<Scalar<'a>> {
     Some(match kind {
         "bool" => Scalar::Bool(value.as_bool()?),
         "string" | "bytes" => Scalar::Text(value.as_str()?),
-        // Also "NaN" and "Infinity", as texts.
+        // "NaN" and "Infinity" are strings.
         "double" | "float" => Scalar::Real(value.as_f64().or_else(|| value.as_str()?.parse().ok())?),
         _ => Scalar::Int(whole(value)?),
     })

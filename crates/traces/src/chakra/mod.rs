@@ -1,8 +1,8 @@
-//! Chakra execution traces, schema 1.0.0 (mlcommons/chakra@21585d8), with the meaning that ASTRA-sim gives them
+//! Chakra execution traces, schema 1.0.0 (mlcommons/chakra@21585d8), interpreted as in ASTRA-sim
 //! (astra-sim/astra-sim@518bd51).
 //!
-//! A trace is a file for each rank: nodes with data and control parents. A rank has three lanes, for a CPU node, a GPU kernel
-//! and a communication; whenever a node is done the free ones are tried in ascending id.
+//! A trace is a file for each rank: nodes with data and control parents. A rank has three lanes, for a CPU node, a
+//! GPU kernel and a communication; whenever a node completes, free nodes are tried in ascending order of ids.
 
 mod brief;
 mod build;
@@ -32,8 +32,7 @@ use crate::trouble::{Caution, Trouble};
 /// Reads the files of a prefix: `PREFIX.0.et`, `PREFIX.1.et`, ..., in protobuf or JSON.
 ///
 /// # Errors
-///
-/// With the file and the byte or node.
+/// If a file is invalid, with the byte or node.
 pub fn read(prefix: &Path, options: &Options) -> Result<(Graph, Vec<Caution>), Trouble> {
     let files = files(prefix)?;
     let sources = files.iter().map(|path| {
@@ -52,10 +51,9 @@ pub fn read(prefix: &Path, options: &Options) -> Result<(Graph, Vec<Caution>), T
     build::graph(files.len(), sources, groups, options)
 }
 
-/// Reads the bytes of files, by rank, each with its name.
+/// Reads the contents of files, by rank, each with its name.
 ///
 /// # Errors
-///
 /// As [`read`].
 pub fn read_bytes(
     sources: Vec<(String, Vec<u8>)>,
@@ -70,7 +68,7 @@ pub fn read_bytes(
     build::graph(count, unpacked, None, options)
 }
 
-/// Rules for Chakra traces: messages match as in ASTRA-sim, and memory nodes count as communication.
+/// Returns the rules for Chakra traces: messages match as in ASTRA-sim, and memory nodes count as communication.
 pub fn rules() -> Rules {
     Rules {
         point: PointRules::CHAKRA,
@@ -79,7 +77,7 @@ pub fn rules() -> Rules {
     }
 }
 
-/// A graph as what the executor takes.
+/// Wraps a graph for the executor.
 pub fn shared(graph: Graph) -> Arc<dyn Program> {
     Arc::new(graph)
 }

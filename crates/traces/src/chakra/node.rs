@@ -2,7 +2,7 @@
 
 use crate::wire::{Cursor, Fault, Field, Raw};
 
-/// What an attribute may be, by its field; lists have the number above.
+/// Types of attributes by field number; the list of a type has the next number.
 pub(super) const TYPES: [(u32, &str); 15] = [
     (3, "double"),
     (5, "float"),
@@ -21,7 +21,7 @@ pub(super) const TYPES: [(u32, &str); 15] = [
     (31, "bytes"),
 ];
 
-/// Node types by their numbers.
+/// Node types by their numbers in the schema.
 pub(super) const NODE_TYPES: [&str; 8] = [
     "INVALID",
     "METADATA",
@@ -33,48 +33,48 @@ pub(super) const NODE_TYPES: [&str; 8] = [
     "COMM_COLL",
 ];
 
-/// A value of an attribute.
+/// Value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar<'a> {
-    /// A real number.
+    /// Floating-point number of any width.
     Real(f64),
-    /// A whole number of any width.
+    /// Integer of any width.
     Int(i128),
-    /// Yes or no.
+    /// Boolean value.
     Bool(bool),
-    /// Text.
+    /// Text in UTF-8.
     Text(&'a str),
-    /// Bytes.
+    /// Bytes without interpretation.
     Bytes(&'a [u8]),
 }
 
-/// What an attribute is.
+/// Values of an attribute.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Values<'a> {
-    /// It has no value.
+    /// Attribute without a value.
     #[default]
     None,
-    /// A value.
+    /// Single value.
     One(Scalar<'a>),
-    /// A list.
+    /// List of values, all of one type.
     List(Vec<Scalar<'a>>),
 }
 
-/// An attribute of a node or of the file.
+/// Attribute of a node or of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attribute<'a> {
-    /// Name.
+    /// Name by which attributes are looked up.
     pub name: &'a str,
-    /// What it is for.
+    /// Description of its purpose.
     pub doc: &'a str,
     /// Type as the schema names it; empty if it has no value.
     pub kind: &'static str,
-    /// What it is.
+    /// Value or list of values.
     pub values: Values<'a>,
 }
 
 impl<'a> Attribute<'a> {
-    /// The value, or those of the list.
+    /// Returns the value, or those of the list.
     pub fn values(&self) -> &[Scalar<'a>] {
         match &self.values {
             Values::None => &[],
@@ -84,58 +84,58 @@ impl<'a> Attribute<'a> {
     }
 }
 
-/// Inputs or outputs of a node: texts that resemble JSON.
+/// Inputs or outputs of a node, as texts similar to JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Io<'a> {
-    /// Values.
+    /// Values, as a list in brackets.
     pub values: &'a str,
-    /// Shapes.
+    /// Shapes of the values.
     pub shapes: &'a str,
-    /// Types.
+    /// Types of the values.
     pub types: &'a str,
 }
 
-/// What a trace says of itself.
+/// Metadata of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata<'a> {
     /// Version of the schema; often empty.
     pub version: &'a str,
-    /// Attributes.
+    /// Attributes of the whole trace.
     pub attributes: Vec<Attribute<'a>>,
 }
 
-/// A node of a trace.
+/// Node of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node<'a> {
-    /// Number in the file, in no order.
+    /// Unique number in the file; files need not be sorted by it.
     pub id: u64,
-    /// Name.
+    /// Name of the operator or kernel.
     pub name: &'a str,
-    /// Type, by its number in the schema.
+    /// Type, as its number in the schema.
     pub kind: u64,
-    /// Control parents.
+    /// Ids of control parents.
     pub control: Vec<u64>,
-    /// Data parents.
+    /// Ids of data parents.
     pub data: Vec<u64>,
-    /// Start when it was recorded, in us: not used.
+    /// Recorded start in us, which is not used.
     pub start_us: u64,
-    /// Duration in us.
+    /// Recorded duration in us; 0 if there is none.
     pub duration_us: u64,
-    /// Inputs.
+    /// Inputs of the operator.
     pub inputs: Io<'a>,
-    /// Outputs.
+    /// Outputs of the operator.
     pub outputs: Io<'a>,
-    /// Attributes.
+    /// Attributes of the node, in file order.
     pub attributes: Vec<Attribute<'a>>,
 }
 
 impl<'a> Node<'a> {
-    /// An attribute by its name.
+    /// Returns the attribute with this name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute<'a>> {
         self.attributes.iter().find(|a| a.name == name)
     }
 
-    /// The first value of an attribute.
+    /// Returns the first value of an attribute.
     pub fn value(&self, name: &str) -> Option<&Scalar<'a>> {
         self.attribute(name)?.values().first()
     }
@@ -222,7 +222,7 @@ fn zigzag(n: u64) -> i128 {
     i128::from((n >> 1) as i64 ^ -((n & 1) as i64))
 }
 
-/// Reads a value of a type, or several where numbers are packed.
+/// Reads a value of a type, or several if numbers are packed.
 fn values<'a>(kind: u32, field: Field<'a>, out: &mut dyn FnMut(Scalar<'a>)) -> Result<(), Fault> {
     let varint = |n: u64| match kind {
         7 => Scalar::Int(i128::from(n as i32)),

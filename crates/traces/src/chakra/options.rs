@@ -1,42 +1,42 @@
-//! How a trace is read.
+//! Options for reading a trace.
 
 use std::path::PathBuf;
 
 use super::file::GZIP_LIMIT;
 
-/// What becomes of control dependencies.
+/// Treatment of control dependencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ControlDeps {
-    /// Kept if all are there and no cycle arises; otherwise all are dropped, and a caution counts them.
+    /// Kept if all of them exist without a cycle; otherwise all are dropped, with a caution.
     #[default]
     Auto,
-    /// Kept; it is an error if one is not there or a cycle arises.
+    /// Kept; a missing parent or a cycle is an error.
     Keep,
-    /// Dropped.
+    /// Dropped from all nodes.
     Drop,
 }
 
-/// What may be mended.
+/// Repairs of incomplete traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
-    /// Data dependencies on nodes that are not there are dropped, with a caution.
+    /// True to drop data dependencies on missing nodes, with a caution.
     pub drop_missing: bool,
-    /// Kernels of one `stream` (`tid`, if there is no such attribute) wait for each other in the order of their ids.
+    /// True to run the kernels of one `stream` (or `tid`, without such an attribute) in the order of their ids.
     pub chain_streams: bool,
 }
 
-/// Rates that turn the work of a kernel (`num_ops`, `tensor_size`) into time.
+/// Rates that convert the work of a kernel (`num_ops`, `tensor_size`) to time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Roofline {
     /// Operations per second.
     pub flops: Option<f64>,
-    /// Bytes of memory per second.
+    /// Memory bandwidth in bytes per second.
     pub memory: Option<f64>,
 }
 
 impl Roofline {
-    /// Returns the time of a kernel in ns: the longer of its operations and its memory traffic. `None` if the rate that it
-    /// needs is missing.
+    /// Returns the duration of a kernel in ns: the longer of its operations and its memory traffic. `None` if a
+    /// required rate is missing.
     pub fn ns(&self, ops: f64, bytes: f64) -> Option<u64> {
         let compute = match (ops > 0.0, self.flops) {
             (false, _) => 0.0,
@@ -46,7 +46,7 @@ impl Roofline {
         let memory = match (bytes > 0.0, self.memory) {
             (false, _) => 0.0,
             (true, Some(rate)) => bytes / rate,
-            // Operations alone give a time.
+            // The operations alone determine a duration.
             (true, None) if ops > 0.0 => 0.0,
             (true, None) => return None,
         };
@@ -54,35 +54,35 @@ impl Roofline {
     }
 }
 
-/// Which time counts for a kernel that has both a duration and work.
+/// Choice of the duration for a kernel that has both a recorded one and work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernels {
-    /// Its duration.
+    /// Recorded duration.
     #[default]
     Recorded,
-    /// That of the [`Roofline`].
+    /// Duration by the [`Roofline`].
     Roofline,
 }
 
-/// How a trace is read.
+/// Options for reading a trace.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Control dependencies.
+    /// Treatment of control dependencies.
     pub control_deps: ControlDeps,
-    /// What may be mended.
+    /// Repairs of incomplete traces.
     pub repair: Repair,
-    /// A file of groups: `{"1": [0, 1], ...}`.
+    /// File of groups: `{"1": [0, 1], ...}`.
     pub groups: Option<PathBuf>,
-    /// What a packed file may unpack to, in bytes.
+    /// Limit of a decompressed file, in bytes.
     pub gzip_limit: u64,
-    /// Whether the trace is the algorithm of a collective: its nodes occupy nothing.
+    /// True if the trace is the algorithm of a collective: its nodes occupy no lane.
     pub is_algorithm: bool,
     /// Rates for kernels without a duration.
     pub roofline: Roofline,
-    /// Which time counts for kernels that have a duration and work.
+    /// Choice of the duration for kernels that have both a recorded one and work.
     pub kernels: Kernels,
-    /// True for the times that ASTRA-sim gives nodes: a broadcast lasts as long as it was recorded and sends nothing, and a
-    /// kernel without a duration takes 1 ns. Otherwise broadcasts are sent, and missing durations are errors.
+    /// True to use ASTRA-sim's durations: a broadcast takes its recorded duration and sends nothing, and a kernel
+    /// without a duration takes 1 ns. Otherwise broadcasts use the network, and missing durations are errors.
     pub as_astra_sim: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The trace of a rank, read and resolved.
+//! Trace of a rank, parsed and resolved.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::tally::Tally;
 use crate::program::Rank;
 use crate::trouble::Trouble;
 
-/// Names of nodes, each kept once.
+/// Interned names of nodes.
 #[derive(Debug, Default)]
 pub(super) struct Interned {
     pub(super) all: Vec<String>,
@@ -19,7 +19,7 @@ pub(super) struct Interned {
 }
 
 impl Interned {
-    /// A name by its place.
+    /// Returns the name with this index.
     pub(super) fn name(&self, place: u32) -> &str {
         self.all.get(place as usize).map_or("", String::as_str)
     }
@@ -35,26 +35,26 @@ impl Interned {
     }
 }
 
-/// The trace of a rank; nodes ascend by id, and edges go from parents to children by their places.
+/// Trace of a rank; nodes are sorted by id, and edges go from parents to children, as indices.
 #[derive(Debug, Default)]
 pub(super) struct RankTrace {
     pub(super) file: String,
     pub(super) nodes: Vec<Brief>,
     pub(super) data: Vec<(u32, u32)>,
     pub(super) control: Vec<(u32, u32)>,
-    /// Control parents that are not there: how many, and the first (child, parent).
+    /// Number of missing control parents, and the first (child, parent).
     pub(super) missing_control: u64,
     pub(super) first_missing_control: Option<(u64, u64)>,
-    /// Data parents that are not there and were dropped.
+    /// Number of missing data parents that were dropped.
     pub(super) dropped: u64,
     pub(super) groups: Groups,
 }
 
-/// Parents of nodes by their ids, in the order of the file, until all ids are known.
+/// Ids of the nodes' parents in file order, until all ids are known.
 #[derive(Default)]
 struct Parents {
     ids: Vec<u64>,
-    /// Where those of each node end.
+    /// End of each node's parents in `ids`.
     ends: Vec<usize>,
 }
 
@@ -64,7 +64,7 @@ impl Parents {
         self.ends.push(self.ids.len());
     }
 
-    /// Pairs of a child, by its number in the file, and a parent.
+    /// Returns pairs of a child, by its number in the file, and a parent.
     fn pairs(&self) -> impl Iterator<Item = (usize, u64)> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let ranges = starts.zip(&self.ends).enumerate();
@@ -73,14 +73,14 @@ impl Parents {
 }
 
 impl RankTrace {
-    /// Where a node is, for people.
+    /// Returns the position of a node for messages.
     pub(super) fn place(&self, names: &Interned, node: u32) -> String {
         let node = &self.nodes[node as usize];
         let name = names.name(node.name);
         format!("{}: node {} ({name})", self.file, node.id)
     }
 
-    /// Reads the trace of a rank of so many.
+    /// Reads the trace of a rank.
     pub(super) fn read(
         file: &str,
         bytes: &[u8],
@@ -124,7 +124,7 @@ impl RankTrace {
         Ok(trace)
     }
 
-    /// Sorts nodes by id and finds parents.
+    /// Sorts nodes by id and resolves parents to indices.
     fn resolve(
         &mut self,
         names: &Interned,
@@ -195,7 +195,7 @@ impl RankTrace {
         Ok(())
     }
 
-    /// Chains the kernels of each stream in the order of their ids.
+    /// Adds dependencies between the kernels of each stream, in the order of their ids.
     pub(super) fn chain_streams(&mut self) {
         let mut last: HashMap<i64, u32> = HashMap::new();
         for (place, node) in (0..).zip(&self.nodes) {
@@ -208,7 +208,7 @@ impl RankTrace {
         }
     }
 
-    /// Kernels that nothing waits for: how many, and for how many ns they last.
+    /// Returns the number of kernels that nothing depends on, and their total duration in ns.
     pub(super) fn loose_kernels(&self) -> (u64, u64) {
         let mut has_child = vec![false; self.nodes.len()];
         for &(parent, _) in self.data.iter().chain(&self.control) {
@@ -221,7 +221,7 @@ impl RankTrace {
         })
     }
 
-    /// How many ns the kernels of the rank last.
+    /// Returns the total duration of the rank's kernels, in ns.
     pub(super) fn kernel_ns(&self) -> u64 {
         let kernels = self.nodes.iter().filter(|n| n.computes);
         kernels.fold(0, |sum: u64, node| sum.saturating_add(node.lasts_ns()))

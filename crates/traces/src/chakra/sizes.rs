@@ -1,4 +1,5 @@
-//! Sizes of messages. Receives take messages of their own size: one whose size differs from its send's would wait forever.
+//! Agreement of message sizes. A receive only takes messages of its own size: with another size than its send's it
+//! would wait forever.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use super::rank::{Interned, RankTrace};
 use crate::program::Rank;
 use crate::trouble::Caution;
 
-/// A send or receive: rank, place of the node, bytes.
+/// End of a message: rank, index of the node, bytes.
 type End = (Rank, u32, u64);
 
 /// Sends and receives of the same source, destination and tag.
@@ -17,7 +18,7 @@ struct Pairs {
     receives: Vec<End>,
 }
 
-/// Where sizes of a send and its receive differ, the sender's counts. What has no other end is for [`crate::check`].
+/// Sets the size of each receive to that of its send. [`crate::check`] reports ends without a counterpart.
 pub(super) fn equalize(traces: &mut [RankTrace], names: &Interned, cautions: &mut Vec<Caution>) {
     let mut pairs: BTreeMap<(Rank, Rank, u32), Pairs> = BTreeMap::new();
     for (rank, trace) in (0..).zip(traces.iter()) {
@@ -69,7 +70,7 @@ pub(super) fn equalize(traces: &mut [RankTrace], names: &Interned, cautions: &mu
     }
 }
 
-/// Takes out pairs of equal size; the rest keeps its order.
+/// Removes pairs of equal size; the rest keeps its order.
 fn remove_equal(sends: &mut Vec<End>, receives: &mut Vec<End>) {
     let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
     for receive in receives.iter() {

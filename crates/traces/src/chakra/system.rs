@@ -1,4 +1,4 @@
-//! ASTRA-sim's system file: how collectives are carried out (astra-sim/astra-sim@518bd51).
+//! ASTRA-sim's system file, which determines the execution of collectives (astra-sim/astra-sim@518bd51).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const KEYS: [&str; 7] = [
     "replay-only",
 ];
 
-/// Keys that make no difference to what is built: one collective at a time, networks of one dimension.
+/// Keys without effect on the supported cases: one collective at a time, and networks of one dimension.
 const WITHOUT_EFFECT: [&str; 16] = [
     "scheduling-policy",
     "collective-optimization",
@@ -44,20 +44,20 @@ const WITHOUT_EFFECT: [&str; 16] = [
     "logging-folder",
 ];
 
-/// A system file.
+/// Settings of a system file.
 #[derive(Clone, Debug)]
 pub struct System {
-    /// How collectives are carried out.
+    /// Rules for executing collectives.
     pub collectives: CollectiveRules,
-    /// Rates of a GPU (`peak-perf`, `local-mem-bw`), if the time of all kernels follows from them (`roofline-enabled`).
+    /// Rates of a GPU (`peak-perf`, `local-mem-bw`), if they determine the duration of all kernels
+    /// (`roofline-enabled`).
     pub roofline: Option<Roofline>,
 }
 
 /// Reads a system file, and the traces of custom collectives that it names.
 ///
 /// # Errors
-///
-/// With the file and the key.
+/// If a file is invalid, with the key.
 pub fn read_system(path: &Path) -> Result<(System, Vec<Caution>), Trouble> {
     let name = path.display().to_string();
     let text =
@@ -159,7 +159,7 @@ fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>)
             return Err(unknown(file, "key", key, &known));
         }
     }
-    // Custom ones take precedence, in whatever order keys stand.
+    // Custom implementations have precedence, whatever the order of keys.
     for kind in KINDS {
         let key = format!("{kind}-implementation-custom");
         if let Some(value) = keys.get(&key) {
@@ -187,7 +187,7 @@ fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>)
     Ok((system, cautions))
 }
 
-/// A rate that the roofline needs.
+/// Returns a rate that the roofline needs, or an error if it is missing or 0.
 fn rate(file: &str, key: &str, unit: &str, value: Option<f64>) -> Result<f64, Trouble> {
     value.filter(|rate| *rate > 0.0).ok_or_else(|| {
         let what = if value.is_some() { "is 0" } else { "is missing" };
@@ -207,7 +207,7 @@ fn algorithm<'a>(rules: &'a mut CollectiveRules, kind: &str) -> &'a mut Algorith
     }
 }
 
-/// The text in a list of one.
+/// Returns the string in a list of one.
 fn only<'a>(file: &str, key: &str, value: &'a Value) -> Result<&'a str, Trouble> {
     let text = match value {
         Value::Array(list) if list.len() == 1 => list[0].as_str(),
@@ -234,7 +234,8 @@ fn plain(file: &str, key: &str, value: &Value) -> Result<Algorithm, Trouble> {
     }
 }
 
-/// A prefix that is there: as it stands, or its last parts as seen from the folder of the system file and the folder above.
+/// Returns an existing prefix: as given, or its last components relative to the system file's folder or the folder
+/// above.
 fn find(folder: &Path, prefix: &Path) -> Option<PathBuf> {
     let is_there = |path: &Path| super::files(path).is_ok();
     if is_there(prefix) {

@@ -1,40 +1,40 @@
-//! Nodes whose time follows from a rule of the reader: counted, so that their user is told.
+//! Counts of nodes whose duration follows from a rule of the reader, for notes to the user.
 
 use std::collections::BTreeMap;
 
 use super::options::Roofline;
 use crate::trouble::{Caution, Trouble};
 
-/// Why nodes are counted.
+/// Reason for counting a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reason {
-    /// A broadcast that lasts as long as it was recorded, as in ASTRA-sim.
+    /// Broadcast with its recorded duration, as in ASTRA-sim.
     FixedBroadcast,
-    /// A load from or a store to memory outside the GPU.
+    /// Load from or store to memory outside the GPU.
     Memory,
-    /// A communication node of the CPU that says neither kind nor size: the call that starts one.
+    /// CPU communication node without kind or size: the call that starts a communication.
     Call,
-    /// A communication node of the CPU that is carried on the network like one of the GPU.
+    /// CPU communication node that uses the network like one of the GPU.
     OnCpu,
-    /// A collective in none of the dimensions of the network.
+    /// Collective in none of the network's dimensions.
     NotInvolved,
-    /// A collective of a group of one.
+    /// Collective of a group of one rank.
     Alone,
-    /// A message to the rank itself.
+    /// Message to the rank itself.
     ToSelf,
-    /// A message or collective with a priority of its own.
+    /// Message or collective with a priority, which is ignored.
     Priority,
-    /// A rooted collective that does not name its root.
+    /// Rooted collective that does not name its root.
     NoRoot,
-    /// A node without a duration, whose work would give it one if the rates were known.
+    /// Node without a duration, whose work would determine one if the rates were known.
     NoRate,
-    /// A node with neither duration nor work.
+    /// Node with neither duration nor work.
     NoWork,
-    /// The same where ASTRA-sim's rules count: 1 ns, whatever its work.
+    /// Node without a duration under ASTRA-sim's rules: 1 ns, whatever its work.
     AstraInstant,
-    /// ASTRA-sim's roofline skips kernels without `tensor_size`.
+    /// Kernel without `tensor_size`, which ASTRA-sim's roofline skips.
     AstraSkipped,
-    /// A kernel whose duration is that of the roofline.
+    /// Kernel with the duration of the roofline.
     Roofline,
 }
 
@@ -46,15 +46,15 @@ struct Sum {
     first: String,
 }
 
-/// Nodes of all ranks, by the rule that gives them their time.
+/// Nodes of all ranks, by the rule that determines their duration.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     sums: BTreeMap<Reason, Sum>,
-    /// What all communication and memory nodes name, in bytes.
+    /// Bytes of all communication and memory nodes.
     bytes: u64,
-    /// How long all nodes last whose time does not come from the network.
+    /// Total duration of the nodes that do not use the network.
     ns: u64,
-    /// Nodes of type COMP.
+    /// Number of COMP nodes.
     kernels: u64,
 }
 
@@ -75,21 +75,20 @@ impl Tally {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Counts the time of a node that the network has no part in.
+    /// Counts the duration of a node that does not use the network.
     pub(super) fn lasts(&mut self, ns: u64) {
         self.ns = self.ns.saturating_add(ns);
     }
 
-    /// Counts a node of type COMP.
+    /// Counts a COMP node.
     pub(super) fn kernel(&mut self) {
         self.kernels += 1;
     }
 
-    /// Refuses nodes that have work, but no time.
+    /// Rejects nodes that have work, but no duration.
     ///
     /// # Errors
-    ///
-    /// With the first such node, their number, and the rules that give them a time.
+    /// The first such node, their number, and the rules that would determine a duration.
     pub(super) fn check(&self, roofline: &Roofline) -> Result<(), Trouble> {
         let Some(sum) = self.sums.get(&Reason::NoRate) else {
             return Ok(());
@@ -116,7 +115,7 @@ impl Tally {
         ))
     }
 
-    /// What the user of the trace should know.
+    /// Returns the notes for the user of the trace.
     pub(super) fn cautions(&self) -> Vec<Caution> {
         let caution = |(reason, sum): (&Reason, &Sum)| {
             Some(Caution {
@@ -201,7 +200,7 @@ impl Tally {
                 "{} of {} compute nodes have no tensor_size, and take no time, as in ASTRA-sim with roofline-enabled; {first}",
                 sum.nodes, self.kernels
             ),
-            // Nothing to say where all kernels are alike.
+            // Worth a note only if some kernels differ.
             Reason::Roofline if sum.nodes < self.kernels => format!(
                 "{} of {} compute nodes take the time of the roofline ({}), the others that of the trace; {first}",
                 sum.nodes,
@@ -212,7 +211,7 @@ impl Tally {
         })
     }
 
-    /// What a sum stands for.
+    /// Describes a sum as a share of the trace's bytes or time.
     fn share(&self, sum: &Sum) -> String {
         let share = |part: u64, of: u64| {
             if of > 0 {
@@ -235,7 +234,7 @@ fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// A time in the unit that reads best.
+/// Returns a duration in the unit that reads best.
 fn time(ns: u64) -> String {
     crate::explain::time(u128::from(ns))
 }

@@ -1,4 +1,4 @@
-//! Collectives whose members do not agree.
+//! Collectives on which their members disagree.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{Report, counted};
 use crate::program::{Collective, OperationId, Program, Rank, Work};
 use crate::walk::At;
 
-/// How many collectives a rank has in a group, and a sum of hashes of them.
+/// Number of a rank's collectives in a group, and the sum of their hashes.
 type Sum = (u64, u64);
 
 fn hash(collective: &Collective) -> u64 {
@@ -18,12 +18,12 @@ fn hash(collective: &Collective) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Collectives by group and rank.
+/// Sums of collectives by group and rank.
 #[derive(Debug, Default)]
 pub(super) struct Seen(BTreeMap<(u32, Rank), Sum>);
 
 impl Seen {
-    /// Adds an operation, and what is wrong with it alone.
+    /// Adds an operation; reports errors of the operation itself.
     pub(super) fn add(&mut self, program: &dyn Program, (rank, number): At, work: Work, report: &mut Report) {
         let Work::Collective(place) = work else {
             return;
@@ -47,7 +47,7 @@ impl Seen {
     }
 }
 
-/// Adds collectives in which members differ.
+/// Reports collectives on which members disagree.
 pub(super) fn check(program: &dyn Program, seen: &Seen, report: &mut Report) {
     for (number, members) in (0u32..).zip(program.groups()) {
         let of = |rank: Rank| seen.0.get(&(number, rank)).copied().unwrap_or_default();
@@ -64,7 +64,7 @@ fn group(program: &dyn Program, number: u32) -> &[Rank] {
     program.groups().get(number as usize).map_or(&[], Vec::as_slice)
 }
 
-/// Collectives of a rank in a group, in the order of their numbers.
+/// Returns the collectives of a rank in a group, in the order of their numbers.
 fn of_rank(program: &dyn Program, group: u32, rank: Rank) -> impl Iterator<Item = (OperationId, Collective)> {
     (0..program.operations(rank)).filter_map(move |number| {
         let Work::Collective(place) = program.operation(rank, number).work else {
@@ -75,7 +75,7 @@ fn of_rank(program: &dyn Program, group: u32, rank: Rank) -> impl Iterator<Item 
     })
 }
 
-/// The first collective in which two members differ.
+/// Describes the first collective on which two members disagree.
 fn differ(program: &dyn Program, group: u32, one: Rank, other: Rank) -> String {
     let mut both = [of_rank(program, group, one), of_rank(program, group, other)];
     let mut count = 1;
@@ -110,7 +110,7 @@ fn differ(program: &dyn Program, group: u32, one: Rank, other: Rank) -> String {
     }
 }
 
-/// The members of a group, for people.
+/// Lists the members of a group for messages.
 fn members(program: &dyn Program, number: u32) -> String {
     let all = self::group(program, number);
     let first: Vec<String> = all.iter().take(8).map(Rank::to_string).collect();

@@ -1,4 +1,4 @@
-//! Why operations can never be done: the shortest cycle of those that wait for each other.
+//! Explanation of a deadlock: the shortest cycle of operations that wait for each other.
 
 use std::collections::VecDeque;
 
@@ -7,28 +7,29 @@ use crate::frontier::NumberMap;
 use crate::program::{OperationId, Program, Rank, Work};
 use crate::walk::{At, Walked};
 
-/// More operations than this are not searched for a cycle.
+/// Largest number of operations that are searched for a cycle.
 const MOST: u64 = 4 << 20;
 
-/// What has to happen: a start (even) or an end (odd), and for what it is waited for.
+/// Dependency graph of starts (even nodes) and ends (odd nodes) of operations.
 #[derive(Debug, Default)]
 struct Graph {
-    /// The operation of every second node.
+    /// Operation of every second node.
     operations: Vec<At>,
     places: NumberMap<At, u32>,
-    /// From what is waited for to what waits.
+    /// Edges from an event to the events that wait for it.
     edges: Vec<(u32, u32)>,
 }
 
-/// A cycle: each operation waits for the next, the last for the first.
+/// Cycle in which each operation waits for the next, and the last for the first.
 #[derive(Debug)]
 pub(super) struct Cycle {
     pub(super) operations: Vec<At>,
-    /// No cycle is shorter, as far as was searched.
+    /// True if no cycle is shorter, as far as the search went.
     pub(super) shortest: bool,
 }
 
-/// The shortest cycle among the operations that cannot be done. Sends of more than `eager` bytes wait for their receives.
+/// Finds the shortest cycle among operations that cannot complete. Sends of more than `eager` bytes wait for their
+/// receives.
 pub(super) fn find(program: &dyn Program, walked: &Walked, eager: u64) -> Option<Cycle> {
     if walked.remaining > MOST {
         return None;
@@ -49,7 +50,8 @@ pub(super) fn find(program: &dyn Program, walked: &Walked, eager: u64) -> Option
 impl Graph {
     fn fill(&mut self, program: &dyn Program, walked: &Walked, eager: u64) {
         let mut list = Vec::new();
-        // Messages by sender, receiver and tag: the n-th send and the n-th receive, where neither takes any.
+        // Messages match by sender, receiver and tag: the n-th send with the n-th receive, unless a receive accepts
+        // any.
         let mut sends: NumberMap<(Rank, Rank, u32), VecDeque<(u32, u64)>> = NumberMap::default();
         let mut receives = Vec::new();
         for (place, at) in (0u32..).zip(self.operations.clone()) {
@@ -103,9 +105,9 @@ impl Graph {
         }
     }
 
-    /// The operations of the shortest cycle.
+    /// Returns the operations of the shortest cycle.
     fn shortest(&self) -> Option<Cycle> {
-        // From what waits to what it waits for.
+        // Reversed edges: from an event to those that it waits for.
         let edges = Edges::new(
             self.operations.len() * 2,
             self.edges.iter().map(|edge| (edge.1, edge.0)),
@@ -119,7 +121,7 @@ impl Graph {
         if operations.len() > 1 && operations.first() == operations.last() {
             operations.pop();
         }
-        // It begins with the lowest rank and number.
+        // The cycle starts with the lowest rank and number, so that the message is deterministic.
         let lowest = (0..operations.len()).min_by_key(|i| operations[*i]).unwrap_or(0);
         operations.rotate_left(lowest);
         Some(Cycle { operations, shortest })

@@ -1,4 +1,4 @@
-//! What a program sends, as far as that is known before it is carried out.
+//! Size of a program's communication, as far as it is known before execution.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -7,18 +7,19 @@ use crate::collective::pieces;
 use crate::program::{CollectiveKind, Operation, Program, Work};
 use crate::walk::At;
 
-/// What a program sends.
+/// Size of a program's communication.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Kinds of its collectives.
     pub kinds: BTreeSet<CollectiveKind>,
-    /// Messages: about two for each two members of a collective, or the pieces of a pipeline for each.
+    /// Estimated number of messages: about two per pair of members of a collective, or the pieces of a pipeline per
+    /// member.
     pub messages: u64,
-    /// Messages of a NIC other than the first of their rank.
+    /// Messages of NICs other than the first of their rank.
     pub other_nics: u64,
-    /// The largest message or collective, in bytes.
+    /// Size of the largest message or collective, in bytes.
     pub largest: u64,
-    /// Of what all operations do: tells programs apart.
+    /// Hash of all operations, which tells programs apart.
     pub digest: u64,
 }
 

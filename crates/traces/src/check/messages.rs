@@ -1,4 +1,4 @@
-//! Messages that nobody receives, and receives to which nothing is sent, as far as counts prove it.
+//! Unmatched messages and receives, as far as counts prove them.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use crate::frontier::NumberMap;
 use crate::program::{OperationId, Program, Rank, Work};
 use crate::waiting::{ANY, Key};
 
-/// Sends less receives of a key, and the same of a hash of their sizes.
+/// Number of sends minus receives of a key, and the same difference of the sums of hashed sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Net {
     count: i64,
     sizes: u64,
 }
 
-/// A hash of a size whose sum tells lists of sizes apart, whatever their order.
+/// Hashes a size so that sums over lists of sizes differ unless the lists are permutations of each other.
 fn size_hash(bytes: u64) -> u64 {
     let mut x = bytes.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -22,7 +22,7 @@ fn size_hash(bytes: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The key of a send or a receive, and its size.
+/// Returns the key and size of a send or a receive; the flag is true for sends.
 fn key_of(rank: Rank, work: Work) -> Option<(Key, u64, bool)> {
     match work {
         Work::Send { to, bytes, tag } => Some((Key::new(to, rank, tag), bytes, true)),
@@ -34,7 +34,7 @@ fn key_of(rank: Rank, work: Work) -> Option<(Key, u64, bool)> {
     }
 }
 
-/// Sends and receives that do not cancel.
+/// Differences between sends and receives, by key.
 #[derive(Debug, Default)]
 pub(super) struct Nets(NumberMap<Key, Net>);
 
@@ -67,7 +67,7 @@ impl Nets {
     }
 }
 
-/// Adds what is wrong with messages.
+/// Reports errors in messages.
 pub(super) fn check(program: &dyn Program, nets: Nets, report: &mut Report) {
     for (rank, keys) in nets.by_receiver() {
         let is_wild = |key: &Key| key.source == ANY || key.tag == ANY;
@@ -163,7 +163,7 @@ fn sides(program: &dyn Program, key: Key) -> Sides {
     (list(key.source, true), list(key.rank, false))
 }
 
-/// More sends than receives of a key, or fewer.
+/// Describes a key with more sends than receives, or fewer.
 fn unmatched(program: &dyn Program, key: Key, net: i64, takers: i64) -> String {
     let (sends, receives) = sides(program, key);
     let Key {
@@ -193,7 +193,7 @@ fn unmatched(program: &dyn Program, key: Key, net: i64, takers: i64) -> String {
     }
 }
 
-/// As many sends as receives, of other sizes.
+/// Describes a key with as many sends as receives, but different sizes.
 fn unequal(program: &dyn Program, key: Key) -> String {
     let (sends, receives) = sides(program, key);
     let pair = sends.iter().zip(&receives).find(|(s, r)| s.1 != r.1);

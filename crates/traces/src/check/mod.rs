@@ -1,4 +1,4 @@
-//! What is wrong with a program, found before it runs.
+//! Checks of a program before it runs.
 
 mod collectives;
 mod deadlock;
@@ -12,36 +12,37 @@ use crate::program::{Operation, Program, Work};
 use crate::trouble::Trouble;
 use crate::walk::{At, walk, walk_freely};
 
-/// Operations of a rank that are looked at before the next rank's turn: what belongs together is then seen together.
+/// Operations of a rank that are examined before the next rank's, so that related ones are close together.
 const TURN: u32 = 256;
 
-/// So many of a kind are told in full.
+/// Number of errors of a kind that are listed.
 const TOLD: usize = 10;
 
-/// What was found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Operations of all ranks.
+    /// Number of operations of all ranks.
     pub operations: u64,
-    /// What it sends.
+    /// Size of its communication.
     pub extent: Extent,
-    /// Why it cannot run to its end: sentences with the names of operations, at most ten, then how many more.
+    /// Reasons why it cannot complete: sentences with the names of operations, at most ten, then the number of
+    /// further ones.
     pub errors: Vec<String>,
-    /// What its user should know, though it runs.
+    /// Notes for the user about a program that can complete.
     pub cautions: Vec<String>,
-    /// Errors and cautions that were found.
+    /// Number of errors and of cautions found, listed or not.
     found: (usize, usize),
-    /// Whether all is done depends on the order of events.
+    /// True if completion depends on the order of events.
     is_open: bool,
 }
 
-/// Tries a program: messages without a receive and receives without a message, as far as counts prove it; collectives whose
-/// members differ; and whether all operations can be done, in whatever order things happen. Sends of more than `eager` bytes are done only when their receive
-/// is posted; `u64::MAX` for none.
+/// Checks a program for messages without a receive and receives without a message, as far as counts prove it; for
+/// collectives whose members disagree; and for operations that cannot complete in any order of events. Sends of more
+/// than `eager` bytes complete only when their receive is posted; `u64::MAX` for none.
 ///
-/// Memory follows what is under way, but for a bit or two an operation.
+/// Memory is proportional to the operations in progress, plus a bit or two per operation.
 pub fn check(program: &dyn Program, eager: u64) -> Report {
     let mut report = Report {
         ranks: program.ranks(),
@@ -65,12 +66,12 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
         if freely.remaining > 0 {
             match deadlock::find(program, &freely, eager) {
                 Some(cycle) => report.error(|| told(program, &cycle)),
-                // Without a cycle it is the messages or collectives above that keep the others waiting.
+                // Without a cycle, the errors in messages or collectives reported above block the others.
                 None if report.found.0 == 0 => report.error(|| stuck(program, &freely, "can never")),
                 None => {}
             }
         } else if report.found.0 == 0 {
-            // Which messages meet which receives is a matter of time here.
+            // The order of events decides which messages meet which receives.
             report.is_open = true;
             report.caution(|| {
                 format!(
@@ -88,7 +89,7 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
     report
 }
 
-/// All operations, some of each rank in turn.
+/// Returns all operations, taking turns between ranks.
 fn operations(program: &dyn Program) -> impl Iterator<Item = (At, Operation)> {
     let ranks = 0..program.ranks();
     let most = ranks.clone().map(|rank| program.operations(rank)).max();
@@ -128,7 +129,7 @@ fn told(program: &dyn Program, cycle: &deadlock::Cycle) -> String {
     }
 }
 
-/// The first operations that started and are not done.
+/// Describes the first operations that started but cannot complete.
 fn stuck(program: &dyn Program, walked: &crate::walk::Walked, can_never: &str) -> String {
     let mut names = Vec::new();
     'ranks: for rank in 0..program.ranks() {
@@ -154,7 +155,7 @@ fn stuck(program: &dyn Program, walked: &crate::walk::Walked, can_never: &str) -
     )
 }
 
-/// `3 messages`.
+/// Returns a number with its noun: `3 messages`.
 fn counted(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
@@ -185,11 +186,10 @@ impl Report {
         }
     }
 
-    /// The first error, for those that want to run the program; its help tells of the others.
+    /// Returns the cautions, or the first error with the others in its help.
     ///
     /// # Errors
-    ///
-    /// There is an error.
+    /// If the check found an error.
     pub fn into_result(self) -> Result<Vec<String>, Trouble> {
         let Some(first) = self.errors.first() else {
             return Ok(self.cautions);
@@ -201,7 +201,7 @@ impl Report {
         }
     }
 
-    /// For a terminal.
+    /// Returns the report for a terminal.
     pub fn text(&self) -> String {
         let mut text = format!(
             "{}, {}\n",

@@ -1,29 +1,29 @@
-//! Broadcast and reduce as a pipeline: members in a chain pass piece after piece on.
+//! Broadcast and reduce as a pipeline: members in a chain pass on one piece after another.
 
 use super::plan::{Stage, Step};
 
 /// Bytes of a piece: a step of NCCL's ring, whose buffers of 4 MiB have 8 steps (`NCCL_BUFFSIZE`, `NCCL_STEPS`).
 const PIECE: u64 = 512 << 10;
 
-/// Pieces that may be under way to the next member: the buffers of NCCL hold as many.
+/// Largest number of outstanding pieces to the next member: as many as NCCL's buffers hold.
 pub(super) const WINDOW: u32 = 8;
 
-/// Pieces are larger where there would be more than this many.
+/// Largest number of pieces; beyond it, pieces are larger.
 const MOST_PIECES: u64 = 4096;
 
-/// Returns how many pieces so many bytes are passed on in.
+/// Returns the number of pieces for a message of `bytes`.
 pub(crate) fn pieces(bytes: u64) -> u64 {
     bytes.div_ceil(PIECE).min(MOST_PIECES)
 }
 
-/// A chain of members, and what they pass on.
+/// Chain of members, and the data that they pass on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
     members: u32,
     root: u32,
     bytes: u64,
     piece: u64,
-    /// True from the last member to the root, adding up on the way.
+    /// True to pass data from the last member to the root, adding up along the chain.
     reduces: bool,
 }
 
@@ -38,7 +38,7 @@ impl Chain {
         }
     }
 
-    /// Pieces, which are stages of each member.
+    /// Returns the number of pieces, which are stages of each member.
     pub(super) fn pieces(&self) -> u64 {
         self.bytes.div_ceil(self.piece).max(1)
     }
@@ -48,7 +48,7 @@ impl Chain {
         self.bytes.saturating_sub(before).clamp(1, self.piece)
     }
 
-    /// The place of a member: a broadcast begins at the root, and a reduce ends there.
+    /// Returns a member's index in the chain: a broadcast starts at the root, and a reduce ends there.
     fn place(&self, member: u32) -> u32 {
         let after_root = (member + self.members - self.root) % self.members;
         match self.reduces {
