@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-/// Steps of a search in all; the shortest cycle found by then is told.
+/// Limit of search steps in total; the shortest cycle found by then is returned.
 const STEPS: u64 = 200_000_000;
 
-/// Nodes and the edges that leave them.
+/// Directed graph, with the edges that leave each node.
 #[derive(Debug)]
 pub(crate) struct Edges {
     starts: Vec<u32>,
@@ -43,7 +43,8 @@ impl Edges {
         Self::new(self.nodes() as usize, pairs)
     }
 
-    /// Of each node whether it is in a cycle or behind one. Nodes that are not alive do not count.
+    /// Returns a flag for each node that is true if it is on a cycle or reachable from one, among the nodes that are
+    /// `alive`.
     fn behind_cycles(&self, alive: &[bool]) -> Vec<bool> {
         let living = |node: &u32| alive[*node as usize];
         let mut before = vec![0_u32; alive.len()];
@@ -69,14 +70,16 @@ impl Edges {
         behind
     }
 
-    /// How many nodes are in cycles or behind them: they never become free where each waits for all before it.
+    /// Returns the number of nodes on cycles or behind them: these never become free if each waits for all of its
+    /// predecessors.
     pub(crate) fn never_free(&self) -> usize {
         let behind = self.behind_cycles(&vec![true; self.nodes() as usize]);
         behind.into_iter().filter(|behind| *behind).count()
     }
 
-    /// The shortest cycle in the order of its edges, from its lowest node, and whether the search was complete. It searches
-    /// from each node that is on a cycle or between two, breadth first, no deeper than the best cycle so far.
+    /// Returns the shortest cycle in the order of its edges, starting with its lowest node, and true if the search
+    /// was complete. It searches breadth-first from each node on a cycle or between two, no deeper than the best
+    /// cycle so far.
     pub(crate) fn shortest_cycle(&self) -> Option<(Vec<u32>, bool)> {
         let behind = self.behind_cycles(&vec![true; self.nodes() as usize]);
         if !behind.contains(&true) {
@@ -85,7 +88,7 @@ impl Edges {
         let alive = self.reversed().behind_cycles(&behind);
         let mut best: Option<Vec<u32>> = None;
         let mut steps = 0;
-        // The node before each, and the root of the search that reached it, plus one.
+        // Predecessor of each node, and the root of the search that reached it, plus one.
         let mut before = vec![(0_u32, 0_u32); alive.len()];
         let mut queue = VecDeque::new();
         for root in (0..self.nodes()).filter(|node| alive[*node as usize]) {

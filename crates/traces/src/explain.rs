@@ -1,4 +1,4 @@
-//! What a program does, in numbers: before any network is chosen.
+//! Properties of a program in numbers, independent of any network.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,26 @@ use crate::program::{CollectiveKind, OperationId, Program, Rank, Work};
 use crate::trouble::Trouble;
 use crate::walk::{At, walk};
 
-/// So many of the largest messages are told.
+/// Number of the largest messages that are listed.
 const LARGEST: usize = 10;
 
-/// What messages cost where nothing else is under way.
+/// Cost of messages without contention.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// L, or alpha: from the last of the sender to the first of the receiver, in ns.
+    /// Latency L, or alpha: from the last byte at the sender to the first at the receiver, in ns.
     pub latency: u64,
-    /// o: before a message leaves, and after it has come, in ns.
+    /// Overhead o before a message leaves and after it arrives, in ns.
     pub overhead: u64,
-    /// G, or beta: for each byte, in ns.
+    /// Time per byte G, or beta, in ns.
     pub per_byte: f64,
-    /// Bytes of a message that cost nothing: 1 in LogGP, where G counts further bytes.
+    /// Bytes of a message without cost: 1 in LogGP, where G counts the bytes after the first.
     pub bytes_free: u64,
-    /// Larger messages, in bytes, leave their send waiting until they are received.
+    /// Eager limit in bytes: the send of a larger message waits until it is received.
     pub eager: u64,
 }
 
 impl Costs {
-    /// Messages cost nothing.
+    /// Messages without any cost.
     pub const FREE: Self = Self {
         latency: 0,
         overhead: 0,
@@ -34,7 +34,7 @@ impl Costs {
         eager: u64::MAX,
     };
 
-    /// LogGP: 2o + L + (s - 1)G for a message of s bytes; all but G (ns per byte) in ns.
+    /// Creates LogGP costs: 2o + L + (s - 1)G for a message of s bytes; all parameters in ns, G in ns per byte.
     pub const fn loggp(latency: u64, overhead: u64, per_byte: f64) -> Self {
         Self {
             latency,
@@ -45,7 +45,7 @@ impl Costs {
         }
     }
 
-    /// Alpha-beta: a latency in ns, and bytes at a rate in bit/s.
+    /// Creates alpha-beta costs: a latency in ns, and a rate in bit/s.
     pub fn alpha_beta(latency: u64, bits_per_second: u64) -> Self {
         Self {
             latency,
@@ -56,7 +56,7 @@ impl Costs {
         }
     }
 
-    /// What a message of so many bytes is under way, in ns.
+    /// Returns the transfer time of a message of this size, in ns.
     pub fn message(&self, bytes: u64) -> u64 {
         let bytes = bytes.saturating_sub(self.bytes_free);
         self.latency
@@ -64,83 +64,82 @@ impl Costs {
     }
 }
 
-/// A message that is sent.
+/// Large message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Large {
-    /// Payload bytes.
+    /// Size of the payload in bytes.
     pub bytes: u64,
-    /// Sender.
+    /// Sending rank.
     pub from: Rank,
-    /// Receiver.
+    /// Receiving rank.
     pub to: Rank,
-    /// The name of its send.
+    /// Name of the send.
     pub name: String,
 }
 
 /// Collectives of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collectives {
-    /// How many, each counted once for all its members.
+    /// Number of collectives, each counted once for all its members.
     pub count: u64,
-    /// Their bytes, as the format counts them.
+    /// Total bytes, as the format counts them.
     pub bytes: u64,
 }
 
-/// The longest chain of operations that wait for each other.
+/// Longest chain of operations that depend on each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Critical {
-    /// Its length in ns: no network of these costs can be faster.
+    /// Length in ns: a lower bound of the duration on any network with these costs.
     pub ns: u64,
-    /// Of which computing, in ns.
+    /// Share of computation, in ns.
     pub compute: u64,
-    /// Of which collectives, in ns.
+    /// Share of collectives, in ns.
     pub collectives: u64,
-    /// Of which messages with their overheads, in ns.
+    /// Share of messages with their overheads, in ns.
     pub messages: u64,
-    /// Its operations, first to last; none where the program has too many to remember the way.
+    /// Operations from first to last; empty if the program is too large to record the path.
     pub operations: Vec<(Rank, OperationId)>,
 }
 
-/// What a program does.
+/// Properties of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Operations of all ranks.
+    /// Number of operations of all ranks.
     pub operations: u64,
-    /// Of which compute.
+    /// Number of computations.
     pub computes: u64,
-    /// Of which send.
+    /// Number of sends.
     pub sends: u64,
-    /// Of which receive.
+    /// Number of receives.
     pub receives: u64,
-    /// Of which take part in a collective.
+    /// Number of operations that are members of a collective.
     pub members: u64,
-    /// Of which do nothing.
+    /// Number of operations without work.
     pub nothing: u64,
-    /// Computing of all ranks, in ns.
+    /// Computation of all ranks, in ns.
     pub compute: u128,
-    /// Computing of the rank that has most, in ns.
+    /// Rank with the longest computation, and its duration in ns.
     pub most_compute: (Rank, u128),
-    /// Bytes that are sent, without collectives.
+    /// Bytes sent outside of collectives.
     pub bytes: u128,
-    /// By kind.
+    /// Collectives by kind.
     pub collectives: BTreeMap<CollectiveKind, Collectives>,
-    /// The largest messages, largest first.
+    /// Largest messages in descending order.
     pub largest: Vec<Large>,
-    /// Without any two messages that meet.
+    /// Critical path without contention between messages.
     pub critical: Critical,
     /// Names of the first and the last operations of the critical path.
     pub path: Vec<String>,
-    /// Operations that can never be done, so that the critical path is that of the others.
+    /// Number of operations that can never complete, which the critical path leaves out.
     pub remaining: u64,
 }
 
-/// Counts what a program does, and finds its critical path without contention.
+/// Counts a program's operations, and finds its critical path without contention.
 ///
 /// # Errors
-///
-/// The file of the program cannot be read any more.
+/// If the file of the program can no longer be read.
 pub fn explain(program: &dyn Program, costs: &Costs) -> Result<Explanation, Trouble> {
     let mut it = Explanation {
         ranks: program.ranks(),
@@ -229,7 +228,7 @@ impl Explanation {
                 Work::Collective(place) => {
                     if let Some(c) = program.collectives().get(place as usize) {
                         let members = program.groups().get(c.group as usize).map_or(0, Vec::len) as u64;
-                        // Of members that waited for the last of them only one counts.
+                        // Of the members that waited for the last one, only one counts.
                         if earlier.0 == at.0 {
                             critical.collectives = critical
                                 .collectives
@@ -266,7 +265,7 @@ impl Explanation {
         self.critical = critical;
     }
 
-    /// For a terminal.
+    /// Returns the properties as text for a terminal.
     pub fn text(&self) -> String {
         let mut text = format!(
             "ranks          {}\noperations     {}: {} compute, {} send, {} receive, {} take part in a collective, {} do nothing\n",
@@ -327,7 +326,7 @@ impl Explanation {
     }
 }
 
-/// A time in the unit that reads best.
+/// Returns a time in the unit that reads best.
 pub(crate) fn time(ns: u128) -> String {
     let value = ns as f64;
     match ns {

@@ -1,12 +1,12 @@
-//! What becomes free when something starts or ends, for those that carry out a program in memory that follows what is under
-//! way.
+//! Operations freed by starts and ends of others, for executors whose memory grows only with the operations in
+//! progress.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::program::{Operation, OperationId, Program, Rank};
 
-/// A hash of numbers that the input does not choose freely: a folded product.
+/// Multiplicative hash of numbers that the input cannot choose freely.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NumberHasher(u64);
 
@@ -32,18 +32,18 @@ impl Hasher for NumberHasher {
     }
 }
 
-/// A map by numbers, without a random seed.
+/// Map with numeric keys and no random seed.
 pub(crate) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 
-/// An operation that waits for nothing any more.
+/// Operation whose dependencies are all met.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Freed {
     pub(crate) number: OperationId,
     pub(crate) operation: Operation,
-    /// The latest time of what it waited for, and its number.
+    /// Time at which the last dependency was met; `last` is that operation.
     pub(crate) ready: u64,
     pub(crate) last: Option<OperationId>,
-    /// It was the start of another that freed it.
+    /// True if the start of another operation freed it.
     pub(crate) by_start: bool,
 }
 
@@ -54,7 +54,7 @@ struct Pending {
     last: Option<OperationId>,
 }
 
-/// Operations of which something, but not everything that they wait for has happened.
+/// Operations with some dependencies met and some unmet.
 #[derive(Debug, Default)]
 pub(crate) struct Frontier {
     pending: NumberMap<(Rank, OperationId), Pending>,
@@ -62,8 +62,8 @@ pub(crate) struct Frontier {
 }
 
 impl Frontier {
-    /// Adds what the start of an operation frees, in the order of the trace. It is at this time, or 0 where starts do not
-    /// count.
+    /// Adds the operations that a start frees to `freed`, in the order of the trace. `time` is the time of the start,
+    /// or 0 if starts do not count.
     pub(crate) fn started(
         &mut self,
         program: &dyn Program,
@@ -76,7 +76,8 @@ impl Frontier {
         self.release(program, at, time, true, freed);
     }
 
-    /// Adds what its end frees, which is at this time. Where it counts a second time, what is free already is not freed again.
+    /// Adds the operations that an end at this time frees. If it is a second end, operations that are free already
+    /// are not freed again.
     pub(crate) fn done(
         &mut self,
         program: &dyn Program,

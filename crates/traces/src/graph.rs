@@ -1,26 +1,26 @@
-//! A program in memory.
+//! Programs in memory.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
 
 use crate::program::{Collective, Lanes, NO_LANE, Operation, OperationId, Program, Rank, Work};
 
-/// What people call operations.
+/// Names of operations for users.
 pub trait Names: Debug + Send + Sync {
-    /// The name of an operation, with its place in the trace.
+    /// Returns the name of an operation, with its position in the trace.
     fn name(&self, rank: Rank, number: OperationId) -> String;
 
-    /// Gives the files of the trace other names, if those of operations are made from them.
+    /// Renames the files of the trace, if names of operations contain them.
     fn rename(&mut self, _name: &dyn Fn(&str) -> String) {}
 }
 
-/// An operation in 24 bytes.
+/// Operation packed into 24 bytes.
 #[derive(Clone, Copy, Debug)]
 struct Packed {
-    /// Bytes or ns.
+    /// Size in bytes or duration in ns.
     size: u64,
     waits_for: u32,
-    /// The other rank, or the collective.
+    /// Other rank, or index of the collective.
     peer: u32,
     tag: u32,
     kind: Kind,
@@ -98,16 +98,16 @@ impl Packed {
     }
 }
 
-/// For each operation those that wait for it, one after another.
+/// Adjacency lists: for each operation, those that wait for it.
 #[derive(Clone, Debug, Default)]
 struct Edges {
-    /// Where those of an operation begin; empty where there are none at all.
+    /// Start of each operation's list; empty if there are no edges.
     starts: Vec<u32>,
     after: Vec<OperationId>,
 }
 
 impl Edges {
-    /// Of pairs (before, after), which keep their order.
+    /// Creates lists from pairs (before, after), which keep their order.
     fn new(operations: usize, pairs: &[(OperationId, OperationId)]) -> Self {
         if pairs.is_empty() {
             return Self::default();
@@ -145,7 +145,7 @@ struct RankGraph {
     after_start: Edges,
 }
 
-/// A program in memory: 24 bytes an operation, 4 bytes an edge, and 4 bytes an operation of a rank that has edges.
+/// Program in memory: 24 bytes per operation, 4 bytes per edge, and 4 bytes per operation of a rank that has edges.
 #[derive(Debug)]
 pub struct Graph {
     ranks: Vec<RankGraph>,
@@ -156,7 +156,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Starts to build a program of so many ranks, all with these lanes.
+    /// Starts building a program of `ranks` ranks with the same lanes.
     pub fn builder(ranks: Rank, lanes: Lanes) -> Builder {
         Builder {
             ranks: vec![RankBuilder::default(); ranks as usize],
@@ -244,11 +244,11 @@ struct RankBuilder {
     after_start: Vec<(OperationId, OperationId)>,
 }
 
-/// Builds a [`Graph`].
+/// Builder of a [`Graph`].
 #[derive(Debug)]
 pub struct Builder {
     ranks: Vec<RankBuilder>,
-    /// Ranks to which nothing is added any more.
+    /// Ranks that are complete.
     sealed: Vec<Option<RankGraph>>,
     lanes: Lanes,
     collectives: Vec<Collective>,
@@ -258,7 +258,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The place of a group with these members in this order, which is made if it is not there.
+    /// Returns the index of the group with these members in this order, adding it if it is new.
     pub fn group(&mut self, members: &[Rank]) -> u32 {
         if let Some(&place) = self.group_places.get(members) {
             return place;
@@ -269,12 +269,12 @@ impl Builder {
         place
     }
 
-    /// The groups that there are.
+    /// Returns the groups added so far.
     pub fn groups(&self) -> &[Vec<Rank>] {
         &self.groups
     }
 
-    /// The work of a collective. Equal ones share a place.
+    /// Returns the work of a collective. Equal collectives share an index.
     pub fn collective(&mut self, collective: Collective) -> Work {
         let next = self.collectives.len() as u32;
         let place = *self.collective_places.entry(collective).or_insert(next);
@@ -284,24 +284,24 @@ impl Builder {
         Work::Collective(place)
     }
 
-    /// Adds an operation to a rank, which must be there; its number.
+    /// Adds an operation to an existing rank; returns its number.
     pub fn operation(&mut self, rank: Rank, work: Work, lane: u8, nic: u8) -> OperationId {
         let operations = &mut self.ranks[rank as usize].operations;
         operations.push(Packed::new(work, lane, nic));
         (operations.len() - 1) as OperationId
     }
 
-    /// An operation waits for the end of another one of its rank. Both must be there when the graph is finished.
+    /// Makes an operation wait for the end of another one of its rank. Both must exist when the graph is finished.
     pub fn after_end(&mut self, rank: Rank, before: OperationId, after: OperationId) {
         self.ranks[rank as usize].after_end.push((before, after));
     }
 
-    /// An operation waits for the start of another one of its rank. Both must be there when the graph is finished.
+    /// Makes an operation wait for the start of another one of its rank. Both must exist when the graph is finished.
     pub fn after_start(&mut self, rank: Rank, before: OperationId, after: OperationId) {
         self.ranks[rank as usize].after_start.push((before, after));
     }
 
-    /// Nothing is added to a rank any more: its edges take half of the memory from here on.
+    /// Completes a rank, which halves the memory of its edges. Nothing may be added to it afterwards.
     pub fn seal(&mut self, rank: Rank) {
         let RankBuilder {
             mut operations,
@@ -319,7 +319,7 @@ impl Builder {
         });
     }
 
-    /// The graph.
+    /// Returns the finished graph.
     pub fn finish(mut self, names: Box<dyn Names>) -> Graph {
         for rank in 0..self.ranks.len() {
             if self.sealed[rank].is_none() {

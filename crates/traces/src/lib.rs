@@ -1,8 +1,8 @@
-//! Traces of AI and HPC jobs, and what carries them out.
+//! Traces of AI and HPC jobs, and their execution.
 //!
-//! A reader turns a trace into a [`Program`](program::Program): what each rank does, and what each operation waits for. An
-//! executor carries a program out on a [`Network`](network::Network), which may be the packet network of the engine or a cost
-//! model.
+//! A reader converts a trace to a [`Program`](program::Program): the operations of each rank and their dependencies.
+//! An executor runs a program on a [`Network`](network::Network), which may be the packet network of the engine or a
+//! cost model.
 
 pub mod chakra;
 pub mod check;

@@ -1,8 +1,9 @@
-//! Collectives as lists of stages, worked out when they are asked for.
+//! Collectives as lists of stages, computed on demand.
 //!
-//! Each member of a collective goes through stages, for each chunk and channel on its own. A stage begins when the messages
-//! that it needs have come, waits for its delays, and then sends its messages, each to a stage of another member. Rings, trees,
-//! direct exchange and dissemination differ in nothing else, so that one machine carries out all.
+//! Each member of a collective passes through stages, independently for each chunk and channel. A stage begins when
+//! the messages that it needs have arrived, waits for its delays, and then sends its messages, each to a stage of
+//! another member. Rings, trees, direct exchange and dissemination differ in nothing else, so one state machine
+//! executes all of them.
 
 mod chain;
 mod plan;
@@ -18,66 +19,66 @@ pub use tree::binary_parent;
 
 use crate::program::{CollectiveKind, Program, Rank};
 
-/// How a collective is carried out.
+/// Algorithm of a collective.
 #[derive(Clone, Debug, Default)]
 pub enum Algorithm {
-    /// In a ring of the members in their order. All-to-all is relayed, in n(n-1)/2 messages of each member.
+    /// Ring of the members in their order. All-to-all is relayed, in n(n-1)/2 messages of each member.
     #[default]
     Ring,
-    /// All messages at once.
+    /// Direct exchange of all messages at once.
     Direct,
-    /// A binomial tree: for an all-reduce up to the first member and down again.
+    /// Binomial tree: an all-reduce goes up to the first member and down again.
     Binomial,
-    /// Two binary trees with half of the bytes each, whose inner members are the leaves of the other: for an all-reduce.
+    /// Two binary trees with half of the bytes each; inner members of one are leaves of the other. For all-reduce.
     DoubleBinary,
-    /// Rings in rings: of so many neighbours first, of so many of those rings then, and so on. The product is the size of the
-    /// group. For all-reduce, reduce-scatter and all-gather.
+    /// Nested rings: first of this many neighbours, then of this many of those rings, and so on. The product is the
+    /// size of the group. For all-reduce, reduce-scatter and all-gather.
     Hierarchical(Vec<u32>),
-    /// A program whose ranks are the members in their order; its sizes count.
+    /// Program whose ranks are the members in their order; the sizes in the program count.
     Custom(Arc<dyn Program>),
 }
 
-/// What lets a member go on.
+/// Event that lets a member proceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trigger {
-    /// A message has arrived.
+    /// Arrival of a message.
     #[default]
     Received,
-    /// The sender of a message that arrived knows that it has.
+    /// Acknowledgement: the sender of an arrived message knows of the arrival.
     Acknowledged,
 }
 
-/// How long it takes to put what has come together with what is there.
+/// Time for combining received data with local data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Processing {
     /// No time.
     #[default]
     None,
-    /// Three passes over memory, `3 floor(bytes / W)` ns, for each message of a reduce-scatter and the first half of those of
-    /// an all-reduce (astra-sim/astra-sim@518bd51).
+    /// Three passes over memory, `3 floor(bytes / W)` ns, for each message of a reduce-scatter and for the first half
+    /// of those of an all-reduce (astra-sim/astra-sim@518bd51).
     Memory {
-        /// W, in bytes per ns (GB/s).
+        /// Memory bandwidth W, in bytes per ns (GB/s).
         bytes_per_ns: f64,
     },
-    /// A fixed time before each send in a reduce-scatter, and in an all-reduce while a toggle of the member is on; but for
-    /// the first send of each cycle of a channel ([`Program::cycle`]), which turns the toggle over for all channels
+    /// Fixed time before each send in a reduce-scatter, and in an all-reduce while a toggle of the member is on. The
+    /// first send of each cycle of a channel ([`Program::cycle`]) has none, and flips the toggle for all channels
     /// (aliyun/SimAI@f5efb5a).
     Fixed {
-        /// In ns.
+        /// Duration in ns.
         ns: u64,
     },
 }
 
-/// Which rings a group has.
+/// Rings of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rings {
-    /// One, in the order of its members.
+    /// Single ring in the order of the members.
     #[default]
     One,
-    /// As many as it has ranks on each server, each with another rank of a server next to the other server. One, if servers
-    /// have unequal numbers.
+    /// As many rings as the group has ranks per server; in each, another rank of a server is next to the other
+    /// server. A single ring if servers have different numbers of ranks.
     PerServer {
-        /// Ranks r with equal `r / ranks` share a server.
+        /// Ranks per server: ranks r with equal `r / ranks` share a server.
         ranks: u32,
     },
 }
@@ -85,22 +86,22 @@ pub enum Rings {
 /// Delays of a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Delays {
-    /// Before the first send, in ns.
+    /// Delay before the first send, in ns.
     pub first_ns: u64,
-    /// Between what a stage needs and its sends, in ns.
+    /// Delay between the arrival of a stage's messages and its sends, in ns.
     pub next_ns: u64,
-    /// Between the last message and the end, in ns.
+    /// Delay between the last message and the end, in ns.
     pub last_ns: u64,
-    /// Before a send that has been handed over leaves, in ns: the next stage goes on meanwhile.
+    /// Delay in ns between handing over a send and its departure; the next stage proceeds meanwhile.
     pub latency_ns: u64,
-    /// In addition, for reductions.
+    /// Additional time for reductions.
     pub processing: Processing,
 }
 
-/// The most chunks of a collective: those of all its members are held while it is under way.
+/// Largest number of chunks of a collective: the chunks of all members are in memory while it is in progress.
 const MOST_SPLITS: u64 = 1 << 12;
 
-/// How collectives are carried out.
+/// Rules for executing collectives.
 #[derive(Clone, Debug)]
 pub struct CollectiveRules {
     /// Algorithm of all-reduce.
@@ -111,29 +112,29 @@ pub struct CollectiveRules {
     pub reduce_scatter: Algorithm,
     /// Algorithm of all-to-all.
     pub all_to_all: Algorithm,
-    /// Algorithm of broadcast and reduce: a ring is a pipeline of pieces from or to the root, as in NCCL.
+    /// Algorithm of broadcast and reduce; a ring is a pipeline of pieces from or to the root, as in NCCL.
     pub rooted: Algorithm,
-    /// Into how many chunks a collective is split, C.
+    /// Number of chunks of a collective, C.
     pub splits: u64,
-    /// How many chunks of a collective are under way at a rank, A.
+    /// Number of chunks of a collective that a rank executes at a time, A.
     pub active: u32,
     /// Rings of a group.
     pub rings: Rings,
-    /// What lets a member go on.
+    /// Event that lets a member proceed.
     pub trigger: Trigger,
-    /// Delays.
+    /// Delays of a stage.
     pub delays: Delays,
-    /// Whether the size of an all-gather is that of each member's part; otherwise it is that of the whole.
+    /// True if the size of an all-gather is that of each member's part instead of the whole.
     pub gather_size_is_part: bool,
-    /// Whether each member sends to the others in their order where it sends to all at once; otherwise it begins with the one
-    /// after it.
+    /// True if a member that sends to all at once does so in ascending order; otherwise it begins with the next
+    /// member.
     pub ascending: bool,
-    /// Whether a member is done only when the last packet of its own messages has left, too.
+    /// True if a member also waits for the departure of its own last packet before it completes.
     pub until_sent: bool,
 }
 
 impl Default for CollectiveRules {
-    /// Rings without delays; a member is done when all has come and all of its own has left.
+    /// Rings without delays; a member completes when all messages have arrived and its own have left.
     fn default() -> Self {
         Self {
             all_reduce: Algorithm::Ring,
@@ -154,7 +155,8 @@ impl Default for CollectiveRules {
 }
 
 impl CollectiveRules {
-    /// As aliyun/SimAI@f5efb5a carries them out on A100 and H20 servers, with this send latency (6 us by default there).
+    /// Returns the rules of aliyun/SimAI@f5efb5a on A100 and H20 servers, with this send latency (6 us by default
+    /// there).
     pub fn simai(ranks_per_server: u32, send_latency_ns: u64) -> Self {
         Self {
             all_to_all: Algorithm::Direct,
@@ -175,7 +177,7 @@ impl CollectiveRules {
         }
     }
 
-    /// The algorithm of a kind; those without a choice have a binomial tree, and a barrier dissemination.
+    /// Returns the algorithm of a kind. Kinds without a choice use a binomial tree, and a barrier uses dissemination.
     pub fn algorithm(&self, kind: CollectiveKind) -> &Algorithm {
         match kind {
             CollectiveKind::AllReduce => &self.all_reduce,
@@ -189,11 +191,10 @@ impl CollectiveRules {
         }
     }
 
-    /// Whether a collective of this kind can be carried out in a group of this size.
+    /// Checks that a group of this size can execute a collective of this kind.
     ///
     /// # Errors
-    ///
-    /// A sentence for people.
+    /// A sentence with the reason.
     pub fn check(&self, kind: CollectiveKind, members: u32) -> Result<(), String> {
         use CollectiveKind::{AllGather, AllReduce, AllToAll, ReduceScatter};
         if self.splits == 0 || self.active == 0 {
@@ -238,7 +239,7 @@ impl CollectiveRules {
         }
     }
 
-    /// Number of rings of a group.
+    /// Returns the number of rings of a group.
     pub(crate) fn channels(&self, members: &[Rank]) -> u32 {
         let Rings::PerServer { ranks } = self.rings else {
             return 1;

@@ -5,67 +5,68 @@ use super::rings::{self, Phase, nested, ring_next};
 use super::{Algorithm, CollectiveRules, Processing, tree};
 use crate::program::{Collective, CollectiveKind};
 
-/// A stage of a member: what it needs, and how much it sends.
+/// Stage of a member: messages that it needs, and messages that it sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stage {
-    /// How many messages have to come.
+    /// Number of messages that have to arrive.
     pub(crate) needs: u32,
-    /// Size of each of these, if they are added to what is there.
+    /// Size of each of these if they are reduced; `None` if they are only stored.
     pub(crate) reduces: Option<u64>,
-    /// How many messages leave.
+    /// Number of messages to send.
     pub(crate) sends: u32,
 }
 
-/// A message of a stage.
+/// Message of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// Receiving member.
     pub(crate) to: u32,
-    /// Its stage that needs the message.
+    /// Receiver's stage that needs the message.
     pub(crate) stage: u32,
-    /// At least one.
+    /// Size in bytes, at least one.
     pub(crate) bytes: u64,
 }
 
 #[derive(Clone, Debug)]
 enum Shape {
-    /// One ring after another; in a single one channels are rotated by their number.
+    /// Rings, one phase after another; in a single ring, channels are rotated by their number.
     Rings { phases: Vec<Phase>, per_server: u32 },
-    /// Rounds in which everybody sends to everybody.
+    /// Rounds in which every member sends to every other.
     Direct { bytes: u64, rounds: u32, reduces: bool },
-    /// To the member 2^k further on, for each k.
+    /// Messages to the member 2^k further on, for each k.
     Dissemination { rounds: u32 },
-    /// Up a tree.
+    /// Messages up a tree.
     Up {
         bytes: u64,
         whole_parts: bool,
         reduces: bool,
     },
-    /// Down a tree.
+    /// Messages down a tree.
     Down { bytes: u64, whole_parts: bool },
-    /// From the root to all, or from all to the root.
+    /// Messages from the root to all members, or from all to the root.
     Star { bytes: u64, is_up: bool },
-    /// Piece by piece from member to member.
+    /// Pieces passed from member to member.
     Chain(Chain),
-    /// Up and down a tree, with its bytes in each channel.
+    /// Messages up and down a tree; each channel has its own bytes.
     UpDown { bytes: u64, double: bool },
 }
 
-/// A collective of a group, as all its members carry it out.
+/// Schedule of a collective, shared by all members of a group.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     shape: Shape,
     members: u32,
     root: u32,
-    /// [`CollectiveRules::ascending`].
+    /// Order of direct sends: [`CollectiveRules::ascending`].
     ascending: bool,
-    /// How many chunks there are.
+    /// Number of chunks.
     pub(crate) chunks: u64,
-    /// How many channels each chunk has.
+    /// Number of channels of each chunk.
     pub(crate) channels: u32,
 }
 
-/// The size of a chunk, `floor(S/C)`, and how many there are; a chunk is not smaller than `least`, and then S is C of them.
+/// Returns the size of a chunk, `floor(S/C)`, and the number of chunks. If that size is below `least`, there are C
+/// chunks of `least` bytes.
 fn split(bytes: u64, splits: u64, least: u64) -> (u64, u64) {
     let size = bytes / splits.max(1);
     if size >= least {
@@ -76,7 +77,7 @@ fn split(bytes: u64, splits: u64, least: u64) -> (u64, u64) {
 }
 
 impl Plan {
-    /// Of a group of `members` with `rings` rings; `root` is a member.
+    /// Creates the schedule of a group of `members` with `rings` rings; `root` is a member.
     pub(crate) fn new(
         rules: &CollectiveRules,
         collective: &Collective,
@@ -199,13 +200,14 @@ impl Plan {
         }
     }
 
-    /// How many messages of a pipeline may be under way to the next member, one leaving after another: if they left together
-    /// they would share their link, and all arrive late. `None` for what needs no such order.
+    /// Returns the number of pipeline messages that may be outstanding to the next member, each leaving after the
+    /// previous one: messages leaving together would share their link, and all arrive late. `None` for other
+    /// algorithms.
     pub(crate) fn window(&self) -> Option<u32> {
         matches!(self.shape, Shape::Chain(_)).then_some(chain::WINDOW)
     }
 
-    /// How many stages a member has.
+    /// Returns the number of a member's stages.
     pub(crate) fn stages(&self, member: u32, channel: u32) -> u64 {
         match &self.shape {
             Shape::Rings { phases, .. } => phases.iter().map(|p| p.steps).sum::<u64>() + 1,
@@ -222,7 +224,7 @@ impl Plan {
         }
     }
 
-    /// A stage of a member.
+    /// Returns a stage of a member.
     pub(crate) fn stage(&self, member: u32, channel: u32, stage: u32) -> Stage {
         let n = self.members;
         match &self.shape {
@@ -290,7 +292,7 @@ impl Plan {
         }
     }
 
-    /// Number of a member where the root is 0.
+    /// Returns a member's number relative to the root, which is 0.
     fn virtual_of(&self, member: u32) -> u32 {
         (member + self.members - self.root) % self.members
     }
@@ -299,7 +301,7 @@ impl Plan {
         (number + self.root) % self.members
     }
 
-    /// A message of a stage.
+    /// Returns message `k` of a stage.
     pub(crate) fn step(&self, member: u32, channel: u32, stage: u32, k: u32) -> Step {
         let n = self.members;
         match &self.shape {
@@ -340,7 +342,7 @@ impl Plan {
                 }
             }
             Shape::Down { bytes, whole_parts } => {
-                // The largest subtree first.
+                // The largest subtree comes first, since it has most steps left.
                 let number = self.virtual_of(member);
                 let last = tree::binomial_children(n, number) - 1;
                 let child = number + (1 << (last - k));
@@ -384,8 +386,8 @@ impl Plan {
         }
     }
 
-    /// The delay of a stage, in ns, before its messages are handed over or, if it has none, before the member is done.
-    /// `cycle` is the collective's and `toggle` the member's: see [`Processing::Fixed`].
+    /// Returns the delay of a stage in ns, before its messages are handed over or, if it has none, before the member
+    /// completes. `cycle` is the collective's and `toggle` the member's: see [`Processing::Fixed`].
     pub(crate) fn delay_ns(
         rules: &CollectiveRules,
         kind: CollectiveKind,

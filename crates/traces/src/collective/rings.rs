@@ -1,20 +1,20 @@
-//! Rings of a group, and rings in rings.
+//! Rings of a group, and nested rings.
 
 use crate::program::CollectiveKind;
 
-/// Steps in rings of neighbours at a distance.
+/// Steps in rings whose neighbours have the same distance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Phase {
-    /// How many members the rings have.
+    /// Number of members in each ring.
     pub(super) size: u32,
-    /// How far neighbours are apart.
+    /// Distance between neighbours.
     pub(super) stride: u32,
     pub(super) steps: u64,
     pub(super) bytes: u64,
     pub(super) reduces: bool,
 }
 
-/// The phase of a step of rings.
+/// Returns the phase of a step.
 pub(super) fn phase(phases: &[Phase], mut step: u64) -> Option<&Phase> {
     for phase in phases {
         if step < phase.steps {
@@ -25,7 +25,7 @@ pub(super) fn phase(phases: &[Phase], mut step: u64) -> Option<&Phase> {
     None
 }
 
-/// The next member in a ring. Channels are rotated within each server.
+/// Returns the next member in a ring. Channels are rotated within each server.
 pub(super) fn ring_next(phase: &Phase, per_server: u32, channel: u32, member: u32) -> u32 {
     if per_server > 1 {
         let (server, local) = (member / per_server, member % per_server);
@@ -42,7 +42,8 @@ pub(super) fn ring_next(phase: &Phase, per_server: u32, channel: u32, member: u3
     member - place * phase.stride + next * phase.stride
 }
 
-/// Phases of rings in rings: what is reduced gets smaller from the inner to the outer, and is gathered on the way back.
+/// Returns the phases of nested rings: data shrinks from the inner to the outer rings by reduction, and is gathered
+/// in the opposite direction.
 pub(super) fn nested(kind: CollectiveKind, sizes: &[u32], chunk: u64, part: u64) -> Vec<Phase> {
     let mut down = Vec::new();
     let mut stride = 1;
@@ -62,7 +63,7 @@ pub(super) fn nested(kind: CollectiveKind, sizes: &[u32], chunk: u64, part: u64)
     let mut phases = Vec::new();
     match kind {
         CollectiveKind::AllGather => {
-            // From the outer to the inner; what a member has grows by each ring.
+            // From the outer to the inner rings, a member's data grows with each phase.
             let mut bytes = part;
             for &(size, stride) in down.iter().rev() {
                 phases.push(phase(size, stride, bytes, false));

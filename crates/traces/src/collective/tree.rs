@@ -1,6 +1,7 @@
 //! Trees over the members of a group.
 
-/// How many children a member of a binomial tree over `n` has: member v has v + 1, v + 2, v + 4, ... below its lowest bit.
+/// Returns the number of children of a member in a binomial tree over `n`: member v has v + 1, v + 2, v + 4, ...
+/// below its lowest bit.
 pub(crate) fn binomial_children(n: u32, member: u32) -> u32 {
     let limit = if member == 0 { 32 } else { member.trailing_zeros() };
     (0..limit)
@@ -8,7 +9,7 @@ pub(crate) fn binomial_children(n: u32, member: u32) -> u32 {
         .count() as u32
 }
 
-/// How many members the subtree of a member has, itself included.
+/// Returns the size of a member's subtree, itself included.
 pub(crate) fn binomial_size(n: u32, member: u32) -> u32 {
     let most = if member == 0 {
         n
@@ -18,7 +19,7 @@ pub(crate) fn binomial_size(n: u32, member: u32) -> u32 {
     most.min(n - member)
 }
 
-/// The parent of a member in a tree over `n`: binomial, or one of two binary ones.
+/// Returns the parent of a member in a tree over `n`: binomial, or one of two binary ones.
 pub(crate) fn parent(double: bool, n: u32, channel: u32, member: u32) -> Option<u32> {
     if !double {
         return (member > 0).then(|| member & (member - 1));
@@ -27,12 +28,12 @@ pub(crate) fn parent(double: bool, n: u32, channel: u32, member: u32) -> Option<
     parent_of_place(n, place).map(|p| turned_back(n, channel, p))
 }
 
-/// The parent of a member in the first or the second of two binary trees over `n` members.
+/// Returns the parent of a member in the first or the second of two binary trees over `n` members.
 pub fn binary_parent(n: u32, second: bool, member: u32) -> Option<u32> {
     parent(true, n, second.into(), member)
 }
 
-/// The children of a member in a tree over `n`.
+/// Returns the children of a member in a tree over `n`.
 pub(crate) fn children(double: bool, n: u32, channel: u32, member: u32) -> impl Iterator<Item = u32> {
     let place = if double {
         turned(n, channel, member)
@@ -49,8 +50,8 @@ pub(crate) fn children(double: bool, n: u32, channel: u32, member: u32) -> impl 
     })
 }
 
-/// The place of a member in a binary tree. The second tree is the first with its members shifted by one where their number is
-/// odd and in reverse order where it is even: inner members of one are leaves of the other.
+/// Returns the position of a member in a binary tree. The second tree is the first with its members shifted by one if
+/// their number is odd, and in reverse order if it is even, so that inner members of one are leaves of the other.
 fn turned(n: u32, channel: u32, member: u32) -> u32 {
     match (channel, n % 2) {
         (0, _) => member,
@@ -67,7 +68,7 @@ fn turned_back(n: u32, channel: u32, place: u32) -> u32 {
     }
 }
 
-/// In-order binary tree: odd places are leaves, place 0 is the root with one child.
+/// Returns the parent in an in-order binary tree: odd positions are leaves, position 0 is the root with one child.
 fn parent_of_place(n: u32, place: u32) -> Option<u32> {
     if place == 0 {
         return None;

@@ -1,4 +1,4 @@
-//! Collectives under way.
+//! Collectives in progress.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::collective::{Algorithm, Plan};
 use crate::network::{Message, MessageId, Network};
 use crate::program::{CollectiveKind, OperationId, Rank};
 
-/// A collective that some member has started or issued and some has not ended.
+/// Collective in progress: started or issued by a member, and not yet completed by all.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub(super) group: u32,
@@ -18,21 +18,21 @@ pub(super) struct Instance {
     pub(super) kind: CollectiveKind,
     bytes: u64,
     root: Rank,
-    /// Its record's place, plus one.
+    /// Index of its record, plus one.
     pub(super) label: u32,
     plan: Plan,
-    /// See [`crate::program::Program::cycle`].
+    /// Cycle of its channel: see [`crate::program::Program::cycle`].
     cycle: u32,
     pub(super) members: Vec<Member>,
     pub(super) done: u32,
     flights: u32,
-    /// A custom collective.
+    /// Executor of a custom collective.
     pub(super) inner: Option<Box<Executor>>,
 }
 
 impl Executor {
-    /// The collective that an operation takes part in, and as which member. Nothing if it fits no other member's; that is
-    /// noted.
+    /// Returns the collective that an operation belongs to, and the member's index. Returns `None` and records the
+    /// mismatch if it differs from that of another member.
     pub(super) fn acquire(&mut self, rank: Rank, op: OperationId, place: u32) -> Option<(u32, u32)> {
         let program = Arc::clone(&self.program);
         let collective = *program.collectives().get(place as usize)?;
@@ -122,7 +122,7 @@ impl Executor {
         Some((made, member))
     }
 
-    /// A member starts.
+    /// Starts a member of a collective.
     pub(super) fn start_collective<N: Network>(&mut self, job: Job, place: u32, net: &mut N) {
         let issued = self.ranks[job.rank as usize].issued_member.take();
         let Some((id, at)) = issued.or_else(|| self.acquire(job.rank, job.op, place)) else {
@@ -149,7 +149,7 @@ impl Executor {
         }
     }
 
-    /// Starts as many chunks of a member as may be under way.
+    /// Starts as many chunks of a member as may be in progress.
     fn start_chunks<N: Network>(&mut self, id: u32, at: u32, net: &mut N) {
         let active = self.rules.collectives.active.max(1) as usize;
         loop {
@@ -182,7 +182,7 @@ impl Executor {
         }
     }
 
-    /// A stage begins.
+    /// Enters a stage, and consumes its messages that arrived early.
     fn enter<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
@@ -206,7 +206,7 @@ impl Executor {
         }
     }
 
-    /// A stage has all that it needs.
+    /// Continues a stage whose messages have all arrived.
     fn satisfied<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
@@ -240,7 +240,7 @@ impl Executor {
         }
     }
 
-    /// The delay of a stage is over: its messages are handed over, and the next begins.
+    /// Sends a stage's messages after its delay, and enters the next stage.
     pub(super) fn fire<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
@@ -287,7 +287,7 @@ impl Executor {
         }
     }
 
-    /// The messages of a stage leave.
+    /// Passes the messages of a stage to the network.
     pub(super) fn leave_stage<N: Network>(
         &mut self,
         id: u32,
@@ -327,7 +327,7 @@ impl Executor {
         }
     }
 
-    /// A message of a collective has come to a member.
+    /// Handles the arrival of a collective's message at a member.
     pub(super) fn step_arrived<N: Network>(
         &mut self,
         id: u32,
@@ -350,7 +350,7 @@ impl Executor {
         match waiting {
             Some(0) => self.satisfied(id, at, (chunk, channel), net),
             Some(_) => {}
-            // It comes before its stage has begun.
+            // The message arrives before its stage began.
             None => member.early.push(Early {
                 chunk,
                 channel,
@@ -359,7 +359,7 @@ impl Executor {
         }
     }
 
-    /// The last packet of a member's message has left.
+    /// Handles the departure of the last packet of a member's message.
     pub(super) fn step_sent<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
         if let Some(instance) = self.instances.get_mut(id) {
             let member = &mut instance.members[at as usize];
@@ -369,12 +369,12 @@ impl Executor {
         }
     }
 
-    /// A member's message has crossed the network.
+    /// Handles the delivery of a member's message.
     pub(super) fn step_crossed<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
         self.go_on(id, at, key, |sequence| sequence.under_way -= 1, net);
     }
 
-    /// Counts a message of a chunk, and begins the stage that waited for it.
+    /// Counts a message of a chunk, and enters the stage that waited for it.
     fn go_on<N: Network>(
         &mut self,
         id: u32,
@@ -388,7 +388,7 @@ impl Executor {
         };
         let window = instance.plan.window();
         let member = &mut instance.members[at as usize];
-        // A chunk that is over is not there any more.
+        // A completed chunk is no longer stored.
         let Some(place) = member.sequence(key) else {
             return;
         };
@@ -409,7 +409,7 @@ impl Executor {
         }
     }
 
-    /// A member is done.
+    /// Completes a member.
     pub(super) fn member_done<N: Network>(&mut self, id: u32, at: u32, net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
@@ -429,7 +429,7 @@ impl Executor {
         self.retire(id);
     }
 
-    /// A message of a collective is over.
+    /// Releases the resources of a collective's message.
     pub(super) fn step_over(&mut self, id: u32) {
         if let Some(instance) = self.instances.get_mut(id) {
             instance.flights = instance.flights.saturating_sub(1);
@@ -437,7 +437,7 @@ impl Executor {
         }
     }
 
-    /// Forgets a collective that is over.
+    /// Removes a collective once all members and messages are finished.
     pub(super) fn retire(&mut self, id: u32) {
         if let Some(instance) = self.instances.get(id)
             && instance.done as usize == instance.members.len()

@@ -1,4 +1,4 @@
-//! Groups, and which of their collectives are under way.
+//! Groups of ranks with their collectives in progress.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 use crate::collective::CollectiveRules;
 use crate::program::Rank;
 
-/// Not made yet.
+/// Marker of a collective that has not been created.
 const NONE: u32 = u32::MAX;
-/// Over.
+/// Marker of a collective that has completed.
 const OVER: u32 = u32::MAX - 1;
 
-/// A group, and which of its collectives are under way.
+/// Group of ranks with its collectives in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) members: Arc<[Rank]>,
-    /// Members by rank.
+    /// Members sorted by rank.
     index: Arc<[(Rank, u32)]>,
     pub(super) rings: u32,
-    /// The number of each member's next collective.
+    /// Number of each member's next collective.
     pub(super) next: Vec<u64>,
-    /// The number of the first in `live`.
+    /// Number of the first collective in `live`.
     base: u64,
     live: VecDeque<u32>,
 }

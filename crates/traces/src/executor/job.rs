@@ -1,14 +1,14 @@
-//! Operations under way.
+//! Operations in progress.
 
 use super::results::Class;
 use crate::program::{OperationId, Rank};
 
-/// An operation under way.
+/// Operation in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) rank: Rank,
     pub(super) op: OperationId,
-    /// The lane that it still holds.
+    /// Lane that it still occupies.
     pub(super) lane: u8,
     pub(super) class: Class,
 }

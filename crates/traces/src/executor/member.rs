@@ -1,31 +1,31 @@
-//! Members of collectives under way.
+//! Members of collectives in progress.
 
 use super::job::Job;
 
-/// A chunk in a channel of a member.
+/// Chunk in a channel of a member.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
     pub(super) chunk: u64,
     pub(super) channel: u32,
     pub(super) stage: u32,
-    /// How many messages this stage still waits for; nothing while its delay runs, or while it is held.
+    /// Number of messages that the stage waits for; `None` while its delay runs, or while it is held.
     pub(super) missing: Option<u32>,
     /// Messages of earlier stages that have not left.
     pub(super) unsent: u32,
     /// Messages of earlier stages that have not been received.
     pub(super) under_way: u32,
-    /// True while the stage waits for these before it begins: see [`crate::collective::Plan::window`].
+    /// True while the stage may not begin because of these: see [`crate::collective::Plan::window`].
     pub(super) is_held: bool,
 }
 
 impl Sequence {
-    /// True if a stage may begin: messages before it have left, and no more than the window are under way.
+    /// Returns true if a stage may begin: earlier messages have left, and fewer than the window are outstanding.
     pub(super) fn may_go_on(&self, window: Option<u32>) -> bool {
         window.is_none_or(|most| self.unsent == 0 && self.under_way < most)
     }
 }
 
-/// A message for a stage that has not started.
+/// Message for a stage that has not started.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Early {
     pub(super) chunk: u64,
@@ -37,14 +37,14 @@ pub(super) struct Early {
 pub(super) struct Member {
     pub(super) job: Option<Job>,
     pub(super) done: bool,
-    /// What is under way.
+    /// Chunks in progress.
     pub(super) sequences: Vec<Sequence>,
     /// Messages for stages that have not started.
     pub(super) early: Vec<Early>,
     pub(super) next_chunk: u64,
     pub(super) finished: u64,
     pub(super) unsent: u32,
-    /// See [`crate::collective::Processing::Fixed`].
+    /// Toggle that alternates the delay: see [`crate::collective::Processing::Fixed`].
     pub(super) toggle: bool,
 }
 
@@ -55,7 +55,7 @@ impl Member {
             .position(|s| s.chunk == chunk && s.channel == channel)
     }
 
-    /// Takes messages that came early for a stage, as many as it misses.
+    /// Removes messages that arrived early for a stage, as many as it misses.
     pub(super) fn take_early(&mut self, key: (u64, u32, u32), missing: &mut u32) {
         self.early.retain(|early| {
             let mine = *missing > 0 && (early.chunk, early.channel, early.stage) == key;

@@ -1,7 +1,7 @@
-//! Carries a program out on a network.
+//! Execution of a program on a network.
 //!
-//! The executor keeps what is under way and counts of what is left, no more, so that memory follows what is under way where
-//! the program lives in a file. It is a value: a simulation is forked by cloning it together with its network.
+//! The executor stores only operations in progress and counts of the remaining ones, so its memory does not grow with
+//! a program that is in a file. It is a value: a simulation is forked by cloning it together with its network.
 
 mod collect;
 mod group;
@@ -43,23 +43,23 @@ use crate::network::{MessageId, Network};
 use crate::program::{NO_LANE, OperationId, Order, Program, Rank, Work};
 use crate::waiting::Waiting;
 
-/// The label of messages between two ranks that belong to no collective.
+/// Label of messages between two ranks that belong to no collective.
 pub const POINT_LABEL: u32 = 0;
 
-/// A message under way.
+/// Message in flight.
 #[derive(Clone, Copy, Debug)]
 enum Flight {
-    /// The bytes of a send; with the receive that takes them, if that is known already.
+    /// Data of a send, with the receive that takes it if that is known already.
     Data {
         job: Job,
         to: Rank,
         receive: Option<OperationId>,
-        /// When its last packet left, once that is known.
+        /// Departure of its last packet, once it is known.
         left: Option<Time>,
     },
-    /// The request of a send whose receive has to be posted first.
+    /// Request of a send that needs its receive to be posted first.
     Request { job: Job, to: Rank },
-    /// A message of a collective.
+    /// Message of a collective.
     Step {
         instance: u32,
         from: u32,
@@ -67,32 +67,32 @@ enum Flight {
         chunk: u64,
         channel: u32,
         stage: u32,
-        /// Whether its sender knows that its last packet has left.
+        /// True if the sender knows that its last packet has left.
         is_sent: bool,
     },
-    /// A message of a custom collective.
+    /// Message of a custom collective.
     Nested { instance: u32, id: MessageId },
 }
 
-/// What happens at a time.
+/// Scheduled event of the executor.
 #[derive(Clone, Copy, Debug)]
 enum Wake {
-    /// The job starts.
+    /// Start of the job.
     Start,
-    /// An operation is done.
+    /// Completion of an operation.
     Done(Job),
-    /// The overhead of a send is over.
+    /// End of a send's overhead.
     Leave(Job),
-    /// The NIC of a send may be free.
+    /// Next time at which a send's NIC may be free.
     Again { rank: Rank, op: OperationId },
-    /// The delay of a stage is over.
+    /// End of a stage's delay.
     Fire {
         instance: u32,
         member: u32,
         chunk: u64,
         channel: u32,
     },
-    /// Messages of a stage leave that have been handed over.
+    /// Departure of a stage's messages.
     LeaveStage {
         instance: u32,
         member: u32,
@@ -100,12 +100,12 @@ enum Wake {
         channel: u32,
         stage: u32,
     },
-    /// Of a custom collective.
+    /// Event of a custom collective.
     Nested { instance: u32, token: u64 },
 }
 
 impl Wake {
-    /// What has taken the time until it comes.
+    /// Returns the activity that the event ends.
     fn activity(&self, instances: &Slab<Instance>) -> Option<Activity> {
         Some(match *self {
             Self::Start => return None,
@@ -121,7 +121,7 @@ impl Wake {
     }
 }
 
-/// Carries a program out on a network, which calls `sent`, `received`, `acknowledged` and `woken`.
+/// Executor of a program on a network, which calls `sent`, `received`, `acknowledged` and `woken`.
 #[derive(Clone, Debug)]
 pub struct Executor {
     program: Arc<dyn Program>,
@@ -132,33 +132,33 @@ pub struct Executor {
     instances: Slab<Instance>,
     flights: Slab<Flight>,
     wakes: Slab<Wake>,
-    /// What has to be done now, in order.
+    /// Actions to perform now, in order.
     todo: VecDeque<Todo>,
-    /// Receives that are posted.
+    /// Posted receives.
     posted: Waiting<OperationId, u64>,
-    /// Messages, and sends whose request has come: their bytes are still at the sender.
+    /// Messages, and requests of sends whose data is still at the sender.
     arrived: Waiting<Option<Job>, u64>,
     scratch: Vec<OperationId>,
     collectives: Vec<CollectiveRecord>,
     operations: Vec<OperationRecord>,
-    /// Collectives that do not fit together, for `stuck`.
+    /// Mismatches between collectives, for `stuck`.
     misfits: Vec<Stuck>,
-    /// Ranks that have not ended.
+    /// Number of ranks that have not ended.
     unfinished: u32,
-    /// Ranks that have ended since this was last looked at.
+    /// Ranks that have ended since the last query.
     ended: Vec<Rank>,
-    /// Counts what becomes free.
+    /// Counter that orders operations by the time at which they become free.
     sequence: u64,
-    /// The time of the present call.
+    /// Time of the current call.
     now: Time,
-    /// Sends that kept others waiting for their lane after they had left, and for how long.
+    /// Number of sends that blocked their lane after they had left, and the total time for which others waited.
     lingering: (u64, Span),
-    /// What follows from what, where the rules keep it.
+    /// Causes of events, if the rules require a critical path.
     trail: Option<Box<Trail>>,
 }
 
 impl Executor {
-    /// Everything is still to be done. The program is sound: see [`check`] and the checks of the readers.
+    /// Creates an executor before its start. The program must be valid: see [`check`] and the checks of the readers.
     pub fn new(program: Arc<dyn Program>, rules: Rules) -> Self {
         let orders: Arc<[Order]> = program.lanes().orders.clone().into();
         let count = program.ranks();
@@ -196,7 +196,7 @@ impl Executor {
         }
     }
 
-    /// Starts all ranks in ascending order at the time that the rules say. To be called once.
+    /// Starts all ranks in ascending order at the time in the rules. Must be called once.
     pub fn start<N: Network>(&mut self, net: &mut N) {
         if net.now() < self.rules.start {
             let token = self.wakes.insert(Wake::Start);
@@ -223,7 +223,7 @@ impl Executor {
         self.work(net);
     }
 
-    /// The last packet of a message has left its sender.
+    /// Handles the departure of a message's last packet from its sender.
     pub fn sent<N: Network>(&mut self, id: MessageId, net: &mut N) {
         self.message(id, Until::Sent, net);
         if let Some(&Flight::Nested { instance, id }) = self.flights.get(id.0) {
@@ -234,7 +234,7 @@ impl Executor {
         self.work(net);
     }
 
-    /// Something becomes of a message: all that follows is due to it.
+    /// Records an event of a message as the cause of everything that follows in this call.
     fn message<N: Network>(&mut self, id: MessageId, until: Until, net: &N) {
         self.now = net.now();
         if let Some(trail) = &mut self.trail {
@@ -242,7 +242,7 @@ impl Executor {
         }
     }
 
-    /// The last packet of a message of a collective has left, if it is not known yet.
+    /// Handles the departure of a collective message's last packet, unless it is known already.
     fn step_left<N: Network>(&mut self, id: MessageId, net: &mut N) {
         if let Some(Flight::Step {
             instance,
@@ -259,10 +259,10 @@ impl Executor {
         }
     }
 
-    /// The last byte of a message has arrived, all before it having arrived, too.
+    /// Handles the arrival of a message's last byte after all others.
     pub fn received<N: Network>(&mut self, id: MessageId, net: &mut N) {
         self.message(id, Until::Received, net);
-        // Not every network knows when it left.
+        // Some networks do not report the departure.
         self.step_left(id, net);
         self.data_left(id);
         if let Some(&Flight::Step {
@@ -301,7 +301,7 @@ impl Executor {
         self.work(net);
     }
 
-    /// The sender of a message knows that it has arrived whole; its number is free.
+    /// Handles the acknowledgement of a message at its sender, after which its number may be reused.
     pub fn acknowledged<N: Network>(&mut self, id: MessageId, net: &mut N) {
         self.message(id, Until::Acknowledged, net);
         match self.flights.remove(id.0) {
@@ -331,7 +331,7 @@ impl Executor {
         self.work(net);
     }
 
-    /// A time has come that was asked for with this token.
+    /// Handles a scheduled event with this token.
     pub fn woken<N: Network>(&mut self, token: u64, net: &mut N) {
         self.now = net.now();
         let wake = self.wakes.remove(token as u32);
@@ -370,18 +370,18 @@ impl Executor {
         self.work(net);
     }
 
-    /// Whether all ranks have ended. Acknowledgements may still be under way.
+    /// Returns true if all ranks have ended. Acknowledgements may still be in flight.
     pub fn is_done(&self) -> bool {
         self.unfinished == 0
     }
 
-    /// Iterations that are over at all ranks, and all.
+    /// Returns the number of iterations completed by all ranks, and the total.
     pub fn iterations(&self) -> (u32, u32) {
         let over = self.ranks.iter().map(RankState::iteration).min();
         (over.unwrap_or(0), self.rules.repeats)
     }
 
-    /// What came of the job, up to now.
+    /// Returns the results of the job so far.
     pub fn results(&self) -> Results {
         Results {
             ranks: self.ranks.iter().map(RankState::record).collect(),
@@ -391,17 +391,17 @@ impl Executor {
         }
     }
 
-    /// The collective that messages of a label belong to; nothing for messages between two ranks.
+    /// Returns the collective that messages with a label belong to; `None` for messages between two ranks.
     pub fn label(&self, label: u32) -> Option<&CollectiveRecord> {
         self.collectives.get(label.checked_sub(1)? as usize)
     }
 
-    /// The program that is carried out.
+    /// Returns the program that is executed.
     pub fn program(&self) -> &Arc<dyn Program> {
         &self.program
     }
 
-    /// Works off what has to be done now.
+    /// Performs the actions that are due now.
     fn work<N: Network>(&mut self, net: &mut N) {
         while let Some(todo) = self.todo.pop_front() {
             match todo {
@@ -429,8 +429,8 @@ impl Executor {
         net.wake(at, u64::from(order) << 32 | u64::from(token));
     }
 
-    /// Of several wakes at one time, those of the lowest rank come first: not in an order that depends on what was before, so
-    /// iterations are alike.
+    /// Orders events of the same time by rank. Otherwise their order would depend on the past, and iterations would
+    /// differ.
     fn order_of(&self, wake: &Wake) -> Rank {
         match *wake {
             Wake::Start | Wake::Nested { .. } => 0,
@@ -451,7 +451,7 @@ impl Executor {
         Span::from_ps((ns as f64 * 1e3 * self.rules.compute_scale).round() as u64)
     }
 
-    /// An operation is free and has its lane.
+    /// Starts an operation that is free and has its lane.
     fn start_operation<N: Network>(&mut self, rank: Rank, op: OperationId, lane: u8, net: &mut N) {
         let operation = self.program.operation(rank, op);
         let communicates = self.rules.communication_lane == Some(operation.lane);
@@ -512,7 +512,7 @@ impl Executor {
     }
 }
 
-/// A span of so many ns, at most the longest.
+/// Returns a span in ns, limited to the longest possible.
 fn span(ns: u64) -> Span {
     Span::from_ps(ns.saturating_mul(1000))
 }

@@ -11,7 +11,7 @@ use crate::network::{Message, MessageId, Network};
 use crate::program::Program;
 use paceline_kernel::Time;
 
-/// The network that a custom collective sees: its ranks are the members of a group.
+/// Network of a custom collective, whose ranks are the members of a group.
 pub(super) struct Nested<'a> {
     net: &'a mut (dyn Network + 'a),
     flights: &'a mut Slab<Flight>,
@@ -57,7 +57,7 @@ impl Network for Nested<'_> {
 }
 
 impl Executor {
-    /// The executor of a custom collective; each chunk is carried out after the one before.
+    /// Creates the executor of a custom collective, which executes one chunk after the other.
     pub(super) fn inner(&self, program: Arc<dyn Program>, chunks: u64) -> Self {
         let rules = Rules {
             start: Time::ZERO,
@@ -72,12 +72,12 @@ impl Executor {
         Self::new(program, rules)
     }
 
-    /// Whether nothing is under way.
+    /// Returns true if no message or event is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         self.flights.len() == 0 && self.wakes.len() == 0
     }
 
-    /// Calls the executor of a custom collective, and ends the members whose part is over.
+    /// Calls the executor of a custom collective, and completes the members that have finished.
     pub(super) fn nested<N: Network>(
         &mut self,
         id: u32,

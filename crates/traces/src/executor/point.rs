@@ -1,4 +1,4 @@
-//! Sends and receives.
+//! Sends and receives between two ranks.
 
 use paceline_kernel::{Span, Time};
 
@@ -10,7 +10,7 @@ use crate::trouble::Caution;
 use crate::waiting::{ANY, Key};
 
 impl Executor {
-    /// What a message of so many bytes takes of a lane, in ns.
+    /// Returns the time that a message of this size occupies its lane, in ns.
     fn overhead_ns(&self, bytes: u64) -> u64 {
         let point = &self.rules.point;
         point
@@ -19,7 +19,7 @@ impl Executor {
             .saturating_add(point.overhead_ns)
     }
 
-    /// A send has its lane and its NIC.
+    /// Starts a send that has its lane and its NIC.
     pub(super) fn start_send<N: Network>(&mut self, job: Job, nic: u8, bytes: u64, net: &mut N) {
         let now = net.now();
         let gap = self.rules.point.gap_ns;
@@ -32,7 +32,7 @@ impl Executor {
         }
     }
 
-    /// A send has been handed over to the NIC.
+    /// Hands a send over to the NIC, or its request if its receive has to be posted first.
     pub(super) fn leave<N: Network>(&mut self, mut job: Job, net: &mut N) {
         let Work::Send { to, bytes, tag } = self.program.operation(job.rank, job.op).work else {
             return;
@@ -60,7 +60,8 @@ impl Executor {
         }
     }
 
-    /// Tells how long operations waited for sends that had left already: only where these hold their lane until then.
+    /// Returns a caution about the time for which operations waited for sends that had already left. It applies only
+    /// if sends occupy their lane until they are received.
     pub fn lingering_sends(&self) -> Option<Caution> {
         let (sends, waited) = self.lingering;
         (sends > 0).then(|| Caution {
@@ -72,7 +73,7 @@ impl Executor {
         })
     }
 
-    /// What a message and its receive have in common. The size is 0 where sizes do not matter.
+    /// Returns the key by which a message and its receive match. The size is 0 if sizes need not match.
     fn key(&self, rank: Rank, source: u32, bytes: u64, tag: u32) -> Key<u64> {
         let size = if self.rules.point.match_size { bytes } else { 0 };
         Key {
@@ -83,7 +84,7 @@ impl Executor {
         }
     }
 
-    /// The bytes of a send leave, for a receive if it is known.
+    /// Sends the data of a send, with its receive if that is known.
     fn depart<N: Network>(
         &mut self,
         job: Job,
@@ -118,7 +119,7 @@ impl Executor {
         net.send(message);
     }
 
-    /// The last packet of a send has left, if it is not known yet.
+    /// Handles the departure of a send's last packet, unless it is known already.
     pub(super) fn data_left(&mut self, id: MessageId) {
         let now = self.now;
         if let Some(Flight::Data {
@@ -134,7 +135,7 @@ impl Executor {
         }
     }
 
-    /// The bytes of a send have arrived.
+    /// Handles the arrival of a send's data.
     pub(super) fn data_received<N: Network>(
         &mut self,
         job: Job,
@@ -162,7 +163,7 @@ impl Executor {
         }
     }
 
-    /// The request of a send has arrived.
+    /// Handles the arrival of a send's request.
     pub(super) fn request_received<N: Network>(&mut self, job: Job, to: Rank, net: &mut N) {
         if let Work::Send { bytes, tag, .. } = self.program.operation(job.rank, job.op).work {
             let key = self.key(to, job.rank, bytes, tag);
@@ -170,7 +171,7 @@ impl Executor {
         }
     }
 
-    /// A message, or the request of a send, is at its receiver.
+    /// Matches a message, or the request of a send, with a posted receive, or stores it.
     fn arrive<N: Network>(&mut self, key: Key<u64>, request: Option<Job>, net: &mut N) {
         match self.posted.take_for_message(key) {
             Some(receive) => self.matched(key.rank, receive, request, net),
@@ -178,7 +179,7 @@ impl Executor {
         }
     }
 
-    /// A receive starts.
+    /// Starts a receive.
     pub(super) fn start_receive<N: Network>(
         &mut self,
         job: Job,
@@ -194,7 +195,7 @@ impl Executor {
         }
     }
 
-    /// A receive and its message, or the request of a send, have met.
+    /// Continues a receive that was matched with a message or the request of a send.
     fn matched<N: Network>(&mut self, rank: Rank, receive: OperationId, request: Option<Job>, net: &mut N) {
         let Some(job) = request else {
             self.take(rank, receive, net);
@@ -211,7 +212,7 @@ impl Executor {
         }
     }
 
-    /// A receive has its message: it is charged for it in its lane.
+    /// Queues a receive whose message has arrived for its overhead in the lane.
     fn take<N: Network>(&mut self, rank: Rank, receive: OperationId, net: &mut N) {
         let lane = self.program.operation(rank, receive).lane;
         if self.orders.get(usize::from(lane)).is_some() {
@@ -222,7 +223,7 @@ impl Executor {
         }
     }
 
-    /// A receive is charged for its message, and done then.
+    /// Charges a receive for its message, after which it completes.
     pub(super) fn charge_receive<N: Network>(
         &mut self,
         rank: Rank,

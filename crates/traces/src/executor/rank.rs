@@ -1,4 +1,4 @@
-//! Ranks: what is free, what occupies a lane, what is left.
+//! Ranks: free operations, occupied lanes, and remaining work.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,25 +11,25 @@ use crate::frontier::NumberMap;
 use crate::network::Network;
 use crate::program::{NO_LANE, Operation, OperationId, Order, Rank, Work};
 
-/// By operation. Its order is never asked for.
+/// Map by operation. Its order is arbitrary, and nothing depends on it.
 pub(super) type OperationMap<T> = NumberMap<OperationId, T>;
 
-/// A free operation that waits for its lane, or a receive whose message has come.
+/// Free operation that waits for its lane, or receive whose message has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
-    /// By which it is ordered: when it became free, or its number.
+    /// Key of the order: the time at which it became free, or its number.
     key: u64,
     op: OperationId,
-    /// A receive that waits to be charged for its message.
+    /// True for a receive that waits to be charged for its message.
     arrived: bool,
     since: Time,
 }
 
-/// An issued operation.
+/// Issued operation.
 #[derive(Clone, Copy, Debug)]
 struct Issued {
     op: OperationId,
-    /// The collective that it takes part in, and as which member.
+    /// Collective that it belongs to, and the member's index.
     member: Option<(u32, u32)>,
     since: Time,
 }
@@ -38,32 +38,33 @@ struct Issued {
 struct Lane {
     busy: bool,
     waiting: BinaryHeap<Reverse<Waiting>>,
-    /// The last issued is the last.
+    /// Stack of issued operations, most recent last.
     issued: Vec<Issued>,
 }
 
-/// A rank.
+/// State of a rank.
 #[derive(Clone, Debug)]
 pub(super) struct RankState {
     lanes: Vec<Lane>,
-    /// Operations of this iteration that are not done.
+    /// Number of operations of this iteration that are not completed.
     left: u32,
     iteration: u32,
     iterations: Vec<Time>,
     pub(super) ended: bool,
     end: Time,
-    /// How many others operations still wait for, of those where some but not all are met.
+    /// Number of unmet dependencies, for operations with some met and some unmet ones.
     pub(super) remaining: OperationMap<u32>,
-    /// Starts of what is under way, where the rules keep them.
+    /// Starts of operations in progress, if the rules record operations.
     pub(super) started: OperationMap<Time>,
-    /// Since when and after what operations are free that are not done, where the rules keep them.
+    /// Time at which uncompleted operations became free, with the dependency met last, if the rules record
+    /// operations.
     freed: OperationMap<(Time, After)>,
     pub(super) account: Account,
-    /// The collective, and the member, that the operation which starts now was issued as.
+    /// Collective and member for which the operation that starts now was issued.
     pub(super) issued_member: Option<(u32, u32)>,
-    /// When a NIC may send again.
+    /// Earliest next send of each NIC.
     send_clocks: Vec<Time>,
-    /// When a NIC may receive again.
+    /// Earliest next receive of each NIC.
     receive_clocks: Vec<Time>,
 }
 
@@ -109,12 +110,12 @@ impl RankState {
         clock(&mut self.receive_clocks, nic)
     }
 
-    /// Which iteration it is in.
+    /// Returns the current iteration.
     pub(super) fn iteration(&self) -> u32 {
         self.iteration
     }
 
-    /// How many operations of this iteration are not done.
+    /// Returns the number of operations of this iteration that are not completed.
     pub(super) fn left(&self) -> u32 {
         self.left
     }
@@ -129,13 +130,13 @@ impl RankState {
         }
     }
 
-    /// Since when the first of the operations waits that wait for a lane.
+    /// Returns the time since which an operation has waited for a lane, if any does.
     pub(super) fn waits_since(&self, lane: u8) -> Option<Time> {
         let lane = self.lanes.get(usize::from(lane))?;
         lane.waiting.iter().map(|waiting| waiting.0.since).min()
     }
 
-    /// Operations that wait for a lane, ascending.
+    /// Returns the operations that wait for a lane, in ascending order.
     pub(super) fn queued(&self) -> Vec<OperationId> {
         let mut all: Vec<OperationId> = self
             .lanes
@@ -149,7 +150,7 @@ impl RankState {
         all
     }
 
-    /// Operations some of whose dependencies are met, ascending.
+    /// Returns the operations with some dependencies met and some unmet, in ascending order.
     pub(super) fn half_free(&self) -> Vec<OperationId> {
         let mut all: Vec<OperationId> = self.remaining.keys().copied().collect();
         all.sort_unstable();
@@ -158,7 +159,7 @@ impl RankState {
 }
 
 impl Executor {
-    /// An iteration begins at a rank.
+    /// Begins an iteration at a rank.
     pub(super) fn begin<N: Network>(&mut self, rank: Rank, net: &mut N) {
         let operations = self.program.operations(rank);
         let state = &mut self.ranks[rank as usize];
@@ -195,7 +196,7 @@ impl Executor {
         }
     }
 
-    /// One of the dependencies of an operation is met.
+    /// Counts one met dependency of an operation.
     pub(super) fn dependency_met(&mut self, rank: Rank, op: OperationId, after: After) {
         let state = &mut self.ranks[rank as usize];
         match state.remaining.get_mut(&op) {
@@ -215,14 +216,14 @@ impl Executor {
         }
     }
 
-    /// An operation waits for nothing any more but its lane.
+    /// Queues an operation whose dependencies are all met for its lane.
     fn free(&mut self, rank: Rank, op: OperationId, operation: Operation, after: After) {
         if self.rules.keep.operations {
             let freed = &mut self.ranks[rank as usize].freed;
             freed.insert(op, (self.now, after));
         }
         let lane = match operation.work {
-            // A posted receive occupies nothing until its message comes.
+            // A posted receive occupies no lane until its message arrives.
             Work::Receive { .. } => NO_LANE,
             _ => operation.lane,
         };
@@ -231,7 +232,7 @@ impl Executor {
             Some(Order::LastIssued) => {
                 let member = match operation.work {
                     Work::Collective(place) => match self.acquire(rank, op, place) {
-                        // It fits no other member's: it never starts.
+                        // It differs from the collective of another member, so it can never start.
                         None => return,
                         member => member,
                     },
@@ -245,7 +246,7 @@ impl Executor {
         }
     }
 
-    /// An operation waits for its lane.
+    /// Queues an operation for its lane.
     pub(super) fn enqueue(&mut self, rank: Rank, op: OperationId, lane: u8, arrived: bool) {
         let lane = usize::from(lane);
         let Some(order) = self.orders.get(lane) else {
@@ -272,7 +273,7 @@ impl Executor {
         }
     }
 
-    /// Starts what can be started, in the order of its keys, whichever lane it waits for.
+    /// Starts operations on free lanes, in the order of their keys across all lanes.
     pub(super) fn try_lanes<N: Network>(&mut self, rank: Rank, net: &mut N) {
         loop {
             let lanes = &self.ranks[rank as usize].lanes;
@@ -303,7 +304,7 @@ impl Executor {
         }
     }
 
-    /// Starts the last issued operation.
+    /// Starts the operation that was issued last.
     fn try_issued<N: Network>(&mut self, rank: Rank, place: usize, net: &mut N) {
         loop {
             let lane = &mut self.ranks[rank as usize].lanes[place];
@@ -321,14 +322,14 @@ impl Executor {
         }
     }
 
-    /// Whether what starts now had waited for its lane.
+    /// Records that the operation that starts now waited for its lane, or did not.
     fn waited_for_lane(&mut self, waited: bool) {
         if let Some(trail) = &mut self.trail {
             trail.waited_for_lane = waited;
         }
     }
 
-    /// A lane is free again; what waits for it is to be tried.
+    /// Frees a lane; the caller then tries the operations that wait for it.
     pub(super) fn release(&mut self, rank: Rank, lane: u8) {
         if lane != NO_LANE
             && let Some(lane) = self.ranks[rank as usize].lanes.get_mut(usize::from(lane))
@@ -337,7 +338,7 @@ impl Executor {
         }
     }
 
-    /// An operation is done.
+    /// Completes an operation.
     pub(super) fn done<N: Network>(&mut self, job: Job, net: &mut N) {
         let now = net.now();
         let state = &mut self.ranks[job.rank as usize];

@@ -1,96 +1,96 @@
-//! What came of a job.
+//! Results of a job.
 
 use paceline_kernel::{Span, Time};
 
 use super::trail::Path;
 use crate::program::{CollectiveKind, OperationId, Rank};
 
-/// What came of a job, up to now.
+/// Results of a job so far.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
-    /// Ranks, by number.
+    /// Results of the ranks, by number.
     pub ranks: Vec<RankRecord>,
     /// Collectives in the order in which they were first started or issued.
     pub collectives: Vec<CollectiveRecord>,
-    /// Operations in the order in which they were done, where the rules keep them.
+    /// Operations in the order of completion, if the rules record them.
     pub operations: Vec<OperationRecord>,
-    /// The critical path of an iteration that all ranks have ended, where the rules keep it.
+    /// Critical path of an iteration that all ranks have completed, if the rules record it.
     pub path: Option<Path>,
 }
 
-/// What came of a rank. Computing, exposed communication and waiting add up to the span from its start to its end.
+/// Results of a rank. Computation, exposed communication and waiting add up to the time from its start to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankRecord {
-    /// When its last operation was done.
+    /// Completion of its last operation.
     pub end: Time,
-    /// While at least one operation computed.
+    /// Time with at least one computation.
     pub compute: Span,
-    /// While nothing computed and a collective, a send or a receive was under way.
+    /// Time without computation but with a collective, a send or a receive in progress.
     pub exposed: Span,
-    /// While neither was.
+    /// Time with neither.
     pub waiting: Span,
-    /// The end of each iteration.
+    /// End of each iteration.
     pub iterations: Vec<Time>,
 }
 
-/// A collective that has started.
+/// Collective that has started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectiveRecord {
-    /// The operation of the member that came first: ask the program for its name.
+    /// Operation of the member that came first, which the program can name.
     pub first: (Rank, OperationId),
-    /// What it is.
+    /// Kind of the collective.
     pub kind: CollectiveKind,
-    /// The place of its group in the program.
+    /// Index of its group in the program.
     pub group: u32,
-    /// Which one of its group it is, from 0.
+    /// Number within its group, from 0.
     pub number: u64,
-    /// In which iteration of its first member, from 0.
+    /// Iteration of its first member, from 0.
     pub iteration: u32,
-    /// Its size in bytes, as the format counts it.
+    /// Size in bytes, as the trace format counts it.
     pub bytes: u64,
-    /// When its first member started.
+    /// Start of its first member.
     pub first_start: Time,
-    /// When its last member started.
+    /// Start of its last member.
     pub last_start: Time,
-    /// When its last member was done; before that, of those that are.
+    /// End of its last member; before that, of the last one so far.
     pub last_end: Time,
-    /// How many members are done.
+    /// Number of members that have completed.
     pub done: u32,
-    /// Start and end of each member in the order of the group, where the rules keep them.
+    /// Start and end of each member in the order of the group, if the rules record them.
     pub members: Vec<(Time, Time)>,
 }
 
-/// An operation that is done.
+/// Completed operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationRecord {
-    /// Its rank.
+    /// Rank that executed it.
     pub rank: Rank,
-    /// Its number.
+    /// Number within the rank's program.
     pub operation: OperationId,
-    /// Which time, from 0.
+    /// Iteration, from 0.
     pub iteration: u32,
-    /// When it waited for nothing any more but its lane or the other members of its collective.
+    /// Time from which it waited only for its lane or the other members of its collective.
     pub free: Time,
-    /// What it waited for last until then.
+    /// Dependency that was met last.
     pub after: After,
-    /// When it started.
+    /// Start of its execution.
     pub start: Time,
-    /// When it was done.
+    /// Completion of the operation.
     pub end: Time,
 }
 
-/// What an operation waited for last, but for its lane.
+/// Last dependency of an operation, apart from its lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// The start of the iteration.
+    /// Start of the iteration.
     Nothing,
-    /// The end of another operation of its rank.
+    /// End of another operation of the rank.
     End(OperationId),
-    /// The start of another.
+    /// Start of another operation of the rank.
     Start(OperationId),
 }
 
-/// What a rank does, and for how long.
+/// Account of a rank's time by activity.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Account {
     since: Time,
@@ -101,7 +101,7 @@ pub(crate) struct Account {
     pub(crate) waiting: Span,
 }
 
-/// As what an operation counts.
+/// Class of an operation in the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Neither,
@@ -122,7 +122,7 @@ impl Account {
         }
     }
 
-    /// What was done until now is added up.
+    /// Adds the time since the last change to its class.
     pub(crate) fn settle(&mut self, now: Time) {
         let span = now.saturating_since(self.since);
         self.since = now;

@@ -1,4 +1,4 @@
-//! By which rules a program is carried out.
+//! Rules for executing a program.
 
 use std::sync::Arc;
 
@@ -7,24 +7,24 @@ use paceline_kernel::{Slowness, Time};
 use crate::collective::CollectiveRules;
 use crate::program::{Program, Rank};
 
-/// By which rules a program is carried out.
+/// Rules for executing a program.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// When the job starts.
+    /// Start of the job.
     pub start: Time,
-    /// How many times the whole program is carried out; each time begins at a rank when that rank's last is over.
+    /// Number of iterations of the whole program; a rank begins one when its previous one ends.
     pub repeats: u32,
-    /// By what all computing times are multiplied.
+    /// Factor for all computing times.
     pub compute_scale: f64,
-    /// How slow each rank is at computing, and when; empty where none ever is.
+    /// Slowdowns of each rank's computation over time; empty if there are none.
     pub slow: Vec<Slowness>,
-    /// Computing in this lane counts as communication, and is not scaled: memory nodes of Chakra.
+    /// Lane whose computation counts as communication and is not scaled: memory nodes of Chakra.
     pub communication_lane: Option<u8>,
-    /// Sends and receives.
+    /// Rules for sends and receives.
     pub point: PointRules,
-    /// Collectives.
+    /// Rules for collectives.
     pub collectives: CollectiveRules,
-    /// Records that are kept in addition to those of ranks and collectives.
+    /// Optional records, in addition to those of ranks and collectives.
     pub keep: Keep,
 }
 
@@ -43,51 +43,53 @@ impl Default for Rules {
     }
 }
 
-/// What is kept for results, where memory may grow with the length of the run.
+/// Optional records, whose memory may grow with the length of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
-    /// Start and end of each operation, and why it began when it did.
+    /// True to record start and end of each operation, and its last dependency.
     pub operations: bool,
-    /// Start and end of each collective at each member.
+    /// True to record start and end of each collective at each member.
     pub members: bool,
-    /// The critical path of an iteration: of the slowest so far, or of [`Self::path_of`]. Its memory grows with that path
-    /// only.
+    /// True to record the critical path of an iteration: the slowest so far, or [`Self::path_of`]. Memory grows only
+    /// with that path.
     pub path: bool,
-    /// The iteration whose critical path is kept, from 0; nothing for the slowest.
+    /// Iteration whose critical path is recorded, from 0; `None` for the slowest.
     pub path_of: Option<u32>,
 }
 
-/// When a send is done.
+/// Completion of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendEnd {
-    /// When it has been handed to the NIC; above the eager limit, when its last byte is acknowledged. Its lane is free when it
-    /// has been handed over (GOAL).
+    /// After handing over to the NIC or, above the eager limit, after the acknowledgement of the last byte. The lane
+    /// is free after handing over (GOAL).
     Posted,
-    /// When its last packet has left the NIC; its lane is free then (Chakra).
+    /// After the last packet has left the NIC, which also frees the lane (Chakra).
     Left,
-    /// When its bytes have arrived; its lane is free then (Chakra as in ASTRA-sim).
+    /// After the data has arrived, which also frees the lane (Chakra as in ASTRA-sim).
     Received,
 }
 
-/// Sends and receives. Overheads and gaps are charged as in ATLAHS (spcl/atlahs@8837294); latency and rate are the network's.
+/// Rules for sends and receives. Overheads and gaps are charged as in ATLAHS (spcl/atlahs@8837294); latency and rate
+/// belong to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointRules {
-    /// `o`, in ns: a send or receive takes its lane for so long.
+    /// Overhead `o` in ns, for which a send or receive occupies its lane.
     pub overhead_ns: u64,
-    /// `O`, in ns for each byte but the first.
+    /// Overhead `O` in ns for each byte but the first.
     pub overhead_per_byte_ns: u64,
-    /// `g`, in ns: between two messages of a NIC.
+    /// Gap `g` in ns between two messages of a NIC.
     pub gap_ns: u64,
-    /// `S`, in bytes: larger messages leave only when their receive is posted and a request has arrived.
+    /// Eager limit `S` in bytes: larger messages are sent only when their receive is posted and a request has
+    /// arrived.
     pub eager_bytes: u64,
-    /// When a send is done.
+    /// Completion of a send.
     pub end: SendEnd,
-    /// Whether a receive takes only a message of its own size.
+    /// True if a receive only takes messages of its own size.
     pub match_size: bool,
 }
 
 impl PointRules {
-    /// GOAL on a packet network: no overheads, messages above 65,535 B by rendezvous.
+    /// GOAL on a packet network: no overheads, and rendezvous for messages above 65,535 B.
     pub const GOAL: Self = Self {
         overhead_ns: 0,
         overhead_per_byte_ns: 0,
@@ -97,9 +99,9 @@ impl PointRules {
         match_size: false,
     };
 
-    /// Chakra: messages match by tag, source, destination and size, as in ASTRA-sim. A send ends when it has left, as in NCCL,
-    /// where the kernel of a send ends when its last bytes are in the buffers of the transport: the next need not wait until
-    /// they have crossed the network.
+    /// Chakra: messages match by tag, source, destination and size, as in ASTRA-sim. A send ends when its data has
+    /// left, as in NCCL, where the kernel of a send ends when its last bytes are in the transport's buffers: the next
+    /// send need not wait until they have crossed the network.
     pub const CHAKRA: Self = Self {
         overhead_ns: 0,
         overhead_per_byte_ns: 0,
@@ -109,7 +111,7 @@ impl PointRules {
         match_size: true,
     };
 
-    /// Chakra as ASTRA-sim carries it out: a send ends when it has been received.
+    /// Chakra as executed by ASTRA-sim: a send ends when it has been received.
     pub const ASTRA_SIM: Self = Self {
         end: SendEnd::Received,
         ..Self::CHAKRA
@@ -122,11 +124,10 @@ impl Default for PointRules {
     }
 }
 
-/// Whether these rules can be applied to this program: sizes of groups, algorithms for kinds.
+/// Checks that these rules apply to this program: sizes of groups, and algorithms for kinds.
 ///
 /// # Errors
-///
-/// A sentence for people.
+/// A sentence with the reason.
 pub fn check(rules: &Rules, program: &Arc<dyn Program>) -> Result<(), String> {
     if !(rules.compute_scale.is_finite() && rules.compute_scale >= 0.0) {
         return Err(format!(

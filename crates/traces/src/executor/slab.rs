@@ -1,6 +1,6 @@
-//! A list whose places are used again.
+//! List with reusable indices.
 
-/// A list whose places are used again; the lowest number is not necessarily free first, but always the same one.
+/// List with reusable indices. The free index that is used next need not be the lowest, but is deterministic.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
     items: Vec<Option<T>>,
@@ -50,7 +50,7 @@ impl<T> Slab<T> {
         self.items.len() - self.free.len()
     }
 
-    /// Numbers are below this.
+    /// Returns an upper bound of all indices.
     pub(crate) fn places(&self) -> u32 {
         self.items.len() as u32
     }

@@ -1,19 +1,19 @@
-//! Who waits for whom when nothing goes on.
+//! Explanation of a deadlock: operations and what they wait for.
 
 use super::Executor;
 use crate::program::{OperationId, Rank};
 use crate::waiting::ANY;
 
-/// An operation that waits for something that never comes.
+/// Operation that waits for an event which will never happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// Its rank.
+    /// Rank of the operation.
     pub rank: Rank,
-    /// A sentence for people, with names.
+    /// Sentence for users, with names of operations.
     pub text: String,
 }
 
-/// How many are listed.
+/// Number of operations that are listed.
 const MOST: usize = 10;
 
 impl Stuck {
@@ -22,7 +22,7 @@ impl Stuck {
     }
 }
 
-/// The first of many, for people.
+/// Lists the first of many ranks.
 fn some(all: &[Rank]) -> String {
     let first: Vec<String> = all.iter().take(8).map(ToString::to_string).collect();
     let more = if all.len() > 8 {
@@ -35,7 +35,7 @@ fn some(all: &[Rank]) -> String {
 }
 
 impl Executor {
-    /// The first ten of those that wait, if nothing is under way and operations remain; otherwise none.
+    /// Returns the first ten waiting operations if nothing is in flight and operations remain; otherwise none.
     pub fn stuck(&self) -> Vec<Stuck> {
         if self.is_done() || !self.is_idle() {
             return Vec::new();
@@ -48,7 +48,7 @@ impl Executor {
             }
             self.stuck_messages(rank, &mut found);
         }
-        // What has not started is worth a line only where nothing that has started says more.
+        // Operations that have not started are listed only if no started one explains the deadlock.
         for rank in 0..self.ranks.len() as Rank {
             if found.len() >= MOST {
                 break;
@@ -59,7 +59,7 @@ impl Executor {
         found
     }
 
-    /// The first ten messages that have come and that no receive has taken: when all ranks have ended, no receive will.
+    /// Returns the first ten arrived messages that no receive has taken. Once all ranks have ended, none will.
     pub fn unclaimed(&self) -> Vec<Stuck> {
         let arrived = (0..self.program.ranks()).flat_map(|rank| self.arrived.of_rank(rank));
         let found = arrived.map(|(key, _)| {

@@ -21,7 +21,7 @@ fn lanes(order: Order) -> Lanes {
     }
 }
 
-/// Each message takes 1000 ns, and a ns for each byte.
+/// Creates a network in which each message takes 1000 ns, plus a ns for each byte.
 fn network(ranks: Rank) -> Chunks {
     let links = Links {
         topology: Topology::FullyConnected,
@@ -44,7 +44,8 @@ fn run(graph: Builder, rules: Rules) -> Executor {
     executor
 }
 
-/// Segments follow each other from the start of an iteration to its end, and nothing that is over is remembered.
+/// Checks that segments follow each other from the start of an iteration to its end, and that no finished links are
+/// stored.
 fn path_is_whole(executor: &Executor) {
     let Some(path) = executor.results().path else {
         return assert!(!executor.is_done());
@@ -61,7 +62,7 @@ fn path_is_whole(executor: &Executor) {
         if path.iteration + 1 == executor.iterations().1 {
             assert_eq!(Some(path.end), end);
         }
-        // The present holds one.
+        // The current call holds one.
         let links = executor.trail.as_ref().map_or(0, |trail| trail.len());
         assert!(links <= 1, "{links}");
     }
@@ -148,7 +149,7 @@ fn collectives_take_what_closed_forms_say() {
     assert_eq!(end(CollectiveKind::Barrier, 0, plain()), Some(3 * 1001));
     let rooted = |rooted| CollectiveRules { rooted, ..plain() };
     for kind in [CollectiveKind::Broadcast, CollectiveKind::Reduce] {
-        // A chain of eight members passes one piece on, and three pieces of 512 KiB one after another.
+        // A chain of eight members passes on one piece, then three pieces of 512 KiB one after another.
         assert_eq!(end(kind, 500, plain()), Some(7 * 1500));
         let piece = 1000 + (512 << 10);
         assert_eq!(end(kind, 3 * (512 << 10), plain()), Some((7 + 2) * piece));
@@ -254,8 +255,9 @@ fn overheads_and_gaps_are_charged_at_both_ends() {
         },
         ..Rules::default()
     };
-    // A send takes 120 ns of its lane, the second waits for its NIC until 300. A receive holds its lane for a gap and an
-    // overhead after its last byte; the second, which comes at 1431, waits for the lane until 1551.
+    // A send occupies its lane for 120 ns, and the second waits for its NIC until 300. A receive occupies its lane
+    // for a gap and an overhead after its last byte; the second, which arrives at 1431, waits for the lane until
+    // 1551.
     assert_eq!(ends(&run(graph, rules)), [420, 120 + 1011 + 2 * (300 + 120)]);
 }
 
@@ -308,8 +310,8 @@ fn a_message_that_no_receive_takes_is_told() {
     );
 }
 
-/// Three all-gathers of a pair, issued while the first is under way at rank 0. There the third goes before the second; rank 1
-/// is late, and is told to do the same.
+/// Runs three all-gathers of a pair that are issued while the first is in progress at rank 0. There the third starts
+/// before the second; rank 1 is late and must follow that order.
 fn pair_in_turn(late: u64) -> Executor {
     let mut graph = Graph::builder(2, lanes(Order::LastIssued));
     let group = graph.group(&[0, 1]);
@@ -334,7 +336,7 @@ fn pair_in_turn(late: u64) -> Executor {
 
 #[test]
 fn the_last_issued_goes_first_whatever_others_have_issued() {
-    // Messages that come before their collective has started wait for it.
+    // Messages that arrive before their collective has started are kept for it.
     let executor = pair_in_turn(150);
     assert_eq!(executor.stuck(), []);
     let of = |rank: usize| {
@@ -346,7 +348,8 @@ fn the_last_issued_goes_first_whatever_others_have_issued() {
     assert_eq!((of(0), of(1)), (vec![0, 2, 1], vec![0, 2, 1]));
 }
 
-/// Rank 0 is alone in the first until its messages have come: rank 1 starts another one first where all three are issued.
+/// Rank 0 is alone in the first until its messages arrive: rank 1 starts another one first, since all three are
+/// issued there.
 #[test]
 fn members_that_start_in_unlike_orders_wait_for_each_other() {
     let mut graph = Graph::builder(2, lanes(Order::LastIssued));
@@ -360,7 +363,7 @@ fn members_that_start_in_unlike_orders_wait_for_each_other() {
             root: 0,
         }));
     }
-    // Rank 1 has issued two of them by the time that its first ends.
+    // Rank 1 has issued two of them by the end of its first.
     for (rank, times) in [(0, [0, 100, 200]), (1, [0, 100, 9000])] {
         for (&work, ns) in works.iter().zip(times) {
             let calc = graph.operation(rank, Work::Compute { ns }, crate::program::NO_LANE, 0);
@@ -403,7 +406,7 @@ fn times_of_a_rank_add_up_and_iterations_follow_each_other() {
     };
     let executor = run(graph, rules);
     let results = executor.results();
-    // Rank 1 computes for 2000 ns, and its message takes 2000 ns; rank 0 has its message from the slower one.
+    // Rank 1 computes for 2000 ns, and its message takes 2000 ns; rank 0 gets its message from the slower rank.
     let iterations: Vec<u64> = results.ranks[0].iterations.iter().map(|t| t.as_ns()).collect();
     assert_eq!(iterations, [4100, 8100]);
     for rank in &results.ranks {
@@ -422,7 +425,7 @@ fn a_clone_goes_on_as_the_original_would() {
     assert_eq!(ends(&original.clone()), ends(&original));
 }
 
-/// Rank 0 computes 500 ns and sends, rank 1 waits for its lane, receives, and computes: 500 + (1000 + 100) + 250.
+/// Rank 0 computes 500 ns and sends; rank 1 waits for its lane, receives, and computes: 500 + (1000 + 100) + 250.
 #[test]
 fn a_critical_path_by_hand() {
     let mut graph = Graph::builder(2, lanes(Order::Freed));
@@ -439,7 +442,7 @@ fn a_critical_path_by_hand() {
         0,
     );
     graph.after_end(0, calc, send);
-    // The path does not lead to what ends before the message comes.
+    // The path does not contain the computation that ends before the message arrives.
     graph.operation(1, Work::Compute { ns: 900 }, 0, 0);
     let receive = Work::Receive {
         from: Some(0),
@@ -449,7 +452,7 @@ fn a_critical_path_by_hand() {
     let receive = graph.operation(1, receive, 1, 0);
     let second = graph.operation(1, Work::Compute { ns: 250 }, 0, 0);
     graph.after_end(1, receive, second);
-    // It waits for the lane of the one before.
+    // It waits for the lane of the previous operation.
     let third = graph.operation(1, Work::Compute { ns: 50 }, 0, 0);
     graph.after_end(1, receive, third);
     let rules = Rules {
@@ -493,8 +496,8 @@ fn a_critical_path_by_hand() {
     assert_eq!(third.after, After::End(receive));
 }
 
-/// Above the eager limit the receive decides when the message leaves: a request, which comes in time, and the receive's own
-/// past.
+/// Above the eager limit, the departure of the message depends on the receive: its request, which arrives in time,
+/// and the receive's own predecessors.
 #[test]
 fn a_path_leads_through_a_late_receive() {
     let mut graph = Graph::builder(2, lanes(Order::Freed));
@@ -515,7 +518,7 @@ fn a_path_leads_through_a_late_receive() {
     assert_eq!((kinds.len(), path.end.as_ns()), (2, 106_000));
 }
 
-/// One iteration has a path: the first of the slowest, or that which is asked for. What led to others is forgotten.
+/// Only one iteration has a path: the first of the slowest, or the requested one. Links of others are removed.
 #[test]
 fn the_path_of_one_iteration() {
     let graph = || {

@@ -1,9 +1,9 @@
-//! What has to be done now.
+//! Actions that are due now.
 
 use super::job::Job;
 use crate::program::{OperationId, Rank};
 
-/// What has to be done now, in order.
+/// Action that is due now; actions are performed in order.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Todo {
     Begin(Rank),

@@ -1,10 +1,10 @@
-//! What made each thing happen: the critical path of a run, back from its end.
+//! Causes of events: the critical path of a run, backwards from its end.
 //!
-//! Whatever takes time ends in a call from the network: a computation or a delay in `woken`, a message in `received` or
-//! `acknowledged`. What is asked for during that call follows from it. So each wake and each message holds a link to what
-//! ended when it began, and the links back from the end of the last rank are the critical path. A link is forgotten as soon
-//! as nothing under way follows from it. Memory therefore grows with the path, not with the run, and the path can always be
-//! recorded.
+//! Everything that takes time ends in a call from the network: a computation or a delay in `woken`, a message in
+//! `received` or `acknowledged`. Anything requested during that call is caused by it. So each event and each message
+//! holds a link to the activity that ended when it began, and the links backwards from the end of the last rank are
+//! the critical path. A link is removed as soon as nothing in progress depends on it. Memory therefore grows with the
+//! path, not with the run, so the path can always be recorded.
 
 use std::collections::VecDeque;
 
@@ -14,91 +14,91 @@ use super::slab::Slab;
 use crate::network::{Message, MessageId};
 use crate::program::{OperationId, Rank};
 
-/// The link of what follows from nothing.
+/// Link of an event without a cause.
 const NONE: u32 = u32::MAX;
 
-/// The critical path of an iteration: its segments follow each other without a gap from its start to its end.
+/// Critical path of an iteration: segments without gaps from its start to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Which iteration, from 0.
+    /// Number of the iteration, from 0.
     pub iteration: u32,
-    /// The job's start, or the end of the iteration before at its last rank.
+    /// Start of the job, or the end of the previous iteration at its last rank.
     pub start: Time,
-    /// The end of the iteration at its last rank.
+    /// End of the iteration at its last rank.
     pub end: Time,
-    /// In the order of time.
+    /// Segments in the order of time.
     pub segments: Vec<Segment>,
 }
 
-/// A part of a critical path.
+/// Segment of a critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// When it began: what was before it had just ended.
+    /// Start, which equals the end of the segment before.
     pub start: Time,
-    /// When it ended.
+    /// End of the segment.
     pub end: Time,
-    /// What took the time.
+    /// Activity that took the time.
     pub activity: Activity,
-    /// Whether it began when a lane became free, and had waited for nothing else.
+    /// True if it began when a lane became free and had waited for nothing else.
     pub waited_for_lane: bool,
 }
 
-/// What takes time.
+/// Activity that takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// An operation computes.
+    /// Computation of an operation.
     Compute(Rank, OperationId),
-    /// A send or receive is charged to its lane.
+    /// Overhead of a send or receive in its lane.
     Overhead(Rank, OperationId),
-    /// A send waits for the gap of its NIC.
+    /// Wait of a send for the gap of its NIC.
     Gap(Rank, OperationId),
-    /// A delay within a collective, of which this is the label.
+    /// Delay within the collective with this label.
     Delay(u32),
-    /// A message, until something becomes of it.
+    /// Message, up to an event that something waited for.
     Message(Carried, Until),
 }
 
-/// A message on a path.
+/// Message on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// Sender.
+    /// Sending rank.
     pub from: Rank,
-    /// Receiver.
+    /// Receiving rank.
     pub to: Rank,
-    /// Payload bytes.
+    /// Size of the payload in bytes.
     pub bytes: u64,
-    /// The collective that it belongs to; 0 for none.
+    /// Label of its collective; 0 for none.
     pub label: u32,
-    /// Its send, if it belongs to no collective.
+    /// Operation that sent it, if it belongs to no collective.
     pub send: OperationId,
-    /// Whether it asks for the receive of a send, and carries none of its bytes.
+    /// True if it is the request of a send, without its data.
     pub is_request: bool,
-    /// When it left: before the start of its segment, if that is the iteration's.
+    /// Departure, which may be before the start of its segment if that is the iteration's.
     pub left: Time,
 }
 
-/// Until when a message was waited for.
+/// Event of a message that something waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Its last packet had left.
+    /// Departure of its last packet.
     Sent,
-    /// It had arrived.
+    /// Arrival of the whole message.
     Received,
-    /// Its sender knew that it had arrived.
+    /// Arrival of the acknowledgement at the sender.
     Acknowledged,
 }
 
-/// Something that has ended, and what ended when it began.
+/// Ended activity, linked to the one that ended when it began.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     end: Time,
     activity: Activity,
     since: Since,
-    /// By how many it is held.
+    /// Reference count.
     uses: u32,
 }
 
-/// Why something began.
+/// Cause of an activity's start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Since {
     link: u32,
@@ -112,36 +112,36 @@ impl Since {
     };
 }
 
-/// What the present call is about.
+/// Subject of the current call.
 #[derive(Clone, Copy, Debug)]
 enum Current {
-    /// The start of the job.
+    /// Start of the job.
     Start,
-    /// What has just ended; it becomes a link when something follows from it.
+    /// Activity that has just ended; it becomes a link when something depends on it.
     Ended(Activity, Since),
-    /// The same as a link, which this holds.
+    /// Same activity as a link, to which this holds a reference.
     Linked(u32),
 }
 
-/// All links that something under way follows from.
+/// Links that something in progress depends on.
 #[derive(Clone, Debug)]
 pub(super) struct Trail {
     links: Slab<Link>,
     now: Time,
     current: Current,
-    /// Whether what starts now had waited for a lane.
+    /// True if the operation that starts now waited for a lane.
     pub(super) waited_for_lane: bool,
-    /// By their tokens.
+    /// Causes of events, by token.
     wakes: Vec<Since>,
-    /// By their numbers.
+    /// Causes of messages, by number.
     messages: Vec<(Since, Carried)>,
-    /// When the iteration began that some ranks have not ended.
+    /// Start of the oldest iteration that some ranks have not completed.
     start: Time,
     iteration: u32,
     ranks: u32,
-    /// How many ranks have ended that iteration, the next, and so on.
+    /// Number of ranks that have completed that iteration, the next one, and so on.
     ended: VecDeque<u32>,
-    /// Of the iteration that was asked for, or of the slowest that all ranks have ended.
+    /// Path of the requested iteration, or of the slowest one that all ranks have completed.
     path: Option<Path>,
     asked: Option<u32>,
 }
@@ -168,7 +168,7 @@ impl Trail {
         self.path.as_ref()
     }
 
-    /// The job starts.
+    /// Starts the job.
     pub(super) fn begin(&mut self, now: Time) {
         (self.now, self.start) = (now, now);
     }
@@ -183,7 +183,7 @@ impl Trail {
         }
     }
 
-    /// Why what is asked for now begins.
+    /// Returns the cause for an activity requested now.
     pub(super) fn since_now(&mut self) -> Since {
         let link = match self.current {
             Current::Start => NONE,
@@ -196,7 +196,7 @@ impl Trail {
                     end: self.now,
                     activity,
                     since,
-                    // Of this and of what is asked for.
+                    // One for the current call, one for the requested activity.
                     uses: 2,
                 });
                 self.current = Current::Linked(link);
@@ -227,18 +227,18 @@ impl Trail {
         }
     }
 
-    /// A wake has been asked for.
+    /// Records the cause of a scheduled event.
     pub(super) fn asked(&mut self, token: u32, since: Since) {
         *place(&mut self.wakes, token, Since::NOTHING) = since;
     }
 
-    /// It has come: an activity is over.
+    /// Handles a scheduled event, which ends an activity.
     pub(super) fn woken(&mut self, token: u32, activity: Activity, now: Time) {
         let since = std::mem::replace(place(&mut self.wakes, token, Since::NOTHING), Since::NOTHING);
         self.now_ended(activity, since, now);
     }
 
-    /// A message has left.
+    /// Records the departure of a message.
     pub(super) fn sent(&mut self, message: &Message, send: OperationId, is_request: bool) {
         let carried = Carried {
             from: message.from,
@@ -253,7 +253,7 @@ impl Trail {
         *place(&mut self.messages, message.id.0, (since, carried)) = (since, carried);
     }
 
-    /// Something has become of it.
+    /// Handles an event of a message.
     pub(super) fn message(&mut self, id: MessageId, until: Until, now: Time) {
         let Some((since, carried)) = self.messages.get_mut(id.0 as usize) else {
             return;
@@ -266,7 +266,7 @@ impl Trail {
         self.now_ended(Activity::Message(carried, until), held, now);
     }
 
-    /// A rank has ended an iteration.
+    /// Counts a rank that has completed an iteration.
     pub(super) fn iteration_over(&mut self, iteration: u32) {
         let place = (iteration - self.iteration) as usize;
         if self.ended.len() <= place {
@@ -296,7 +296,7 @@ impl Trail {
         self.cut();
     }
 
-    /// What led to the present, since the iteration began.
+    /// Returns the segments from the start of the iteration to now.
     fn back(&self) -> Vec<Segment> {
         let mut segments = Vec::new();
         let (mut end, mut activity, mut since) = match self.current {
@@ -329,7 +329,7 @@ impl Trail {
         segments
     }
 
-    /// Forgets what led to the start of the iteration.
+    /// Removes links that lead to the start of the iteration.
     fn cut(&mut self) {
         for link in 0..self.links.places() {
             let Some(old) = self.links.get_mut(link).filter(|old| old.end <= self.start) else {
@@ -340,13 +340,13 @@ impl Trail {
         }
     }
 
-    /// How many links there are.
+    /// Returns the number of links.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.links.len()
     }
 
-    /// How many there were at most.
+    /// Returns the largest number of links so far.
     #[cfg(test)]
     pub(super) fn places(&self) -> u32 {
         self.links.places()

@@ -1,4 +1,4 @@
-//! GOAL's binary form: everything that it claims is tried before anything relies on it.
+//! Binary form of GOAL: all claims of a file are checked before anything relies on them.
 
 use std::fmt::Display;
 
@@ -7,23 +7,23 @@ use super::section::Section;
 use super::store::Store;
 use crate::trouble::Trouble;
 
-/// What a binary file says of itself.
+/// Properties of a binary file.
 #[derive(Debug)]
 pub(super) struct Head {
-    /// By rank.
+    /// Sections by rank.
     pub(super) sections: Vec<Section>,
     /// Highest cpu and NIC.
     pub(super) highest: (u8, u8),
-    /// Which cpus are used.
+    /// Flag for each cpu that is used.
     pub(super) cpus: [bool; 256],
 }
 
-/// Whether these are the first eight bytes of a binary file.
+/// Returns true if a file starts like a binary file; needs the first eight bytes.
 pub(super) fn is_binary(start: &[u8]) -> bool {
     start.starts_with(&MAGIC.to_le_bytes()) || start.starts_with(&SPOILT.to_le_bytes())
 }
 
-/// Number of ranks that a file of this many bytes claims and has room for.
+/// Returns the number of ranks in the file's head, limited by the file's size.
 pub(super) fn claimed_ranks(start: &[u8], length: u64) -> u32 {
     let claimed = start
         .get(8..12)
@@ -31,7 +31,7 @@ pub(super) fn claimed_ranks(start: &[u8], length: u64) -> u32 {
     claimed.min(u32::try_from(length / JUMP).unwrap_or(u32::MAX))
 }
 
-/// Tries a whole file.
+/// Checks a whole file.
 pub(super) fn check(store: &Store, name: &str) -> Result<Head, Trouble> {
     let file = Checked { store, name };
     let mut start = [0; (BASE + HEAD) as usize];
@@ -128,7 +128,7 @@ impl Checked<'_> {
         Ok(u32::from_le_bytes(word))
     }
 
-    /// The counts of a rank, which have to fill what the table gives it.
+    /// Checks the counts of a rank, which must match its size in the table.
     fn section(&self, rank: u32, from: u64, to: u64) -> Result<Section, Trouble> {
         let what = format!("the head of rank {rank}");
         if to - from < 8 {
@@ -164,7 +164,7 @@ impl Checked<'_> {
         })
     }
 
-    /// Tries the operations of a rank, their lists, their counts and the roots.
+    /// Checks the operations of a rank: their lists, their counts and the roots.
     fn operations(
         &self,
         rank: u32,
@@ -174,7 +174,7 @@ impl Checked<'_> {
         cpus: &mut [bool; 256],
     ) -> Result<(), Trouble> {
         let what = format!("the operations of rank {rank}");
-        // The section lies in the file, so this is less than a ninth of it.
+        // The section is within the file, so this is less than a ninth of its size.
         let mut waits = vec![0u32; section.operations as usize];
         let mut listed = 0;
         for number in 0..section.operations {
@@ -226,7 +226,7 @@ impl Checked<'_> {
         self.counts(rank, section, &waits)
     }
 
-    /// Counts those of a list.
+    /// Counts the dependencies in a list.
     fn dependents(
         &self,
         rank: u32,
@@ -252,7 +252,7 @@ impl Checked<'_> {
         Ok(())
     }
 
-    /// Compares how many each operation waits for, as the lists have it, with what it says itself, and the roots with both.
+    /// Compares the dependencies of each operation in the lists with its own count, and the roots with both.
     fn counts(&self, rank: u32, section: Section, waits: &[u32]) -> Result<(), Trouble> {
         let mut root = 0;
         for (number, listed) in (0u32..).zip(waits) {
@@ -297,7 +297,7 @@ impl Checked<'_> {
     }
 }
 
-/// A rank as a text would have it.
+/// Returns a rank as the text form has it.
 fn signed(rank: u32) -> String {
     if rank == ANY {
         "-1".into()

@@ -1,11 +1,11 @@
-//! A text that is read once, byte by byte, with the line it is at.
+//! Single-pass reader of a text, byte by byte, with line numbers.
 
 use std::io::{self, Read};
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const BUFFER: usize = 1 << 16;
 
-/// The next byte of a text, and where it stands.
+/// Next byte of a text, with its position.
 #[derive(Debug)]
 pub(super) struct Cursor<R> {
     input: R,
@@ -14,14 +14,14 @@ pub(super) struct Cursor<R> {
     end: usize,
     /// Bytes of the text before the buffer.
     before: u64,
-    /// From 1.
+    /// Current line, from 1.
     line: u64,
-    /// What kept the text from being read on; it then seems to end here.
+    /// Error that ended the text early.
     failed: Option<io::Error>,
 }
 
 impl<R: Read> Cursor<R> {
-    /// Of a text, or of its rest that begins with this byte and line.
+    /// Creates a cursor for a text, or for its rest from this byte and line on.
     pub(super) fn new(input: R, offset: u64, line: u64) -> Self {
         Self {
             input,
@@ -38,7 +38,7 @@ impl<R: Read> Cursor<R> {
         self.line
     }
 
-    /// Bytes before the next one.
+    /// Returns the number of bytes before the next one.
     pub(super) fn offset(&self) -> u64 {
         self.before + self.start as u64
     }
@@ -47,7 +47,7 @@ impl<R: Read> Cursor<R> {
         self.failed.take()
     }
 
-    /// The next byte; nothing at the end.
+    /// Returns the next byte; `None` at the end.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
         if self.start == self.end && !self.fill() {
@@ -56,7 +56,7 @@ impl<R: Read> Cursor<R> {
         Some(self.buffer[self.start])
     }
 
-    /// Goes past the byte that [`peek`](Self::peek) showed.
+    /// Skips the byte that [`peek`](Self::peek) returned.
     #[inline]
     pub(super) fn advance(&mut self) {
         if self.start < self.end {
@@ -65,7 +65,7 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// Goes past the bytes up to the first that `wanted` does not have, and adds them to `out` until it has `most`.
+    /// Appends bytes in `wanted` to `out`, until another byte follows or `out` has `most` bytes.
     pub(super) fn take_while(&mut self, wanted: &[bool; 256], most: usize, out: &mut Vec<u8>) {
         while out.len() < most && (self.start < self.end || self.fill()) {
             let rest = &self.buffer[self.start..self.end];

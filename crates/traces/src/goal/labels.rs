@@ -1,13 +1,13 @@
-//! Labels of one rank: found by their text, without an allocation for each.
+//! Labels of one rank, looked up by text without an allocation for each.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Where a label was defined.
+/// Definition of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Definition {
     /// Number of the operation.
     pub(super) operation: u32,
-    /// Lines behind the first of the rank.
+    /// Lines behind the first line of the rank.
     pub(super) line: u32,
 }
 
@@ -19,14 +19,14 @@ struct Entry {
     definition: Definition,
 }
 
-/// An open table of labels, one behind the other in one piece of memory. It is used again for the next rank.
+/// Open-addressing hash table of labels, whose texts are contiguous in memory. It is reused for the next rank.
 #[derive(Debug)]
 pub(super) struct Labels {
     text: Vec<u8>,
     entries: Vec<Entry>,
-    /// Number of an entry plus one; 0 where free. Its length is a power of two.
+    /// Indices of entries plus one; 0 for free slots. The length is a power of two.
     table: Vec<u32>,
-    /// Unknown to those who write texts, who could otherwise choose labels that all meet in one slot.
+    /// Random seed, without which a text could choose labels that all collide.
     seed: u64,
 }
 
@@ -54,7 +54,7 @@ impl Labels {
         Some(self.entries[entry as usize].definition)
     }
 
-    /// Defines a label, or tells where it has been defined.
+    /// Defines a label, or returns its earlier definition.
     pub(super) fn define(&mut self, label: &[u8], definition: Definition) -> Option<Definition> {
         if self.entries.len() * 2 >= self.table.len() {
             self.grow();
@@ -75,7 +75,7 @@ impl Labels {
         None
     }
 
-    /// The label of this rank that is nearest to one that is not there, if any is near.
+    /// Returns the label of this rank most similar to an unknown one, if any is similar.
     pub(super) fn nearest(&self, label: &[u8]) -> Option<String> {
         const LOOKED_AT: usize = 20_000;
         let wanted = String::from_utf8_lossy(label);
@@ -105,7 +105,7 @@ impl Labels {
             .unwrap_or_default()
     }
 
-    /// The slot of a label, or the free one where it belongs.
+    /// Returns the slot of a label, or the free one for it.
     fn slot(&self, label: &[u8], hash: u32) -> Option<usize> {
         let mask = self.table.len().checked_sub(1)?;
         let mut slot = hash as usize & mask;

@@ -1,8 +1,8 @@
-//! GOAL: what each rank of a job computes, sends and receives, and what waits for what.
+//! GOAL: computations, sends and receives of each rank of a job, with their dependencies.
 //!
-//! Text and binary are as LogGOPSim has them (spcl/LogGOPSim, commit ac9608d). A text is turned into the binary form while
-//! it is read; operations are then read from there by position, so that a program need not fit into memory. Times are in
-//! ns, sizes in bytes.
+//! Text and binary forms are as in LogGOPSim (spcl/LogGOPSim, commit ac9608d). A text is converted to the binary form
+//! while it is read; operations are then read from there by position, so a program need not fit into memory. Times
+//! are in ns, sizes in bytes.
 
 mod binary;
 mod cursor;
@@ -29,35 +29,35 @@ use crate::trouble::{Caution, Trouble};
 
 pub use write::{write_binary, write_text};
 
-/// A GOAL program in its binary form, in memory or in a file.
+/// GOAL program in its binary form, in memory or in a file.
 ///
 /// Lanes are cpus, each first come, first served.
 #[derive(Debug)]
 pub struct Program {
     name: String,
-    /// What names of operations call it.
+    /// File name in names of operations.
     called: String,
     store: Store,
     sections: Vec<Section>,
     /// Highest cpu and NIC.
     highest: (u8, u8),
     lanes: Lanes,
-    /// The lane of cpu 255, whose number means no lane.
+    /// Lane of cpu 255, whose own number means no lane.
     last_cpu: u8,
-    /// Where a text has its operations.
+    /// Positions of operations, if the program was a text.
     places: Option<Places>,
-    /// What went wrong after it was read.
+    /// Error that occurred after the program was read.
     trouble: OnceLock<Trouble>,
 }
 
-/// Whether a file that begins so is meant to be GOAL.
+/// Returns true if the beginning of a file looks like GOAL.
 pub fn is_goal(begin: &[u8]) -> bool {
     let text = String::from_utf8_lossy(begin);
     let mut lines = text.lines().map(str::trim_start);
     binary::is_binary(begin) || lines.any(|line| line.starts_with("num_ranks"))
 }
 
-/// Reads a file, text or binary as its first eight bytes tell.
+/// Reads a file, text or binary according to its first eight bytes.
 pub fn read(path: impl AsRef<Path>) -> Result<(Program, Vec<Caution>), Trouble> {
     let path = path.as_ref();
     let name = path.display().to_string();
@@ -74,7 +74,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<(Program, Vec<Caution>), Trouble> 
     of_text(name, parsed, Some(Text::File(file)))
 }
 
-/// Reads what a file would hold: text or binary as its first eight bytes tell.
+/// Reads the content of a file, text or binary according to its first eight bytes.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Program, Vec<Caution>), Trouble> {
     if binary::is_binary(bytes) {
         return of_binary(name.into(), Store::Memory(bytes.to_vec()));
@@ -142,7 +142,7 @@ impl Program {
         self.sections.get(rank as usize).copied()
     }
 
-    /// Reads a part of a rank; false where that fails, which is remembered.
+    /// Reads bytes of a rank; returns false after an error, which is stored.
     fn fill(&self, rank: Rank, at: u64, out: &mut [u8]) -> bool {
         match self.store.read(rank, at, out) {
             Ok(()) => true,
@@ -175,7 +175,7 @@ impl Program {
         }
     }
 
-    /// Reads words of a rank that are numbers of operations.
+    /// Reads operation numbers of a rank.
     fn numbers(&self, rank: Rank, at: u64, count: u32, out: &mut Vec<OperationId>) {
         let Some(section) = self.section(rank) else { return };
         let mut chunk = [0; 256];
@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    /// A file that is cut off after it was read is told, and no panic.
+    /// A file that is truncated after it was read causes an error, not a panic.
     #[test]
     fn a_file_that_shrinks_is_told() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/goal");
@@ -343,7 +343,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes).unwrap();
         let same = file.try_clone().unwrap();
-        // No cache has seen the ranks when the file is cut.
+        // No cache may contain the ranks before the file is truncated.
         let head = binary::check(&Store::Memory(bytes.clone()), "x.bin").unwrap();
         let store = Store::of_file(file, bytes.len() as u64, 16);
         let program = Program::new("x.bin".into(), store, head.sections, head.highest, &head.cpus).unwrap();

@@ -1,4 +1,4 @@
-//! Where an operation stands in its text: found again when it is asked for.
+//! Positions of operations in their text, found again on demand.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,35 +7,35 @@ use super::cursor::Cursor;
 use super::statement::{Lines, Statement};
 use super::store;
 
-/// One operation in so many is remembered with its place.
+/// Distance between operations whose position is stored.
 pub(super) const EVERY: usize = 256;
 
-/// Where an operation stands.
+/// Position of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checkpoint {
     /// Bytes before its line.
     pub(super) offset: u64,
-    /// From 1.
+    /// Line, from 1.
     pub(super) line: u64,
 }
 
-/// A text that can be read again.
+/// Text that can be read again.
 #[derive(Debug)]
 pub(super) enum Text {
     Memory(Vec<u8>),
     File(File),
 }
 
-/// Places of all operations of a text.
+/// Positions of all operations of a text.
 #[derive(Debug)]
 pub(super) struct Places {
     pub(super) text: Text,
-    /// By rank, of every [`EVERY`]-th operation.
+    /// Positions of every [`EVERY`]-th operation, by rank.
     pub(super) checkpoints: Vec<Vec<Checkpoint>>,
 }
 
 impl Places {
-    /// Line and label of an operation; an empty label where it has none. Nothing if the text cannot be read again.
+    /// Returns line and label of an operation; the label may be empty. `None` if the text cannot be read again.
     pub(super) fn find(&self, rank: u32, operation: u32) -> Option<(u64, String)> {
         let number = operation as usize;
         let checkpoint = self.checkpoints.get(rank as usize)?.get(number / EVERY)?;
@@ -56,7 +56,7 @@ impl Places {
     }
 }
 
-/// The n-th operation of a text that begins at a checkpoint.
+/// Returns line and label of the `n`-th operation after a checkpoint.
 fn find(text: impl Read, from: Checkpoint, mut n: usize) -> Option<(u64, String)> {
     let mut lines = Lines::new(Cursor::new(text, from.offset, from.line), "", u32::MAX);
     let mut begun = (0, 0);
@@ -72,7 +72,7 @@ fn find(text: impl Read, from: Checkpoint, mut n: usize) -> Option<(u64, String)
     }
 }
 
-/// A file from some position on, whatever else reads it.
+/// File from a position on, read independently of other readers.
 struct From<'a> {
     file: &'a File,
     at: u64,

@@ -1,47 +1,47 @@
-//! The 39 bytes of an operation in a binary GOAL file, and the words around them.
+//! Format of a binary GOAL file: the 39 bytes of an operation, and the words around them.
 
 /// First eight bytes of a binary file, little-endian.
 pub(super) const MAGIC: u64 = 4223;
-/// The same in a file that LogGOPSim has worked on with `--save-mem`, which spoils it.
+/// First eight bytes of a file that LogGOPSim modified with `--save-mem`, which damages it.
 pub(super) const SPOILT: u64 = 2342;
-/// From here the file counts its offsets.
+/// Position from which the file counts its offsets.
 pub(super) const BASE: u64 = 8;
-/// Number of ranks, highest cpu, highest NIC.
+/// Bytes of the number of ranks, highest cpu and highest NIC.
 pub(super) const HEAD: u64 = 6;
-/// Start and end of a rank.
+/// Bytes of a rank's start and end.
 pub(super) const JUMP: u64 = 16;
 /// Bytes of an operation.
 pub(super) const RECORD: usize = 39;
-/// What `-1` is in the file: any source, any tag.
+/// Value of `-1` in the file: any source, any tag.
 pub(super) const ANY: u32 = u32::MAX;
 
-/// Types of operations.
+/// Types of operations in the file.
 pub(super) const SEND: u8 = 1;
 pub(super) const RECEIVE: u8 = 2;
 pub(super) const CALC: u8 = 3;
 
-/// An operation as the file has it.
+/// Operation as stored in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
-    /// How many others it waits for.
+    /// Number of dependencies.
     pub(super) waits_for: u32,
-    /// [`SEND`], [`RECEIVE`] or [`CALC`].
+    /// Type: [`SEND`], [`RECEIVE`] or [`CALC`].
     pub(super) kind: u8,
-    /// The other rank; [`ANY`] for any.
+    /// Other rank; [`ANY`] for any.
     pub(super) peer: u32,
-    /// Bytes; ns of a calc.
+    /// Size in bytes; duration in ns of a calc.
     pub(super) size: u64,
-    /// [`ANY`] for any.
+    /// Tag of the message; [`ANY`] for any.
     pub(super) tag: u32,
     pub(super) cpu: u8,
     pub(super) nic: u8,
-    /// Those that wait for its end.
+    /// Operations that wait for its end.
     pub(super) after_end: List,
-    /// Those that wait for its start.
+    /// Operations that wait for its start.
     pub(super) after_start: List,
 }
 
-/// A part of a rank's appendix, in words of four bytes.
+/// Range of a rank's appendix, in words of four bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct List {
     pub(super) count: u32,
@@ -49,7 +49,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// The word behind its last.
+    /// Returns the word behind the last one.
     pub(super) fn end(self) -> u64 {
         u64::from(self.first) + u64::from(self.count)
     }

@@ -1,54 +1,54 @@
-//! One rank of a program while its text is read, and the bytes that it becomes.
+//! Conversion of one rank from text to binary.
 
 use std::io;
 
 use super::record::{RECORD, Record};
 use super::store::Sink;
 
-/// Where a rank lies in the store.
+/// Position of a rank in the store.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Section {
-    /// The first byte of its head.
+    /// First byte of its head.
     pub(super) at: u64,
-    /// Operations.
+    /// Number of operations.
     pub(super) operations: u32,
-    /// Operations without dependencies.
+    /// Number of operations without dependencies.
     pub(super) roots: u32,
-    /// Words of the appendix.
+    /// Number of words in the appendix.
     pub(super) words: u32,
 }
 
 impl Section {
-    /// The first byte of its operations.
+    /// Returns the position of its first operation.
     pub(super) fn records(self) -> u64 {
         self.at + 8 + 4 * u64::from(self.roots)
     }
 
-    /// The first byte of its appendix.
+    /// Returns the position of its appendix.
     pub(super) fn appendix(self) -> u64 {
         self.records() + RECORD as u64 * u64::from(self.operations)
     }
 
-    /// The byte behind it.
+    /// Returns the position behind it.
     pub(super) fn end(self) -> u64 {
         self.appendix() + 4 * u64::from(self.words)
     }
 }
 
-/// An edge: this operation waits for that one.
+/// Dependency of one operation on another.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     waits: u32,
-    /// Twice the number of the operation that is waited for, plus one where it is for its start.
+    /// Twice the number of the operation that is waited for, plus one if it is for its start.
     source: u64,
 }
 
-/// Operations and edges of a rank. It is used again for the next one.
+/// Operations and edges of a rank. Reused for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     records: Vec<Record>,
     edges: Vec<Edge>,
-    /// For each list of the appendix its next free word.
+    /// Next free word of each list in the appendix.
     next: Vec<u32>,
     appendix: Vec<u32>,
     bytes: Vec<u8>,
@@ -59,13 +59,13 @@ impl Builder {
         self.records.len()
     }
 
-    /// Adds an operation; false where a rank has no room for more.
+    /// Adds an operation; returns false if a rank cannot have more.
     pub(super) fn add(&mut self, record: Record) -> bool {
         self.records.push(record);
         self.records.len() < u32::MAX as usize
     }
 
-    /// `waits` is behind the end of `source`, or behind its start; false where a rank has no room for more edges.
+    /// Makes `waits` depend on the end of `source`, or on its start; returns false if a rank cannot have more edges.
     pub(super) fn edge(&mut self, waits: u32, source: u32, by_start: bool) -> bool {
         let Some(record) = self.records.get_mut(waits as usize) else {
             return true;
@@ -78,10 +78,10 @@ impl Builder {
         self.edges.len() < u32::MAX as usize
     }
 
-    /// Writes the rank, and is empty again.
+    /// Writes the rank, and clears the builder.
     ///
-    /// The appendix has the lists in the order of operations, those of an end before those of a start, and each list in
-    /// the order of the lines: a counting sort.
+    /// The appendix holds the lists in the order of operations, those of an end before those of a start, and each
+    /// list in the order of the lines: a counting sort.
     pub(super) fn finish(&mut self, sink: &mut Sink) -> io::Result<Section> {
         self.next.clear();
         self.next.resize(self.records.len() * 2, 0);

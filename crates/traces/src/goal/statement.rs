@@ -1,4 +1,4 @@
-//! The lines of a text: `a: send 8b to 1`, `b requires a`.
+//! Lines of a text: `a: send 8b to 1`, `b requires a`.
 
 use std::io::Read;
 
@@ -6,34 +6,34 @@ use super::cursor::Cursor;
 use super::record::{ANY, CALC, RECEIVE, Record, SEND};
 use crate::trouble::{Trouble, unknown};
 
-/// No word has so many characters.
+/// Upper limit of a word's length, beyond any valid word.
 const LONGEST: usize = 1 << 16;
 
-/// A line of a rank. The label of an operation, and those of an edge, are in [`Lines`].
+/// Line of a rank. The label of an operation, and those of an edge, are in [`Lines`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Statement {
-    /// An operation, whose label is [`Lines::label`].
+    /// Operation with the label [`Lines::label`].
     Operation(Record),
-    /// [`Lines::label`] waits for [`Lines::other`].
+    /// Dependency of [`Lines::label`] on [`Lines::other`].
     Edge {
-        /// For its start, not its end.
+        /// True if it waits for the start instead of the end.
         by_start: bool,
     },
-    /// The end of the rank.
+    /// End of the rank.
     Close,
 }
 
-/// Reads the lines of a text.
+/// Reader of a text's lines.
 #[derive(Debug)]
 pub(super) struct Lines<'a, R> {
     pub(super) cursor: Cursor<R>,
-    /// What the file is called.
+    /// Name of the file in messages.
     name: &'a str,
-    /// How many ranks there are: others are no peers.
+    /// Number of ranks, for checking peers.
     pub(super) ranks: u32,
     /// Label of the statement; empty if it has none.
     pub(super) label: Vec<u8>,
-    /// The label that an edge waits for.
+    /// Label of the operation that an edge waits for.
     pub(super) other: Vec<u8>,
     word: Vec<u8>,
 }
@@ -50,7 +50,7 @@ impl<'a, R: Read> Lines<'a, R> {
         }
     }
 
-    /// What is wrong at the line that is being read.
+    /// Returns an error at the current line.
     pub(super) fn trouble(&mut self, message: impl Into<String>) -> Trouble {
         if let Some(error) = self.cursor.failure() {
             return Trouble::at(self.name, format!("cannot be read: {error}"));
@@ -63,7 +63,7 @@ impl<'a, R: Read> Lines<'a, R> {
         self.trouble(format!("expected {what}, found {found}"))
     }
 
-    /// What comes next, for people.
+    /// Describes the next token for messages.
     fn found(&mut self) -> String {
         match self.cursor.peek() {
             None => "the end of the file".into(),
@@ -77,12 +77,12 @@ impl<'a, R: Read> Lines<'a, R> {
         }
     }
 
-    /// The word that was read last.
+    /// Returns the word that was read last, shortened for messages.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.word[..self.word.len().min(80)]).into_owned()
     }
 
-    /// Goes past blanks, comments and, where `lines`, ends of lines.
+    /// Skips blanks, comments and, if `lines`, line ends.
     pub(super) fn skip(&mut self, lines: bool) -> Result<(), Trouble> {
         while let Some(byte) = self.cursor.peek() {
             match byte {
@@ -124,7 +124,7 @@ impl<'a, R: Read> Lines<'a, R> {
         }
     }
 
-    /// Reads a word, a number or what else stands without a blank.
+    /// Reads a word, a number or any other characters without blanks.
     fn word(&mut self) -> Result<(), Trouble> {
         self.word.clear();
         self.cursor.take_while(&WORD, LONGEST, &mut self.word);
@@ -134,7 +134,7 @@ impl<'a, R: Read> Lines<'a, R> {
         Ok(())
     }
 
-    /// Reads this word.
+    /// Reads the word `wanted`, or fails.
     pub(super) fn keyword(&mut self, wanted: &str) -> Result<(), Trouble> {
         self.skip(false)?;
         let quoted = || format!("`{wanted}`");
@@ -149,7 +149,7 @@ impl<'a, R: Read> Lines<'a, R> {
         Ok(())
     }
 
-    /// Reads a number: at most `most`, or [`ANY`] as `-1` where `any`.
+    /// Reads a number of at most `most`, or `-1` as [`ANY`] if `any` is set.
     pub(super) fn number(&mut self, what: &str, most: u64, any: bool) -> Result<u64, Trouble> {
         self.skip(false)?;
         if !self.cursor.peek().is_some_and(is_word) {
@@ -159,7 +159,7 @@ impl<'a, R: Read> Lines<'a, R> {
         self.value(self.word.len(), what, most, any)
     }
 
-    /// The value of the first bytes of the word.
+    /// Parses the first `length` bytes of the word.
     fn value(&mut self, length: usize, what: &str, most: u64, any: bool) -> Result<u64, Trouble> {
         let digits = &self.word[..length];
         if any && digits == b"-1" {
@@ -188,7 +188,7 @@ impl<'a, R: Read> Lines<'a, R> {
         }
     }
 
-    /// A word that is a label.
+    /// Checks that the word is a valid label.
     fn check_label(&mut self) -> Result<(), Trouble> {
         let good = |w: &[u8]| {
             w.first().is_some_and(u8::is_ascii_alphabetic)
@@ -203,7 +203,7 @@ impl<'a, R: Read> Lines<'a, R> {
         )))
     }
 
-    /// Reads the next statement of a rank, from before its line. `begun` gets where it stands.
+    /// Reads the next statement of a rank, and sets `begun` to its position.
     pub(super) fn statement(&mut self, begun: &mut (u64, u64)) -> Result<Statement, Trouble> {
         self.skip(true)?;
         *begun = (self.cursor.offset(), self.cursor.line());
@@ -239,7 +239,7 @@ impl<'a, R: Read> Lines<'a, R> {
         }
     }
 
-    /// The rest of `a requires b`, whose first word has been read.
+    /// Reads the rest of `a requires b` after its first word.
     fn edge(&mut self) -> Result<Statement, Trouble> {
         self.check_label()?;
         std::mem::swap(&mut self.label, &mut self.word);
@@ -269,7 +269,7 @@ impl<'a, R: Read> Lines<'a, R> {
         Ok(Statement::Edge { by_start })
     }
 
-    /// The rest of an operation, whose first word has been read.
+    /// Reads the rest of an operation after its first word.
     fn operation(&mut self) -> Result<Statement, Trouble> {
         let mut record = Record::default();
         match &self.word[..] {
@@ -300,7 +300,7 @@ impl<'a, R: Read> Lines<'a, R> {
         unknown(place, "operation", &self.text(), &["send", "recv", "calc"])
     }
 
-    /// `8b`, or `8 b`.
+    /// Reads a size such as `8b` or `8 b`.
     fn bytes(&mut self) -> Result<u64, Trouble> {
         self.skip(false)?;
         if !self.cursor.peek().is_some_and(is_word) {
@@ -327,7 +327,7 @@ impl<'a, R: Read> Lines<'a, R> {
         )))
     }
 
-    /// `tag 3 cpu 1 nic 2`: each may be absent, none may come before one that stands left of it here.
+    /// Reads options such as `tag 3 cpu 1 nic 2`: each is optional, but their order is fixed.
     fn options(&mut self, record: &mut Record) -> Result<(), Trouble> {
         let names: &[&str] = if record.kind == CALC {
             &["cpu"]
@@ -383,7 +383,7 @@ fn is_word(byte: u8) -> bool {
     WORD[usize::from(byte)]
 }
 
-/// What stands together: letters, digits, and what a number or a label might be mistaken with.
+/// Characters of words: letters, digits, and those that might be mistaken for parts of a number or a label.
 static WORD: [bool; 256] = {
     let mut word = [false; 256];
     let mut byte = 0u8;

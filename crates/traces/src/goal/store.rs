@@ -1,17 +1,17 @@
-//! Where the binary form of a program is kept: in memory while it is small, else in a file that is read by position.
+//! Storage of a program's binary form: in memory while it is small, otherwise in a file that is read by position.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Mutex;
 
-/// Above this many bytes a program is kept in a file.
+/// Size in bytes above which a program is kept in a file.
 const IN_MEMORY: usize = 64 << 20;
-/// Bytes that the caches of all ranks may hold together.
+/// Total size in bytes of the caches of all ranks.
 const CACHES: u64 = 128 << 20;
-/// Blocks of a cache.
+/// Blocks per cache.
 const BLOCKS: usize = 8;
 
-/// Takes the binary form of a program while it is made.
+/// Writer of a program's binary form.
 #[derive(Debug)]
 pub(super) struct Sink {
     memory: Vec<u8>,
@@ -28,7 +28,7 @@ impl Sink {
         }
     }
 
-    /// Bytes so far.
+    /// Returns the number of bytes written so far.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
@@ -49,7 +49,7 @@ impl Sink {
         Ok(())
     }
 
-    /// What was written, to be read by so many ranks.
+    /// Returns a store with the written bytes for `ranks` readers.
     pub(super) fn finish(self, ranks: u32) -> io::Result<Store> {
         Ok(match self.file {
             None => Store::Memory(self.memory),
@@ -62,7 +62,7 @@ impl Sink {
     }
 }
 
-/// The binary form of a program, readable at any position.
+/// Binary form of a program, readable at any position.
 #[derive(Debug)]
 pub(super) enum Store {
     Memory(Vec<u8>),
@@ -75,9 +75,9 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Reads a file whose first bytes say that it has so many ranks; small ones are taken into memory.
+    /// Creates a store that reads from a file with `ranks` ranks.
     pub(super) fn of_file(file: File, length: u64, ranks: u32) -> Self {
-        // A damaged file may claim any number of ranks: those that it has no room for get no cache.
+        // A damaged file may claim any number of ranks, so its size limits the number of caches.
         let caches = u64::from(ranks).min(length / 8).max(1);
         let block = (CACHES / caches / BLOCKS as u64)
             .clamp(512, 16 << 10)
@@ -98,7 +98,7 @@ impl Store {
         }
     }
 
-    /// Fills `out` from this position, by the cache of this rank.
+    /// Fills `out` from this position, through the cache of this rank.
     pub(super) fn read(&self, rank: u32, at: u64, out: &mut [u8]) -> io::Result<()> {
         match self {
             Self::Memory(bytes) => {
@@ -124,12 +124,12 @@ impl Store {
     }
 }
 
-/// The blocks that a rank has read last.
+/// Blocks that a rank has read recently.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    /// Number of the block in the file, and what it holds.
+    /// Number of each block in the file, and its content.
     blocks: Vec<(u64, Box<[u8]>)>,
-    /// The block that was read first of those here.
+    /// Index of the block that was read first.
     oldest: usize,
 }
 
@@ -176,7 +176,7 @@ impl Cache {
             }
             place
         };
-        // Named only once it is whole.
+        // The block gets its number only when it is complete: a failed read must not leave a valid entry.
         self.blocks[place].0 = u64::MAX;
         read_at(file, &mut self.blocks[place].1, start)?;
         self.blocks[place].0 = number;
@@ -207,7 +207,7 @@ pub(super) fn read_some_at(file: &File, out: &mut [u8], at: u64) -> io::Result<u
     return std::os::windows::fs::FileExt::seek_read(file, out, at);
 }
 
-/// Takes a file into memory if it is small, and leaves it where it is if not.
+/// Reads a small file into memory; a large one stays in its file.
 pub(super) fn open(mut file: File, ranks: u32) -> io::Result<Store> {
     use io::{Read, Seek};
     let length = file.metadata()?.len();

@@ -1,4 +1,4 @@
-//! GOAL as text: turned into the binary form rank by rank, while it is read.
+//! GOAL as text: converted to the binary form rank by rank, while it is read.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -11,32 +11,32 @@ use super::statement::{Lines, Statement};
 use super::store::{Sink, Store};
 use crate::trouble::Trouble;
 
-/// What a text becomes.
+/// Result of reading a text.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) store: Store,
-    /// By rank.
+    /// Sections by rank.
     pub(super) sections: Vec<Section>,
-    /// By rank: where every [`EVERY`]-th operation stands.
+    /// Positions of every [`EVERY`]-th operation, by rank.
     pub(super) checkpoints: Vec<Vec<Checkpoint>>,
     /// Highest cpu and NIC.
     pub(super) highest: (u8, u8),
-    /// Which cpus are used.
+    /// Flag for each cpu that is used.
     pub(super) cpus: [bool; 256],
 }
 
-/// A rank that has been read.
+/// Rank that has been read.
 struct Finished {
     section: Section,
     checkpoints: Vec<Checkpoint>,
     line: u64,
 }
 
-/// Reads a text that is called `name`.
+/// Reads a text that errors call `name`.
 pub(super) fn parse(input: impl Read, name: &str) -> Result<Parsed, Trouble> {
     let mut lines = Lines::new(Cursor::new(input, 0, 1), name, 0);
     for mark in [0xef, 0xbb, 0xbf] {
-        // A byte order mark says nothing here.
+        // A byte order mark is skipped.
         if lines.cursor.peek() == Some(mark) {
             lines.cursor.advance();
         }
@@ -77,7 +77,7 @@ struct Reader<'a, R> {
 }
 
 impl<R: Read> Reader<'_, R> {
-    /// Reads `rank 3 { ... }`.
+    /// Reads a block `rank 3 { ... }`.
     fn rank(&mut self, finished: &mut BTreeMap<u32, Finished>) -> Result<(), Trouble> {
         let opened = self.lines.cursor.line();
         self.lines.keyword("rank")?;

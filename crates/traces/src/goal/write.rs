@@ -1,4 +1,4 @@
-//! GOAL written: as text and in the binary form.
+//! Writers for GOAL, as text and in the binary form.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use super::Program;
 use super::record::{ANY, BASE, HEAD, JUMP, List, MAGIC, RECEIVE, Record, SEND};
 use crate::program::{Program as _, Rank};
 
-/// Writes the binary form, ranks in ascending order: byte for byte what LogGOPSim's converter makes of the text.
+/// Writes the binary form, ranks in ascending order: byte for byte the output of LogGOPSim's converter.
 pub fn write_binary(program: &Program, mut out: impl Write) -> io::Result<()> {
     out.write_all(&MAGIC.to_le_bytes())?;
     out.write_all(&program.ranks().to_le_bytes())?;
@@ -32,8 +32,8 @@ pub fn write_binary(program: &Program, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes the text. Operations are called `l1`, `l2`, ... at each rank; dependencies stand behind the operations of their
-/// rank, so that the text becomes the same binary again.
+/// Writes the text. Operations have the labels `l1`, `l2`, ... at each rank; dependencies follow the operations of
+/// their rank, so that the text converts to the same binary.
 pub fn write_text(program: &Program, mut out: impl Write) -> io::Result<()> {
     writeln!(out, "num_ranks {}", program.ranks())?;
     let mut list = Vec::new();

@@ -1,9 +1,9 @@
-//! What stands in the queue of a model, and the clocks that it needs.
+//! Elements of a model's queue, and the clocks that they need.
 
 use super::parking;
 use crate::program::{OperationId, Rank};
 
-/// In the order in which `loggopsim` sorts what is freed at once.
+/// Kinds in the order in which `loggopsim` sorts operations that are freed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Send,
@@ -12,32 +12,32 @@ pub(super) enum Kind {
     Message,
 }
 
-/// Something that is due: an operation that is free, or a message that arrives.
+/// Due element: an operation that is free, or a message that arrives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Element {
     pub(super) kind: Kind,
-    /// Where it is due.
+    /// Rank at which it is due.
     pub(super) rank: Rank,
-    /// Of the operation, or of the message's send at `peer`.
+    /// Number of the operation, or of the message's send at `peer`.
     pub(super) number: OperationId,
-    /// The receiver of a send, the sender of a message, what a receive takes.
+    /// Receiver of a send, sender of a message, or source that a receive accepts.
     pub(super) peer: u32,
     pub(super) tag: u32,
-    /// Of a message those of its send.
+    /// Cpu; a message has that of its send.
     pub(super) cpu: u8,
     pub(super) nic: u8,
-    /// Bytes, or ns of a calc.
+    /// Size in bytes, or duration in ns of a calc.
     pub(super) size: u64,
-    /// When what it waited for was over; of a message when it arrived.
+    /// Time at which its dependencies were met; for a message, its arrival.
     pub(super) ready: u64,
-    /// Its number in the queue.
+    /// Number in the queue, which breaks ties.
     pub(super) order: u64,
-    /// It has found its clocks busy.
+    /// True if it found its clocks busy.
     pub(super) parked: bool,
 }
 
 impl Element {
-    /// The clocks that it needs to be free.
+    /// Returns the clocks that it needs to be free.
     pub(super) fn clocks(&self) -> parking::Clocks {
         let nic = if self.kind == Kind::Calc {
             0
@@ -48,17 +48,17 @@ impl Element {
     }
 }
 
-/// That an operation has started, or that it is done at some time.
+/// Start of an operation, or its end at some time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     pub(super) rank: Rank,
     pub(super) number: OperationId,
     pub(super) end: Option<u64>,
-    /// It is done for a second time.
+    /// True if it is a second end.
     pub(super) again: bool,
 }
 
-/// Clocks of all ranks: by rank and number of a cpu or NIC.
+/// Clocks of all ranks, by rank and number of a cpu or NIC.
 #[derive(Debug, Default)]
 pub(super) struct Clocks(pub(super) Vec<Vec<u64>>);
 
