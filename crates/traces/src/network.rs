@@ -1,46 +1,46 @@
-//! What carries the messages of a job: the packet network or a cost model.
+//! Interface to the network of a job: the packet network or a cost model.
 
 use paceline_kernel::Time;
 
 use crate::program::Rank;
 
-/// A message of a job under way: a number that is used again after it is over.
+/// Number of a message in flight, which is reused after its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId(pub u32);
 
-/// A message that leaves now.
+/// Message at its departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// By which the network tells what becomes of it.
+    /// Number by which the network reports its progress.
     pub id: MessageId,
-    /// Sender.
+    /// Sending rank.
     pub from: Rank,
-    /// Receiver, another rank.
+    /// Receiving rank, different from the sender.
     pub to: Rank,
     /// NIC of the sender.
     pub from_nic: u8,
     /// NIC of the receiver.
     pub to_nic: u8,
-    /// Payload bytes, at least one.
+    /// Size of the payload in bytes, at least one.
     pub bytes: u64,
-    /// What it belongs to, for results: a label that the executor has made known.
+    /// Label of its collective in results, which the executor knows.
     pub label: u32,
 }
 
-/// What carries messages, and the clock.
+/// Network that carries messages, and its clock.
 ///
-/// What it is asked for happens later, never within the call: it then calls the executor's `sent`, `received`,
-/// `acknowledged`, `woken`, each at its time.
+/// Requests take effect later, never within the call: the network then calls the executor's `sent`, `received`,
+/// `acknowledged` and `woken` at their times.
 pub trait Network {
-    /// The time.
+    /// Returns the current time.
     fn now(&self) -> Time;
 
-    /// Calls `woken` with this token at this time, which may be now. Of several calls for the same time the first asked
-    /// for comes first.
+    /// Schedules a call of `woken` with this token at this time, which may be now. Calls for the same time happen in
+    /// the order of the requests.
     fn wake(&mut self, at: Time, token: u64);
 
-    /// A message leaves. Its last packet has left (`sent`), its last byte has arrived in order (`received`), and its sender
-    /// knows that it has arrived whole (`acknowledged`): each is told once, in this order or at the same time. A network that
-    /// does not know when the last packet has left need not tell: what has arrived has left.
+    /// Sends a message. The network reports the departure of its last packet (`sent`), the arrival of its last byte
+    /// in order (`received`), and the acknowledgement at its sender (`acknowledged`), each once, in this order or at
+    /// the same time. A network that does not know the departure may omit it: a message that has arrived has left.
     fn send(&mut self, message: Message);
 }

@@ -1,4 +1,4 @@
-//! Traces of any format, told apart by what is in them.
+//! Reading of traces in any format, detected from the content.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use crate::simai::Servers;
 use crate::trouble::{Caution, Trouble};
 use crate::{chakra, goal, simai};
 
-/// A format of traces.
+/// Format of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// GOAL, text or binary.
     Goal,
-    /// Chakra, by the prefix of its files.
+    /// Chakra, given by the prefix of its files.
     Chakra,
-    /// A workload of SimAI.
+    /// Workload of SimAI.
     SimAi,
 }
 
 impl Format {
-    /// What people call it.
+    /// Returns the usual name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Goal => "GOAL",
@@ -32,10 +32,10 @@ impl Format {
     }
 }
 
-/// Bytes that tell a format.
+/// Number of bytes that are read to detect a format.
 const BEGIN: u64 = 4096;
 
-/// The format of what is at a path, and where its reader finds it; nothing for what is no trace.
+/// Returns the format of the trace at a path, and the path for its reader; `None` if it is no trace.
 pub fn format(path: &Path) -> Option<(Format, PathBuf)> {
     if let Some(prefix) = prefix(path) {
         return Some((Format::Chakra, prefix));
@@ -52,7 +52,7 @@ pub fn format(path: &Path) -> Option<(Format, PathBuf)> {
         .then(|| (Format::SimAi, path.to_path_buf()))
 }
 
-/// The prefix of Chakra's files, of which the first is there: that itself, or one of the files.
+/// Returns the prefix of existing Chakra files: the path itself, or that of one of the files.
 fn prefix(path: &Path) -> Option<PathBuf> {
     let name = path.to_str()?;
     let first = |prefix: &str, extensions: &[&str]| {
@@ -72,21 +72,21 @@ fn prefix(path: &Path) -> Option<PathBuf> {
     chakra::EXTENSIONS.iter().find_map(of_file)
 }
 
-/// A trace that has been read.
+/// Parsed trace.
 #[derive(Debug)]
 pub struct Opened {
-    /// What its ranks do.
+    /// Operations of its ranks.
     pub program: Arc<dyn Program>,
-    /// How it was written.
+    /// Format in which it was written.
     pub format: Format,
-    /// What its user should know.
+    /// Notes for the user.
     pub cautions: Vec<Caution>,
 }
 
-/// Reads a trace of any format with the defaults of its reader. A workload of SimAI has servers of eight GPUs here.
+/// Reads a trace of any format with the defaults of its reader. A workload of SimAI gets servers of eight GPUs.
 ///
 /// # Errors
-/// As its reader; where the format is none of these, with what they are.
+/// As its reader; for unknown formats, a list of the known ones.
 pub fn open(path: &Path) -> Result<Opened, Trouble> {
     let Some((format, path)) = format(path) else {
         let message = "is no trace: expected GOAL (text or binary), Chakra (PREFIX.0.et or PREFIX.0.json, ..) or a workload of SimAI";

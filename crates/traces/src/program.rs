@@ -1,88 +1,88 @@
-//! What the ranks of a job do: the same for every format of trace.
+//! Programs: the operations of a job's ranks, independent of the trace format.
 
 use std::fmt::Debug;
 
 use crate::trouble::Trouble;
 
-/// A rank of a job, from 0.
+/// Rank of a job, from 0.
 pub type Rank = u32;
 
-/// An operation by its number at its rank.
+/// Number of an operation at its rank, from 0.
 pub type OperationId = u32;
 
-/// What an operation does.
+/// Work of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Work {
-    /// Nothing: it is done as soon as it starts.
+    /// No work: it ends as soon as it starts.
     Nothing,
-    /// Computes for so long, in ns.
+    /// Computation of fixed duration.
     Compute {
-        /// In ns.
+        /// Duration in ns.
         ns: u64,
     },
-    /// Sends a message.
+    /// Sending of a message.
     Send {
-        /// The receiver.
+        /// Receiving rank.
         to: Rank,
-        /// Payload bytes.
+        /// Size of the payload in bytes.
         bytes: u64,
-        /// What its receive must have, too.
+        /// Tag that its receive must have too.
         tag: u32,
     },
-    /// Receives a message.
+    /// Receiving of a message.
     Receive {
-        /// The sender; nothing for any.
+        /// Sending rank; `None` for any.
         from: Option<Rank>,
-        /// Payload bytes that it expects.
+        /// Expected size of the payload in bytes.
         bytes: u64,
-        /// The message's; nothing for any.
+        /// Tag of the message; `None` for any.
         tag: Option<u32>,
     },
-    /// Takes part in a collective: the place in [`Program::collectives`].
+    /// Membership in a collective: the index in [`Program::collectives`].
     Collective(u32),
 }
 
-/// An operation of a rank.
+/// Operation of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
-    /// What it does.
+    /// Work that it performs.
     pub work: Work,
-    /// What it occupies while it is under way: a lane of its rank. See [`Lanes`].
+    /// Lane of its rank that it occupies: see [`Lanes`].
     pub lane: u8,
-    /// The NIC of its rank that it uses.
+    /// NIC of its rank that it uses.
     pub nic: u8,
-    /// How many others it waits for, whether for their end or for their start.
+    /// Number of operations that it depends on, by their end or their start.
     pub waits_for: u32,
 }
 
-/// The lane of what occupies none.
+/// Lane of operations that occupy none.
 pub const NO_LANE: u8 = u8::MAX;
 
-/// What kind of collective.
+/// Kind of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CollectiveKind {
-    /// The sum of all, at all.
+    /// Sum of all data, at all members.
     AllReduce,
-    /// All parts, at all.
+    /// All parts, at all members.
     AllGather,
-    /// A part of the sum at each.
+    /// One part of the sum at each member.
     ReduceScatter,
-    /// From each a part to each.
+    /// One part from each member to each other.
     AllToAll,
-    /// The sum of all, at the root.
+    /// Sum of all data, at the root.
     Reduce,
     /// All parts, at the root.
     Gather,
-    /// From the root a part to each.
+    /// One part from the root to each member.
     Scatter,
-    /// From the root the same to all.
+    /// Same data from the root to all members.
     Broadcast,
-    /// Nobody leaves before all have come.
+    /// Synchronization: no member leaves before all have arrived.
     Barrier,
 }
 
 impl CollectiveKind {
-    /// True if one member has a part of its own: the root.
+    /// Returns true if one member has a special role: the root.
     pub const fn has_root(self) -> bool {
         matches!(
             self,
@@ -90,7 +90,7 @@ impl CollectiveKind {
         )
     }
 
-    /// What people call it.
+    /// Returns the usual name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::AllReduce => "all-reduce",
@@ -106,89 +106,91 @@ impl CollectiveKind {
     }
 }
 
-/// A collective as one member takes part in it.
+/// Collective from a member's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Collective {
-    /// What it is.
+    /// Kind of the collective.
     pub kind: CollectiveKind,
-    /// Its size in bytes, as the format counts it.
+    /// Size in bytes, as the format counts it.
     pub bytes: u64,
-    /// Its members: the place in [`Program::groups`]. The n-th collective that a rank starts in a group meets the n-th of the
-    /// other members.
+    /// Index of its members in [`Program::groups`]. The n-th collective that a rank starts in a group matches the
+    /// n-th of the other members.
     pub group: u32,
-    /// Root of those that have one.
+    /// Root, for kinds that have one.
     pub root: Rank,
 }
 
-/// In what order free operations take a lane.
+/// Order in which free operations get a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they became free; of those free at once, the lower number.
+    /// In the order in which they became free; ties by lower number.
     Freed,
-    /// The lowest number first, whenever something of the rank is done.
+    /// Lowest number first, whenever an operation of the rank ends.
     Number,
-    /// The rank's own last issued first, whatever other members of its group have issued: what comes to a member before it has
-    /// started waits there.
+    /// The rank's last issued operation first, regardless of the other members of its group: messages that arrive
+    /// before a member has started wait there.
     LastIssued,
 }
 
-/// Lanes of a rank: each carries one operation at a time.
+/// Lanes of a rank; each executes one operation at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lanes {
-    /// The order in each lane, by its number.
+    /// Order of each lane, by number.
     pub orders: Vec<Order>,
 }
 
-/// What the ranks of a job do.
+/// Operations of a job's ranks.
 ///
-/// Operations are asked for when they become free and not before, so that a program may live in a file.
+/// Operations are requested only when they become free, so that a program may be in a file.
 pub trait Program: Debug + Send + Sync {
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     fn ranks(&self) -> Rank;
 
-    /// How many operations a rank has.
+    /// Returns the number of operations of a rank.
     fn operations(&self, rank: Rank) -> u32;
 
-    /// Lanes, the same at every rank.
+    /// Returns the lanes, which are the same at every rank.
     fn lanes(&self) -> &Lanes;
 
-    /// Operations that wait for nothing, ascending.
+    /// Appends the operations without dependencies, in ascending order.
     fn roots(&self, rank: Rank, out: &mut Vec<OperationId>);
 
-    /// An operation.
+    /// Returns an operation of a rank.
     fn operation(&self, rank: Rank, number: OperationId) -> Operation;
 
-    /// Operations that wait for the end of this one, in the order of the trace; one that waits twice is here twice.
+    /// Appends the operations that wait for the end of this one, in the order of the trace; one that waits twice is
+    /// listed twice.
     fn after_end(&self, rank: Rank, number: OperationId, out: &mut Vec<OperationId>);
 
-    /// Operations that wait for the start of this one.
+    /// Appends the operations that wait for the start of this one.
     fn after_start(&self, rank: Rank, number: OperationId, out: &mut Vec<OperationId>);
 
-    /// All collectives of the program.
+    /// Returns all collectives of the program.
     fn collectives(&self) -> &[Collective] {
         &[]
     }
 
-    /// All groups: members in the order of a ring.
+    /// Returns all groups, each with its members in the order of a ring.
     fn groups(&self) -> &[Vec<Rank>] {
         &[]
     }
 
-    /// After how many sends of a channel the processing of reductions begins anew in a collective, by its place in
-    /// [`Self::collectives`]; the members of its group where nothing else is said. See
+    /// Returns the number of sends of a channel after which the processing of reductions starts again in a
+    /// collective, given by its index in [`Self::collectives`]; `None` for the number of its members. See
     /// [`crate::collective::Processing::Fixed`].
     fn cycle(&self, _collective: u32) -> Option<u32> {
         None
     }
 
-    /// What people call an operation, with its place in the trace: `x.goal:12 (l4 of rank 0)`, `trace.3.et: node 17 (AllReduce_layer_4)`.
+    /// Returns the name of an operation, with its position in the trace: `x.goal:12 (l4 of rank 0)`, `trace.3.et:
+    /// node 17 (AllReduce_layer_4)`.
     fn name(&self, rank: Rank, number: OperationId) -> String;
 
-    /// Gives the files of the trace other names, from which those of operations are made.
+    /// Renames the files of the trace, which occur in names of operations.
     fn rename(&mut self, name: &dyn Fn(&str) -> String);
 
-    /// Why what was read since the program was made may be wrong, if it lives in a file that cannot be read any more.
-    /// Executors ask at the end.
+    /// Returns the error that makes operations read so far unreliable, if the program's file could not be read.
+    /// Executors check it at the end.
     fn trouble(&self) -> Option<Trouble> {
         None
     }

@@ -1,21 +1,21 @@
-//! What is wrong with a trace, for people.
+//! Errors and cautions about traces, for users.
 
 use std::fmt;
 
-/// Why a trace cannot be read or run. Where it is, what is there, and what was expected.
+/// Error of a trace that cannot be read or run: its position, the offending value, and the expected one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct Trouble {
-    /// The file and the place in it: `x.goal:12`, `x.bin: byte 40`, `trace.3.et: node 17`.
+    /// File and position: `x.goal:12`, `x.bin: byte 40`, `trace.3.et: node 17`.
     pub place: String,
-    /// What is wrong, with the offending value and what was expected.
+    /// Description with the offending value and the expected one.
     pub message: String,
-    /// What to do about it, if anything can be said.
+    /// Advice, if there is any.
     pub help: Option<String>,
 }
 
 impl Trouble {
-    /// At a place that is told as `file:12`, `file: node 4` or the like.
+    /// Creates an error at a position such as `file:12` or `file: node 4`.
     pub fn at(place: impl fmt::Display, message: impl Into<String>) -> Self {
         Self {
             place: place.to_string(),
@@ -24,7 +24,7 @@ impl Trouble {
         }
     }
 
-    /// With advice.
+    /// Adds advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -32,7 +32,7 @@ impl Trouble {
     }
 }
 
-/// A word that is none of those that are known, with the nearest of them.
+/// Creates the error for an unknown word, with the nearest known one.
 pub(crate) fn unknown(place: impl fmt::Display, what: &str, word: &str, known: &[&str]) -> Trouble {
     let nearest = known
         .iter()
@@ -48,7 +48,7 @@ pub(crate) fn unknown(place: impl fmt::Display, what: &str, word: &str, known: &
     }
 }
 
-/// A key of ASTRA-sim's files with a value for each of several dimensions.
+/// Creates the error for a key of ASTRA-sim's files with a value for each of several dimensions.
 pub(crate) fn several_dimensions(place: impl fmt::Display, key: &str, count: usize) -> Trouble {
     Trouble::at(
         place,
@@ -63,9 +63,9 @@ pub(crate) fn several_dimensions(place: impl fmt::Display, key: &str, count: usi
     )
 }
 
-/// Something about a trace that its user should know, though it runs.
+/// Note on a trace that can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caution {
-    /// A whole sentence, with places and counts.
+    /// Complete sentence with positions and counts.
     pub text: String,
 }

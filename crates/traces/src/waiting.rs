@@ -1,30 +1,30 @@
-//! Posted receives and arrived messages: the first that fits is taken.
+//! Posted receives and arrived messages, matched in first-come order.
 
 use std::hash::Hash;
 
 use crate::frontier::NumberMap;
 use crate::program::Rank;
 
-/// Any source, or any tag.
+/// Wildcard for a source or a tag.
 pub(crate) const ANY: u32 = u32::MAX;
 
-/// No item.
+/// Marker for the absence of an item.
 const NONE: u32 = u32::MAX;
 
-/// Receiver, sender and tag of a message, or those that a receive takes.
+/// Receiver, sender and tag of a message, or those that a receive accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key<S = ()> {
-    /// The receiver.
+    /// Receiving rank.
     pub(crate) rank: Rank,
-    /// The sender.
+    /// Sending rank, or [`ANY`].
     pub(crate) source: u32,
     pub(crate) tag: u32,
-    /// A receive takes only messages of its own size, where sizes count.
+    /// Size in bytes if a receive only takes messages of its size, otherwise `()`.
     pub(crate) size: S,
 }
 
 impl Key {
-    /// Of a message of any size.
+    /// Creates the key of a message of any size.
     pub(crate) fn new(rank: Rank, source: u32, tag: u32) -> Self {
         let size = ();
         Self {
@@ -39,12 +39,12 @@ impl Key {
 #[derive(Clone, Copy, Debug)]
 struct Item<T, S> {
     key: Key<S>,
-    /// Smaller came earlier.
+    /// Order of arrival.
     number: u64,
     value: T,
-    /// The next of the same key.
+    /// Next item with the same key.
     next_alike: u32,
-    /// Neighbours at the same rank.
+    /// Neighbours in the list of the rank.
     previous: u32,
     next: u32,
 }
@@ -55,9 +55,9 @@ struct Ends {
     last: u32,
 }
 
-/// What waits at all ranks, in the order in which it came.
+/// Waiting items of all ranks in order of arrival.
 ///
-/// What is taken is always the first of its own key, since what fits one fits all of the same key.
+/// The item taken is always the first of its key, since all items with a key match the same counterparts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting<T, S = ()> {
     items: Vec<Item<T, S>>,
@@ -65,7 +65,7 @@ pub(crate) struct Waiting<T, S = ()> {
     by_key: NumberMap<Key<S>, Ends>,
     by_rank: NumberMap<Rank, Ends>,
     number: u64,
-    /// Something that waits takes any source or any tag.
+    /// True if a waiting item accepts any source or any tag.
     wild: bool,
 }
 
@@ -95,7 +95,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
         }
     }
 
-    /// Takes the first receive that fits a message.
+    /// Takes the first receive that matches a message.
     pub(crate) fn take_for_message(&mut self, key: Key<S>) -> Option<T> {
         let mut found = self.by_key.get(&key).map(|e| e.first);
         if self.wild {
@@ -112,7 +112,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
         found.map(|place| self.take(place))
     }
 
-    /// Takes the first message that fits a receive, which may take any source or any tag.
+    /// Takes the first message that matches a receive, which may accept any source or any tag.
     pub(crate) fn take_for_receive(&mut self, key: Key<S>) -> Option<T> {
         if key.source != ANY && key.tag != ANY {
             return self
@@ -133,7 +133,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
         None
     }
 
-    /// All that waits, in the order in which it came.
+    /// Returns all waiting items in order of arrival.
     pub(crate) fn values(&self) -> Vec<T> {
         let mut waiting: Vec<&Item<T, S>> = self
             .by_rank
@@ -144,7 +144,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
         waiting.into_iter().map(|item| item.value).collect()
     }
 
-    /// What waits at a rank, in the order in which it came.
+    /// Returns the waiting items of a rank in order of arrival.
     pub(crate) fn of_rank(&self, rank: Rank) -> impl Iterator<Item = (Key<S>, T)> {
         let first = self.by_rank.get(&rank).map_or(NONE, |ends| ends.first);
         self.items_from(first).map(|item| (item.key, item.value))
@@ -184,7 +184,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
     }
 }
 
-/// Appends a place to a list, and tells the one before it.
+/// Appends an item to a list; returns the item before it.
 fn append<K: Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, place: u32) -> Option<u32> {
     let mut last = None;
     lists
@@ -200,7 +200,7 @@ fn append<K: Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, place: u32) -> O
     last
 }
 
-/// Takes the first of a list away, behind which `next` stands.
+/// Removes the first item of a list; `next` becomes the first.
 fn remove_first<K: Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, next: u32) {
     if next == NONE {
         lists.remove(&key);
@@ -213,7 +213,7 @@ fn remove_first<K: Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, next: u32)
 mod tests {
     use super::*;
 
-    /// The same by a list that is searched from its front.
+    /// Compares the structure with a list that is searched from its front.
     #[test]
     fn the_first_that_fits_is_taken() {
         let mut seed = 7u64;

@@ -1,5 +1,5 @@
-//! A program carried out with a network and ranks that have room for everything at once: what can be done at all, and when
-//! at the earliest.
+//! Execution of a program with unlimited resources in network and ranks: determines which operations can complete,
+//! and the earliest time for each.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,20 +9,20 @@ use crate::frontier::{Freed, Frontier, NumberMap};
 use crate::program::{CollectiveKind, OperationId, Program, Rank, Work};
 use crate::waiting::{ANY, Key, Waiting};
 
-/// An operation of a rank.
+/// Operation of a rank.
 pub(crate) type At = (Rank, OperationId);
 
-/// Above this many operations nothing is remembered of what each waited for last.
+/// Number of operations above which the last dependencies are not stored.
 const REMEMBERED: u64 = 8 << 20;
 
-/// What is due at a time.
+/// Event at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// An operation starts; with the operation that it waited for last.
+    /// Start of an operation, with its last dependency.
     Start(At, Option<At>),
-    /// It is done.
+    /// End of an operation.
     Done(At),
-    /// The message of a send arrives at a rank.
+    /// Arrival of a send's message at a rank.
     Arrival {
         to: Rank,
         send: At,
@@ -31,23 +31,23 @@ enum Event {
     },
 }
 
-/// A receive that is posted or a message that has arrived.
+/// Posted receive or arrived message.
 #[derive(Clone, Copy, Debug, Default)]
 struct Side {
     at: At,
     time: u64,
-    /// Of the message.
+    /// Size of the message.
     bytes: u64,
 }
 
-/// The n-th collective of a group.
+/// Progress of the n-th collective of a group.
 #[derive(Debug, Default)]
 struct Meeting {
     members: Vec<At>,
     latest: u64,
 }
 
-/// One bit for each operation of each rank.
+/// Bit for each operation of each rank.
 #[derive(Debug)]
 pub(crate) struct Bits(Vec<Vec<u64>>);
 
@@ -60,7 +60,7 @@ impl Bits {
         )
     }
 
-    /// Sets a bit; false if it was set.
+    /// Sets a bit; returns false if it was set.
     fn set(&mut self, at: At) -> bool {
         let word = &mut self.0[at.0 as usize][at.1 as usize / 64];
         let bit = 1 << (at.1 % 64);
@@ -74,29 +74,29 @@ impl Bits {
     }
 }
 
-/// What could be done.
+/// Result of the execution.
 #[derive(Debug)]
 pub(crate) struct Walked {
     pub(crate) started: Bits,
     pub(crate) done: Bits,
-    /// Operations that are not done.
+    /// Number of operations that could not complete.
     pub(crate) remaining: u64,
-    /// When the last operation was done, in ns.
+    /// End of the last operation, in ns.
     pub(crate) end: u64,
-    /// The operation that was done last.
+    /// Operation that ended last.
     pub(crate) last: Option<At>,
-    /// By rank and operation: what made it end as late as it did, which has itself as its own where nothing did. Empty where
-    /// there are too many.
+    /// For each rank and operation, the predecessor that determined its end; the operation itself if there was none.
+    /// Empty if there are too many operations.
     pub(crate) before: Vec<Vec<At>>,
 }
 
-/// Messages that have arrived, and receives that have been posted.
+/// Arrived messages and posted receives.
 #[derive(Debug, Default)]
 struct Seen {
     messages: NumberMap<Key, ()>,
     receives: NumberMap<Key, ()>,
-    /// Receives of the program that expect more than the eager limit. In LogGOPS one that finds a smaller message ends its send
-    /// a second time, which counts as the end of something else that is waited for.
+    /// Receives of the program that expect more than the eager limit. In LogGOPS, one that takes a smaller message
+    /// ends its send a second time, which counts as the end of another dependency.
     large: NumberMap<Key, ()>,
 }
 
@@ -116,25 +116,25 @@ impl Seen {
         seen
     }
 
-    /// Whether the send of a message may end twice.
+    /// Returns true if the send of a message may end twice.
     fn may_end_twice(&self, key: Key) -> bool {
         !self.large.is_empty() && fitting(key).iter().any(|other| self.large.contains_key(other))
     }
 }
 
-/// The receives that fit a message.
+/// Returns the keys of receives that match a message.
 fn fitting(key: Key) -> [Key; 4] {
     let with = |source, tag| Key { source, tag, ..key };
     [key, with(ANY, key.tag), with(key.source, ANY), with(ANY, ANY)]
 }
 
-/// Carries a program out as far as that goes.
+/// Executes a program as far as possible.
 pub(crate) fn walk(program: &dyn Program, costs: &Costs) -> Walked {
     carry_out(program, costs, None)
 }
 
-/// Carries a program out as far as that goes if a message is enough for all receives that it fits, and a receive for all
-/// sends: what is not done then is done in no order of events.
+/// Executes a program as far as possible if a message satisfies all matching receives, and a receive all sends:
+/// operations that do not complete then cannot complete in any order of events.
 pub(crate) fn walk_freely(program: &dyn Program, costs: &Costs) -> Walked {
     carry_out(program, costs, Some(Seen::new(program, costs.eager)))
 }
@@ -198,11 +198,11 @@ struct Walk<'a> {
     freed: Vec<Freed>,
     posted: Waiting<Side>,
     arrived: Waiting<Side>,
-    /// Of a walk in which messages and receives are never used up.
+    /// Messages and receives, in an execution that never uses them up.
     seen: Option<Seen>,
-    /// By group and number in it.
+    /// Progress of collectives by group and number.
     meetings: NumberMap<(u32, u32), Meeting>,
-    /// By group and rank, how many it has started.
+    /// Number of collectives that each rank has started, by group.
     met: NumberMap<(u32, Rank), u32>,
     result: Walked,
 }
@@ -240,7 +240,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What is free starts at once. Where a start freed it, it waited for what that start waited for.
+    /// Starts free operations at once. One freed by another's start inherits that start's last dependency.
     fn enter(
         &mut self,
         rank: Rank,
@@ -316,7 +316,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A receive, for all sends that wait for one like it.
+    /// Posts a receive that satisfies all matching sends.
     fn post_freely(&mut self, key: Key, receive: Side) {
         let Some(seen) = &mut self.seen else { return };
         match seen.messages.contains_key(&key) {
@@ -331,7 +331,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A message, for all receives that it fits.
+    /// Delivers a message that satisfies all matching receives.
     fn arrive_freely(&mut self, key: Key, message: Side) {
         let Some(seen) = &mut self.seen else { return };
         if seen.messages.insert(key, ()).is_none() {
@@ -365,7 +365,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A rank comes to its next collective in a group; the last one lets all go on.
+    /// Lets a rank enter its next collective of a group; the last member releases all.
     fn meet(&mut self, time: u64, at: At, place: u32) {
         let Some(collective) = self.program.collectives().get(place as usize).copied() else {
             return;
@@ -410,8 +410,8 @@ impl Walk<'_> {
 }
 
 impl Costs {
-    /// What a collective of n members takes where its messages meet nothing: by ring, or by trees where one rank is the root. A
-    /// broadcast or reduce passes its pieces on at once.
+    /// Returns the duration of a collective of n members without contention: by ring, or by trees if one rank is the
+    /// root. A broadcast or reduce passes pieces on as they arrive.
     pub(crate) fn collective(&self, kind: CollectiveKind, bytes: u64, n: u64) -> u64 {
         if n < 2 || bytes == 0 && kind != CollectiveKind::Barrier {
             return 0;

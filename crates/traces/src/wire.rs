@@ -1,24 +1,24 @@
-//! Protobuf as it is on the wire: varints, fields, and where in the file they are.
+//! Protobuf wire format: varints, fields, and their positions in the file.
 
-/// What is wrong, and where in the file, in bytes from its beginning (unpacked).
+/// Error with its position in the (decompressed) file, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where.
+    /// Byte position.
     pub at: u64,
-    /// What.
+    /// Description of the error.
     pub message: String,
 }
 
-/// The value of a field.
+/// Value of a field.
 #[derive(Clone, Copy, Debug)]
 pub enum Raw<'a> {
-    /// A number of up to ten bytes.
+    /// Number of up to ten bytes.
     Varint(u64),
-    /// Eight bytes.
+    /// Fixed value of eight bytes.
     Fixed64(u64),
-    /// Four bytes.
+    /// Fixed value of four bytes.
     Fixed32(u32),
-    /// A text, a message or packed numbers.
+    /// Text, message or packed numbers.
     Bytes(Cursor<'a>),
 }
 
@@ -33,14 +33,14 @@ impl Raw<'_> {
     }
 }
 
-/// A field of a message.
+/// Field of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
-    /// Its number.
+    /// Number in the schema.
     pub number: u32,
-    /// Its value.
+    /// Value in its wire type.
     pub value: Raw<'a>,
-    /// Where it begins in the file.
+    /// Position of its start in the file.
     pub at: u64,
 }
 
@@ -52,10 +52,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Its value, a number.
+    /// Returns the value as a number.
     ///
     /// # Errors
-    /// It is something else.
+    /// If it is something else.
     pub fn number(&self) -> Result<u64, Fault> {
         match self.value {
             Raw::Varint(value) => Ok(value),
@@ -63,10 +63,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Its value, a message.
+    /// Returns the value as a message.
     ///
     /// # Errors
-    /// It is something else.
+    /// If it is something else.
     pub fn message(&self) -> Result<Cursor<'a>, Fault> {
         match self.value {
             Raw::Bytes(cursor) => Ok(cursor),
@@ -74,10 +74,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Its value, a text.
+    /// Returns the value as text.
     ///
     /// # Errors
-    /// It is something else.
+    /// If it is something else.
     pub fn text(&self) -> Result<&'a str, Fault> {
         std::str::from_utf8(self.message()?.bytes).map_err(|_| Fault {
             at: self.at,
@@ -85,10 +85,10 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// Numbers of a repeated field, packed or not.
+    /// Appends the numbers of a repeated field, packed or not.
     ///
     /// # Errors
-    /// It has none.
+    /// If it has another type.
     pub fn numbers(&self, out: &mut Vec<u64>) -> Result<(), Fault> {
         match self.value {
             Raw::Varint(value) => out.push(value),
@@ -103,7 +103,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Bytes of a message, and where they begin in the file.
+/// Bytes of a message, with their position in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
@@ -111,22 +111,22 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Of a whole file.
+    /// Creates a cursor for a whole file.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// Whether nothing is left.
+    /// Returns true if no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Where what is left begins in the file.
+    /// Returns the position of the remaining bytes in the file.
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// What is left.
+    /// Returns the remaining bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -152,10 +152,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next number.
+    /// Reads a number.
     ///
     /// # Errors
-    /// It is cut off, or too long.
+    /// If it is truncated or too long.
     pub fn varint(&mut self) -> Result<u64, Fault> {
         let mut value = 0_u64;
         for (place, &byte) in self.bytes.iter().take(10).enumerate() {
@@ -177,10 +177,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A part that begins with its length.
+    /// Reads a part prefixed with its length.
     ///
     /// # Errors
-    /// It is cut off.
+    /// If it is truncated.
     pub fn part(&mut self) -> Result<Self, Fault> {
         let start = *self;
         let length = self.varint()?;
@@ -193,28 +193,28 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The next eight bytes.
+    /// Reads eight bytes.
     ///
     /// # Errors
-    /// It is cut off.
+    /// If they are truncated.
     pub fn fixed64(&mut self) -> Result<u64, Fault> {
         let bytes = self.take(8)?;
         Ok(bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)))
     }
 
-    /// The next four bytes.
+    /// Reads four bytes.
     ///
     /// # Errors
-    /// It is cut off.
+    /// If they are truncated.
     pub fn fixed32(&mut self) -> Result<u32, Fault> {
         let bytes = self.take(4)?;
         Ok(bytes.iter().rev().fold(0, |n, &b| n << 8 | u32::from(b)))
     }
 
-    /// The next field; nothing at the end.
+    /// Reads a field; returns `None` at the end.
     ///
     /// # Errors
-    /// It is damaged.
+    /// If it is damaged.
     pub fn field(&mut self) -> Result<Option<Field<'a>>, Fault> {
         if self.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Readers take memory by what they are given: at most so many times its size, and a little.
+//! Memory of readers: at most a multiple of the input's size, plus a constant.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write as _;
@@ -9,13 +9,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use paceline_traces::{chakra, goal, simai};
 
-/// The system's allocator, how many bytes are taken, and the most that were.
+/// System allocator that counts allocated bytes and their peak.
 struct Counting;
 
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is passed to the system's allocator unchanged.
 #[expect(unsafe_code, reason = "an allocator cannot be written without")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -34,12 +34,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a reader takes above a multiple of its input, however small that is.
+/// Constant part of a reader's memory, for any input.
 const SMALL: usize = 4 << 20;
-/// The same of the tree of one node of JSON, and of what gzip may unpack to in any case.
+/// Constant part for the tree of one JSON node, and for the data that gzip may always decompress to.
 const SOME: usize = 128 << 20;
 
-/// Text of so many nodes, separated.
+/// Returns `count` nodes separated by commas.
 fn joined(count: usize, node: impl Fn(usize) -> String) -> String {
     let nodes: Vec<String> = (0..count).map(node).collect();
     nodes.join(",")
@@ -53,7 +53,7 @@ fn varint(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-/// Empty metadata, and nodes with nothing but an id: as many of them as a file can have.
+/// Returns empty metadata and nodes with only an id: the largest number of nodes for a file's size.
 fn smallest_nodes(count: u64) -> Vec<u8> {
     let mut bytes = vec![0];
     for id in 0..count {
@@ -76,7 +76,7 @@ fn read_chakra(bytes: Vec<u8>) {
     let _ = chakra::read_bytes(vec![("x.0.et".into(), bytes)], &rules);
 }
 
-/// One test, as others would count in it.
+/// A single test, since others in parallel would be counted too.
 #[test]
 fn readers_take_memory_by_what_they_are_given() {
     let mut wrong = String::new();

@@ -1,11 +1,12 @@
-//! A binary heap that treats ties as libstdc++ does, and its `std::sort`.
+//! Binary heap and sort with the tie order of libstdc++.
 //!
-//! In `atlahs` elements of equal time come out as this heap happens to leave them, and in `loggopsim` more than sixteen
-//! operations that are freed at once come out as this sort leaves them; both are part of what the two compute.
+//! `atlahs` processes elements of equal time in the order in which this heap returns them, and `loggopsim` processes
+//! more than sixteen operations that are freed together in the order in which this sort leaves them. Both affect the
+//! results of these programs.
 
 /// Moves the hole down to a leaf, along children that are not before their siblings, and then `value` up from there.
 ///
-/// `before(a, b)`: a belongs below b. Of equal siblings the right one moves up.
+/// `before(a, b)` means that a belongs below b. Of equal siblings, the right one moves up.
 fn sift<T: Copy>(heap: &mut [T], mut hole: usize, value: T, before: &impl Fn(&T, &T) -> bool) {
     let top = hole;
     loop {
@@ -22,7 +23,7 @@ fn sift<T: Copy>(heap: &mut [T], mut hole: usize, value: T, before: &impl Fn(&T,
     rise(heap, hole, top, value, before);
 }
 
-/// Moves `value` up from the hole, as long as a parent belongs below it.
+/// Moves `value` up from the hole as long as its parent belongs below it.
 fn rise<T: Copy>(heap: &mut [T], mut hole: usize, top: usize, value: T, before: &impl Fn(&T, &T) -> bool) {
     while hole > top {
         let parent = (hole - 1) / 2;
@@ -35,14 +36,14 @@ fn rise<T: Copy>(heap: &mut [T], mut hole: usize, top: usize, value: T, before: 
     heap[hole] = value;
 }
 
-/// An element of the queue: what is due when.
+/// Element of the queue, with the time at which it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Due {
-    /// In ns.
+    /// Due time in ns.
     pub(super) time: u64,
-    /// Of equal times the smaller first; always 0 where the heap itself decides.
+    /// Tie breaker: smaller numbers first; always 0 if the heap itself decides.
     pub(super) number: u64,
-    /// What it is.
+    /// Index of the element in the model.
     pub(super) slot: u32,
 }
 
@@ -73,7 +74,7 @@ impl Heap {
     }
 }
 
-/// Sorts by a key as `std::sort` of libstdc++ does: an introsort, stable up to 16 elements and not above.
+/// Sorts by a key like `std::sort` of libstdc++: an introsort, which is stable up to 16 elements and not above.
 pub(super) fn sort<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u8) {
     let before = |a: &T, b: &T| key(a) < key(b);
     if items.len() > SMALL {
@@ -91,7 +92,7 @@ pub(super) fn sort<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u8) {
     }
 }
 
-/// Pieces of so many elements are left to the insertion sort.
+/// Largest range that is left to the insertion sort.
 const SMALL: usize = 16;
 
 fn introsort<T: Copy>(mut items: &mut [T], mut depth: u32, before: &impl Fn(&T, &T) -> bool) {
@@ -130,7 +131,7 @@ fn median_to_front<T: Copy>(items: &mut [T], a: usize, b: usize, c: usize, befor
     items.swap(0, median);
 }
 
-/// Parts all but the first element by the first. The median of three at its front bounds both scans.
+/// Partitions all but the first element by the first. The median of three at its front bounds both scans.
 fn partition<T: Copy>(items: &mut [T], before: &impl Fn(&T, &T) -> bool) -> usize {
     let (mut first, mut last) = (1, items.len());
     loop {
@@ -169,7 +170,7 @@ fn insert_unguarded<T: Copy>(items: &mut [T], end: usize, before: &impl Fn(&T, &
     items[hole] = value;
 }
 
-/// What the introsort falls back to where its pivots are bad.
+/// Sorts by heap, the introsort's fallback for bad pivots.
 fn heap_sort<T: Copy>(items: &mut [T], before: &impl Fn(&T, &T) -> bool) {
     for parent in (0..items.len() / 2).rev() {
         let value = items[parent];
@@ -214,7 +215,7 @@ mod tests {
         }
     }
 
-    /// As a program prints them that sorts with `std::sort` of libstdc++ 12.
+    /// As printed by a program that sorts with `std::sort` of libstdc++ 12.
     #[test]
     fn equal_elements_come_out_as_libstdcxx_leaves_them() {
         let mut items: Vec<(u8, usize)> = (0..20).map(|n| (7, n)).collect();
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(order, theirs);
     }
 
-    /// As a program prints them that uses `std::priority_queue` of libstdc++ 12.
+    /// As printed by a program with `std::priority_queue` of libstdc++ 12.
     #[test]
     fn elements_of_equal_time_come_out_as_the_heap_leaves_them() {
         let mut heap = Heap::default();

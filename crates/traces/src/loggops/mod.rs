@@ -1,7 +1,8 @@
-//! The LogGOPS model of a network, as two programs compute it.
+//! LogGOPS model of a network, as computed by two programs.
 //!
-//! A rank has cpus and NICs, which each do one thing at a time; messages have a latency and never meet. The variants are
-//! those of LogGOPSim (spcl/LogGOPSim, commit 76451de) and ATLAHS (spcl/atlahs, commit 8837294), to the ns.
+//! A rank has cpus and NICs, each of which does one thing at a time; messages have a latency and never share
+//! anything. The variants are those of LogGOPSim (spcl/LogGOPSim, commit 76451de) and ATLAHS (spcl/atlahs, commit
+//! 8837294), to the ns.
 
 mod element;
 mod heap;
@@ -12,34 +13,34 @@ mod parking;
 use crate::program::Program;
 use crate::trouble::{Caution, Trouble};
 
-/// Which program is followed.
+/// Program whose results are reproduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
-    /// LogGOPSim.
+    /// LogGOPSim, which breaks ties by number.
     LogGopSim,
-    /// ATLAHS.
+    /// ATLAHS, whose heap breaks ties.
     Atlahs,
 }
 
 /// Parameters of the model. A message of s bytes has s - 1 further bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// L: latency of the network, in ns.
+    /// Latency L of the network, in ns.
     pub latency: u64,
-    /// o: time of a cpu for a message, in ns.
+    /// Overhead o of a cpu per message, in ns.
     pub overhead: u64,
-    /// g: time of a NIC for a message, in ns.
+    /// Gap g of a NIC per message, in ns.
     pub gap: u64,
-    /// G: time of a NIC for each further byte, in ns. A whole number in [`Variant::LogGopSim`].
+    /// Gap G of a NIC per further byte, in ns. An integer in [`Variant::LogGopSim`].
     pub gap_per_byte: f64,
-    /// O: time of a cpu for each further byte, in ns.
+    /// Overhead O of a cpu per further byte, in ns.
     pub overhead_per_byte: u64,
-    /// S: the largest message, in bytes, that is sent before its receive is posted.
+    /// Eager limit S: the largest message in bytes that is sent before its receive is posted.
     pub eager: u64,
 }
 
 impl Parameters {
-    /// What LogGOPSim takes unless told otherwise.
+    /// Defaults of LogGOPSim.
     pub const LOGGOPSIM: Self = Self {
         latency: 2500,
         overhead: 1500,
@@ -49,7 +50,7 @@ impl Parameters {
         eager: 65535,
     };
 
-    /// What ATLAHS takes for Alps, a machine with Slingshot.
+    /// Parameters that ATLAHS uses for Alps, a machine with Slingshot.
     pub const ALPS: Self = Self {
         latency: 3700,
         overhead: 200,
@@ -59,12 +60,12 @@ impl Parameters {
         eager: 0,
     };
 
-    /// The most ns that a byte takes.
+    /// Returns the largest time per byte, in ns.
     fn per_byte(&self) -> f64 {
         self.gap_per_byte.max(self.overhead_per_byte as f64)
     }
 
-    /// Whether a message of no byte, which has -1 further bytes, leaves no clock earlier than it was.
+    /// Returns true if a message of 0 bytes, which has -1 further bytes, moves no clock backwards.
     fn keeps_clocks(&self) -> bool {
         let most = self.per_byte();
         self.gap as f64 >= self.gap_per_byte && self.overhead as f64 >= most
@@ -77,36 +78,36 @@ impl Default for Parameters {
     }
 }
 
-/// What came out.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// By rank: when its last cpu was done, in ns.
+    /// End of each rank's last cpu, in ns.
     pub ends: Vec<u64>,
-    /// Operations that are done.
+    /// Number of completed operations.
     pub done: u64,
-    /// Why the others are not, if any remain.
+    /// Explanation of the remaining operations, if any.
     pub stuck: Option<Stuck>,
-    /// What the user should know.
+    /// Notes for the user.
     pub cautions: Vec<Caution>,
 }
 
 impl Outcome {
-    /// When the last rank ended, in ns.
+    /// Returns the end of the last rank, in ns.
     pub fn end(&self) -> u64 {
         self.ends.iter().copied().max().unwrap_or(0)
     }
 }
 
-/// Operations remain, and nothing is under way.
+/// Deadlock: operations remain, and nothing is in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// How many operations are not done.
+    /// Number of operations that are not completed.
     pub remaining: u64,
-    /// The first ten that wait for another rank: who waits for whom.
+    /// Descriptions of the first ten operations that wait for another rank.
     pub waits: Vec<String>,
 }
 
-/// Carries out a program without collectives.
+/// Executes a program without collectives.
 pub fn run(program: &dyn Program, variant: Variant, parameters: &Parameters) -> Result<Outcome, Trouble> {
     let per_byte = parameters.gap_per_byte;
     if !per_byte.is_finite() || per_byte < 0.0 {

@@ -1,4 +1,4 @@
-//! What happens at the ranks, one element of the queue after another.
+//! Execution of operations at the ranks, one element of the queue after another.
 
 use super::element::{Clocks, Element, Kind, Mark};
 use super::heap::{self, Due, Heap};
@@ -9,7 +9,8 @@ use crate::program::{OperationId, Program, Rank, Work};
 use crate::trouble::Trouble;
 use crate::waiting::{ANY, Key, Waiting};
 
-/// The last time, in ns: 2^64 ps. What an operation takes is at most that, so that no sum of a few wraps.
+/// Last representable time, in ns: 2^64 ps. It also limits the duration of an operation, so that sums of a few do not
+/// wrap.
 pub(super) const LAST: u64 = u64::MAX / 1000;
 
 pub(super) struct Model<'a> {
@@ -18,11 +19,11 @@ pub(super) struct Model<'a> {
     pub(super) parameters: Parameters,
     queue: Heap,
     parking: Parking,
-    /// Elements are parked: clocks never go back, and order is by time and number alone.
+    /// True to park elements: clocks never go back, and order depends only on time and number.
     pub(super) parks: bool,
     pub(super) elements: Vec<Element>,
     unused: Vec<u32>,
-    /// The next element's.
+    /// Number of the next element.
     number: u64,
     pub(super) cpu: Clocks,
     sending: Clocks,
@@ -33,11 +34,12 @@ pub(super) struct Model<'a> {
     marks: Vec<Mark>,
     freed: Vec<Freed>,
     pub(super) done: u64,
-    /// Operations that started before what they wait for was over, and the first of them.
+    /// Number of operations that started before their dependencies ended, and the first of them.
     pub(super) early: (u64, Option<(Rank, OperationId)>),
-    /// Messages of another size than their receives, and the first of them.
+    /// Number of messages whose size differs from their receive's, and the first such pair.
     pub(super) unequal: (u64, Option<(Element, Element)>),
-    /// Sends that never end though their receive has found them, with those receives: only the receive's size says so.
+    /// Sends that never end although they were matched, with their receives: the receive's size alone makes them
+    /// wait.
     pub(super) endless: Vec<(Element, Element)>,
 }
 
@@ -95,7 +97,7 @@ impl<'a> Model<'a> {
                 return Err(self.too_late((rank, element.number)));
             }
             match element.parked {
-                // Of what stood here only the place in the queue is left.
+                // The element has already happened or moved; only its entry in the queue is left.
                 _ if element.order != due.number => {}
                 false => self.happen(due)?,
                 true => self.unpark(due)?,
@@ -108,7 +110,7 @@ impl<'a> Model<'a> {
         self.outcome()
     }
 
-    /// Lets the ranks know what has started and ended, one rank after another, and what that frees enter.
+    /// Tells the ranks about started and ended operations, one rank after another, and queues those that they free.
     fn release(&mut self) -> Result<(), Trouble> {
         let mut marks = std::mem::take(&mut self.marks);
         if self.variant == Variant::LogGopSim {
@@ -137,7 +139,7 @@ impl<'a> Model<'a> {
         Ok(())
     }
 
-    /// Puts what is free at a rank into the queue.
+    /// Queues the free operations of a rank.
     fn enter(&mut self, rank: Rank) -> Result<(), Trouble> {
         let mut freed = std::mem::take(&mut self.freed);
         if self.variant == Variant::LogGopSim {
@@ -147,7 +149,7 @@ impl<'a> Model<'a> {
                 _ => Kind::Calc as u8,
             });
         }
-        // Of many that need the same clocks at the same time only the first enters the queue.
+        // Of many elements that need the same clocks at the same time, only the first enters the queue.
         let many = self.parks && freed.len() > 16;
         for one in freed.drain(..) {
             let element = self.element(rank, &one)?;
@@ -174,7 +176,7 @@ impl<'a> Model<'a> {
 
     fn element(&self, rank: Rank, freed: &Freed) -> Result<Element, Trouble> {
         let operation = freed.operation;
-        // ATLAHS takes a message of no byte for one of one.
+        // ATLAHS treats a message of 0 bytes like one of 1 byte.
         let least = u64::from(self.variant == Variant::Atlahs);
         let refused = |message: &str| Err(Trouble::at(self.program.name(rank, freed.number), message));
         let (kind, peer, tag, size) = match operation.work {
@@ -216,7 +218,7 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// Says of an operation that the last time is over before it is.
+    /// Returns the error for an operation that would end after the last representable time.
     #[cold]
     fn too_late(&self, (rank, number): (Rank, OperationId)) -> Trouble {
         let message = format!("is not over at {LAST} ns (213 days), the last time there is");
@@ -241,7 +243,7 @@ impl<'a> Model<'a> {
         Due { time, number, slot }
     }
 
-    /// The time that further bytes take a NIC, and a cpu.
+    /// Returns the time that further bytes occupy a NIC, and a cpu.
     fn further(&self, size: u64) -> (u64, u64) {
         let bytes = size.wrapping_sub(1);
         let nic = match self.variant {
@@ -276,7 +278,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// When the clocks of an element are free, in `loggopsim`.
+    /// Returns the time at which the clocks of an element are free, in `loggopsim`.
     fn busy(&self, element: &Element) -> u64 {
         let cpu = self.cpu.get(element.rank, element.cpu);
         match element.kind {
@@ -286,12 +288,12 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Lets one that was parked happen, if it is its turn, and puts the next one of its clocks into the queue.
+    /// Executes a parked element if it is first in its class, and queues the next one of its class.
     fn unpark(&mut self, due: Due) -> Result<(), Trouble> {
         let element = self.elements[due.slot as usize];
         let clocks = element.clocks();
         if !self.parking.is_first(clocks, due) {
-            // Another one has taken its place in the queue.
+            // Another element has replaced it in the queue.
             return Ok(());
         }
         let busy = self.busy(&element);
@@ -328,7 +330,8 @@ impl<'a> Model<'a> {
         });
     }
 
-    /// The send of a message is done now that its receive is there. One that has not waited for that is done a second time.
+    /// Marks the send of a message as completed by its receive. A send that did not wait for its receive completes a
+    /// second time.
     fn mark_sent(&mut self, message: &Element, end: u64) {
         self.marks.push(Mark {
             rank: message.peer,
@@ -392,8 +395,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Takes the receive and the message that have found each other out of the elements; true where the send is taken for
-    /// one that has waited for its receive. `size` says that: as in both programs, it is that of the one that finds the other.
+    /// Removes a matched pair of receive and message; returns true if the send counts as having waited for its
+    /// receive. That depends on `size`, the size of the one that arrived later, as in both programs.
     fn matched(&mut self, message: (u32, &Element), receive: (u32, &Element), size: u64) -> bool {
         if message.1.size != receive.1.size {
             self.unequal.0 += 1;
@@ -477,7 +480,7 @@ impl<'a> Model<'a> {
             .wrapping_add(self.further(message.size).1);
         self.receiving.set(receive.rank, message.nic, freed);
         self.cpu.set(receive.rank, receive.cpu, end);
-        // Of two ranks the receiver is asked first for what it can do now, of one rank the send counts first.
+        // With two ranks, the receiver's freed operations come first; within one rank, the send's.
         let other = message.peer != receive.rank;
         if other {
             self.mark(receive.rank, receive.number, Some(end));
@@ -520,7 +523,7 @@ impl<'a> Model<'a> {
             .wrapping_add(self.further(receive.size).1);
         self.cpu.set(receive.rank, receive.cpu, end);
         self.receiving.set(receive.rank, receive.nic, freed);
-        // Of two ranks the sender is asked first for what it can do now.
+        // With two ranks, the sender's freed operations come first.
         let other = message.peer != receive.rank;
         if !other {
             self.started(receive, due.time);

@@ -1,4 +1,4 @@
-//! What came out of a model, and why not more.
+//! Results of a model, and the explanation of a deadlock.
 
 use super::element::Element;
 use super::model::{LAST, Model};
@@ -6,11 +6,11 @@ use super::{Outcome, Stuck};
 use crate::trouble::{Caution, Trouble};
 use crate::waiting::ANY;
 
-/// At most so many waits are told.
+/// Largest number of waits that are listed.
 const TOLD: usize = 10;
 
 impl Model<'_> {
-    /// The ends of all ranks; where operations remain, who waits for whom.
+    /// Returns the ends of all ranks, with the waiting operations if any remain.
     pub(super) fn outcome(self) -> Result<Outcome, Trouble> {
         let program = self.program;
         let all: u64 = (0..program.ranks())
@@ -26,7 +26,7 @@ impl Model<'_> {
             let message = format!("is not over at {LAST} ns (213 days), the last time there is");
             return Err(Trouble::at(format_args!("rank {rank}"), message));
         }
-        // A send that never ends keeps up only what waits for it.
+        // A send that never ends only blocks the operations that wait for it.
         let stuck = (self.done + (self.endless.len() as u64) < all).then(|| Stuck {
             remaining: all - self.done,
             waits: self.waits(),
@@ -40,7 +40,7 @@ impl Model<'_> {
         })
     }
 
-    /// Receives without a message, and sends without a receive.
+    /// Describes receives without a message, and sends without a receive.
     fn waits(&self) -> Vec<String> {
         let receives = self.posted.values();
         let sends = self.arrived.values();

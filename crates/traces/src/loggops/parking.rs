@@ -1,8 +1,8 @@
-//! Elements whose clocks are busy, kept out of the queue.
+//! Elements with busy clocks, which are kept out of the queue.
 //!
-//! In `loggopsim` an element that finds its clocks busy goes back into the queue until they are free. Of thousands that are
-//! free at once all but one would go back again and again. Those that need the same clocks run in the order of their
-//! numbers, since time and number order everything: so only the first of them stands in the queue, for all.
+//! In `loggopsim` an element that finds its clocks busy returns to the queue until they are free. With thousands of
+//! free elements, all but one would return again and again. Elements that need the same clocks run in the order of
+//! their numbers, since time and number determine all order, so only the first of them is in the queue.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use super::heap::Due;
 use crate::frontier::NumberMap;
 
-/// Which clocks an element needs: rank, kind, cpu, NIC.
+/// Clocks that an element needs: rank, kind, cpu, NIC.
 pub(super) type Clocks = (u32, u32, u32, u32);
 
 /// Elements that need the same clocks.
@@ -18,7 +18,7 @@ pub(super) type Clocks = (u32, u32, u32, u32);
 struct Class {
     /// Numbers and slots.
     elements: BinaryHeap<Reverse<(u64, u32)>>,
-    /// The time and number with which the first of them stands in the queue.
+    /// Time and number of the first element's entry in the queue.
     queued: Option<(u64, u64)>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Parking {
 }
 
 impl Parking {
-    /// Adds an element that has to wait until some time. What it gives goes into the queue.
+    /// Adds an element that has to wait until some time. Returns an entry for the queue if it is now the first.
     pub(super) fn add(&mut self, clocks: Clocks, due: Due, until: u64) -> Option<Due> {
         let class = self.classes.entry(clocks).or_default();
         class.elements.push(Reverse((due.number, due.slot)));
@@ -40,14 +40,14 @@ impl Parking {
         Some(Due { time: until, ..due })
     }
 
-    /// Whether what came out of the queue stands for a class, and not one that another has taken the place of.
+    /// Returns true if an entry from the queue represents a class, and was not replaced by another.
     pub(super) fn is_first(&self, clocks: Clocks, due: Due) -> bool {
         self.classes
             .get(&clocks)
             .is_some_and(|class| class.queued == Some((due.time, due.number)))
     }
 
-    /// The first of a class has to wait on.
+    /// Postpones the first element of a class.
     pub(super) fn wait(&mut self, clocks: Clocks, due: Due, until: u64) -> Due {
         if let Some(class) = self.classes.get_mut(&clocks) {
             class.queued = Some((until, due.number));
@@ -55,7 +55,7 @@ impl Parking {
         Due { time: until, ..due }
     }
 
-    /// The first of a class is about to happen.
+    /// Removes the first element of a class before it happens.
     pub(super) fn remove_first(&mut self, clocks: Clocks) {
         if let Some(class) = self.classes.get_mut(&clocks) {
             class.elements.pop();
@@ -66,7 +66,7 @@ impl Parking {
         }
     }
 
-    /// The next of a class takes the place of one that has happened, at this time, unless one of a lower number has done so.
+    /// Returns an entry at this time for the next element of a class, unless one with a lower number has been queued.
     pub(super) fn next(&mut self, clocks: Clocks, time: u64) -> Option<Due> {
         let class = self
             .classes
@@ -84,7 +84,7 @@ mod tests {
     use crate::loggops::model::Model;
     use crate::loggops::{Parameters, Variant};
 
-    /// Programs in which much is free at once: each send has its receive, and dependencies go forwards.
+    /// Returns a program with many free operations: each send has its receive, and dependencies go forwards.
     fn random_program(seed: u64) -> goal::Program {
         let mut state = seed;
         let mut random = |n: u64| {

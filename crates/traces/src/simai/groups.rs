@@ -1,24 +1,24 @@
-//! Groups of ranks, as SimAI makes them of three numbers.
+//! Groups of ranks, which SimAI derives from three numbers.
 
 use crate::program::Rank;
 use crate::trouble::Trouble;
 
 use super::header::Header;
 
-/// What a group is for.
+/// Purpose of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum GroupKind {
-    /// Tensor parallelism: neighbours.
+    /// Tensor parallelism: consecutive ranks.
     Tp,
-    /// Data parallelism: ranks of the same place in all tensor-parallel groups.
+    /// Data parallelism: ranks with the same index in all tensor-parallel groups.
     Dp,
-    /// Expert parallelism: ranks of the same place in neighbouring tensor-parallel groups.
+    /// Expert parallelism: ranks with the same index in neighbouring tensor-parallel groups.
     Ep,
-    /// Data parallelism of experts: ranks of the same place in each ep-th tensor-parallel group.
+    /// Data parallelism of experts: ranks with the same index in every ep-th tensor-parallel group.
     DpEp,
 }
 
-/// The groups of a job. Pipelines are not taken into account, as in SimAI's packet simulation.
+/// Groups of a job. Pipelines are ignored, as in SimAI's packet simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Groups {
     ranks: u32,
@@ -27,13 +27,13 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// All kinds, in the order in which SimAI makes them.
+    /// All kinds, in the order in which SimAI creates them.
     pub const KINDS: [GroupKind; 4] = [GroupKind::Tp, GroupKind::Dp, GroupKind::Ep, GroupKind::DpEp];
 
-    /// Of so many ranks, as a header says; `place` is that of its line.
+    /// Creates the groups of `ranks` ranks from a header; `place` is the position of its line.
     ///
     /// # Errors
-    /// Where the numbers do not divide, with the numbers.
+    /// If the numbers do not divide evenly.
     pub fn new(header: &Header, ranks: u32, place: &str) -> Result<Self, Trouble> {
         let (tp, ep) = (header.tp, header.ep);
         if ranks == 0 || !ranks.is_multiple_of(tp) {
@@ -54,7 +54,7 @@ impl Groups {
         Ok(Self { ranks, tp, ep })
     }
 
-    /// Ranks of a group of a kind.
+    /// Returns the number of ranks in a group of a kind.
     pub fn size(&self, kind: GroupKind) -> u32 {
         let dp = self.ranks / self.tp;
         match kind {
@@ -65,12 +65,12 @@ impl Groups {
         }
     }
 
-    /// How many groups of a kind there are.
+    /// Returns the number of groups of a kind.
     pub fn count(&self, kind: GroupKind) -> u32 {
         self.ranks / self.size(kind)
     }
 
-    /// The number of a rank's group of a kind.
+    /// Returns the number of a rank's group of a kind.
     pub fn of(&self, kind: GroupKind, rank: Rank) -> u32 {
         let (block, place) = (rank / self.tp, rank % self.tp);
         match kind {
@@ -81,7 +81,7 @@ impl Groups {
         }
     }
 
-    /// The ranks of a group, ascending.
+    /// Returns the ranks of a group in ascending order.
     pub fn members(&self, kind: GroupKind, number: u32) -> Vec<Rank> {
         let (block, place) = (number / self.tp, number % self.tp);
         let (first, step) = match kind {

@@ -1,13 +1,13 @@
-//! The first line of a workload.
+//! First line of a workload.
 
 use crate::trouble::{Caution, Trouble};
 
 use super::workload::{nearest, whole};
 
-/// The policy that is carried out: the one that AICB writes.
+/// Supported policy, which is the one that AICB writes.
 pub const POLICY: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD";
 
-/// The other policies of SimAI.
+/// Other policies of SimAI.
 const OTHERS: [&str; 10] = [
     "HYBRID_TRANSFORMER",
     "DATA",
@@ -33,22 +33,22 @@ const KEYS: [&str; 9] = [
     "pp_comm",
 ];
 
-/// What the first line says.
+/// Values in the first line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     /// Ranks of a tensor-parallel group, TP (`model_parallel_NPU_group`).
     pub tp: u32,
-    /// Ranks of an expert-parallel group; 1 where the line does not say.
+    /// Ranks of an expert-parallel group; 1 by default.
     pub ep: u32,
-    /// Stages of the pipeline; 1 where the line does not say.
+    /// Stages of the pipeline; 1 by default.
     pub pp: u32,
-    /// Virtual stages; 1 where the line does not say.
+    /// Virtual stages; 1 by default.
     pub vpp: u32,
-    /// Batches that are accumulated; 1 where the line does not say.
+    /// Accumulated batches; 1 by default.
     pub ga: u32,
-    /// All ranks, if the line says how many.
+    /// Total number of ranks, if given.
     pub all_gpus: Option<u32>,
-    /// Layers at which checkpoints are.
+    /// Layers with a checkpoint.
     pub checkpoints: Vec<u32>,
     /// Layers that begin a forward pass within the backward pass.
     pub checkpoint_initiates: Vec<u32>,
@@ -57,7 +57,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads it; `place` is that of the line.
+    /// Parses the line; `place` is its position.
     pub(super) fn read(line: &str, place: &str) -> Result<Self, Trouble> {
         let mut words = line.split_ascii_whitespace().peekable();
         policy(words.next(), place)?;
@@ -125,7 +125,7 @@ impl Header {
         Ok(header)
     }
 
-    /// What it asks for and SimAI does not do either.
+    /// Returns notes on requested features that SimAI does not perform either.
     pub(super) fn cautions(&self, place: &str) -> Vec<Caution> {
         let mut cautions = Vec::new();
         let mut say = |text: String| {
@@ -168,7 +168,7 @@ fn policy(word: Option<&str>, place: &str) -> Result<(), Trouble> {
     Err(Trouble::at(place, format!("unknown policy `{word}`")).help(nearest(word, known)))
 }
 
-/// A size that may have decimals: AICB computes it.
+/// Parses a size, which may have decimals because AICB computes it.
 fn bytes(text: &str, place: &str) -> Result<f64, Trouble> {
     match text.parse::<f64>() {
         Ok(bytes) if bytes.is_finite() && bytes >= 0.0 => Ok(bytes),

@@ -1,9 +1,10 @@
-//! What ranks do with the layers of a workload.
+//! Operations of ranks for the layers of a workload.
 //!
-//! An iteration of a rank is a chain. Forward, layer by layer: compute, the collective, its process time, 1 ns. Backward, from
-//! the last layer: compute the gradients of inputs, the collective, its process time, 1 ns; compute the gradients of weights;
-//! then their collective, which nothing waits for, and, at once, 1 ns and the next layer. The rank is done with all of these.
-//! (`Workload::iterate_hybrid_parallel_Transformer_fwd_in_bckwd` of aliyun/SimAI@f5efb5a.)
+//! An iteration of a rank is a chain. Forward, layer by layer: compute, the collective, its process time, 1 ns.
+//! Backward, from the last layer: compute the gradients of inputs, the collective, its process time, 1 ns; compute
+//! the gradients of weights; then their collective, which nothing waits for, and, at once, 1 ns and the next layer.
+//! The rank completes after all of these. (`Workload::iterate_hybrid_parallel_Transformer_fwd_in_bckwd` of
+//! aliyun/SimAI@f5efb5a.)
 
 use crate::program::{
     Collective, CollectiveKind, Lanes, NO_LANE, Operation, OperationId, Order, Program, Rank, Work,
@@ -13,33 +14,33 @@ use crate::trouble::{Caution, Trouble};
 use super::groups::{GroupKind, Groups};
 use super::workload::{Layer, Phase, Workload, list};
 
-/// Lanes of a rank: SimAI has a queue for collectives of the forward pass and of gradients of inputs, and one for those of
-/// gradients of weights. One collective of each runs.
+/// Lanes of a rank. SimAI has a queue for collectives of the forward pass and of gradients of inputs, and one for
+/// those of gradients of weights; each runs one collective at a time.
 const COMPUTE: u8 = 0;
 const BLOCKING: u8 = 1;
 const WEIGHTS: u8 = 2;
 
-/// Sizes of forward collectives up to this many bytes count as this many.
+/// Smallest size of forward collectives, in bytes; smaller ones count as this.
 const LEAST_FORWARD: u64 = 4096;
 
-/// The servers that a job runs on.
+/// Servers that a job runs on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Servers {
-    /// All ranks: GPUs of the topology, or of the job.
+    /// Total number of ranks: GPUs of the topology, or of the job.
     pub ranks: u32,
-    /// Ranks r with equal `r / gpus_per_server` share a server.
+    /// GPUs per server: ranks r with equal `r / gpus_per_server` share a server.
     pub gpus_per_server: u32,
-    /// NVSwitches of the topology: SimAI counts them among its nodes.
+    /// NVSwitches of the topology, which SimAI counts as nodes.
     pub nvswitches: u32,
-    /// Payload bytes of a full packet, by which messages are told that SimAI itself never ends.
+    /// Payload of a full packet, by which messages are detected that never end in SimAI.
     pub mtu: u64,
 }
 
-/// An operation of the iteration that all ranks have.
+/// Operation of the iteration, which is the same at all ranks.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     what: What,
-    /// Its layer, by its place.
+    /// Index of its layer.
     layer: u32,
     part: Part,
     /// Operations that wait for its end.
@@ -59,19 +60,19 @@ enum Part {
     Weight,
 }
 
-/// Collectives that differ in their groups alone.
+/// Collectives that differ only in their groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     kind: CollectiveKind,
     group: GroupKind,
     bytes: u64,
-    /// Its lane.
+    /// Lane for its operations.
     lane: u8,
-    /// The place of the first in the program's list; those of the other groups follow.
+    /// Index of the first group's collective in the program's list; those of the other groups follow.
     first: u32,
 }
 
-/// An iteration of a workload.
+/// Iteration of a workload.
 #[derive(Clone, Debug)]
 pub struct SimaiProgram {
     file: String,
@@ -79,7 +80,7 @@ pub struct SimaiProgram {
     steps: Vec<Step>,
     ranks: u32,
     grouping: Groups,
-    /// After how many sends of a channel SimAI's toggle turns, in the lane of each kind of collective.
+    /// Number of a channel's sends after which SimAI's toggle flips, for each lane of collectives.
     cycles: [u32; 2],
     shapes: Vec<Shape>,
     collectives: Vec<Collective>,
@@ -87,15 +88,15 @@ pub struct SimaiProgram {
     lanes: Lanes,
 }
 
-/// The most ranks of a job, and the most groups over all of its collectives: what a line of the workload says is made for
-/// each rank.
+/// Upper limits of a job's ranks, and of the groups over all of its collectives: a line of the workload is expanded
+/// for each rank.
 const MOST_RANKS: u32 = 1 << 20;
 const MOST_COLLECTIVES: u64 = 1 << 24;
 
-/// Makes the program of a workload.
+/// Creates the program of a workload.
 ///
 /// # Errors
-/// Where groups and ranks do not fit together, and where it asks for what is not carried out.
+/// If groups and ranks do not match, or a feature is not supported.
 pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, Vec<Caution>), Trouble> {
     let place = format!("{}:1", workload.file);
     let (tp, ranks) = (workload.header.tp, servers.ranks);
@@ -174,7 +175,7 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
             .collect(),
         steps,
         ranks,
-        // The second of SimAI's two dimensions has what is left of all nodes, NVSwitches among them.
+        // The second of SimAI's two dimensions has the rest of all nodes, including NVSwitches.
         cycles: [tp, ranks.saturating_add(servers.nvswitches) / tp],
         grouping,
         shapes,
@@ -187,7 +188,7 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
     Ok((program, cautions))
 }
 
-/// Collectives of a layer, as they are carried out.
+/// Returns the collectives of a layer with their effective sizes.
 fn phases(layer: &Layer) -> [Phase; 3] {
     let mut forward = layer.forward;
     if let Some((_, _, bytes)) = &mut forward.collective {
@@ -196,8 +197,8 @@ fn phases(layer: &Layer) -> [Phase; 3] {
     [forward, layer.input, layer.weight]
 }
 
-/// Returns the line of the first all-reduce that goes through the NVSwitch with NVLS (`AS_NVLS_ENABLE`) in servers of this GPU:
-/// those of tensor-parallel groups of 8 or more on H100 and H800.
+/// Returns the line of the first all-reduce that uses the NVSwitch with NVLS (`AS_NVLS_ENABLE`) in servers with this
+/// GPU: those of tensor-parallel groups of 8 or more on H100 and H800.
 pub fn nvls_line(workload: &Workload, gpu: &str) -> Option<u32> {
     if !matches!(gpu, "H100" | "H800") || workload.header.tp < 8 {
         return None;
@@ -214,7 +215,7 @@ pub fn nvls_line(workload: &Workload, gpu: &str) -> Option<u32> {
         .map(|layer| layer.line)
 }
 
-/// Messages whose sender SimAI never tells that they have left: its last packets are not told from full ones, or from
+/// Warns of messages that never end in SimAI, which cannot tell their last packets from full ones, or from
 /// acknowledgements.
 fn endless(workload: &Workload, groups: &Groups, servers: &Servers) -> Option<Caution> {
     let headers = 52;
@@ -260,12 +261,12 @@ fn endless(workload: &Workload, groups: &Groups, servers: &Servers) -> Option<Ca
 struct Builder {
     steps: Vec<Step>,
     shapes: Vec<Shape>,
-    /// What the next operation of the chain waits for.
+    /// Operation that the next one of the chain waits for.
     last: Option<OperationId>,
 }
 
 impl Builder {
-    /// An operation after another one.
+    /// Adds an operation that waits for another one.
     fn add(&mut self, before: Option<OperationId>, what: What, layer: u32, part: Part) -> OperationId {
         let number = self.steps.len() as OperationId;
         self.steps.push(Step {
@@ -302,7 +303,7 @@ impl Builder {
         What::Collective { shape: place as u32 }
     }
 
-    /// Computing, and a collective that the next layer waits for.
+    /// Adds a computation, and a collective that the next layer waits for.
     fn blocking(&mut self, layer: &Layer, number: u32, part: Part) {
         let [forward, input, _] = phases(layer);
         let phase = match part {
@@ -322,7 +323,7 @@ impl Builder {
         self.last = Some(self.add(Some(last), What::Compute { ns, lane }, number, part));
     }
 
-    /// Computing, and a collective that only the end of the iteration waits for.
+    /// Adds a computation, and a collective that only the end of the iteration waits for.
     fn weight(&mut self, layer: &Layer, number: u32) {
         let [.., phase] = phases(layer);
         let part = Part::Weight;
@@ -340,7 +341,7 @@ impl Builder {
 }
 
 impl SimaiProgram {
-    /// The groups of its ranks.
+    /// Returns the groups of its ranks.
     pub fn grouping(&self) -> &Groups {
         &self.grouping
     }

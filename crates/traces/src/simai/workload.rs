@@ -1,4 +1,4 @@
-//! Reading a workload.
+//! Parser for workloads.
 
 use crate::program::CollectiveKind;
 use crate::trouble::{Caution, Trouble};
@@ -6,50 +6,50 @@ use crate::trouble::{Caution, Trouble};
 use super::groups::GroupKind;
 use super::header::Header;
 
-/// Fields of a layer: its name, what it depends on, three phases of three, and the process time.
+/// Fields of a layer: its name, its dependency, three phases of three, and the process time.
 const FIELDS: usize = 12;
 
-/// A phase of a layer.
+/// Phase of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phase {
     /// Computing time in ns.
     pub compute_ns: u64,
-    /// The collective after it: what it is, in which group, and its size in bytes.
+    /// Collective after it: kind, group, and size in bytes.
     pub collective: Option<(CollectiveKind, GroupKind, u64)>,
 }
 
-/// A layer.
+/// Layer of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// What the file calls it.
+    /// Name in the file.
     pub name: String,
-    /// Its line, from 1.
+    /// Line in the file, from 1.
     pub line: u32,
-    /// The forward pass.
+    /// Forward pass.
     pub forward: Phase,
     /// Gradients of inputs.
     pub input: Phase,
     /// Gradients of weights.
     pub weight: Phase,
-    /// What follows each of its collectives, in ns.
+    /// Delay after each of its collectives, in ns.
     pub process_ns: u64,
 }
 
-/// A workload.
+/// Parsed workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// What errors call the file.
+    /// Name of the file in errors.
     pub file: String,
-    /// Its first line.
+    /// Values in the first line.
     pub header: Header,
-    /// Its layers, in the order of the forward pass.
+    /// Layers in the order of the forward pass.
     pub layers: Vec<Layer>,
 }
 
-/// Reads a workload; `file` is what errors call it.
+/// Parses a workload; errors call the file `file`.
 ///
 /// # Errors
-/// What is wrong with it, with its line.
+/// If a line is invalid, with its number.
 pub fn read(file: &str, text: &str) -> Result<(Workload, Vec<Caution>), Trouble> {
     let mut lines = (1_u32..)
         .zip(text.lines())
@@ -111,7 +111,7 @@ pub fn read(file: &str, text: &str) -> Result<(Workload, Vec<Caution>), Trouble>
     Ok((workload, cautions))
 }
 
-/// Numbers for people, the first twenty.
+/// Lists the first twenty numbers.
 pub(super) fn list(numbers: &[u32]) -> String {
     let most = 20;
     let mut text: Vec<String> = numbers.iter().take(most).map(u32::to_string).collect();
@@ -121,7 +121,7 @@ pub(super) fn list(numbers: &[u32]) -> String {
     text.join(", ")
 }
 
-/// A layer; where one of its collectives has no bytes, its line goes to `empty`.
+/// Parses a layer; adds the line to `empty` if one of its collectives has no bytes.
 fn layer(text: &str, line: u32, place: &str, empty: &mut Vec<u32>) -> Result<Layer, Trouble> {
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     if fields.len() != FIELDS {
@@ -173,7 +173,7 @@ const COLLECTIVES: [(&str, CollectiveKind); 4] = [
     ("ALLTOALL", CollectiveKind::AllToAll),
 ];
 
-/// A collective and its group; without a suffix that is `plain`.
+/// Parses a collective and its group; without a suffix, the group is `plain`.
 fn collective(
     text: &str,
     plain: GroupKind,
@@ -204,7 +204,7 @@ fn collective(
         .help(nearest(text, known.iter().map(String::as_str))))
 }
 
-/// A whole number.
+/// Parses a non-negative integer.
 pub(super) fn whole(text: &str, what: &str, place: &str) -> Result<u64, Trouble> {
     text.parse().map_err(|error: std::num::ParseIntError| {
         let expected = match error.kind() {
@@ -215,7 +215,7 @@ pub(super) fn whole(text: &str, what: &str, place: &str) -> Result<u64, Trouble>
     })
 }
 
-/// What people may have meant.
+/// Returns a suggestion for a misspelt name.
 pub(super) fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let distance = |name: &&str| strsim::damerau_levenshtein(&text.to_uppercase(), &name.to_uppercase());
     match known.clone().min_by_key(distance) {

@@ -1,4 +1,5 @@
-//! Chakra traces on the chunks network, against ASTRA-sim's answers; decodings against those of another decoder.
+//! Chakra traces on the chunks network, compared with ASTRA-sim's results, and decodings compared with another
+//! decoder's.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ pub(crate) fn data(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// The prefix of a folder of traces.
+/// Returns the prefix of a folder of traces.
 fn prefix(trace: &str) -> PathBuf {
     let folder = data("chakra").join(trace);
     let first = std::fs::read_dir(&folder)
@@ -145,7 +146,7 @@ fn as_json(metadata: &Metadata<'_>, nodes: &[Node<'_>]) -> Value {
     })
 }
 
-/// Long texts are cut in one of the decodings.
+/// Truncates long texts as in one of the decodings.
 fn cut(value: &mut Value, like: &Value) {
     match (value, like) {
         (Value::Object(value), Value::Object(like)) => {
@@ -227,7 +228,7 @@ fn a_trace_of_pytorch_runs_by_data_alone_and_says_so() {
     assert!(executor.is_done());
     let sum = rank.compute.as_ps() + rank.exposed.as_ps() + rank.waiting.as_ps();
     assert_eq!(sum, rank.end.as_ps());
-    // No lane computes for longer than all durations together.
+    // No lane computes longer than the sum of all durations.
     assert!(rank.end.as_ns() <= 381_795_000);
 
     let chained = Options {

@@ -1,4 +1,4 @@
-//! Chakra traces that are damaged, or that could hang.
+//! Chakra traces that are damaged, or that might hang.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -87,7 +87,7 @@ fn every_prefix_of_a_trace_is_an_error_or_a_value() {
                 &Options::default(),
             );
         }
-        // Each bit in turn.
+        // Flips each bit in turn.
         for place in 0..bytes.len() {
             for bit in 0..8 {
                 let mut damaged = bytes.clone();
@@ -111,7 +111,7 @@ fn gzip_that_is_cut_off_or_a_bomb() {
     let whole = vec![("x.0.et".to_string(), bytes)];
     let text = read_bytes(whole, &options).unwrap_err().to_string();
     assert!(text.contains("unpack to more than 1000000,"), "{text}");
-    // Of zeros a thousandth is left: no trace is like that.
+    // Zeros compress to a thousandth, which no real trace does.
     let zeros = |len: u64| {
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
         std::io::copy(&mut std::io::repeat(b' ').take(len), &mut packed).unwrap();

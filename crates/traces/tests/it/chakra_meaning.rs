@@ -1,4 +1,4 @@
-//! What nodes of Chakra traces mean, and what is wrong with traces that cannot run.
+//! Interpretation of nodes of Chakra traces, and errors in traces that cannot run.
 
 use paceline_traces::chakra::{
     ControlDeps, Kernels, Options, Repair, Roofline, Scalar, decode, read_bytes, rules, shared,
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::encode::{COLLECTIVE, MEMORY, METADATA, Message, Node, file, ranks};
 
-/// Each message takes 1000 ns, and a ns for each byte.
+/// Returns links on which each message takes 1000 ns, plus a ns for each byte.
 fn links(ranks: u32) -> Links {
     Links {
         topology: Topology::FullyConnected,
@@ -58,7 +58,7 @@ fn three_lanes_run_at_a_time_and_free_nodes_go_by_their_ids() {
     ];
     // GPU 5 + 2, CPU 7 + 9, memory 9.
     assert_eq!(ends(&[trace]), [16_000]);
-    // METADATA and INVALID take no time and free what waits for them.
+    // METADATA and INVALID take no time and free the nodes that wait for them.
     let trace = vec![
         Node::comp(1, 1),
         Node::new(2, METADATA).after(1),
@@ -70,7 +70,8 @@ fn three_lanes_run_at_a_time_and_free_nodes_go_by_their_ids() {
 
 #[test]
 fn a_broadcast_is_sent_piece_by_piece_from_its_root() {
-    // Three pieces of 512 KiB: each takes 1000 + 524,288 ns over a link, and the last of four members is three links away.
+    // Three pieces of 512 KiB: each takes 1000 + 524,288 ns over a link, and the last of four members is three links
+    // away.
     let bytes = 3 << 19;
     let node = Node::comp(1, 4);
     let trace = vec![
@@ -81,12 +82,12 @@ fn a_broadcast_is_sent_piece_by_piece_from_its_root() {
     let results = executor.results();
     let ends: Vec<u64> = results.ranks.iter().map(|rank| rank.end.as_ns()).collect();
     let piece = 1000 + (1 << 19);
-    // The root is done when its last piece has left, rank 1 when it has all: the order is 2, 3, 0, 1.
-    // Of links from the root each adds a piece, the last but one member being done when the last has all.
+    // The root completes when its last piece has left, and rank 1 when it has all: the order is 2, 3, 0, 1. Each link
+    // from the root adds a piece; the last member but one completes when the last has all pieces.
     assert_eq!(ends, [2, 2, 0, 1].map(|links| 4000 + piece * (3 + links)));
     assert_eq!(cautions, [] as [&str; 0]);
     assert_eq!(results.collectives.len(), 1);
-    // Without comm_src the first member is the root, and that is told.
+    // Without comm_src the first member is the root, with a caution.
     let (_, cautions) = run(&vec![vec![Node::collective(1, 5, 64)]; 2], &Options::default());
     assert_eq!(
         cautions,
@@ -157,7 +158,7 @@ fn kernels_without_a_duration_take_the_time_of_the_roofline_or_are_refused() {
         cautions[1].starts_with("2 of 3 compute nodes take the time of the roofline (2503.000 ms)"),
         "{cautions:?}"
     );
-    // The roofline instead of durations.
+    // The roofline replaces durations.
     let options = Options {
         kernels: Kernels::Roofline,
         ..options
@@ -165,7 +166,7 @@ fn kernels_without_a_duration_take_the_time_of_the_roofline_or_are_refused() {
     let (executor, _) = run(&trace, &options);
     let rank = &executor.results().ranks[0];
     assert_eq!(rank.compute.as_ns(), 2_500_000_000 + 3_000_000 + 2_500_000);
-    // One of the rates does not do for what needs the other.
+    // A kernel that needs both rates is an error with only one.
     let flops = Options {
         roofline: Roofline {
             memory: None,
@@ -311,7 +312,7 @@ fn a_send_is_done_when_it_has_arrived_and_holds_the_lane_until_then() {
         ],
     ];
     assert_eq!(ends(&traces), [3000, 4000]);
-    // To itself a message takes no network.
+    // A message to the rank itself does not use the network.
     let trace = vec![Node::send(1, 0, 5, 500), Node::receive(2, 0, 5, 500)];
     assert_eq!(ends(&[trace]), [0]);
 }
@@ -524,7 +525,7 @@ fn attributes_of_all_types_are_read() {
     );
 }
 
-/// A sound trace of a rank: kernels, CPU nodes, memory, collectives, and exchanges with neighbours.
+/// Returns a valid trace of a rank: kernels, CPU nodes, memory, collectives, and exchanges with neighbours.
 fn sound(shape: &[(u8, i64, i64, u64)], rank: i64, ranks: i64) -> Vec<Node> {
     let mut nodes = Vec::new();
     for (n, &(what, size, kind, before)) in (0_u64..).zip(shape) {
@@ -549,7 +550,7 @@ fn sound(shape: &[(u8, i64, i64, u64)], rank: i64, ranks: i64) -> Vec<Node> {
 }
 
 proptest! {
-    /// Whatever a trace says, reading and running it comes to an end.
+    /// Reading and running any trace ends, whatever the trace holds.
     #[test]
     fn random_traces_end_or_say_why(
         shape in prop::collection::vec((0_u64..8, 0_i64..11, 0_i64..3000, 0_u64..12, 0_u64..12, 0_i64..4), 0..12),
@@ -570,7 +571,8 @@ proptest! {
         }
     }
 
-    /// Sound traces are read, and end unless ranks come to collectives in unlike orders; times of a rank add up.
+    /// Valid traces are read, and complete unless ranks start collectives in different orders; the times of a rank
+    /// add up.
     #[test]
     fn sound_traces_run(
         shape in prop::collection::vec((0_u8..5, 0_i64..5000, 0_i64..10, 0_u64..30), 0..25),

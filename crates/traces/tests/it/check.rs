@@ -1,4 +1,4 @@
-//! Programs that cannot run to their end, and what programs do.
+//! Programs that cannot complete, and properties of programs.
 
 use paceline_traces::check::check;
 use paceline_traces::explain::{Costs, explain};
@@ -51,7 +51,7 @@ fn the_shortest_cycle_is_named() {
         ["x.goal:3 (a of rank 0) waits for itself"]
     );
 
-    // Five in a cycle, of which three are in a shorter one, and others before and behind them.
+    // Five operations in a cycle, three of them also in a shorter one, and others before and behind them.
     let cycles = "num_ranks 1\nrank 0 {\nz: calc 1\na: calc 1\nb: calc 1\nc: calc 1\nd: calc 1\ne: calc 1\nf: calc 1\n\
         a requires z\nb requires a\nc requires b\nd requires c\ne requires d\na requires e\na irequires c\nf requires e\n}\n";
     assert_eq!(
@@ -93,7 +93,7 @@ fn a_rendezvous_deadlock_is_found_before_the_run() {
     assert!(check(&program, 100_000).errors.is_empty());
 }
 
-/// What one order of events locks up and another does not is no error.
+/// A deadlock that depends on the order of events is no error.
 #[test]
 fn order_in_time_is_not_judged_before_the_run() {
     for (program, eager) in [(LATER_LINE_FIRST, 1000), (WILDCARD, 65535)] {
@@ -108,8 +108,8 @@ fn order_in_time_is_not_judged_before_the_run() {
     }
 }
 
-/// A receive of more than the eager limit that finds a smaller message ends its send a second time, which counts for what `l5`
-/// waits for besides.
+/// A receive above the eager limit that takes a smaller message ends its send a second time, which counts as the
+/// other dependency of `l5`.
 #[test]
 fn an_end_that_counts_twice_is_not_judged_before_the_run() {
     let twice = "num_ranks 1\nrank 0 {\nl0: send 1b to 0 tag 2\nl1: recv 1b from 0 tag 2\nl4: send 990b to 0 tag 1\n\
@@ -149,7 +149,7 @@ fn messages_without_a_partner_are_named() {
             "rank 0 sends 0 messages to rank 1 with tag 3, which posts 1 receive: x.goal:6 (r of rank 1) never gets a message"
         ]
     );
-    // Of three receives with wildcards two fit, and one of them at most once.
+    // Of three receives with wildcards two match, and one of them at most once.
     assert!(
         errors(&two(
             "send 8b to 1 tag 3\nsend 8b to 1 tag 4",
@@ -214,7 +214,8 @@ impl Names for Numbered {
     }
 }
 
-/// Collectives of each rank in a group of all, one after another; 5 us of compute before each.
+/// Builds a program with collectives of each rank in one group of all, one after another, with 5 us of computation
+/// before each.
 fn collectives(ranks: &[&[(CollectiveKind, u64)]]) -> Graph {
     let mut builder = Graph::builder(ranks.len() as Rank, Lanes { orders: Vec::new() });
     let group = builder.group(&(0..ranks.len() as Rank).collect::<Vec<_>>());

@@ -1,5 +1,5 @@
-//! What operations of graphs, of Chakra traces and of GOAL text cost. Run each alone, in release:
-//! `cargo test --release -p paceline-traces --test it -- --ignored --nocapture NAME`.
+//! Cost of operations in graphs, in Chakra traces and in GOAL text. Run each test alone, in release: `cargo test
+//! --release -p paceline-traces --test it -- --ignored --nocapture NAME`.
 #![expect(clippy::disallowed_macros, reason = "what was measured is the result")]
 
 use std::sync::Arc;

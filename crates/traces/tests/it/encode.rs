@@ -1,6 +1,6 @@
-//! Writes Chakra traces for tests.
+//! Encoder of Chakra traces for tests.
 
-/// A message of protobuf that grows.
+/// Protobuf message under construction.
 #[derive(Clone, Default)]
 pub(crate) struct Message(pub(crate) Vec<u8>);
 
@@ -39,7 +39,7 @@ impl Message {
     }
 }
 
-/// A node that grows.
+/// Node under construction.
 #[derive(Clone)]
 pub(crate) struct Node(Message);
 
@@ -58,12 +58,12 @@ impl Node {
         Self(message.number(3, kind))
     }
 
-    /// A kernel of so many us.
+    /// Creates a kernel of `us` microseconds.
     pub(crate) fn comp(id: u64, us: u64) -> Self {
         Self::new(id, COMP).lasts(us)
     }
 
-    /// A collective by the number of its kind.
+    /// Creates a collective with the number of its kind.
     pub(crate) fn collective(id: u64, kind: i64, bytes: i64) -> Self {
         Self::new(id, COLLECTIVE)
             .int("comm_type", kind)
@@ -97,7 +97,7 @@ impl Node {
         Self(self.0.bytes(8, &io.0))
     }
 
-    /// An attribute with its value, encoded.
+    /// Adds an attribute with its encoded value.
     pub(crate) fn attribute(self, name: &str, value: impl FnOnce(Message) -> Message) -> Self {
         let attribute = value(Message::default().bytes(1, name.as_bytes()));
         Self(self.0.bytes(10, &attribute.0))
@@ -116,7 +116,7 @@ impl Node {
     }
 }
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 pub(crate) fn file(nodes: &[Node]) -> Vec<u8> {
     let metadata = Message::default().bytes(1, b"1.0.0");
     let mut out = Vec::new();
@@ -127,7 +127,7 @@ pub(crate) fn file(nodes: &[Node]) -> Vec<u8> {
     out
 }
 
-/// The files of ranks, named `t.0.et`, `t.1.et`, ...
+/// Returns the files of ranks, named `t.0.et`, `t.1.et`, ...
 pub(crate) fn ranks(ranks: &[Vec<Node>]) -> Vec<(String, Vec<u8>)> {
     let files = ranks.iter().enumerate();
     files

@@ -1,4 +1,4 @@
-//! GOAL programs by the executor on an ideal network: closed forms.
+//! GOAL programs run by the executor on an ideal network, compared with closed forms.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use paceline_traces::program::{Program, Rank};
 
 use crate::chakra::data;
 
-/// All messages take this time, whatever their size.
+/// Creates a network in which all messages take this time, whatever their size.
 pub(crate) fn network(ranks: Rank, latency_ns: f64) -> Chunks {
     let links = Links {
         topology: Topology::FullyConnected,
@@ -48,8 +48,8 @@ fn overheads_are_charged_as_atlahs_does() {
         assert_eq!(executor.stuck(), []);
         assert_eq!(end, k * (2 * o + l + g), "{file}");
     }
-    // Sends of a rank leave in the order of lines, so that the deepest branch goes first. (ATLAHS has 41,500: equal times leave
-    // its heap in another order.)
+    // Sends of a rank leave in the order of lines, so that the deepest branch goes first. (ATLAHS has 41,500: equal
+    // times leave its heap in another order.)
     let (tree, _) = end("binary_tree_32.goal", point);
     assert_eq!(tree, 5 * (2 * o + l + g));
 }

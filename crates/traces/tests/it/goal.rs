@@ -1,4 +1,4 @@
-//! GOAL: text and binary, and what is wrong with either.
+//! GOAL in text and binary form, and errors in both.
 
 use std::path::PathBuf;
 
@@ -81,7 +81,7 @@ fn names_of_a_long_rank_are_found() {
     }
 }
 
-/// Texts with a mistake, where it is and what is said of it.
+/// Errors in texts have the line and the offending value.
 #[test]
 fn mistakes_of_a_text_are_told_with_line_and_value() {
     let rank = |lines: &str| format!("num_ranks 2\nrank 1 {{\n}}\nrank 0 {{\n{lines}\n}}\n");
@@ -220,7 +220,7 @@ fn every_beginning_of_a_binary_is_an_error_and_never_a_panic() {
     assert!(trouble.message.contains("rank 7"), "{trouble}");
 }
 
-/// Each byte of a binary changed in several ways: an error, or a program that can be walked through.
+/// Each byte of a binary is changed in several ways: the result is an error, or a program that can be traversed.
 #[test]
 fn damaged_binaries_are_errors_or_programs() {
     let mut errors = 0;

@@ -1,4 +1,5 @@
-//! GOAL samples with random changes: an error or a value from everything that takes a program, and never a panic.
+//! GOAL samples with random changes: every function that takes a program returns an error or a value, and never
+//! panics.
 
 use std::path::Path;
 
@@ -48,7 +49,7 @@ fn changed_samples_are_errors_or_values() {
                     }
                     2 => drop(bytes.remove(at)),
                     3 => bytes.insert(at, b"0123456789\nab /"[random(15)]),
-                    // A line or a piece again, somewhere else.
+                    // A copy of a line or a piece at another position.
                     _ => {
                         let end = (at + random(40)).min(bytes.len());
                         let piece = bytes[at..end].to_vec();
@@ -69,7 +70,7 @@ fn changed_samples_are_errors_or_values() {
                     let Ok(outcome) = run(&program, variant, &parameters) else {
                         continue;
                     };
-                    // What can never be done by any network is not done here.
+                    // A program that no network can complete is not executed here.
                     let sound =
                         report.errors.is_empty() || outcome.stuck.is_some() || !outcome.cautions.is_empty();
                     assert!(

@@ -1,4 +1,4 @@
-//! Programs as wide as GOAL's text lets them be: what runs to its end is never refused before it runs.
+//! Random programs over the whole range of GOAL's text: a program that can complete is never refused before it runs.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use paceline_traces::loggops::{Parameters, Variant, run};
 use paceline_traces::program::Program;
 use proptest::prelude::*;
 
-/// What an operation waits for: some of those before it in an order that is not that of the text, and whether for their
+/// Dependencies of an operation: some of those before it in an order other than the text's, and true for those on
 /// starts.
 type Waits = Vec<(prop::sample::Index, bool)>;
 
-/// A message: its ends, bytes, tag if it is written, how its receive is written, and the size that expects.
+/// Message: its ends, bytes, tag if written, form of its receive, and the receive's size.
 #[derive(Clone, Debug)]
 struct Message {
     ends: (u32, u32),
@@ -25,7 +25,7 @@ struct Message {
     places: [Place; 2],
 }
 
-/// Cpu and NIC of an operation if they are written, its key among those of its rank, and what it waits for.
+/// Cpu and NIC of an operation if written, its sort key within its rank, and its dependencies.
 #[derive(Clone, Debug)]
 struct Place {
     cpu: Option<u8>,
@@ -38,7 +38,7 @@ struct Place {
 struct Random {
     ranks: u32,
     messages: Vec<Message>,
-    /// Rank, ns, place.
+    /// Rank, ns, position.
     calcs: Vec<(u32, u64, Place)>,
 }
 
@@ -91,7 +91,7 @@ fn random() -> impl Strategy<Value = Random> {
 }
 
 impl Random {
-    /// With its lines in the order of their keys, whatever waits for what.
+    /// Returns the text with its lines in the order of their keys, whatever the dependencies.
     fn text(&self) -> String {
         let mut of_rank: Vec<Vec<(String, &Place)>> = vec![Vec::new(); self.ranks as usize];
         for message in &self.messages {
@@ -144,14 +144,14 @@ impl Random {
     }
 }
 
-/// Whether a program comes to its end in one of the ways to carry it out.
+/// Returns the name of an executor with which the program completes, if there is one.
 fn ends(program: &Arc<dyn Program>, eager: u64) -> Option<&'static str> {
     let parameters = Parameters {
         eager,
         ..Parameters::default()
     };
     for (variant, name) in [(Variant::LogGopSim, "loggopsim"), (Variant::Atlahs, "atlahs")] {
-        // ATLAHS refuses wildcards.
+        // ATLAHS rejects wildcards.
         if run(&**program, variant, &parameters).is_ok_and(|outcome| outcome.stuck.is_none()) {
             return Some(name);
         }

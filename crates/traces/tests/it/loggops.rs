@@ -1,4 +1,4 @@
-//! LogGOPS: every rank's end as LogGOPSim and ATLAHS have it.
+//! LogGOPS: the end of every rank equals that of LogGOPSim and ATLAHS.
 
 use std::path::PathBuf;
 
@@ -81,7 +81,7 @@ fn text(text: &str, variant: Variant, parameters: &Parameters) -> Result<Outcome
     )
 }
 
-/// Of two sends with one tag the later line leaves first, because the earlier one waits for a message.
+/// The later of two sends with one tag leaves first, because the earlier one waits for a message.
 pub(crate) const LATER_LINE_FIRST: &str = "\
 num_ranks 3
 rank 0 {
@@ -105,7 +105,7 @@ l19 requires l17
 }
 ";
 
-/// Which of two messages a receive with a wildcard takes is a matter of time.
+/// The order in time decides which of two messages a receive with a wildcard takes.
 pub(crate) const WILDCARD: &str = "\
 num_ranks 4
 rank 0 {
@@ -123,7 +123,7 @@ l2: send 2927b to 1 tag 7 cpu 1
 }
 ";
 
-/// The receive that finds a message expects less than it, and the other one more.
+/// The receive that takes a message expects less than its size, and the other one more.
 const UNEQUAL: &str = "\
 num_ranks 2
 rank 0 {
@@ -168,7 +168,7 @@ fn the_one_that_finds_the_other_says_whether_a_send_has_waited() {
             outcome.cautions
         );
     }
-    // What waits for such a send never begins.
+    // Operations that wait for such a send never begin.
     let after = UNEQUAL.replace("}\nrank 1", "e: calc 5\ne requires a\n}\nrank 1");
     let stuck = text(&after, Variant::LogGopSim, &Parameters::default())
         .unwrap()
@@ -265,7 +265,7 @@ fn what_a_variant_does_otherwise_is_told() {
         outcome.cautions
     );
 
-    // The receive is freed by a start and enters at 0, after its message has come.
+    // The receive is freed by a start and enters at 0, after its message has arrived.
     let early = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nw: calc 50000\nc: calc 5\nc requires w\nr: recv 8b from 0\nr irequires c\n}\n";
     let trouble = text(early, Variant::Atlahs, &Parameters::default()).unwrap_err();
     assert!(
@@ -288,7 +288,8 @@ fn what_a_variant_does_otherwise_is_told() {
     assert!(text(early, Variant::LogGopSim, &fraction).is_err());
 }
 
-/// The clock ends after 213 days: what takes longer is refused with its place, whether one operation does, or all together.
+/// The clock ends after 213 days: longer times are refused with their position, for a single operation or for the
+/// sum.
 #[test]
 fn times_do_not_wrap() {
     let calc = |ns: &str| format!("num_ranks 1\nrank 0 {{\na: calc {ns}\nb: calc {ns}\nb requires a\n}}\n");

@@ -1,10 +1,10 @@
-//! Traces against the answers of the programs that define them.
+//! Traces compared with the results of the programs that define them.
 
 mod chakra;
 mod chakra_damaged;
 mod chakra_meaning;
 mod check;
-// What is measured in release only.
+// These measure costs and need a release build.
 #[cfg(not(debug_assertions))]
 mod costs;
 mod encode;

@@ -1,5 +1,5 @@
-//! Time and memory of large programs. Run in release, each alone:
-//! `cargo test --release --test it -- --ignored --nocapture scale`.
+//! Time and memory of large programs. Run in release, each alone: `cargo test --release --test it -- --ignored
+//! --nocapture scale`.
 #![expect(clippy::disallowed_macros, reason = "what was measured is the result")]
 
 use std::io::Write;
@@ -12,7 +12,7 @@ use paceline_traces::goal;
 use paceline_traces::loggops::{Parameters, Variant, run};
 use paceline_traces::program::Program as _;
 
-/// Iterations of compute, send right, receive from the left, until the text has so many bytes.
+/// Writes iterations of compute, send right, receive from the left, until the text has `bytes` bytes.
 pub(crate) fn generate(path: &Path, ranks: u32, bytes: u64) {
     let mut out = std::io::BufWriter::with_capacity(1 << 20, std::fs::File::create(path).unwrap());
     writeln!(out, "num_ranks {ranks}").unwrap();
@@ -44,14 +44,15 @@ pub(crate) fn generate(path: &Path, ranks: u32, bytes: u64) {
     out.flush().unwrap();
 }
 
-/// The largest resident memory so far, in MB, where the system tells.
+/// Returns the peak resident memory in MB, on systems that report it.
 pub(crate) fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? / 1024)
 }
 
-/// Seconds of processor time so far where the system tells, which other programs do not change; else of time.
+/// Returns seconds of processor time on systems that report it, since other programs do not affect it; otherwise of
+/// real time.
 fn seconds(since: Instant) -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let ticks = stat.rsplit(") ").next().map(|rest| {
@@ -68,7 +69,7 @@ fn seconds(since: Instant) -> f64 {
     }
 }
 
-/// Reads and runs a text of so many MB; says what each step cost for an operation.
+/// Reads and runs a text of this many MB; prints the cost of each step per operation.
 fn measure(megabytes: u64) -> (f64, Option<u64>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.goal");
@@ -125,7 +126,7 @@ fn scale_of_what_fits_into_memory() {
     assert!(each < 2.0, "{each} us for an operation");
 }
 
-/// Every rank sends to all others at once: whatever is free waits for the same clocks.
+/// Every rank sends to all others at once: all free operations wait for the same clocks.
 #[test]
 #[ignore = "half a million operations"]
 fn scale_of_an_all_to_all() {
@@ -144,7 +145,7 @@ fn scale_of_an_all_to_all() {
         let outcome = run(&program, variant, &Parameters::default()).unwrap();
         let each = (seconds(Instant::now()) - begun) * 1e6 / outcome.done as f64;
         println!("{variant:?}: {each:.3} us each");
-        // ATLAHS leaves ties to its heap, so that all of them have to go through it.
+        // ATLAHS leaves ties to its heap, so all elements have to pass through it.
         assert!(
             variant == Variant::Atlahs || each < 2.0,
             "{each} us for an operation"

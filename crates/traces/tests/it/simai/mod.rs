@@ -1,5 +1,5 @@
-//! SimAI's workloads: groups and rings as SimAI makes them, iterations on a network whose times are formulas, and on one that
-//! has the times of SimAI's own runs.
+//! SimAI's workloads: groups and rings as in SimAI, iterations on a network whose times are formulas, and on one with
+//! the times of SimAI's own runs.
 
 mod reading;
 mod replay;
@@ -37,7 +37,7 @@ fn workload(name: &str) -> Workload {
     read(name, &text(name)).unwrap().0
 }
 
-/// Servers of eight GPUs.
+/// Returns servers of eight GPUs.
 fn servers(ranks: u32) -> Servers {
     Servers {
         ranks,
@@ -51,18 +51,18 @@ fn made(name: &str, ranks: u32) -> SimaiProgram {
     program(&workload(name), &servers(ranks)).unwrap().0
 }
 
-/// In place of a token: the last packet of a message has left, its last byte arrives, the last acknowledgement leaves the last
-/// switch, inside a server or outside. What happens at one time happens in the order in which it began.
+/// Special tokens: the last packet of a message has left, its last byte arrives, or the last acknowledgement leaves
+/// the last switch, inside a server or outside. Simultaneous events happen in the order in which they began.
 const SENT: u64 = u64::MAX - 3;
 const RECEIVED: u64 = u64::MAX - 2;
 const NEAR: u64 = u64::MAX - 1;
 const FAR: u64 = u64::MAX;
 
-/// Its time, its number, and a token or a message.
+/// Time, number, and a token or a message.
 type Event = (Time, u64, Option<u64>, u32);
 
-/// A network in which each message takes a time of its own, whatever else is under way. Its last packet and the last
-/// acknowledgement take two links, four between rails. They wait for nothing but the packet before.
+/// Network in which each message takes its own time, independent of others. Its last packet and the last
+/// acknowledgement cross two links, four between rails, and wait only for the packet before.
 struct Ideal<'a> {
     now: Time,
     events: BinaryHeap<Reverse<Event>>,
@@ -95,7 +95,7 @@ impl Network for Ideal<'_> {
             (false, true) => (2, 500, 100, 1008),
             (false, false) => (4, 500, 100, 2010),
         };
-        // The last packet goes out of each switch behind the one before, which is full.
+        // The last packet leaves each switch behind the previous one, which is full.
         let before = message.bytes.min(9000) + 52;
         let forward = links * delay + before * 8 / gbps + (links - 2) * (before * 8 / (4 * gbps));
         let now = self.now.as_ns();
@@ -112,7 +112,7 @@ impl Network for Ideal<'_> {
     }
 }
 
-/// Carries a program out; the executor at the end, and all messages in the order in which they left.
+/// Executes a program; returns the executor at the end, and all messages in the order of departure.
 fn run(
     program: SimaiProgram,
     latency_ns: u64,

@@ -1,4 +1,4 @@
-//! What is read, and what is refused.
+//! Accepted and rejected workloads.
 
 use paceline_traces::program::Program;
 use paceline_traces::simai::{Servers, Workload, nvls_line, program, read};
@@ -39,7 +39,7 @@ fn samples_are_read() {
         said[1].contains("collectives of 0 bytes are left out") && said[1].ends_with("lines 4, 5"),
         "{said:?}"
     );
-    // Forward sizes of less than a page count as one.
+    // Forward sizes of less than a page count as one page.
     let moe = made("reduced-moe-w32-tp2-ep8.txt", 32);
     assert!(
         moe.collectives()
@@ -48,7 +48,7 @@ fn samples_are_read() {
     );
 }
 
-/// A workload of one layer, with one of its words replaced.
+/// Reads a workload of one layer, with one of its words replaced.
 fn with(word: usize, by: &str) -> Result<Workload, Trouble> {
     let line = "layer -1 10 ALLREDUCE 4096 10 NONE 0 10 NONE 0 100";
     let words: Vec<&str> = line.split(' ').collect();
@@ -171,7 +171,7 @@ fn ranks_that_do_not_fit_are_named_with_their_numbers() {
         "x.txt:1: DP 4 (32 ranks by model_parallel_NPU_group 8) is not a multiple of ep 3: DP_EP would be 1.33"
     );
     assert!(says("8", servers(12)).contains("12 ranks are not whole servers of 8"));
-    // What is made for each rank is bounded before it is made.
+    // Data per rank is bounded before it is allocated.
     let all = u32::MAX - 7;
     let message = says(&format!("8 all_gpus: {all}"), servers(all));
     assert!(
@@ -194,7 +194,7 @@ fn ranks_that_do_not_fit_are_named_with_their_numbers() {
 
 #[test]
 fn messages_that_simai_never_ends_are_named() {
-    // A message of 9000 B fills its packet: SimAI does not see that it is the last.
+    // A message of 9000 B fills its packet: SimAI does not recognise it as the last.
     let text = format!(
         "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8\n2\nl -1 1 ALLGATHER {} 1 NONE 0 1 NONE 0 1\nm -1 1 \
          ALLGATHER {} 1 NONE 0 1 NONE 0 1\n",
@@ -210,7 +210,7 @@ fn messages_that_simai_never_ends_are_named() {
     );
 }
 
-/// Whatever is cut off or changed in a workload, there is a program or an error.
+/// A truncated or changed workload leads to a program or an error.
 #[test]
 fn every_prefix_is_a_program_or_an_error() {
     let whole = text("tp16.txt");

@@ -1,4 +1,4 @@
-//! With the network's answers taken from SimAI's own runs, messages start at the ns at which they started there.
+//! With message times from SimAI's own runs, messages start at the same ns as in SimAI.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use paceline_traces::program::Rank;
 
 use super::{made, run, text};
 
-/// A message of a run of SimAI: bytes, start and completion time in ns.
+/// Message in a run of SimAI: bytes, start and completion time in ns.
 type Recorded = (u64, u64, u64);
 
-/// Messages of a run by sender and receiver, in the order in which they started.
+/// Returns messages of a run by sender and receiver, in the order of their starts.
 fn recorded(name: &str) -> BTreeMap<(Rank, Rank), Vec<Recorded>> {
     let mut all: BTreeMap<(Rank, Rank), Vec<(u64, Recorded)>> = BTreeMap::new();
     for line in text(&format!("{name}-messages.csv.gz")).lines().skip(1) {
@@ -31,11 +31,11 @@ fn recorded(name: &str) -> BTreeMap<(Rank, Rank), Vec<Recorded>> {
         .collect()
 }
 
-/// Gives each message the time that the message of its number and pair took in SimAI's own run.
+/// Delays that give each message the time of the corresponding message in SimAI's run, by pair and number.
 struct Replay {
     recorded: BTreeMap<(Rank, Rank), Vec<Recorded>>,
     next: BTreeMap<(Rank, Rank), usize>,
-    /// What starts from here on, in ns, is not compared.
+    /// Time in ns from which on starts are not compared.
     until: u64,
     equal: u64,
     unequal: Vec<String>,
@@ -59,8 +59,8 @@ impl Replay {
     }
 }
 
-/// Carries a workload out with the times of SimAI's messages: the end of rank 0, how many messages start when they start
-/// there, and which do not.
+/// Executes a workload with the times of SimAI's messages. Returns the end of rank 0, the number of messages with
+/// equal starts, and descriptions of the others.
 fn replay(name: &str, (ranks, latency_us): (u32, u64), until: u64) -> (u64, u64, Vec<String>) {
     let stem = name.trim_end_matches(".txt");
     let replay = RefCell::new(Replay {
@@ -75,7 +75,7 @@ fn replay(name: &str, (ranks, latency_us): (u32, u64), until: u64) -> (u64, u64,
     let Replay {
         equal, mut unequal, ..
     } = replay.into_inner();
-    // The first say enough.
+    // The first ones are enough.
     unequal.truncate(5);
     (executor.results().ranks[0].end.as_ns(), equal, unequal)
 }
@@ -95,8 +95,8 @@ fn messages_start_when_they_do_in_simai() {
         let ours = replay(name, ranks_and_latency, u64::MAX);
         assert_eq!(ours, (end, messages, Vec::new()), "{name}");
     }
-    // Rings over four servers: two collectives, until one starts at a rank whose last packet waited among those of other
-    // rings, for how long its message's times do not say.
+    // Rings over four servers: two collectives are compared, up to the start of one at a rank whose last packet
+    // waited between those of other rings; the recorded times do not say how long.
     let (_, equal, unequal) = replay("held_tp32.txt", (32, 3), 457_463);
     assert_eq!((equal, unequal), (23_734, Vec::new()));
 }

@@ -9,7 +9,7 @@ use paceline_traces::simai::{GroupKind, Groups, SimaiProgram, program, read};
 
 use super::{made, run, servers, text};
 
-/// A program of one all-gather of all groups of a kind.
+/// Creates a program of one all-gather of all groups of a kind.
 fn gather(kind: GroupKind, header: &str, ranks: u32) -> SimaiProgram {
     let (forward, weight) = match kind {
         GroupKind::Tp => ("ALLGATHER 1048576", "NONE 0"),
@@ -22,7 +22,7 @@ fn gather(kind: GroupKind, header: &str, ranks: u32) -> SimaiProgram {
     program(&workload, &servers(ranks)).unwrap().0
 }
 
-/// Groups with their rings, as SimAI's code lists them.
+/// Lists groups with their rings, in the format of SimAI's code.
 fn listed(ranks: u32, tp: u32, ep: u32) -> String {
     let header = format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: {tp} ep: {ep}");
     let (workload, _) = read(
@@ -47,7 +47,7 @@ fn listed(ranks: u32, tp: u32, ep: u32) -> String {
             GroupKind::DpEp => "DP_EP",
         };
         let (_, messages) = run(gather(kind, &header, ranks), 3000, &|_, _| 100);
-        // The k-th message of a rank is that of its k-th ring, until the first is acknowledged.
+        // The k-th message of a rank belongs to its k-th ring, until the first is acknowledged.
         let mut next: BTreeMap<Rank, Vec<Rank>> = BTreeMap::new();
         for message in &messages {
             next.entry(message.from).or_default().push(message.to);
@@ -90,7 +90,7 @@ fn groups_and_rings_are_simais() {
     }
 }
 
-/// The times of messages of b4, where nothing but the eight rings of its server shares a link with one: 2400 Gbit/s and
+/// Returns the time of a message of b4 without contention other than the eight rings of its server: 2400 Gbit/s and
 /// 25 ns inside servers, 100 Gbit/s and 500 ns outside, 52 B of headers, acknowledgements of 60 B.
 fn alone(message: &Message) -> u64 {
     let (full, rest) = (message.bytes / 9000, message.bytes % 9000);
@@ -107,8 +107,9 @@ fn alone(message: &Message) -> u64 {
     }
 }
 
-/// 81 steps of tensor parallelism, an all-gather, an all-reduce, small ones, and the reduce-scatter between servers; computing
-/// and process times. SimAI took 315,442,327 ns: its rings get out of step, which saves up to 100 ns a step.
+/// 81 steps of tensor parallelism, an all-gather, an all-reduce, small ones, and the reduce-scatter between servers,
+/// with computing and process times. SimAI took 315,442,327 ns: its rings get out of step, which saves up to 100 ns a
+/// step.
 #[test]
 fn an_iteration_of_gpt_13b_is_the_sum_of_its_steps() {
     let (executor, _) = run(
@@ -129,11 +130,11 @@ fn an_iteration_of_gpt_13b_is_the_sum_of_its_steps() {
     );
 }
 
-/// Computing, process times and the steps of 1 ns, where messages take no time.
+/// Computing, process times and the steps of 1 ns, with messages that take no time.
 #[test]
 fn an_iteration_without_messages_is_a_chain() {
     let (executor, _) = run(made("microAllReduce.txt", 8), 3000, &|_, _| 0);
-    // 14 steps of an all-reduce each take 3010 ns; the last byte of the last comes after as many.
+    // 14 steps of an all-reduce each take 3010 ns; the last byte of the last arrives after the same number of steps.
     let forward = 2 * (556_000 + 14 * 3010 + 1 + 1);
     assert_eq!(executor.results().ranks[0].end.as_ns(), forward + 2 * 4);
 }
