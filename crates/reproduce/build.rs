@@ -1,4 +1,4 @@
-//! Lists the built-in experiments with their files, and gives the crate the identity of its code.
+//! Build script: lists the built-in experiments with their files, and passes a hash of the code to the crate.
 
 #![expect(
     clippy::disallowed_macros,
@@ -29,7 +29,7 @@ fn main() {
     fs::write(out.join("experiments.rs"), text).expect("the build's folder");
 }
 
-/// The files of a folder that are read, as elements of a list; `before` stands before their names.
+/// Returns the files of a folder that experiments read, as elements of a Rust list; `before` precedes their names.
 fn files(folder: &Path, before: &str) -> String {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -1,14 +1,14 @@
-//! What was printed of an incast, next to runs that somebody else made.
+//! Published values of an incast, shown next to a user's runs.
 
 use paceline_lab::results::Summary;
 use paceline_lab::table::{self, Published};
 
-/// Whether a scenario of this name is the one that the thesis's table 6 is about.
+/// Returns true if a scenario with this name is the one of the thesis's table 6.
 pub fn in_thesis_table6(scenario: &str) -> bool {
     matches!(scenario, "incast-20" | "b_incast20")
 }
 
-/// Values of `runs` alongside those of the thesis's table 6, for the schemes that it has; empty if it has none of them.
+/// Compares `runs` with the thesis's table 6, for the schemes that it has; empty if it has none of them.
 pub fn beside_thesis_table6(runs: &[&Summary]) -> String {
     let Some(reproduction) = crate::find("thesis-table6") else {
         return String::new();
@@ -27,7 +27,7 @@ pub fn beside_thesis_table6(runs: &[&Summary]) -> String {
     if published.is_empty() {
         return String::new();
     }
-    // A note that begins with a scheme's name is on its published values.
+    // A note that starts with a scheme's name applies to that scheme's published values.
     let is_of = |note: &str| {
         runs.iter()
             .any(|run| note.starts_with(&format!("{}:", run.scheme.to_uppercase())))

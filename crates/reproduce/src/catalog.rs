@@ -1,4 +1,4 @@
-//! The experiments that Paceline ships: folders of `experiments/`, in the order of `experiments/order.txt`.
+//! Built-in experiments: folders of `experiments/`, in the order of `experiments/order.txt`.
 
 use std::sync::OnceLock;
 
@@ -8,13 +8,13 @@ use crate::Reproduction;
 use crate::experiment::{Folder, read};
 use crate::need::{Embedded, Input};
 
-// `FOLDERS`, and `COMMON`: files next to the folders.
+// Defines `FOLDERS`, and `COMMON`: files next to the folders.
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 
 /// Names of files, with their texts.
 type Files = &'static [(&'static str, &'static str)];
 
-/// A built-in folder, and the experiment in it once it was asked for.
+/// Built-in folder, with its experiment once it was requested.
 pub(crate) struct BuiltIn {
     pub(crate) id: &'static str,
     files: Files,
@@ -27,7 +27,7 @@ impl BuiltIn {
         Self { id, files, read }
     }
 
-    /// Where a file is: in this folder, or next to it; and its name there.
+    /// Returns the files that hold `path`, those of this folder or those next to it, and the name there.
     fn shared<'a>(&self, path: &'a str) -> (Files, &'a str) {
         match path.strip_prefix("../") {
             Some(name) => (COMMON, name),
@@ -35,12 +35,12 @@ impl BuiltIn {
         }
     }
 
-    /// The experiment.
+    /// Returns the experiment, parsed on first use.
     pub(crate) fn experiment(&'static self) -> &'static Reproduction {
         self.read.get_or_init(|| {
             let source = self.text("experiment.toml");
             let source = source.unwrap_or_else(|| Source::new(self.id, ""));
-            // Tests read all of them.
+            // Tests parse all of them, so an error is a fault of the program.
             read(self.id, &source, self).unwrap_or_else(|error| panic!("{error}"))
         })
     }
@@ -60,22 +60,22 @@ impl Folder for BuiltIn {
     }
 }
 
-/// All of them.
+/// Returns all built-in folders.
 fn all() -> impl Iterator<Item = &'static BuiltIn> {
     FOLDERS.iter()
 }
 
-/// The experiments that ship.
+/// Returns the built-in experiments.
 pub fn registry() -> impl Iterator<Item = &'static Reproduction> {
     all().map(BuiltIn::experiment)
 }
 
-/// The names of those that ship.
+/// Returns the names of the built-in experiments.
 pub fn names() -> impl Iterator<Item = &'static str> {
     all().map(|one| one.id)
 }
 
-/// The one of this name; no other is read.
+/// Returns the experiment with this name; no other is parsed.
 pub fn find(id: &str) -> Option<&'static Reproduction> {
     let found = all().find(|one| one.id == id);
     found.map(BuiltIn::experiment)

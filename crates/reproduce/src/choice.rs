@@ -1,23 +1,23 @@
-//! What was chosen after results had been seen.
+//! Choices that were made after results were known.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Something that nobody had published, chosen by us with results before our eyes: what agrees with a paper
-/// after that agrees a little less by itself.
+/// Choice that no publication prescribes, made after results were known: later agreement with the paper is weaker
+/// evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
-    /// What was chosen.
+    /// Description of the choice.
     pub what: String,
-    /// What else was tried; or that nothing else was.
+    /// Alternatives that were tried, or a statement that there were none.
     pub tried: String,
-    /// What it changed.
+    /// Effect of the choice.
     pub changed: String,
 }
 
 impl Choice {
-    /// In the list for programs: an entry with the keys of the others, and two of its own.
+    /// Returns the entry in the list for programs: the keys of the other entries, and two further ones.
     pub(super) fn entry(&self, id: &str) -> Value {
         json!({
             "id": id,

@@ -1,15 +1,15 @@
-//! What a reproduction is of: a publication, and where in it.
+//! Citations: the publication of a reproduction, and the position in it.
 
 use std::fmt;
 
-/// A publication and where in it, or what stands in for one.
+/// Publication and a position in it, or a substitute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Citation {
-    /// The short name of the publication: `ours` of an experiment that nobody has published.
+    /// Short name of the publication; `ours` for an experiment that was never published.
     pub short: String,
-    /// The whole citation; empty where there is no publication.
+    /// Full citation; empty without a publication.
     pub whole: String,
-    /// Where in it.
+    /// Position in the publication, such as a figure or table.
     pub at: String,
 }
 

@@ -1,19 +1,19 @@
-//! How many values keep their criteria, by the kind of evidence that this is.
+//! Counts of values that meet their criteria, by kind of evidence.
 
 use super::criterion::Evidence;
 use super::panel::Record;
 
-/// How many of a kind are as they have to be.
+/// Count of values of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Values and orderings that keep their criterion.
+    /// Values and orderings that meet their criterion.
     pub ok: usize,
-    /// All that are judged.
+    /// All values and orderings that are judged.
     pub judged: usize,
 }
 
 impl Count {
-    /// Of what has been judged.
+    /// Counts verdicts; `None` is not judged.
     pub fn of(verdicts: impl IntoIterator<Item = Option<bool>>) -> Self {
         let mut count = Self::default();
         for verdict in verdicts.into_iter().flatten() {
@@ -27,12 +27,12 @@ impl Count {
         self.ok += usize::from(ok);
     }
 
-    /// Whether something is judged and nothing misses its criterion.
+    /// Returns true if there are judged values and all meet their criteria.
     pub const fn is_good(self) -> bool {
         self.judged > 0 && self.ok == self.judged
     }
 
-    /// `all 12`, `9 of 12`.
+    /// Returns the count as text: `all 12`, `9 of 12`.
     pub fn text(self) -> String {
         match self {
             Self { judged: 0, .. } => "none judged".to_string(),
@@ -42,21 +42,21 @@ impl Count {
     }
 }
 
-/// How many values of each kind there are: only those that a paper printed count as published.
+/// Counts by kind of evidence: only values that a paper printed count as published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Close to what a paper printed.
+    /// Values to be close to a paper's.
     pub published: Count,
-    /// Close to what the authors' simulator gave.
+    /// Values to be close to those of the authors' simulator.
     pub simulator: Count,
-    /// Orders, bounds and directions.
+    /// Orderings, bounds and directions.
     pub property: Count,
-    /// Printed, and not judged.
+    /// Printed values that are not judged.
     pub shown: usize,
 }
 
 impl Counts {
-    /// Of `records`; those of which ours is missing do not count.
+    /// Counts `records`, leaving out those without a value of ours.
     pub fn of(records: &[Record]) -> Self {
         let mut counts = Self::default();
         for record in records {
@@ -78,7 +78,7 @@ impl Counts {
         }
     }
 
-    /// All that is judged, whatever the evidence.
+    /// Returns the count of all judged values, whatever the evidence.
     pub const fn judged(self) -> Count {
         Count {
             ok: self.published.ok + self.simulator.ok + self.property.ok,
@@ -86,7 +86,7 @@ impl Counts {
         }
     }
 
-    /// `as published: 9 of 12; properties: all 3; shown: 20`: those kinds that there are.
+    /// Describes the kinds that occur: `as published: 9 of 12; properties: all 3; shown: 20`.
     pub fn text(self) -> String {
         let parts: Vec<String> = Evidence::ALL
             .iter()
@@ -101,7 +101,7 @@ impl Counts {
         }
     }
 
-    /// The count of a kind that is judged.
+    /// Returns the count of a kind that is judged.
     pub const fn count_of(self, kind: Evidence) -> Option<Count> {
         match kind {
             Evidence::Published => Some(self.published),
@@ -111,7 +111,7 @@ impl Counts {
         }
     }
 
-    /// The count of a kind in words; `None` where there is none.
+    /// Returns the count of a kind as text; `None` if there are no such values.
     pub fn text_of(self, kind: Evidence) -> Option<String> {
         match self.count_of(kind) {
             Some(count) => (count.judged > 0).then(|| count.text()),

@@ -1,28 +1,28 @@
-//! What a value of ours is compared with, by whose word, and how close it has to be.
+//! Criteria for our values: the reference value, its source, and the tolerance.
 
 use serde::{Deserialize, Serialize};
 
-/// How close ours has to be.
+/// Tolerance of a criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// The same to the digits that were printed.
+    /// Equality in all printed digits.
     Exact,
-    /// This far off at most, as a share of the value alongside it.
+    /// Largest relative difference from the reference value.
     Within(f64),
-    /// This far off at most, in the value's own unit.
+    /// Largest absolute difference, in the value's unit.
     Near(f64),
-    /// Ours has to be this or less, whatever stands alongside it.
+    /// Upper bound of our value, whatever the reference.
     AtMost(f64),
-    /// Ours has to be this or more.
+    /// Lower bound of our value.
     AtLeast(f64),
-    /// Ours has to lie between these.
+    /// Range for our value.
     Between(f64, f64),
-    /// Not judged.
+    /// No judgement.
     Shown,
 }
 
 impl Tolerance {
-    /// In words.
+    /// Describes the tolerance.
     pub fn text(self) -> String {
         match self {
             Self::Exact => "exact".to_string(),
@@ -35,33 +35,33 @@ impl Tolerance {
         }
     }
 
-    /// Whether it is of ours alone, not of its distance from a value alongside it.
+    /// Returns true if the criterion bounds our value by itself, instead of its distance from a reference.
     pub const fn is_bound(self) -> bool {
         matches!(self, Self::AtMost(_) | Self::AtLeast(_) | Self::Between(..))
     }
 }
 
-/// A bound with as many digits as it takes, three after the point at most.
+/// Formats a bound with as few digits as possible, at most three after the point.
 pub(super) fn plain(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-/// What kind of evidence it is that ours keeps a criterion.
+/// Kind of evidence that a met criterion provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {
-    /// A paper printed this value, and ours is close to it.
+    /// Our value is close to one that a paper printed.
     Published,
-    /// The authors' simulator gave this value, and ours is close to it.
+    /// Our value is close to one from the authors' simulator.
     AuthorsSimulator,
-    /// An order, a bound or a direction has to hold.
+    /// An ordering, a bound or a direction holds.
     Property,
-    /// Printed, not judged.
+    /// A printed value is shown without judgement.
     Shown,
 }
 
 impl Evidence {
-    /// All of them, in the order of tables.
+    /// All kinds, in the order of tables.
     pub const ALL: [Self; 4] = [
         Self::Published,
         Self::AuthorsSimulator,
@@ -69,7 +69,7 @@ impl Evidence {
         Self::Shown,
     ];
 
-    /// As the list for programs has it.
+    /// Returns the name in the list for programs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Published => "published",
@@ -79,7 +79,7 @@ impl Evidence {
         }
     }
 
-    /// As people read it before a count.
+    /// Returns the text before a count.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Published => "as published",
@@ -90,19 +90,19 @@ impl Evidence {
     }
 }
 
-/// By whose word something is so.
+/// Source of a criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The publication says it.
+    /// Statement of the publication.
     Paper,
-    /// The authors' simulator gave it.
+    /// Result of the authors' simulator.
     AuthorsSimulator,
-    /// Nobody has published it: we ask for it.
+    /// Our own requirement, which was never published.
     Us,
 }
 
 impl Source {
-    /// As the list for programs has it.
+    /// Returns the name in the list for programs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Paper => "paper",
@@ -112,35 +112,35 @@ impl Source {
     }
 }
 
-/// Words of a publication.
+/// Quotation from a publication.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quotation {
-    /// Where they stand in it.
+    /// Position in the publication.
     #[serde(rename = "where")]
     pub at: String,
-    /// The words as they stand there.
+    /// Literal text.
     pub text: String,
-    /// What they say, in English.
+    /// Meaning in English.
     pub means: String,
 }
 
-/// What ours has to be, by whose word, and why just so close.
+/// Requirement on our value: its source, its tolerance and the reason for that tolerance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criterion {
-    /// What kind of evidence it is to keep it.
+    /// Kind of evidence if it is met.
     pub kind: Evidence,
-    /// By whose word.
+    /// Source of the requirement.
     pub source: Source,
-    /// How close.
+    /// Allowed difference or bound.
     pub tolerance: Tolerance,
-    /// Why just that close: empty for [`Tolerance::Exact`].
+    /// Reason for the tolerance; empty for [`Tolerance::Exact`].
     pub because: String,
-    /// The words by which the publication says it.
+    /// Quotation of the publication's statement.
     pub quote: Option<Quotation>,
 }
 
-/// Nothing is asked for. What stands alongside ours, if anything, is the paper's.
+/// No requirement; a reference value, if there is one, is the paper's.
 impl Default for Criterion {
     fn default() -> Self {
         Self {
@@ -154,7 +154,7 @@ impl Default for Criterion {
 }
 
 impl Criterion {
-    /// In a line: `as published, within 3 % (ten orders of simultaneous events)`.
+    /// Describes the criterion in a line: `as published, within 3 % (ten orders of simultaneous events)`.
     pub(super) fn text(&self) -> String {
         let tolerance = self.tolerance.text();
         let place = (self.quote.as_ref()).map_or_else(String::new, |quote| format!(" ({})", quote.at));
@@ -176,24 +176,24 @@ impl Criterion {
     }
 }
 
-/// A published value and ours.
+/// Reference value and our value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What stands alongside ours: printed, or given by the authors' simulator; `None` where nothing does.
+    /// Reference value, printed or from the authors' simulator; `None` without one.
     pub paper: Option<f64>,
-    /// Ours; `None` where it was not run, or cannot be.
+    /// Our value; `None` if it was not run, or cannot be.
     pub ours: Option<f64>,
-    /// What ours has to be.
+    /// Requirement on our value.
     pub criterion: Criterion,
 }
 
 impl Cell {
-    /// Whether ours keeps its criterion; `None` where that is not judged.
+    /// Returns true if our value meets its criterion; `None` if that is not judged.
     pub fn verdict(&self, decimals: usize) -> Option<bool> {
         let ours = self.ours?;
         let of_paper = |good: &dyn Fn(f64) -> bool| self.paper.map(good);
         let tolerance = self.criterion.tolerance;
-        // What is no number keeps no bound, whichever side it is on, and is equal to nothing.
+        // A value that is not finite meets no bound on either side, and equals nothing.
         if !ours.is_finite() && tolerance != Tolerance::Shown {
             return (self.paper.is_some() || tolerance.is_bound()).then_some(false);
         }
@@ -210,18 +210,18 @@ impl Cell {
         }
     }
 
-    /// By whose word something stands alongside ours or is asked of it, if anything is.
+    /// Returns the source of the reference value or the requirement, if there is one.
     pub(super) fn source(&self) -> Option<Source> {
         let said = self.paper.is_some() || self.criterion.kind != Evidence::Shown;
         said.then_some(self.criterion.source)
     }
 
-    /// Whether there is something to compare ours with.
+    /// Returns true if our value can be compared with a reference or a bound.
     pub(super) fn is_compared(&self) -> bool {
         self.ours.is_some() && (self.paper.is_some() || self.criterion.tolerance.is_bound())
     }
 
-    /// Ours over the published value.
+    /// Returns the ratio of our value to the published one.
     pub fn ratio(&self) -> Option<f64> {
         let paper = self.paper.filter(|paper| *paper != 0.0)?;
         Some(self.ours? / paper)
@@ -232,7 +232,7 @@ impl Cell {
 mod tests {
     use super::*;
 
-    /// `1/0` is more than any bound, and no number of ours.
+    /// `1/0` is larger than any bound, but no valid value.
     #[test]
     fn what_is_not_finite_keeps_no_criterion() {
         let tolerances = [

@@ -1,4 +1,4 @@
-//! What is kept of a run or a step.
+//! Stored values of a run or a step.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use serde_json::Value;
 
 use crate::need::Metrics;
 
-/// What is kept of a run or a step.
+/// Stored values of a run or a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// What was taken of it, by name.
+    /// Extracted values, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, f64>,
-    /// Lists that were taken of it, unless they are the lines of a chart.
+    /// Extracted lists, except long ones for charts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Vec<(f64, f64)>>,
-    /// What a run came to, of which nothing was taken: its summary.
+    /// Summary of a run from which nothing was extracted.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub summary: Value,
 }
 
-/// Longer lists are there to be drawn.
+/// Longest list that is stored; longer ones are only drawn.
 const LIST_MAX: usize = 512;
 
 impl Kept {
@@ -32,7 +32,7 @@ impl Kept {
         kept
     }
 
-    /// With every list.
+    /// Stores all values including every list.
     pub(crate) fn whole(numbers: Option<&Metrics>, summary: Option<&Summary>) -> Self {
         let Metrics { values, series } = numbers.cloned().unwrap_or_default();
         let summary = summary.and_then(|summary| serde_json::to_value(summary).ok());
@@ -43,12 +43,12 @@ impl Kept {
         }
     }
 
-    /// What the run came to. Of another version it may be another thing: then it is missing.
+    /// Returns the stored summary; `None` if it was written by a version with another format.
     pub(crate) fn summary(&self) -> Option<Summary> {
         serde_json::from_value(self.summary.clone()).ok()
     }
 
-    /// The numbers.
+    /// Returns the numbers and lists.
     pub(crate) fn numbers(&self) -> Metrics {
         Metrics {
             values: self.values.clone(),

@@ -1,9 +1,9 @@
-//! Published tables and figures, ours alongside them.
+//! Comparison of our results with published tables and figures.
 //!
-//! A [`Reproduction`] says where numbers were printed, which runs give ours, and how close is close
-//! enough. [`Plan`] makes the list of runs that several reproductions need, each once; [`Done`] is
-//! what came of them; [`Reproduction::panels`] puts both side by side, judged. Rendered they are by
-//! [`text()`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
+//! A [`Reproduction`] holds published values, the runs that produce ours, and the allowed differences. A [`Plan`]
+//! lists the runs that several reproductions need, each once; [`Done`] holds their outcomes; [`Reproduction::panels`]
+//! compares and judges both. [`text()`] renders them for a terminal, [`records`] for programs, and [`write()`] as a
+//! page with the runs' folders.
 
 mod beside;
 mod catalog;

@@ -1,4 +1,4 @@
-//! Reproductions as Markdown: for an appendix, or an issue.
+//! Reproductions as Markdown, for an appendix or an issue.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use super::panel::{Panel, Row};
 use super::text::{criteria, difference, orderings, shown};
 use super::{Done, Reproduction};
 
-/// Title, source, tables with verdicts, notes and choices.
+/// Returns title, source, tables with verdicts, notes and choices.
 pub fn markdown(one: &Reproduction, done: &Done) -> String {
     let mut text = format!(
         "## {}: {}\n\n{}\n\n{}\n",
@@ -47,7 +47,7 @@ pub fn markdown(one: &Reproduction, done: &Done) -> String {
     text
 }
 
-/// Writes its tables alone, without what is said of them: those with `part` in their title.
+/// Returns only the tables with `part` in their title, without the texts around them.
 pub fn markdown_tables(one: &Reproduction, done: &Done, part: &str) -> String {
     let panels = one.panels(done);
     let shown = |panel: &&Panel| !panel.rows.is_empty() && panel.title.contains(part);

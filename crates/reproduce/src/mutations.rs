@@ -1,8 +1,8 @@
-//! Whether criteria can fail: what has to be wrong for a cross to appear.
+//! Mutation tests of criteria: each must be able to fail.
 //!
-//! Two questions. Of a criterion alone: does it refuse what is twice or half of what it wants, and nothing at all
-//! ([`faults`])? Of a reproduction with an outcome: is there for each tick a wrong outcome under which it is a
-//! cross ([`undetected`])? A criterion that keeps its tick whatever happens judges nothing.
+//! Two questions. For a criterion alone: does it reject twice or half of the wanted value, and a missing one
+//! ([`faults`])? For a reproduction with an outcome: is there, for each met criterion, a wrong outcome under which it
+//! fails ([`undetected`])? A criterion that is met in any case judges nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::need::{Done, Metrics};
 use super::{Panel, Record, Reproduction};
 use paceline_lab::results::{RunStatus, Summary};
 
-/// What is wrong with the criteria of a reproduction by themselves, in words.
+/// Describes the faults of a reproduction's criteria that need no outcome.
 pub fn faults(reproduction: &Reproduction) -> Vec<String> {
     let panels = reproduction.panels(&Done::default());
     let mut faults = Vec::new();
@@ -30,7 +30,7 @@ pub fn faults(reproduction: &Reproduction) -> Vec<String> {
     faults
 }
 
-/// What is wrong with a criterion by itself.
+/// Returns the fault of a criterion, if it has one.
 fn fault(cell: &Cell, decimals: usize) -> Option<String> {
     let criterion = &cell.criterion;
     let tolerance = criterion.tolerance;
@@ -61,7 +61,7 @@ fn fault(cell: &Cell, decimals: usize) -> Option<String> {
         return Some(format!("{right} is refused"));
     }
     if right == 0.0 {
-        // Around nothing a factor says nothing.
+        // Zero has no multiple, so the value is moved by a fixed amount.
         let far = match tolerance {
             Tolerance::Between(_, most) => 2.0 * most,
             _ => 1.0,
@@ -82,7 +82,7 @@ fn fault(cell: &Cell, decimals: usize) -> Option<String> {
     passes.map(|factor| format!("{factor} times {right} passes"))
 }
 
-/// Whether an outcome is one of this version: something of it is judged, or shown where nothing is.
+/// Returns true if an outcome fits this version: a value of it is judged, or shown if nothing is judged.
 pub fn is_of(reproduction: &Reproduction, done: &Done) -> bool {
     let records = reproduction.records(done);
     let judges = records.iter().any(|record| record.kind != Evidence::Shown);
@@ -93,12 +93,12 @@ pub fn is_of(reproduction: &Reproduction, done: &Done) -> bool {
     records.iter().any(has)
 }
 
-/// An outcome made wrong in some way.
+/// Modification that makes an outcome wrong.
 pub type Mutation = Box<dyn Fn(&mut Done)>;
 
-/// Those ticks of a reproduction that stay ticks whatever is done to its outcome: every number of every group of
-/// like runs doubled, halved and taken away, any two groups exchanged, and what `own` does besides. Values and
-/// orderings, as `column, row: metric`.
+/// Returns the met criteria of a reproduction that no modification of its outcome fails: every number of every group
+/// of similar runs is doubled, halved and removed, any two groups are swapped, and the changes in `own` are applied.
+/// Lists values and orderings, as `column, row: metric`.
 pub fn undetected(reproduction: &Reproduction, done: &Done, own: Vec<Mutation>) -> Vec<String> {
     let mut left: BTreeMap<(usize, usize, usize), String> = BTreeMap::new();
     for (place, panel) in reproduction.panels(done).iter().enumerate() {
@@ -113,7 +113,7 @@ pub fn undetected(reproduction: &Reproduction, done: &Done, own: Vec<Mutation>) 
         }
         let mut changed = done.clone();
         wrong(&mut changed);
-        // The rest is what it was, or of no interest.
+        // Other rows are unchanged, or need no further test.
         let rows = left.keys().map(|&(panel, row, _)| (panel, row)).collect();
         for (place, panel) in reproduction.rows(&changed, &rows) {
             let records = panel.records(&reproduction.id);
@@ -127,7 +127,7 @@ pub fn undetected(reproduction: &Reproduction, done: &Done, own: Vec<Mutation>) 
     left.into_values().collect()
 }
 
-/// Row and column of each of a panel's records; an ordering stands behind the columns.
+/// Returns row and column of each of a panel's records; an ordering comes after the columns.
 fn places(panel: &Panel) -> Vec<(usize, usize)> {
     let ordered = |row: usize| panel.has_ordering(row);
     let columns = |row: usize| 0..panel.columns.len() + usize::from(ordered(row));
@@ -136,7 +136,7 @@ fn places(panel: &Panel) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Ticks that a run has though its flows were not done.
+/// Returns the criteria that are met although a run's flows had not finished.
 pub fn ticks_of_unfinished(reproduction: &Reproduction, done: &Done) -> Vec<String> {
     let mut changed = done.clone();
     for run in &mut changed.runs {
@@ -155,8 +155,8 @@ fn name(record: &Record) -> String {
     format!("{}: {} ({})", record.case, record.metric, record.tolerance)
 }
 
-/// Runs that differ in a number alone: seeds, orders, patterns; or, of those of a case, in the seed. In the order of the
-/// first of each.
+/// Groups runs that differ only in a number, such as a seed, an order or a pattern; or, if `of_a_case`, only in the
+/// seed. Groups are in the order of their first run.
 fn groups(done: &Done, of_a_case: bool) -> Vec<Vec<usize>> {
     let key = |place: usize| {
         let need = &done.runs[place].need;
@@ -179,13 +179,13 @@ fn groups(done: &Done, of_a_case: bool) -> Vec<Vec<usize>> {
     groups
 }
 
-/// In how many parts a list of a step is made wrong.
+/// Number of parts in which a step's list is modified.
 const PARTS: usize = 16;
 
-/// By what numbers are multiplied.
+/// Factors that numbers are multiplied by.
 const FACTORS: [f64; 3] = [2.0, 0.5, 0.0];
 
-/// What is done to outcomes.
+/// Returns the modifications of an outcome.
 fn wrongs(done: &Done) -> Vec<Mutation> {
     let mut groups = groups(done, false);
     groups.extend(self::groups(done, true));
@@ -215,7 +215,7 @@ fn wrongs(done: &Done) -> Vec<Mutation> {
             }
         }
     }
-    // A list of a step may hold runs of several: those of one are wrong.
+    // A list of a step may hold several runs, so parts of it are modified.
     for (&step, numbers) in &done.steps {
         for (list, points) in &numbers.series {
             let part = points.len().div_ceil(PARTS).max(1);
@@ -250,7 +250,7 @@ fn names(numbers: Option<&Metrics>) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// Multiplies the numbers of a name, or all. What is 0 becomes the factor: drops, flows that are not done.
+/// Multiplies the numbers with a name, or all of them. A 0, such as of drops or unfinished flows, becomes the factor.
 fn scale(numbers: &mut Metrics, only: Option<&str>, factor: f64) {
     let is_meant = |name: &str| only.is_none_or(|only| only == name);
     let change = |value: &mut f64| match *value {
@@ -275,7 +275,7 @@ fn scale_run(done: &mut Done, place: usize, only: Option<&str>, factor: f64) {
     }
 }
 
-/// A summary with every number multiplied.
+/// Returns a summary with every number multiplied.
 pub(crate) fn scaled(summary: &Summary, factor: f64) -> Summary {
     fn multiply(value: &mut Value, factor: f64) {
         match value {
@@ -292,7 +292,7 @@ pub(crate) fn scaled(summary: &Summary, factor: f64) -> Summary {
     serde_json::from_value(value).unwrap_or_else(|_| summary.clone())
 }
 
-/// One run's outcome stands for another's.
+/// Swaps the outcomes of two runs.
 fn exchange(done: &mut Done, a: usize, b: usize) {
     let of = |done: &Done, place: usize| {
         let run = &done.runs[place];

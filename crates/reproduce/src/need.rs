@@ -1,4 +1,4 @@
-//! Which runs reproductions need, and what came of them.
+//! Runs that reproductions need, and their outcomes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -24,58 +24,59 @@ fn name_by_file(path: &str, scheme: &str, seed: u64) -> String {
     format!("{}-{scheme}-{seed}", stem.to_string_lossy())
 }
 
-/// What a run is made from.
+/// Input of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A scenario that ships, with a seed.
+    /// Built-in scenario, with a seed.
     Shipped(&'static str, u64),
-    /// A scenario's file, with a seed.
+    /// File of a scenario, with a seed.
     File(String, u64),
-    /// A scenario of an experiment that ships, with a seed.
+    /// Scenario of a built-in experiment, with a seed.
     Embedded(Embedded, u64),
-    /// A reference run of HPCC's ns-3 simulator: its own configuration and flows.
+    /// Reference run of another simulator, with its configuration and flows.
     Reference(&'static Reference),
 }
 
-/// A scenario that ships with an experiment.
+/// Scenario that belongs to a built-in experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Embedded {
-    /// What its file is called, and what stands in it.
+    /// Name of its file; the next field is the text.
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
     /// Files next to it: names and texts.
     pub(crate) files: &'static [(&'static str, &'static str)],
 }
 
-/// What an experiment asks of a run in SQL.
+/// Question in SQL that an experiment asks about a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Its name.
+    /// Name in the experiment.
     pub name: String,
-    /// In SQL.
+    /// Query in SQL.
     pub sql: String,
-    /// What its answer is.
+    /// Format of the answer.
     pub form: Form,
-    /// The measures that it gives; unless the answer has their names, in the order of its columns.
+    /// Measures that it returns, in the order of the answer's columns unless the answer names them.
     pub measures: Vec<String>,
 }
 
-/// What the answer to a question is.
+/// Format of the answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// One row, with a number in each column.
     Row,
     /// Rows of a measure's name and its number.
     Named,
-    /// Rows of a place and the values of curves there.
+    /// Rows of x and the y values of curves there.
     Curves,
 }
 
 impl Question {
-    /// Takes the answer, as far as there is one.
+    /// Adds the answer to `metrics`, if there is one.
     fn ask(&self, run: &Run, metrics: &mut Metrics) {
         let Ok(answer) = run.ask(&self.sql) else {
-            // It was checked when the experiment was read: what is left depends on the run, such as an overflow.
+            // The query was checked when the experiment was read: other errors depend on the run, such as an
+            // overflow.
             return;
         };
         let number = |row: &[Cell], column: usize| row.get(column)?.number();
@@ -103,39 +104,39 @@ impl Question {
         }
     }
 
-    /// Whether both have a measure of one name, and are not the same.
+    /// Returns true if the questions differ but define a measure with the same name.
     fn contradicts(&self, other: &Self) -> bool {
         self != other && self.measures.iter().any(|name| other.measures.contains(name))
     }
 }
 
-/// A run that a reproduction needs.
+/// Run that a reproduction needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRequest {
-    /// What it is made from.
+    /// Input of the run.
     pub input: Input,
-    /// Under which scheme.
+    /// Name of the scheme.
     pub scheme: String,
-    /// Whether its flows will do, without running it.
+    /// True if its flows are enough, without running it.
     pub flows_only: bool,
-    /// Whose behaviour it has.
+    /// Simulator whose behaviour it reproduces.
     pub fidelity: Fidelity,
-    /// What tells it from other runs of the same scenario under the same scheme; may be empty.
+    /// Text that distinguishes it from other runs of the same scenario under the same scheme; may be empty.
     pub variant: String,
-    /// What is different in them, as `--set` has it.
+    /// Settings of the variant, in the notation of `--set`.
     pub settings: Vec<String>,
-    /// What is computed of it when it ends, so that a trace need not be kept.
+    /// Measures that are computed when it ends, so that its trace need not be kept.
     pub measures: Option<&'static MeasureSet>,
-    /// What is asked of its tables when it ends.
+    /// Questions about its tables that are answered when it ends.
     pub questions: Vec<Arc<Question>>,
-    /// What is taken of its summary besides: paths.
+    /// Paths of values to extract from its summary.
     pub summary: Vec<String>,
-    /// Whether its folder is written; otherwise nothing but its numbers is kept.
+    /// True if its folder is written; otherwise only its numbers are kept.
     pub folder: bool,
 }
 
 impl RunRequest {
-    /// A run of `input` under `scheme` as it stands there.
+    /// Creates a run of `input` under `scheme` without changes.
     pub fn of(input: Input, scheme: impl Into<String>) -> Self {
         Self {
             input,
@@ -151,9 +152,9 @@ impl RunRequest {
         }
     }
 
-    /// A name that a folder can have; different for different runs.
+    /// Returns a name that a folder can have; different runs have different names.
     pub fn name(&self) -> String {
-        // A variant's settings are in its name.
+        // The settings of a variant in the scheme's name are part of the folder's name.
         let scheme = scheme_folder(&self.scheme);
         let mut name = match &self.input {
             Input::Shipped(name, seed) => format!("{name}-{scheme}-{seed}"),
@@ -167,12 +168,12 @@ impl RunRequest {
         name
     }
 
-    /// Whether numbers are taken of it; otherwise its summary is kept.
+    /// Returns true if numbers are extracted from it; otherwise its summary is kept.
     pub(super) fn wants_numbers(&self) -> bool {
         self.measures.is_some() || !self.questions.is_empty() || !self.summary.is_empty()
     }
 
-    /// What is wanted of a run that has ended by itself.
+    /// Returns the wanted numbers of a run that completed.
     fn metrics(&self, run: &Arc<Ended>) -> Option<Metrics> {
         let Ended { input, finished } = &**run;
         let ended = finished.summary.status == RunStatus::Completed;
@@ -191,7 +192,7 @@ impl RunRequest {
         Some(metrics)
     }
 
-    /// What is wanted of what was kept of a run, perhaps for others.
+    /// Returns the wanted numbers from stored ones, which may have been stored for others too.
     pub(super) fn kept(&self, kept: &Kept, summary: &Summary) -> Option<Metrics> {
         self.wants_numbers().then(|| {
             let mut metrics = kept.numbers();
@@ -200,7 +201,7 @@ impl RunRequest {
         })
     }
 
-    /// What is wanted of a summary.
+    /// Returns the wanted numbers from a summary.
     fn of_summary(&self, summary: &Summary) -> Vec<(String, f64)> {
         if self.summary.is_empty() {
             return Vec::new();
@@ -210,19 +211,19 @@ impl RunRequest {
         all
     }
 
-    /// Whether it is the same run as another, whatever is wanted of it.
+    /// Returns true if it is the same run as another, whatever numbers are wanted.
     fn is_run_of(&self, other: &Self) -> bool {
         (&self.input, &self.scheme, self.fidelity) == (&other.input, &other.scheme, other.fidelity)
             && (&self.settings, self.measures) == (&other.settings, other.measures)
     }
 
-    /// Whether it is the same run, and can answer both's questions.
+    /// Returns true if it is the same run, and one run can answer the questions of both.
     fn can_be(&self, other: &Self) -> bool {
         let clash = |one: &Arc<Question>| other.questions.iter().any(|another| one.contradicts(another));
         self.is_run_of(other) && !self.questions.iter().any(clash)
     }
 
-    /// Whether it is the same run, and answers the other's questions.
+    /// Returns true if it is the same run, and answers the other's questions.
     fn answers(&self, other: &Self) -> bool {
         self.is_run_of(other) && other.questions.iter().all(|one| self.questions.contains(one))
     }
@@ -230,7 +231,7 @@ impl RunRequest {
     /// Reads its input.
     ///
     /// # Errors
-    /// What is wrong with it: a fault of the program.
+    /// If the input is invalid, which is a fault of the program.
     pub fn load(&self) -> Result<Resolved, Diagnostics> {
         let overrides = |seed: u64, set: Vec<String>| Overrides {
             scheme: (!self.fidelity.has_own_transport()).then(|| self.scheme.clone()),
@@ -243,7 +244,7 @@ impl RunRequest {
         match &self.input {
             Input::Shipped(name, seed) => {
                 if self.fidelity == EXACT {
-                    // The order with which outcomes were recorded, also of what loses packets.
+                    // Outcomes were recorded with this order, including those of networks that drop packets.
                     set.push("ties=structural".to_string());
                 }
                 paceline_scenario::load_shipped(name, &overrides(*seed, set))
@@ -258,20 +259,20 @@ impl RunRequest {
     }
 }
 
-/// The runs that several reproductions need, each once.
+/// Runs that several reproductions need, each once.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The runs, in order of first need.
+    /// Runs in the order of first need.
     pub needs: Vec<RunRequest>,
 }
 
 impl Plan {
-    /// Of `needs`, with repetitions.
+    /// Creates a plan from `needs`, which may repeat runs.
     pub fn of<'a>(needs: impl IntoIterator<Item = &'a RunRequest>) -> Self {
         let mut unique: Vec<RunRequest> = Vec::new();
         for need in needs {
             match unique.iter_mut().find(|known| known.can_be(need)) {
-                // What one needs run, others need not load again.
+                // If one of them needs the run, it cannot be limited to its flows.
                 Some(known) => {
                     known.flows_only &= need.flows_only;
                     known.folder |= need.folder;
@@ -287,7 +288,7 @@ impl Plan {
     }
 }
 
-/// Settings of runs that the alias of their scheme overrules: each once, with the number of runs.
+/// Returns warnings about settings that the alias of a run's scheme overrides: each once, with the number of runs.
 pub fn overruled<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) -> Vec<String> {
     let mut found: BTreeMap<&str, usize> = BTreeMap::new();
     let warnings = inputs.into_iter().flat_map(|input| &input.warnings);
@@ -301,25 +302,25 @@ pub fn overruled<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) -> Vec<Stri
     found.into_iter().map(text).collect()
 }
 
-/// A run, or its input alone.
+/// Completed run, or only its input.
 #[derive(Clone, Debug)]
 pub struct DoneRun {
-    /// What was asked for.
+    /// Request for the run.
     pub need: RunRequest,
-    /// Its input.
+    /// Resolved input.
     pub input: Resolved,
-    /// What came of it, if it was run and is kept.
+    /// Results, if it was run and they are kept.
     pub finished: Option<Finished>,
-    /// What was taken of it, if it ended by itself.
+    /// Extracted numbers, if it completed.
     pub numbers: Option<Metrics>,
-    /// What it came to, if it was run.
+    /// Summary, if it was run.
     pub summary: Option<Summary>,
-    /// How it ended, if it was run.
+    /// Final status, if it was run.
     pub status: Option<RunStatus>,
 }
 
 impl DoneRun {
-    /// Of an input that is not run.
+    /// Creates the record of an input that is not run.
     pub fn input_of(need: RunRequest) -> Result<Self, Diagnostics> {
         let input = need.load()?;
         Ok(Self {
@@ -332,10 +333,10 @@ impl DoneRun {
         })
     }
 
-    /// Of a run that has ended: keeps what is wanted of it.
+    /// Creates the record of a run that ended, with the wanted numbers.
     ///
     /// # Panics
-    /// Never: nobody else has the run by then.
+    /// Never: no other owner of the run is left by then.
     pub fn of(need: RunRequest, input: Resolved, finished: Finished) -> Self {
         let status = Some(finished.summary.status);
         let run = Arc::new(Ended { input, finished });
@@ -355,23 +356,23 @@ impl DoneRun {
     }
 }
 
-/// Why there is nothing of a run.
+/// Reason why a run has no results.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRun {
-    /// It failed.
+    /// Error of the run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// It was not started: others had been stopped.
+    /// Interruption before it started.
     #[error("not begun")]
     Stopped,
-    /// What came of it cannot be written.
+    /// Results that cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
 }
 
-/// Runs `needs`, with their inputs, on at most `jobs` threads; otherwise as [`run::compare`]. A run of which
-/// nothing is kept but numbers is kept no longer than it takes to compute them. Each is given to `keep` as soon as it is
-/// over. When one has been stopped no other is started.
+/// Runs `needs` with their inputs on at most `jobs` threads; otherwise like [`run::compare`]. A run of which only
+/// numbers are kept is dropped once they are computed. Each is passed to `keep` as soon as it ends. After an
+/// interruption no further run starts.
 pub fn run_each(
     needs: &[RunRequest],
     inputs: &[Resolved],
@@ -392,19 +393,19 @@ pub fn run_each(
     })
 }
 
-/// What came of a plan.
+/// Outcomes of a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Done {
-    /// The runs, in the plan's order; those that failed are missing.
+    /// Runs in the plan's order; failed ones are missing.
     pub runs: Vec<DoneRun>,
-    /// What came of steps, by their names.
+    /// Results of steps, by name.
     pub steps: BTreeMap<&'static str, Metrics>,
-    /// Where runs are, by their names: filled when one is first looked for.
+    /// Indices of runs by name, filled at the first look-up.
     pub places: OnceLock<HashMap<String, usize>>,
 }
 
 impl Done {
-    /// A run, if it was run and ended by itself: the numbers of others stand for nothing.
+    /// Returns a run if it completed: the numbers of others have no meaning.
     pub(super) fn ended(&self, need: &RunRequest) -> Option<&DoneRun> {
         let named = |(place, run): (usize, &DoneRun)| (run.need.name(), place);
         let places = || self.runs.iter().enumerate().map(named).collect();
@@ -415,17 +416,17 @@ impl Done {
         (run.status == Some(RunStatus::Completed)).then_some(run)
     }
 
-    /// What was taken of a run.
+    /// Returns the extracted numbers of a run.
     pub fn numbers(&self, need: &RunRequest) -> Option<&Metrics> {
         self.ended(need)?.numbers.as_ref()
     }
 
-    /// What a run came to.
+    /// Returns the summary of a run.
     pub fn summary_of(&self, need: &RunRequest) -> Option<&Summary> {
         self.ended(need)?.summary.as_ref()
     }
 
-    /// What came of a step.
+    /// Returns the results of a step.
     pub fn step(&self, name: &str) -> Option<&Metrics> {
         self.steps.get(name)
     }

@@ -1,4 +1,4 @@
-//! The numbers that tables were computed from, kept in a file: for others to compute them again, and for tests.
+//! Stored numbers behind the tables, for recomputing tables and for tests.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use super::kept::Kept;
 use super::need::{Done, DoneRun, Input, RunRequest};
 use paceline_lab::results::RunStatus;
 
-/// What came of the runs and steps of a reproduction: `outcomes/ID.json`.
+/// Outcomes of the runs and steps of a reproduction: `outcomes/ID.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcomes {
-    /// By the runs' names.
+    /// Outcomes of runs by name.
     pub runs: BTreeMap<String, Kept>,
-    /// By the steps' names.
+    /// Outcomes of steps by name.
     pub steps: BTreeMap<String, Kept>,
 }
 
 impl Outcomes {
-    /// What `reproduction` has of `done`: runs that ended by themselves.
+    /// Stores the outcomes of `reproduction` in `done`, from runs that completed.
     pub fn of(reproduction: &Reproduction, done: &Done) -> Self {
         let run = |need: &RunRequest| {
             let run = done.ended(need)?;
-            // A summary is wanted where no numbers are.
+            // The summary is needed only without extracted numbers.
             let summary = run.summary.as_ref().filter(|_| !need.wants_numbers());
             Some((need.name(), Kept::of(run.numbers.as_ref(), summary)))
         };
@@ -37,12 +37,12 @@ impl Outcomes {
         }
     }
 
-    /// The same as if it had been run now, without inputs and traces: those of `reproduction`'s runs that are here.
+    /// Restores the outcomes of `reproduction`'s stored runs, without inputs and traces.
     ///
     /// # Errors
-    /// A scenario that ships cannot be read: a fault of the program.
+    /// If a built-in scenario cannot be read, which is a fault of the program.
     pub fn done(&self, reproduction: &Reproduction) -> Result<Done, paceline_scenario::Diagnostics> {
-        // Tables are of numbers: any input will do.
+        // Tables only use numbers, so any input will do.
         let input = RunRequest::of(Input::Shipped("incast-16", 1), "hpcc").load()?;
         let run = |need: &RunRequest| {
             let kept = self.runs.get(&need.name())?;

@@ -1,4 +1,4 @@
-//! One self-contained page about reproductions.
+//! Self-contained page about reproductions.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use paceline_report::{Look, RenderError, fill, palette, script_json};
 const TEMPLATE: &str = include_str!("../assets/reproduce.html.j2");
 const STYLE: &str = include_str!("../assets/reproduce.css");
 
-/// Index of the dash pattern of published lines.
+/// Index of the dash pattern for published lines.
 const DASHED: usize = 1;
 
 /// Renders the page about `chosen`, in their order.
@@ -25,7 +25,7 @@ pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, Re
     let mut sections: Vec<Section<'_>> = (chosen.iter())
         .map(|one| section(one, done, &mut charts))
         .collect();
-    // Kinds of evidence that nothing has are not told of.
+    // Kinds of evidence that no reproduction has are left out.
     let known = [0, 1, 2, 3].map(|kind| sections.iter().any(|one| !one.counts[kind].count.is_empty()));
     for (standing, known) in sections
         .iter_mut()
@@ -46,10 +46,10 @@ pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, Re
     fill(TEMPLATE, page)
 }
 
-/// What the template gets. `charts`, `look` and `style` go into it as they are.
+/// Input of the template, which inserts `charts`, `look` and `style` unescaped.
 #[derive(Serialize)]
 struct Page<'a> {
-    /// Kinds of evidence that there are.
+    /// Kinds of evidence that occur.
     kinds: Vec<&'static str>,
     sections: Vec<Section<'a>>,
     charts: String,
@@ -65,32 +65,32 @@ struct Section<'a> {
     source: String,
     setting: &'a str,
     notes: &'a [String],
-    /// What was chosen after results had been seen.
+    /// Choices made after results were known.
     choices: &'a [Choice],
-    /// How many values of each kind of evidence there are, in the order of [`Evidence::ALL`].
+    /// Counts by kind of evidence, in the order of [`Evidence::ALL`].
     counts: [Standing; 4],
     panels: Vec<Table>,
     runs: Vec<Run>,
 }
 
-/// The count of a kind of evidence.
+/// Count of a kind of evidence.
 #[derive(Serialize)]
 struct Standing {
     title: &'static str,
-    /// Empty where there is nothing of it.
+    /// Text of the count; empty if there are no values.
     count: String,
-    /// Whether any reproduction of the page has something of it.
+    /// True if any reproduction of the page has values of this kind.
     known: bool,
-    /// `good` if everything that is judged keeps its criterion, `bad` if not; nothing if nothing is.
+    /// `good` if all judged values meet their criteria, `bad` if not; empty if none is judged.
     standing: &'static str,
 }
 
 #[derive(Serialize)]
 struct Table {
     title: String,
-    /// Where its chart goes; empty for none.
+    /// Id of the element for its chart; empty without a chart.
     place: String,
-    /// Whether the table is shown without asking.
+    /// True if the table is initially open.
     open: bool,
     head: String,
     columns: Vec<Head>,
@@ -107,12 +107,12 @@ struct Head {
     parts: Parts,
 }
 
-/// What a column has alongside our values.
+/// Parts of a column in addition to our values.
 #[derive(Clone, Copy, Serialize)]
 struct Parts {
     paper: bool,
     difference: bool,
-    /// How many columns of the table it is.
+    /// Number of table columns that it spans.
     span: usize,
 }
 
@@ -127,7 +127,7 @@ impl Parts {
     }
 }
 
-/// A row of a table.
+/// Row of a table.
 #[derive(Serialize)]
 struct Lines {
     name: String,
@@ -140,23 +140,23 @@ struct Shown {
     paper: String,
     ours: String,
     difference: String,
-    /// `ok`, `differs` or nothing.
+    /// `ok`, `differs` or empty.
     verdict: &'static str,
-    /// Its sign, behind the difference.
+    /// Sign of the difference, shown behind it.
     sign: &'static str,
-    /// Its colour in a heat map.
+    /// Class of its colour in a heat map.
     heat: Option<&'static str>,
 }
 
-/// Colours of a heat map, from the lowest value to the highest.
+/// Classes of a heat map's colours, from the lowest value to the highest.
 const HEAT: [&str; 9] = [
     "cold4", "cold3", "cold2", "cold1", "", "hot1", "hot2", "hot3", "hot4",
 ];
 
-/// The colour of a value where `most` is the largest, whatever its sign.
+/// Returns the colour of a value if `most` is the largest absolute value.
 fn heat(value: f64, most: f64) -> &'static str {
     let share = if most > 0.0 { value / most } else { 0.0 };
-    // Away from zero, so that only zero has no colour.
+    // Rounded away from zero, so that only zero has no colour.
     let step = (4.0 * share.abs()).ceil().copysign(share);
     HEAT[(4.0 + step).clamp(0.0, 8.0) as usize]
 }
@@ -176,7 +176,7 @@ struct Run {
     digest: String,
 }
 
-/// A chart, and the element that it goes into.
+/// Chart with the id of its element.
 #[derive(Serialize)]
 struct Placed {
     place: String,
@@ -264,7 +264,7 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
     Table {
         title: panel.title.clone(),
         place: if drawn { place } else { String::new() },
-        // A table in which nothing differs says no more than its chart; one of no rows, nothing.
+        // A table without differences adds nothing to its chart, and a table without rows has nothing to show.
         open: !(drawn && all_good) || panel.rows.is_empty(),
         head: panel.head.clone(),
         columns: heads
@@ -314,7 +314,7 @@ fn row(row: &Row, cells: &[Cell], parts: &[Parts], most: Option<f64>) -> Lines {
     }
 }
 
-/// The curves of a drawing; `None` where there are none.
+/// Returns the chart of a drawing; `None` if it has no curves.
 fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
     let schemes: Vec<&str> = drawing.curves.iter().map(|curve| curve.scheme.as_str()).collect();
     let mut known: Vec<&str> = Vec::new();
@@ -328,7 +328,7 @@ fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
         let place = known.iter().position(|known| *known == scheme);
         place.map_or(0, |place| colors[place].0)
     };
-    // Samples over time are tracks, which the page shows as closely as they are looked at.
+    // Long series over time become tracks, which the page refines on zooming.
     let is_long = |curve: &Curve| curve.points.len() > POINTS_MAX;
     let over_time = (drawing.curves.iter().any(is_long))
         .then(|| clock_ps(&drawing.x[1]))
@@ -364,7 +364,7 @@ fn axis([label, unit]: &[String; 2]) -> Axis {
     Axis::new(label, unit)
 }
 
-/// A unit of time in ps.
+/// Returns the picoseconds in a unit of time.
 fn clock_ps(unit: &str) -> Option<f64> {
     match unit {
         "ms" => Some(1e9),
@@ -373,7 +373,8 @@ fn clock_ps(unit: &str) -> Option<f64> {
     }
 }
 
-/// Lines over the rows' places, ours solid and the published dashed; `None` where rows have none.
+/// Returns a chart over the rows' positions, ours solid and published values dashed; `None` if rows have no
+/// positions.
 fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
     let xs: Vec<f64> = panel.rows.iter().filter_map(|row| row.x).collect();
     if xs.len() < 2 || xs.len() != panel.rows.len() {

@@ -1,38 +1,38 @@
-//! A table of published values with ours alongside, and what to think of it.
+//! Tables of published values next to ours, with verdicts.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::criterion::{Cell, Evidence, Quotation, Source};
 
-/// A column: a scheme, usually.
+/// Column of a table, usually a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What it is called.
+    /// Heading of the column.
     pub name: String,
-    /// The scheme whose colour it has in charts.
+    /// Scheme whose colour it has in charts.
     pub scheme: String,
-    /// What the published values alongside it are called.
+    /// Heading of the published values next to it.
     pub published: String,
 }
 
-/// A row: a quantity, or a size.
+/// Row of a table: a quantity, or a size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What tells it from rows of the same metric; empty where there is none.
+    /// Label that distinguishes it from rows with the same metric; may be empty.
     pub label: String,
-    /// Which quantity.
+    /// Name of the quantity.
     pub metric: String,
-    /// Its unit.
+    /// Unit of the quantity; may be empty.
     pub unit: String,
     /// Digits after the point, as printed.
     pub decimals: usize,
-    /// Its place in a chart.
+    /// Position in a chart.
     pub x: Option<f64>,
 }
 
 impl Row {
-    /// What it is called in a table.
+    /// Returns its name in a table.
     pub fn name(&self) -> String {
         match (self.label.as_str(), self.unit.as_str()) {
             ("", "") => self.metric.clone(),
@@ -42,46 +42,46 @@ impl Row {
     }
 }
 
-/// A table, and how it is drawn.
+/// Table with its drawing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
-    /// What it shows.
+    /// Title of the table.
     pub title: String,
-    /// The head of the column of row names.
+    /// Heading of the column with row names.
     pub head: String,
-    /// The columns.
+    /// Columns from left to right.
     pub columns: Vec<Column>,
-    /// The rows.
+    /// Rows from top to bottom.
     pub rows: Vec<Row>,
-    /// A row of cells for each row, a cell for each column.
+    /// Cells of each row, one per column.
     pub cells: Vec<Vec<Cell>>,
-    /// Whether the order of the columns in each row is part of what was published.
+    /// True if the order of the columns in each row was published too.
     pub ordered: bool,
-    /// What is drawn on the page, where that is not the table.
+    /// Chart on the page, if it is not derived from the table.
     pub drawing: Option<Drawing>,
-    /// Whether its title tells its rows from those of other panels.
+    /// True if its title distinguishes its rows from those of other panels.
     pub told_by_title: bool,
-    /// Whether its cells are coloured: by their share of the largest value, above and below zero.
+    /// True if its cells are coloured by their share of the largest absolute value.
     pub heat_map: bool,
-    /// The axis along which its rows have places.
+    /// Axis of the rows' positions.
     pub along: Along,
 }
 
-/// The axis along which rows have places.
+/// Axis of the rows' positions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Along {
-    /// Label.
+    /// Label of the axis.
     pub label: String,
-    /// Unit.
+    /// Unit of the positions.
     #[serde(default)]
     pub unit: String,
-    /// Whether it is logarithmic.
+    /// True if the axis is logarithmic.
     #[serde(default)]
     pub log: bool,
 }
 
-/// Sizes of flows.
+/// Axis of flow sizes.
 impl Default for Along {
     fn default() -> Self {
         Self {
@@ -92,73 +92,73 @@ impl Default for Along {
     }
 }
 
-/// A chart of curves that no table has.
+/// Chart of curves that are not in a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
-    /// Label and unit of the axis of places.
+    /// Label and unit of the x axis.
     pub x: [String; 2],
-    /// Label and unit of the axis of values.
+    /// Label and unit of the y axis.
     pub y: [String; 2],
-    /// What is drawn.
+    /// Curves of the chart.
     pub curves: Vec<Curve>,
-    /// Whether a value holds until the next; otherwise straight lines join the points.
+    /// True if a value holds until the next; otherwise straight lines join the points.
     pub stepped: bool,
 }
 
-/// A curve.
+/// Curve of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What it shows.
+    /// Name in the legend.
     pub name: String,
-    /// The scheme whose colour it has.
+    /// Scheme whose colour it has.
     pub scheme: String,
-    /// Whether it was published, and is dashed.
+    /// True if it was published; it is then dashed.
     pub published: bool,
-    /// Places and values.
+    /// Points (x, y) of the curve.
     pub points: Vec<(f64, f64)>,
 }
 
-/// The columns of a row in order of their values.
+/// Columns of a row in the order of their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ordering {
-    /// The row's name.
+    /// Name of the row.
     pub row: String,
-    /// As published: `a < b = c`.
+    /// Published order: `a < b = c`.
     pub paper: String,
-    /// Ours, where every value is there.
+    /// Our order, if every value exists.
     pub ours: Option<String>,
-    /// Whether everything that was smaller is smaller.
+    /// True if every published inequality holds in our order.
     pub ok: Option<bool>,
 }
 
-/// A value or an ordering in the list for programs.
+/// Value or ordering in the list for programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Record {
-    /// The reproduction.
+    /// Name of the reproduction.
     pub id: String,
-    /// Column, and row where that is not the metric.
+    /// Column, and row if that is not the metric.
     pub case: String,
-    /// Which quantity.
+    /// Name of the quantity.
     pub metric: String,
-    /// Its unit.
+    /// Unit of the quantity.
     pub unit: String,
-    /// As printed: a number, null, or for an ordering the order as text.
+    /// Published value: a number, null, or the order of an ordering as text.
     pub paper: Value,
-    /// Ours.
+    /// Our value, in the same form.
     pub ours: Value,
-    /// How close they have to be.
+    /// Description of the tolerance.
     pub tolerance: String,
-    /// Whether they are; null where that is not judged.
+    /// True if it meets its criterion; null if that is not judged.
     pub ok: Option<bool>,
-    /// What kind of evidence it is.
+    /// Kind of evidence.
     #[serde(serialize_with = "kind_name")]
     pub kind: Evidence,
-    /// By whose word; null where nobody says anything.
+    /// Source of the requirement; null without one.
     pub source: Option<&'static str>,
-    /// Why the tolerance is what it is.
+    /// Reason for the tolerance.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub because: String,
-    /// The words by which the publication says it.
+    /// Quotation of the publication's statement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<Quotation>,
 }
@@ -168,12 +168,12 @@ fn kind_name<S: Serializer>(kind: &Evidence, to: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Panel {
-    /// Whether anything was published of a column.
+    /// Returns true if a column has published values.
     pub fn has_published(&self, column: usize) -> bool {
         self.cells.iter().any(|cells| cells[column].paper.is_some())
     }
 
-    /// Whether there is something to compare the values of a column with: published ones, or bounds.
+    /// Returns true if a column's values can be compared with published ones or bounds.
     pub fn has_differences(&self, column: usize) -> bool {
         let mut cells = self.cells.iter().zip(&self.rows);
         cells.any(|(cells, row)| {
@@ -184,7 +184,7 @@ impl Panel {
         })
     }
 
-    /// The order of the columns in each row, where that was published.
+    /// Returns the order of the columns in each row, if it was published.
     pub fn orderings(&self) -> Vec<Ordering> {
         if !self.ordered {
             return Vec::new();
@@ -223,12 +223,12 @@ impl Panel {
         })
     }
 
-    /// Whether a row has an ordering among its records.
+    /// Returns true if a row has an ordering among its records.
     pub(crate) fn has_ordering(&self, row: usize) -> bool {
         self.ordered && self.ordering(&self.rows[row], &self.cells[row]).is_some()
     }
 
-    /// Its values and orderings in a list.
+    /// Returns its values and orderings as a list.
     pub(crate) fn records(&self, id: &str) -> Vec<Record> {
         let mut records = Vec::new();
         for (row, cells) in self.rows.iter().zip(&self.cells) {
@@ -278,7 +278,7 @@ impl Panel {
     }
 }
 
-/// `a < b = c`.
+/// Formats values in order: `a < b = c`.
 fn in_order(mut values: Vec<(&str, f64)>) -> String {
     values.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut text = String::new();

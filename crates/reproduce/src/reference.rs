@@ -1,19 +1,19 @@
-//! Runs of HPCC's ns-3 simulator (`validation/hpcc-ns3`) and of that of TCD's authors (`validation/tcd-ns3`) that the project
-//! carries with it.
+//! Runs of HPCC's ns-3 simulator (`validation/hpcc-ns3`) and of that of TCD's authors (`validation/tcd-ns3`), built
+//! into the program.
 
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 use paceline_scenario::{Diagnostics, Fidelity, Overrides, Problem, Resolved};
 
-/// A scenario of the reference runs, with its configurations.
+/// Scenario of the reference runs, with its configurations.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Its name there.
+    /// Name of its folder.
     pub name: &'static str,
-    /// Scheme and `config.txt`.
+    /// Schemes with their `config.txt`.
     pub(super) configs: &'static [(&'static str, &'static str)],
-    /// Files that these name: path as it stands there, and content, which may be compressed.
+    /// Files that these name: path as written there, and content, which may be compressed.
     pub(super) files: &'static [(&'static str, &'static [u8])],
 }
 
@@ -37,7 +37,7 @@ const TRACE: (&str, &[u8]) = (
     packed!("scenarios/trace_none.txt"),
 );
 
-/// Twenty hosts send to one.
+/// Incast of twenty hosts to one.
 pub(super) static INCAST_20: Reference = Reference {
     name: "b_incast20",
     configs: configs!("b_incast20": "hpcc" "timely" "dctcp"),
@@ -54,7 +54,7 @@ pub(super) static INCAST_20: Reference = Reference {
     ],
 };
 
-/// 320 hosts, Hadoop flows and incasts, arriving during 2 ms.
+/// 320 hosts with Hadoop flows and incasts that arrive during 2 ms.
 static FAT_2MS: Reference = Reference {
     name: "e_fat_2ms",
     configs: configs!("e_fat_2ms": "hpcc" "dcqcn" "timely" "dctcp"),
@@ -71,7 +71,7 @@ static FAT_2MS: Reference = Reference {
     ],
 };
 
-/// A scenario of the runs of the simulator of TCD's authors.
+/// Defines a scenario of the runs of the simulator of TCD's authors.
 macro_rules! reference {
     ($name:ident: $scenario:literal, $($mode:literal)*) => {
         static $name: Reference = Reference {
@@ -112,7 +112,7 @@ reference!(CONFIG_BURST: "b_configburst_64k", "ecn" "tcd");
 reference!(AS_SHIPPED: "b_configburst_as_shipped", "ecn");
 reference!(MANY_TO_ONE: "b_testflow_17to1", "ecn" "tcd");
 
-/// Every scenario of reference runs.
+/// Returns every scenario of reference runs.
 pub(super) fn all() -> impl Iterator<Item = &'static Reference> {
     let all = [
         &INCAST_20,
@@ -133,12 +133,12 @@ pub(super) fn all() -> impl Iterator<Item = &'static Reference> {
 }
 
 impl Reference {
-    /// Whether it has a configuration of its own for a scheme.
+    /// Returns true if it has a configuration for a scheme.
     pub(super) fn has(&self, scheme: &str) -> bool {
         self.configs.iter().any(|(name, _)| *name == scheme)
     }
 
-    /// The run under one of its schemes; or its network and flows under another, with that scheme's
+    /// Returns the run under one of its schemes, or its network and flows under another scheme with that scheme's
     /// defaults.
     pub(super) fn load(
         &self,
@@ -163,7 +163,7 @@ impl Reference {
     }
 }
 
-/// Text, unpacked if it is a gzip file.
+/// Returns the content as text, decompressed if it is a gzip file.
 fn text(content: &[u8]) -> Option<String> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     let mut text = String::new();

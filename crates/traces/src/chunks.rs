@@ -32,7 +32,7 @@ pub enum Topology {
 pub struct Links {
     /// Arrangement of the links.
     pub topology: Topology,
-    /// Number of ranks.
+    /// Number of ranks in the network.
     pub ranks: Rank,
     /// Rate of a link in GB/s, of 2^30 bytes each.
     pub bandwidth: f64,

@@ -64,14 +64,14 @@ impl Costs {
     }
 }
 
-/// Large message.
+/// Large message with its send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Large {
     /// Size of the payload in bytes.
     pub bytes: u64,
-    /// Sending rank.
+    /// Rank that sends it.
     pub from: Rank,
-    /// Receiving rank.
+    /// Rank that receives it.
     pub to: Rank,
     /// Name of the send.
     pub name: String,
@@ -104,15 +104,15 @@ pub struct Critical {
 /// Properties of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
-    /// Number of ranks.
+    /// Number of the program's ranks.
     pub ranks: u32,
     /// Number of operations of all ranks.
     pub operations: u64,
-    /// Number of computations.
+    /// Number of computations of all ranks.
     pub computes: u64,
-    /// Number of sends.
+    /// Number of sends of all ranks.
     pub sends: u64,
-    /// Number of receives.
+    /// Number of receives of all ranks.
     pub receives: u64,
     /// Number of operations that are members of a collective.
     pub members: u64,
@@ -124,7 +124,7 @@ pub struct Explanation {
     pub most_compute: (Rank, u128),
     /// Bytes sent outside of collectives.
     pub bytes: u128,
-    /// Collectives by kind.
+    /// Totals of collectives by kind.
     pub collectives: BTreeMap<CollectiveKind, Collectives>,
     /// Largest messages in descending order.
     pub largest: Vec<Large>,

@@ -1,4 +1,4 @@
-//! Programs in memory.
+//! Programs that are held in memory.
 
 use std::collections::HashMap;
 use std::fmt::Debug;

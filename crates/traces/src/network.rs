@@ -13,7 +13,7 @@ pub struct MessageId(pub u32);
 pub struct Message {
     /// Number by which the network reports its progress.
     pub id: MessageId,
-    /// Sending rank.
+    /// Rank that sends it.
     pub from: Rank,
     /// Receiving rank, different from the sender.
     pub to: Rank,

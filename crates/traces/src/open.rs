@@ -10,14 +10,14 @@ use crate::simai::Servers;
 use crate::trouble::{Caution, Trouble};
 use crate::{chakra, goal, simai};
 
-/// Format of traces.
+/// File format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// GOAL, text or binary.
     Goal,
     /// Chakra, given by the prefix of its files.
     Chakra,
-    /// Workload of SimAI.
+    /// SimAI, a single workload file.
     SimAi,
 }
 
@@ -72,7 +72,7 @@ fn prefix(path: &Path) -> Option<PathBuf> {
     chakra::EXTENSIONS.iter().find_map(of_file)
 }
 
-/// Parsed trace.
+/// Parsed trace, ready for an executor.
 #[derive(Debug)]
 pub struct Opened {
     /// Operations of its ranks.

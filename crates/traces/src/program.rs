@@ -17,12 +17,12 @@ pub enum Work {
     Nothing,
     /// Computation of fixed duration.
     Compute {
-        /// Duration in ns.
+        /// Duration in ns before scaling.
         ns: u64,
     },
     /// Sending of a message.
     Send {
-        /// Receiving rank.
+        /// Rank that receives the message.
         to: Rank,
         /// Size of the payload in bytes.
         bytes: u64,

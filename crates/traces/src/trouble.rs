@@ -24,7 +24,7 @@ impl Trouble {
         }
     }
 
-    /// Adds advice.
+    /// Adds advice to the error.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

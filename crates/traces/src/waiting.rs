@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 /// Receiver, sender and tag of a message, or those that a receive accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key<S = ()> {
-    /// Receiving rank.
+    /// Rank that receives the message.
     pub(crate) rank: Rank,
     /// Sending rank, or [`ANY`].
     pub(crate) source: u32,
@@ -39,7 +39,7 @@ impl Key {
 #[derive(Clone, Copy, Debug)]
 struct Item<T, S> {
     key: Key<S>,
-    /// Order of arrival.
+    /// Order of arrival, ascending.
     number: u64,
     value: T,
     /// Next item with the same key.

@@ -3,7 +3,7 @@
 /// Error with its position in the (decompressed) file, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Byte position.
+    /// Byte at which the error is.
     pub at: u64,
     /// Description of the error.
     pub message: String,

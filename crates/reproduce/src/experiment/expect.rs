@@ -1,4 +1,4 @@
-//! What ours has to be: which criterion a cell has.
+//! Selection of the criterion for each cell.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::schema::{Common, Expect, File, Many, NamedOr};
 use super::source::one_line;
 use crate::criterion::{Criterion, Evidence, Quotation, Source as Word, Tolerance};
 
-/// Where a cell is.
+/// Position of a cell.
 pub(super) struct At<'a> {
     pub(super) bound: &'a Bound,
     pub(super) row: &'a str,
@@ -20,7 +20,7 @@ pub(super) struct At<'a> {
     pub(super) published: bool,
 }
 
-/// What has to be so for a criterion.
+/// Conditions for a criterion to apply.
 type Conditions = BTreeMap<String, Many<Value>>;
 
 /// Criteria and quotations by name.
@@ -37,7 +37,7 @@ struct Named {
 }
 
 impl Criteria {
-    /// Those of the experiment, then those that experiments share.
+    /// Reads the criteria of the experiment, then the shared ones.
     pub(super) fn of(file: &File, common: &Common, source: &Source) -> Result<Self, Problem> {
         let mut quotes = common.quotes.clone();
         quotes.extend(file.quotes.clone());
@@ -51,7 +51,7 @@ impl Criteria {
         for (name, expect) in &file.expect {
             let (expect, place) = (expect.get_ref(), source.at(expect.span()));
             all.add(name, expect, &place)?;
-            // One that is shared may quote what not every experiment that shares it has.
+            // A shared criterion may quote words that some of the experiments lack, so it is checked only when used.
             let criterion = all.named[name].criterion.clone();
             all.quoted(criterion, quote(expect), &place)?;
         }
@@ -74,7 +74,7 @@ impl Criteria {
         self.named.get(name).ok_or_else(unknown)
     }
 
-    /// The criterion of a cell: of the first that is for it.
+    /// Returns the criterion of a cell: the first one that applies to it.
     pub(super) fn criterion(
         &self,
         all: &[NamedOr<Expect>],
@@ -105,7 +105,7 @@ impl Criteria {
         Ok(None)
     }
 
-    /// A criterion with the words that it quotes.
+    /// Adds the quotation to a criterion.
     fn quoted(&self, criterion: Criterion, quote: Option<&str>, place: &Place) -> Result<Criterion, Problem> {
         let Some(name) = quote else {
             return Ok(criterion);
@@ -133,7 +133,7 @@ fn quote(expect: &Expect) -> Option<&str> {
     expect.quote.as_ref().map(|name| name.get_ref().as_str())
 }
 
-/// Whether nothing is said of a criterion that has a name.
+/// Returns true if a criterion consists only of a name.
 fn is_bare(expect: &Expect) -> bool {
     let bounds = expect.at_most.is_none() && expect.at_least.is_none() && expect.between.is_none();
     let close = !expect.exact && expect.within.is_none() && expect.near.is_none();
@@ -141,7 +141,7 @@ fn is_bare(expect: &Expect) -> bool {
     bounds && close && words && !expect.shown && !expect.property
 }
 
-/// Whether everything in `where` is so.
+/// Returns true if all conditions in `where` hold.
 fn is_for(conditions: &Conditions, names: &Names, at: &At<'_>, place: &Place) -> Result<bool, Problem> {
     let mut all = true;
     for (key, values) in conditions {
@@ -216,7 +216,7 @@ fn of(one: &Expect, place: &Place) -> Result<Criterion, Problem> {
         _ if says == Some(Word::AuthorsSimulator) => Evidence::AuthorsSimulator,
         _ => Evidence::Published,
     };
-    // A bound, or closeness that nobody printed, is ours unless somebody else says it.
+    // Without `says`, a bound, or closeness to an unpublished value, is our own requirement.
     let by_default = match kind {
         Evidence::Property => Word::Us,
         _ => Word::Paper,

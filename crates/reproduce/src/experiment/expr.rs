@@ -2,26 +2,27 @@
 //!
 //! | written | is |
 //! |---|---|
-//! | `MEASURE['case', axis='case']` | a measure of the runs of these cases, the mean over their seeds |
+//! | `MEASURE['case', axis='case']` | measure of the runs of these cases: the mean over their seeds |
 //! | `MEASURE[*]`, `MEASURE[axis=*]` | a list, case by case |
-//! | `GRID.MEASURE` | the same of another grid of runs |
-//! | `'a name in quotes'` | a measure; `{axis}` in it is the key of the case that the cell is of |
-//! | `AXIS`, `AXIS[*]` | the number of the case that the cell is of, those of all cases |
-//! | `place(AXIS)` | which of the cases it is, from 0 |
-//! | `each(AXIS, expr)`, `every(AXIS, expr)` | a list, case by case: of those that have it, or if all have it |
+//! | `GRID.MEASURE` | measure of another grid of runs |
+//! | `'a name in quotes'` | measure; `{axis}` in it is the key of the cell's case |
+//! | `AXIS`, `AXIS[*]` | number of the cell's case, or of all cases |
+//! | `place(AXIS)` | index of the case, from 0 |
+//! | `each(AXIS, expr)`, `every(AXIS, expr)` | list, case by case, over the cases with a value, or only if all have
+//! one |
 //! | `step('name', 'value')` | a number of a step |
-//! | `file('name.csv')` | a curve of a file next to the experiment: places and values under a line of heads |
+//! | `file('name.csv')` | curve from a file next to the experiment: x and y values below a header line |
 //! | `per_seed(expr)` | a list, seed by seed |
 //!
-//! Arithmetic (`+ - * /`), comparisons (1 or 0) and functions work on numbers and, element by element, on lists. Where
-//! anything is missing, so is the result.
+//! Arithmetic (`+ - * /`), comparisons (1 or 0) and functions work on numbers and, element by element, on lists. A
+//! missing operand makes the result missing.
 
 use std::ops::Range;
 
 use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, nearest};
 
-/// An expression, its names not yet looked up.
+/// Parsed expression whose names are not yet resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Written {
     Number(f64),
@@ -33,15 +34,15 @@ pub(super) enum Written {
     Negative(Box<Self>),
     Binary(Operator, Box<Self>, Box<Self>),
     Call(Function, Vec<Self>, Range<usize>),
-    /// Of a file.
+    /// Curve read from a file.
     Curve(Vec<(f64, f64)>),
 }
 
-/// Reads a curve from the file of this name, which stands at this place.
+/// Function that reads a curve from the file with this name, which is written at this position.
 pub(super) type ReadCurve<'a> = dyn FnMut(&str, Range<usize>) -> Result<Vec<(f64, f64)>, Problem> + 'a;
 
 impl Written {
-    /// A text in quotes, which may be the name of something.
+    /// Returns a text in quotes, which may be a name.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Name { path, cases, .. } if cases.is_empty() && path.len() == 1 => Some(&path[0]),
@@ -49,7 +50,7 @@ impl Written {
         }
     }
 
-    /// Puts curves in place of files.
+    /// Replaces calls of `file` by the curves that they read.
     pub(super) fn read_files(&mut self, read: &mut ReadCurve<'_>) -> Result<(), Problem> {
         if let Self::Call(Function::File, arguments, span) = self
             && let Some(path) = arguments[0].text()
@@ -69,11 +70,11 @@ impl Written {
     }
 }
 
-/// A case in brackets.
+/// Case in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Coordinate {
     pub(super) axis: Option<String>,
-    /// `None` for all.
+    /// Name of the case; `None` for all cases.
     pub(super) case: Option<String>,
     pub(super) span: Range<usize>,
 }
@@ -107,11 +108,11 @@ impl Operator {
 
 macro_rules! functions {
     ($($variant:ident $name:literal $arguments:literal $about:literal,)*) => {
-        /// A function, by its name.
+        /// Function by its name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Function { $($variant,)* }
 
-        /// Name, arguments and meaning of each.
+        /// Name, number of arguments and meaning of each function.
         pub(super) const FUNCTIONS: &[(Function, &str, usize, &str)] =
             &[$((Function::$variant, $name, $arguments, $about),)*];
     };
@@ -164,7 +165,7 @@ impl Function {
     }
 }
 
-/// Reads an expression; `place` is that of its text.
+/// Parses an expression; `place` is the position of its text.
 pub(super) fn read(text: &str, place: &Place) -> Result<Written, Problem> {
     let mut reader = Reader {
         text,
@@ -185,12 +186,12 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     place: &'a Place,
-    /// Brackets and signs that are open.
+    /// Number of open brackets and signs.
     depth: usize,
     operators: usize,
 }
 
-/// The most brackets and signs within each other, and the most operators of an expression.
+/// Limits for nested brackets and signs, and for operators in an expression.
 const DEEPEST: usize = 100;
 const OPERATORS: usize = 1000;
 
@@ -203,7 +204,7 @@ impl Reader<'_> {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
 
-    /// Takes `token` if it is next.
+    /// Skips `token` if it is next; returns true if it was.
     fn takes(&mut self, token: &str) -> bool {
         self.blanks();
         let is = self.rest().starts_with(token);
@@ -328,7 +329,7 @@ impl Reader<'_> {
         Ok(Written::Number(number))
     }
 
-    /// A text between single quotes, in which two stand for one.
+    /// Parses a text between single quotes, where two quotes stand for one.
     fn quoted(&mut self) -> Result<String, Problem> {
         self.expects("'")?;
         let mut text = String::new();
@@ -405,7 +406,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The name of an axis, which may have hyphens.
+    /// Parses the name of an axis, which may have hyphens.
     fn axis(&mut self) -> Result<String, Problem> {
         let end = self
             .rest()
@@ -442,7 +443,7 @@ impl Reader<'_> {
     }
 }
 
-/// What is wrong with the arguments of a function that takes texts.
+/// Returns the two texts that a function takes as arguments, or an error.
 pub(super) fn texts(function: Function, arguments: &[Written], at: &Place) -> Result<[String; 2], Problem> {
     let text = |one: &Written| one.text().map(str::to_string);
     let found: Option<Vec<String>> = arguments.iter().map(text).collect();

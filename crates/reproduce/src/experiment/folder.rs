@@ -1,4 +1,4 @@
-//! Experiments of anybody: read from a folder, begun from a scenario, checked, recorded.
+//! Experiments of users: read from a folder, created from a scenario, checked, recorded.
 
 use std::fs;
 use std::io::Write as _;
@@ -17,14 +17,14 @@ use crate::need::{Done, overruled};
 use crate::outcomes::Outcomes;
 use crate::{Evidence, Reproduction};
 
-/// The file that makes a folder an experiment.
+/// File that makes a folder an experiment.
 pub(super) const FILE: &str = "experiment.toml";
 const OUTCOME: &str = "outcome.json";
 
-/// Reads the experiment in a folder; its name is the folder's.
+/// Reads the experiment in a folder, whose name it gets.
 ///
 /// # Errors
-/// Everything that is wrong in it, with places.
+/// All problems found in it, with their positions.
 pub fn read_folder(folder: &Path) -> Result<Reproduction, Diagnostics> {
     let path = folder.join(FILE);
     let text = paceline_scenario::read_text(&path).map_err(|error| {
@@ -45,7 +45,7 @@ pub fn read_folder(folder: &Path) -> Result<Reproduction, Diagnostics> {
     Ok(one)
 }
 
-/// What is wrong with a run's scenario, at the place in the experiment that says it, where there is one.
+/// Moves the problems of a run's scenario to the text in the experiment that causes them, if it can be found.
 fn located(error: Diagnostics, source: &Source) -> Diagnostics {
     let of = |problem: &Problem| {
         let written = problem
@@ -62,21 +62,22 @@ fn located(error: Diagnostics, source: &Source) -> Diagnostics {
     Diagnostics::of(problems.collect::<Vec<_>>()).unwrap_or(error)
 }
 
-/// What a check without a run finds.
+/// Result of a check without a run.
 #[derive(Debug)]
 pub struct Checked {
-    /// `4 runs; 12 values: 3 published, 2 properties, 7 shown`.
+    /// Summary such as `4 runs; 12 values: 3 published, 2 properties, 7 shown`.
     pub summary: String,
     /// Criteria that cannot fail, or have no reason.
     pub faults: Vec<String>,
-    /// What is not checked, and why.
+    /// Aspects that were not checked, with reasons.
     pub notes: Vec<String>,
 }
 
-/// Checks an experiment without running it: that each criterion can fail, with the recorded outcome if `folder` has one.
+/// Checks an experiment without running it: each criterion must be able to fail, with the recorded outcome if
+/// `folder` has one.
 ///
 /// # Errors
-/// The recorded outcome cannot be read.
+/// If the recorded outcome cannot be read.
 pub fn check(one: &Reproduction, folder: Option<&Path>) -> Result<Checked, Diagnostics> {
     let needs = crate::Plan::of(one.needs()).needs;
     let runs = needs.len();
@@ -117,20 +118,20 @@ pub fn check(one: &Reproduction, folder: Option<&Path>) -> Result<Checked, Diagn
     Ok(found)
 }
 
-/// `outcome.json`.
+/// Content of `outcome.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Recorded {
-    /// The program's version.
+    /// Version of the program.
     #[serde(default)]
     version: String,
     #[serde(flatten)]
     outcomes: Outcomes,
 }
 
-/// Writes what came of an experiment next to it.
+/// Writes the outcome of an experiment into its folder.
 ///
 /// # Errors
-/// It cannot be written.
+/// If it cannot be written.
 pub fn record(one: &Reproduction, done: &Done, folder: &Path) -> Result<(), OutputError> {
     let recorded = Recorded {
         version: crate::identity::version().to_string(),
@@ -140,7 +141,7 @@ pub fn record(one: &Reproduction, done: &Done, folder: &Path) -> Result<(), Outp
     write_file(&folder.join(OUTCOME), |out| writeln!(out, "{text}"))
 }
 
-/// A commented experiment to start from, of a scenario.
+/// Returns a commented experiment for a scenario to start from.
 pub fn template(scenario: &str, schemes: &[&str]) -> String {
     let cases = schemes
         .iter()
@@ -158,10 +159,10 @@ pub fn template(scenario: &str, schemes: &[&str]) -> String {
         .replace("SECOND", second)
 }
 
-/// Begins an experiment in a new folder: its file, and a copy of the scenario if that is a file.
+/// Creates an experiment in a new folder: its file, and a copy of the scenario if that is a file.
 ///
 /// # Errors
-/// The folder has an experiment already, the scenario cannot be read, or something cannot be written.
+/// If the folder has an experiment already, the scenario cannot be read, or something cannot be written.
 pub fn begin(folder: &Path, scenario: &str, text: &str) -> Result<(), Problem> {
     let new = |path: &Path| {
         OutFile::new(path, false, &[]).map_err(|error| match error {
@@ -172,7 +173,7 @@ pub fn begin(folder: &Path, scenario: &str, text: &str) -> Result<(), Problem> {
     let path = new(&folder.join(FILE))?;
     let file = Path::new(scenario);
     let copy = match file.file_name().filter(|_| file.is_file()) {
-        // It may be where it has to be.
+        // The scenario's file may already be in the right folder.
         Some(name) if !is_same(file, &folder.join(name)) => {
             let bytes =
                 paceline_scenario::read_bytes(file).map_err(|error| Problem::new(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Tables, claims and charts: every cell with its expression, what was printed, and its criterion.
+//! Tables, claims and charts: every cell with its expression, its published value and its criterion.
 
 mod charts;
 mod lines;
@@ -19,22 +19,22 @@ use super::value::{Data, Expr};
 use crate::criterion::{Cell, Criterion};
 use crate::panel::{Column, Panel, Row};
 
-/// A panel without ours, and where ours is from.
+/// Panel without our values, and the expressions for them.
 #[derive(Clone, Debug)]
 pub(crate) struct PanelPlan {
     panel: Panel,
     cells: Vec<Vec<Expr>>,
-    /// In the order of the drawing's curves; `None` for those that were published.
+    /// Expressions in the order of the drawing's curves; `None` for published ones.
     curves: Vec<Option<Expr>>,
 }
 
 impl PanelPlan {
-    /// Every expression in it.
+    /// Returns every expression in the panel.
     pub(super) fn expressions(&self) -> impl Iterator<Item = &Expr> {
         self.cells.iter().flatten().chain(self.curves.iter().flatten())
     }
 
-    /// The rows of the column of a scheme, as the first column has them: what, what was printed, and ours.
+    /// Returns the rows of a scheme's column, in the first column's order: name, published value and our value.
     pub(super) fn beside(&self, scheme: &str, data: &dyn Data) -> Vec<(String, f64, Option<f64>)> {
         let Some(column) = self
             .panel
@@ -51,7 +51,7 @@ impl PanelPlan {
         .collect()
     }
 
-    /// The panel with ours in some rows, and without curves.
+    /// Returns the panel with our values in some rows, and without curves.
     pub(super) fn rows(&self, data: &dyn Data, wanted: &dyn Fn(usize) -> bool) -> Panel {
         let mut panel = self.panel.clone();
         let rows = panel.cells.iter_mut().zip(&self.cells).enumerate();
@@ -63,7 +63,7 @@ impl PanelPlan {
         panel
     }
 
-    /// The panel with ours.
+    /// Returns the panel with our values.
     pub(super) fn panel(&self, data: &dyn Data) -> Panel {
         let mut panel = self.rows(data, &|_| true);
         let curves = panel.drawing.iter_mut().flat_map(|drawing| &mut drawing.curves);
@@ -76,7 +76,7 @@ impl PanelPlan {
     }
 }
 
-/// All panels: charts, tables, claims.
+/// Reads all panels: charts, tables, claims.
 pub(super) fn read(
     file: &File,
     names: &Names,
@@ -121,7 +121,7 @@ pub(super) fn read(
 }
 
 impl Claim {
-    /// Whether another is in the same table.
+    /// Returns true if another claim is in the same table.
     fn is_with(&self, other: &Self) -> bool {
         let each = |claim: &Self| claim.each.as_ref().map(|each| each.get_ref().0.clone());
         self.title == other.title && each(self) == each(other)
@@ -137,14 +137,14 @@ struct Layout<'a> {
     folder: &'a dyn Folder,
 }
 
-/// A column while a table is laid out.
+/// Column during the layout of a table.
 struct ColumnOf<'a> {
     column: Column,
     value: Option<&'a Text>,
     bound: Bound,
 }
 
-/// A row.
+/// Row during the layout of a table.
 struct RowOf<'a> {
     row: Row,
     value: Option<(String, Place)>,
@@ -160,7 +160,7 @@ impl Layout<'_> {
         }
     }
 
-    /// The combinations of the cases of some axes, without those of which a grid has no runs.
+    /// Returns the combinations of the cases of some axes, except those for which a grid has no runs.
     fn each(&self, each: &Option<Spanned<Many<String>>>, grid: usize) -> Result<Vec<Bound>, Problem> {
         let Some(each) = each else {
             return Ok(vec![Bound::new()]);
@@ -202,7 +202,7 @@ impl Layout<'_> {
         }
     }
 
-    /// The scheme of a case, in whose colour it is: the first that is named among what it is bound to.
+    /// Returns the scheme whose colour a case has: the first one named among the cases it is bound to.
     fn scheme(&self, grid: usize, bound: &Bound) -> String {
         let of_case = |(axis, case): (&usize, &usize)| self.names.axes[*axis].cases[*case].scheme.clone();
         let of_grid = || self.names.grids.get(grid).and_then(|grid| grid.scheme.clone());
@@ -249,7 +249,7 @@ impl Layout<'_> {
         Ok(plans)
     }
 
-    /// Whether a grid has runs of these cases: all that are excepted leave no column.
+    /// Returns true if a grid has runs of these cases; a column without any is left out.
     fn is_run(&self, grid: usize, of: &Bound, column: &Bound) -> bool {
         let Some(grid) = self.names.grids.get(grid) else {
             return true;
@@ -274,7 +274,7 @@ impl Layout<'_> {
         paths.get_ref().0.iter().map(read).collect()
     }
 
-    /// A file next to the experiment.
+    /// Returns a file next to the experiment.
     fn file(&self, path: &str, place: &Place) -> Result<Source, Problem> {
         let missing = || Problem::new(format!("there is no file `{path}`")).at(place);
         self.folder.text(path).ok_or_else(missing)
@@ -345,7 +345,7 @@ impl Layout<'_> {
         })
     }
 
-    /// The title of a table: with the names of its cases where it says none.
+    /// Returns the title of a table, completed by the names of its cases unless the title has them.
     fn title(&self, title: &str, of: &Bound) -> String {
         let is_filled = |axis: &usize| title.contains(&format!("{{{}}}", self.names.axes[*axis].name));
         let cases = of.iter().filter(|(axis, _)| !is_filled(axis));
@@ -411,10 +411,10 @@ impl Layout<'_> {
     }
 }
 
-/// What lines of printed values may call a row: by its label, or what it is.
+/// Returns the names of a row in files of published values: its label, or its metric.
 fn names_of(row: &Row) -> [&str; 2] {
     [&row.label, &row.metric]
 }
 
-/// The column of claims.
+/// Name of the column of claims.
 const OURS: &str = "ours";

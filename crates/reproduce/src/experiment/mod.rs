@@ -1,12 +1,12 @@
-//! Experiments: a folder with `experiment.toml`, what was printed, and what came out.
+//! Experiments: a folder with `experiment.toml`, published values, and the outcome.
 //!
 //! ```text
-//! experiments/hpcc-step/experiment.toml      what is run, what is claimed
+//! experiments/hpcc-step/experiment.toml      runs and claims
 //! experiments/hpcc-step/published.csv        printed values, exactly as printed
 //! experiments/hpcc-step/outcome.json         the recorded outcome
 //! ```
 //!
-//! [`read`] checks all of it at once: every name, every expression, every cell.
+//! [`read`] checks everything in advance: every name, every expression, every cell.
 
 mod expect;
 mod expr;
@@ -46,7 +46,7 @@ use value::Value;
 /// Reads the experiment `id` from its folder.
 ///
 /// # Errors
-/// Everything that is wrong in it, with places.
+/// All problems found in it, with their positions.
 pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Reproduction, Diagnostics> {
     let file: File = read_toml(source)?;
     let mut common = Common::default();
@@ -73,7 +73,7 @@ pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Rep
     })
 }
 
-/// Has the runs take what the tables want of their summaries.
+/// Requests the summary values that the tables need from the runs.
 fn take_measures(plans: &[PanelPlan], names: &Names, requests: &mut [RunRequest]) {
     for expression in plans.iter().flat_map(PanelPlan::expressions) {
         expression.measures(&mut |leaf| {
@@ -99,20 +99,21 @@ fn take_measures(plans: &[PanelPlan], names: &Names, requests: &mut [RunRequest]
 }
 
 impl Reproduction {
-    /// Of a run's scheme the rows of the first table, as `metric, unit`, with what was printed and what the run has.
+    /// Returns the rows of the first table for a run's scheme, as `metric, unit`, with the published value and the
+    /// run's.
     pub(crate) fn beside(&self, run: &Summary) -> Vec<(String, f64, Option<f64>)> {
         let all = Whole(paceline_lab::sweep::metrics(run));
         let first = self.plans.first();
         first.map_or_else(Vec::new, |plan| plan.beside(&run.scheme, &all))
     }
 
-    /// Its tables: what was published, and ours as far as `done` has it.
+    /// Returns its tables: published values, and ours as far as `done` has them.
     pub fn panels(&self, done: &Done) -> Vec<Panel> {
         let seen = self.seen(done);
         self.plans.iter().map(|plan| plan.panel(&seen)).collect()
     }
 
-    /// Those of its tables that have wanted rows, with ours in these alone: panel and row.
+    /// Returns the tables with wanted rows, given as panel and row, with our values only in these.
     pub(crate) fn rows(&self, done: &Done, wanted: &BTreeSet<(usize, usize)>) -> Vec<(usize, Panel)> {
         let seen = self.seen(done);
         let plans = self.plans.iter().enumerate();
@@ -130,13 +131,13 @@ impl Reproduction {
     }
 }
 
-/// What came of the runs, in the order of the requests.
+/// Outcomes of the runs, in the order of the requests.
 struct Seen<'a> {
     done: &'a Done,
     runs: Vec<Option<&'a crate::Metrics>>,
 }
 
-/// The numbers of a summary, whichever run is meant.
+/// Values of a summary, used for every run.
 struct Whole(Vec<(String, f64)>);
 
 impl value::Data for Whole {
@@ -181,7 +182,7 @@ fn citation(file: &File, source: &Source) -> Result<Citation, Problem> {
     Ok(Citation { short, whole, at })
 }
 
-/// A text, or `@name` for one that experiments share.
+/// Returns a note's text; `@name` refers to one that experiments share.
 fn note(note: &schema::Text, common: &Common, source: &Source) -> Result<String, Problem> {
     let Some(name) = note.get_ref().strip_prefix('@') else {
         return Ok(one_line(note.get_ref()));
@@ -212,7 +213,7 @@ fn choices(file: &File, common: &Common, source: &Source) -> Result<Vec<Choice>,
     file.choices.iter().map(one).collect()
 }
 
-/// A name that the common file does not have.
+/// Returns the problem of a name that the common file does not have.
 fn unshared<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>, place: &Place) -> Problem {
     let known: Vec<&str> = known.map(String::as_str).collect();
     names::unknown(&format!("shared {what}"), name, &known).at(place)

@@ -1,4 +1,4 @@
-//! Axes, grids and measures: what the names in expressions stand for.
+//! Axes, grids and measures: the meaning of names in expressions.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::sizes::of_sizes;
 use super::value::{Expr, Leaf, Value};
 use crate::need::{Form, Question};
 
-/// An axis: its cases' names and the schemes whose colours they have.
+/// Axis of an experiment: names of its cases, and the schemes whose colours they have.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub(super) name: String,
@@ -25,45 +25,45 @@ pub(super) struct AxisCase {
     pub(super) name: String,
     pub(super) key: String,
     pub(super) scheme: Option<String>,
-    /// Constants of expressions, and texts. The one that is called as the axis is what the axis's name stands for.
+    /// Constants for expressions, and texts. The one with the axis's name is the value of the axis.
     pub(super) with: BTreeMap<String, toml::Value>,
     pub(super) published_as: Option<String>,
 }
 
 impl Axis {
-    /// The place of a case on it.
+    /// Returns the index of a case.
     pub(super) fn find(&self, case: &str) -> Option<usize> {
         self.cases.iter().position(|known| known.name == case)
     }
 }
 
-/// A grid of runs.
+/// Grid of runs.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     pub(super) name: String,
-    /// Places among [`Names::axes`], the outermost first.
+    /// Indices of its axes in [`Names::axes`], the outermost first.
     pub(super) axes: Vec<usize>,
-    /// For each combination of cases, the last axis the fastest, its runs.
+    /// Runs for each combination of cases, with the last axis varying fastest.
     pub(super) runs: Vec<Option<Range<usize>>>,
     pub(super) set: Option<&'static MeasureSet>,
-    /// Measures that the experiment has of its own.
+    /// Measures that the experiment defines.
     pub(super) own: BTreeMap<String, Own>,
     pub(super) partial: bool,
-    /// The scheme of cases that name none.
+    /// Scheme of cases that name none.
     pub(super) scheme: Option<String>,
 }
 
-/// A measure that an experiment has of its own, and the question that gives it.
+/// Measure that an experiment defines, and the question that returns it.
 #[derive(Clone, Debug)]
 pub(super) struct Own {
     pub(super) measure: Measure,
     pub(super) question: Arc<Question>,
 }
 
-/// By axis, the case that something is of.
+/// Chosen case of each axis.
 pub(super) type Bound = BTreeMap<usize, usize>;
 
-/// What names stand for.
+/// Meaning of names in expressions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     pub(super) axes: Vec<Axis>,
@@ -71,7 +71,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The axis of this name.
+    /// Returns the index of the axis with this name.
     pub(super) fn axis(&self, name: &str, place: &Place) -> Result<usize, Problem> {
         let found = self.axes.iter().position(|axis| axis.name == name);
         found.ok_or_else(|| {
@@ -80,7 +80,7 @@ impl Names {
         })
     }
 
-    /// The case of this name on an axis.
+    /// Returns the index of the case with this name on an axis.
     pub(super) fn case(&self, axis: usize, name: &str, place: &Place) -> Result<usize, Problem> {
         let axis = &self.axes[axis];
         axis.find(name).ok_or_else(|| {
@@ -89,7 +89,7 @@ impl Names {
         })
     }
 
-    /// The grid of this name.
+    /// Returns the index of the grid with this name.
     pub(super) fn grid(&self, name: &str, place: &Place) -> Result<usize, Problem> {
         let found = self.grids.iter().position(|grid| grid.name == name);
         found.ok_or_else(|| {
@@ -98,10 +98,10 @@ impl Names {
         })
     }
 
-    /// Makes every combination of the cases of some axes, the last the fastest.
+    /// Returns every combination of the cases of some axes, with the last one varying fastest.
     ///
     /// # Errors
-    /// There are too many.
+    /// If there are too many.
     pub(super) fn combinations(&self, axes: &[usize]) -> Result<Vec<Bound>, Problem> {
         const MOST: usize = 1_000_000;
         let counts = axes.iter().map(|&axis| self.axes[axis].cases.len());
@@ -129,13 +129,13 @@ impl Names {
         Ok(all)
     }
 
-    /// Puts what belongs to the cases `bound` into a text: names, `{axis}`, keys, `{axis.key}`, and texts of their own,
-    /// `{axis.unit}`.
+    /// Replaces placeholders in a text by values of the cases `bound`: names, `{axis}`, keys, `{axis.key}`, and
+    /// further texts, `{axis.unit}`.
     pub(super) fn fill(&self, text: &str, bound: &Bound) -> String {
         self.fill_as(text, bound, str::to_string)
     }
 
-    /// The same in an expression that is to be read: a quote in a name is doubled.
+    /// Replaces placeholders in the text of an expression, where a quote in a name is doubled.
     pub(super) fn fill_expression(&self, text: &str, bound: &Bound) -> String {
         self.fill_as(text, bound, |name| name.replace('\'', "''"))
     }
@@ -159,7 +159,7 @@ impl Names {
         text
     }
 
-    /// Looks up the names of an expression whose text is at `place`, where measures are of `grid` and cases are `bound`.
+    /// Resolves the names of an expression whose text is at `place`, with measures of `grid` and cases `bound`.
     pub(super) fn look_up(
         &self,
         written: &Written,
@@ -189,7 +189,7 @@ impl Names {
                 };
                 let all: Result<Vec<Expr>, Problem> = (0..self.axes[axis].cases.len()).map(of).collect();
                 let list = match function {
-                    // A list of what all of its arguments have.
+                    // A list of the values that all of its arguments have.
                     Function::Every => Function::List,
                     each => *each,
                 };
@@ -261,14 +261,14 @@ impl Names {
         })
     }
 
-    /// Whether this is an axis, and no measure.
+    /// Returns true if the path names an axis rather than a measure.
     fn is_axis(&self, path: &[String], grid: usize) -> bool {
         let is_measure = |grid: &Grid| grid.measure(&path[0]).is_some();
         let [name] = path else { return false };
         self.axes.iter().any(|axis| axis.name == *name) && !self.grids.get(grid).is_some_and(is_measure)
     }
 
-    /// An axis in an expression, and the case of it that the expression is for.
+    /// Returns an axis in an expression, and the case of it that the expression is for.
     fn axis_in(
         &self,
         written: &Written,
@@ -292,7 +292,7 @@ impl Names {
         ))
     }
 
-    /// A text with what its expressions in braces come to, for the cases `bound`: `{2 * rate}KB`.
+    /// Replaces expressions in braces by their values for the cases `bound`: `{2 * rate}KB`.
     pub(super) fn compute(&self, text: &str, bound: &Bound, place: &Place) -> Result<String, Problem> {
         let Some((before, rest)) = text.split_once('{') else {
             return Ok(text.to_string());
@@ -307,19 +307,20 @@ impl Names {
         Ok(format!("{before}{number}{}", self.compute(after, bound, place)?))
     }
 
-    /// What the name of an axis stands for where a case is meant.
+    /// Returns the number of a case, which is the value of the axis's name.
     pub(super) fn number(&self, axis: usize, case: usize) -> Option<f64> {
         let Axis { name, cases } = &self.axes[axis];
         number(cases[case].with.get(name)?)
     }
 
-    /// A constant of one of the cases.
+    /// Returns a constant of one of the cases.
     pub(super) fn constant(&self, name: &str, bound: &Bound) -> Option<f64> {
         let mut cases = bound.iter().map(|(axis, case)| &self.axes[*axis].cases[*case]);
         cases.find_map(|case| number(case.with.get(name)?))
     }
 
-    /// The runs of a measure: of the cases in brackets, of those that are bound, and where an axis has one alone, of that.
+    /// Returns the runs of a measure, selected by the cases in brackets, by those that are bound, and by the only
+    /// case of an axis.
     fn leaf(
         &self,
         measure: String,
@@ -374,7 +375,7 @@ impl Names {
                 .flat_map(|before| picked.iter().map(move |case| before * count + case))
                 .collect();
         }
-        // Of a list those that are run; of a single case that one, be it run or not.
+        // A list skips cases without runs; a single case is kept even without runs.
         let runs = index.into_iter().map(|index| grid.runs[index].clone());
         Ok(Leaf {
             measure,
@@ -384,7 +385,7 @@ impl Names {
         })
     }
 
-    /// The axis of a grid that has a case of this name.
+    /// Returns the axis of a grid that has a case with this name.
     fn axis_of(&self, case: &str, grid: &Grid, at: &Place) -> Result<usize, Problem> {
         let with: Vec<usize> = (grid.axes.iter().copied())
             .filter(|axis| self.axes[*axis].find(case).is_some())
@@ -405,7 +406,7 @@ impl Names {
     }
 }
 
-/// Curves have no arithmetic.
+/// Combines two expressions; a division by the constant zero is an error.
 fn binary(operator: Operator, a: Expr, b: Expr, place: &Place) -> Result<Expr, Problem> {
     if operator == Operator::Divide && matches!(b, Expr::Number(0.0)) {
         return Err(Problem::new("divides by zero").at(place));
@@ -414,7 +415,7 @@ fn binary(operator: Operator, a: Expr, b: Expr, place: &Place) -> Result<Expr, P
 }
 
 impl Grid {
-    /// What a measure of its runs is, if they have it, and whether it is a curve.
+    /// Returns a measure of its runs if they have it, and true if it is a curve.
     pub(super) fn measure(&self, name: &str) -> Option<(Measure, bool)> {
         if let Some(own) = self.own.get(name) {
             return Some((own.measure.clone(), own.question.form == Form::Curves));
@@ -437,14 +438,14 @@ impl Grid {
     }
 }
 
-/// A number of a file.
+/// Returns a number in a file.
 pub(super) fn number(value: &toml::Value) -> Option<f64> {
     value
         .as_float()
         .or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
-/// An unknown name, with the nearest known ones.
+/// Returns the problem of an unknown name, with the nearest known ones.
 pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> Problem {
     let problem = Problem::new(format!("unknown {what} `{name}`"));
     match known.is_empty() {

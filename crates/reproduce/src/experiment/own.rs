@@ -1,4 +1,4 @@
-//! Measures that an experiment has of its own: questions in SQL.
+//! Measures that an experiment defines by questions in SQL.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::names::Own;
 use super::schema::{Common, File, Meaning, OwnMeasure, OwnQuestion, Text};
 use crate::need::{Form, Question};
 
-/// An experiment's, and those that it shares.
+/// Measures of an experiment, including those it shares with others.
 #[derive(Default)]
 pub(super) struct OwnMeasures {
-    /// Single ones by name, which runs of every grid have.
+    /// Single measures by name, which runs of every grid have.
     pub(super) everywhere: BTreeMap<String, Own>,
-    /// By name of a question, those that it gives, for grids that name it.
+    /// Measures by the name of their question, for grids that name it.
     pub(super) questions: BTreeMap<String, Vec<Own>>,
 }
 
@@ -47,12 +47,12 @@ impl OwnMeasures {
     }
 }
 
-/// What is read, for what may be wrong with it.
+/// Definition that is read, for error messages.
 struct Named<'a> {
     what: &'static str,
     name: &'a str,
     sql: &'a Text,
-    /// The file that it stands in, unless that is one that experiments share.
+    /// File of the definition; `None` for one that experiments share.
     source: Option<&'a Source>,
     end: &'a Source,
 }
@@ -65,7 +65,7 @@ impl Named<'_> {
         Problem::new(format!("{} `{}`: {text}", self.what, self.name)).at(&place)
     }
 
-    /// The columns of the answer.
+    /// Returns the columns of the answer.
     fn columns(&self, run: &Run) -> Result<Vec<String>, Problem> {
         run.check(self.sql.get_ref()).map_err(|error| self.wrong(error))
     }

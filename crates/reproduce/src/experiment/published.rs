@@ -1,7 +1,7 @@
-//! Printed values: a CSV file as wide as the table, or as long as its cells.
+//! Published values: a CSV file with a line per row of the table, or per cell.
 //!
-//! The first columns say which row a line is of: `row` by its name, an axis by its case. Every other column is one of the
-//! table's, by its name. An empty cell was not printed.
+//! The first columns identify the row of a line: `row` by its name, an axis by its case. Every other column is one of
+//! the table's, by its name. An empty cell was not published.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use paceline_scenario::diagnostics::{Place, Source};
 
 use super::names::{Bound, Names, unknown};
 
-/// Printed values of a table.
+/// Published values of a table.
 #[derive(Debug, Default)]
 pub(super) struct Published {
     lines: Vec<Line>,
@@ -24,7 +24,7 @@ struct Line {
     place: Place,
 }
 
-/// What a column of the file says.
+/// Content of a column in the file.
 enum Head {
     Row,
     Axis(usize),
@@ -64,14 +64,14 @@ impl Published {
         Ok(Self { lines: lines? })
     }
 
-    /// What was printed in a cell.
+    /// Returns the published value of a cell.
     pub(super) fn value(&self, [label, what]: [&str; 2], column: &str, bound: &Bound) -> Option<f64> {
         let of = |name: &str| self.lines.iter().find(|line| line.is_of(name, bound));
         let line = of(label).filter(|_| !label.is_empty()).or_else(|| of(what))?;
         line.values.get(column).copied()
     }
 
-    /// The first line that is of none of these rows.
+    /// Reports the first line that belongs to none of these rows.
     pub(super) fn check(&self, rows: &[([&str; 2], &Bound)]) -> Result<(), Problem> {
         let stray = self.lines.iter().find(|line| {
             !rows
@@ -136,7 +136,7 @@ impl Line {
     }
 }
 
-/// The cells of each line, with their places.
+/// Returns the cells of each line, with their positions.
 pub(super) fn cells(source: &Source) -> Vec<Vec<(String, Place)>> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -150,7 +150,7 @@ pub(super) fn cells(source: &Source) -> Vec<Vec<(String, Place)>> {
     lines
 }
 
-/// The cells of a line; one in double quotes may have commas.
+/// Splits a line into cells; a cell in double quotes may have commas.
 fn split(line: &str, start: usize, source: &Source) -> Vec<(String, Place)> {
     let mut cells = Vec::new();
     let (mut from, mut quoted) = (0, false);

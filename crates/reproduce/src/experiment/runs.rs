@@ -1,4 +1,4 @@
-//! From axes and grids to the runs that an experiment needs.
+//! Expansion of axes and grids to the runs of an experiment.
 
 use paceline_congestion::registry::variant::{Variant, VariantError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,10 +16,10 @@ use super::source::Folder;
 use crate::need::{Input, Question, RunRequest};
 use crate::reference::{self, Reference};
 
-/// The axis of `[[case]]`.
+/// Name of the axis of `[[case]]`.
 const CASE: &str = "case";
 
-/// Names, and the runs of all grids.
+/// Reads the names, and the runs of all grids.
 pub(super) fn read(
     file: &File,
     common: &Common,
@@ -79,7 +79,7 @@ pub(super) fn read(
     Ok((names, requests))
 }
 
-/// The cases of a CSV file: names under `name`, keys of the scenario and their values under those keys.
+/// Reads cases from a CSV file: names under `name`, values of scenario keys under those keys.
 fn cases_of(axis: &str, path: &str, source: &Source, folder: &dyn Folder) -> Result<Vec<Case>, Problem> {
     let missing = || Problem::new(format!("there is no file `{path}`")).at(&source.end());
     let file = folder.text(path).ok_or_else(missing)?;
@@ -109,7 +109,7 @@ fn cases_of(axis: &str, path: &str, source: &Source, folder: &dyn Folder) -> Res
     lines.map(case).collect()
 }
 
-/// Folders of different runs have different names.
+/// Checks that folders of different runs have different names.
 fn check_names(requests: &[RunRequest], source: &Source) -> Result<(), Problem> {
     let mut known: BTreeMap<String, &RunRequest> = BTreeMap::new();
     for request in requests {
@@ -126,14 +126,14 @@ fn check_names(requests: &[RunRequest], source: &Source) -> Result<(), Problem> 
     Ok(())
 }
 
-/// What runs of a grid are asked.
+/// Measures and questions for the runs of a grid.
 type Sets = (
     Option<&'static MeasureSet>,
     BTreeMap<String, Own>,
     Vec<Arc<Question>>,
 );
 
-/// Questions that no runs are asked do nothing.
+/// Rejects questions that no grid asks.
 fn check_questions(file: &File, source: &Source) -> Result<(), Problem> {
     let measures = file.runs.0.iter().flat_map(|runs| &runs.measures);
     let named: BTreeSet<&String> = measures.flat_map(|names| &names.get_ref().0).collect();
@@ -147,13 +147,13 @@ fn check_questions(file: &File, source: &Source) -> Result<(), Problem> {
     }
 }
 
-/// Cases, by axis.
+/// Cases by axis.
 type CasesByAxis = BTreeMap<usize, Vec<usize>>;
 
-/// A grid while it is read.
+/// Grid while it is read.
 struct Reading<'a> {
     runs: &'a Runs,
-    /// The cases of every axis.
+    /// Cases of every axis.
     cases: Vec<&'a [Case]>,
     names: &'a Names,
     own: &'a OwnMeasures,
@@ -199,7 +199,7 @@ impl Reading<'_> {
         })
     }
 
-    /// A built-in set, the experiment's own measures by name, and the questions that give all of theirs.
+    /// Returns the built-in set, the experiment's measures by name, and the questions for all of them.
     fn measures(&self) -> Result<Sets, Problem> {
         let mut sets: Sets = (None, self.own.everywhere.clone(), Vec::new());
         let (set, own, asked) = &mut sets;
@@ -257,7 +257,7 @@ impl Reading<'_> {
         }
     }
 
-    /// By axis, the cases of each combination that is not run: of the grid, and of single cases.
+    /// Returns the combinations that are not run, as cases by axis: those of the grid, and those of single cases.
     fn except(&self, axes: &[usize]) -> Result<Vec<CasesByAxis>, Problem> {
         let of_grid = self.runs.except.iter().map(|one| self.cases_by_axis(one, axes));
         let mut all: Vec<CasesByAxis> = of_grid.collect::<Result<_, Problem>>()?;
@@ -291,7 +291,7 @@ impl Reading<'_> {
         written.iter().map(of).collect()
     }
 
-    /// A run: what the grid says, then what its cases say, the innermost axis last.
+    /// Creates a run: settings of the grid, then those of its cases, the innermost axis last.
     fn request(&self, axes: &[usize], bound: &Bound, seed: u64) -> Result<RunRequest, Problem> {
         let cases: Vec<&Case> = axes.iter().map(|axis| &self.cases[*axis][bound[axis]]).collect();
         let last = |own: &Option<Text>, of: fn(&Case) -> &Option<Text>| {
@@ -351,7 +351,7 @@ impl Reading<'_> {
         let folders = cases.iter().rev().find_map(|case| case.folders);
         let keys = (self.runs.key.iter().cloned()).chain(cases.iter().map(|case| key(case)));
         let keys: Vec<String> = keys.filter(|key| !key.is_empty()).collect();
-        // They name folders.
+        // Keys become names of folders.
         let leads_away = |key: &&String| {
             key.starts_with('.') || key.contains(|c: char| "/\\:".contains(c) || c.is_control())
         };
@@ -415,7 +415,7 @@ impl Reading<'_> {
     }
 }
 
-/// What names a case in folders.
+/// Returns the name of a case in folders.
 fn key(case: &Case) -> String {
     if let Some(key) = &case.key {
         return key.clone();

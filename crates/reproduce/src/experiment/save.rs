@@ -1,4 +1,4 @@
-//! A comparison or a sweep as an experiment.
+//! Conversion of a comparison or a sweep to an experiment.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use paceline_scenario::sweep::{Axis, AxisValue};
 
 use super::folder::FILE;
 
-/// What tables of a comparison show first.
+/// Rows that tables of a comparison show first.
 const ROWS: [&str; 8] = [
     "fct_slowdown.mean",
     "fct_slowdown.p99",
@@ -22,13 +22,13 @@ const ROWS: [&str; 8] = [
     "drops",
 ];
 
-/// The key of an axis of schemes.
+/// Key of an axis of schemes.
 const SCHEME: &str = "cc.scheme";
 
-/// Writes an experiment of these axes over a scenario, which is written next to it as the run of `input` had it.
+/// Writes an experiment with these axes over a scenario, which is stored next to it as in the run of `input`.
 ///
 /// # Errors
-/// The folder has something else in it, or cannot be written.
+/// If the folder has other content, or cannot be written.
 pub fn save(
     folder: &Path,
     input: &Resolved,
@@ -54,7 +54,7 @@ pub fn save(
     folder.commit()
 }
 
-/// A TOML text in quotes.
+/// Returns a TOML string in quotes.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_string()).to_string()
 }
@@ -66,7 +66,7 @@ fn value(value: &AxisValue) -> String {
     }
 }
 
-/// The name of an axis in the file: the last parts of its key, so that no two are the same.
+/// Returns the name of an axis in the file: as many last parts of its key as make it unique.
 fn name(axis: &Axis, axes: &[Axis]) -> String {
     let parts: Vec<&str> = axis.key.split('.').collect();
     let ends = |count: usize| parts[parts.len() - count..].join("-");
@@ -108,7 +108,7 @@ fn text(input: &Resolved, axes: &[Axis], seeds: &[u64], command: &str) -> String
             };
         }
     }
-    // The first axis in columns, a table for each case of the others.
+    // The first axis becomes columns, and each case of the others a table.
     let (columns, each) = names
         .split_first()
         .map_or(("", &names[..]), |(first, rest)| (first.as_str(), rest));

@@ -1,4 +1,4 @@
-//! What stands in `experiment.toml`, key by key.
+//! Schema of `experiment.toml`, key by key.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,10 +13,10 @@ use crate::Choice;
 use crate::criterion::Quotation;
 use crate::panel::Along;
 
-/// A text and where it stands.
+/// Text with its position.
 pub(super) type Text = Spanned<String>;
 
-/// `experiment.toml`.
+/// Content of `experiment.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct File {
@@ -31,7 +31,7 @@ pub(super) struct File {
     pub(super) common: Option<Spanned<Many<String>>>,
     #[serde(default)]
     pub(super) steps: Vec<Text>,
-    /// An axis called `case`.
+    /// Cases of an axis called `case`.
     #[serde(default)]
     pub(super) case: Vec<Case>,
     /// Axes: their cases, or a CSV file of them.
@@ -43,20 +43,20 @@ pub(super) struct File {
     /// Measures of runs by name.
     #[serde(default)]
     pub(super) measure: BTreeMap<String, OwnMeasure>,
-    /// Sets of them that come from one question each, by name.
+    /// Sets of measures that one question each returns, by name.
     #[serde(default)]
     pub(super) question: BTreeMap<String, OwnQuestion>,
     /// Criteria by name.
     #[serde(default)]
     pub(super) expect: BTreeMap<String, Spanned<Expect>>,
-    /// Words of the publication by name.
+    /// Quotations from the publication by name.
     #[serde(default)]
     pub(super) quotes: BTreeMap<String, Quotation>,
     #[serde(default)]
     pub(super) runs: Many<Runs>,
     #[serde(default)]
     pub(super) table: Vec<Table>,
-    /// The title of claims that have none of their own.
+    /// Title of claims without their own.
     pub(super) claims_title: Option<String>,
     #[serde(default)]
     pub(super) claim: Vec<Claim>,
@@ -64,7 +64,7 @@ pub(super) struct File {
     pub(super) chart: Vec<Chart>,
 }
 
-/// What several experiments share.
+/// Definitions that several experiments share.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Common {
@@ -85,7 +85,7 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// Adds those of another file.
+    /// Adds the definitions of another file.
     pub(super) fn add(&mut self, other: Self) {
         self.notes.extend(other.notes);
         self.choices.extend(other.choices);
@@ -97,41 +97,41 @@ impl Common {
     }
 }
 
-/// A number of a run, or a curve, as a question in SQL.
+/// Number or curve of a run, defined by a question in SQL.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct OwnMeasure {
-    /// What it is, as tables call it.
+    /// Description in tables.
     pub(super) what: String,
     #[serde(default)]
     pub(super) unit: String,
     /// Digits after the point.
     #[serde(default)]
     pub(super) digits: usize,
-    /// Of a number, one row with one column; of a curve, rows of a place and a value.
+    /// Query: for a number, one row with one column; for a curve, rows with x and y.
     pub(super) sql: Text,
     #[serde(default)]
     pub(super) curve: bool,
 }
 
-/// A question in SQL that gives several measures.
+/// Question in SQL that returns several measures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct OwnQuestion {
-    /// Of numbers one row, whose columns are named as they are, or rows of `name` and `value`; of curves rows of a place and
-    /// a value of each.
+    /// Query: for numbers, one row whose columns have the measures' names, or rows of `name` and `value`; for curves,
+    /// rows of x with the y of each.
     pub(super) sql: Text,
     #[serde(default)]
     pub(super) curves: bool,
-    /// What they are; a key may be several names with blanks between.
+    /// Descriptions of the measures; a key may be several names separated by blanks.
     pub(super) values: BTreeMap<String, Meaning>,
 }
 
-/// What a measure is.
+/// Description of a measure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Meaning {
-    /// As tables call it.
+    /// Description in tables.
     pub(super) what: String,
     #[serde(default)]
     pub(super) unit: String,
@@ -140,89 +140,89 @@ pub(super) struct Meaning {
     pub(super) digits: usize,
 }
 
-/// A publication and where in it.
+/// Publication and a position in it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Source {
-    /// The name of a known publication.
+    /// Name of a known publication.
     pub(super) paper: Option<Text>,
-    /// Another publication: authors, title, where it was published.
+    /// Other publication: authors, title, venue.
     pub(super) cite: Option<String>,
-    /// What lists call that one.
+    /// Short name of the other publication.
     pub(super) short: Option<String>,
     #[serde(rename = "where")]
     pub(super) at: String,
 }
 
-/// A case of an axis: what is different in its runs.
+/// Case of an axis: settings that differ in its runs.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Case {
     pub(super) name: String,
-    /// In names of folders; made of the name if left out.
+    /// Part of folder names; derived from the name if left out.
     pub(super) key: Option<String>,
-    /// Whether its runs' folders are kept, where that is not the grid's.
+    /// True if its runs' folders are kept; `None` follows the grid.
     pub(super) folders: Option<bool>,
-    /// Numbers that expressions of this case may name, and texts that stand for `{axis.NAME}`. The one that is called as the
-    /// axis is what the axis's name stands for, and where its row is in a chart.
+    /// Numbers for expressions of this case, and texts for `{axis.NAME}`. The one with the axis's name is the value
+    /// of the axis, and the position of its row in a chart.
     #[serde(default)]
     pub(super) with: BTreeMap<String, toml::Value>,
     pub(super) scenario: Option<Text>,
     pub(super) reference: Option<Text>,
     pub(super) scheme: Option<Text>,
     pub(super) fidelity: Option<Text>,
-    /// Where they are not the grid's; of several cases with seeds of their own the innermost axis's count.
+    /// Seeds that replace the grid's; if several cases have seeds, the innermost axis counts.
     pub(super) seeds: Option<Seeds>,
-    /// By axis, cases with which it is not run.
+    /// Cases of other axes with which it is not run.
     #[serde(default)]
     pub(super) except: BTreeMap<String, Many<String>>,
-    /// What published values are called where it is a column.
+    /// Heading of published values if it is a column.
     pub(super) published_as: Option<String>,
     #[serde(default)]
     pub(super) set: BTreeMap<String, toml::Value>,
 }
 
-/// A grid of runs: every combination of the cases of its axes, with every seed.
+/// Grid of runs: every combination of the cases of its axes, with every seed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Runs {
-    /// Needed where there are several grids.
+    /// Name, which is required if there are several grids.
     pub(super) name: Option<String>,
-    /// In names of folders, before the cases' keys.
+    /// Part of folder names, before the cases' keys.
     pub(super) key: Option<String>,
-    /// Axes, the outermost first; `case` if there are cases.
+    /// Axes, the outermost first; by default `case`, if there are cases.
     pub(super) axes: Option<Vec<Text>>,
-    /// By axis, the cases that are run, where not all are.
+    /// Cases that are run, by axis; by default all.
     #[serde(default)]
     pub(super) only: BTreeMap<String, Many<String>>,
-    /// Combinations that are not run: by axis, cases.
+    /// Combinations of cases, by axis, that are not run.
     #[serde(default)]
     pub(super) except: Vec<BTreeMap<String, Many<String>>>,
     #[serde(default)]
     pub(super) seeds: Seeds,
-    /// Sets of measures.
+    /// Names of sets of measures.
     pub(super) measures: Option<Spanned<Many<String>>>,
-    /// Whether runs' folders are kept.
+    /// True if runs' folders are kept.
     #[serde(default)]
     pub(super) folders: bool,
-    /// Whether flows alone are wanted, and nothing is simulated.
+    /// True if only flows are generated, and nothing is simulated.
     #[serde(default)]
     pub(super) flows_only: bool,
-    /// Whether means are of those seeds that there are.
+    /// True if means may be over the available seeds only.
     #[serde(default)]
     pub(super) partial: bool,
-    /// A built-in scenario, or a path next to the experiment.
+    /// Built-in scenario, or a path next to the experiment.
     pub(super) scenario: Option<Text>,
-    /// Reference runs of another simulator, by their name there.
+    /// Name of the reference runs of another simulator.
     pub(super) reference: Option<Text>,
     pub(super) scheme: Option<Text>,
     pub(super) fidelity: Option<Text>,
-    /// Keys of the scenario and their values; those of cases come after these.
+    /// Keys of the scenario with their values; those of cases override them.
     #[serde(default)]
     pub(super) set: BTreeMap<String, toml::Value>,
 }
 
-/// A number of seeds from 1 on, or a list.
+/// Number of seeds, counted from 1, or a list.
 #[derive(Clone)]
 pub(super) struct Seeds(pub(super) Vec<u64>);
 
@@ -237,25 +237,25 @@ impl Default for Seeds {
 pub(super) struct Table {
     #[serde(default)]
     pub(super) title: String,
-    /// The head of the column of row names.
+    /// Heading of the column with row names.
     #[serde(default)]
     pub(super) head: String,
-    /// The grid that measures are of, where there are several.
+    /// Grid of the measures, if there are several.
     pub(super) runs: Option<Text>,
-    /// Axes: a table for each combination of their cases.
+    /// Axes with a table for each combination of their cases.
     pub(super) each: Option<Spanned<Many<String>>>,
-    /// By axis, the case that all of it is of.
+    /// Case of each axis that the whole table belongs to.
     #[serde(default)]
     pub(super) at: BTreeMap<String, Text>,
     pub(super) columns: Spanned<NamedOr<Vec<Column>>>,
     pub(super) rows: Vec<Spanned<NamedOr<Row>>>,
-    /// What tells rows from others of the same measure, where they say nothing else.
+    /// Label that distinguishes rows with the same measure, for rows without their own.
     pub(super) label: Option<String>,
     /// CSV files next to the experiment.
     pub(super) published: Option<Spanned<Many<String>>>,
-    /// What published values are called.
+    /// Heading of published values.
     pub(super) published_as: Option<String>,
-    /// Whether the order of the columns in each row is part of what was published.
+    /// True if the order of the columns in each row was published too.
     #[serde(default)]
     pub(super) ordered: bool,
     #[serde(default)]
@@ -269,12 +269,12 @@ pub(super) struct Table {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Column {
     pub(super) name: String,
-    /// The scheme whose colour it has.
+    /// Scheme whose colour it has.
     pub(super) scheme: Option<String>,
     pub(super) published_as: Option<String>,
-    /// What stands in it, where that is not the row's; `{value}` is what the row has.
+    /// Expression of its cells, if it is not the row's; `{value}` stands for the row's.
     pub(super) value: Option<Text>,
-    /// By axis, the case that it is of.
+    /// Case of each axis that it belongs to.
     #[serde(default)]
     pub(super) at: BTreeMap<String, Text>,
 }
@@ -282,48 +282,48 @@ pub(super) struct Column {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Row {
-    /// An expression.
+    /// Expression for its cells.
     pub(super) value: Option<Text>,
-    /// By column, an expression in place of that one.
+    /// Expressions by column that replace it.
     #[serde(default)]
     pub(super) by_column: BTreeMap<String, Text>,
-    /// What it is; of a measure, what that is.
+    /// Description of the quantity; by default that of the measure.
     pub(super) what: Option<String>,
-    /// What tells it from rows of the same measure: `{axis}` stands for the case, `{what}` for the measure,
-    /// `{quantity}` for that with its unit.
+    /// Label that distinguishes it from rows with the same measure: `{axis}` stands for the case, `{what}` for the
+    /// measure, `{quantity}` for the measure with its unit.
     pub(super) label: Option<String>,
     pub(super) unit: Option<String>,
-    /// A number, or the name of a constant of its case.
+    /// Number of digits, or the name of a constant of its case.
     pub(super) digits: Option<Spanned<toml::Value>>,
-    /// Its place in a chart: a number, or the name of a constant of its case.
+    /// Position in a chart: a number, or the name of a constant of its case.
     pub(super) x: Option<Spanned<toml::Value>>,
     #[serde(default)]
     pub(super) at: BTreeMap<String, Text>,
-    /// Axes: a row for each combination of their cases.
+    /// Axes with a row for each combination of their cases.
     pub(super) each: Option<Spanned<Many<String>>>,
-    /// By axis, the cases of which there is a row; all if left out.
+    /// Cases, by axis, that have a row; by default all.
     #[serde(default)]
     pub(super) only: BTreeMap<String, Spanned<Many<String>>>,
-    /// What was printed for it, column by column; a text for none.
+    /// Published values, column by column; a text where there is none.
     #[serde(default)]
     pub(super) published: Many<toml::Value>,
     pub(super) expect: Option<Spanned<Many<NamedOr<Expect>>>>,
 }
 
-/// What ours has to be.
+/// Requirement on our values.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Expect {
-    /// The name of a criterion, in place of one written here.
+    /// Name of a criterion, instead of one written here.
     #[serde(rename = "as")]
     pub(super) named: Option<String>,
-    /// By axis, the cases that it is for; `row` and `column` by their names, `x` by its ends, `published` by whether there is
-    /// such a value.
+    /// Conditions: cases by axis; `row` and `column` by name, `x` by its range, `published` by the existence of such
+    /// a value.
     #[serde(default, rename = "where")]
     pub(super) at: BTreeMap<String, Many<toml::Value>>,
     #[serde(default)]
     pub(super) exact: bool,
-    /// A share: `5%`.
+    /// Relative difference, such as `5%`.
     pub(super) within: Option<Text>,
     pub(super) near: Option<f64>,
     pub(super) at_most: Option<f64>,
@@ -331,24 +331,24 @@ pub(super) struct Expect {
     pub(super) between: Option<[f64; 2]>,
     #[serde(default)]
     pub(super) shown: bool,
-    /// `paper`, `authors-simulator` or `us`.
+    /// Source: `paper`, `authors-simulator` or `us`.
     pub(super) says: Option<Text>,
-    /// The name of the words by which the paper says it.
+    /// Name of the quotation that states it.
     pub(super) quote: Option<Text>,
-    /// Whether closeness to what stands there is a property, and no published value.
+    /// True if closeness to the reference value counts as a property, not as a published value.
     #[serde(default)]
     pub(super) property: bool,
     #[serde(default)]
     pub(super) because: String,
 }
 
-/// A number of ours with a bound.
+/// Value of ours with a bound.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Claim {
     pub(super) what: String,
     pub(super) expr: Text,
-    /// The title of its table; claims of one title that follow each other are in one.
+    /// Title of its table; consecutive claims with one title share a table.
     pub(super) title: Option<String>,
     pub(super) runs: Option<Text>,
     pub(super) each: Option<Spanned<Many<String>>>,
@@ -370,13 +370,13 @@ pub(super) struct Chart {
     pub(super) each: Option<Spanned<Many<String>>>,
     pub(super) x: [String; 2],
     pub(super) y: [String; 2],
-    /// Whether a value holds until the next.
+    /// True if a value holds until the next.
     #[serde(default)]
     pub(super) stepped: bool,
     pub(super) curves: Vec<Curve>,
 }
 
-/// A chart of a table.
+/// Chart of a table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Drawing {
@@ -390,14 +390,14 @@ pub(super) struct Drawing {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Curve {
-    /// `{axis}` stands for the case.
+    /// Name of the curve; `{axis}` stands for the case.
     pub(super) name: String,
-    /// An expression that is a curve.
+    /// Expression that returns a curve.
     pub(super) value: Option<Text>,
-    /// Or a CSV file of places and values, which were published.
+    /// CSV file with the points of a published curve.
     pub(super) published: Option<Text>,
     pub(super) scheme: Option<String>,
-    /// Whether it is drawn as what others have is.
+    /// True if it is drawn dashed, like published values.
     #[serde(default)]
     pub(super) dashed: bool,
     #[serde(default)]
@@ -405,7 +405,7 @@ pub(super) struct Curve {
     pub(super) each: Option<Spanned<Many<String>>>,
 }
 
-/// One or several.
+/// One value or a list of them.
 #[derive(Clone)]
 pub(super) struct Many<T>(pub(super) Vec<T>);
 
@@ -415,14 +415,14 @@ impl<T> Default for Many<T> {
     }
 }
 
-/// A name, or the thing itself.
+/// Name of a shared definition, or the definition itself.
 #[derive(Clone)]
 pub(super) enum NamedOr<T> {
     Named(String),
     Own(T),
 }
 
-/// The ways in which a value may be written, each as a deserializer of its own.
+/// Implements deserialization for the accepted notations of a value.
 macro_rules! written {
     ($name:ident: $one:expr; $list:expr; $expected:literal) => {
         impl<'de, T: Deserialize<'de>> Deserialize<'de> for $name<T> {
@@ -490,7 +490,7 @@ impl<'de> Deserialize<'de> for Seeds {
         let seed = |value: &toml::Value| value.as_integer().and_then(|seed| u64::try_from(seed).ok());
         let seeds: Option<Vec<u64>> = match &toml::Value::deserialize(from)? {
             toml::Value::Array(list) => list.iter().map(seed).collect(),
-            // A longer list is written down.
+            // A longer list has to be written out.
             one => seed(one)
                 .filter(|count| *count <= 1000)
                 .map(|count| (1..=count).collect()),

@@ -1,4 +1,4 @@
-//! Functions of distributions of sizes.
+//! Functions of flow size distributions in expressions.
 
 use paceline_kernel::Bytes;
 use paceline_scenario::Problem;
@@ -8,7 +8,7 @@ use paceline_scenario::traffic::{DISTRIBUTIONS, SizeDistribution};
 use super::expr::Function;
 use super::value::Value;
 
-/// Of the distribution of sizes `name`.
+/// Evaluates a function of the size distribution `name`.
 pub(super) fn of_sizes(
     function: Function,
     name: Option<&str>,
@@ -59,7 +59,7 @@ mod tests {
         }
     }
 
-    /// Google's reads: 60 % are up to 46 KB and 70 % up to 102 KB, so of 62.5 KB the share lies between.
+    /// Of Google's reads, 60 % are up to 46 KB and 70 % up to 102 KB, so the share up to 62.5 KB is between.
     #[test]
     fn shares_and_deciles() {
         let share = |bytes| 100.0 * reads(Function::SizeShare, Some(bytes));

@@ -1,4 +1,4 @@
-//! Where the files of an experiment are.
+//! Access to the files of an experiment.
 
 use std::path::Path;
 
@@ -6,21 +6,21 @@ use paceline_scenario::diagnostics::Source;
 
 use crate::need::Input;
 
-/// Where the files of an experiment are.
+/// Folder of an experiment.
 pub(crate) trait Folder {
-    /// A file next to `experiment.toml`, by the path that stands there; `None` if there is none.
+    /// Returns the file with this path next to `experiment.toml`; `None` if there is none.
     fn text(&self, path: &str) -> Option<Source>;
 
-    /// A scenario next to it, with a seed; `None` if there is none.
+    /// Returns the scenario with this path and a seed; `None` if there is none.
     fn scenario(&self, path: &str, seed: u64) -> Option<Input>;
 }
 
-/// Lines of a file as one: where a text breaks is the file's.
+/// Joins the lines of a text, whose line breaks have no meaning.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A folder on a disk.
+/// Folder on disk.
 pub(super) struct OnDisk<'a>(pub(super) &'a Path);
 
 impl Folder for OnDisk<'_> {

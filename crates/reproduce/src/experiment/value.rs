@@ -1,4 +1,4 @@
-//! What expressions come to.
+//! Evaluation of expressions.
 
 use std::ops::Range;
 
@@ -6,34 +6,34 @@ use paceline_lab::stats::{CONFIDENCE, interval, jain, mean};
 
 use super::expr::{Function, Operator};
 
-/// An expression whose names are looked up.
+/// Expression whose names are resolved.
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
     Number(f64),
     Cases(Vec<f64>),
     Measure(Leaf),
-    /// A step and one of its numbers or curves.
+    /// Step, with the name of one of its numbers or curves.
     Step(String, String),
-    /// What no run changes.
+    /// Value that does not depend on runs.
     Known(Value),
     Negative(Box<Self>),
     Binary(Operator, Box<Self>, Box<Self>),
     Call(Function, Vec<Self>),
 }
 
-/// A measure of some runs.
+/// Measure of some runs.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
     pub(super) measure: String,
-    /// For each case, its runs: seed by seed, by their number among the experiment's. `None` for a case that is not run.
+    /// Runs of each case, one per seed, as indices into the experiment's runs. `None` for a case that is not run.
     pub(super) runs: Vec<Option<Range<usize>>>,
-    /// Whether several cases were meant, even if it is one.
+    /// True if several cases were asked for, even if there is only one.
     pub(super) list: bool,
-    /// Whether means are of those seeds that there are.
+    /// True if means may be over the available seeds only.
     pub(super) partial: bool,
 }
 
-/// What an expression comes to.
+/// Value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Number(f64),
@@ -51,19 +51,19 @@ impl Value {
     }
 }
 
-/// Where measures and steps are.
+/// Source of measures and of steps' values.
 pub(super) trait Data {
-    /// A measure of a run.
+    /// Returns a measure of a run.
     fn measure(&self, run: usize, name: &str) -> Option<Value>;
 
-    /// A number or a curve of a step.
+    /// Returns a number or a curve of a step.
     fn step(&self, _: &str, _: &str) -> Option<Value> {
         None
     }
 }
 
 impl Expr {
-    /// Whether it depends on any run or step.
+    /// Returns true if it depends on no run and no step.
     pub(super) fn is_constant(&self) -> bool {
         match self {
             Self::Number(_) | Self::Cases(_) => true,
@@ -74,7 +74,7 @@ impl Expr {
         }
     }
 
-    /// The number that it comes to without any run.
+    /// Returns its value if that needs no run.
     pub(super) fn constant(&self) -> Option<f64> {
         struct Nothing;
 
@@ -86,7 +86,7 @@ impl Expr {
         self.number(&Nothing)
     }
 
-    /// Every measure in it.
+    /// Calls `found` with every measure in it.
     pub(super) fn measures(&self, found: &mut dyn FnMut(&Leaf)) {
         match self {
             Self::Number(_) | Self::Cases(_) | Self::Step(..) | Self::Known(_) => {}
@@ -100,7 +100,7 @@ impl Expr {
         }
     }
 
-    /// The number that it comes to, if all that it needs is there: not finite where it divides by zero.
+    /// Returns its value if all operands exist; not finite after a division by zero.
     pub(super) fn number(&self, data: &dyn Data) -> Option<f64> {
         match self.value(data, None)? {
             Value::Number(number) => Some(number),
@@ -108,7 +108,7 @@ impl Expr {
         }
     }
 
-    /// The curve that it comes to.
+    /// Returns the points of the curve; empty if it has another type or a missing operand.
     pub(super) fn curve(&self, data: &dyn Data) -> Vec<(f64, f64)> {
         match self.value(data, None) {
             Some(Value::Curve(points)) => points,
@@ -177,7 +177,7 @@ impl Leaf {
         }
     }
 
-    /// Of the runs of a case.
+    /// Evaluates the measure for the runs of a case.
     fn case(&self, data: &dyn Data, runs: Range<usize>, seed: Option<usize>) -> Option<Value> {
         if let Some(seed) = seed {
             let run = runs.start + seed;
@@ -198,7 +198,7 @@ impl Leaf {
     }
 }
 
-/// Works element by element where there are lists, which have to be equally long.
+/// Applies `of` to each element of lists, which must have the same length.
 fn each(values: &[Value], of: impl Fn(&[f64]) -> f64) -> Option<Value> {
     let mut length = None;
     for value in values {

@@ -40,11 +40,11 @@ pub enum Scalar<'a> {
     Real(f64),
     /// Integer of any width.
     Int(i128),
-    /// Boolean value.
+    /// Boolean of a `bool` field.
     Bool(bool),
-    /// Text in UTF-8.
+    /// Text, checked to be UTF-8.
     Text(&'a str),
-    /// Bytes without interpretation.
+    /// Bytes, not interpreted further.
     Bytes(&'a [u8]),
 }
 
@@ -54,7 +54,7 @@ pub enum Values<'a> {
     /// Attribute without a value.
     #[default]
     None,
-    /// Single value.
+    /// Single value of any type.
     One(Scalar<'a>),
     /// List of values, all of one type.
     List(Vec<Scalar<'a>>),

@@ -28,7 +28,7 @@ pub struct Repair {
 /// Rates that convert the work of a kernel (`num_ops`, `tensor_size`) to time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Roofline {
-    /// Operations per second.
+    /// Operations per second; `None` if unknown.
     pub flops: Option<f64>,
     /// Memory bandwidth in bytes per second.
     pub memory: Option<f64>,
@@ -57,7 +57,7 @@ impl Roofline {
 /// Choice of the duration for a kernel that has both a recorded one and work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernels {
-    /// Recorded duration.
+    /// Recorded duration, if there is one.
     #[default]
     Recorded,
     /// Duration by the [`Roofline`].

@@ -21,7 +21,7 @@ const TOLD: usize = 10;
 /// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Number of ranks.
+    /// Number of the program's ranks.
     pub ranks: u32,
     /// Number of operations of all ranks.
     pub operations: u64,

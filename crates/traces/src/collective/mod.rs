@@ -51,7 +51,7 @@ pub enum Trigger {
 /// Time for combining received data with local data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Processing {
-    /// No time.
+    /// No time for processing.
     #[default]
     None,
     /// Three passes over memory, `3 floor(bytes / W)` ns, for each message of a reduce-scatter and for the first half
@@ -64,7 +64,7 @@ pub enum Processing {
     /// first send of each cycle of a channel ([`Program::cycle`]) has none, and flips the toggle for all channels
     /// (aliyun/SimAI@f5efb5a).
     Fixed {
-        /// Duration in ns.
+        /// Duration in ns, before each such send.
         ns: u64,
     },
 }
@@ -104,13 +104,13 @@ const MOST_SPLITS: u64 = 1 << 12;
 /// Rules for executing collectives.
 #[derive(Clone, Debug)]
 pub struct CollectiveRules {
-    /// Algorithm of all-reduce.
+    /// Algorithm of all-reduce operations.
     pub all_reduce: Algorithm,
-    /// Algorithm of all-gather.
+    /// Algorithm of all-gather operations.
     pub all_gather: Algorithm,
-    /// Algorithm of reduce-scatter.
+    /// Algorithm of reduce-scatter operations.
     pub reduce_scatter: Algorithm,
-    /// Algorithm of all-to-all.
+    /// Algorithm of all-to-all operations.
     pub all_to_all: Algorithm,
     /// Algorithm of broadcast and reduce; a ring is a pipeline of pieces from or to the root, as in NCCL.
     pub rooted: Algorithm,

@@ -19,7 +19,7 @@ pub(crate) struct Stage {
 /// Message of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Receiving member.
+    /// Receiving member of the group.
     pub(crate) to: u32,
     /// Receiver's stage that needs the message.
     pub(crate) stage: u32,
@@ -59,7 +59,7 @@ pub(crate) struct Plan {
     root: u32,
     /// Order of direct sends: [`CollectiveRules::ascending`].
     ascending: bool,
-    /// Number of chunks.
+    /// Number of chunks, executed independently.
     pub(crate) chunks: u64,
     /// Number of channels of each chunk.
     pub(crate) channels: u32,

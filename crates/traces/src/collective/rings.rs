@@ -7,7 +7,7 @@ use crate::program::CollectiveKind;
 pub(super) struct Phase {
     /// Number of members in each ring.
     pub(super) size: u32,
-    /// Distance between neighbours.
+    /// Distance between neighbours in the member order.
     pub(super) stride: u32,
     pub(super) steps: u64,
     pub(super) bytes: u64,

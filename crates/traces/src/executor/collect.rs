@@ -1,4 +1,4 @@
-//! Collectives in progress.
+//! Execution of collectives, chunk by chunk and stage by stage.
 
 use std::sync::Arc;
 
@@ -409,7 +409,7 @@ impl Executor {
         }
     }
 
-    /// Completes a member.
+    /// Completes a member, and its operation with it.
     pub(super) fn member_done<N: Network>(&mut self, id: u32, at: u32, net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;

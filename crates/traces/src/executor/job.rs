@@ -1,9 +1,9 @@
-//! Operations in progress.
+//! Record of operations in progress.
 
 use super::results::Class;
 use crate::program::{OperationId, Rank};
 
-/// Operation in progress.
+/// Operation in progress, with the lane it occupies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) rank: Rank,

@@ -37,7 +37,7 @@ pub(super) struct Early {
 pub(super) struct Member {
     pub(super) job: Option<Job>,
     pub(super) done: bool,
-    /// Chunks in progress.
+    /// Chunks in progress, in any order.
     pub(super) sequences: Vec<Sequence>,
     /// Messages for stages that have not started.
     pub(super) early: Vec<Early>,

@@ -46,7 +46,7 @@ use crate::waiting::Waiting;
 /// Label of messages between two ranks that belong to no collective.
 pub const POINT_LABEL: u32 = 0;
 
-/// Message in flight.
+/// Message in flight, by purpose.
 #[derive(Clone, Copy, Debug)]
 enum Flight {
     /// Data of a send, with the receive that takes it if that is known already.
@@ -134,7 +134,7 @@ pub struct Executor {
     wakes: Slab<Wake>,
     /// Actions to perform now, in order.
     todo: VecDeque<Todo>,
-    /// Posted receives.
+    /// Posted receives without a message.
     posted: Waiting<OperationId, u64>,
     /// Messages, and requests of sends whose data is still at the sender.
     arrived: Waiting<Option<Job>, u64>,

@@ -179,7 +179,7 @@ impl Executor {
         }
     }
 
-    /// Starts a receive.
+    /// Starts a receive: takes a message that has arrived, or posts the receive.
     pub(super) fn start_receive<N: Network>(
         &mut self,
         job: Job,

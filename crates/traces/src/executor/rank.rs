@@ -25,7 +25,7 @@ struct Waiting {
     since: Time,
 }
 
-/// Issued operation.
+/// Issued operation that has not started.
 #[derive(Clone, Copy, Debug)]
 struct Issued {
     op: OperationId,
@@ -338,7 +338,7 @@ impl Executor {
         }
     }
 
-    /// Completes an operation.
+    /// Completes an operation, and frees those that wait for its end.
     pub(super) fn done<N: Network>(&mut self, job: Job, net: &mut N) {
         let now = net.now();
         let state = &mut self.ranks[job.rank as usize];

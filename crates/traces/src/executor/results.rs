@@ -27,7 +27,7 @@ pub struct RankRecord {
     pub compute: Span,
     /// Time without computation but with a collective, a send or a receive in progress.
     pub exposed: Span,
-    /// Time with neither.
+    /// Time with neither computation nor communication.
     pub waiting: Span,
     /// End of each iteration.
     pub iterations: Vec<Time>,
@@ -60,14 +60,14 @@ pub struct CollectiveRecord {
     pub members: Vec<(Time, Time)>,
 }
 
-/// Completed operation.
+/// Completed operation of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationRecord {
     /// Rank that executed it.
     pub rank: Rank,
     /// Number within the rank's program.
     pub operation: OperationId,
-    /// Iteration, from 0.
+    /// Number of the iteration, from 0.
     pub iteration: u32,
     /// Time from which it waited only for its lane or the other members of its collective.
     pub free: Time,

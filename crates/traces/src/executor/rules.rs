@@ -22,7 +22,7 @@ pub struct Rules {
     pub communication_lane: Option<u8>,
     /// Rules for sends and receives.
     pub point: PointRules,
-    /// Rules for collectives.
+    /// Rules for executing collectives.
     pub collectives: CollectiveRules,
     /// Optional records, in addition to those of ranks and collectives.
     pub keep: Keep,

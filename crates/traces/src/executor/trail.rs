@@ -61,9 +61,9 @@ pub enum Activity {
 /// Message on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// Sending rank.
+    /// Rank that sends it.
     pub from: Rank,
-    /// Receiving rank.
+    /// Rank that receives it.
     pub to: Rank,
     /// Size of the payload in bytes.
     pub bytes: u64,
@@ -94,7 +94,7 @@ struct Link {
     end: Time,
     activity: Activity,
     since: Since,
-    /// Reference count.
+    /// Number of references; the link is removed at 0.
     uses: u32,
 }
 
@@ -168,7 +168,7 @@ impl Trail {
         self.path.as_ref()
     }
 
-    /// Starts the job.
+    /// Sets the start of the job.
     pub(super) fn begin(&mut self, now: Time) {
         (self.now, self.start) = (now, now);
     }

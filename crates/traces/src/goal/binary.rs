@@ -10,7 +10,7 @@ use crate::trouble::Trouble;
 /// Properties of a binary file.
 #[derive(Debug)]
 pub(super) struct Head {
-    /// Sections by rank.
+    /// Sections in the order of ranks.
     pub(super) sections: Vec<Section>,
     /// Highest cpu and NIC.
     pub(super) highest: (u8, u8),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// Bytes per read.
+/// Number of bytes per read.
 const BUFFER: usize = 1 << 16;
 
 /// Next byte of a text, with its position.

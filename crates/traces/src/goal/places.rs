@@ -15,7 +15,7 @@ pub(super) const EVERY: usize = 256;
 pub(super) struct Checkpoint {
     /// Bytes before its line.
     pub(super) offset: u64,
-    /// Line, from 1.
+    /// Number of its line, from 1.
     pub(super) line: u64,
 }
 

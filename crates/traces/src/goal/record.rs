@@ -23,7 +23,7 @@ pub(super) const CALC: u8 = 3;
 /// Operation as stored in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
-    /// Number of dependencies.
+    /// Number of operations it depends on.
     pub(super) waits_for: u32,
     /// Type: [`SEND`], [`RECEIVE`] or [`CALC`].
     pub(super) kind: u8,

@@ -10,7 +10,7 @@ use super::store::Sink;
 pub(super) struct Section {
     /// First byte of its head.
     pub(super) at: u64,
-    /// Number of operations.
+    /// Number of the rank's operations.
     pub(super) operations: u32,
     /// Number of operations without dependencies.
     pub(super) roots: u32,

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 const IN_MEMORY: usize = 64 << 20;
 /// Total size in bytes of the caches of all ranks.
 const CACHES: u64 = 128 << 20;
-/// Blocks per cache.
+/// Number of blocks per cache.
 const BLOCKS: usize = 8;
 
 /// Writer of a program's binary form.

@@ -15,7 +15,7 @@ use crate::trouble::Trouble;
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) store: Store,
-    /// Sections by rank.
+    /// Sections in the order of ranks.
     pub(super) sections: Vec<Section>,
     /// Positions of every [`EVERY`]-th operation, by rank.
     pub(super) checkpoints: Vec<Vec<Checkpoint>>,

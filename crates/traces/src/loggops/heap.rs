@@ -47,7 +47,7 @@ pub(super) struct Due {
     pub(super) slot: u32,
 }
 
-/// Elements by time.
+/// Heap of elements, earliest first.
 #[derive(Debug, Default)]
 pub(super) struct Heap {
     elements: Vec<Due>,

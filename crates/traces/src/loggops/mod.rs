@@ -40,7 +40,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Defaults of LogGOPSim.
+    /// Default parameters of LogGOPSim.
     pub const LOGGOPSIM: Self = Self {
         latency: 2500,
         overhead: 1500,

@@ -16,7 +16,7 @@ pub(super) type Clocks = (u32, u32, u32, u32);
 /// Elements that need the same clocks.
 #[derive(Debug, Default)]
 struct Class {
-    /// Numbers and slots.
+    /// Numbers and slots, lowest number first.
     elements: BinaryHeap<Reverse<(u64, u32)>>,
     /// Time and number of the first element's entry in the queue.
     queued: Option<(u64, u64)>,

@@ -1,4 +1,4 @@
-//! Parser for workloads.
+//! Parser for SimAI's workload files.
 
 use crate::program::CollectiveKind;
 use crate::trouble::{Caution, Trouble};
@@ -25,17 +25,17 @@ pub struct Layer {
     pub name: String,
     /// Line in the file, from 1.
     pub line: u32,
-    /// Forward pass.
+    /// Phase of the forward pass.
     pub forward: Phase,
-    /// Gradients of inputs.
+    /// Phase that computes gradients of inputs.
     pub input: Phase,
-    /// Gradients of weights.
+    /// Phase that computes gradients of weights.
     pub weight: Phase,
     /// Delay after each of its collectives, in ns.
     pub process_ns: u64,
 }
 
-/// Parsed workload.
+/// Header and layers of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Name of the file in errors.

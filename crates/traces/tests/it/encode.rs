@@ -39,7 +39,7 @@ impl Message {
     }
 }
 
-/// Node under construction.
+/// Node of a trace under construction.
 #[derive(Clone)]
 pub(crate) struct Node(Message);
 

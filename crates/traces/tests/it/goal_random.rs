@@ -38,7 +38,7 @@ struct Place {
 struct Random {
     ranks: u32,
     messages: Vec<Message>,
-    /// Rank, ns, position.
+    /// Rank, duration in ns, and position of each computation.
     calcs: Vec<(u32, u64, Place)>,
 }
 

@@ -22,12 +22,12 @@ impl Data for Fixed {
     }
 }
 
-/// The runs of a case.
+/// Returns the runs of a case.
 fn from(first: usize, end: usize) -> Range<usize> {
     first..end
 }
 
-/// Names are cases here: `a` and `b`, both in `all`.
+/// Resolves names as cases: `a` and `b`, both in `all`.
 fn looked_up(written: &Written) -> Expr {
     let leaf = |measure: &str, runs: &[Range<usize>], list| {
         Expr::Measure(Leaf {
@@ -71,7 +71,7 @@ fn number(text: &str) -> Option<f64> {
 #[test]
 fn values_by_hand() {
     let all = [
-        // Means over seeds are 3 and 14.
+        // The means over seeds are 3 and 14.
         ("b / a", 14.0 / 3.0),
         ("1 + 2 * 3 - -a", 10.0),
         ("(1 + 2) * 3", 9.0),
@@ -83,7 +83,7 @@ fn values_by_hand() {
         ("a < b", 1.0),
         ("if(a > b, 5, 7)", 7.0),
         ("count(all)", 2.0),
-        // Seed by seed 2, 4 and 16/3.
+        // By seed: 2, 4 and 16/3.
         ("max(per_seed(b / a))", 16.0 / 3.0),
         ("median(per_seed(b / a))", 4.0),
         ("at(curve, 2)", 2.0),
@@ -107,7 +107,7 @@ fn values_by_hand() {
     assert_eq!(number("missing / a"), None);
     assert_eq!(number("given(a, a > b)"), None);
     assert_eq!(number("a / (b - b)"), Some(f64::INFINITY));
-    // A list is no number.
+    // A list is not a number.
     assert_eq!(number("all"), None);
 }
 
@@ -147,7 +147,7 @@ fn the_guide_has_every_function() {
     }
 }
 
-/// However long an expression is, reading it takes little of the stack; and the mistake says how much was there.
+/// Parsing needs little stack however long an expression is, and the error states the limit.
 #[test]
 fn expressions_are_bounded() {
     let read_all = |text: &str| read(text, &place(text)).map_err(|problem| problem.message().to_string());

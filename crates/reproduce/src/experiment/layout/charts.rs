@@ -1,4 +1,4 @@
-//! Claims and charts.
+//! Layout of claims and charts.
 
 use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::Place;
@@ -13,7 +13,7 @@ use crate::criterion::Cell;
 use crate::panel::{Column, Curve, Drawing, Panel, Row};
 
 impl Layout<'_> {
-    /// Claims of one title, one table for each combination of the cases that they are for.
+    /// Lays out claims with one title, in a table for each combination of the cases that they apply to.
     pub(super) fn claims(&self, claims: &[Claim]) -> Result<Vec<PanelPlan>, Problem> {
         let of_each = |of: &Bound| {
             let (mut rows, mut cells, mut expressions) = (Vec::new(), Vec::new(), Vec::new());
@@ -126,7 +126,7 @@ impl Layout<'_> {
         Ok((drawing, expressions))
     }
 
-    /// Places and values of a curve that was published.
+    /// Reads the x and y values of a published curve.
     pub(super) fn points(&self, path: &str, place: &Place) -> Result<Vec<(f64, f64)>, Problem> {
         let file = self.file(path, place)?;
         let point = |line: &str| {

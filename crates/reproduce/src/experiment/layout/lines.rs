@@ -1,4 +1,4 @@
-//! Columns and rows of a table.
+//! Layout of a table's columns and rows.
 
 use paceline_lab::measures::Measure;
 use paceline_scenario::Problem;
@@ -94,7 +94,7 @@ impl Layout<'_> {
         Ok(rows)
     }
 
-    /// Whether there is a row for these cases.
+    /// Returns true if there is a row for these cases.
     pub(super) fn is_wanted(&self, row: &schema::Row, bound: &Bound) -> Result<bool, Problem> {
         for (axis, cases) in &row.only {
             let place = self.source.at(cases.span());
@@ -162,14 +162,14 @@ impl Layout<'_> {
         })
     }
 
-    /// What tells a row from others of its quantity.
+    /// Returns the label that distinguishes a row from others with the same quantity.
     fn label(&self, label: Option<&str>, row: &Row, bound: &Bound) -> String {
         let label = self.names.fill(label.unwrap_or_default(), bound);
         let label = label.replace("{what}", &row.metric);
         label.replace("{quantity}", &row.name())
     }
 
-    /// The number of the only case that a row is of.
+    /// Returns the number of a row's only case.
     pub(super) fn number(&self, row: &schema::Row, bound: &Bound) -> Option<f64> {
         let [axis] = &row.each.as_ref()?.get_ref().0[..] else {
             return None;
@@ -178,7 +178,7 @@ impl Layout<'_> {
         self.names.number(axis, *bound.get(&axis)?)
     }
 
-    /// A number, or a constant of the row's case.
+    /// Returns a number, or a constant of the row's case.
     pub(super) fn constant(
         &self,
         written: &Option<Spanned<toml::Value>>,
@@ -195,7 +195,7 @@ impl Layout<'_> {
             .ok_or_else(|| wrong().at(&self.source.at(written.span())))
     }
 
-    /// What the only measure of an expression is.
+    /// Returns the description of an expression's only measure.
     pub(super) fn only_measure(&self, text: &str, place: &Place, grid: usize) -> Result<Measure, Problem> {
         let written = read_expression(text, place)?;
         let Written::Name { path, .. } = &written else {
@@ -220,10 +220,10 @@ impl Layout<'_> {
     }
 }
 
-/// The digits behind the point of a number that is shown.
+/// Checks the number of digits behind the point.
 ///
 /// # Errors
-/// There are more than a number has.
+/// If it is not an integer in the allowed range.
 pub(super) fn decimals(digits: f64, place: &Place) -> Result<usize, Problem> {
     const MOST: f64 = 15.0;
     match (0.0..=MOST).contains(&digits) && digits.fract() == 0.0 {
