@@ -1,4 +1,4 @@
-//! A published table or figure, and how we come by its numbers.
+//! Reproduction of a published table or figure.
 
 use serde_json::Value;
 
@@ -9,34 +9,34 @@ use crate::need::{Done, RunRequest};
 use crate::panel::{Panel, Record};
 use crate::step::Step;
 
-/// A published table or figure, and how we come by its numbers: an experiment.
+/// Published table or figure, with the runs and steps that reproduce it: an experiment.
 #[derive(Clone, Debug)]
 pub struct Reproduction {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub id: String,
-    /// What it shows.
+    /// Title of the table or figure.
     pub title: String,
-    /// The publication, and where in it.
+    /// Publication and position in it.
     pub source: Citation,
-    /// What is run and how it is measured.
+    /// Description of the runs and of the measurement.
     pub setting: String,
-    /// Where ours is known to differ, and why.
+    /// Known differences from the publication, with reasons.
     pub notes: Vec<String>,
-    /// What was chosen after results had been seen: everything, wherever in the program it is. Empty where nothing was.
+    /// Complete list of choices made after results were known, in any part of the program. Empty if there were none.
     pub choices: Vec<Choice>,
-    /// What is done with runs before there are numbers.
+    /// Steps that compute further numbers from runs.
     pub steps: Vec<Step>,
     pub(crate) needs: Vec<RunRequest>,
     pub(crate) plans: Vec<PanelPlan>,
 }
 
 impl Reproduction {
-    /// The runs that it needs.
+    /// Returns the runs that it needs.
     pub fn needs(&self) -> &[RunRequest] {
         &self.needs
     }
 
-    /// Cells of ours that are no finite numbers.
+    /// Lists the cells in which our value is not finite.
     pub fn undefined(&self, done: &Done) -> Vec<String> {
         let panels = self.panels(done);
         let of = |panel: &Panel| {
@@ -51,14 +51,14 @@ impl Reproduction {
         panels.iter().flat_map(of).collect()
     }
 
-    /// Its values and orderings in a list.
+    /// Returns its values and orderings as a list.
     pub fn records(&self, done: &Done) -> Vec<Record> {
         let panels = self.panels(done);
         panels.iter().flat_map(|panel| panel.records(&self.id)).collect()
     }
 }
 
-/// The list for programs: of each its values and orderings, then its choices.
+/// Returns the list for programs: values, orderings and choices of each reproduction.
 pub fn entries(chosen: &[&Reproduction], done: &Done) -> Vec<Value> {
     let of = |one: &&Reproduction| {
         let records = one.records(done).into_iter();
@@ -69,7 +69,7 @@ pub fn entries(chosen: &[&Reproduction], done: &Done) -> Vec<Value> {
     chosen.iter().flat_map(of).collect()
 }
 
-/// The values and orderings of several in one list.
+/// Returns the values and orderings of several reproductions in one list.
 pub fn records(chosen: &[&Reproduction], done: &Done) -> Vec<Record> {
     chosen.iter().flat_map(|one| one.records(done)).collect()
 }

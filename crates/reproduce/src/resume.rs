@@ -1,8 +1,8 @@
-//! A reproduction that was stopped goes on: what is finished is written at once, and taken when the same is asked for again.
+//! Resumption of interrupted reproductions: finished runs and steps are stored at once, and reused when the same
+//! reproductions are requested again.
 //!
-//! `unfinished/` in its folder holds `plan.json` (by which version, what was asked for), a row for each run and step that is
-//! finished,
-//! and the folders of those that have one. It is gone when all is done.
+//! `unfinished/` in the folder of the results holds `plan.json` (version and requested reproductions), a row for each
+//! finished run and step, and the runs' folders. It is removed when everything is done.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -27,22 +27,22 @@ use super::kept::Kept;
 use super::need::{DoneRun, Metrics, RunRequest};
 use super::step::{Keeps, Step, StepError};
 
-/// Where what is finished is until all is.
+/// Folder of finished runs and steps until all are done.
 const FOLDER: &str = "unfinished";
 const PLAN: &str = "plan.json";
 
-/// Why a reproduction cannot begin, or go on.
+/// Reason why a reproduction cannot start or resume.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
-    /// What is there does not fit what was asked for.
+    /// Folder that does not match the request.
     #[error("{0}")]
     Refused(String),
-    /// A file cannot be written.
+    /// File that cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
 }
 
-/// The content of `unfinished/plan.json`.
+/// Content of `unfinished/plan.json`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Plan {
     version: String,
@@ -62,7 +62,7 @@ impl Plan {
         serde_json::from_str(&text).ok()
     }
 
-    /// Whether `self`, which is in `destination`, may go on as `other`.
+    /// Checks that the plan in `destination` can be resumed as `other`.
     fn fits(&self, destination: &Path, other: &Self) -> Result<(), ResumeError> {
         let (place, hint) = (
             destination.display(),
@@ -82,35 +82,36 @@ impl Plan {
     }
 }
 
-/// What came of a run or a step.
+/// Stored outcome of a run or a step.
 #[derive(Serialize, Deserialize)]
 struct Row {
-    /// Of a run what it was made from, of a step the models that ship.
+    /// Hash of a run's input, or of the built-in models for a step.
     id: String,
     version: String,
-    /// Its name.
+    /// Name of the run or step.
     run: String,
     kept: Kept,
 }
 
-/// Whether `destination` holds what was stopped of these reproductions.
+/// Returns true if `destination` holds an interruption of these reproductions.
 pub fn is_unfinished(destination: &Path, chosen: &[&Reproduction]) -> bool {
     Plan::read(destination).is_some_and(|plan| plan.reproductions == Plan::of(chosen).reproductions)
 }
 
-/// The folder of reproductions while they run.
+/// Folder of reproductions in progress.
 #[derive(Debug)]
 pub struct Unfinished {
     destination: PathBuf,
-    /// The system lets go of it even when the process is killed.
+    /// Lock of the folder, which the system releases even if the process is killed.
     _lock: File,
 }
 
 impl Unfinished {
-    /// Begins in `destination`, or goes on there; with `force` again.
+    /// Starts in `destination`, or resumes there; with `force`, starts again.
     ///
     /// # Errors
-    /// What is there is something else, or by another version, or somebody is at work there; or it cannot be written.
+    /// If the folder has other content, was written by another version, is in use by another process, or cannot be
+    /// written.
     pub fn open(destination: &Path, chosen: &[&Reproduction], force: bool) -> Result<Self, ResumeError> {
         clear_leftovers(destination);
         let plan = Plan::of(chosen);
@@ -133,7 +134,7 @@ impl Unfinished {
             serde_json::to_writer(&mut *out, &plan)?;
             writeln!(out)
         })?;
-        // Begun and given up again: what is to come can be written alongside it.
+        // Created and dropped as a test: the results can later be written next to it.
         drop(Folder::create(destination, true)?);
         Ok(Self {
             destination: destination.to_path_buf(),
@@ -160,10 +161,10 @@ impl Unfinished {
         self.destination.join(run_folder(need))
     }
 
-    /// What came of a run when it was finished; a damaged row counts as none.
+    /// Returns the stored outcome of a run; a damaged row counts as absent.
     ///
     /// # Errors
-    /// It is by another version, or was edited.
+    /// If it was written by another version, or was edited.
     pub fn take(&self, need: &RunRequest, input: &Resolved) -> Result<Option<DoneRun>, ResumeError> {
         let id = run_id(input);
         let file = self.row_file(need, &id);
@@ -202,8 +203,7 @@ impl Unfinished {
         }))
     }
 
-    /// Writes what came of a run: its folder, if it is to have one, and, if it ended by itself, its row. From then on it
-    /// is finished.
+    /// Stores a run: its folder, if it has one, and, if it completed, its row, which marks it as finished.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -226,7 +226,7 @@ impl Unfinished {
     }
 }
 
-/// Changes with any of the models that ship.
+/// Returns a hash of all built-in models.
 fn models() -> String {
     let all = shipped::SHIPPED
         .iter()
@@ -243,7 +243,8 @@ impl Unfinished {
 }
 
 impl Keeps for Unfinished {
-    /// A damaged or edited row counts as none, and one by another version or of other models does.
+    /// Returns a stored step. Damaged or edited rows, and rows by another version or of other models, count as
+    /// absent.
     fn take(&self, step: &Step) -> Option<Metrics> {
         let text = paceline_scenario::read_text(self.step_file(step)).ok()?;
         let row: Row = unsealed(&text).ok()?;
@@ -263,17 +264,17 @@ impl Keeps for Unfinished {
     }
 }
 
-/// Where the folder of a run is until all is done.
+/// Returns the folder of a run until all are done.
 pub(super) fn run_folder(need: &RunRequest) -> PathBuf {
     Path::new(FOLDER).join("runs").join(need.name())
 }
 
-/// All that is kept until all is done.
+/// Returns the folder of everything that is stored until all are done.
 pub(super) fn kept() -> &'static Path {
     Path::new(FOLDER)
 }
 
-/// Keeps a second process out.
+/// Locks the folder against a second process.
 fn lock(folder: &Path) -> Result<File, ResumeError> {
     let path = folder.join(".lock");
     let mut options = File::options();
@@ -284,7 +285,7 @@ fn lock(folder: &Path) -> Result<File, ResumeError> {
             "another `paceline reproduce` is at work in {}",
             folder.parent().unwrap_or(folder).display()
         ))),
-        // Some network file systems have no locks.
+        // Some network file systems have no locks, so this error is ignored.
         Err(TryLockError::Error(_)) | Ok(()) => Ok(file),
     }
 }
@@ -311,7 +312,7 @@ mod tests {
         work: |_| Err(StepError::Stopped),
     };
 
-    /// What a step came to is there again, unless it was by other models or was edited.
+    /// The values of a step are restored, unless they belong to other models or were edited.
     #[test]
     fn steps_are_kept() {
         let tmp = tempfile::tempdir().unwrap();

@@ -1,57 +1,57 @@
-//! Work between the runs of a reproduction and its tables: training, or a computation over many
-//! samples.
+//! Steps between the runs of a reproduction and its tables: training, or a computation over many samples.
 
 use super::need::{Done, Metrics};
 use paceline_lab::run::Control;
 
-/// Work that is done once, whoever needs it.
+/// Step that is executed once, even if several reproductions need it.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Steps of one name are the same.
+    /// Name; steps with the same name are the same.
     pub name: &'static str,
-    /// What is done, for people who wait: `training the predictors`.
+    /// Description of the step for progress messages: `training the predictors`.
     pub title: &'static str,
-    /// Does it. Of the runs it sees those that its reproduction needs, and what earlier steps gave.
+    /// Function that executes the step. It has access to the runs that its reproduction needs, and to the values of
+    /// earlier steps.
     pub work: fn(&mut Work<'_>) -> Result<Metrics, StepError>,
 }
 
-/// What a step works with.
+/// Environment of a step.
 pub struct Work<'a> {
-    /// The runs.
+    /// Completed runs and steps.
     pub done: &'a Done,
-    /// How many threads it may use.
+    /// Largest number of threads.
     pub jobs: usize,
     inform: &'a mut dyn FnMut(f64, &str) -> Control,
 }
 
-/// Why a step has no numbers.
+/// Reason why a step has no values.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
-    /// It was interrupted.
+    /// Interruption by the user.
     #[error("interrupted")]
     Stopped,
-    /// Something that it needs failed.
+    /// Failure of a dependency.
     #[error("{0}")]
     Failed(String),
 }
 
 impl StepError {
-    /// Of an error.
+    /// Wraps an error.
     pub fn of(error: impl std::fmt::Display) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
 impl<'a> Work<'a> {
-    /// With `tell` to hear how far it is.
+    /// Creates an environment; `inform` receives the progress.
     pub fn new(done: &'a Done, jobs: usize, inform: &'a mut dyn FnMut(f64, &str) -> Control) -> Self {
         Self { done, jobs, inform }
     }
 
-    /// Says which share is done, with a few words.
+    /// Reports the completed share with a short text.
     ///
     /// # Errors
-    /// [`StepError::Stopped`] when it should go no further.
+    /// [`StepError::Stopped`] if the step should stop.
     pub fn inform(&mut self, share: f64, words: &str) -> Result<(), StepError> {
         match (self.inform)(share, words) {
             Control::Continue => Ok(()),
@@ -60,19 +60,19 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Where the numbers of finished steps are, so that what is stopped goes on.
+/// Storage for the values of finished steps, so that interrupted reproductions can resume.
 pub trait Keeps {
-    /// Those of a step that was finished before.
+    /// Returns the values of a step that was finished before.
     fn take(&self, step: &Step) -> Option<Metrics>;
 
-    /// Keeps those of a step.
+    /// Stores the values of a step.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// If they cannot be written.
     fn keep(&self, step: &Step, numbers: &Metrics) -> Result<(), StepError>;
 }
 
-/// Nothing is kept.
+/// Storage that keeps nothing.
 impl Keeps for () {
     fn take(&self, _: &Step) -> Option<Metrics> {
         None
@@ -83,9 +83,9 @@ impl Keeps for () {
     }
 }
 
-/// Does `steps` in their order, each name once, but for those that are kept, and puts their numbers into `done`. `tell` hears of
-/// which step, the share of it that is done, and some words. One that fails leaves the others alone; one that
-/// is stopped is the last.
+/// Executes `steps` in order, each name once, except stored ones, and adds their values to `done`. `inform` receives
+/// the step, its completed share, and a text. A failed step does not affect the others; after an interrupted one, no
+/// further step runs.
 pub fn run_steps(
     steps: impl IntoIterator<Item = Step>,
     done: &mut Done,

@@ -1,4 +1,4 @@
-//! Reproductions on a terminal.
+//! Reproductions as text for a terminal.
 
 use super::count::Count;
 use super::criterion::{Cell, Criterion, Evidence, Tolerance, plain};
@@ -6,12 +6,13 @@ use super::panel::Panel;
 use super::{Done, Reproduction};
 use paceline_lab::table::{self, Column};
 
-/// A value as its paper would print it.
+/// Returns a value with the digits of its paper.
 pub(super) fn shown(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "–".to_string(), |value| format!("{value:.decimals$}"))
 }
 
-/// By how much ours differs, in percent; what rounds to nothing has no sign. Where ours has bounds, these.
+/// Returns the difference of our value in percent, without a sign if it rounds to zero; for a bound, returns the
+/// bound.
 pub(super) fn difference(cell: &Cell) -> String {
     let bound = match cell.criterion.tolerance {
         Tolerance::AtMost(most) => Some(format!("≤ {}", plain(most))),
@@ -32,7 +33,7 @@ pub(super) fn difference(cell: &Cell) -> String {
     }
 }
 
-/// The criteria of a panel with how many values keep them: `as published, exact: 9 of 12`.
+/// Returns the criteria of a panel with the number of values that meet them: `as published, exact: 9 of 12`.
 pub(super) fn criteria(panel: &Panel) -> Vec<String> {
     let mut kinds: Vec<(Criterion, Vec<Option<bool>>)> = Vec::new();
     for (row, cells) in panel.rows.iter().zip(&panel.cells) {
@@ -59,8 +60,8 @@ pub(super) fn criteria(panel: &Panel) -> Vec<String> {
     kinds.into_iter().map(text).collect()
 }
 
-/// The orderings in words: where they hold, and what ours is where they do not. Rows of the same
-/// published order are said together.
+/// Describes the orderings: those that hold, and ours for those that do not. Rows with the same published order share
+/// a text.
 pub(super) fn orderings(panel: &Panel) -> Vec<(String, bool)> {
     let all = panel.orderings();
     let mut orders: Vec<&str> = Vec::new();
@@ -107,8 +108,7 @@ fn mark(verdict: Option<bool>) -> &'static str {
     }
 }
 
-/// The columns of a panel from `first` on, as many as there is room for: the table, and the next
-/// column.
+/// Returns a table of the columns from `first` on that fit into the width, and the index of the next column.
 fn part(panel: &Panel, first: usize, width: usize) -> (String, usize) {
     let names = panel.rows.iter().map(super::panel::Row::name).collect();
     let mut columns = vec![Column::left("", &panel.head, names)];
@@ -149,8 +149,8 @@ fn part(panel: &Panel, first: usize, width: usize) -> (String, usize) {
     (text, next)
 }
 
-/// A reproduction: what it is, its tables, what holds and what is known about differences.
-/// `✓` and `✗` mark what is within its tolerance and what is not.
+/// Returns a reproduction as text: its description, tables, verdicts and notes. `✓` and `✗` mark values within and
+/// outside of their tolerance.
 pub fn text(reproduction: &Reproduction, done: &Done, width: usize) -> String {
     let panels = reproduction.panels(done);
     let mut text = format!("{}: {}\n", reproduction.id, reproduction.title);
@@ -186,7 +186,7 @@ pub fn text(reproduction: &Reproduction, done: &Done, width: usize) -> String {
     text
 }
 
-/// `words` in lines of `width`, all but the first indented.
+/// Wraps `words` to lines of `width`, indenting all but the first.
 fn paragraph(words: &str, width: usize, indent: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in words.split_whitespace() {

@@ -1,4 +1,4 @@
-//! The folder of reproductions, when they have run.
+//! Folder of finished reproductions.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -9,12 +9,12 @@ use super::resume;
 use super::{Reproduction, entries, page};
 use paceline_lab::files::{Folder, OutputError};
 
-/// Writes the page about `chosen`, `reproductions.json` and the numbers behind each into `destination`, where the runs
-/// are that have been kept ([`resume::Unfinished`]): all of it or nothing. Unless it is `whole`, what is finished stays
-/// to go on from.
+/// Writes the page about `chosen`, `reproductions.json` and the underlying numbers into `destination`, which has the
+/// stored runs ([`resume::Unfinished`]): all of it or nothing. Unless it is `whole`, finished runs stay for a
+/// resumption.
 ///
 /// # Errors
-/// If the folder cannot be written, or has something else in it.
+/// If the folder has other content, or cannot be written.
 pub fn write(
     destination: &Path,
     chosen: &[&Reproduction],

@@ -8,8 +8,7 @@
 //! | `'a name in quotes'` | measure; `{axis}` in it is the key of the cell's case |
 //! | `AXIS`, `AXIS[*]` | number of the cell's case, or of all cases |
 //! | `place(AXIS)` | index of the case, from 0 |
-//! | `each(AXIS, expr)`, `every(AXIS, expr)` | list, case by case, over the cases with a value, or only if all have
-//! one |
+//! | `each(AXIS, expr)`, `every(AXIS, expr)` | list over the cases with a value; or only if all have one |
 //! | `step('name', 'value')` | a number of a step |
 //! | `file('name.csv')` | curve from a file next to the experiment: x and y values below a header line |
 //! | `per_seed(expr)` | a list, seed by seed |

@@ -1,4 +1,4 @@
-//! DECC's loop in a network that its law was not searched for: the step of `decc-loop`.
+//! Step of `decc-loop`: DECC's training loop in a network for which its law was not searched.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// As `paceline train decc --continual far.toml --episodes 4 --rounds 5` goes on.
+/// Parameters as in `paceline train decc --continual far.toml --episodes 4 --rounds 5`.
 const EPISODES: u32 = 4;
 const GENERATIONS: u32 = 5;
 const SCENARIO: &str = include_str!("../../../../experiments/decc-loop/far.toml");

@@ -1,4 +1,5 @@
-//! A1, the sum of excesses: what the senders of an incast wait for together, alongside what stands in the queue at that instant.
+//! A1, the sum of excesses: the bytes that the senders of an incast wait for together, compared with the queue at the
+//! same instant.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,10 +22,10 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// Lists by flows, at each rate: excess, queue, flows that are stopped.
+/// Lists by number of flows, for each rate: excess, queue, stopped flows.
 const NAMES: [&str; 3] = ["excess", "queue", "stopped"];
 
-/// Runs the incasts again, with senders that tell what they wait for.
+/// Repeats the runs of the incasts with senders that report the bytes they wait for.
 fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let incasts = |run: &&DoneRun| run.need.input == Input::Shipped("acc-drain", 1);
     let runs: Vec<&DoneRun> = work.done.runs.iter().filter(incasts).collect();
@@ -48,7 +49,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     Ok(all)
 }
 
-/// The instant in which senders wait for most: in packets, as the queue.
+/// Instant at which senders wait for most, with values in packets.
 struct Largest {
     excess: f64,
     queue: f64,
@@ -61,7 +62,7 @@ impl Largest {
     }
 }
 
-/// Runs `input` with senders that tell, and looks for that instant.
+/// Runs `input` with reporting senders, and finds that instant.
 fn largest(input: &Resolved) -> Result<Largest, StepError> {
     let AnyParams::Acc(params) = input.run.schemes[0].config.params() else {
         return Err(StepError::of("the scheme is not ACC"));
@@ -83,10 +84,10 @@ fn largest(input: &Resolved) -> Result<Largest, StepError> {
     })
 }
 
-/// When, who (in the order in which senders were made), and for how many bytes it still waits.
+/// Time, sender (in the order of creation), and the bytes that it still waits for.
 type Change = (Time, usize, u64);
 
-/// When the sum is largest, that sum, and how many it is of.
+/// Returns the time of the largest sum, the sum, and the number of waiting senders.
 fn peak(changes: &[Change]) -> (Time, u64, usize) {
     let mut waiting: Vec<u64> = Vec::new();
     let mut best = (Time::ZERO, 0, 0);
@@ -101,7 +102,7 @@ fn peak(changes: &[Change]) -> (Time, u64, usize) {
     best
 }
 
-/// The payload of a full packet, and the packets in the congested port's queue at an instant.
+/// Returns the payload of a full packet, and the packets in the congested port's queue at an instant.
 fn queue_at(outcome: &Outcome, at: Time) -> (f64, f64) {
     let passes = |event: &&TraceEvent| {
         event.node == NodeId(0)
@@ -116,7 +117,7 @@ fn queue_at(outcome: &Outcome, at: Time) -> (f64, f64) {
     (f64::from(payload), f64::from(bytes) / f64::from(wire))
 }
 
-/// What senders tell, in the order of time.
+/// Reports of the senders in the order of time.
 #[derive(Clone, Debug, Default)]
 struct Changing(Arc<Mutex<Changes>>);
 
@@ -126,7 +127,7 @@ struct Changes {
     changes: Vec<Change>,
 }
 
-/// A sender that tells what it waits for.
+/// Sender that reports the bytes it waits for.
 #[derive(Clone, Debug)]
 struct Teller {
     acc: Acc,

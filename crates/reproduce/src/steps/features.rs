@@ -1,4 +1,4 @@
-//! What preprocessing makes of round-trip times: figures 7 and 8.
+//! Step for figures 7 and 8: preprocessing of round-trip times.
 
 use paceline_congestion::lstm_pid::Features;
 use paceline_learn::dataset::{EDGES, SMOOTHING, STRATA, Source, Trace, UNTUNED};
@@ -6,7 +6,7 @@ use paceline_learn::dataset::{EDGES, SMOOTHING, STRATA, Source, Trace, UNTUNED};
 use super::predictors::recorded;
 use crate::{Metrics, Step, StepError, Work};
 
-/// Ranges of |K| whose shares are told.
+/// Ranges of |K| whose shares are computed.
 const RANGES: [(f64, f64); 3 + STRATA] = [
     (0.0, 0.04),
     (0.08, 1.0),
@@ -17,7 +17,7 @@ const RANGES: [(f64, f64); 3 + STRATA] = [
     (EDGES[2] as f64, f64::INFINITY),
 ];
 
-/// Scheme, what is set, and what its numbers are called after.
+/// Scheme, settings, and name of its values.
 const SCHEMES: [(&str, &[&str], &str); 4] = [
     ("hpcc", &[], "hpcc"),
     ("timely", &[], "timely"),
@@ -31,11 +31,11 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// Series of figure 7.
+/// Names of figure 7's series.
 const MEASURED: &str = "measured";
 const SMOOTHED: &str = "smoothed";
 
-/// Samples that are drawn there.
+/// Number of samples in the series.
 const SHOWN: usize = 300;
 
 fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
@@ -61,13 +61,13 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     Ok(numbers)
 }
 
-/// Share of ascending values in a range, the upper edge out of it.
+/// Returns the share of ascending values in a range, excluding its upper edge.
 fn share(ascending: &[f64], (from, to): (f64, f64)) -> f64 {
     let below = |edge: f64| ascending.partition_point(|&value| value < edge);
     (below(to) - below(from)) as f64 / ascending.len().max(1) as f64
 }
 
-/// The share of values that are not above 0, 0.005, 0.01 and so on up to 1.
+/// Returns the shares of values up to 0, 0.005, 0.01 and so on to 1.
 fn cdf(ascending: &[f64]) -> Vec<(f64, f64)> {
     let at = |step: u32| {
         let edge = f64::from(step) / 200.0;
@@ -77,7 +77,7 @@ fn cdf(ascending: &[f64]) -> Vec<(f64, f64)> {
     (0..=200).map(at).collect()
 }
 
-/// What the first node measures, by number of the sample: as it is, and smoothed.
+/// Returns the first node's samples by number, unchanged and smoothed.
 fn first_node(trace: &Trace) -> [Vec<(f64, f64)>; 2] {
     let samples: Vec<f64> = trace
         .flows

@@ -1,4 +1,4 @@
-//! The flows of the thesis's network of 320 hosts, before anything is simulated.
+//! Step for the flows of the thesis's network with 320 hosts, without a simulation.
 
 use paceline_scenario::Resolved;
 
@@ -11,7 +11,7 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// The scenario, and the first seed that table 8 runs.
+/// Scenario with the first seed that table 8 runs.
 const FLOWS: Input = Input::Shipped("fat320-hadoop30-10ms", 4);
 
 /// Sizes of the table, in bytes.
@@ -20,7 +20,7 @@ const SIZES: [u64; 19] = [
     1_000_000, 2_000_000, 10_000_000,
 ];
 
-/// Senders of an incast.
+/// Number of senders of an incast.
 const FAN_IN: usize = 60;
 
 fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
@@ -36,7 +36,7 @@ fn count(input: &Resolved) -> Metrics {
         flows.map(|flow| flow.size.get()).collect()
     };
     let background = labelled("background");
-    // Sizes are drawn between these and cut to whole bytes: one of 300 bytes was drawn above 300.
+    // Sizes are truncated to whole bytes when they are generated: one of 300 bytes stands for any below 301.
     let share = |size: u64| {
         let small = background.iter().filter(|&&flow| flow < size).count();
         (size as f64, 100.0 * small as f64 / background.len().max(1) as f64)

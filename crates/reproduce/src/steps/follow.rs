@@ -1,4 +1,4 @@
-//! Predicted and measured round-trip times side by side: figure 17.
+//! Step for figure 17: predicted and measured round-trip times.
 
 use paceline_lab::stats::mean;
 use paceline_scenario::NS3_HPCC;
@@ -14,7 +14,7 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// Which samples are drawn.
+/// Range of the samples that are drawn.
 const FROM: usize = 100;
 const SHOWN: usize = 200;
 

@@ -1,4 +1,4 @@
-//! Training of the controller: figure 13, and what other gains do.
+//! Steps for figure 13 and for other gains: training of the controller.
 
 use std::ops::Range;
 
@@ -31,14 +31,14 @@ pub(super) const TRAIN: Step = Step {
 /// Names of the gains' series and values.
 const NAMES: [&str; 3] = ["K_P", "K_I", "K_D"];
 
-/// Runs after the gains came to rest.
+/// Number of runs after the gains have converged.
 const BEYOND: usize = 10;
 
 fn each(gains: Gains) -> [f64; 3] {
     [gains.p, gains.i, gains.d]
 }
 
-/// Trains; `share` is the part of the step that this is.
+/// Trains the gains; `share` is the part of the step's progress for this training.
 fn learn(work: &mut Work<'_>, options: &Options, share: Range<f64>) -> Result<TrainedGains, StepError> {
     let mut stopped = Ok(());
     let found = train(options, &Checkpoints::none(), &mut |episode, now, gains| {
@@ -85,13 +85,13 @@ fn numbers(found: &TrainedGains) -> Metrics {
     numbers
 }
 
-/// The series in which runs with gains are: the thesis's, four with another derivative gain, and those that were trained.
+/// Series of runs with given gains: the thesis's, four with another derivative gain, and the trained ones.
 const SETS: [&str; 7] = ["thesis", "zero", "little", "some", "much", "trained", "retrained"];
 
-/// Without prediction, and with the LSTM.
+/// Schemes: without prediction, and with the LSTM.
 const SCHEMES: [&str; 2] = ["pidnn", "lstm-pid"];
 
-/// What a run came to. The experiment names these quantities, in this order.
+/// Returns the values of a run. The experiment names these quantities, in this order.
 fn values(s: &Summary) -> [Option<f64>; 6] {
     [
         s.rtt_per_round_trip_us.mean,

@@ -1,5 +1,5 @@
-//! Networks alongside DECC's law and in its place, trained and judged: the steps of `decc-learning` and `decc-ablation`, one
-//! for each training.
+//! Steps of `decc-learning` and `decc-ablation`, one for each training: networks that are added to DECC's law, or
+//! replace it.
 
 use paceline_lab::run::Control;
 use paceline_learn::Checkpoints;
@@ -10,7 +10,7 @@ use crate::{Metrics, Step, StepError, Work};
 
 macro_rules! steps {
     ($($name:literal, $by:expr, $seed:literal;)*) => {
-        /// Every step.
+        /// All trainings.
         pub(super) const STEPS: [Step; 15] = [$(Step {
             name: $name,
             title: $name,
@@ -57,7 +57,8 @@ fn work(work: &mut Work<'_>, by: By, seed: u64) -> Result<Metrics, StepError> {
     learned(work, &options)
 }
 
-/// Trains and judges: the curve of costs in trials, and costs over the law's in runs that neither taught nor chose.
+/// Trains and judges a network: the costs over the trials, and costs relative to the law's in runs used neither for
+/// training nor for selection.
 fn learned(work: &mut Work<'_>, options: &Options) -> Result<Metrics, StepError> {
     let law = base("decc-law").map_err(StepError::of)?;
     let mut stopped = Ok(());
@@ -95,7 +96,8 @@ fn learned(work: &mut Work<'_>, options: &Options) -> Result<Metrics, StepError>
 mod tests {
     use super::*;
 
-    /// A short training has a curve, a policy that moved, and costs over the law's; those of a law that was kept are 1.
+    /// A short training has a curve, a policy that moved, and costs relative to the law's; those of an unchanged law
+    /// are 1.
     #[test]
     fn a_training_is_judged() {
         let options = Options {

@@ -1,4 +1,4 @@
-//! Work between runs and tables that no measure of a run is.
+//! Steps between runs and tables, for numbers that are not measures of a single run.
 
 #[cfg(feature = "training")]
 mod decc_loop;
@@ -27,7 +27,7 @@ mod watched;
 
 use crate::step::Step;
 
-/// Every step that experiments name.
+/// Returns every step that experiments name.
 #[cfg(feature = "training")]
 pub(crate) fn all() -> impl Iterator<Item = Step> {
     const OTHERS: [Step; 12] = [
@@ -48,13 +48,14 @@ pub(crate) fn all() -> impl Iterator<Item = Step> {
     own.chain(value::STEPS)
 }
 
-/// The step of this name.
+/// Returns the step with this name.
 #[cfg(feature = "training")]
 pub(crate) fn named(name: &str) -> Option<Step> {
     all().find(|step| step.name == name)
 }
 
-/// The step of this name. Those that train are not here, and say so when it is their turn.
+/// Returns the step with this name. In a program built without training, a step that trains fails when it is
+/// executed.
 #[cfg(not(feature = "training"))]
 pub(crate) fn named(name: &str) -> Option<Step> {
     let mut here = all();
@@ -70,7 +71,7 @@ pub(crate) fn named(name: &str) -> Option<Step> {
     }))
 }
 
-/// Every step that trains nothing.
+/// Returns every step without training.
 #[cfg(not(feature = "training"))]
 pub(crate) fn all() -> impl Iterator<Item = Step> {
     [excess::STEP, flows::STEP, follow::STEP].into_iter()

@@ -1,4 +1,4 @@
-//! What there is to count in models that ship: weights, operations, trees, and how far one decides from another.
+//! Steps that count weights, operations and trees of the built-in models, and that compare their decisions.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(super) const TRIALS: Step = Step {
     work: trials,
 };
 
-/// Models that are run in trials.
+/// Models that run in trials.
 const TRIED: [&str; 5] = [
     "decc-law",
     "decc-net",
@@ -54,9 +54,9 @@ const MODELS: [&str; 7] = [
     "spine",
 ];
 
-/// DECC's network as its paper prints it: layers of 128, 64 and 32 units, a memory of 32, 16 units and one.
+/// DECC's network as printed in its paper: layers of 128, 64 and 32 units, a memory of 32, 16 units and one.
 const PRINTED: [usize; 4] = [128, 64, 32, 16];
-/// Its memory: gates, and operations per unit besides their sums.
+/// Gates of the memory, and operations per unit in addition to its sums.
 const MEMORY: (usize, usize) = (4, 5);
 
 fn found(name: &str) -> Result<Arc<Model>, StepError> {
@@ -79,7 +79,7 @@ fn counted(_: &mut Work<'_>) -> Result<Metrics, StepError> {
         } else {
             let (weights, kept, operations) = match (model.layers(), model.policy()) {
                 (Some(network), _) => of_layers(network),
-                // Two layers of rectified units, and no biases.
+                // Two layers of rectified units, without biases.
                 (None, Some(policy)) => {
                     let weights = policy.weights().count();
                     (weights, weights, 2 * weights + 24)
@@ -106,7 +106,8 @@ fn counted(_: &mut Work<'_>) -> Result<Metrics, StepError> {
     Ok(numbers)
 }
 
-/// Weights, those that are not zero, and operations: two for each weight that is left, one for each unit that is not linear.
+/// Returns the number of weights, of non-zero weights, and of operations: two for each non-zero weight, and one for
+/// each non-linear unit.
 fn of_layers(network: &Network) -> (usize, usize, usize) {
     let (mut all, mut left, mut units) = (0, 0, 0);
     for (layer, _, weights) in network.parts() {
@@ -122,7 +123,7 @@ fn of_layers(network: &Network) -> (usize, usize, usize) {
     (all, left, 2 * left + units)
 }
 
-/// Numbers and operations of the printed network, counted alike.
+/// Returns the number of weights and operations of the printed network, counted by the same rules.
 fn printed(inputs: usize) -> (usize, usize) {
     let [first, second, third, last] = PRINTED;
     let (gates, of_unit) = MEMORY;
@@ -155,7 +156,7 @@ fn compressed(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let steps = said.ok_or_else(|| StepError::of("decc-net-q4 is not in whole numbers"))?;
     let (all, left, _) = of_layers(network);
     numbers.set("weights removed", 100.0 * (1.0 - left as f64 / all as f64));
-    // Of each output's weights so many steps lie between the largest and its opposite.
+    // The weights of each output are multiples of its step, between the largest one and its negative.
     let (mut bits, mut count) = (0.0, 0);
     for ((layer, _, weights), step) in network.parts().zip(&steps.steps) {
         for column in 0..layer.columns() {
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(printed(31).1, 46_256);
     }
 
-    /// Of the network that ships: 8 to 32 to 32 to 1.
+    /// The built-in network has 8, 32, 32 and 1 units.
     #[test]
     fn a_network_is_counted() {
         let network = found("decc-net").unwrap().layers().cloned().unwrap();

@@ -1,4 +1,4 @@
-//! Training of the predictors: table 1 and figure 11.
+//! Step for table 1 and figure 11: training of the predictors.
 
 use paceline_fabric::Progress as RunProgress;
 use paceline_lab::run::Control;
@@ -7,17 +7,17 @@ use paceline_learn::train::{Network, Options, Progress, Trained, mape, predict, 
 
 use crate::{Metrics, Step, StepError, Work};
 
-/// Courses by which the predictors are judged.
+/// Kinds of runs by which the predictors are judged.
 const COURSES: [&str; 3] = ["untuned", "timely", "tuned"];
 
-/// Records the runs, draws the pairs and trains every network.
+/// Step that records the runs, samples the pairs and trains every network.
 pub(super) const STEP: Step = Step {
     name: "train predictors",
     title: "training the predictors",
     work,
 };
 
-/// Runs that judge, by course; their orders begin at [`HELD_OUT`].
+/// Returns the runs for judging, by kind; their orders start at [`HELD_OUT`].
 fn unseen() -> [Vec<Source>; COURSES.len()] {
     let held_out = Source::held_out();
     let of = |scheme: &str| {
@@ -32,13 +32,13 @@ fn unseen() -> [Vec<Source>; COURSES.len()] {
     [of("pidnn"), of("timely"), tuned.collect()]
 }
 
-/// Runs of a course at most.
+/// Largest number of runs of a kind.
 const UNSEEN: usize = 3;
 
-/// Pairs that are drawn of a course, as many calm as restless ones.
+/// Number of pairs sampled from a kind, half of them from calm intervals.
 const DRAWN: usize = 4_000;
 
-/// Share of the step that recording takes.
+/// Share of the step's progress for recording.
 const RECORDING: f64 = 0.1;
 
 fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
@@ -72,7 +72,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
             let out = predict(network, &trained.weights, pairs).map_err(StepError::of)?;
             Ok(mape(pairs, &out))
         };
-        // Over all pairs of a course, over as many calm as restless ones, and by stratum.
+        // Errors over all pairs of a kind, over equal numbers of calm and other pairs, and by stratum.
         for (course, (whole, drawn)) in COURSES.into_iter().zip(&courses) {
             numbers.set(format!("{title} {course} whole"), error(&whole.pairs)?);
             numbers.set(format!("{title} {course} drawn"), error(&drawn.pairs)?);
@@ -88,7 +88,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     Ok(numbers)
 }
 
-/// Runs `sources`; an interruption ends it at the next word of progress.
+/// Runs `sources`; an interruption takes effect at the next progress report.
 pub(super) fn recorded(sources: &[Source], work: &mut Work<'_>) -> Result<Vec<Trace>, StepError> {
     let go = |_: usize, _: &RunProgress| Control::Continue;
     let traces = record(sources, work.jobs, &go).map_err(StepError::of)?;
@@ -96,7 +96,7 @@ pub(super) fn recorded(sources: &[Source], work: &mut Work<'_>) -> Result<Vec<Tr
     Ok(traces)
 }
 
-/// Trains the network at a place of the list.
+/// Trains the network at a position of the list.
 fn one(
     work: &mut Work<'_>,
     data: &Dataset,
@@ -127,7 +127,7 @@ fn one(
     trained.map_err(StepError::of)
 }
 
-/// Steps of which the mean loss is a point.
+/// Number of training steps averaged for a point of the loss curve.
 const MEAN_OF: usize = 20;
 
 fn loss(trained: &Trained) -> Vec<(f64, f64)> {

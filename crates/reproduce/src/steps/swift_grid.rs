@@ -1,4 +1,5 @@
-//! Swift with settings that were searched for: one setting for all numbers of flows of ADPG's grid, as a policy is one for all.
+//! Step for Swift with searched settings: one setting for all numbers of flows in ADPG's grid, just as there is one
+//! policy for all.
 
 use paceline_lab::run::{self, Control};
 use paceline_lab::stats::mean;
@@ -13,22 +14,22 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// The experiment whose networks these are.
+/// Experiment with the networks of the grid.
 const GRID: &str = "adpg-grid";
 
-/// Seeds of the search, beyond those that a training can have drawn, and the numbers of flows in it.
+/// Seeds of the search, outside of those used for training, and the variants that it runs.
 const SEARCH: [u64; 2] = [
     paceline_learn::adpg::SEEDS + 101,
     paceline_learn::adpg::SEEDS + 102,
 ];
 const SEARCHED: [&str; 6] = ["2", "16", "1024", "8192", "132", "260"];
 
-/// What is tried: each with each.
+/// Values to try, in all combinations.
 const BASE_DELAYS_US: [f64; 5] = [8.5, 9.0, 10.0, 12.0, 16.0];
 const RANGES_US: [f64; 6] = [0.5, 1.0, 2.0, 8.0, 30.0, 100.0];
 const INITIAL_WINDOWS: [f64; 3] = [0.01, 0.05, 1.0];
 
-/// What is kept of a run: the measure, and its name in the step.
+/// Measures of a run, with their names in the step.
 const QUANTITIES: [(&str, &str); 6] = [
     ("utilisation", "delivered, of link capacity"),
     ("jain", "Jain's index of delivered bytes"),
@@ -38,7 +39,7 @@ const QUANTITIES: [(&str, &str); 6] = [
     ("short", "mean completion of short flows"),
 ];
 
-/// A candidate: base delay and range of flow scaling in µs, first window in packets.
+/// Candidate: base delay and range of flow scaling in µs, initial window in packets.
 type Setting = [f64; 3];
 
 fn candidates() -> Vec<Setting> {
@@ -61,14 +62,14 @@ fn settings([base, range, window]: Setting) -> [String; 5] {
     ]
 }
 
-/// The runs of the grid under Swift: network by network, seed by seed.
+/// Returns the runs of the grid under Swift: network by network, seed by seed.
 fn grid() -> Vec<RunRequest> {
     let needs = crate::find(GRID).map_or(&[][..], crate::Reproduction::needs);
     let of_swift = needs.iter().filter(|need| need.scheme == "swift");
     of_swift.cloned().collect()
 }
 
-/// The first run of each network in the search.
+/// Returns the first run of each network in the search.
 fn searched() -> Vec<RunRequest> {
     let mut all = grid();
     all.retain(|need| SEARCHED.contains(&need.variant.as_str()));
@@ -76,7 +77,7 @@ fn searched() -> Vec<RunRequest> {
     all
 }
 
-/// A run with another setting of Swift.
+/// Returns a run with another setting of Swift.
 fn with(need: &RunRequest, setting: Setting) -> RunRequest {
     let mut need = need.clone();
     need.settings.retain(|set| !set.starts_with("cc.swift."));
@@ -84,7 +85,7 @@ fn with(need: &RunRequest, setting: Setting) -> RunRequest {
     need
 }
 
-/// The same with another seed.
+/// Returns a run with another seed.
 fn seeded(need: &RunRequest, seed: u64) -> RunRequest {
     let Input::Shipped(scenario, _) = need.input else {
         return need.clone();
@@ -95,7 +96,7 @@ fn seeded(need: &RunRequest, seed: u64) -> RunRequest {
     }
 }
 
-/// What a run came to, in the order of [`QUANTITIES`].
+/// Values of a run, in the order of [`QUANTITIES`].
 type Values = [Option<f64>; QUANTITIES.len()];
 
 fn run(need: &RunRequest) -> Result<Values, StepError> {
@@ -107,10 +108,10 @@ fn run(need: &RunRequest) -> Result<Values, StepError> {
     Ok(QUANTITIES.map(|(name, _)| numbers.values.get(name).copied()))
 }
 
-/// RL-CC's base round trip, in µs.
+/// Base round-trip time of RL-CC, in µs.
 const BASE_RTT_US: f64 = 8.192;
 
-/// What a run is worth: DECC's reward (`paceline explain rewards`) of the whole of it, without the course of rates.
+/// Returns DECC's reward (`paceline explain rewards`) of a run as a whole, without the rates over time.
 fn reward([delivered, jain, rtt, _, loss, _]: Values) -> Option<f64> {
     let (latency, lost) = ((rtt? / BASE_RTT_US - 1.1).max(0.0), loss? / 100.0);
     let unfair = (1.0 / jain? - 1.0).max(0.0).sqrt();

@@ -1,4 +1,4 @@
-//! Runs in which what senders predicted is written down alongside what they measured next.
+//! Runs that record the senders' predictions next to the following measurements.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,35 +16,35 @@ use paceline_lab::run::{self, Control};
 use paceline_lab::stats::jain;
 use paceline_scenario::Resolved;
 
-/// What predictions came to.
+/// Record of predictions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Log {
-    /// Predictions whose round-trip time was measured.
+    /// Number of predictions whose round-trip time was measured.
     pub(crate) count: u64,
     /// Sum of their relative errors.
     pub(crate) errors: f64,
-    /// Of the first senders: number of the sample, prediction and measurement in µs.
+    /// Series of the first senders: number of the sample, prediction and measurement in µs.
     pub(crate) course: Vec<Vec<(f64, f64)>>,
 }
 
 impl Log {
-    /// Mean relative error.
+    /// Returns the mean relative error.
     pub(crate) fn mape(&self) -> Option<f64> {
         (self.count > 0).then(|| self.errors / self.count as f64)
     }
 }
 
-/// Senders whose courses are kept, and how much of each.
+/// Number of senders whose series are kept, and the length limit of each.
 const COURSES: usize = 2;
 const COURSE_MAX: usize = 4000;
 
-/// A sender, watched.
+/// Sender whose predictions are recorded.
 #[derive(Clone)]
 struct Watched {
     inner: LstmPid,
-    /// The number of this sender, in the order of their making.
+    /// Number of the sender, in the order of creation.
     number: usize,
-    /// What it predicted last, in µs.
+    /// Last prediction, in µs.
     expected: Option<f64>,
     seen: u64,
     log: Arc<Mutex<Log>>,
@@ -57,8 +57,8 @@ impl fmt::Debug for Watched {
 }
 
 impl Watched {
-    /// Writes down a decision if there is a new one. Predictions count from the third sample on: before
-    /// that no predictor has its three features.
+    /// Records a new decision, if there is one. Predictions count from the third sample on: no predictor has its
+    /// three features before.
     fn note(&mut self) {
         if self.inner.decisions() == self.seen {
             return;
@@ -105,13 +105,13 @@ impl CongestionControl for Watched {
     }
 }
 
-/// A run that was watched.
+/// Summary of a run and its record.
 pub(crate) struct Seen {
     pub(crate) summary: Summary,
     pub(crate) log: Log,
 }
 
-/// Runs `input`, whose scheme is `lstm-pid` or an alias of it, in which decisions take no time.
+/// Runs `input`, whose scheme is `lstm-pid` or an alias of it, with decisions that take no time.
 pub(crate) fn run(input: Resolved) -> Result<Seen, StepError> {
     let log = Arc::new(Mutex::new(Log {
         course: vec![Vec::new(); COURSES],
@@ -135,7 +135,7 @@ pub(crate) fn run(input: Resolved) -> Result<Seen, StepError> {
     let factories = Factories::from([(0, factory)]);
     let mut finished =
         run::execute_with(&input, factories, &mut |_| Control::Continue).map_err(StepError::of)?;
-    // These tables have one index over flows of all sizes, as the thesis' incast has them.
+    // These tables have a single index over flows of all sizes, like the thesis's incast.
     let goodputs = flow_rows(&input, &finished.outcome).filter_map(|row| {
         let took = row.fct_ps.filter(|&ps| ps > 0)?;
         Some(row.size_bytes as f64 / took as f64)
@@ -148,15 +148,15 @@ pub(crate) fn run(input: Resolved) -> Result<Seen, StepError> {
     })
 }
 
-/// Runs `needs`, as many at a time as `work` may; in their order.
+/// Runs `needs` with the threads of `work`; results are in their order.
 pub(crate) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
     in_chunks(needs, work, (0.0..1.0, "run"), &|need| {
         run(need.load().map_err(StepError::of)?)
     })
 }
 
-/// Does `one` with each of `all`, as many at a time as `work` may; in their order. `share` is the part of the step
-/// that this is, with what each is called.
+/// Calls `one` for each of `all` with the threads of `work`; results are in their order. `share` is the part of the
+/// step's progress, and `name` the name of an item.
 pub(crate) fn in_chunks<T: Sync, R: Send>(
     all: &[T],
     work: &mut Work<'_>,

@@ -1,9 +1,9 @@
-//! A reproduction of Bolt's evaluation from its needs to its verdicts: the join, the quickest of them.
+//! Reproduction of the quickest experiment of Bolt's evaluation, the join, from its runs to its verdicts.
 
 use paceline_lab::run::Control;
 use paceline_reproduce::{self as reproduce, Done, Plan, RunRequest};
 
-/// What is judged of a flow alone and of a join keeps its tolerance.
+/// All judged values of a single flow and of a join meet their criteria.
 #[test]
 fn a_flow_joins_another() {
     let join = reproduce::find("bolt-b1").unwrap();
@@ -28,15 +28,15 @@ fn a_flow_joins_another() {
     );
     let records = join.records(&done);
     let judged: Vec<_> = records.iter().filter(|record| record.ok.is_some()).collect();
-    // But for HPCC's, whose link falls further than the figure has it.
+    // Except HPCC's dip, in which the link's utilisation falls further than in the figure.
     let good = |record: &reproduce::Record| record.ok == Some(true) || record.case.contains("HPCC: dip");
     let bad: Vec<_> = judged.iter().filter(|record| !good(record)).collect();
     assert!(bad.is_empty(), "{bad:#?}");
     assert!(judged.len() >= 16, "{}", judged.len());
 }
 
-/// Where a flow is cut off Bolt's listing alone is far from what the paper prints; the authors' simulator has that, but not
-/// without the pauses that spread its packets.
+/// After an abrupt end of a flow, Bolt's published listing alone differs widely from the paper's values. The authors'
+/// simulator has them, but only with the pauses that spread its packets.
 #[test]
 fn what_the_paper_lists_is_not_what_its_simulator_does() {
     let down = reproduce::find("bolt-b4").unwrap();

@@ -1,4 +1,4 @@
-//! The questions about Bolt's runs are those of the reference: from its own lists they make its own numbers.
+//! Questions about Bolt's runs, checked against the reference: from its lists they compute its numbers.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -12,7 +12,7 @@ macro_rules! reference {
     };
 }
 
-/// A number of a reference run.
+/// Returns a number of a reference run.
 fn derived(run: &str, metric: &str) -> Option<f64> {
     let all = std::str::from_utf8(reference!("derived.tsv")).unwrap();
     let mut rows = all.lines().map(|line| line.split('\t'));
@@ -21,7 +21,7 @@ fn derived(run: &str, metric: &str) -> Option<f64> {
     })
 }
 
-/// The rows of a list, without its head.
+/// Returns the rows of a list without its header.
 fn rows(content: &[u8]) -> Vec<Vec<f64>> {
     let mut text = String::new();
     if content.starts_with(&[0x1f, 0x8b]) {
@@ -37,7 +37,7 @@ fn ps(ns: f64) -> i64 {
     (ns * 1e3).round() as i64
 }
 
-/// A table of these columns in place of the run's.
+/// Returns a table with these columns that replaces the run's.
 fn table(name: &str, rows: impl IntoIterator<Item = String>) -> String {
     let rows: Vec<String> = rows.into_iter().map(|row| format!("({row})")).collect();
     format!("{name} AS (VALUES {})", rows.join(","))
@@ -49,14 +49,14 @@ fn queue(list: &[u8]) -> String {
     table("port_queue(time_ps, queue_bytes)", rows)
 }
 
-/// 1502 bytes at 100 Gbit/s take 120 ns there.
+/// A packet of 1502 bytes at 100 Gbit/s takes 120 ns there.
 fn sent(list: &[u8]) -> String {
     let rows = rows(list);
     let rows = rows.iter().map(|row| format!("{:?},120.0", row[0]));
     table("port_sent(start_ns, takes_ns)", rows)
 }
 
-/// The first or last packet of a flow comes to the port.
+/// Returns the event of a flow's first or last packet at the port.
 fn packet(flow: u32, ns: f64) -> String {
     let row = format!("'enqueue','data',{flow},{}", ps(ns));
     table("trace(event, packet, flow_id, time_ps)", [row])
@@ -71,7 +71,7 @@ fn windows(list: &[u8]) -> String {
     table("series(entity, metric, time_ps, value)", rows)
 }
 
-/// Answers a question with these tables in place of a run's.
+/// Answers a question with these tables instead of a run's.
 fn ask(sql: &str, tables: &[String]) -> BTreeMap<String, f64> {
     let own = sql.trim_start();
     let own = own.strip_prefix("WITH RECURSIVE").or(own.strip_prefix("WITH"));
@@ -94,14 +94,14 @@ fn ask(sql: &str, tables: &[String]) -> BTreeMap<String, f64> {
     }
 }
 
-/// The question of an experiment.
+/// Returns the question of an experiment.
 fn question(experiment: &str, name: &str) -> &'static str {
     let needs = paceline_reproduce::find(experiment).unwrap().needs();
     let mut all = needs.iter().flat_map(|need| &need.questions);
     &all.find(|one| one.name == name).unwrap().sql
 }
 
-/// Equal to the digits that the reference prints.
+/// Checks equality in the digits that the reference prints.
 fn assert_is(ours: Option<&f64>, run: &str, metric: &str, unit: f64) {
     let theirs = derived(run, metric).unwrap_or_else(|| panic!("{run} has no {metric}"));
     let ours = ours.unwrap_or_else(|| panic!("no {metric}")) * unit;
@@ -167,7 +167,7 @@ fn between_the_first_and_the_last_end() {
     ];
     let share = ask(question("bolt-b3", "between-ends"), &tables)["utilisation"];
     let theirs = derived("star5m1500_bolt", "util_first_to_last_completion").unwrap();
-    // Packets that end a message are short; where they stand at an end of the stretch matters.
+    // The last packets of messages are short; one at a boundary of the interval changes the result.
     assert!((share - theirs).abs() < 0.01, "{share}, {theirs}");
     let sql = "SELECT max(queue_bytes) AS peak, \
                time_average(queue_bytes, time_ps / 1e3, 167461.0 - 1048.0, 219872.0 - 1048.0) AS mean FROM port_queue";
@@ -181,7 +181,7 @@ fn between_the_first_and_the_last_end() {
     assert_is(taken.get("peak"), "star5m1500_bolt", "queue_max", 1.0);
 }
 
-/// The reference's means are over its bins, ours over time: the indices agree to a few 1e-4.
+/// The reference averages over bins, and Paceline over time: the indices agree to a few 1e-4.
 #[test]
 fn shares_of_slots() {
     let tables = [
@@ -223,7 +223,7 @@ fn slowdowns_by_size() {
     }
 }
 
-/// What the reference says of its ensemble: paired differences of -4.74, -0.14 and -9.97 points.
+/// The reference reports for its ensemble paired differences of -4.74, -0.14 and -9.97 points.
 #[test]
 fn the_ensemble() {
     let patterns = rows(reference!("star5_ensemble_mtu1500.tsv"));

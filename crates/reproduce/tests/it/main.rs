@@ -1,4 +1,4 @@
-//! Publications, each against the files that are kept of it.
+//! Publications compared with the recorded files.
 
 mod bolt;
 mod bolt_measures;
@@ -8,7 +8,7 @@ mod registry;
 mod shown;
 mod wrong_outcomes;
 
-/// Tests have the simulators that a program adds before anything is looked up.
+/// Adds the simulators that a program has, before anything is looked up.
 #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
 #[ctor::ctor(unsafe)]
 fn add_simulators() {

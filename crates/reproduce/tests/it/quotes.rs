@@ -1,7 +1,8 @@
-//! What is judged by a paper's word stands in the paper: words are quoted, and printed numbers are there.
+//! Claims that are judged as a paper's must be in the paper: statements are quoted, and printed numbers occur in the
+//! text.
 //!
-//! The texts of the papers are not part of this repository. Where a folder of them is next to it, every quotation and every
-//! number is looked up; elsewhere that is left out.
+//! The papers' texts are not part of this repository. If a folder of them is next to it, every quotation and every
+//! number is looked up; otherwise the check is skipped.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +12,7 @@ use paceline_congestion::papers;
 use paceline_reproduce::{Done, Evidence, Quotation, Record, registry};
 use serde::Deserialize;
 
-/// Papers, by the names of their files of quotations, with the beginnings of the names of their texts.
+/// Papers, by the names of their files of quotations, with the prefixes of their texts' names.
 const TEXTS: [(&str, &str); 5] = [
     ("pidnn-thesis", "000"),
     ("tcd-thesis", "001"),
@@ -20,7 +21,7 @@ const TEXTS: [(&str, &str); 5] = [
     ("bolt", "004"),
 ];
 
-/// Printed values that do not stand in a paper's text: experiment, part of the case or the metric, and why.
+/// Published values that do not occur in a paper's text: experiment, part of the case or the metric, and reason.
 const ELSEWHERE: [(&str, &str, &str); 9] = [
     (
         "thesis-table1",
@@ -61,7 +62,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The text of a paper, if it is here.
+/// Returns the text of a paper, if it is available.
 fn text(paper: &str) -> Option<String> {
     let (_, start) = TEXTS.iter().find(|(name, _)| *name == paper)?;
     let files = fs::read_dir(root().join("../shared/seeds")).ok()?;
@@ -74,7 +75,7 @@ fn without_space(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// The file of quotations of a paper, by its name.
+/// File of a paper's quotations, by its name.
 #[derive(Default, Deserialize)]
 struct File {
     quotes: std::collections::BTreeMap<String, Quotation>,
@@ -85,7 +86,7 @@ fn quotations(paper: &str) -> File {
     fs::read_to_string(path).map_or_else(|_| File::default(), |text| toml::from_str(&text).unwrap())
 }
 
-/// What experiments of a paper have, without their runs. Those of the paper on TCD are judged by the thesis.
+/// Returns the records of a paper's experiments without runs. Those of the paper on TCD are judged by the thesis.
 fn records(paper: &str) -> Vec<Record> {
     let known = papers::find(paper).unwrap().short;
     let of = |short: &str| short == known || (paper == "tcd-thesis" && short == papers::TCD.short);
@@ -95,7 +96,7 @@ fn records(paper: &str) -> Vec<Record> {
 
 #[test]
 fn every_quotation_is_used() {
-    // Lines and spaces are the file's.
+    // Line breaks and blanks of the file have no meaning.
     let whole = |quote: &Quotation| [&quote.at, &quote.text, &quote.means].map(|text| without_space(text));
     let used: Vec<_> = registry()
         .flat_map(|one| one.records(&Done::default()))
@@ -118,7 +119,7 @@ fn every_quotation_is_used() {
     assert!(count > 25, "{count}");
 }
 
-/// A closeness to a printed value needs no words: the number has to stand there.
+/// A value close to a printed one needs no quotation: the number has to occur in the text.
 #[test]
 fn what_the_papers_claim_is_quoted() {
     for (paper, _) in TEXTS {
@@ -152,7 +153,7 @@ fn quotations_stand_in_the_papers() {
     }
 }
 
-/// The numbers of a text. A space may part thousands.
+/// Returns the numbers in a text. A blank may separate thousands.
 fn numbers(text: &str) -> BTreeSet<u64> {
     let letters: Vec<char> = text.chars().collect();
     let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);

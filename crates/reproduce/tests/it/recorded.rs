@@ -1,4 +1,4 @@
-//! What `VALIDATION.md` says of publications is what was recorded of them.
+//! The statements of `VALIDATION.md` on publications match the recorded outcomes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ fn validation_has_the_section_whole() {
     assert!(read("VALIDATION.md").ends_with(&read("validation/REPRODUCTIONS.md")));
 }
 
-/// The cells of the table of publications, by reproduction.
+/// Returns the cells of the table of publications, by reproduction.
 fn rows() -> BTreeMap<String, Vec<String>> {
     let text = read("validation/REPRODUCTIONS.md");
     let rows = text.lines().filter_map(|line| {
@@ -52,7 +52,7 @@ fn cells(counts: Counts) -> Vec<String> {
     ]
 }
 
-/// The table anew: a row of each experiment with an outcome, and those that stand there without one.
+/// Returns the updated table: a row for each experiment with an outcome, and the existing rows of those without.
 fn table() -> String {
     let known = rows();
     let mut text = String::new();

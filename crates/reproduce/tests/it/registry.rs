@@ -1,4 +1,4 @@
-//! The experiments that ship: whole, each run once, with inputs that load.
+//! Built-in experiments: complete, with each run once, and with inputs that load.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,14 @@ fn the_registry_is_whole() {
         assert_eq!(find(&one.id).map(|found| &found.title), Some(&one.title));
         let records = one.records(&Done::default());
         let judged = |record: &Record| !record.paper.is_null() || record.tolerance != "shown only";
-        // A figure without numbers is there to be looked at, and says so.
+        // A figure without numbers is only for viewing, and has to say so.
         let said = one
             .notes
             .iter()
             .any(|note| note.contains("no numbers") || note.contains("Nothing is judged"));
         let own = one.source.short == "ours";
         assert!(said || own || records.iter().any(judged), "{}", one.id);
-        // Without its runs there is nothing of ours to judge; what is computed needs none.
+        // Without its runs nothing of ours can be judged; computed values need no runs.
         let nothing = |record: &Record| {
             record.ok.is_none() && (record.ours.is_null() || record.kind == Evidence::Shown)
         };
@@ -41,7 +41,8 @@ fn the_registry_is_whole() {
     assert_eq!(find("thesis-table9").map(|one| &one.id), None);
 }
 
-/// Experiments have Swift as its search set it: the line of DECC's senders has every number of the learner's.
+/// Experiments use Swift with the settings found by its search: the line for DECC's senders has every number of the
+/// learner's.
 #[test]
 fn swift_is_tuned_as_it_was_searched() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/decc.toml");
@@ -64,7 +65,7 @@ fn swift_is_tuned_as_it_was_searched() {
         let setting = format!("\"cc.swift.{name}\" = {value}, ");
         assert!(line.contains(&setting), "{setting} in {line}");
     }
-    // Times are in ns, of a base round trip in us.
+    // Times are in ns, those of a base round trip in us.
     for (name, value) in [("base-delay", base), ("fs-range", range)] {
         let setting = format!(
             "\"cc.swift.{name}\" = \"{{ceil({:.5} * base)}}ns\"",
@@ -86,10 +87,10 @@ fn every_run_is_planned_once() {
         "tcd-ns3" => false,
         _ => matches!(need.input, Input::Reference(_)),
     };
-    // Of the incast: the thesis's scheme with three targets, two first rates, and without prediction, and three
-    // others, each in two fidelities; TIMELY from another first rate; ten orders with and without prediction; three
-    // that are drawn. Table 8: seven schemes in each of 3 draws, three more in one. HPCC's figure: 4 schemes.
-    // Decisions of two controllers that take ten times.
+    // Incast: the thesis's scheme with three targets, two initial rates, and without prediction, and three other
+    // schemes, each in two fidelities; TIMELY with another initial rate; ten orders with and without prediction;
+    // three that are drawn. Table 8: seven schemes in each of 3 traffic samples, three more in one. HPCC's figure: 4
+    // schemes. Decisions of two controllers that take ten times.
     let incast = 2 * (3 + 1 + 2 + 3) + 1 + 2 * 10 + 3 + 2 * 10;
     assert_eq!(all.needs.iter().filter(of_hpcc).count(), incast + 3 * 7 + 3 + 4);
     assert!(all.needs.iter().all(|need| !need.flows_only));
@@ -97,8 +98,8 @@ fn every_run_is_planned_once() {
     assert!(alone.needs.iter().all(|need| need.flows_only));
 }
 
-/// Three columns are three Bolts: the paper's has neither pacer nor a threshold of two packets whatever a
-/// scenario says, what ships is what ships, and the third is the authors' simulator.
+/// Three columns are three variants of Bolt: the paper's has neither a pacer nor a threshold of two packets, whatever
+/// a scenario says; the built-in one has its defaults; the third is the authors' simulator.
 #[test]
 fn whose_bolt_a_column_has() {
     let runs = find("bolt-b2").unwrap().needs();
@@ -122,7 +123,7 @@ fn whose_bolt_a_column_has() {
     assert_eq!(of(&ours), ["auto", "2", "true"]);
     assert_eq!(of(&code), of(&ours));
     assert_eq!((paper.label(), ours.label()), ("bolt-paper", "bolt"));
-    // Of other schemes there is one run; what is a quirk of the simulator's has no other.
+    // Other schemes have one run each; quirks of the simulator apply to Bolt only.
     let names = |end: &str| {
         let all = runs.iter().map(RunRequest::name);
         all.filter(|name| name.starts_with("bolt-leave4000") && name.ends_with(end))
@@ -144,7 +145,7 @@ fn every_input_loads() {
     let all = Plan::of(registry().flat_map(Reproduction::needs));
     let mut loaded = BTreeSet::new();
     for need in &all.needs {
-        // One of many stands for those that differ in seed, parameters or, of the large ones, scheme.
+        // One run represents those that differ only in seed, parameters or, for large ones, scheme.
         let kind = match &need.input {
             Input::Shipped(name, _) if need.fidelity == NS3_HPCC => name.to_string(),
             Input::Shipped(name, _) => format!("{name} {} {}", need.scheme, need.fidelity.name()),
@@ -154,7 +155,8 @@ fn every_input_loads() {
             let input = need
                 .load()
                 .unwrap_or_else(|error| panic!("{}: {error}", need.name()));
-            // In the simulator of TCD's authors all is DCQCN, or uncontrolled: its runs differ in what switches do.
+            // In the simulator of TCD's authors everything is DCQCN, or uncontrolled: its runs differ in the
+            // switches' behaviour.
             let scheme = match need.fidelity.name() {
                 "tcd-ns3" if need.scheme.ends_with("_nocc") => "none",
                 "tcd-ns3" => "dcqcn",
@@ -183,6 +185,6 @@ fn the_flows_of_the_thesis() {
     let counts = Counts::of(&table7.records(&done));
     assert_eq!(counts.published, Count { ok: 20, judged: 20 });
     assert_eq!((counts.judged(), counts.shown), (counts.published, 1));
-    // Other flows are no table 7.
+    // Other flows do not result in table 7.
     assert_eq!(undetected(table7, &done, Vec::new()), Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! Verdicts, and how tables show them: on a terminal, in the list for programs and on the page.
+//! Verdicts, and their display in tables: on a terminal, in the list for programs and on the page.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn tolerances() {
     assert_eq!(verdict(50.0, 50.5, Tolerance::Near(0.5)), Some(true));
     assert_eq!(verdict(50.0, 49.4, Tolerance::Near(0.5)), Some(false));
     assert_eq!(verdict(1.0, 9.0, Tolerance::Shown), None);
-    // Bounds are of ours alone.
+    // Bounds apply to our value alone.
     let bounded = |ours, tolerance| {
         let cell = Cell {
             paper: None,
@@ -50,7 +50,7 @@ fn tolerances() {
     assert_eq!(bounded(1.9, Tolerance::AtLeast(2.0)), Some(false));
     assert_eq!(bounded(0.5, Tolerance::Between(0.5, 2.5)), Some(true));
     assert_eq!(bounded(f64::NAN, Tolerance::Between(0.5, 2.5)), Some(false));
-    // Nothing printed, or nothing run: nothing to judge.
+    // Without a published value or a run, there is no verdict.
     for (paper, ours) in [(None, Some(1.0)), (Some(1.0), None)] {
         let mut cell = cell(1.0, 1.0, Tolerance::Exact);
         (cell.paper, cell.ours) = (paper, ours);
@@ -59,7 +59,7 @@ fn tolerances() {
     assert_eq!(verdict(2.0, f64::NAN, Tolerance::Within(0.25)), Some(false));
 }
 
-/// What is equal in the paper may be in any order; equal of ours does not keep an order.
+/// Values that are equal in the paper may have any order; equal values of ours do not confirm an order.
 #[test]
 fn orders_hold_where_what_is_smaller_is_smaller() {
     let column = |name: &str| Column {
@@ -94,7 +94,7 @@ fn orders_hold_where_what_is_smaller_is_smaller() {
     assert_eq!(of([1.0, 2.0, 3.0], [1.0, 2.0, 2.0]).ok, Some(false));
 }
 
-/// An experiment of these files.
+/// Reads an experiment with these files.
 fn read(folder: &Path, files: &[(&str, &str)]) -> Reproduction {
     let folder = folder.join("synthetic");
     fs::create_dir_all(&folder).unwrap();
@@ -104,7 +104,8 @@ fn read(folder: &Path, files: &[(&str, &str)]) -> Reproduction {
     read_folder(&folder).unwrap()
 }
 
-/// Rows of two sizes: in the first the order of hpcc and dctcp is the paper's, in the second not.
+/// Returns an experiment with rows of two sizes: the order of hpcc and dctcp agrees with the paper's in the first row
+/// only.
 fn synthetic(folder: &Path) -> Reproduction {
     let text = r#"
 title = "A table"
@@ -176,7 +177,7 @@ fn texts_for_terminals() {
     insta::assert_snapshot!("text", format!("{wide}\n{narrow}"));
 }
 
-/// A list is of those cases that have a value, or of all: what one lacks then has no mean.
+/// A list contains the cases that have a value, or requires all: if one is missing then, there is no mean.
 #[test]
 fn a_list_of_every_case_needs_all() {
     let text = r#"
@@ -204,14 +205,14 @@ rows = [
     assert_eq!(ours.collect::<Vec<_>>(), [Some(1.0), None, Some(2.0)]);
 }
 
-/// The page about an experiment.
+/// Returns the page about an experiment.
 fn page(one: &Reproduction, folder: &Path) -> String {
     let folder = folder.join("results");
     write(&folder, &[one], &Done::default(), true).unwrap();
     fs::read_to_string(folder.join("index.html")).unwrap()
 }
 
-/// Every sample is on the page, in a track: nothing is left out before somebody looks.
+/// Every sample is on the page, in a track: nothing is left out in advance.
 #[test]
 fn long_curves_are_tracks() {
     let tmp = tempfile::tempdir().unwrap();
@@ -243,7 +244,7 @@ fn a_page_stands_alone() {
         assert!(!page.contains(attribute), "{attribute}");
     }
     assert!(page.contains("&lt;known&gt;") && !page.contains("<known>"));
-    // Orders are no published values, and are counted apart.
+    // Orderings are not published values, so they are counted separately.
     for count in [
         "as published: <b class=\"bad\">3 of 4</b>",
         "properties: <b class=\"bad\">1 of 2</b>",

@@ -1,4 +1,4 @@
-//! Every criterion can fail: outcomes that were recorded are made wrong, and a cross has to appear.
+//! Every criterion can fail: when recorded outcomes are made wrong, a cross has to appear.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use paceline_reproduce::{
     ticks_of_unfinished, undetected,
 };
 
-/// `None` where nothing was recorded.
+/// Returns the recorded outcome, or `None` if there is none.
 fn recorded(one: &Reproduction) -> Option<Done> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let text = fs::read_to_string(folder.join(&one.id).join("outcome.json")).ok()?;
@@ -32,7 +32,7 @@ fn no_criterion_passes_twice_or_half_or_nothing() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// Of `thesis-table7` and `bolt-figure1` nothing is run: the one is judged with its flows below, the other is computed.
+/// `thesis-table7` and `bolt-figure1` have no runs: the one is judged by its flows below, the other is computed.
 #[test]
 fn every_tick_can_become_a_cross() {
     let (mut left, mut seen) = (Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ fn every_tick_can_become_a_cross() {
     );
 }
 
-/// A number of a step under a bound that nothing breaks, one whose row is not of the step at all, and an honest one.
+/// A value of a step under a bound that is always met, one whose row does not depend on the step, and a proper one.
 #[test]
 fn what_cannot_fail_is_found() {
     let text = r#"
@@ -86,7 +86,7 @@ rows = [
         faults(&one),
         ["synthetic, pidnn, wide: a published value stands beside a bound of ours"]
     );
-    // What no step moves keeps its tick, whatever is wrong.
+    // A value that depends on no step stays within its tolerance, whatever is wrong.
     assert_eq!(
         undetected(&one, &done, Vec::new()),
         ["pidnn: constant (within 10 %)"]
@@ -103,7 +103,7 @@ fn choices_say_what_else_was_tried() {
     }
 }
 
-/// The outcome of a training that found `gains`, and had `later` after further runs.
+/// Returns the outcome of a training that found `gains`, and had `later` after further runs.
 fn trained(gains: Gains, later: Gains) -> Done {
     let each = |gains: Gains| [gains.p, gains.i, gains.d].map(Some);
     let mut metrics = Metrics::of(["K_P", "K_I", "K_D"].into_iter().zip(each(gains)));
@@ -115,7 +115,7 @@ fn trained(gains: Gains, later: Gains) -> Done {
     }
 }
 
-/// Gains that never left their start, or run off when the training goes on.
+/// Gains that never left their start, or that diverge when the training continues.
 #[test]
 fn gains_at_their_start_are_no_figure_13() {
     let one = find("thesis-figure13").unwrap();

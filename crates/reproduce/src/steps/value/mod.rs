@@ -1,9 +1,10 @@
-//! What prediction is worth: the steps of `prediction-value`.
+//! Value of prediction: the steps of `prediction-value`.
 //!
-//! Every predictor that learns is trained on runs that it predicts in, by the same number of rounds and pairs, with five
-//! seeds ([`trained`]). They are compared with the thesis's gains and target ([`COMPARED`]), with gains and a target that each
-//! got for itself ([`tuned`]), and in networks and under loads that none has seen ([`ELSEWHERE`]). Orders of simultaneous
-//! events by which they are trained, chosen and judged have nothing in common, and that is asserted.
+//! Every learned predictor is trained on runs in which it predicts, with the same number of rounds and pairs, and
+//! with five seeds ([`trained`]). The predictors are compared with the thesis's gains and target ([`COMPARED`]), with
+//! gains and a target selected for each ([`tuned`]), and in networks and under loads that none was trained on
+//! ([`ELSEWHERE`]). The orders of simultaneous events for training, selection and judging are disjoint, which is
+//! asserted.
 
 mod trained;
 mod tuned;
@@ -20,32 +21,32 @@ use crate::{Metrics, Step, StepError, Work};
 
 pub(super) const STEPS: [Step; 4] = [trained::STEP, COMPARED, tuned::STEP, ELSEWHERE];
 
-/// Rounds on the loop's own runs.
+/// Rounds of training on runs with the predictor in the loop.
 const ROUNDS: usize = 2;
 
-/// Seeds of training.
+/// Number of training seeds.
 const SEEDS: usize = 5;
 
-/// Orders of simultaneous events by which predictors are judged, and those by which something is chosen.
+/// Orders of simultaneous events for judging predictors, and for selecting gains.
 const TEST: Range<u64> = 221..231;
 const VALIDATION: Range<u64> = 301..304;
 
 const _: () = assert!(TEST.end <= VALIDATION.start, "what chooses does not judge");
 
-/// Where a prediction is from.
+/// Source of predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
-    /// Nowhere: the last sample.
+    /// Last sample, without a prediction.
     Last,
-    /// A model that learned from runs that it predicts in, with a seed from 1 on.
+    /// Model trained on runs in which it predicts, with a seed from 1 on.
     OnPolicy(Network, usize),
-    /// A model that learned from runs of other controllers.
+    /// Model trained on runs of other controllers.
     OffPolicy(Network),
-    /// The network's state.
+    /// State of the network.
     Oracle,
 }
 
-/// A predictor: its name in lists, and where its predictions are from. One that learns on policy runs with every seed.
+/// Predictor: its name in lists, and the source of its predictions. One trained on policy runs with every seed.
 #[derive(Clone, Copy)]
 struct Predictor(&'static str, From);
 
@@ -64,11 +65,11 @@ const PREDICTORS: [Predictor; 8] = [
     Predictor("AR(3), off-policy", From::OffPolicy(Network::Ar3)),
 ];
 
-/// Those that get gains of their own, and run elsewhere.
+/// Predictors that get their own gains, and run in other networks.
 const CHOSEN: [Predictor; 3] = [LAST, LSTM, AR3];
 
 impl Predictor {
-    /// Its predictions in an order of events: one run each.
+    /// Returns the sources of its predictions for one order of events: one run each.
     fn runs(self) -> Vec<From> {
         match self.1 {
             From::OnPolicy(network, _) => (1..=SEEDS).map(|seed| From::OnPolicy(network, seed)).collect(),
@@ -77,10 +78,10 @@ impl Predictor {
     }
 }
 
-/// What a run came to. The experiment names these quantities, in this order.
+/// Values of a run. The experiment names these quantities, in this order.
 type Values = [Option<f64>; 8];
 
-/// Those by which gains are chosen, and which are kept of networks elsewhere.
+/// Indices of the values for selecting gains, which are also recorded for other networks.
 const P99: usize = 1;
 const FINISH: usize = 6;
 
@@ -99,7 +100,7 @@ fn values(seen: &Seen) -> Values {
     ]
 }
 
-/// The thesis's incast with its gains and target, in exact fidelity, and what else is set.
+/// Returns the thesis's incast with its gains and target in exact fidelity, with further settings.
 fn incast(settings: impl IntoIterator<Item = String>) -> Source {
     let mut source = Source::tuned();
     source.fidelity = Some(EXACT);
@@ -107,10 +108,10 @@ fn incast(settings: impl IntoIterator<Item = String>) -> Source {
     source
 }
 
-/// A run: its order of events is set.
+/// Run with a fixed order of events.
 type Trial = (Source, From);
 
-/// `source` in each of `orders` with each of `predictions`.
+/// Returns runs of `source` in each of `orders` with each of `predictions`.
 fn trials(source: &Source, predictions: &[From], orders: Range<u64>) -> Vec<Trial> {
     let in_order = |order: u64| {
         let source = source.clone().shuffled(order);
@@ -137,7 +138,7 @@ fn run_all(
     })
 }
 
-/// Some quantities of every run that judges, as a list: of run `r` the quantity `q` is at `8 r + q`.
+/// Returns some quantities of every judging run as a list: quantity `q` of run `r` is at `8 r + q`.
 fn judge(
     work: &mut Work<'_>,
     source: &Source,
@@ -154,7 +155,7 @@ fn judge(
     Ok(runs.iter().enumerate().flat_map(of_run).collect())
 }
 
-/// The part at `place` of `count` equal parts of a share.
+/// Returns part `place` of `count` equal parts of a range of progress.
 fn part(share: &Range<f64>, place: usize, count: usize) -> Range<f64> {
     let at = |place: usize| share.start + (share.end - share.start) * place as f64 / count as f64;
     at(place)..at(place + 1)
@@ -162,10 +163,10 @@ fn part(share: &Range<f64>, place: usize, count: usize) -> Range<f64> {
 
 const WHOLE: Range<f64> = 0.0..1.0;
 
-/// All quantities.
+/// Indices of all quantities.
 const ALL: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
-/// The thesis's gains and target.
+/// Step with the thesis's gains and target.
 const COMPARED: Step = Step {
     name: "prediction value",
     title: "one controller under several predictors",
@@ -179,7 +180,7 @@ const COMPARED: Step = Step {
     },
 };
 
-/// Networks and loads in which nothing was trained: name, scenario, and what is set in it. All but the last: flows of 160 MB
+/// Networks and loads outside of the training: name, scenario, and settings. All but the last have flows of 160 MB
 /// together into one port.
 const NETWORKS: [(&str, &str, &[&str]); 6] = [
     (
@@ -264,7 +265,7 @@ mod tests {
     use super::*;
     use paceline_learn::on_policy::FIRST_ORDER;
 
-    /// Orders by which predictors are judged or chosen are none of a training's, whatever its seed.
+    /// No order for judging or selecting is used in a training, whatever its seed.
     #[test]
     fn no_order_both_trains_and_judges() {
         let trained: Vec<Option<u64>> = Source::thesis().iter().map(|source| source.order).collect();
@@ -273,7 +274,7 @@ mod tests {
         }
     }
 
-    /// A run with a model that was trained here comes to what was recorded of it.
+    /// A run with a model that was trained here has the recorded result.
     #[test]
     fn a_run_is_the_recorded_one() {
         let path = concat!(

@@ -1,4 +1,4 @@
-//! The predictors, each trained with several seeds on runs that it predicts in.
+//! Training of the predictors with several seeds, on runs in which they predict.
 
 use paceline_congestion::learned::ModelRef;
 use paceline_lab::run::Control;
@@ -16,7 +16,7 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// What is trained here: of each network the models of the seeds that do not ship, and those that learn off-policy.
+/// Returns the trainings of this step: for each network the seeds without a built-in model, and off-policy training.
 fn jobs() -> Vec<From> {
     let of = |from: From| match from {
         From::OnPolicy(network, _) => (2..=SEEDS).map(|seed| From::OnPolicy(network, seed)).collect(),
@@ -26,7 +26,7 @@ fn jobs() -> Vec<From> {
     PREDICTORS.iter().flat_map(|predictor| of(predictor.1)).collect()
 }
 
-/// The list in which weights are: those of the seeds one after the other.
+/// Returns the network and the name of the list with its weights, seed by seed.
 fn list(from: From) -> Option<(Network, String)> {
     match from {
         From::OnPolicy(network, _) => Some((network, network.name().to_string())),
@@ -51,8 +51,8 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     Ok(numbers)
 }
 
-/// The weights that `paceline train NETWORK --on-policy ROUNDS --seed SEED` ends with. Fails if any run that was learned
-/// from is in an order by which predictors are chosen or judged.
+/// Returns the final weights of `paceline train NETWORK --on-policy ROUNDS --seed SEED`. Fails if a training run has
+/// an order that is used for selecting or judging.
 fn weights(job: From, first: &[Trace]) -> Result<Weights, StepError> {
     let (network, seed, rounds) = match job {
         From::OnPolicy(network, seed) => (network, seed as u64, ROUNDS),
@@ -81,7 +81,7 @@ fn fit(network: Network, seed: u64, round: usize, data: &Dataset) -> Result<Trai
     train::train(data, &options, &mut |_| Control::Continue).map_err(StepError::of)
 }
 
-/// The model of a prediction. Those of seed 1 ship.
+/// Returns the model of a prediction; the models of seed 1 are built in.
 pub(super) fn model(done: &Done, from: From) -> Result<ModelRef, StepError> {
     let missing = || StepError::of(format!("there is no model of {from:?}"));
     let (network, name) = list(from).ok_or_else(missing)?;
@@ -104,7 +104,8 @@ pub(super) fn model(done: &Done, from: From) -> Result<ModelRef, StepError> {
     on_policy::model(&trained, &trained.weights, ROUNDS).map_err(StepError::of)
 }
 
-/// The model that ships. Its card says which runs it learned from: none of them may be one by which is chosen or judged.
+/// Returns the built-in model, after checking in its card that no training run has an order used for selecting or
+/// judging.
 fn shipped(network: Network) -> Result<ModelRef, StepError> {
     let name = format!("rtt-{}", network.name());
     let model = ModelRef::new(&name);

@@ -1,4 +1,4 @@
-//! Gains and target that each predictor gets for itself.
+//! Selection of gains and target for each predictor.
 
 use std::ops::Range;
 
@@ -29,13 +29,13 @@ pub(super) const STEP: Step = Step {
     },
 };
 
-/// What is tried: each with each.
+/// Values to try, in all combinations.
 const K_P: [f64; 5] = [-0.05, -0.1, -0.2, -0.358, -0.6];
 const K_I: [f64; 4] = [-0.015, -0.03, -0.06, -0.11];
 const K_D: [f64; 5] = [0.04, -0.2, -0.5, -0.8, -1.2];
 const TARGETS_US: [f64; 6] = [4.3, 4.4, 4.5, 4.6, 4.7, 4.8];
 
-/// A candidate: K_P, K_I, K_D, target.
+/// Candidate: K_P, K_I, K_D, target.
 type Gains = [f64; 4];
 
 fn candidates() -> Vec<Gains> {
@@ -59,14 +59,13 @@ fn settings([p, i, d, target]: Gains) -> [String; 4] {
     ]
 }
 
-/// A makespan that is not too long: 2 % above the minimum, 635 MB with headers of 48 bytes on
-/// every 1000 at 100 Gbit/s.
+/// Largest acceptable makespan: 2 % above the minimum, 635 MB with headers of 48 bytes on every 1000 at 100 Gbit/s.
 const FINISH_MS: f64 = 1.02 * 53.24;
 
-/// Candidates that run in all orders of validation at a time.
+/// Number of candidates that run in all validation orders at a time.
 const BEST: usize = 10;
 
-/// By what candidates are put in order, if they are in time: the tail. And when they end.
+/// Returns the sort key of a candidate whose makespan is acceptable, its tail, and that makespan.
 fn rank(runs: &[Values]) -> Option<[f64; 2]> {
     let of = |quantity: usize| {
         let values: Option<Vec<f64>> = runs.iter().map(|run| run[quantity]).collect();
@@ -76,7 +75,7 @@ fn rank(runs: &[Values]) -> Option<[f64; 2]> {
     Some([of(P99)?, finish])
 }
 
-/// Those of candidates that are in time, the shortest tail first.
+/// Returns the candidates with an acceptable makespan, the shortest tail first.
 fn ranked<'a>(tried: impl Iterator<Item = (Gains, &'a [Values])>) -> Vec<(Gains, [f64; 2])> {
     let found = tried.filter_map(|(gains, runs)| Some((gains, rank(runs)?)));
     let mut found: Vec<_> = found.collect();
@@ -84,8 +83,8 @@ fn ranked<'a>(tried: impl Iterator<Item = (Gains, &'a [Values])>) -> Vec<(Gains,
     found
 }
 
-/// All candidates run in one order, with one seed; the best of those that are in time run in all orders of
-/// validation with all seeds, some at a time, until one of them is in time there, too.
+/// Runs all candidates in one order with one seed. The best acceptable ones then run in all validation orders with
+/// all seeds, a few at a time, until one is acceptable there too.
 fn choose(
     work: &mut Work<'_>,
     predictor: Predictor,
@@ -122,7 +121,8 @@ fn choose(
 mod tests {
     use super::*;
 
-    /// Who is late, in the mean or because a run does not end, is not chosen; of the others the shortest tail is.
+    /// A candidate that is too slow, on average or because a run does not end, is not selected; the shortest tail
+    /// wins among the others.
     #[test]
     fn candidates_are_put_in_order() {
         let run = |p99: f64, finish: Option<f64>| {
