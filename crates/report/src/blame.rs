@@ -1,25 +1,25 @@
-//! Who made whom wait, on a run's page: a matrix, and where most of it happened.
+//! Attribution of waiting times on a run's page: a matrix, and the ports with the longest waits.
 
 use paceline_lab::files::RunData;
 use paceline_lab::text::duration_us;
 use paceline_lab::why::Blames;
 use serde::Serialize;
 
-/// The section of a run's page.
+/// Section of a run's page.
 #[derive(Serialize)]
 pub(super) struct Section {
     matrices: Vec<MatrixTable>,
     places: Vec<Place>,
 }
 
-/// A matrix: victims in rows, causes in columns.
+/// Matrix with victims in rows and causes in columns.
 #[derive(Serialize)]
 struct MatrixTable {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// A port where one party waited for another.
+/// Port at which one party waited for another.
 #[derive(Serialize)]
 struct Place {
     victim: String,
@@ -30,7 +30,7 @@ struct Place {
     share: String,
 }
 
-/// That of a run which accounted for it.
+/// Returns the section for a run that recorded the attribution.
 pub(super) fn section(run: &RunData) -> Option<Section> {
     let blames = Blames::of_run(run)?;
     let matrices = blames.matrices.iter().map(|matrix| {

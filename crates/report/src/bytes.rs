@@ -1,6 +1,6 @@
-//! Numbers as bytes, and bytes as text, for scripts of pages to read.
+//! Encoding of numbers as bytes, and of bytes as text, for the scripts of pages.
 
-/// Appends a number, seven bits a byte, the low ones first; all bytes but the last have the high bit.
+/// Appends a number with seven bits per byte, the low ones first; all bytes but the last have the high bit set.
 pub(super) fn varint(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 128 {
         bytes.push(number as u8 | 128);
@@ -9,7 +9,7 @@ pub(super) fn varint(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// RFC 4648, with padding.
+/// Encodes bytes as base64 (RFC 4648, with padding).
 pub(super) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -31,7 +31,7 @@ pub(super) fn base64(bytes: &[u8]) -> String {
 pub(super) mod tests {
     use super::*;
 
-    /// What [`base64`] made a text of.
+    /// Decodes a text encoded by [`base64`].
     pub(crate) fn unbase64(text: &str) -> Vec<u8> {
         let value = |letter: u8| match letter {
             b'A'..=b'Z' => letter - b'A',

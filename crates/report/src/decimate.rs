@@ -1,10 +1,10 @@
-//! Fewer points that look the same.
+//! Decimation of points that preserves the look of a curve.
 
-/// At most this many points of a series reach a page.
+/// Largest number of points per series on a page.
 pub const POINTS_MAX: usize = 1_200;
 
-/// Keeps the first, the last, the smallest and the largest point of each of equal parts of the
-/// x range, so that no peak is lost. `points` are in order of x.
+/// Keeps the first, the last, the smallest and the largest point in each of equal parts of the x range, so that no
+/// peak is lost. `points` are in order of x.
 pub fn extremes(points: &[(f64, f64)], limit: usize) -> Vec<(f64, f64)> {
     if points.len() <= limit || limit < 4 {
         return points.to_vec();
@@ -34,7 +34,7 @@ pub fn extremes(points: &[(f64, f64)], limit: usize) -> Vec<(f64, f64)> {
     kept
 }
 
-/// At most `limit` of the points, evenly spread, the first and the last among them.
+/// Returns at most `limit` evenly spread points, including the first and the last.
 pub(super) fn evenly(points: &[(f64, f64)], limit: usize) -> Vec<(f64, f64)> {
     if points.len() <= limit || limit < 2 {
         return points.to_vec();

@@ -1,42 +1,42 @@
-//! A chart: its axes and lines.
+//! Charts with their axes and lines.
 
 use paceline_lab::files::RunData;
 use serde::Serialize;
 
 use crate::track::{Packed, Track};
 
-/// A chart.
+/// Chart of a page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Chart {
-    /// What it shows.
+    /// Title above the chart.
     pub title: String,
-    /// How to read it.
+    /// Explanation for the reader.
     pub note: String,
-    /// The axis of places.
+    /// Horizontal axis.
     pub x: Axis,
-    /// The axis of values.
+    /// Vertical axis.
     pub y: Axis,
-    /// How values are drawn.
+    /// Drawing style of the lines.
     pub kind: Kind,
-    /// How wide it is.
+    /// Width on the page.
     pub width: Width,
-    /// What is drawn.
+    /// Lines of the chart.
     pub lines: Vec<Line>,
 }
 
-/// How values are drawn.
+/// Drawing style of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Straight lines between points, which are shown.
+    /// Straight lines with visible points.
     Points,
-    /// Straight lines.
+    /// Straight lines without points.
     Lines,
-    /// A value holds until the next.
+    /// Steps: a value holds until the next.
     Step,
-    /// Points alone.
+    /// Points without lines.
     Dots,
-    /// Tracks over time: bins that the page joins and shows again as closely as it is looked at.
+    /// Tracks over time: bins, which the page merges and splits again on zooming.
     Track,
 }
 
@@ -44,31 +44,31 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Width {
-    /// All of it.
+    /// Full width.
     Full,
-    /// A half.
+    /// Half of the width.
     Half,
-    /// A third.
+    /// Third of the width.
     Third,
-    /// A quarter.
+    /// Quarter of the width.
     Quarter,
 }
 
-/// An axis.
+/// Axis of a chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
-    /// Which quantity.
+    /// Name of the quantity.
     pub label: String,
-    /// What follows a number.
+    /// Unit, shown behind numbers.
     pub unit: String,
-    /// Whether it is logarithmic.
+    /// True if it is logarithmic.
     pub log: bool,
-    /// Fixed largest value, so that charts side by side compare.
+    /// Fixed upper end, which makes charts next to each other comparable.
     pub max: Option<f64>,
 }
 
 impl Axis {
-    /// A linear one.
+    /// Creates a linear axis.
     pub fn new(label: impl Into<String>, unit: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -77,7 +77,7 @@ impl Axis {
             max: None,
         }
     }
-    /// Logarithmic where the values span so much that a linear axis would hide most of them.
+    /// Makes the axis logarithmic if the values span such a range that a linear axis would hide most of them.
     pub fn log_if_wide(mut self, values: impl Iterator<Item = f64> + Clone) -> Self {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(0.0, f64::max);
@@ -86,46 +86,46 @@ impl Axis {
     }
 }
 
-/// A line of a chart.
+/// Line of a chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// What it shows.
+    /// Name in the legend.
     pub name: String,
-    /// Index of a colour of the page's palette.
+    /// Index of a colour in the page's palette.
     pub color: usize,
     /// Index of a dash pattern; 0 is solid.
     pub dash: usize,
-    /// Whether it is drawn as a thin line whatever the chart's kind.
+    /// True for a thin guide line, whatever the chart's style.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guide: bool,
-    /// Places, in order.
+    /// X values, ascending.
     pub x: Vec<f64>,
-    /// A value for each.
+    /// Y value for each x.
     pub y: Vec<f64>,
-    /// Instead of places and values: bins over time.
+    /// Bins over time, which replace x and y.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub track: Option<Packed>,
-    /// Instead of these: those of a line of another chart of the page, both by their places.
+    /// Line of another chart on the page with the same data, as indices of chart and line; replaces all other data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same: Option<(usize, usize)>,
-    /// What `track` is made of.
+    /// Data for `track`.
     #[serde(skip)]
     pub source: Option<Source>,
 }
 
-/// A track, and what a chart's axes make of it.
+/// Track, with the scales of a chart's axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     pub(crate) track: Track,
-    /// The unit of the axis of time.
+    /// Unit of the time axis, in ps.
     pub(crate) clock_ps: f64,
-    /// The unit of the axis of values, and what values are whole multiples of.
+    /// Unit of the value axis, and the unit that all values are multiples of.
     pub(crate) scale: f64,
     pub(crate) unit: f64,
 }
 
 impl Line {
-    /// Of points of the same x only the last is kept.
+    /// Creates a line from points; of several with the same x, only the last is kept.
     pub fn new(name: impl Into<String>, color: usize, points: &[(f64, f64)]) -> Self {
         let mut line = Self {
             name: name.into(),
@@ -150,7 +150,7 @@ impl Line {
         line
     }
 
-    /// A value over time.
+    /// Creates a line of a value over time.
     pub(super) fn over_time(name: impl Into<String>, color: usize, source: Source) -> Self {
         Self {
             source: Some(source),
@@ -158,7 +158,7 @@ impl Line {
         }
     }
 
-    /// Samples of a value at any times, in order, on an axis whose unit of time is `clock_ps`.
+    /// Creates a line of samples at arbitrary times in order, on an axis whose unit of time is `clock_ps`.
     pub fn of_samples(name: impl Into<String>, color: usize, samples: &[(f64, f64)], clock_ps: f64) -> Self {
         let ps = |&(at, value): &(f64, f64)| ((at * clock_ps).round() as u64, value);
         let samples: Vec<(u64, f64)> = samples.iter().map(ps).collect();
@@ -171,25 +171,25 @@ impl Line {
         Self::over_time(name, color, source)
     }
 
-    /// Packs the track, if it is one.
+    /// Packs the track, if there is one.
     pub(super) fn pack(&mut self) {
         let packed = |source: &Source| source.track.pack(source.clock_ps, (source.scale, source.unit));
         self.track = self.source.as_ref().map(packed);
     }
 
-    /// The largest value.
+    /// Returns the largest value.
     pub(super) fn largest(&self) -> f64 {
         let of = |source: &Source| source.track.largest() / source.scale;
         self.source.as_ref().map_or(0.0, of)
     }
 }
 
-/// `value` to so many digits that count: shorter text, same picture.
+/// Rounds `value` to significant digits: shorter text for the same picture.
 pub(crate) fn round(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
-/// A run with its name and colour on the page.
+/// Run with its name and colour on the page.
 pub(crate) struct Named<'a> {
     pub name: &'a str,
     pub color: usize,
@@ -197,7 +197,7 @@ pub(crate) struct Named<'a> {
     pub data: &'a RunData,
 }
 
-/// The unit in which times up to `longest` ps read best, and its size in ps.
+/// Returns the unit in which times up to `longest` ps read best, and its size in ps.
 pub(crate) fn unit_of_time(longest: u64) -> (&'static str, f64) {
     match longest {
         0..2_000_000 => ("ns", 1e3),

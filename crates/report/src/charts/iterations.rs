@@ -1,4 +1,4 @@
-//! How long the iterations of jobs and collectives took, one after another.
+//! Durations of successive iterations of jobs and collectives.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use super::{Axis, Chart, Kind, Line, Named, Width, unit_of_time};
 use crate::palette::COLORS;
 use paceline_lab::results::Summary;
 
-/// Lines at most, those with the longest iterations.
+/// Largest number of lines; those with the longest iterations are shown.
 const LINES_MAX: usize = 8;
 
-/// The iterations of a job or collective: when each ended and how long it took, in ps.
+/// Iterations of a job or collective: end and duration of each, in ps.
 type Iterations = Vec<(f64, f64)>;
-/// Those of a run, by name.
+/// Function that returns the iterations in a run, by name.
 type OfRun = fn(&Summary) -> BTreeMap<&str, Iterations>;
 
-/// Iterations over time, where there are several of something.
+/// Returns the chart of iterations over time, if anything has several.
 pub(crate) fn iterations(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     let (what, of): (_, OfRun) = match runs.iter().any(|run| !run.data.summary.jobs.is_empty()) {
         true => ("jobs", jobs),

@@ -1,4 +1,4 @@
-//! What schemes did to single flows over time: rate, window, round-trip time.
+//! Decisions of schemes for single flows over time: rate, window, round-trip time.
 
 use super::over_time::{Clock, flow_name};
 use super::{Axis, Chart, Kind, Line, Named, Width};
@@ -7,16 +7,16 @@ use crate::track::Track;
 use paceline_lab::files::{RATE, RTT, Series, WINDOW};
 use paceline_lab::results::FlowRow;
 
-/// Flows of which there are lines: the largest.
+/// Largest number of flows with a line; the largest flows are shown.
 const FLOWS_MAX: usize = 16;
 
-/// What is recorded of flows.
+/// Quantity that is recorded for flows.
 struct Quantity {
     metric: &'static str,
     title: &'static str,
     label: &'static str,
     unit: &'static str,
-    /// The unit of the axis, and what values are whole multiples of.
+    /// Unit of the axis, and the unit that all values are multiples of.
     scale: (f64, f64),
 }
 
@@ -44,7 +44,7 @@ const QUANTITIES: [Quantity; 3] = [
     },
 ];
 
-/// Charts of one run, of what was recorded of its flows.
+/// Returns charts of one run from the records of its flows.
 pub(super) fn limits(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
     let charts = QUANTITIES
         .iter()
@@ -56,7 +56,7 @@ pub(super) fn limits(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
     charts
 }
 
-/// That of one metric.
+/// Returns the chart of one metric.
 pub(crate) fn limit(runs: &[Named<'_>], clock: &Clock, metric: &str) -> Option<Chart> {
     let quantity = QUANTITIES.iter().find(|quantity| quantity.metric == metric)?;
     chart(runs, clock, quantity)
@@ -95,7 +95,7 @@ fn chart(runs: &[Named<'_>], clock: &Clock, of: &Quantity) -> Option<Chart> {
     })
 }
 
-/// The largest flows that have the metric, in the order of their numbers.
+/// Returns the largest flows that have the metric, in the order of their numbers.
 fn chosen<'a>(run: &Named<'a>, metric: &str) -> Vec<(FlowRow<'a>, &'a Series)> {
     let mut found: Vec<_> = run
         .data

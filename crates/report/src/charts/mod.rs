@@ -1,4 +1,4 @@
-//! From data to charts: plain descriptions that the page draws.
+//! Conversion of data to charts: plain descriptions that the page draws.
 
 mod chart;
 mod iterations;
@@ -16,15 +16,15 @@ pub(super) use over_seeds::{Seeds, over_seeds};
 pub(crate) use over_time::{Clock, credits, pauses, queues, rates_in_one, states};
 pub(crate) use per_flow::{QUANTILES, size_groups};
 
-/// What all tracks of a page may take, in characters.
+/// Largest size of all tracks on a page, in characters.
 const TEXT_MAX: usize = 2 << 20;
 
-/// Packs all tracks of a page. Where they take too much room the longest get wider bins.
+/// Packs all tracks of a page. If they are too large together, the longest get wider bins.
 pub fn pack_tracks<'a>(charts: impl IntoIterator<Item = &'a mut Chart>) {
     pack(charts, TEXT_MAX);
 }
 
-/// Packs all tracks. While they take more than `most` characters the longest get wider bins.
+/// Packs all tracks. As long as they take more than `most` characters, the longest get wider bins.
 fn pack<'a>(charts: impl IntoIterator<Item = &'a mut Chart>, most: usize) {
     let lines = charts.into_iter().flat_map(|chart| &mut chart.lines);
     let mut lines: Vec<&mut Line> = lines.filter(|line| line.source.is_some()).collect();
@@ -41,10 +41,10 @@ fn pack<'a>(charts: impl IntoIterator<Item = &'a mut Chart>, most: usize) {
     }
 }
 
-/// So many runs get a small chart of the queue each.
+/// Largest number of runs for which each gets a small chart of the queue.
 const SIDE_BY_SIDE_MAX: usize = 12;
 
-/// Every chart that the runs have data for.
+/// Returns every chart that the runs have data for.
 pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
     let mut charts = per_flow::slowdown_by_size(runs);
     charts.extend(per_flow::fct_cdf(runs));
@@ -53,7 +53,7 @@ pub(super) fn charts(runs: &[Named<'_>]) -> Vec<Chart> {
     charts
 }
 
-/// Those of them that are over time; the first of them is chart `first` of the page.
+/// Returns the charts over time; the first of them is chart `first` of the page.
 pub(super) fn over_time_of(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
     let mut charts = over_time(runs, first);
     fill_rows(&mut charts);
@@ -83,7 +83,7 @@ fn over_time(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
     charts
 }
 
-/// No chart sits alongside an empty space.
+/// Widens single charts of half width, so that none has an empty space next to it.
 fn fill_rows(charts: &mut [Chart]) {
     for halves in charts
         .chunk_by_mut(|a, b| a.width == b.width)

@@ -1,12 +1,12 @@
-//! Charts of several schemes with several seeds: slowdown by size with its intervals, completion times of
-//! all seeds together.
+//! Charts of several schemes with several seeds: slowdown by size with intervals, completion times of all seeds
+//! together.
 
 use super::per_flow::{QUANTILES, SIZE_GROUPS, share_curve};
 use super::{Axis, Chart, Kind, Line, Width, round, unit_of_time};
 use paceline_lab::files::RunData;
 use paceline_lab::stats::{Ascending, CONFIDENCE, Samples, interval, mean, percentile};
 
-/// The runs of a scheme, one of each seed or one for all, with its name and colour on the page.
+/// Runs of a scheme, one per seed or one for all, with its name and colour on the page.
 pub(crate) struct Seeds<'a> {
     pub name: &'a str,
     pub color: usize,
@@ -14,15 +14,15 @@ pub(crate) struct Seeds<'a> {
     pub runs: Vec<&'a RunData>,
 }
 
-/// Charts over `seeds` seeds.
+/// Returns the charts over `seeds` seeds.
 pub(crate) fn over_seeds(all: &[Seeds<'_>], seeds: usize) -> Vec<Chart> {
     let mut charts = slowdown_by_size(all, seeds);
     charts.extend(fct_cdf(all));
     charts
 }
 
-/// The largest sizes of groups of flows of neighbouring sizes: of each size if there are few, of equally many
-/// flows of all seeds otherwise. All schemes have the same flows, so those of one are enough.
+/// Returns the upper limits of groups of flows with similar sizes: one group for each size if there are few,
+/// otherwise groups of equally many flows of all seeds. All schemes have the same flows, so those of one are enough.
 pub(super) fn edges(runs: &[&RunData]) -> Vec<u64> {
     let mut sizes: Vec<u64> = (runs.iter())
         .flat_map(|run| run.flows.rows().map(|flow| flow.size_bytes))
@@ -39,7 +39,7 @@ pub(super) fn edges(runs: &[&RunData]) -> Vec<u64> {
     edges
 }
 
-/// The `p` quantile of the slowdowns in each group of sizes of one run; nothing of a group without flows.
+/// Returns the `p` quantile of the slowdowns in each group of sizes of one run; `None` for a group without flows.
 pub(super) fn quantiles(run: &RunData, edges: &[u64], p: f64) -> Vec<Option<f64>> {
     let mut groups: Vec<Vec<f64>> = vec![Vec::new(); edges.len()];
     for flow in run.flows.rows() {
@@ -55,15 +55,15 @@ pub(super) fn quantiles(run: &RunData, edges: &[u64], p: f64) -> Vec<Option<f64>
     groups.into_iter().map(quantile).collect()
 }
 
-/// A point of a line over seeds: a size, the mean of the runs that have flows of it, and the ends of its
-/// interval if there is one.
+/// Point of a line over seeds: a size, the mean of the runs with flows of it, and the ends of its interval if there
+/// is one.
 type Point = (f64, f64, Option<(f64, f64)>);
 
 fn points(of: &Seeds<'_>, edges: &[u64], p: f64) -> Vec<Point> {
     let by_run: Vec<Vec<Option<f64>>> = of.runs.iter().map(|run| quantiles(run, edges, p)).collect();
     let point = |(i, &edge): (usize, &u64)| {
         let values: Vec<f64> = by_run.iter().filter_map(|run| run[i]).collect();
-        // No flow is faster than alone: there the interval ends.
+        // No flow is faster than alone, so the interval ends at 1.
         let found = interval(&values, CONFIDENCE);
         let ends = found.and_then(|found| found.ends().map(|(lo, hi)| (lo.max(1.0).min(found.mean), hi)));
         Some((edge as f64, mean(&values)?, ends))
@@ -113,7 +113,7 @@ fn slowdown_by_size(all: &[Seeds<'_>], seeds: usize) -> Vec<Chart> {
     QUANTILES.iter().zip(&found).map(chart).collect()
 }
 
-/// The line of the means, and those of both ends of the intervals where there are some.
+/// Returns the line of the means, and those of both ends of the intervals if there are any.
 fn lines(of: &Seeds<'_>, points: &[Point]) -> Vec<Line> {
     let means: Vec<(f64, f64)> = points.iter().map(|&(size, mean, _)| (size, mean)).collect();
     let mut lines = vec![Line {
@@ -136,7 +136,7 @@ fn lines(of: &Seeds<'_>, points: &[Point]) -> Vec<Line> {
     lines
 }
 
-/// Completion times of the flows of all seeds together.
+/// Returns the chart of completion times of all seeds' flows.
 fn fct_cdf(all: &[Seeds<'_>]) -> Option<Chart> {
     let sorted = |of: &Seeds<'_>| {
         let flows = of.runs.iter().flat_map(|run| run.flows.distinct());

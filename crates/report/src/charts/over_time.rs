@@ -9,13 +9,13 @@ use paceline_fabric::spec::NodeKind;
 use paceline_lab::files::{CREDITS, GOODPUT, QUEUE, STATE, Series};
 use paceline_lab::results::FlowRow;
 
-/// Flows of which each gets a line of its own.
+/// Largest number of flows with their own lines.
 const FLOWS_MAX: usize = 32;
-/// Ports of a single run of which the queue is drawn.
+/// Number of ports of a single run whose queue is drawn.
 const PORTS_MAX: usize = 4;
 /// Simulated time, as in files, in a unit that suits the longest run.
 pub(crate) struct Clock {
-    /// When the first flow of each run starts.
+    /// Start of the first flow of each run.
     starts_ps: Vec<u64>,
     longest: u64,
     unit: &'static str,
@@ -52,11 +52,11 @@ impl Clock {
     pub(super) fn axis(&self) -> Axis {
         Axis::new("time", self.unit)
     }
-    /// The place of an instant, in ps, on the axis.
+    /// Returns the position of an instant in ps on the axis.
     pub(super) fn place(&self, at_ps: f64) -> f64 {
         at_ps / self.ps
     }
-    /// A track whose values are whole multiples of `unit`, on an axis in `scale`.
+    /// Returns the source of a track whose values are multiples of `unit`, for an axis with unit `scale`.
     pub(super) fn source(&self, track: Track, (scale, unit): (f64, f64)) -> Source {
         Source {
             track,
@@ -65,7 +65,7 @@ impl Clock {
             unit,
         }
     }
-    /// When the last of the lines ends, on the axis.
+    /// Returns the latest end of the lines, on the axis.
     pub(super) fn latest<'a>(&self, lines: impl Iterator<Item = &'a Line>) -> f64 {
         let end = |line: &Line| {
             let source = line.source.as_ref()?;
@@ -75,8 +75,8 @@ impl Clock {
     }
 }
 
-/// What was sampled of ports: of those of a single run with the most of it (of credits, the least), of the one of each of several; and how many
-/// others there are.
+/// Returns lines of samples at ports: of a single run, the ports with the largest values (for credits, the smallest);
+/// of several runs, one port each. Also returns the number of other ports.
 fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usize) {
     let shown = if runs.len() == 1 { PORTS_MAX } else { 1 };
     let mut lines: Vec<Line> = Vec::new();
@@ -87,7 +87,7 @@ fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usiz
         tracks.retain(|(_, track)| track.largest() > 0.0);
         filled += tracks.len();
         tracks.sort_by(|(_, a), (_, b)| match metric {
-            // What is scarce is looked at where there is least.
+            // For credits, which are scarce, the lowest ones matter.
             CREDITS => a.area().total_cmp(&b.area()),
             _ => b.area().total_cmp(&a.area()),
         });
@@ -108,7 +108,7 @@ fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usiz
     (lines, others)
 }
 
-/// What detectors found ports to be: those that were most of all, and longest, not free.
+/// Returns the chart of ports' congestion states, for the ports that were congested longest.
 pub(crate) fn states(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     let (lines, others) = of_ports(runs, clock, STATE);
     let more = match others {
@@ -131,7 +131,7 @@ pub(crate) fn states(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     })
 }
 
-/// Credits of the ports that had fewest in the mean, of a single run; of the one of each of several.
+/// Returns the chart of credits: of a single run, for the ports with the lowest mean; of several, for one port each.
 pub(crate) fn credits(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     let (lines, others) = of_ports(runs, clock, CREDITS);
     let more = match others {
@@ -157,7 +157,7 @@ pub(crate) fn credits(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     })
 }
 
-/// The queues of the busiest ports of a single run, of the busiest port of each of several.
+/// Returns the chart of queues at the busiest ports of a single run, or at the busiest port of each of several.
 pub(crate) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     let (mut lines, others) = of_ports(runs, clock, QUEUE);
     let highest = lines.iter().map(Line::largest).fold(0.0, f64::max);
@@ -184,8 +184,8 @@ pub(crate) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     })
 }
 
-/// The lines of a chart of several runs, each in a small chart of its own on the same scales: lines
-/// that lie upon each other hide each other. `place` is that of the chart on the page.
+/// Splits a chart of several runs into small ones with the same scales, since overlapping lines hide each other.
+/// `place` is the chart's index on the page.
 pub(super) fn side_by_side(together: &Chart, place: usize, clock: &Clock) -> Vec<Chart> {
     let latest = clock.latest(together.lines.iter());
     let highest = together.lines.iter().map(Line::largest).fold(0.0, f64::max);
@@ -213,7 +213,7 @@ pub(super) fn side_by_side(together: &Chart, place: usize, clock: &Clock) -> Vec
     together.lines.iter().enumerate().map(alone).collect()
 }
 
-/// `port 3.2->7` for people.
+/// Returns the readable name of a port, from `port 3.2->7`.
 fn port_name(entity: &str, run: &Named<'_>) -> String {
     let parts = || {
         let (node, rest) = entity.strip_prefix("port ")?.split_once('.')?;
@@ -232,7 +232,7 @@ fn port_name(entity: &str, run: &Named<'_>) -> String {
     parts().unwrap_or_else(|| entity.to_string())
 }
 
-/// The recorded goodputs of the flows of each run.
+/// Returns the recorded goodputs of each run's flows.
 fn goodputs(runs: &[Named<'_>]) -> Vec<Vec<Series>> {
     let of_run = |run: &Named<'_>| -> Vec<Series> {
         let series = run.data.series.iter();
@@ -256,7 +256,7 @@ fn chart_of_rates(title: String, width: Width, lines: Vec<Line>, clock: &Clock) 
     }
 }
 
-/// Goodput over time: of each flow if there are few, of all together otherwise.
+/// Returns the charts of goodput over time: of each flow if there are few, otherwise of all together.
 pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
     let all = goodputs(runs);
     if all.iter().any(|series| series.len() > FLOWS_MAX) {
@@ -283,7 +283,7 @@ pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
     charts
 }
 
-/// The same in one chart: of each flow of one run with few, of all flows of each run together otherwise.
+/// Returns a single chart of goodput: of each flow in one run with few flows, otherwise the total of each run.
 pub(crate) fn rates_in_one(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     match runs {
         [_] => rates(runs, clock).pop(),
@@ -291,7 +291,7 @@ pub(crate) fn rates_in_one(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     }
 }
 
-/// A line for each run: the rates of all its flows.
+/// Returns a chart with a line for each run: the total rate of its flows.
 fn rates_together(runs: &[Named<'_>], all: &[Vec<Series>], clock: &Clock) -> Option<Chart> {
     let recorded = runs.iter().zip(all).filter(|(_, series)| !series.is_empty());
     let line = |(run, series): (&Named<'_>, &Vec<Series>)| Line {
@@ -304,10 +304,10 @@ fn rates_together(runs: &[Named<'_>], all: &[Vec<Series>], clock: &Clock) -> Opt
     (!lines.is_empty()).then(|| chart_of_rates("Rate of all flows together".into(), width, lines, clock))
 }
 
-/// Bit/s, which are whole, on an axis in Gbit/s.
+/// Scale of rates: integers in bit/s on an axis in Gbit/s.
 const GBPS: (f64, f64) = (1e9, 1.0);
 
-/// A line per flow; flows of the same sender, receiver and size are told apart by their numbers.
+/// Returns a line per flow; the number distinguishes flows with the same sender, receiver and size.
 fn flow_lines(run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
     let line = |(k, one): (usize, &Series)| {
         let id: Option<u32> = one.entity.strip_prefix("flow ").and_then(|id| id.parse().ok());
@@ -318,13 +318,13 @@ fn flow_lines(run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
     series.iter().enumerate().map(line).collect()
 }
 
-/// A flow, to tell it from others.
+/// Returns the name of a flow in a legend.
 pub(super) fn flow_name(flow: &FlowRow<'_>) -> String {
     let size = paceline_lab::text::short_bytes(flow.size_bytes);
     format!("flow {}: {} → {}, {size}", flow.flow_id, flow.src, flow.dst)
 }
 
-/// The sum of all flows' rates, in the bins of the records.
+/// Returns the sum of all flows' rates, in the bins of the records.
 fn total(series: &[Series]) -> Track {
     let tracks: Vec<Track> = series.iter().map(Track::of).collect();
     let mut bins: BTreeMap<u64, f64> = BTreeMap::new();
@@ -345,7 +345,7 @@ fn total(series: &[Series]) -> Track {
     let mut next = 0;
     for (at, bps) in bins {
         let number = (at - first) / sum.width_ps;
-        // When no flow was under way, nothing was acknowledged.
+        // In bins without active flows, nothing was acknowledged.
         (next..number).for_each(|idle| sum.push_value(idle, 0.0));
         sum.push_value(number, bps);
         next = number + 1;
@@ -353,13 +353,13 @@ fn total(series: &[Series]) -> Track {
     sum
 }
 
-/// PFC pause frames over time, when there were any.
+/// Returns the chart of PFC pause frames over time, if there were any.
 pub(crate) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     const BINS: u64 = 1 << 13;
     let since = |run: usize, ns: u64| (ns * 1000).saturating_sub(clock.starts_ps[run]);
     let last = |(i, run): (usize, &Named<'_>)| run.data.pauses_ns.last().map(|&ns| since(i, ns));
     let latest = runs.iter().enumerate().filter_map(last).max()?;
-    // Whole microseconds where the time is long enough.
+    // Bins are whole microseconds if the run is long enough.
     let bin = match latest.max(clock.longest) / BINS + 1 {
         short @ 0..1_000_000 => short,
         long => long.div_ceil(1_000_000) * 1_000_000,

@@ -8,7 +8,7 @@ use crate::palette::COLORS;
 use paceline_lab::files::RunData;
 use paceline_lab::stats::{Ascending, Samples};
 
-/// Groups of flows of neighbouring sizes in the chart of slowdown by size.
+/// Number of groups of flows with similar sizes in the chart of slowdown by size.
 pub(super) const SIZE_GROUPS: usize = 20;
 
 /// Quantiles of slowdowns that are drawn over sizes.
@@ -18,8 +18,8 @@ pub(crate) const QUANTILES: [(&str, f64); 3] = [
     ("99th percentile", 0.99),
 ];
 
-/// (largest size, ascending slowdowns) of groups of flows of neighbouring sizes: of each size if
-/// there are few, of equally many flows otherwise, not counting those that come again.
+/// Returns (largest size, ascending slowdowns) of groups of flows with similar sizes: one group for each size if
+/// there are few, otherwise groups of equally many flows, not counting repeated ones.
 pub(crate) fn size_groups(run: &RunData) -> Vec<(f64, Ascending)> {
     let mut flows: Vec<(u64, f64, u32)> = run
         .flows
@@ -48,7 +48,7 @@ pub(crate) fn size_groups(run: &RunData) -> Vec<(f64, Ascending)> {
     merged.into_iter().map(ascending).collect()
 }
 
-/// What slowdowns are over.
+/// Describes the base of slowdowns.
 fn alone(runs: &[Named<'_>]) -> String {
     let summaries: Vec<_> = runs.iter().map(|run| &run.data.summary).collect();
     format!("Completion time over {}.", crate::story::alone(&summaries))
@@ -121,13 +121,13 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
     QUANTILES.iter().map(chart).collect()
 }
 
-/// Workloads that get a curve each; of more, all flows share one.
+/// Largest number of workloads with their own curves; of more, all flows share one.
 const LABELS_MAX: usize = 8;
 
-/// A curve: its name, colour and dash, and ascending completion times in ps.
+/// Curve: its name, colour and dash, and ascending completion times in ps.
 type Curve<'a> = (Cow<'a, str>, usize, usize, Ascending);
 
-/// Completion times of each run; of a single run with several workloads, of each of these.
+/// Returns the completion times of each run, or of each workload of a single run with several.
 fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
     let sorted = |run: &Named<'a>, label: Option<&str>| {
         let flows = run
@@ -151,7 +151,7 @@ fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
                 (label, (run.color + k) % COLORS, 0, fcts)
             };
             let all: Vec<Curve<'a>> = labels.into_iter().enumerate().map(curve).collect();
-            // One flow makes no curve.
+            // A single flow makes no curve.
             if all.iter().all(|(.., fcts)| fcts.count() > 1) {
                 return all;
             }
@@ -162,7 +162,7 @@ fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
         .collect()
 }
 
-/// Which share of ascending times is at most each, in percent; times in parts of `scale` ps.
+/// Returns the cumulative distribution in percent of ascending times, in units of `scale` ps.
 pub(super) fn share_curve(times: &Ascending, scale: f64) -> Vec<(f64, f64)> {
     let share = |rank: u64| rank as f64 / times.count() as f64 * 100.0;
     let curve: Vec<(f64, f64)> = (times.ranks())

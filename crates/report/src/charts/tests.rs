@@ -1,4 +1,4 @@
-//! Charts of runs that are known.
+//! Charts of known runs.
 
 use super::per_flow::{SIZE_GROUPS, size_groups};
 use paceline_lab::files::RunData;
@@ -23,7 +23,7 @@ fn named(data: &RunData) -> Named<'_> {
     }
 }
 
-/// When each bin of a track begins, and its mean, as the page reads them.
+/// Returns the start of each bin in a track and its mean, as the page decodes them.
 fn drawn(line: &Line) -> Vec<(f64, f64)> {
     let packed = line.track.as_ref().expect("a track");
     let at = |number: u64| round(packed.origin + number as f64 * packed.width, 7);
@@ -161,7 +161,7 @@ fn what_a_scheme_allows_holds_until_the_next_sample() {
     assert_eq!(drawn(&rate.lines[0]), expected);
 }
 
-/// A real run's charts: every track of every level has in each bin what the series has.
+/// In a real run's charts, every track of every level bounds the series in each bin.
 #[test]
 fn every_level_of_every_chart_bounds_the_series() {
     let mut spec = sample::spec();
@@ -208,7 +208,7 @@ fn every_level_of_every_chart_bounds_the_series() {
         }
     }
     assert!(checked > 1000, "{checked}");
-    // The finest is the series.
+    // The finest level equals the series.
     let queue = data
         .series
         .iter()
@@ -225,7 +225,7 @@ fn every_level_of_every_chart_bounds_the_series() {
     }
 }
 
-/// Where tracks take too much room the longest get wider bins, and say so.
+/// If tracks are too large, the longest get wider bins, and the chart says so.
 #[test]
 fn long_tracks_get_wider_bins() {
     let data = data();
@@ -270,7 +270,7 @@ fn labels_have_their_own_curves() {
             .map(|line| (line.name, line.y))
             .collect::<Vec<_>>()
     };
-    // One flow of each label completed: too few.
+    // Only one flow of each label completed: too few for separate curves.
     assert_eq!(curve(&data), [("none".to_string(), vec![50.0, 100.0])]);
     let more: Vec<FlowRow<'_>> = data.flows.rows().take(2).collect();
     let more = more.into_iter().map(|flow| FlowRow {

@@ -1,35 +1,35 @@
-//! Figures of answers: rows of a place, a value and perhaps the name of a curve.
+//! Figures of answers: rows with x, y and optionally the name of a curve.
 
 use std::collections::BTreeMap;
 
 use super::{Curve, Figure, NoFigure, Point, Scale, Shape};
 use crate::palette;
 
-/// Where a point stands.
+/// X value of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
-    /// A number.
+    /// Numeric position.
     At(f64),
-    /// A name: places follow each other in the order in which they come.
+    /// Named position; names are arranged in the order in which they occur.
     Named(String),
 }
 
-/// A row to draw.
+/// Row of an answer to draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Name of its curve.
     pub curve: String,
-    /// Its place.
+    /// Position on the x axis.
     pub x: Place,
-    /// Its value.
+    /// Value on the y axis.
     pub y: f64,
 }
 
-/// Draws rows under the names of their two columns. Curves are in the order in which they come, their points in the order
-/// of places.
+/// Draws rows under the names of their two columns. Curves are in the order in which they occur, their points in the
+/// order of x.
 ///
 /// # Errors
-/// There are no rows, or some places are numbers and others names.
+/// If there are no rows, or some x values are numbers and others names.
 pub fn of_rows(rows: &[Row], (x, y): (&str, &str)) -> Result<Figure, NoFigure> {
     let names: Vec<&String> = rows.iter().filter_map(|row| row.x.name()).collect();
     if rows.is_empty() {

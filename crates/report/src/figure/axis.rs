@@ -1,19 +1,19 @@
-//! Where an axis goes from and to, and its ticks.
+//! Range of an axis, and its ticks.
 
 use super::Scale;
 
-/// An axis as it is drawn.
+/// Axis with its ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ticked {
     pub(super) low: f64,
     pub(super) high: f64,
     log: bool,
-    /// Places and what stands there.
+    /// Positions and labels.
     pub(super) ticks: Vec<(f64, String)>,
 }
 
 impl Ticked {
-    /// Of places: from the first to the last, or from 0 where that is no farther than they are apart.
+    /// Creates an axis for positions: from the first to the last, or from 0 if that is close enough.
     pub(super) fn across(scale: &Scale, places: &[f64], wanted: usize) -> Self {
         Self::unlimited_across(scale, places, wanted).limited(scale, wanted)
     }
@@ -43,7 +43,7 @@ impl Ticked {
         }
     }
 
-    /// Of values, with about so many ticks: from 0, to a tick.
+    /// Creates an axis for values with about `wanted` ticks: from 0, to a tick.
     pub(super) fn of(scale: &Scale, values: &[f64], wanted: usize) -> Self {
         Self::unlimited(scale, values, wanted).limited(scale, wanted)
     }
@@ -72,7 +72,7 @@ impl Ticked {
         let high = scale.max.unwrap_or(if high > low { high } else { low + 1.0 });
         let step = nice((high - low) / wanted.max(2) as f64);
         let first = (low / step).floor() as i64;
-        // The last tick is at the end, or beyond it.
+        // The last tick is at the end of the data, or beyond it.
         let last = (high / step - 1e-9).ceil() as i64;
         let ticks = (first..=last).map(|k| k as f64 * step);
         Self {
@@ -107,7 +107,7 @@ impl Ticked {
         }
     }
 
-    /// Where a value is, from 0 at the lower end to 1 at the upper.
+    /// Returns the position of a value, from 0 at the lower end to 1 at the upper.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.log {
             true => (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln(),
@@ -115,7 +115,7 @@ impl Ticked {
         }
     }
 
-    /// From a limit to a limit that somebody set.
+    /// Creates an axis between limits set by the user.
     fn within(scale: &Scale, (low, high): (f64, f64), wanted: usize) -> Self {
         if scale.log {
             let low = if low > 0.0 { low } else { high / 1e3 };
@@ -135,7 +135,7 @@ impl Ticked {
         }
     }
 
-    /// The limits that are set, the others as they would be without.
+    /// Applies the limits set by the user; the other ends stay.
     fn limited(self, scale: &Scale, wanted: usize) -> Self {
         let (low, high) = scale.limits;
         if (low, high) == (None, None) || !scale.names.is_empty() {
@@ -149,7 +149,7 @@ impl Ticked {
     }
 }
 
-/// The next larger of 1, 2, 5 times a power of ten.
+/// Returns the next larger number of 1, 2, 5 times a power of ten.
 fn nice(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
     let digit = step / power;
@@ -159,7 +159,7 @@ fn nice(step: f64) -> f64 {
     whole.unwrap_or(10.0) * power
 }
 
-/// A number at a tick.
+/// Formats the number at a tick.
 fn text(value: f64, scale: &Scale) -> String {
     if !scale.bytes {
         return number(value);
@@ -170,7 +170,7 @@ fn text(value: f64, scale: &Scale) -> String {
     format!("{} {unit}", number(value / size))
 }
 
-/// Without the noise of the last digits.
+/// Formats a number without rounding noise in the last digits.
 fn number(value: f64) -> String {
     let rounded: f64 = format!("{value:.9e}").parse().unwrap_or(value);
     format!("{rounded}")

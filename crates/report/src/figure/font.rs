@@ -1,19 +1,20 @@
-//! The font of figures: a subset of Liberation Sans, whose letters are as wide as Helvetica's.
+//! Font of figures: a subset of Liberation Sans, whose letters have the widths of Helvetica's.
 
 use std::sync::LazyLock;
 
 use ttf_parser::Face;
 
-/// The file that PDF and SVG embed.
+/// Font file that PDF and SVG embed.
 pub(super) const FILE: &[u8] = include_bytes!("../../assets/PacelineSans.ttf");
 
-/// Its name.
+/// Name of the font in files.
 pub(super) const NAME: &str = "PacelineSans";
 
 pub(super) static FACE: LazyLock<Face<'static>> =
     LazyLock::new(|| Face::parse(FILE, 0).expect("the font is part of the program"));
 
-/// The width of a letter, in thousandths of the height. Letters that the font lacks are as wide as a digit.
+/// Returns the width of a letter in thousandths of the font size. Letters that the font lacks have the width of a
+/// digit.
 pub(super) fn width(letter: char) -> f64 {
     let glyph = FACE.glyph_index(letter);
     let advance = glyph.and_then(|glyph| FACE.glyph_hor_advance(glyph));
@@ -22,7 +23,7 @@ pub(super) fn width(letter: char) -> f64 {
     })
 }
 
-/// How wide a text is, in points.
+/// Returns the width of a text in points.
 pub(super) fn width_of(text: &str, height: f64) -> f64 {
     text.chars().map(width).sum::<f64>() / 1000.0 * height
 }

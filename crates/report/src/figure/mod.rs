@@ -1,6 +1,6 @@
-//! Figures for papers: one panel, in the size of a column, as SVG, PDF, PNG, PGF or a table.
+//! Figures for papers: one panel in the size of a column, as SVG, PDF, PNG, PGF or a table.
 //!
-//! What is drawn is what runs' folders hold, without rounding; the table has all of it.
+//! The figure shows the values in runs' folders without rounding; the table has all of them.
 
 mod answer;
 mod axis;
@@ -31,27 +31,27 @@ pub use sweep::of_sweep;
 use scene::Scene;
 
 impl Figure {
-    /// As a vector image for pages and editors, with its font.
+    /// Returns a vector image for pages and editors, with its font.
     pub fn svg(&self, style: &Style) -> String {
         svg::text(&Scene::of(self, style))
     }
 
-    /// As a page of exactly its size, with its font.
+    /// Returns a page of exactly the figure's size, with its font.
     pub fn pdf(&self, style: &Style) -> Vec<u8> {
         pdf::bytes(&Scene::of(self, style))
     }
 
-    /// As commands of pgf for LaTeX documents, in the document's font.
+    /// Returns pgf commands for LaTeX documents, which use the document's font.
     pub fn pgf(&self, style: &Style) -> String {
         pgf::text(&Scene::of(self, style))
     }
 
-    /// As pixels, so many per inch; `None` of a picture that is too large.
+    /// Returns an image with `dpi` pixels per inch; `None` if it would be too large.
     pub fn png(&self, style: &Style, dpi: f64) -> Option<Vec<u8>> {
         png::bytes(&Scene::of(self, style), dpi)
     }
 
-    /// Every point as a row: `curve,x,y,low,high`; the axes' labels stand in the head.
+    /// Returns every point as a row: `curve,x,y,low,high`; the header has the axes' labels.
     pub fn csv(&self) -> String {
         let quoted = |text: &str| {
             let text = csv_cell(text);

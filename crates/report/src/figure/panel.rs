@@ -1,37 +1,37 @@
-//! A panel: its axes and curves.
+//! Panel of a figure: its axes and curves.
 
-/// Why there is nothing to draw.
+/// Reason why there is nothing to draw.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NoFigure(pub String);
 
-/// A panel with curves.
+/// Panel with curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The axis of places.
+    /// Horizontal axis.
     pub x: Scale,
-    /// The axis of values.
+    /// Vertical axis.
     pub y: Scale,
-    /// How a curve goes from point to point.
+    /// Connection between the points of a curve.
     pub shape: Shape,
-    /// What is drawn.
+    /// Curves in the order of the legend.
     pub curves: Vec<Curve>,
 }
 
-/// An axis.
+/// Axis of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// Which quantity, with its unit.
+    /// Name of the quantity, with its unit.
     pub label: String,
-    /// What follows each number, where that differs from tick to tick: bytes.
+    /// True for bytes, whose unit may differ from tick to tick.
     pub bytes: bool,
-    /// Whether it is logarithmic.
+    /// True if it is logarithmic.
     pub log: bool,
-    /// The largest value, where that is known whatever the data.
+    /// Largest possible value, if it is known independently of the data.
     pub max: Option<f64>,
-    /// Names of the places 0, 1, 2, .., where they are no numbers.
+    /// Names of the positions 0, 1, 2, .., if these are not numbers.
     pub names: Vec<String>,
-    /// Ends that somebody set.
+    /// Ends set by the user.
     pub limits: (Option<f64>, Option<f64>),
 }
 
@@ -48,36 +48,36 @@ impl Scale {
     }
 }
 
-/// How a curve goes from point to point.
+/// Connection between the points of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A value holds until the next.
+    /// Steps: a value holds until the next.
     Steps,
-    /// Straight lines between points that are shown.
+    /// Straight lines with visible points.
     Points,
 }
 
-/// A curve.
+/// Curve of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What it shows.
+    /// Name in the legend.
     pub name: String,
-    /// Index of a colour of the palette.
+    /// Index of a colour in the palette.
     pub color: usize,
     /// Index of a dash pattern; 0 is solid.
     pub dash: usize,
-    /// In order of places.
+    /// Points in order of x.
     pub points: Vec<Point>,
 }
 
-/// A point of a curve.
+/// Point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Its place.
+    /// Position on the x axis.
     pub x: f64,
-    /// Its value; none where what came before ends and nothing follows at once.
+    /// Value; `None` at the end of a piece that is not continued at once.
     pub y: Option<f64>,
-    /// A smallest and a largest value around it: of a bin, of an interval.
+    /// Lower and upper end of a range around it: of a bin or of an interval.
     pub range: Option<(f64, f64)>,
 }
 

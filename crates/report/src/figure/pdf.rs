@@ -1,12 +1,12 @@
-//! A sheet as a PDF of one page. It needs lines, areas and texts in one embedded font: that is little enough to be
-//! written here.
+//! PDF of one page. A figure only needs lines, areas and texts in one embedded font, which is little enough to be
+//! written without a library.
 
 use std::fmt::Write as _;
 
 use super::font;
 use super::scene::{Anchor, Mark, Scene};
 
-/// The bytes of the file (PDF 1.4, ISO 32000-1): a catalogue, a page with a state for each opacity, its content, a font
+/// Returns the file (PDF 1.4, ISO 32000-1): a catalogue, a page with a state for each opacity, its content, a font
 /// with its description and its file.
 pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     let name = font::NAME;
@@ -63,7 +63,7 @@ pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     file
 }
 
-/// The first code of the font.
+/// First character code of the font.
 const FIRST: u8 = 32;
 
 fn stream(more: &str, content: &[u8]) -> Vec<u8> {
@@ -71,7 +71,7 @@ fn stream(more: &str, content: &[u8]) -> Vec<u8> {
     [head.as_bytes(), content, b"\nendstream"].concat()
 }
 
-/// What draws the page. Places count from its lower left corner.
+/// Returns the drawing commands of the page. Coordinates start at its lower left corner.
 fn content(scene: &Scene) -> Vec<u8> {
     let mut bytes = b"1 j\n".to_vec();
     for mark in &scene.marks {
@@ -140,7 +140,7 @@ fn add_text(
     bytes.extend(b") Tj ET\n");
 }
 
-/// Letters that have other codes in Windows' code page 1252 than in Unicode.
+/// Letters whose code in Windows' code page 1252 differs from Unicode.
 const OTHERS: [(char, u8); 8] = [
     ('…', 0x85),
     ('‘', 0x91),
@@ -152,7 +152,7 @@ const OTHERS: [(char, u8); 8] = [
     ('—', 0x97),
 ];
 
-/// A letter in that code page.
+/// Returns the code of a letter in that code page.
 fn code(letter: char) -> u8 {
     match letter {
         ' '..='~' | '\u{a0}'..='\u{ff}' => letter as u8,
@@ -165,7 +165,7 @@ fn code(letter: char) -> u8 {
     }
 }
 
-/// The letter of a code.
+/// Returns the letter of a code.
 fn letter(code: u8) -> char {
     let other = OTHERS.iter().find(|(_, known)| *known == code);
     other.map_or(char::from(code), |(letter, _)| *letter)
@@ -180,7 +180,7 @@ fn path(scene: &Scene, points: &[(f64, f64)]) -> String {
     path
 }
 
-/// `#rrggbb` as three shares.
+/// Converts `#rrggbb` to three numbers from 0 to 1.
 fn rgb(color: &str) -> String {
     let part = |i: usize| u8::from_str_radix(&color[i..i + 2], 16).unwrap_or(0);
     let shares = [1, 3, 5].map(|i| format!("{:.3}", f64::from(part(i)) / 255.0));

@@ -1,10 +1,10 @@
-//! A sheet for LaTeX: `\\input` takes it into a document, whose font its texts have. It needs the package pgf alone.
+//! Figure for LaTeX: `\\input` includes it in a document, whose font its texts use. It needs only the package pgf.
 
 use std::fmt::Write as _;
 
 use super::scene::{Anchor, INK, Mark, Scene};
 
-/// The text of the file. Lengths are PostScript's points, as on the sheet.
+/// Returns the text of the file. Lengths are PostScript points, as on the sheet.
 pub(super) fn text(scene: &Scene) -> String {
     let (width, height, font) = (scene.width, scene.height, scene.font);
     let mut text = format!(
@@ -97,7 +97,7 @@ fn path(points: &[(f64, f64)], height: f64) -> String {
     path
 }
 
-/// A text in which nothing is a command.
+/// Escapes a text for LaTeX.
 fn escaped(text: &str) -> String {
     let mut all = String::new();
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! A sheet as pixels.
+//! Figure as pixels.
 
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
@@ -9,7 +9,7 @@ use ttf_parser::OutlineBuilder;
 use super::font;
 use super::scene::{INK, Mark, Scene};
 
-/// The file, with so many pixels per inch; `None` of a picture that is too large.
+/// Returns the file with `dpi` pixels per inch; `None` if it would be too large.
 pub(super) fn bytes(scene: &Scene, dpi: f64) -> Option<Vec<u8>> {
     let scale = dpi / 72.0;
     let side = |length: f64| (length * scale).round() as u32;
@@ -99,7 +99,7 @@ fn path(points: &[(f64, f64)], closed: bool) -> Option<Path> {
     path.finish()
 }
 
-/// The outlines of a text that starts at the origin.
+/// Returns the outlines of a text that starts at the origin.
 fn letters(text: &str, height: f64) -> Option<Path> {
     let mut pen = Pen {
         path: PathBuilder::new(),
@@ -118,7 +118,7 @@ fn letters(text: &str, height: f64) -> Option<Path> {
     pen.path.finish()
 }
 
-/// Draws glyphs one after the other.
+/// Builder of an outline, one glyph after the other.
 struct Pen {
     path: PathBuilder,
     at: f32,
@@ -126,7 +126,7 @@ struct Pen {
 }
 
 impl Pen {
-    /// Fonts count upwards.
+    /// Converts a glyph's coordinates; the y axis of fonts points upwards.
     fn place(&self, x: f32, y: f32) -> (f32, f32) {
         (self.at + x * self.scale, -y * self.scale)
     }

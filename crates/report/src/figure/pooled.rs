@@ -1,4 +1,4 @@
-//! Runs of one scenario and scheme with several seeds, as one curve with an interval.
+//! Curves with intervals, from runs of one scenario and scheme with several seeds.
 
 use paceline_lab::files::RunData;
 use paceline_lab::stats::{CONFIDENCE, interval};
@@ -8,16 +8,16 @@ use super::{Curve, Figure, Point, Scale, Shape};
 use crate::charts::{self, Axis};
 use crate::palette;
 
-/// Points of a distribution: more than a column of a paper shows apart.
+/// Number of points in a distribution: more than a paper's column can resolve.
 const LEVELS: usize = 200;
 
-/// Runs that differ in their seeds alone.
+/// Runs that differ only in their seeds.
 struct Group<'r> {
     name: String,
     runs: Vec<&'r RunData>,
 }
 
-/// The groups; `None` where no two runs belong together, or two have the same seed.
+/// Returns the groups; `None` if no two runs belong together, or two have the same seed.
 fn groups(runs: &[RunData]) -> Option<Vec<Group<'_>>> {
     let scenario = |run: &RunData| run.summary.scenario.clone();
     let several = runs.iter().any(|run| scenario(run) != scenario(&runs[0]));
@@ -44,7 +44,7 @@ fn groups(runs: &[RunData]) -> Option<Vec<Group<'_>>> {
     (seeds.all(|differ| differ) && groups.len() < runs.len()).then_some(groups)
 }
 
-/// The figure of the groups, if `what` is about flows and there are any.
+/// Returns the figure of the groups, if `what` is about flows and there are groups.
 pub(super) fn figure(runs: &[RunData], what: What) -> Option<Figure> {
     let groups = groups(runs)?;
     match what {
@@ -81,7 +81,7 @@ fn cdf(groups: &[Group<'_>], axis: &Axis, values: impl Fn(&RunData) -> Vec<f64>)
     distribution(scale(&axis), curves)
 }
 
-/// The distribution of all values, with the interval of the mean of the runs' shares at each.
+/// Returns the distribution of all values, with the interval of the mean of the runs' shares at each.
 fn shares(of_runs: &[Vec<f64>]) -> Vec<Point> {
     let mut all: Vec<f64> = of_runs.iter().flatten().copied().collect();
     all.sort_by(f64::total_cmp);
@@ -104,7 +104,7 @@ fn shares(of_runs: &[Vec<f64>]) -> Vec<Point> {
     places.into_iter().map(at).collect()
 }
 
-/// The mean of the runs' 99th percentiles for each size that all runs have, with its interval.
+/// Returns the mean of the runs' 99th percentiles for each size that all runs have, with its interval.
 fn by_size(groups: &[Group<'_>]) -> Option<Figure> {
     let (name, p99) = charts::QUANTILES[2];
     let curves = curves(groups, |group| {
@@ -177,9 +177,9 @@ mod tests {
                 (3.0, Some(100.0))
             ]
         );
-        // 75 +- 12.706 * 35.36 / sqrt(2) is cut off at 0 and 100.
+        // 75 +- 12.706 * 35.36 / sqrt(2) is limited to 0 and 100.
         assert_eq!(points[2].range, Some((0.0, 100.0)));
-        // Shares that are equal have no interval.
+        // Equal shares have no interval.
         assert_eq!(points[1].range, None);
     }
 }

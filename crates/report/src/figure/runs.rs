@@ -1,4 +1,4 @@
-//! Figures of runs: distributions of their flows, and what happened over time.
+//! Figures of runs: distributions over flows, and series over time.
 
 use paceline_lab::files::{RTT, RunData, WINDOW};
 use paceline_lab::results::Summary;
@@ -8,35 +8,35 @@ use super::{Curve, Figure, NoFigure, Point, Scale, Shape, pooled};
 use crate::charts::{self, Axis, Chart, Clock, Kind, Line, Named};
 use crate::palette;
 
-/// What of runs can be drawn.
+/// Figure to draw from runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Which share of the flows took at most so long.
+    /// Cumulative distribution of completion times.
     FctCdf,
-    /// Which share of the flows had at most so large a slowdown.
+    /// Cumulative distribution of slowdowns.
     SlowdownCdf,
-    /// Slowdown by size of flow: three quantiles of one run, the 99th percentile of each of several.
+    /// Slowdown by flow size: three quantiles of one run, or the 99th percentile of each of several.
     Slowdown,
-    /// Queues of the busiest ports of one run, of the busiest port of each of several.
+    /// Queues at the busiest ports of one run, or at the busiest port of each of several.
     Queue,
-    /// Goodput: of each flow of one run with few, else of all flows together.
+    /// Goodput of each flow in one run with few flows, otherwise of all flows together.
     Rate,
-    /// What detectors found ports to be, as [`Self::Queue`].
+    /// Congestion states of ports, selected as in [`Self::Queue`].
     State,
-    /// Credits, of the ports that had fewest.
+    /// Credits of the ports with the fewest.
     Credits,
-    /// PFC pause frames.
+    /// PFC pause frames over time.
     Pauses,
-    /// Round-trip times of flows of one run.
+    /// Round-trip times of flows in one run.
     Rtt,
-    /// Windows that the scheme allows flows of one run.
+    /// Windows that the scheme sets for flows in one run.
     Window,
-    /// How long each iteration of each job took; where there are no jobs, of each collective.
+    /// Duration of each iteration of each job or, without jobs, of each collective.
     Iterations,
 }
 
 impl What {
-    /// All of them.
+    /// All figures, in the order of the help.
     pub const ALL: [Self; 11] = [
         Self::FctCdf,
         Self::SlowdownCdf,
@@ -51,7 +51,7 @@ impl What {
         Self::Iterations,
     ];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::FctCdf => "fct-cdf",
@@ -68,7 +68,7 @@ impl What {
         }
     }
 
-    /// What runs without it lack.
+    /// Returns a description of the data that runs lack.
     const fn lacking(self) -> &'static str {
         match self {
             Self::FctCdf | Self::SlowdownCdf => "no flow has completed",
@@ -97,20 +97,20 @@ impl What {
     }
 }
 
-/// What becomes of runs that differ in their seeds alone.
+/// Treatment of runs that differ only in their seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seeds {
-    /// Figures about flows have one curve of them, with an interval.
+    /// One curve with an interval, in figures about flows.
     Pooled,
-    /// Each has its own.
+    /// Separate curves.
     Apart,
 }
 
 impl Seeds {
-    /// All of them.
+    /// Both treatments, the default first.
     pub const ALL: [Self; 2] = [Self::Pooled, Self::Apart];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pooled => "pooled",
@@ -119,10 +119,10 @@ impl Seeds {
     }
 }
 
-/// The figure of runs; there is at least one.
+/// Returns the figure of runs, of which there must be at least one.
 ///
 /// # Errors
-/// If they do not have what is to be drawn: says what they lack.
+/// If the runs lack the data: a description of what is missing.
 pub fn of_runs(runs: &[RunData], what: What, seeds: Seeds) -> Result<Figure, NoFigure> {
     if seeds == Seeds::Pooled
         && let Some(figure) = pooled::figure(runs, what)
@@ -177,7 +177,7 @@ pub(super) fn scale(axis: &Axis) -> Scale {
     }
 }
 
-/// A curve for each run, in its colour.
+/// Returns a curve for each run, in its colour.
 fn curves(runs: &[Named<'_>], points: impl Fn(&RunData) -> Vec<Point>) -> Vec<Curve> {
     let curve = |run: &Named<'_>| Curve {
         name: run.name.to_string(),
@@ -188,7 +188,7 @@ fn curves(runs: &[Named<'_>], points: impl Fn(&RunData) -> Vec<Point>) -> Vec<Cu
     runs.iter().map(curve).collect()
 }
 
-/// Which share of ascending values is at most each, in percent.
+/// Returns the cumulative distribution of ascending values, in percent.
 fn shares(values: &[f64]) -> Vec<Point> {
     let share = |(i, &value): (usize, &f64)| Point::at(value, (i + 1) as f64 / values.len() as f64 * 100.0);
     values.iter().enumerate().map(share).collect()
@@ -269,7 +269,7 @@ fn slowdown_by_size(runs: &[Named<'_>]) -> Option<Figure> {
     })
 }
 
-/// A chart of tracks, with all that is in them.
+/// Converts a chart of tracks with all of their data.
 fn over_time(chart: &Chart) -> Figure {
     Figure {
         x: Scale {
@@ -288,7 +288,8 @@ fn over_time(chart: &Chart) -> Figure {
     }
 }
 
-/// The points of a line; the bins of one over time: a point where each begins, and one without a value where a gap or the end does.
+/// Returns the points of a line. Bins over time become a point at the start of each, and one without a value at a gap
+/// or the end.
 fn curve_of(line: &Line) -> Curve {
     let values = line.x.iter().zip(&line.y);
     let mut points: Vec<Point> = values.map(|(&x, &y)| Point::at(x, y)).collect();

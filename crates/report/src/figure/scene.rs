@@ -1,4 +1,4 @@
-//! A figure as lines, areas and texts on a sheet: what SVG and PDF are written from.
+//! Figure as lines, areas and texts on a sheet, from which all image formats are written.
 
 use super::axis::Ticked;
 use super::font::width_of;
@@ -9,17 +9,17 @@ use crate::decimate::extremes;
 /// Width and height in millimetres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
-    /// Width.
+    /// Width in millimetres.
     pub width_mm: f64,
-    /// Height.
+    /// Height in millimetres.
     pub height_mm: f64,
 }
 
-/// Points (1/72 inch) of a millimetre.
+/// Points (1/72 inch) per millimetre.
 const PT_PER_MM: f64 = 72.0 / 25.4;
-/// Curves that are named; the others are counted.
+/// Largest number of curves in the legend; the others are counted.
 const NAMED_MAX: usize = 8;
-/// Points of a curve that are drawn: more than a printer can show. The table has all.
+/// Largest number of points per curve: more than a printer can show. The table has all.
 const POINTS_MAX: usize = 4000;
 
 pub(super) const INK: &str = "#1c2024";
@@ -28,10 +28,10 @@ const GRID: &str = "#dddddd";
 /// Length of a curve's sample in the legend.
 const SAMPLE: f64 = 14.0;
 
-/// Dash patterns.
+/// Dash patterns by index, in points.
 const DASHES: [&[f64]; 4] = [&[], &[4.0, 2.0], &[1.2, 1.6], &[5.0, 1.5, 1.2, 1.5]];
 
-/// Where a text is from its place.
+/// Part of a text that is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -40,7 +40,7 @@ pub(super) enum Anchor {
 }
 
 impl Anchor {
-    /// The share of the text before its place.
+    /// Returns the share of the text before its position.
     pub(super) const fn share(self) -> f64 {
         match self {
             Self::Start => 0.0,
@@ -50,7 +50,7 @@ impl Anchor {
     }
 }
 
-/// Something on the sheet; places count in points from its upper left corner.
+/// Element of the sheet; coordinates are in points from its upper left corner.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mark {
     Line {
@@ -68,25 +68,25 @@ pub(super) enum Mark {
         at: (f64, f64),
         text: String,
         anchor: Anchor,
-        /// Whether it is read from below.
+        /// True if it is turned to be read from below.
         turned: bool,
     },
-    /// What follows is drawn within these corners only (left, top, right, bottom), up to the next of these; `None` on
+    /// Clipping rectangle (left, top, right, bottom) for the following elements up to the next of these; `None` for
     /// the whole sheet.
     Clip(Option<[f64; 4]>),
 }
 
-/// A sheet.
+/// Sheet with its elements.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scene {
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Height of letters.
+    /// Font size in points.
     pub(super) font: f64,
     pub(super) marks: Vec<Mark>,
 }
 
-/// The panel's edges, and what its axes make of values.
+/// Edges of the panel, and its axes.
 struct Panel {
     left: f64,
     right: f64,
@@ -106,7 +106,7 @@ impl Panel {
 }
 
 impl Scene {
-    /// The figure on a sheet.
+    /// Lays out a figure on a sheet.
     pub(super) fn of(figure: &Figure, style: &Style) -> Self {
         let mut scene = Self {
             width: style.size.width_mm * PT_PER_MM,
@@ -156,7 +156,7 @@ impl Scene {
         });
     }
 
-    /// Lines and markers grow with the letters, from those of a column.
+    /// Returns the scale of lines and markers, which grow with the font from the size for a column.
     fn unit(&self) -> f64 {
         self.font / 7.5
     }
@@ -170,7 +170,7 @@ impl Scene {
         });
     }
 
-    /// Names of curves in rows from `top` on; gives where they end.
+    /// Draws the legend in rows from `top` on; returns its lower end.
     fn legend(&mut self, figure: &Figure, colors: &[(&'static str, usize)], top: f64) -> f64 {
         let row = self.font + 3.0;
         let mut at = (4.0, top + self.font + 2.0);
@@ -189,13 +189,13 @@ impl Scene {
         at.1
     }
 
-    /// Names of curves in a column at the right edge; gives where it begins.
+    /// Draws the legend in a column at the right edge; returns its left end.
     fn legend_beside(&mut self, figure: &Figure, colors: &[(&'static str, usize)], top: f64) -> f64 {
         let named = || figure.curves.iter().take(NAMED_MAX);
         let widest = named()
             .map(|curve| width_of(&curve.name, self.font))
             .fold(0.0, f64::max);
-        // The panel keeps half of the sheet.
+        // The panel keeps at least half of the sheet.
         let left = (self.width - widest - SAMPLE * self.unit() - 7.0).max(self.width / 2.0);
         let mut at = (left, top + self.font);
         for (curve, style) in named().zip(colors) {
@@ -218,7 +218,7 @@ impl Scene {
         let font = self.font;
         let points = || figure.curves.iter().flat_map(|curve| &curve.points);
         let xs: Vec<f64> = points().map(|point| point.x).collect();
-        // The values between the limits of the other axis.
+        // Only values within the limits of the other axis count.
         let (low, high) = figure.x.limits;
         let (low, high) = (low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY));
         let shown = points().filter(|point| (low..=high).contains(&point.x));
@@ -272,7 +272,7 @@ impl Scene {
         panel: &Panel,
         (place, (color, dash)): (usize, (&'static str, usize)),
     ) {
-        // What ends does so where the next piece begins at the earliest.
+        // A piece ends at the start of the next one at the latest.
         for piece in curve.points.split_inclusive(|point| point.y.is_none()) {
             self.bands(piece, shape, panel, color);
             let line = match shape {
@@ -295,7 +295,7 @@ impl Scene {
         }
     }
 
-    /// The ranges around values: bands of bins, bars of intervals.
+    /// Draws the ranges around values: bands of bins, bars of intervals.
     fn bands(&mut self, piece: &[Point], shape: Shape, panel: &Panel, color: &'static str) {
         let ends = piece.iter().skip(1).map(|next| next.x);
         let ends = ends.chain(piece.last().map(|last| last.x));
@@ -320,7 +320,7 @@ impl Scene {
         }
     }
 
-    /// A marker, whose shape goes with the curve.
+    /// Draws a marker, whose shape depends on the curve.
     fn dot(&mut self, (x, y): (f64, f64), color: &'static str, place: usize) {
         let side = 1.5 * self.unit();
         const SHAPES: [&[(f64, f64)]; 4] = [
@@ -338,7 +338,7 @@ impl Scene {
     }
 }
 
-/// The curves that the legend does not name.
+/// Describes the curves that the legend leaves out.
 fn more(figure: &Figure) -> Option<String> {
     let more = figure
         .curves
@@ -353,7 +353,7 @@ fn values(point: &Point) -> impl Iterator<Item = f64> {
     point.y.into_iter().chain(range)
 }
 
-/// The corners of a line whose values hold until the next point.
+/// Returns the corners of a line whose values hold until the next point.
 fn steps(piece: &[Point]) -> Vec<(f64, f64)> {
     let mut corners: Vec<(f64, f64)> = Vec::new();
     for point in piece {

@@ -1,24 +1,24 @@
-//! How a figure looks: size, letters, colours, legend.
+//! Style of a figure: size, font, colours, legend.
 
 use super::scene::Size;
 
-/// Widths of a column and of a page of the usual two-column papers, in mm.
+/// Width of a column in common two-column papers, in mm.
 pub const COLUMN_MM: f64 = 85.0;
-/// The same of a page.
+/// Width of both columns, in mm.
 pub const PAGE_MM: f64 = 178.0;
 
-/// How a figure looks.
+/// Style of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Style {
-    /// The sheet.
+    /// Size of the sheet.
     pub size: Size,
-    /// Height of letters in points.
+    /// Font size in points.
     pub font: f64,
-    /// Colours of curves.
+    /// Palette of the curves.
     pub palette: Palette,
-    /// Where the names of curves are.
+    /// Position of the legend.
     pub legend: Legend,
-    /// A line above everything.
+    /// Title line at the top, if any.
     pub title: Option<String>,
 }
 
@@ -28,22 +28,22 @@ impl Default for Style {
     }
 }
 
-/// Sizes that go together.
+/// Combination of size and font.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// A column of a two-column paper.
+    /// Column of a two-column paper.
     Column,
-    /// Both columns.
+    /// Both columns of a two-column paper.
     Page,
-    /// A slide.
+    /// Full slide.
     Slide,
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets, the default first.
     pub const ALL: [Self; 3] = [Self::Column, Self::Page, Self::Slide];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Column => "column",
@@ -52,7 +52,7 @@ impl Preset {
         }
     }
 
-    /// The look.
+    /// Returns the style.
     pub const fn style(self) -> Style {
         let (width_mm, height_mm, font) = match self {
             Self::Column => (COLUMN_MM, 0.62 * COLUMN_MM, 7.5),
@@ -69,22 +69,22 @@ impl Preset {
     }
 }
 
-/// Where the names of curves are.
+/// Position of the legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Legend {
-    /// In rows above the panel.
+    /// Rows above the panel.
     Top,
-    /// In a column next to it.
+    /// Column next to the panel.
     Right,
-    /// Nowhere.
+    /// No legend.
     Off,
 }
 
 impl Legend {
-    /// All places.
+    /// All positions, the default first.
     pub const ALL: [Self; 3] = [Self::Top, Self::Right, Self::Off];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Top => "top",
@@ -94,22 +94,22 @@ impl Legend {
     }
 }
 
-/// Colours of curves. Readers with any colour vision can tell those of each palette apart.
+/// Colours of curves, distinguishable within each palette with any colour vision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Palette {
-    /// Those of Okabe and Ito, as on the pages: a scheme keeps its colour.
+    /// Colours of Okabe and Ito, as on the pages: a scheme keeps its colour.
     Colour,
-    /// From dark to light, so that they differ in grey, too.
+    /// Colours from dark to light, which differ in grey too.
     Ordered,
     /// Greys, with a dash pattern for each curve.
     Grey,
 }
 
 impl Palette {
-    /// All of them.
+    /// All palettes, the default first.
     pub const ALL: [Self; 3] = [Self::Colour, Self::Ordered, Self::Grey];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Colour => "colour",
@@ -129,13 +129,13 @@ impl Palette {
         }
     }
 
-    /// The colour and the dash pattern of a curve: the `place`-th, which has these on the pages.
+    /// Returns the colour and the dash pattern of curve number `place`, given those on the pages.
     pub(super) fn of(self, place: usize, (color, dash): (usize, usize)) -> (&'static str, usize) {
         let colors = self.colors();
         match self {
             Self::Colour => (colors[color % colors.len()], dash),
             Self::Ordered => (colors[place % colors.len()], place / colors.len()),
-            // Two curves of one grey differ in their dashes.
+            // Two curves with one grey differ in their dashes.
             Self::Grey => (colors[place % colors.len()], place + place / colors.len()),
         }
     }
@@ -145,7 +145,7 @@ impl Palette {
 mod tests {
     use super::*;
 
-    /// Lightness from 0 to 100, by the luminance of sRGB.
+    /// Returns the lightness from 0 to 100, by the luminance of sRGB.
     fn lightness(color: &str) -> f64 {
         let part = |i: usize| f64::from(u8::from_str_radix(&color[i..i + 2], 16).unwrap()) / 255.0;
         let linear = |c: f64| match c <= 0.04045 {
