@@ -1,7 +1,7 @@
-//! `report.html`: one self-contained page about one or several runs.
+//! Self-contained page `report.html` about one or several runs.
 //!
-//! The page is a pure function of what the runs' folders hold, without what they cost the
-//! machine: two reports of the same runs have the same bytes.
+//! The page is a pure function of the content of the runs' folders, without their cost on the machine: two reports of
+//! the same runs are identical.
 
 mod blame;
 mod bytes;
@@ -48,12 +48,12 @@ use paceline_lab::{table, text};
 
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
 
-/// Renders the page about `runs`, in their order: of one run, or a comparison of several.
+/// Renders the page about `runs`, in their order: a single run, or a comparison of several.
 pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
     render_one_of(runs, "", &[])
 }
 
-/// The same where the runs are some of several repeats: `note` says so, `seeds` lead to the others.
+/// Renders the page about runs that are part of several repeats: `note` says so, and `seeds` are links to the others.
 fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<String, RenderError> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let names = table::run_names(runs);
@@ -129,7 +129,7 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
     fill(TEMPLATE, page)
 }
 
-/// What the template gets. `topology`, `charts` and `look` go into it as they are.
+/// Input of the template, which inserts `topology`, `charts` and `look` unescaped.
 #[derive(Serialize)]
 struct Page<'a> {
     title: String,
@@ -141,7 +141,7 @@ struct Page<'a> {
     warnings: Vec<Warning>,
     notes: Vec<Warning>,
     tiles: Vec<story::Tile>,
-    /// What slowdowns are over.
+    /// Description of the base of slowdowns.
     alone: String,
     groups: Vec<HeadGroup>,
     metrics: Vec<HeadCell>,
@@ -150,16 +150,16 @@ struct Page<'a> {
     details: Vec<DetailTable>,
     slow: Vec<slow::Row>,
     slow_shown: usize,
-    /// Flows that are not in that list.
+    /// Number of flows that the list leaves out.
     more_flows: usize,
-    /// Critical paths of jobs by traces.
+    /// Critical paths of trace-driven jobs.
     paths: Vec<path::Section>,
-    /// Who made whom wait, if the run accounted for it.
+    /// Attribution of waiting times, if it was recorded.
     blame: Option<blame::Section>,
-    /// Recorded tables that nothing else draws.
+    /// Recorded tables that no other section shows.
     recorded: Vec<recorded::Section>,
     single: bool,
-    /// Whether the rows of the table lead to pages.
+    /// True if rows of the table link to pages.
     linked: bool,
     topology: Option<String>,
     charts: String,
@@ -178,7 +178,7 @@ fn title(summaries: &[&Summary]) -> String {
     names.join(", ")
 }
 
-/// What the runs' scenario says of itself, if it is the same for all.
+/// Returns the description in the runs' scenario, if it is the same for all.
 fn description(runs: &[RunData]) -> String {
     let of = |run: &RunData| -> Option<String> {
         let table: toml::Table = run.scenario.parse().ok()?;
@@ -199,7 +199,7 @@ struct Warning {
     text: String,
 }
 
-/// The notes of all runs, or their other warnings; one that all runs share is said once.
+/// Returns the notes of all runs, or their other warnings; one shared by all runs is listed once.
 fn warnings(summaries: &[&Summary], names: &[String], notes: bool) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for (summary, name) in summaries.iter().zip(names) {
@@ -210,7 +210,7 @@ fn warnings(summaries: &[&Summary], names: &[String], notes: bool) -> Vec<Warnin
         {
             let shared = summaries.iter().all(|other| other.warnings.contains(warning));
             let about = if shared { String::new() } else { name.clone() };
-            // Without its place in the input: a run's own folder is read from another file, and its page is the same.
+            // Positions in the input are left out: a run's folder has another file, and its page must be the same.
             let shown = Warning {
                 about,
                 text: warning.text.clone(),
@@ -240,7 +240,7 @@ fn groups(metrics: &[Metric]) -> Vec<HeadGroup> {
 #[derive(Serialize)]
 struct HeadCell {
     name: &'static str,
-    /// Whether a group begins with it.
+    /// True if a group begins with it.
     first: bool,
 }
 
@@ -252,7 +252,7 @@ fn heads(metrics: &[Metric]) -> Vec<HeadCell> {
     heads.collect()
 }
 
-/// Whether a metric is of another group than the one before.
+/// Returns true if a metric belongs to another group than the previous one.
 fn begins_group(metrics: &[Metric], i: usize) -> bool {
     i == 0 || metrics[i].group != metrics[i - 1].group
 }
@@ -260,7 +260,7 @@ fn begins_group(metrics: &[Metric], i: usize) -> bool {
 #[derive(Serialize)]
 struct Row {
     name: String,
-    /// Its own page.
+    /// Link to the run's page.
     page: Option<String>,
     color: usize,
     cells: Vec<Cell>,
@@ -273,8 +273,8 @@ struct Cell {
     first: bool,
 }
 
-/// The table. The best of a column is marked where runs differ, and only among runs that finished
-/// equally many flows: to leave flows unfinished must not look good.
+/// Returns the table's rows. The best value of a column is marked if runs differ, and only among runs with equally
+/// many finished flows: a run must not gain by leaving flows unfinished.
 fn rows(runs: &[RunData], (names, styles): (&[String], &[(usize, usize)]), metrics: &[Metric]) -> Vec<Row> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let comparable = summaries.windows(2).all(|pair| pair[0].flows == pair[1].flows);
@@ -289,7 +289,7 @@ fn rows(runs: &[RunData], (names, styles): (&[String], &[(usize, usize)]), metri
             first: begins_group(metrics, i),
         }
     };
-    // A path that begins with a dot is never taken for a scheme of addresses.
+    // A path that begins with a dot cannot be taken for a URL scheme.
     let page = |run: &RunData| (run.folder.as_ref()).map(|folder| format!("./{folder}/report.html"));
     let row = |((run, name), &(color, _)): ((&RunData, &String), &(usize, usize))| Row {
         name: name.clone(),
@@ -300,7 +300,7 @@ fn rows(runs: &[RunData], (names, styles): (&[String], &[(usize, usize)]), metri
     runs.iter().zip(names).zip(styles).map(row).collect()
 }
 
-/// Slowdown by size as text; only sizes that there are.
+/// Returns slowdown by size as text, for sizes that occur.
 fn sizes(summary: &Summary) -> Vec<Vec<String>> {
     let row = |bucket: &paceline_lab::results::SizeBucket| {
         let range = match bucket.hi {
@@ -319,13 +319,13 @@ fn sizes(summary: &Summary) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A table of what the runs are made of.
+/// Table of details, such as the jobs of runs.
 #[derive(Serialize)]
 struct DetailTable {
     title: String,
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
-    /// How many are not in it. Counts of a run are text in pages: templates know numbers to 2^63 only.
+    /// Number of rows left out, as text because templates only support numbers up to 2^63.
     more: Option<String>,
     file: &'static str,
 }
@@ -347,7 +347,7 @@ impl From<table::Detail> for DetailTable {
     }
 }
 
-/// A round size, such as an edge between buckets.
+/// Formats a round size, such as a limit between buckets.
 fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
@@ -444,7 +444,7 @@ mod tests {
         for bad in ["<img", "<i>beware", "</pre><script>", "<b>dcqcn"] {
             assert!(!page.contains(bad), "{bad}");
         }
-        // The page's own scripts, and no more: data of the network and of charts, library, program.
+        // The page has only its own scripts: data of the network and of charts, library, program.
         assert_eq!(page.matches("</script>").count(), 4);
     }
 
@@ -458,7 +458,7 @@ mod tests {
         let metrics = shown(&[&slow.summary, &fast.summary]);
         let table = rows(&[slow.clone(), fast.clone()], (&names, &styles), &metrics);
         assert_eq!((table[0].cells[1].best, table[1].cells[1].best), (false, true));
-        // Equal values are not marked, and neither is a run that left more flows unfinished.
+        // Neither equal values are marked, nor a run that left more flows unfinished.
         assert!(!table[0].cells[2].best && !table[1].cells[2].best);
         fast.summary.flows.completed -= 1;
         let table = rows(&[slow.clone(), fast.clone()], (&names, &styles), &metrics);

@@ -1,4 +1,4 @@
-//! How pages look, and the scripts that they carry.
+//! Styles and scripts of pages.
 
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ pub(super) const UPLOT_LICENCE: &str = include_str!("../assets/uPlot.LICENSE");
 
 pub(super) const UPLOT_STYLE: &str = include_str!("../assets/uPlot.min.css");
 
-/// Styles and scripts that every page has in it.
+/// Styles and scripts that every page embeds.
 #[derive(Serialize)]
 pub struct Look {
     style: String,
@@ -47,13 +47,13 @@ impl Look {
         }
     }
 
-    /// Of pages with charts and tables only.
+    /// Returns the look of pages with charts and tables only.
     pub fn charts() -> Self {
         Self::of(&[STYLE], &CHART_SCRIPTS)
     }
 }
 
-/// JSON that cannot end the script element that it is in.
+/// Serializes to JSON that cannot end the script element around it.
 pub fn script_json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).unwrap_or_else(|_| "[]".to_string());
     json.replace('<', "\\u003c")

@@ -2,11 +2,11 @@
 
 use paceline_congestion::registry::variant;
 
-/// Colours of the page's palette; their values, for light and dark, are in `report.css`. They are
-/// those of Okabe and Ito, which colour-blind readers can tell apart.
+/// Number of colours in the page's palette; their values, for light and dark, are in `report.css`. They are those of
+/// Okabe and Ito, which colour-blind readers can distinguish.
 pub(super) const COLORS: usize = 8;
 
-/// Colours that schemes have on every page on which nobody else has taken them.
+/// Colours that schemes have on every page, unless another scheme has the colour.
 const PREFERRED: [(&str, usize); 24] = [
     ("none", 7),
     ("dcqcn", 1),
@@ -34,7 +34,7 @@ const PREFERRED: [(&str, usize); 24] = [
     ("nscc-rccc", 2),
 ];
 
-/// (colour, dash pattern) of each scheme. Different as long as there are enough of them.
+/// Returns (colour, dash pattern) of each scheme, distinct as long as there are enough combinations.
 pub fn assign(schemes: &[&str]) -> Vec<(usize, usize)> {
     let mut used = vec![false; schemes.len().div_ceil(COLORS).max(1) * COLORS];
     let mut styles = vec![None; schemes.len()];
@@ -44,7 +44,7 @@ pub fn assign(schemes: &[&str]) -> Vec<(usize, usize)> {
             .find(|(known, _)| *known == name)
             .map(|&(_, color)| color)
     };
-    // A variant takes the colour of its scheme only where the scheme itself is not shown.
+    // A variant gets the colour of its scheme only if the scheme itself is not shown.
     for with_settings in [true, false] {
         for (style, name) in styles.iter_mut().zip(schemes) {
             let known = if with_settings { name } else { variant::base(name) };

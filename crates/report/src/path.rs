@@ -1,4 +1,4 @@
-//! The critical paths of jobs by traces on a run's page: a table, and the path over time as a picture.
+//! Critical paths of trace-driven jobs on a run's page: a table, and a picture of the path over time.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,31 @@ use paceline_lab::text::duration_us;
 use paceline_lab::why::{of_links, path_rows_of, share_text};
 use serde::Serialize;
 
-/// Rows of the picture at most: the kinds that take most time; the others share the last.
+/// Largest number of rows in the picture; the kinds with the longest times get one each, the others share the last.
 const KINDS_MAX: usize = 8;
-/// Parts of tables.
+/// Number of segments in tables.
 const LISTED: usize = 10;
-/// The picture in its own units: the plot, the room for names, a row, the axis.
+/// Geometry of the picture in its own units: width of the plot, width for names, height of a row, height of the axis.
 const WIDTH: f64 = 1000.0;
 const NAMES: f64 = 130.0;
 const ROW: f64 = 22.0;
 const AXIS: f64 = 22.0;
-/// Narrower parts are drawn together.
+/// Width below which neighbouring segments are merged.
 const NARROW: f64 = 1.0;
 
-/// A job's critical path.
+/// Critical path of a job.
 #[derive(Serialize)]
 pub(super) struct Section {
     job: String,
     story: String,
-    /// An SVG element.
+    /// Picture as an SVG element.
     picture: String,
     sums: Vec<[String; 6]>,
     links: Vec<[String; 6]>,
     largest: Vec<Largest>,
 }
 
-/// An operation or a collective.
+/// Operation or collective with a large share.
 #[derive(Serialize)]
 struct Largest {
     what: String,
@@ -42,7 +42,7 @@ struct Largest {
     link: String,
 }
 
-/// Of every job that has one.
+/// Returns the section of every job that has a critical path.
 pub(super) fn sections(run: &RunData) -> Vec<Section> {
     let jobs = run.summary.jobs.iter();
     jobs.filter_map(|job| {
@@ -103,14 +103,15 @@ fn section(job: &JobTimes, path: &CriticalPath, rows: &[&PathRow]) -> Section {
     }
 }
 
-/// A part of the picture, in its units.
+/// Segment of the picture, in its units.
 struct Part {
     from: f64,
     to: f64,
     title: String,
 }
 
-/// The path over time: a row for each kind, a part for each row of the path. Nothing of a path without time.
+/// Draws the path over time: a row for each kind, and a segment for each row of the path. Empty if the path has no
+/// duration.
 fn picture(rows: &[&PathRow]) -> String {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return String::new();
@@ -178,7 +179,7 @@ fn picture(rows: &[&PathRow]) -> String {
     svg
 }
 
-/// What a part is, as it is shown when pointed at.
+/// Returns the tooltip of a segment.
 fn title(row: &PathRow) -> String {
     let mut text = row.words().to_string();
     if !row.name.is_empty() {
@@ -196,10 +197,10 @@ fn title(row: &PathRow) -> String {
     text
 }
 
-/// Round times below the plot.
+/// Draws the axis below the plot, with round times.
 fn axis(svg: &mut String, whole_ps: u64, height: f64) {
     let whole = whole_ps as f64;
-    // About six of them.
+    // About six ticks.
     let rough = whole / 6.0;
     let power = 10f64.powi(rough.log10().floor() as i32);
     let step = [1.0, 2.0, 5.0, 10.0]

@@ -1,16 +1,16 @@
-//! Recorded tables that nothing else on a run's page draws: their first rows.
+//! First rows of recorded tables that no other section of a run's page shows.
 
 use paceline_fabric::table::{Cell, Table};
 use paceline_lab::files::{RunData, file_of};
 use serde::Serialize;
 
-/// Rows of a table on the page.
+/// Number of rows shown per table.
 const ROWS: usize = 20;
 
-/// Tables that have sections of their own.
+/// Tables with their own sections.
 const DRAWN: [&str; 4] = ["blame", "collectives", "critical_path", "flow_time"];
 
-/// The section of a table.
+/// Section of a table.
 #[derive(Serialize)]
 pub(super) struct Section {
     name: &'static str,
@@ -18,7 +18,7 @@ pub(super) struct Section {
     file: String,
     head: Vec<Head>,
     rows: Vec<Vec<String>>,
-    /// Rows that are not shown.
+    /// Number of rows left out.
     more: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The page about several schemes with the same several seeds, and the page of each seed.
+//! Page about several schemes with the same seeds, and the page of each seed.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,8 +13,8 @@ use paceline_lab::table;
 
 const TEMPLATE: &str = include_str!("../assets/repeats.html.j2");
 
-/// The pages of a comparison with several seeds, with their names: `report.html`, and `seed-N.html` for each
-/// seed if it matters. `data` are the runs of `all`, in their order.
+/// Returns the pages of a comparison with several seeds, with their names: `report.html`, and `seed-N.html` for each
+/// seed if seeds matter. `data` are the runs of `all`, in their order.
 pub fn repeats_pages(all: &Repeats, data: &[RunData]) -> Vec<(String, Result<String, RenderError>)> {
     let name = "report.html".to_string();
     if let Some(note) = all.seed_says_nothing() {
@@ -38,19 +38,19 @@ fn page_of(seed: u64) -> String {
     format!("seed-{seed}.html")
 }
 
-/// The runs of each scheme.
+/// Groups the runs by scheme.
 fn groups(data: &[RunData]) -> impl Iterator<Item = &[RunData]> {
     data.chunk_by(|a, b| a.summary.scheme == b.summary.scheme)
 }
 
-/// A link to a page about other seeds; without an address the one that is shown.
+/// Link to a page about other seeds; without an address for the current page.
 #[derive(Serialize)]
 pub(super) struct SeedLink {
     name: String,
     page: Option<String>,
 }
 
-/// To the page about all seeds and to that of each; `here` is the one that they stand on.
+/// Returns links to the page about all seeds and to that of each; `here` is the current one.
 fn links(all: &Repeats, here: Option<u64>) -> Vec<SeedLink> {
     let everything = SeedLink {
         name: "all seeds".into(),
@@ -66,14 +66,14 @@ fn links(all: &Repeats, here: Option<u64>) -> Vec<SeedLink> {
         .collect()
 }
 
-/// What the template gets. What is JSON goes into it as it is.
+/// Input of the template, which inserts JSON unescaped.
 #[derive(Serialize)]
 struct Page {
     title: String,
     description: String,
     story: String,
     seeds: Vec<SeedLink>,
-    /// How many seeds there are.
+    /// Number of seeds.
     count: usize,
     warnings: Vec<String>,
     notes: Vec<String>,
@@ -99,16 +99,16 @@ struct Head {
     color: usize,
 }
 
-/// A quantity under all schemes.
+/// Quantity under all schemes.
 #[derive(Serialize)]
 struct Row {
-    /// Empty where it is that of the row above.
+    /// Heading of the group; empty if it is the same as in the row above.
     group: String,
     name: &'static str,
     cells: Vec<String>,
 }
 
-/// How a scheme differs from the first.
+/// Differences of a scheme from the first.
 #[derive(Serialize)]
 struct Differences {
     title: String,
@@ -127,12 +127,12 @@ struct Difference {
 #[derive(Serialize)]
 struct DifferenceCell {
     text: String,
-    /// Whether it is a difference, before its interval.
+    /// True for a difference, which precedes its interval.
     first: bool,
     best: bool,
 }
 
-/// The runs of a scheme.
+/// Runs of a scheme.
 #[derive(Serialize)]
 struct Runs {
     name: String,
@@ -147,7 +147,7 @@ struct RunLink {
     digest: String,
 }
 
-/// A chart, and the element that it goes into.
+/// Chart with the id of its element.
 #[derive(Serialize)]
 struct Placed {
     place: &'static str,
@@ -155,7 +155,7 @@ struct Placed {
     chart: Chart,
 }
 
-/// The numbers of the page, for programs: what `comparison.json` says, without the runs.
+/// Numbers of the page for programs: those of `comparison.json`, without the runs.
 #[derive(Serialize)]
 struct Numbers<'a> {
     seeds: &'a [u64],
@@ -219,7 +219,8 @@ fn render(all: &Repeats, data: &[RunData], first: &[RunData]) -> Result<String, 
     fill(TEMPLATE, page)
 }
 
-/// Numbers to twelve digits: what is read back from a file may differ in the last of all, and the page is the same.
+/// Rounds numbers to twelve digits: a value read from a file may differ in the last digit, and the page must be the
+/// same.
 fn rounded(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => number
@@ -234,7 +235,7 @@ fn rounded(value: Value) -> Value {
     }
 }
 
-/// Charts over all seeds, and those over time of the first.
+/// Returns the charts over all seeds, and those over time for the first seed.
 fn all_charts(
     all: &Repeats,
     data: &[RunData],
@@ -293,7 +294,7 @@ fn story(all: &Repeats) -> String {
         text.push_str(" Where the seed changes nothing, one run represents all.");
     }
     let quantities = all.quantities();
-    // What a job is for comes first.
+    // The iteration time is the purpose of a job, so it comes first.
     let iteration = quantities
         .iter()
         .find(|metric| metric.key.ends_with(".iteration_us.mean"));
@@ -310,7 +311,7 @@ fn story(all: &Repeats) -> String {
     text
 }
 
-/// With which schemes a quantity is smallest and largest.
+/// Describes the schemes with the smallest and largest value of a quantity.
 fn extremes(all: &Repeats, metric: &Metric, name: &str) -> String {
     let of = all
         .intervals
@@ -330,12 +331,12 @@ fn extremes(all: &Repeats, metric: &Metric, name: &str) -> String {
     }
 }
 
-/// `1.23 ± 0.04`; a value that does not vary alone.
+/// Formats a value as `1.23 ± 0.04`, or alone if it does not vary.
 fn with_interval(metric: &Metric, of: &Interval) -> String {
     table::with_interval(metric, Some(of))
 }
 
-/// A group's name where it begins.
+/// Returns the name of a group for its first row, and an empty text for others.
 fn once(last: &mut String, group: &str) -> String {
     if last == group {
         return String::new();
@@ -345,7 +346,7 @@ fn once(last: &mut String, group: &str) -> String {
     group.to_string()
 }
 
-/// The quantities of whole runs that some scheme has.
+/// Returns the quantities of whole runs that some scheme has.
 fn metrics(all: &Repeats) -> Vec<Row> {
     let mut last = String::new();
     let known = |metric: &Metric| {
@@ -365,7 +366,7 @@ fn metrics(all: &Repeats) -> Vec<Row> {
         .collect()
 }
 
-/// By what the intervals are computed.
+/// Returns the method by which the intervals are computed.
 fn method(all: &Repeats) -> &'static str {
     if all.repeats < BOOTSTRAP_FROM {
         "Student's t"
@@ -411,7 +412,7 @@ fn differences(all: &Repeats, other: &PairedSchemes) -> Differences {
     }
 }
 
-/// Differences, each before its interval; those are bold that are `clear`.
+/// Returns the cells of differences, each followed by its interval; `clear` ones are bold.
 fn cells(texts: [String; 4], clear: bool) -> Vec<DifferenceCell> {
     let cell = |(i, text)| DifferenceCell {
         text,

@@ -1,4 +1,4 @@
-//! A page that is not about runs: prose, numbers, charts and tables in parts.
+//! Pages that are not about runs: parts with text, numbers, charts and tables.
 
 use serde::Serialize;
 
@@ -7,65 +7,65 @@ use super::{Look, RenderError, fill, script_json};
 
 const TEMPLATE: &str = include_str!("../assets/sheet.html.j2");
 
-/// Everything on a page.
+/// Content of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Sheet {
-    /// What kind of page it is, above the title.
+    /// Kind of page, shown above the title.
     pub kicker: String,
-    /// The title.
+    /// Title of the page.
     pub title: String,
-    /// A paragraph about the whole.
+    /// Introductory paragraph.
     pub story: String,
-    /// What to know before trusting it.
+    /// Warnings to consider before trusting the page.
     pub warnings: Vec<String>,
-    /// Numbers to look at first.
+    /// Key numbers at the top.
     pub tiles: Vec<Tile>,
-    /// The parts, in order.
+    /// Parts of the page, in order.
     pub parts: Vec<Part>,
-    /// The command that makes it again.
+    /// Command that creates the page again.
     pub command: String,
-    /// What it was made of: names and values.
+    /// Facts on its origin: names and values.
     pub facts: Vec<(String, String)>,
 }
 
-/// A number to look at first.
+/// Key number.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tile {
-    /// What it is.
+    /// Name of the quantity.
     pub name: String,
-    /// The number with its unit.
+    /// Number with its unit.
     pub value: String,
-    /// What to compare it with.
+    /// Value for comparison.
     pub note: String,
 }
 
-/// A part of a page: a heading, and what stands under it.
+/// Part of a page: a heading, and the content below it.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    /// The heading.
+    /// Heading of the part.
     pub title: String,
-    /// A paragraph.
+    /// Paragraph below the heading.
     pub text: String,
-    /// Charts.
+    /// Charts of the part.
     pub charts: Vec<Chart>,
-    /// Tables.
+    /// Tables of the part.
     pub tables: Vec<Grid>,
 }
 
-/// A table: a head, and rows whose first cell is a name.
+/// Table: a header, and rows whose first cell is a name.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Grid {
-    /// The names of the columns.
+    /// Names of the columns.
     pub head: Vec<String>,
-    /// The rows.
+    /// Cells, row by row.
     pub rows: Vec<Vec<String>>,
-    /// What to know of it.
+    /// Note below the table.
     pub note: String,
-    /// What it is called where it is shown only when asked for; empty for a table that is shown.
+    /// Heading under which it is collapsed; empty for a table that is always visible.
     pub folded: String,
 }
 
-/// What the template gets. `charts` and `look` go into it as they are.
+/// Input of the template, which inserts `charts` and `look` unescaped.
 #[derive(Serialize)]
 struct Page<'a> {
     kicker: &'a str,
@@ -85,12 +85,12 @@ struct Page<'a> {
 struct Section<'a> {
     title: &'a str,
     text: &'a str,
-    /// Where its charts go; empty for none.
+    /// Id of the element for its charts; empty without charts.
     place: String,
     tables: &'a [Grid],
 }
 
-/// A chart, and the element that it goes into.
+/// Chart with the id of its element.
 #[derive(Serialize)]
 struct Placed<'a> {
     place: String,
@@ -101,7 +101,7 @@ struct Placed<'a> {
 /// Renders a page.
 ///
 /// # Errors
-/// If the template is at fault.
+/// If the template is invalid.
 pub fn render_sheet(sheet: &Sheet) -> Result<String, RenderError> {
     let mut charts = Vec::new();
     let mut parts = Vec::new();

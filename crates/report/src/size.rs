@@ -1,14 +1,14 @@
-//! Pages stay small, whatever the runs.
+//! Tests for the size of pages, which must stay small whatever the runs.
 
 use super::{RunData, render};
 use paceline_lab::files::Series;
 use paceline_lab::results::FlowRow;
 use paceline_lab::sample;
 
-/// The most that a page may have.
+/// Largest size of a page, in bytes.
 const BYTES_MAX: usize = 8_000_000;
 
-/// A run of many flows whose ports and flows were recorded as finely as they can be.
+/// Returns a run of many flows, with ports and flows recorded at the finest resolution.
 fn large(flows: u32, ports: u32) -> RunData {
     let (input, outcome) = sample::incast();
     let mut data = RunData::new(&input, &sample::finished(&input, outcome));
@@ -38,7 +38,7 @@ fn large(flows: u32, ports: u32) -> RunData {
             Series::new(name, metric, points.collect())
         })
     };
-    // As many samples of each as a run keeps.
+    // Each series has as many samples as a run keeps.
     let sampled = |entity: String, metric: &str, seed: u32| {
         let points = (0..1 << 16).map(|at| (u64::from(at) * 200_000, noise(seed, at * 31) * 1e6));
         Series {

@@ -1,4 +1,4 @@
-//! The slowest flows of a run on its page, each with the command that tells why.
+//! Slowest flows of a run on its page, each with the command that explains it.
 
 use serde::Serialize;
 
@@ -6,10 +6,10 @@ use paceline_lab::files::RunData;
 use paceline_lab::text::{duration_us, number, short_bytes};
 use paceline_lab::why::{place, slowest};
 
-/// Flows that are listed.
+/// Number of flows listed.
 const LISTED: usize = 10;
 
-/// A slow flow.
+/// Slow flow.
 #[derive(Serialize)]
 pub(super) struct Row {
     flow: u32,
@@ -17,9 +17,9 @@ pub(super) struct Row {
     size: String,
     took: String,
     slowdown: String,
-    /// What most of its time went to; empty where the run did not account for it.
+    /// Cause of most of its time; empty if the run did not account for it.
     main: String,
-    /// Where its packets waited longest.
+    /// Port at which its packets waited longest.
     port: String,
 }
 

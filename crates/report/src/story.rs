@@ -1,4 +1,4 @@
-//! What a page says in words before it shows anything.
+//! Summary of a page in words.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use paceline_lab::files::ports::QUEUE_MAX;
 use paceline_lab::results::{RunStatus, Summary, WORTH_SAYING};
 use paceline_lab::text::{bytes, duration_us, number};
 
-/// A number to look at first.
+/// Key number.
 #[derive(Serialize)]
 pub(super) struct Tile {
     name: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct Tile {
     note: String,
 }
 
-/// A paragraph about the runs.
+/// Returns a paragraph about the runs.
 pub(super) fn story(summaries: &[&Summary], names: &[String]) -> String {
     match summaries {
         [] => String::new(),
@@ -25,7 +25,7 @@ pub(super) fn story(summaries: &[&Summary], names: &[String]) -> String {
     }
 }
 
-/// What slowdowns are over, after "over".
+/// Describes the base of slowdowns, to follow "over".
 pub(super) fn alone(summaries: &[&Summary]) -> String {
     let mut authors: Vec<Option<&str>> = summaries.iter().map(|s| s.ideal_fct.author()).collect();
     authors.dedup();
@@ -73,7 +73,7 @@ fn of_one(s: &Summary) -> String {
             number(Some(p99))
         ));
     }
-    // What a job is for comes first.
+    // The iteration time is the purpose of a job, so it comes first.
     let jobs = s.jobs.iter().filter(|job| job.iteration_us.mean.is_some());
     let jobs = jobs.take(JOBS_SHOWN).map(|job| {
         format!(
@@ -90,11 +90,11 @@ fn of_one(s: &Summary) -> String {
     text
 }
 
-/// Where and when a run's longest queue was, and its first pause, if its series tell.
+/// Describes position and time of a run's longest queue, and its first pause, if its series show them.
 pub(super) fn whereabouts(run: &RunData) -> Option<String> {
     let start = run.flows.first_start_ps();
     let span = |ps: u64| duration_us(Some(ps as f64 / 1e6));
-    // Times are those of the files; where flows start late, what matters is in the last digits.
+    // Times are those of the files; if flows start late, the last digits matter.
     let time = |ps: u64| match start {
         0 => span(ps),
         _ => format!(
@@ -196,15 +196,15 @@ fn of_several(all: &[&Summary], names: &[String]) -> String {
     text
 }
 
-/// So many jobs are among them.
+/// Largest number of jobs in the summary.
 const JOBS_SHOWN: usize = 2;
 
-/// A share in percent.
+/// Formats a share in percent.
 fn share(share: Option<f64>) -> String {
     share.map_or_else(|| number(None), |share| format!("{:.0}%", 100.0 * share))
 }
 
-/// The numbers to look at first.
+/// Returns the key numbers.
 pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
     let tile = |name, value: String, note: String| Tile { name, value, note };
     let mut tiles: Vec<Tile> = (s.jobs.iter().take(JOBS_SHOWN))

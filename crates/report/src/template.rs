@@ -1,11 +1,11 @@
-//! Pages from templates. What stands in a page is escaped, unless the template calls it safe.
+//! Pages from templates. Values are escaped unless the template marks them as safe.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 use upon::{Engine, Value, fmt};
 
-/// Why a page cannot be made: a fault of the template.
+/// Error of a template, which is a fault of the program.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot render the report: {0}")]
 pub struct RenderError(#[from] upon::Error);
@@ -20,7 +20,7 @@ const PARTS: [(&str, &str); 6] = [
     ("recorded.html", include_str!("../assets/recorded.html.j2")),
 ];
 
-/// A page of a template.
+/// Fills a template with the values of a page.
 pub fn fill(template: &str, page: impl Serialize) -> Result<String, RenderError> {
     let mut engine = Engine::new();
     engine.set_default_formatter(&escaped);
@@ -33,7 +33,7 @@ pub fn fill(template: &str, page: impl Serialize) -> Result<String, RenderError>
     Ok(engine.template("page").render(page).to_string()?)
 }
 
-/// The template without the line ends and the indentation of lines that hold a block and nothing else.
+/// Removes the line ends and the indentation of lines that hold only a block.
 fn without_block_lines(template: &str) -> String {
     let mut out = String::with_capacity(template.len());
     for line in template.split_inclusive('\n') {
@@ -44,7 +44,7 @@ fn without_block_lines(template: &str) -> String {
     out
 }
 
-/// Text in which `this` is code.
+/// Formats text in which backquotes mark code.
 fn prose(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
     let Value::String(text) = value else {
         return fmt::default(out, value);
@@ -64,7 +64,7 @@ fn prose(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
     Ok(())
 }
 
-/// Text that is text in HTML, in quoted attributes too.
+/// Escapes text for HTML, including quoted attributes.
 fn escaped(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
     match value {
         Value::String(text) => Ok(write_escaped(out, text)?),

@@ -1,37 +1,37 @@
-//! A value over time on a page: equal bins, packed, as fine as there is room for.
+//! Tracks: values over time on a page, as equal bins, packed as finely as their size allows.
 //!
-//! The page's script joins bins to what a screen can show, and shows finer ones when a part is looked
-//! at closely, down to those that are packed here: see `assets/track.js`.
+//! The page's script merges bins to the resolution of the screen, and shows finer ones on zooming, down to those that
+//! are packed here: see `assets/track.js`.
 
 use serde::Serialize;
 
 use super::bytes::{base64, varint};
 use paceline_lab::files::Series;
 
-/// Whole numbers up to this stand for values if values are no multiples of something larger.
+/// Number of levels if values have no common unit.
 const LEVELS: f64 = (1u64 << 20) as f64;
-/// Whole numbers up to this do if values are.
+/// Largest integer if values are multiples of a unit.
 const EXACT_MAX: u64 = 1 << 24;
 
-/// Bins of samples taken at any times, at most: as many as a run keeps of a series.
+/// Largest number of bins for samples at arbitrary times: as many as a run keeps of a series.
 const SAMPLE_BINS_MAX: u64 = 1 << 16;
 
-/// Neighbouring bins of the same content.
+/// Consecutive bins with the same content.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Run {
-    /// Number of the first bin, and how many they are.
+    /// Number of the first bin; the next field is the number of bins.
     pub number: u64,
     pub count: u64,
     /// Smallest and largest value in each of the bins, and the mean.
     pub min: f64,
     pub max: f64,
     pub mean: f64,
-    /// How much of a bin there is: less than 1 where what there is begins or ends in it.
+    /// Covered share of a bin: less than 1 if the data begins or ends in it.
     pub share: f64,
 }
 
 impl Run {
-    /// A bin of one value.
+    /// Creates a bin with one value.
     const fn of(number: u64, value: f64) -> Self {
         Self {
             number,
@@ -44,59 +44,59 @@ impl Run {
     }
 }
 
-/// A value over time.
+/// Value over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
-    /// When bin 0 begins, and when what there is does: in the first bin. In ps.
+    /// Start of bin 0, and start of the data within the first bin, in ps.
     pub(super) origin_ps: u64,
     pub(super) begin_ps: u64,
     /// Width of a bin.
     pub(super) width_ps: u64,
-    /// How finely it was recorded, and how finely that was kept.
+    /// Resolution of the record, and resolution that was kept.
     pub(super) recorded_ps: u64,
     pub(super) kept_ps: u64,
-    /// Whether values are counts, of which the sum is what a wider bin has.
+    /// True for counts, whose sum is the value of a wider bin.
     pub(super) counts: bool,
-    /// In order of time; there may be gaps.
+    /// Bins in the order of time, possibly with gaps.
     pub(super) runs: Vec<Run>,
 }
 
-/// A track as the page has it.
+/// Track in the page's format.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Packed {
-    /// When bin 0 begins and what there is does, and the width of a bin: in the axis' unit.
+    /// Start of bin 0, start of the data, and width of a bin, in the axis's unit.
     pub origin: f64,
-    /// See `origin`.
+    /// Start of the data: see `origin`.
     pub begin: f64,
-    /// See `origin`.
+    /// Width of a bin: see `origin`.
     pub width: f64,
-    /// Width of a bin, in ps; how finely it was recorded, and how finely that is in the run's folder.
+    /// Width of a bin in ps; then the resolution of the record, and the one kept in the run's folder.
     pub width_ps: u64,
-    /// See `width_ps`.
+    /// Resolution of the record: see `width_ps`.
     pub recorded_ps: u64,
-    /// See `width_ps`.
+    /// Resolution that was kept: see `width_ps`.
     pub kept_ps: u64,
-    /// Whether values are counts.
+    /// True if values are counts.
     pub counts: bool,
-    /// What the number 1 stands for.
+    /// Value that the number 1 represents.
     pub step: f64,
-    /// Whether bins have a smallest and a largest value besides the mean.
+    /// True if bins have a smallest and a largest value in addition to the mean.
     pub ranges: bool,
-    /// How much of the last bin there is.
+    /// Covered share of the last bin.
     pub last: f64,
-    /// The bins, in base64: see `Track::bytes`.
+    /// Bins in base64: see `Track::bytes`.
     pub data: String,
 }
 
 impl Track {
-    /// What a series tells: a value holds until the next.
+    /// Creates a track from a series, whose values hold until the next.
     pub(super) fn of(series: &Series) -> Self {
         let width = match series.bin_ps {
             0 => common_step(&series.points),
             known => known,
         };
         let last = series.points.last().map_or(0, |point| point.0);
-        // The first sample may have been taken between two ends of bins, the last was not.
+        // The first sample may have been taken between two ends of bins, but not the last one.
         let phase = last % width;
         let number = |at: u64| (at + width - phase) / width;
         let mut track = Self {
@@ -139,8 +139,8 @@ impl Track {
         track
     }
 
-    /// Samples taken at any times, in order: bins as narrow as the closest two are to each other, so that each has
-    /// a bin to itself, unless that were more than [`SAMPLE_BINS_MAX`]. A value holds until the next.
+    /// Creates a track from samples at arbitrary times, in order. Bins are as narrow as the smallest distance between
+    /// samples, so that each has its own bin, unless that exceeds [`SAMPLE_BINS_MAX`]. A value holds until the next.
     pub(super) fn of_samples(samples: &[(u64, f64)]) -> Self {
         let (first, last) = match samples {
             [first, .., last] => (first.0, last.0),
@@ -173,7 +173,7 @@ impl Track {
         track
     }
 
-    /// Bins of `width_ps` from `origin_ps` on, with a count each.
+    /// Creates a track with counts in bins of `width_ps` from `origin_ps` on.
     pub(super) fn of_counts(origin_ps: u64, width_ps: u64, counts: impl IntoIterator<Item = u32>) -> Self {
         let mut track = Self {
             origin_ps,
@@ -190,7 +190,7 @@ impl Track {
         track
     }
 
-    /// Adds a bin of one value.
+    /// Adds a bin with one value.
     pub(super) fn push_value(&mut self, number: u64, value: f64) {
         self.push(Run::of(number, value));
     }
@@ -208,18 +208,18 @@ impl Track {
         }
     }
 
-    /// The largest value.
+    /// Returns the largest value.
     pub(super) fn largest(&self) -> f64 {
         self.runs.iter().map(|run| run.max).fold(0.0, f64::max)
     }
 
-    /// When the last bin ends, in ps.
+    /// Returns the end of the last bin, in ps.
     pub(super) fn end_ps(&self) -> u64 {
         let bins = self.runs.last().map_or(0, |run| run.number + run.count);
         self.origin_ps + bins * self.width_ps
     }
 
-    /// Time times value.
+    /// Returns the integral of the value over time.
     pub(super) fn area(&self) -> f64 {
         self.runs
             .iter()
@@ -228,14 +228,14 @@ impl Track {
             * self.width_ps as f64
     }
 
-    /// The same in bins of twice the width.
+    /// Returns the track with bins of twice the width.
     pub(super) fn wider(&self) -> Self {
         let mut wide = Self {
             width_ps: 2 * self.width_ps,
             runs: Vec::with_capacity(self.runs.len() / 2 + 1),
             ..self.clone()
         };
-        // The bin that is being put together: its mean is a sum yet.
+        // The bin under construction; its mean is still a sum.
         let mut open: Option<Run> = None;
         let close = |wide: &mut Self, open: &mut Option<Run>| {
             if let Some(mut run) = open.take() {
@@ -286,8 +286,8 @@ impl Track {
         wide
     }
 
-    /// What a whole number stands for: what all values are multiples of, if they are whole and that
-    /// leaves few enough; else a small part of the largest. Values are taken in units of `unit`.
+    /// Returns the value that the number 1 represents: a common unit of all values if they are integers and not too
+    /// many levels result, otherwise a small fraction of the largest. Values are in units of `unit`.
     fn step(&self, unit: f64) -> f64 {
         let whole = |value: f64| {
             let units = value / unit;
@@ -309,10 +309,10 @@ impl Track {
         }
     }
 
-    /// The bins as bytes; each number is a varint. 0 and a number: so many bins more like the last.
-    /// 1 and a number: a gap of so many bins. More than 1: a bin whose mean differs from that of the bin
-    /// before by half of what is above 2 if that is even, and by half of one more, downwards, if it is
-    /// odd; if there are ranges, what the mean has above the smallest and the largest above the mean.
+    /// Encodes the bins as bytes; each number is a varint. 0 and n: n more bins like the last. 1 and n: a gap of n
+    /// bins. More than 1: a bin with a new mean. Its difference from the previous mean is half of the number less 2
+    /// if that is even, and otherwise half of one more, downwards. With ranges, two numbers follow: the mean less the
+    /// smallest value, and the largest less the mean.
     fn bytes(&self, step: f64, ranges: bool) -> Vec<u8> {
         let mut bytes = Vec::new();
         let (mut mean, mut next) = (0i64, 0);
@@ -325,7 +325,7 @@ impl Track {
             let change = value - mean;
             varint(&mut bytes, 2 + ((change << 1) ^ (change >> 63)) as u64);
             if ranges {
-                // Bounds stay bounds.
+                // Rounded outwards, so that bounds stay bounds.
                 varint(
                     &mut bytes,
                     (value - near(run.min / step, f64::floor)).max(0) as u64,
@@ -344,8 +344,8 @@ impl Track {
         bytes
     }
 
-    /// For a page whose axes count time in `clock_ps`, and values in `scale`, which
-    /// are whole in units of `unit`.
+    /// Packs the track for a page whose axes count time in `clock_ps` and values in `scale`; values are integers in
+    /// units of `unit`.
     pub(super) fn pack(&self, clock_ps: f64, (scale, unit): (f64, f64)) -> Packed {
         let step = self.step(unit);
         let ranges = self.runs.iter().any(|run| run.min != run.max);
@@ -366,7 +366,7 @@ impl Track {
     }
 }
 
-/// A whole number that a value is, up to rounding; else the one that `round` gives.
+/// Returns the integer that a value equals up to rounding errors, or else the one that `round` returns.
 fn near(value: f64, round: fn(f64) -> f64) -> i64 {
     let whole = value.round();
     let is = (value - whole).abs() <= 1e-9 * whole.abs().max(1.0);
@@ -377,7 +377,7 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// The largest time that all times between points are multiples of; 1 if there are none.
+/// Returns the largest time that all differences between points are multiples of; 1 without points.
 fn common_step(points: &[(u64, f64)]) -> u64 {
     let times = points.windows(2).map(|pair| pair[1].0 - pair[0].0);
     times.fold(0, gcd).max(1)

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use paceline_lab::files::{QUEUE, Range};
 
-/// What the page's script makes of a packed track.
+/// Decodes a packed track like the page's script.
 pub(crate) fn unpack(packed: &Packed) -> Vec<Run> {
     let text = packed.data.trim_end_matches('=').bytes();
     let six = |letter: u8| match letter {
@@ -64,7 +64,7 @@ pub(crate) fn unpack(packed: &Packed) -> Vec<Run> {
     runs
 }
 
-/// Minimum, maximum and mean of each bin of a track, by number; nothing in gaps.
+/// Returns minimum, maximum and mean of each bin of a track, by number; `None` in gaps.
 fn bins(runs: &[Run]) -> Vec<Option<[f64; 3]>> {
     let mut all = Vec::new();
     for run in runs {
@@ -79,7 +79,7 @@ fn bins(runs: &[Run]) -> Vec<Option<[f64; 3]>> {
 
 const WIDTH: u64 = 200_000;
 
-/// A series of samples with stretches of one value, given as they would be written.
+/// Returns a series of samples with ranges of equal values, in the written format.
 fn series(values: &[u64]) -> Series {
     let mut points: Vec<(u64, f64)> = Vec::new();
     for (k, &value) in values.iter().enumerate() {
@@ -105,8 +105,8 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
 }
 
 proptest! {
-    /// The finest level is what was recorded; each wider one has smallest, largest and mean of it; and
-    /// so has what the page reads of them, to a millionth of the largest value.
+    /// The finest level equals the record; each wider one has its smallest, largest and mean; and so has the page's
+    /// decoding, to a millionth of the largest value.
     #[test]
     fn every_level_tells_what_was_recorded(values in values()) {
         let mut track = Track::of(&series(&values));
@@ -127,7 +127,7 @@ proptest! {
                 prop_assert_eq!(found[..2].to_vec(), expected[..2].to_vec());
                 prop_assert!((found[2] - expected[2]).abs() <= 1e-9 * expected[2]);
                 let slack = 1e-6 * largest;
-                // What is one number is rounded; bounds stay bounds.
+                // A single value is rounded; bounds stay bounds.
                 let tight = if packed.ranges { 1e-9 * largest } else { slack };
                 if level == 0 && largest <= 16e6 {
                     prop_assert_eq!(*shown, *expected, "exact");
@@ -217,7 +217,8 @@ fn gaps_stay_gaps() {
     );
 }
 
-/// Samples of any times, as the page reads them at every level: no bin says anything that the samples in it do not.
+/// Samples at arbitrary times are correct in the page's decoding at every level: each bin only contains values of its
+/// samples.
 #[test]
 fn samples_at_any_times_are_told_at_every_level() {
     let mut at = 3_000_000u64;
@@ -228,7 +229,7 @@ fn samples_at_any_times_are_told_at_every_level() {
         })
         .collect();
     let finest = Track::of_samples(&samples);
-    // Each sample has a bin to itself.
+    // Each sample has its own bin.
     let kept = |track: &Track| bins(&unpack(&track.pack(1.0, (1.0, 1e-6))));
     let close = |a: f64, b: f64| (a - b).abs() <= finest.largest() / LEVELS;
     for &(at, value) in &samples {
@@ -248,7 +249,7 @@ fn samples_at_any_times_are_told_at_every_level() {
                 min <= least + 1e-3 && max >= largest - 1e-3 && min <= mean && mean <= max,
                 "bin {k}"
             );
-            // What is beyond them is the value that held when the bin began.
+            // The other value is the one that held at the start of the bin.
             let before = samples
                 .iter()
                 .rev()
@@ -264,7 +265,7 @@ fn samples_at_any_times_are_told_at_every_level() {
             );
         }
     }
-    // Of one time both values are told, and too many are joined.
+    // Both values at one time are kept, and too many bins are merged.
     let pair = Track::of_samples(&[(5, 1.0), (5, 3.0), (9, 2.0)]);
     assert_eq!(
         (pair.runs[0].min, pair.runs[0].max, pair.runs[0].mean),

@@ -1,4 +1,4 @@
-//! The folders of runs and of comparisons, with their pages.
+//! Folders of runs and of comparisons, with their pages.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,19 +15,19 @@ use serde::Serialize;
 
 use super::{render, render_sweep, repeats_pages};
 
-/// What has been written.
+/// Result of writing.
 #[derive(Debug)]
 pub struct Written {
-    /// The folder: where something else has come into the one that was asked for, one next to that.
+    /// Folder of the results; if the requested one meanwhile got other content, one next to it.
     pub folder: PathBuf,
-    /// The files for which there was no time.
+    /// Files left out for lack of time.
     pub left_out: Vec<PathBuf>,
 }
 
 /// Writes everything of a run into `destination`: all of it or nothing.
 ///
-/// An existing folder with something in it is an error unless [`Writing::force`]; then it is replaced if it
-/// is the folder of an earlier run, and nothing else. Says what there was no time for ([`Writing::waiting`]).
+/// An existing folder with content is an error unless [`Writing::force`] is set; then it is replaced, but only if it
+/// is the folder of an earlier run. Returns the files left out for lack of time ([`Writing::waiting`]).
 pub fn write_run(
     destination: &Path,
     input: &Resolved,
@@ -39,7 +39,7 @@ pub fn write_run(
     whole(folder)
 }
 
-/// Puts a folder in its place; says what was left out of it.
+/// Moves a finished folder to its destination; returns the files left out.
 fn whole(folder: Folder) -> Result<Written, OutputError> {
     let written = Written {
         folder: folder.destination().to_path_buf(),
@@ -49,11 +49,11 @@ fn whole(folder: Folder) -> Result<Written, OutputError> {
     Ok(written)
 }
 
-/// Writes several runs, a folder in `destination` for each, and what compares them:
-/// `comparison.json`, a list of their summaries, and a `report.html` about all.
+/// Writes several runs, each in a folder of `destination`, and their comparison: `comparison.json`, a list of their
+/// summaries, and a `report.html` about all.
 ///
-/// The folders are called after the schemes; where these are not different, with the seed and the
-/// run's number. Otherwise as [`write_run`].
+/// The folders are named after the schemes, with the seed and the run's number if these are not unique. Otherwise
+/// like [`write_run`].
 pub fn write_comparison(
     destination: &Path,
     runs: &[(&Resolved, &Finished)],
@@ -71,10 +71,10 @@ pub fn write_comparison(
     whole(folder)
 }
 
-/// Writes repeats with several seeds: as [`write_comparison`], but `comparison.json` is [`Repeats`], and only
-/// the runs that it lists are written, under the names that it gives them. The page is about all seeds;
-/// alongside it `seed-N.html` compares the runs of each one. Where the seed changes nothing, the page is that
-/// of one run of each scheme.
+/// Writes repeats with several seeds: like [`write_comparison`], but `comparison.json` is [`Repeats`], and only the
+/// runs that it lists are written, under the names that it has. The page is about all seeds; next to it,
+/// `seed-N.html` compares the runs of each one. If the seed changes nothing, the page is that of one run of each
+/// scheme.
 pub fn write_repeats(
     destination: &Path,
     runs: &[(&Resolved, &Finished)],
@@ -108,7 +108,7 @@ pub fn write_repeats(
     whole(folder)
 }
 
-/// What the runs of a comparison of `inputs` tell together, if there are several seeds of each scheme.
+/// Combines the runs of a comparison of `inputs`, if there are several seeds of each scheme.
 pub fn together(inputs: &[Vec<Resolved>], runs: &[One<'_>]) -> Option<Repeats> {
     let names = repeat_names(&pairs(runs));
     let mut parts = Vec::with_capacity(runs.len());
@@ -124,7 +124,7 @@ pub fn together(inputs: &[Vec<Resolved>], runs: &[One<'_>]) -> Option<Repeats> {
     Repeats::of(&parts, &seeds)
 }
 
-/// Writes what came of a comparison; `repeats` is what the runs tell [`together`].
+/// Writes a comparison; `repeats` is the result of [`together`].
 pub fn write_compared(
     destination: &Path,
     runs: &[One<'_>],
@@ -141,7 +141,7 @@ fn pairs<'a>(runs: &'a [One<'_>]) -> Vec<(&'a Resolved, &'a Finished)> {
     runs.iter().map(|one| (one.input, &one.run)).collect()
 }
 
-/// Writes the folders of several runs and their `comparison.json`; gives what pages about them need.
+/// Writes the folders of several runs and their `comparison.json`; returns the data for their pages.
 fn write_runs(
     folder: &Folder,
     names: &[String],
@@ -163,20 +163,21 @@ fn write_runs(
     Ok(data)
 }
 
-/// The names that the folders of repeats have: `<scheme>-<seed>`.
+/// Returns the names of the folders of repeats: `<scheme>-<seed>`.
 pub fn repeat_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
     let name =
         |(input, _): &(&Resolved, &Finished)| format!("{}-{}", scheme_folder(&input.scheme), input.seed);
     runs.iter().map(name).collect()
 }
 
-/// The folder of the run of a scheme in a comparison: its name with hyphens for what a file system does not take.
+/// Returns the folder name of a scheme's run in a comparison: its name, with hyphens for characters that file systems
+/// reject.
 pub fn scheme_folder(text: &str) -> String {
     let safe = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     text.chars().map(|c| if safe(c) { c } else { '-' }).collect()
 }
 
-/// A name per run that a file system takes and no other run has.
+/// Returns a unique, valid folder name for each run.
 fn folder_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (number, (input, _)) in runs.iter().enumerate() {
@@ -206,7 +207,7 @@ fn write_report(folder: &Folder, name: &Path, runs: &[RunData]) -> Result<(), Ou
     })
 }
 
-/// Writes everything of a run into `sub` of a folder that is being made.
+/// Writes everything of a run into `sub` of an unfinished folder.
 pub fn write_run_into(
     folder: &Folder,
     sub: &Path,
@@ -216,7 +217,7 @@ pub fn write_run_into(
     write_with_page(folder, sub, input, finished).map(|_| ())
 }
 
-/// The same; gives what pages about the run need.
+/// Writes everything of a run, and returns the data for pages about it.
 fn write_with_page(
     folder: &Folder,
     sub: &Path,
@@ -281,7 +282,7 @@ mod tests {
     #[test]
     fn a_comparisons_folder() {
         let (mut input, outcome) = sample::incast();
-        // What is alongside a resolved scenario is named in it.
+        // A resolved scenario names the files next to it.
         input.toml.push_str("[[workload]]\nfile = \"flows/f.csv\"\n");
         let finished = sample::finished(&input, outcome);
         let other = Resolved {

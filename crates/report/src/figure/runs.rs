@@ -36,7 +36,7 @@ pub enum What {
 }
 
 impl What {
-    /// All figures, in the order of the help.
+    /// All figures, in the order of the variants.
     pub const ALL: [Self; 11] = [
         Self::FctCdf,
         Self::SlowdownCdf,
@@ -107,7 +107,7 @@ pub enum Seeds {
 }
 
 impl Seeds {
-    /// Both treatments, the default first.
+    /// Both treatments of seeds.
     pub const ALL: [Self; 2] = [Self::Pooled, Self::Apart];
 
     /// Returns the name on the command line.

@@ -1,4 +1,4 @@
-//! A sheet as SVG.
+//! Figure as SVG.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::font;
 use super::scene::{Anchor, INK, Mark, Scene};
 use crate::bytes::base64;
 
-/// The text of the file.
+/// Returns the text of the file.
 pub(super) fn text(scene: &Scene) -> String {
     let (width, height) = (scene.width, scene.height);
     let mut text = format!(
@@ -54,7 +54,7 @@ fn add(text: &mut String, mark: &Mark) {
             "<path d=\"{}Z\" fill=\"{color}\" fill-opacity=\"{opacity}\"/>",
             path(points)
         ),
-        // A sheet has one panel.
+        // A sheet has one panel, so one clipping path is enough.
         Mark::Clip(Some([left, top, right, bottom])) => writeln!(
             text,
             "<clipPath id=\"panel1\"><rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{:.2}\"/>\

@@ -8,11 +8,12 @@ use super::{Curve, Figure, NoFigure, Point, Scale, Shape, words};
 use crate::palette;
 use crate::sweep::places;
 
-/// The number `metric` (a place in the summary, such as `fct_slowdown.p99`) over the axis `over` of the grid; where none
-/// is named, over the first with numbers, else the first of all. Each combination of the others' values is a curve.
+/// Draws the number `metric` (a path in the summary, such as `fct_slowdown.p99`) over the axis `over` of the grid; by
+/// default, over the first axis with numbers, or else the first one. Each combination of the other axes' values is a
+/// curve.
 ///
 /// # Errors
-/// If there is no such number or axis: says which there are.
+/// If there is no such number or axis: a list of those that exist.
 pub fn of_sweep(data: &SweepData, metric: &str, over: Option<&str>) -> Result<Figure, NoFigure> {
     let axes = &data.plan.axes;
     let across = across(axes, over)?;
@@ -73,7 +74,7 @@ fn empty(name: String) -> Curve {
     }
 }
 
-/// Points in order of places, and a colour for each curve: a scheme's own.
+/// Sorts each curve's points by x, and assigns the colours: a scheme has its own.
 fn style(curves: &mut [Curve]) {
     let names: Vec<String> = curves.iter().map(|curve| curve.name.clone()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -107,7 +108,7 @@ fn across(axes: &[Axis], over: Option<&str>) -> Result<usize, NoFigure> {
     }
 }
 
-/// What tells a curve from others: the values of the other axes, with their keys but for schemes.
+/// Returns the name of a curve: the values of the other axes, with their keys except for schemes.
 fn name(axes: &[Axis], across: usize, others: &[usize]) -> String {
     let rest = axes.iter().enumerate().filter(|(i, _)| *i != across);
     let parts = rest.zip(others).filter(|((_, axis), _)| axis.values.len() > 1);
@@ -118,7 +119,7 @@ fn name(axes: &[Axis], across: usize, others: &[usize]) -> String {
     parts.map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// Names that are alike: those nearest by letters, then those with the same first word.
+/// Returns an error with similar names: those with the nearest spelling, then those with the same first word.
 fn no_metric(metric: &str, points: &[Vec<(String, Estimate)>]) -> NoFigure {
     const SHOWN: usize = 12;
     let mut names: Vec<&str> = points.iter().flatten().map(|(name, _)| name.as_str()).collect();

@@ -1,6 +1,6 @@
-//! Axis labels in words, with units, of keys and of numbers in a summary.
+//! Axis labels with units, for keys and for numbers of a summary.
 
-/// Units at the ends of names, and what they are in words.
+/// Suffixes of names that stand for units, and their symbols.
 const UNITS: [(&str, &str); 8] = [
     ("_us", "µs"),
     ("_ms", "ms"),
@@ -12,7 +12,7 @@ const UNITS: [(&str, &str); 8] = [
     ("_ns", "ns"),
 ];
 
-/// Words of names that are abbreviations.
+/// Abbreviations in names, and their full forms.
 const WORDS: [(&str, &str); 10] = [
     ("fct", "FCT"),
     ("rtt", "RTT"),
@@ -26,8 +26,8 @@ const WORDS: [(&str, &str); 10] = [
     ("p50", "median"),
 ];
 
-/// A number of a summary: `fct_slowdown.p99` is "FCT slowdown, 99th percentile", and `jobs.llm.iteration_us.mean` is
-/// "iteration of llm, mean".
+/// Returns the label of a number in a summary: `fct_slowdown.p99` is "FCT slowdown, 99th percentile", and
+/// `jobs.llm.iteration_us.mean` is "iteration of llm, mean".
 pub(super) fn of_metric(name: &str) -> String {
     match of_named(name) {
         Some((label, quantity, unit)) => {
@@ -46,7 +46,7 @@ pub(super) fn of_metric(name: &str) -> String {
     }
 }
 
-/// Quantities of jobs and collectives that their names alone do not explain.
+/// Quantities of jobs and collectives whose names need an explanation.
 const OF_NAMED: [(&str, &str); 4] = [
     ("exposed_us", "exposed communication"),
     ("communication", "share of exposed communication"),
@@ -54,8 +54,8 @@ const OF_NAMED: [(&str, &str); 4] = [
     ("busbw_gbps", "bus bandwidth"),
 ];
 
-/// The label, the quantity and the unit of a number of a job or collective. Labels may have dots in them, quantities
-/// have one at most.
+/// Splits the name of a job's or collective's number into label, quantity and unit. Labels may contain dots,
+/// quantities at most one.
 fn of_named(name: &str) -> Option<(&str, String, &'static str)> {
     let rest = name
         .strip_prefix("jobs.")
@@ -85,7 +85,7 @@ fn with_unit(text: String, unit: &str) -> String {
     }
 }
 
-/// The words of a path, and its unit.
+/// Returns the words of a path, and its unit.
 fn in_words(name: &str) -> (String, &'static str) {
     let mut unit = "";
     let mut parts: Vec<String> = Vec::new();
@@ -104,7 +104,8 @@ fn in_words(name: &str) -> (String, &'static str) {
     (parts.join(", "), unit)
 }
 
-/// A key of the scenario: `topology.star.rate` in Gbps is "link rate (Gbit/s)", `cc.hpcc.eta` is "eta of hpcc".
+/// Returns the label of a scenario's key: `topology.star.rate` in Gbps is "link rate (Gbit/s)", `cc.hpcc.eta` is "eta
+/// of hpcc".
 pub(super) fn of_key(key: &str, unit: &str) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let last = parts.last().copied().unwrap_or(key);
@@ -131,7 +132,7 @@ pub(super) fn of_key(key: &str, unit: &str) -> String {
     }
 }
 
-/// A word in full.
+/// Expands an abbreviation.
 fn word(part: &str) -> String {
     if let Some((_, words)) = WORDS.iter().find(|(short, _)| *short == part) {
         return (*words).to_string();

@@ -1,4 +1,4 @@
-//! The grid as the page's program gets it.
+//! Grid of a sweep as input of the page's script.
 
 use paceline_scenario::sweep::{Axis, AxisValue};
 use serde::Serialize;
@@ -9,24 +9,24 @@ use paceline_lab::results::Summary;
 use paceline_lab::stats::{CONFIDENCE, interval, mean};
 use paceline_lab::sweep::{Keep, Status, SweepData};
 
-/// Everything that the page draws.
+/// Data that the page draws.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Grid {
     pub(super) axes: Vec<GridAxis>,
     pub(super) measures: Vec<GridMeasure>,
     pub(super) points: Vec<GridPoint>,
-    /// Seeds of each point.
+    /// Number of seeds per point.
     pub(super) repeats: usize,
 }
 
-/// What varies.
+/// Axis of the grid.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct GridAxis {
-    /// The last word of the key.
+    /// Last word of the key.
     pub(super) name: String,
     pub(super) key: String,
     pub(super) values: Vec<String>,
-    /// Their places on a scale, if all have one, and its unit.
+    /// Positions of the values on a scale, if all have one, and their unit.
     pub(super) numbers: Option<Vec<f64>>,
     pub(super) unit: String,
     /// Colour and dash pattern of each value.
@@ -41,26 +41,26 @@ pub(super) struct GridMeasure {
     pub(super) cost: i8,
 }
 
-/// A point; its names are short because there may be thousands.
+/// Point of the grid; field names are short because there may be thousands of points.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct GridPoint {
-    /// The value of each axis, by its number.
+    /// Index of the value on each axis.
     pub(super) v: Vec<usize>,
-    /// Runs that are there, and that failed.
+    /// Number of finished runs, and of failed ones.
     pub(super) n: usize,
     pub(super) failed: usize,
-    /// Runs that left flows unfinished.
+    /// Number of runs that left flows unfinished.
     pub(super) open: usize,
-    /// Whether the seed changes nothing: one run stands for all.
+    /// True if the seed changes nothing: one run represents all.
     pub(super) fixed: bool,
-    /// Of each measure nothing, the mean, or the mean and both ends of its interval.
+    /// For each measure, an empty list, the mean, or the mean and both ends of its interval.
     pub(super) m: Vec<Vec<f64>>,
-    /// The runs' folders that hold a report.
+    /// Folders of the runs that hold a report.
     pub(super) runs: Vec<String>,
 }
 
 impl Grid {
-    /// The grid of a sweep. Where nothing varies but the seed, the seeds are the grid.
+    /// Returns the grid of a sweep. If only the seed varies, the seeds are its axis.
     pub(super) fn of(data: &SweepData) -> Self {
         let seeds = data.plan.seeds.len();
         let varies: Vec<usize> = (0..data.plan.axes.len())
@@ -99,8 +99,8 @@ impl Grid {
         grid
     }
 
-    /// Leaves out measures that say nothing: those that nobody has, or that are 0 everywhere. Of
-    /// completed flows those are left out that are all.
+    /// Removes measures without information: those that no run has, or that are 0 everywhere; and the share of
+    /// completed flows if it is 100 % everywhere.
     fn drop_the_silent(&mut self) {
         let silent = |i: usize, measure: &GridMeasure| {
             let nothing = if measure.unit == "%" { 100.0 } else { 0.0 };
@@ -157,7 +157,7 @@ fn plain_styles(count: usize) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// The values on a scale: numbers, or quantities that were all written in the same unit.
+/// Returns the values on a scale: numbers, or quantities with the same unit.
 pub(crate) fn places(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
     let split = |value: &AxisValue| -> Option<(f64, String)> {
         if let Some(number) = value.number() {
@@ -176,7 +176,7 @@ pub(crate) fn places(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
     same.then(|| (parts.into_iter().map(|(number, _)| number).collect(), unit))
 }
 
-/// A point, by its number and the places of its seeds.
+/// Returns a point, by its index and the indices of its seeds.
 fn point(
     data: &SweepData,
     measures: &[Offered],
@@ -192,7 +192,7 @@ fn point(
         let found = interval(&values, CONFIDENCE).and_then(|found| found.ends());
         let ends = found.map(|(lo, hi)| [lo, hi]);
         let mean = mean(&values).filter(|mean| mean.is_finite());
-        // As they are: what is shown of them is rounded there, and what is saved is not.
+        // Not rounded: the page rounds what it shows, but not what it saves.
         mean.into_iter().chain(ends.into_iter().flatten()).collect()
     };
     let reports = rows().filter(|row| row.keep == Keep::All && row.status == Status::Completed);

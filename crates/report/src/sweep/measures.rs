@@ -1,23 +1,23 @@
-//! What a sweep is looked at for.
+//! Quantities that a sweep's page offers.
 
 use paceline_lab::metrics::{self, Metric};
 use paceline_lab::results::Summary;
 use paceline_lab::sweep::SweepData;
 use paceline_lab::text::duration_us;
 
-/// A quantity of a run.
+/// Quantity of a run.
 pub(super) struct Measure {
     pub(super) name: &'static str,
-    /// `B`, `µs`: the page chooses a multiple that reads well.
+    /// Unit, such as `B` or `µs`; the page chooses a multiple that reads well.
     pub(super) unit: &'static str,
-    /// 1: the less the better; -1: the more the better; 0: neither.
+    /// 1: lower is better; -1: higher is better; 0: neither.
     pub(super) cost: i8,
     pub(super) of: fn(&Summary) -> Option<f64>,
 }
 
 macro_rules! measures {
     ($($name:literal $unit:literal $cost:literal: $of:expr;)*) => {
-        /// In the order in which they are offered; the first is shown first.
+        /// Measures in the order in which they are offered; the first is shown first.
         pub(super) const MEASURES: &[Measure] =
             &[$(Measure { name: $name, unit: $unit, cost: $cost, of: $of },)*];
     };
@@ -44,7 +44,7 @@ measures! {
     };
 }
 
-/// A quantity that the page offers.
+/// Quantity that the page offers.
 pub(super) struct Offered {
     pub(super) name: String,
     pub(super) unit: &'static str,
@@ -66,10 +66,11 @@ impl Offered {
     }
 }
 
-/// So many quantities of jobs and collectives are offered; `points.csv` has all.
+/// Largest number of quantities of jobs and collectives; `points.csv` has all.
 const NAMED_MAX: usize = 60;
 
-/// What a sweep's page offers: the quantities of whole runs, then those of jobs and collectives, by name.
+/// Returns the quantities that a sweep's page offers: those of whole runs, then those of jobs and collectives, by
+/// name.
 pub(super) fn offered(data: &SweepData) -> Vec<Offered> {
     let of_runs = MEASURES.iter().map(|measure| Offered {
         name: measure.name.to_string(),
@@ -92,7 +93,7 @@ pub(super) fn offered(data: &SweepData) -> Vec<Offered> {
         of: Of::Named(metric),
     });
     let mut all: Vec<Offered> = of_runs.chain(named).collect();
-    // What jobs are for comes first.
+    // The iteration time is the purpose of a job, so it comes first.
     let is_iteration =
         |one: &Offered| matches!(&one.of, Of::Named(metric) if metric.key.ends_with(".iteration_us.mean"));
     if let Some(place) = all.iter().position(is_iteration) {
@@ -101,13 +102,13 @@ pub(super) fn offered(data: &SweepData) -> Vec<Offered> {
     all
 }
 
-/// A measure in a sentence.
+/// Measure in a sentence.
 pub(super) struct Words {
     pub(super) name: String,
     pub(super) show: fn(f64) -> String,
 }
 
-/// The measure of this name, if points are compared by it.
+/// Returns the measure with this name, if points are compared by it.
 pub(super) fn in_words(name: &str) -> Option<Words> {
     if name == MEASURES[MAIN].name {
         return Some(Words {
@@ -122,12 +123,12 @@ pub(super) fn in_words(name: &str) -> Option<Words> {
     })
 }
 
-/// With its first letter a capital one: `Job llm`.
+/// Capitalizes the first letter: `Job llm`.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// The first: that by which the page's story compares points.
+/// Index of the measure by which the summary compares points.
 pub(super) const MAIN: usize = 0;

@@ -1,4 +1,4 @@
-//! The page about a sweep: its grid in colours and lines, the table, what failed.
+//! Page about a sweep: its grid as colours and lines, the table, and failed runs.
 
 mod grid;
 mod measures;
@@ -56,7 +56,7 @@ pub fn render_sweep(data: &SweepData) -> Result<String, RenderError> {
     fill(TEMPLATE, page)
 }
 
-/// What the template gets. `data`, `style`, `uplot` and `script` go into it as they are.
+/// Input of the template, which inserts `data`, `style`, `uplot` and `script` unescaped.
 #[derive(Serialize)]
 struct Page<'a> {
     title: &'a str,
@@ -67,14 +67,14 @@ struct Page<'a> {
     failed: story::Failures,
     axes: Vec<(String, String)>,
     seeds: usize,
-    /// Whether there are several seeds.
+    /// True if there are several seeds.
     several: bool,
-    /// Whether they change something somewhere.
+    /// True if seeds change something at any point.
     spread: bool,
     seed_list: String,
     command: String,
     varies: bool,
-    /// Whether some points cannot be compared with the others.
+    /// True if some points cannot be compared with the others.
     marked: bool,
     data: String,
     made_by: &'a str,
@@ -84,13 +84,13 @@ struct Page<'a> {
     script: String,
 }
 
-/// An axis' key and its values.
+/// Returns the key and the values of an axis.
 fn axis_text(axis: &paceline_scenario::sweep::Axis) -> (String, String) {
     let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
     (axis.key.clone(), values.join(", "))
 }
 
-/// All of a few, the ends of many.
+/// Lists all of a few seeds, or the ends of many.
 fn some_of(seeds: &[u64]) -> String {
     let text = |seeds: &[u64]| {
         let texts: Vec<String> = seeds.iter().map(ToString::to_string).collect();
@@ -102,7 +102,7 @@ fn some_of(seeds: &[u64]) -> String {
     }
 }
 
-/// The command that makes the sweep, as a shell reads it.
+/// Returns the command of the sweep, quoted for a shell.
 fn command(arguments: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
     let quoted = |argument: &String| {

@@ -1,4 +1,4 @@
-//! What a sweep came to, in sentences.
+//! Summary of a sweep in sentences.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use super::grid::{Grid, GridPoint};
 use super::measures::{Words, in_words};
 use paceline_lab::sweep::{Row, Status, SweepData, notes};
 
-/// Failed runs that the page names one by one.
+/// Largest number of failed runs that the page lists.
 const FAILURES_MAX: usize = 200;
 
-/// Runs that failed.
+/// Failed runs.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Failures {
     pub(super) count: usize,
     pub(super) shown: Vec<Failure>,
-    /// Those that are not shown.
+    /// Number of failed runs left out.
     pub(super) more: usize,
 }
 
-/// A run that failed.
+/// Failed run.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Failure {
     pub(super) point: String,
@@ -29,7 +29,7 @@ pub(super) struct Failure {
     pub(super) message: String,
 }
 
-/// The rows that are there, with their points.
+/// Returns the finished rows, with their points.
 fn rows(data: &SweepData) -> impl Iterator<Item = (usize, &Row)> {
     let runs = data.plan.runs().into_iter();
     runs.filter_map(|(_, point, repeat)| Some((point, data.row(point, repeat)?)))
@@ -64,7 +64,7 @@ pub(super) fn failed(data: &SweepData) -> Failures {
     }
 }
 
-/// How much there is, and what stands out.
+/// Summarizes the size of the sweep and its notable results.
 pub(super) fn story(data: &SweepData, grid: &Grid) -> String {
     let plan = &data.plan;
     let (points, seeds) = (plan.points.len(), plan.seeds.len());
@@ -94,22 +94,22 @@ pub(super) fn story(data: &SweepData, grid: &Grid) -> String {
     text
 }
 
-/// A point's value of the main measure, if all its flows finished.
+/// Returns a point's value of the main measure, if all its flows finished.
 fn main_value(point: &GridPoint) -> Option<f64> {
     let fair = point.open == 0 && point.failed == 0;
     point.m.first()?.first().copied().filter(|_| fair)
 }
 
-/// The measure that the grid has first, in a sentence, if it is one by which points are compared.
+/// Returns the first measure of the grid in a sentence, if points are compared by it.
 fn main_words(grid: &Grid) -> Option<Words> {
     in_words(&grid.measures.first()?.name)
 }
 
-/// In how many settings which scheme is best.
+/// Describes the number of settings in which each scheme is best.
 fn schemes(grid: &Grid) -> Option<String> {
     let axis = grid.axes.iter().position(|axis| axis.scheme)?;
     let measure = main_words(grid)?.name;
-    // Settings: what the other axes say. Only those count in which every scheme has a value.
+    // A setting is a combination of the other axes' values. Only those with a value for every scheme count.
     let mut settings: BTreeMap<Vec<usize>, Vec<(usize, f64)>> = BTreeMap::new();
     for point in &grid.points {
         let mut setting = point.v.clone();
@@ -147,7 +147,7 @@ fn schemes(grid: &Grid) -> Option<String> {
     }
 }
 
-/// Where the main measure is smallest and largest.
+/// Describes the points with the smallest and largest value of the main measure.
 fn extremes(grid: &Grid) -> Option<String> {
     let Words { name: measure, show } = main_words(grid)?;
     let values = || {
@@ -175,7 +175,7 @@ fn extremes(grid: &Grid) -> Option<String> {
     ))
 }
 
-/// What to know before trusting the numbers.
+/// Returns the warnings to consider before trusting the numbers.
 pub(super) fn warnings(data: &SweepData, grid: &Grid) -> Vec<String> {
     let mut found = Vec::new();
     let failed = rows(data).filter(|(_, row)| row.status == Status::Failed).count();

@@ -1,4 +1,4 @@
-//! Sweeps made by hand.
+//! Tests with synthetic sweeps.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ fn axis(key: &str, values: Vec<AxisValue>) -> Axis {
     }
 }
 
-/// The grid of these axes; the p99 slowdown of a run is `p99(values, seed)`.
+/// Returns a sweep over these axes; the p99 slowdown of a run is `p99(values, seed)`.
 fn sweep(axes: Vec<Axis>, seeds: Vec<u64>, p99: impl Fn(&[usize], u64) -> f64) -> SweepData {
     let mut combinations: Vec<Vec<usize>> = vec![Vec::new()];
     for axis in &axes {
@@ -125,7 +125,7 @@ fn means_and_intervals_are_those_of_the_seeds() {
     );
 }
 
-/// Runs that are the same with every seed have a value, and no interval around it.
+/// Runs that are the same with every seed have a value without an interval.
 #[test]
 fn seeds_that_change_nothing_have_no_interval() {
     let mut data = schemes_and_loads();
@@ -199,7 +199,7 @@ fn failed_and_missing_runs_are_told() {
         (grid.points[1].n, grid.points[1].failed, grid.points[3].n),
         (3, 1, 2)
     );
-    // Two seeds, 12 and 14, are left of the second point.
+    // Two seeds, with 12 and 14, are left of the second point.
     assert_eq!(grid.points[1].m[0][0], 13.0);
     let failed = story::failed(&data);
     assert_eq!(
@@ -210,7 +210,7 @@ fn failed_and_missing_runs_are_told() {
         ),
         (1, "cc.scheme = dcqcn, workload.web.poisson.load = 0.5", "2")
     );
-    // Neither setting has a value of both schemes that can be compared.
+    // In neither setting do both schemes have a comparable value.
     assert!(story::story(&data, &grid).starts_with(
         "4 points of a grid, each with the same 3 seeds: 12 runs. 11 of 12 runs are finished. \
          The 99th percentile of slowdowns is smallest at"

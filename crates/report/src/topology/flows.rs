@@ -1,4 +1,4 @@
-//! The flows that the topology view lists: the slowest of them, and some of the others.
+//! Flows that the topology view lists: the slowest ones, and a selection of the others.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -10,17 +10,17 @@ use paceline_lab::files::RunData;
 use paceline_lab::files::{FlowTime, Stage};
 use paceline_lab::results::{FlowRow, FlowRows, FlowState};
 
-/// The slowest flows that are listed.
+/// Number of the slowest flows that are listed.
 const SLOWEST: usize = 1_000;
-/// Of the others, so many, evenly spread from slow to fast.
+/// Number of other flows that are listed, evenly spread from slow to fast.
 const OTHERS: usize = 500;
 
-/// Flows, slowest first.
+/// Listed flows, slowest first.
 #[derive(Debug, Serialize)]
 pub(super) struct Listed {
-    /// How many the run had.
+    /// Total number of flows in the run.
     total: usize,
-    /// Labels and schemes, which flows name by their places.
+    /// Labels and schemes, to which flows refer by index.
     names: Vec<String>,
     flows: Vec<Flow>,
 }
@@ -37,18 +37,18 @@ struct Flow {
     fct_ps: Option<u64>,
     slowdown: Option<f64>,
     status: FlowState,
-    /// Where its time went, if the run accounted for it.
+    /// Account of its time, if the run recorded it.
     time: Option<Account>,
 }
 
-/// Where a flow's time went.
+/// Account of a flow's time.
 #[derive(Debug, Default, PartialEq, Serialize)]
 struct Account {
-    /// What its sender did or waited for, and how long, in ps.
+    /// Activities and waits of its sender, with their durations in ps.
     sender: Vec<(String, u64)>,
-    /// The way of the packet whose acknowledgement was the last, and that of the acknowledgement.
+    /// Path of the packet that was acknowledged last, and of its acknowledgement.
     data: Vec<Hop>,
-    /// That packet's time in the receiver's host, in ps.
+    /// Time of that packet in the receiver's host, in ps.
     #[serde(skip_serializing_if = "is_zero")]
     host: u64,
     ack: Vec<Hop>,
@@ -58,20 +58,19 @@ fn is_zero(ps: &u64) -> bool {
     *ps == 0
 }
 
-/// A port on a way; times in ps.
+/// Port on a path; times in ps.
 #[derive(Debug, PartialEq, Serialize)]
 struct Hop {
     port: usize,
     /// Serialisation, propagation, queueing, pause.
     ps: [u64; 4],
-    /// Of all of the flow's packets that left the port: their number, and the mean and the longest
-    /// of their queueing and pauses.
+    /// Number of the flow's packets that left the port, and the mean and the longest of their queueing and pauses.
     packets: u64,
     mean_ps: u64,
     max_ps: u64,
 }
 
-/// Parts by their places; flow control holds back by pauses, or for want of credits.
+/// Parts of the time by index; flow control delays packets by pauses, or for lack of credits.
 const PARTS: [&[&str]; 4] = [
     &["serialisation"],
     &["propagation"],
@@ -80,7 +79,7 @@ const PARTS: [&[&str]; 4] = [
 ];
 
 impl Account {
-    /// From the rows of one flow.
+    /// Creates the account from the rows of one flow.
     fn of(times: &[FlowTime], rows: &BTreeMap<String, usize>) -> Self {
         let mut account = Self::default();
         for time in times {
@@ -122,7 +121,7 @@ impl Account {
     }
 }
 
-/// The flows of a run to list; `rows` are the ports by name.
+/// Returns the flows of a run to list; `rows` are the ports by name.
 pub(super) fn listed(run: &RunData, rows: &BTreeMap<String, usize>) -> Listed {
     let times: BTreeMap<u32, &[FlowTime]> = (run.tables.rows::<FlowTime>())
         .chunk_by(|a, b| a.flow_id == b.flow_id)
@@ -158,9 +157,9 @@ pub(super) fn listed(run: &RunData, rows: &BTreeMap<String, usize>) -> Listed {
     }
 }
 
-/// Flows that did not finish, longest under way first, then by falling slowdown: the first of them,
-/// and an even choice of the rest; of flows that come again, those of the first time. While they are chosen this takes
-/// 24 bytes per flow.
+/// Selects the flows to list. Unfinished flows come first, those active longest before others, then finished ones by
+/// descending slowdown. The first of these are listed, and an even selection of the rest; a repeated flow counts
+/// once. The selection uses 24 bytes per flow.
 fn chosen(flows: &FlowRows) -> Vec<FlowRow<'_>> {
     let key = |row: FlowRow<'_>| Key {
         slowdown: row.slowdown.unwrap_or(f64::INFINITY),
@@ -183,7 +182,7 @@ fn chosen(flows: &FlowRows) -> Vec<FlowRow<'_>> {
         .collect()
 }
 
-/// What the order of flows depends on: that of [`FlowRow::slower_first`].
+/// Sort key of a flow, for the order of [`FlowRow::slower_first`].
 #[derive(Clone, Copy)]
 struct Key {
     slowdown: f64,

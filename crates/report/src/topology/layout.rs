@@ -1,33 +1,32 @@
-//! Where nodes stand: hosts below, switches in tiers by their distance from hosts.
+//! Layout of a network: hosts at the bottom, switches in tiers by their distance from hosts.
 //!
-//! The layered way of drawing graphs (Sugiyama, Tagawa and Toda, 1981): tiers, then an order within
-//! each tier that has few crossings (barycentres), then positions.
+//! The layered method for drawing graphs (Sugiyama, Tagawa and Toda, 1981): tiers, then an order within each tier
+//! with few crossings (barycentres), then positions.
 
 use paceline_fabric::spec::NodeKind;
 use paceline_scenario::topology::Topology;
 
 /// Rounds of reordering; regular networks need none.
 const SWEEPS: usize = 8;
-/// The widest that a switch is drawn, as half of its width.
+/// Largest half width of a switch.
 const HALF_MAX: f64 = 0.16;
-/// Space between neighbouring groups of hosts, in places of hosts.
+/// Space between neighbouring groups of hosts, in widths of a host.
 const GAP: f64 = 0.8;
-/// The least places that a group takes, in places of hosts.
+/// Smallest width of a group, in widths of a host.
 const GROUP_MIN: f64 = 1.5;
 
-/// Positions, in parts of the picture's width.
+/// Positions in fractions of the picture's width.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     /// Tier of each node, 0 for hosts.
     pub tier: Vec<u32>,
-    /// Middle of each node.
+    /// Centre of each node.
     pub x: Vec<f64>,
     /// Half of each node's width.
     pub half: Vec<f64>,
-    /// Where each link touches its two nodes.
+    /// Positions at which each link touches its two nodes.
     pub ends: Vec<(f64, f64)>,
-    /// Whether each link must go around what stands between its nodes: they are of one tier, and not
-    /// neighbours.
+    /// True for each link that must go around other nodes: its nodes are in one tier, and not neighbours.
     pub bent: Vec<bool>,
 }
 
@@ -62,7 +61,8 @@ pub(super) fn layout(topology: &Topology) -> Layout {
     }
 }
 
-/// 0 for hosts, the least number of links to a host for switches, 1 for those that reach none.
+/// Returns the tier of each node: 0 for hosts, the shortest distance to a host for switches, 1 for switches that
+/// reach none.
 fn tiers(topology: &Topology, neighbours: &[Vec<usize>]) -> Vec<u32> {
     let is_host = |&node: &usize| topology.nodes[node] == NodeKind::Host;
     let mut tier = vec![None; topology.nodes.len()];
@@ -82,7 +82,7 @@ fn tiers(topology: &Topology, neighbours: &[Vec<usize>]) -> Vec<u32> {
     tier.into_iter().map(|tier| tier.unwrap_or(1)).collect()
 }
 
-/// The nodes of each tier from left to right; those of tier 0 in the order of their numbers.
+/// Returns the nodes of each tier from left to right; hosts are in the order of their numbers.
 fn ordered(tier: &[u32], neighbours: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let tiers = tier.iter().max().map_or(0, |&top| top as usize + 1);
     let mut order = vec![Vec::new(); tiers];
@@ -95,7 +95,7 @@ fn ordered(tier: &[u32], neighbours: &[Vec<usize>]) -> Vec<Vec<usize>> {
         if least == 0 {
             break;
         }
-        // Upwards by what is below, then downwards by what is above.
+        // Upwards by the tier below, then downwards by the tier above.
         let upwards = sweep % 2 == 0;
         let rows: Vec<usize> = if upwards {
             (2..tiers).collect()
@@ -124,7 +124,7 @@ fn ordered(tier: &[u32], neighbours: &[Vec<usize>]) -> Vec<Vec<usize>> {
     best
 }
 
-/// The place of each node in its tier.
+/// Returns the index of each node in its tier.
 fn ranks(order: &[Vec<usize>], nodes: usize) -> Vec<usize> {
     let mut rank = vec![0; nodes];
     for row in order {
@@ -135,7 +135,7 @@ fn ranks(order: &[Vec<usize>], nodes: usize) -> Vec<usize> {
     rank
 }
 
-/// Crossings between neighbouring tiers of switches, and what links within a tier pass by.
+/// Counts crossings between neighbouring tiers of switches, and nodes passed by links within a tier.
 fn tangle(order: &[Vec<usize>], tier: &[u32], neighbours: &[Vec<usize>]) -> u64 {
     let rank = ranks(order, tier.len());
     let mut sum = 0;
@@ -157,9 +157,9 @@ fn tangle(order: &[Vec<usize>], tier: &[u32], neighbours: &[Vec<usize>]) -> u64 
     sum
 }
 
-/// Pairs that are in the wrong order. `values` are below `limit`.
+/// Counts pairs that are in the wrong order. `values` are below `limit`.
 fn inversions(values: Vec<usize>, limit: usize) -> u64 {
-    // A Fenwick tree of how many of each value were seen.
+    // Fenwick tree of the number of occurrences of each value.
     let mut tree = vec![0u64; limit + 1];
     let mut sum = 0;
     for (seen, value) in values.into_iter().enumerate() {
@@ -221,7 +221,7 @@ fn place_hosts(
     }
 }
 
-/// Places a tier of switches: each near the middle of its neighbours below, in order, and apart.
+/// Places a tier of switches in order, with a minimum distance, each close to the centre of its neighbours below.
 fn place_row(row: &[usize], tier: &[u32], neighbours: &[Vec<usize>], x: &mut [f64], half: &mut [f64]) {
     let apart = 0.84 / row.len() as f64;
     let wish = |node: usize| {
@@ -232,8 +232,8 @@ fn place_row(row: &[usize], tier: &[u32], neighbours: &[Vec<usize>], x: &mut [f6
             n => below.iter().sum::<f64>() / n as f64,
         }
     };
-    // Without the distances that must lie between them, positions need only not fall: the nearest
-    // such are means of blocks (isotonic regression by pooling adjacent violators).
+    // After subtracting the minimum distances, positions only have to be non-decreasing: the nearest such positions
+    // are means of blocks (isotonic regression by pooling adjacent violators).
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     for (i, &node) in row.iter().enumerate() {
         let mut block = (wish(node) - i as f64 * apart, 1);
@@ -257,9 +257,9 @@ fn place_row(row: &[usize], tier: &[u32], neighbours: &[Vec<usize>], x: &mut [f6
     }
 }
 
-/// Spreads the links over the sides of the nodes, in the order of where they lead to.
+/// Spreads links over the sides of nodes, in the order of their other ends.
 fn ends(topology: &Topology, tier: &[u32], x: &[f64], half: &[f64]) -> Vec<(f64, f64)> {
-    // Of each node: (above or not, position of the other end, link, which end).
+    // For each node: (above or not, position of the other end, link, which end).
     let mut touching = vec![Vec::new(); topology.nodes.len()];
     for (i, link) in topology.links.iter().enumerate() {
         let (a, b) = (link.a.0 as usize, link.b.0 as usize);

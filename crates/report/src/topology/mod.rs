@@ -1,4 +1,4 @@
-//! The network of one run over time: what the page's topology view draws.
+//! Topology view of a page: the network of one run over time.
 
 mod flows;
 mod layout;
@@ -16,45 +16,45 @@ use paceline_lab::files::RunData;
 use paceline_lab::files::ports::WAITING;
 use paceline_lab::results::{Cycle, EndlessPause};
 
-/// What the page's script gets.
+/// Input of the page's script.
 #[derive(Debug, Serialize)]
 pub(super) struct View {
     nodes: Vec<Node>,
     links: Vec<Link>,
     timeline: Option<timeline::Timeline>,
     flows: flows::Listed,
-    /// Whether ports wait for credits: then nobody pauses them.
+    /// True if ports wait for credits instead of pauses.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     credits: bool,
     deadlocks: Vec<Deadlock>,
-    /// Of which the scenario says something.
+    /// Tiers with settings in the scenario.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tiers: Vec<tiers::Tier>,
 }
 
-/// Ports whose pauses wait for each other for ever, by their rows.
+/// Ports whose pauses form a deadlock, as rows.
 #[derive(Debug, PartialEq, Serialize)]
 struct Deadlock {
     ports: Vec<usize>,
-    /// The one that was paused last: with it the cycle was closed.
+    /// Port that was paused last, which closed the cycle.
     closing: usize,
-    /// When that was, in ps.
+    /// Time of that pause, in ps.
     at_ps: u64,
 }
 
-/// A node; positions are in parts of the picture's width.
+/// Node; positions are in fractions of the picture's width.
 #[derive(Debug, Serialize)]
 struct Node {
     host: bool,
     tier: u32,
     x: f64,
     half: f64,
-    /// One of the tiers that are told of.
+    /// Index in `tiers`, if the node's tier is listed there.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<usize>,
 }
 
-/// A link, which is two ports: that of its first node, then that of its second.
+/// Link as two ports: that of its first node, then that of its second.
 #[derive(Debug, Serialize)]
 struct Link {
     nodes: [u32; 2],
@@ -66,7 +66,7 @@ struct Link {
     delay_ps: u64,
 }
 
-/// The view of a run; nothing if its folder does not tell its network.
+/// Returns the view of a run; `None` if its folder has no network.
 pub(super) fn view(run: &RunData) -> Option<View> {
     let topology = run.topology.as_ref()?;
     let links = links(topology);
@@ -99,7 +99,7 @@ pub(super) fn view(run: &RunData) -> Option<View> {
     })
 }
 
-/// The cycles of pauses that a run ended in.
+/// Returns the cycles of pauses at the end of a run.
 fn deadlocks(run: &RunData, rows: &BTreeMap<String, usize>) -> Vec<Deadlock> {
     let Some(found) = &run.summary.deadlock else {
         return Vec::new();
@@ -126,12 +126,12 @@ fn deadlocks(run: &RunData, rows: &BTreeMap<String, usize>) -> Vec<Deadlock> {
     found.cycles.iter().filter_map(deadlock).collect()
 }
 
-/// A hundred-thousandth of the width is less than a pixel, magnified too.
+/// Rounds to a hundred-thousandth of the width, which is less than a pixel even when magnified.
 fn short(x: f64) -> f64 {
     (x * 1e5).round() / 1e5
 }
 
-/// The links, yet without positions.
+/// Returns the links, still without positions.
 fn links(topology: &Topology) -> Vec<Link> {
     let mut count = vec![0; topology.nodes.len()];
     let mut next = |node: u32| {
@@ -150,7 +150,7 @@ fn links(topology: &Topology) -> Vec<Link> {
     topology.links.iter().map(link).collect()
 }
 
-/// The rows of the timeline by the names of series: ports by number, switches by node.
+/// Returns the rows of the timeline by the names of series: ports by number, switches by node.
 fn rows(topology: &Topology, links: &[Link]) -> BTreeMap<String, usize> {
     let mut rows: BTreeMap<String, usize> = topology
         .switches()

@@ -1,11 +1,10 @@
-//! Values in few characters: quantised, runs of equal values as one, as base64.
+//! Compact encoding of values: quantised, with runs of equal values, as base64.
 
 use crate::bytes::{base64, varint};
 
-/// Values of many rows in one text: for each row that is not zero throughout, the distance from
-/// the last such row as a varint, then its values as stretches. A stretch is a varint, its length
-/// times two plus one if all its values are equal; then its values, or the one. Values have one
-/// byte or two, the low one first.
+/// Encoder for the values of many rows. For each row that is not all zero, it writes the distance from the last such
+/// row as a varint, then the values as segments. A segment is a varint, twice its length plus one if all its values
+/// are equal, followed by its values, or by the single one. Values have one byte or two, the low one first.
 #[derive(Clone, Debug)]
 pub(super) struct Packer {
     bytes: Vec<u8>,
@@ -14,7 +13,7 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    /// Values below 256 or, if `two`, below 65536.
+    /// Creates an encoder for values below 256 or, if `two`, below 65536.
     pub(super) const fn new(two: bool) -> Self {
         Self {
             bytes: Vec::new(),
@@ -23,7 +22,7 @@ impl Packer {
         }
     }
 
-    /// Adds a row; rows come in rising order.
+    /// Adds a row; rows must be added in ascending order.
     pub(super) fn row(&mut self, row: usize, values: &[u16]) {
         if values.iter().all(|&value| value == 0) {
             return;
@@ -46,12 +45,12 @@ impl Packer {
         self.stretch(&values[literal..]);
     }
 
-    /// Bytes so far, as they will be in the text.
+    /// Returns the length of the text so far.
     pub(super) const fn len(&self) -> usize {
         self.bytes.len().div_ceil(3) * 4
     }
 
-    /// The text.
+    /// Returns the text.
     pub(super) fn text(&self) -> String {
         base64(&self.bytes)
     }
@@ -82,12 +81,12 @@ pub(super) mod tests {
         let mut packer = Packer::new(false);
         packer.row(0, &[0, 0]);
         packer.row(130, &[7, 8, 8, 9, 9, 9, 9, 9]);
-        // Row 130 = 2 + 1 * 128; three values as they are; five of the same.
+        // Row 130 = 2 + 1 * 128; three values literally; five equal ones.
         assert_eq!(packer.bytes, [130, 1, 6, 7, 8, 8, 11, 9]);
         assert_eq!(packer.len(), packer.text().len());
     }
 
-    /// What the page's script does with values of one byte, or of `two`.
+    /// Decodes values of one byte or, if `two`, of two, like the page's script.
     pub(in crate::topology) fn unpack(bytes: &[u8], two: bool, columns: usize, rows: usize) -> Vec<Vec<u16>> {
         let mut table = vec![vec![0; columns]; rows];
         let mut bytes = bytes.iter().copied().peekable();

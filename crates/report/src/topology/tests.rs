@@ -12,7 +12,7 @@ fn run() -> RunData {
     RunData::new(&input, &sample::finished(&input, outcome))
 }
 
-/// The data in a page's script element.
+/// Returns the data in a page's script element.
 fn data(page: &str) -> serde_json::Value {
     let start = "id=\"topology-data\">";
     let text = &page[page.find(start).unwrap() + start.len()..];
@@ -36,7 +36,7 @@ fn a_page_has_the_network_and_its_ports_over_time() {
     );
 }
 
-/// The rows of a quantity of a page's data, as its script reads them.
+/// Returns the rows of a quantity in a page's data, decoded like its script.
 fn rows_of(data: &serde_json::Value, name: &str, ports: usize) -> Vec<Vec<u16>> {
     let timeline = &data["timeline"];
     let all = timeline["quantities"].as_array().unwrap();
@@ -47,8 +47,8 @@ fn rows_of(data: &serde_json::Value, name: &str, ports: usize) -> Vec<Vec<u16>> 
     super::pack::tests::unpack(&bytes, two, bins, ports)
 }
 
-/// In each step of the slider a port has the state that its series has at the step's end, of several classes the
-/// largest, and the last cause of a pause.
+/// In each step of the slider a port has the state of its series at the end of the step, the largest over its
+/// classes, and the last cause of a pause.
 #[test]
 fn states_on_the_page_are_those_of_the_series() {
     let mut run = run();
@@ -81,7 +81,7 @@ fn states_on_the_page_are_those_of_the_series() {
     };
     for step in 0..bins {
         let (begin, end) = (step as u64 * bin, (step as u64 + 1) * bin);
-        // Three of three are the largest number of a byte.
+        // Three of three is the largest number of a byte.
         assert_eq!(states[0][step], 85 * at(1, end - 1), "step {step}");
         assert_eq!(
             states[2][step],
@@ -112,7 +112,7 @@ fn a_page_without_series_or_network_is_a_page() {
     );
 }
 
-/// What a tier has as all have it is not told.
+/// Settings of a tier are listed only if they differ from those of all switches.
 #[test]
 fn tiers_are_told_where_the_scenario_has_some() {
     let mut run = run();
@@ -149,7 +149,7 @@ fn labels_stay_text() {
     );
 }
 
-/// 320 hosts whose every port does something else in each of 512 bins, and 100,000 flows.
+/// 320 hosts, with different activity at every port in each of 512 bins, and 100,000 flows.
 #[test]
 fn the_largest_page_is_below_eight_megabytes() {
     let mut run = run();

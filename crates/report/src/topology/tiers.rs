@@ -1,4 +1,4 @@
-//! What switches of a tier have in their own way, as a run's scenario tells it.
+//! Settings of tiers of switches, from a run's scenario.
 
 use paceline_fabric::spec::NodeId;
 use paceline_lab::files::RunData;
@@ -7,11 +7,11 @@ use paceline_scenario::topology::Topology;
 use serde::Serialize;
 use toml::{Table, Value};
 
-/// A tier of switches.
+/// Tier of switches.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Tier {
     name: String,
-    /// What they have, each thing in a few words.
+    /// Short descriptions of its settings.
     own: Vec<String>,
     #[serde(skip)]
     switches: Vec<NodeId>,
@@ -23,7 +23,7 @@ impl Tier {
     }
 }
 
-/// The tiers of which the scenario says something.
+/// Returns the tiers with settings in the scenario.
 pub(super) fn tiers(run: &RunData, topology: &Topology) -> Vec<Tier> {
     let scenario: Table = run.scenario.parse().unwrap_or_default();
     let empty = Table::new();
@@ -62,7 +62,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// A line per marking curve.
+/// Describes each marking curve in a line.
 fn marks(ecn: &Value) -> Vec<String> {
     let curves = ecn.get("curves").and_then(Value::as_array);
     let of = |curve: &Value, key: &str| curve.get(key).map(text).unwrap_or_default();

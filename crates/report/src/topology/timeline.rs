@@ -1,4 +1,4 @@
-//! What each port did over time, in equal bins.
+//! Activity of each port over time, in equal bins.
 
 use std::collections::BTreeMap;
 
@@ -8,32 +8,32 @@ use super::pack::Packer;
 use paceline_lab::files::ports::{BIN, BUFFER, MARKS, PAUSED, PAUSED_FOR, QUEUE_MAX, UTILISATION, WAITING};
 use paceline_lab::files::{QUEUE, STATE, Series};
 
-/// Bins of a page; the recorder has no more.
+/// Largest number of bins on a page; the recorder has no more.
 const BINS_MAX: u64 = 512;
-/// What the values may take of a page, in characters.
+/// Largest size of the values on a page, in characters.
 const TEXT_MAX: usize = 4 << 20;
 
-/// How the values of bins that become one make its value.
+/// Method for merging the values of bins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Merge {
     Largest,
     Mean,
-    /// That at the end.
+    /// Value at the end.
     Last,
-    /// The last that is not 0.
+    /// Last value other than 0.
     Latest,
 }
 
-/// A quantity on the page, and the metrics that it is made of: the first that there is.
+/// Quantity on the page, and the metrics it can be taken from, in order of preference.
 struct Quantity {
     name: &'static str,
     metrics: &'static [&'static str],
     merge: Merge,
-    /// A value of two bytes instead of one.
+    /// True if a value takes two bytes instead of one.
     two: bool,
-    /// What the scale ends at; the largest value if `None`.
+    /// Upper end of the scale; `None` for the largest value.
     top: Option<f64>,
-    /// Counted in bins: the page has it for each microsecond.
+    /// True for counts per bin, which the page shows per microsecond.
     counted: bool,
 }
 
@@ -78,7 +78,7 @@ const QUANTITIES: [Quantity; 7] = [
         top: Some(3.0),
         counted: false,
     },
-    // An interface's number is its value on the page.
+    // The value on the page is an interface's number.
     Quantity {
         name: "cause",
         metrics: &[PAUSED_FOR],
@@ -104,32 +104,32 @@ pub(super) struct Timeline {
     pub start_ps: u64,
     /// Width of a bin, in ps.
     pub bin_ps: u64,
-    /// Bins.
+    /// Number of bins.
     pub bins: usize,
-    /// The bin to look at first: that of the most pausing, or of the longest queues.
+    /// Bin that is shown first: the one with most pauses, or with the longest queues.
     pub busiest: usize,
-    /// What there is.
+    /// Quantities with data.
     pub quantities: Vec<Packed>,
 }
 
-/// A quantity, packed.
+/// Encoded quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Packed {
     pub name: &'static str,
-    /// Bytes of a value.
+    /// Bytes per value.
     pub bytes: u8,
-    /// The value that the largest number stands for.
+    /// Value that the largest number represents.
     pub top: f64,
-    /// See [`Packer`]; a row is a port, or a switch.
+    /// Encoded rows: see [`Packer`]; a row is a port, or a switch.
     pub data: String,
 }
 
-/// The bins of a run; `rows` are the ports and switches by their entities' names.
+/// Returns the timeline of a run; `rows` are the ports and switches by their entities' names.
 pub(super) fn timeline(series: &[Series], rows: &BTreeMap<String, usize>) -> Option<Timeline> {
     within(TEXT_MAX, series, rows)
 }
 
-/// Bins so wide that their values take at most `limit` characters.
+/// Returns a timeline whose bins are wide enough for `limit` characters.
 fn within(limit: usize, series: &[Series], rows: &BTreeMap<String, usize>) -> Option<Timeline> {
     let groups: Vec<(&Quantity, Vec<(usize, &Series)>)> = QUANTITIES
         .iter()
@@ -143,7 +143,7 @@ fn within(limit: usize, series: &[Series], rows: &BTreeMap<String, usize>) -> Op
             .flat_map(|(_, s)| &s.points)
     };
     let start_ps = points().map(|point| point.0).min()?;
-    // Where all is over with the last bin there is nothing after it.
+    // If everything ends with the last bin, no further bin is needed.
     let ends = groups.iter().flat_map(|(_, rows)| rows).filter_map(|(_, one)| {
         let &(at, value) = one.points.last()?;
         Some(if value == 0.0 { at.saturating_sub(1) } else { at })
@@ -164,14 +164,14 @@ fn within(limit: usize, series: &[Series], rows: &BTreeMap<String, usize>) -> Op
     }
 }
 
-/// A port without its class or lane, where a series is about one.
+/// Returns the port of a series, without its class or lane.
 fn port_of(entity: &str) -> &str {
     let named = [" class ", " lane "];
     let parts = named.into_iter().find_map(|what| entity.split_once(what));
     parts.map_or(entity, |(port, _)| port)
 }
 
-/// The series of a quantity, in the order of rows; of the classes of a port one after another.
+/// Returns the series of a quantity in the order of rows, with the classes of a port one after another.
 fn rows_of<'a>(
     series: &'a [Series],
     quantity: &Quantity,
@@ -202,7 +202,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// Bins of at least this width that reach past `end_ps`.
+    /// Creates bins of at least this width that extend beyond `end_ps`.
     fn new(start_ps: u64, end_ps: u64, bin_ps: u64) -> Self {
         let length = end_ps - start_ps + 1;
         let mut bin_ps = match bin_ps {
@@ -219,7 +219,7 @@ impl Grid {
         }
     }
 
-    /// Packs the values; counts were made in bins of `counted_ps`.
+    /// Encodes the values; counts were made in bins of `counted_ps`.
     fn pack(&self, groups: &[(&Quantity, Vec<(usize, &Series)>)], counted_ps: u64) -> (Timeline, usize) {
         let mut quantities = Vec::new();
         let mut totals: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -270,7 +270,7 @@ impl Grid {
         (timeline, size)
     }
 
-    /// The value of each bin of a step function; where a step stands for several samples, of the
+    /// Returns the value of a step function in each bin. A step that represents several samples counts with the
     /// largest of them, the mean, or the last.
     fn values(&self, series: &Series, merge: Merge) -> Vec<f64> {
         let points = &series.points;
@@ -303,7 +303,7 @@ impl Grid {
     }
 }
 
-/// Whole numbers up to `levels`, which stands for `top`; 0 for 0 only.
+/// Quantises to integers up to `levels`, which represents `top`; only 0 becomes 0.
 fn quantised(values: &[f64], top: f64, levels: f64) -> Vec<u16> {
     let level = |&value: &f64| {
         if value > 0.0 && top > 0.0 {
@@ -315,7 +315,7 @@ fn quantised(values: &[f64], top: f64, levels: f64) -> Vec<u16> {
     values.iter().map(level).collect()
 }
 
-/// Where most is paused; where nothing is, where most is queued; where nothing is, where most is sent.
+/// Returns the bin with most pauses; without any, with the longest queues; without these, with most data sent.
 fn busiest(totals: &BTreeMap<&str, Vec<f64>>) -> usize {
     let peak = |name: &&str| {
         let mut best: Option<(usize, f64)> = None;
@@ -356,14 +356,14 @@ mod tests {
             bin_ps: 10,
             bins: 5,
         };
-        // 0.5 during the first bin, 1.0 during half of the second and of the third, nothing after.
+        // 0.5 during the first bin, 1.0 during half of the second and of the third, 0 afterwards.
         let values = |points: &[(u64, f64)], merge| grid.values(&series("port 0.1->1", QUEUE, points), merge);
         let points = [(100, 0.5), (110, 0.0), (115, 1.0), (125, 0.0)];
         assert_eq!(values(&points, Merge::Mean), [0.5, 0.5, 0.5, 0.0, 0.0]);
         assert_eq!(values(&points, Merge::Largest), [0.5, 1.0, 1.0, 0.0, 0.0]);
         // The last value holds to the end.
         assert_eq!(values(&[(130, 2.0)], Merge::Largest), [0.0, 0.0, 0.0, 2.0, 2.0]);
-        // The largest of several samples is not their mean.
+        // The largest of several samples differs from their mean.
         let several = Series {
             ranges: vec![
                 Range {

@@ -6,7 +6,7 @@ mod runs;
 mod scripts;
 mod streams;
 
-/// Tests have the simulators that a program adds before anything is looked up.
+/// Adds the simulators that a program has, before anything is looked up.
 #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
 #[ctor::ctor(unsafe)]
 fn add_simulators() {

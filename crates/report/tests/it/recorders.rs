@@ -1,5 +1,5 @@
-//! Every recorder with every kind of traffic, scheme, flow control and fidelity: each pair runs, writes its folder and is read
-//! back to the same page, or is refused before the run.
+//! Every recorder with every kind of traffic, scheme, flow control and fidelity: each pair runs, writes its folder
+//! and is read back to the same page, or is rejected before the run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -60,7 +60,7 @@ const NETWORKS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Kinds of traffic, among hosts 1 to 4.
+/// Kinds of traffic between hosts 1 to 4.
 const TRAFFIC: &[(&str, &str)] = &[
     (
         "flows",
@@ -115,7 +115,7 @@ const TRAFFIC: &[(&str, &str)] = &[
     ("its own", ""),
 ];
 
-/// Values of the recorders, in bundles that a run can have at once; each with what it needs to do anything.
+/// Settings of the recorders, in bundles that a run can combine; each with the settings it needs to have an effect.
 const RECORDERS: &[&[(&str, &str)]] = &[
     &[
         ("queue", "queue = '1us'"),
@@ -157,7 +157,7 @@ const RECORDERS: &[&[(&str, &str)]] = &[
     ],
 ];
 
-/// Every key of `[record]` is in one of them.
+/// Every key of `[record]` is in one of the bundles.
 #[test]
 fn every_recorder_is_tried() {
     let keys = builtin::sections().iter().find(|entry| entry.name == "record");
@@ -197,7 +197,8 @@ fn fill(folder: &Path) {
     }
 }
 
-/// Runs a scenario, writes its folder with its page and reads it back; or says why it was refused before the run.
+/// Runs a scenario, writes its folder with its page and reads it back; or returns the reason for its rejection before
+/// the run.
 fn attempt(folder: &Path, text: &str) -> Result<(), String> {
     let input = folder.join("s.toml");
     fs::write(&input, text).unwrap();
@@ -221,7 +222,8 @@ fn attempt(folder: &Path, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Recorders alone or together, on a network with a kind of traffic: the names of those that ran, the words for the others.
+/// Tries recorders alone or together, on a network with a kind of traffic. Returns the names of those that ran, and
+/// the messages about the others.
 fn with_recorders(
     folder: &Path,
     base: &str,
@@ -237,7 +239,7 @@ fn with_recorders(
     if attempt(folder, &text(&lines(bundle))).is_ok() {
         return bundle.iter().map(|(name, _)| (*name, None)).collect();
     }
-    // One of them at least is refused here: each for itself, with what it belongs to.
+    // At least one of them is rejected here, so each is tried alone with the setting it belongs to.
     let attempt_alone = |&(alone, line): &(&'static str, &'static str)| {
         let owner = alone.split_once('-').map_or("", |(owner, _)| owner);
         let owner = bundle
@@ -249,8 +251,8 @@ fn with_recorders(
     bundle.iter().map(attempt_alone).collect()
 }
 
-/// Each pair of a recorder and a kind of traffic, of a recorder and a network, of a network and a kind of traffic; with every
-/// set of measures.
+/// Tries each pair of a recorder and a kind of traffic, of a recorder and a network, and of a network and a kind of
+/// traffic, with every set of measures.
 #[test]
 fn pairs_run_or_are_refused_before() {
     let folder = tempfile::tempdir().unwrap();
@@ -290,7 +292,7 @@ fn pairs_run_or_are_refused_before() {
             "{one} with {other}: {words}"
         );
     }
-    // What is refused somewhere runs elsewhere, if many networks take the traffic.
+    // A recorder that is rejected somewhere runs elsewhere, if many networks support the traffic.
     let recorders: BTreeSet<&str> = RECORDERS
         .iter()
         .copied()

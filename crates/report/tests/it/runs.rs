@@ -150,7 +150,8 @@ fn an_interrupted_run_keeps_what_it_has() {
     assert!(summary.goodput_gbps.aggregate.unwrap() > 10.0);
 }
 
-/// Sixteen hosts send `size` each to one over 400 Gbit/s and 5 us: the product is about a megabyte.
+/// Runs sixteen hosts that send `size` each to one over 400 Gbit/s and 5 us: the bandwidth-delay product is about a
+/// megabyte.
 fn over_long_links(size: &str, scheme: &str) -> Finished {
     let text = format!(
         "name = \"long-links\"\nduration = \"20ms\"\n[topology.star]\nhosts = 17\nrate = \"400Gbps\"\n\
@@ -161,8 +162,8 @@ fn over_long_links(size: &str, scheme: &str) -> Finished {
     run(&input)
 }
 
-/// Messages far below the bandwidth-delay product are all sent when the first acknowledgement comes: a run
-/// says so, and not where flows last.
+/// Messages far below the bandwidth-delay product are sent completely before the first acknowledgement arrives. A run
+/// warns of that, but not if flows last longer.
 #[test]
 fn a_run_in_which_no_scheme_could_act_says_so() {
     let about = |finished: &Finished| {
@@ -197,6 +198,6 @@ fn a_run_in_which_no_scheme_could_act_says_so() {
     assert!(share > 0.0 && share < 0.1, "{share}");
     assert_eq!(about(&long), [""; 0]);
     assert!(!table::comparison(&[&long.summary], 60).contains("unscheduled"));
-    // Who does not react has no such share.
+    // A scheme that does not react has no such share.
     assert_eq!(over_long_links("64KB", "none").summary.unscheduled, None);
 }

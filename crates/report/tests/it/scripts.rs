@@ -1,4 +1,4 @@
-//! The scripts of the pages.
+//! Checks of the pages' scripts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A call takes some 100,000 arguments, and a network has more hosts: `Paceline.most` takes a list.
+/// A call accepts some 100,000 arguments, and a network has more hosts: `Paceline.most` takes a list.
 #[test]
 fn no_call_takes_a_whole_list_apart() {
     let mut found = Vec::new();

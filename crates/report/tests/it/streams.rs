@@ -1,4 +1,4 @@
-//! Flows that come as a stream leave the folders that their list leaves, byte for byte.
+//! Streamed flows lead to the same folders as their list, byte for byte.
 
 use std::path::Path;
 
@@ -11,24 +11,24 @@ use paceline_report::{repeat_names, write_comparison, write_repeats, write_run};
 use paceline_scenario::{Overrides, Resolved, load_text};
 use proptest::prelude::*;
 
-/// What is drawn of a scenario.
+/// Random parameters of a scenario.
 #[derive(Clone, Debug)]
 struct Case {
     duration_us: u64,
     scheme: &'static str,
-    /// Of each workload what it is and its label.
+    /// Kind and label of each workload.
     workloads: Vec<(usize, &'static str)>,
     network: usize,
     record: usize,
     seed: u64,
     ties: Option<u64>,
     parquet: bool,
-    /// Whether the run is stopped after the first of its steps, if it has several.
+    /// True to stop the run after the first of its steps, if it has several.
     stopped: bool,
 }
 
-/// Kinds of workloads: drawn, going on beyond the end of the run, beginning there; and, of which there are others
-/// alongside them, told one by one.
+/// Kinds of workloads: random ones within the run, beyond its end, and after its end; then listed ones, next to
+/// random ones.
 const WORKLOADS: [&str; 10] = [
     "poisson = { load = 0.3, sizes = 'websearch' }",
     "poisson = { load = 0.2, sizes = [{ size = '1KB', share = 0.7 }, { size = '30KB', share = 0.3 }] }",
@@ -42,10 +42,10 @@ const WORKLOADS: [&str; 10] = [
     "flows = [{ src = 4, dst = 1, size = '50KB', start = '30us' }, { src = 1, dst = 2, size = '9KB' }]",
 ];
 
-/// From here on they are told.
+/// Index of the first listed workload.
 const TOLD: usize = 7;
 
-/// Also where packets are lost, and where a link fails in the middle.
+/// Networks, including ones that lose packets, and one with a link that fails in the middle.
 const NETWORKS: [&str; 4] = [
     "",
     "[network]\nerror-rate = 0.001\n",
@@ -176,7 +176,7 @@ fn simple() -> Case {
     }
 }
 
-/// Both folders are the same.
+/// Checks that both folders are the same.
 fn compare(case: &Case) {
     let tmp = tempfile::tempdir().unwrap();
     let [list, stream] = [false, true].map(|streams| {
@@ -194,7 +194,7 @@ fn compare(case: &Case) {
     });
     match (list, stream) {
         (Some(list), Some(stream)) => assert_same(&list, &stream, case),
-        // All begin after the end of the run.
+        // All flows start after the end of the run.
         (list, stream) => assert_eq!(list, stream, "{}", case.text()),
     }
 }
@@ -208,7 +208,7 @@ proptest! {
     }
 }
 
-/// Of a run that was interrupted, the flows that had not started are in the table too.
+/// The table of an interrupted run includes the flows that had not started.
 #[test]
 fn interrupted_runs_are_the_same() {
     compare(&Case {
@@ -218,7 +218,7 @@ fn interrupted_runs_are_the_same() {
     });
 }
 
-/// Several runs side by side, with one seed and with two.
+/// Compares several runs next to each other, with one seed and with two.
 #[test]
 fn comparisons_are_the_same() {
     let case = simple();

@@ -21,7 +21,7 @@ fn fat(k: u32) -> Topology {
     fat_tree(k, 1, rates, DELAY)
 }
 
-/// No two nodes at one place, all inside, none over its neighbour.
+/// Checks that no two nodes have the same position, all are inside, and none overlaps its neighbour.
 fn check(topology: &Topology) -> Layout {
     let found = layout(topology);
     let mut places = BTreeSet::new();

@@ -1,10 +1,10 @@
-//! What several tests of folders need.
+//! Helpers for tests of folders.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every file under `folder`, by its path; of summaries without what the machine has to do with.
+/// Returns every file under `folder` by its path; summaries without values that depend on the machine.
 pub(crate) fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
