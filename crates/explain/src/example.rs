@@ -1,15 +1,15 @@
-//! Commands that are shown as examples of a scheme: they work, and do something.
+//! Example commands for schemes and other entries. Each works and has an effect.
 
 use paceline_congestion::params::ParamDoc;
 use paceline_congestion::registry::{Alias, Scheme};
 use paceline_scenario::Overrides;
 
-/// An example at the end of a page.
+/// Returns the example at the end of a page.
 pub(crate) fn shown(command: &str) -> String {
     format!("\nExample:\n  {command}\n")
 }
 
-/// A run under a scheme, or a variant of one, with a parameter changed.
+/// Returns a run under a scheme with a changed parameter, or under a variant.
 pub(crate) fn scheme(scheme: &Scheme, alias: Option<&Alias>) -> String {
     let name = alias.map_or(scheme.name, |alias| alias.name);
     let set = setting(scheme).filter(|_| alias.is_none());
@@ -17,10 +17,10 @@ pub(crate) fn scheme(scheme: &Scheme, alias: Option<&Alias>) -> String {
     format!("paceline run incast-16 --scheme {name}{set}")
 }
 
-/// A topology's file.
+/// Returns a command with a topology.
 pub(crate) fn topology(name: &str) -> String {
     let parameters = match name {
-        // Nodes and links one by one, or a file's: the first is in a scenario, the second is made here.
+        // A list of nodes and links, or a file: the first is in a scenario, the second is made here.
         "graph" => return "paceline run pfc-deadlock".to_string(),
         "file" => return "paceline generate topology star hosts=16 -o topology.txt".to_string(),
         "star" => " hosts=16 rate=400Gbps",
@@ -33,7 +33,7 @@ pub(crate) fn topology(name: &str) -> String {
     format!("paceline generate topology {name}{parameters} -o {name}.txt")
 }
 
-/// A workload's flows.
+/// Returns a command with a workload.
 pub(crate) fn workload(name: &str) -> String {
     let parameters = match name {
         "flows" => return "paceline run two-flow-join".to_string(),
@@ -48,14 +48,14 @@ pub(crate) fn workload(name: &str) -> String {
     format!("paceline generate flows {name} {parameters} --topology star,hosts=16 -o {name}.csv")
 }
 
-/// Flows of a distribution of sizes.
+/// Returns a command that generates flows from a size distribution.
 pub(crate) fn distribution(name: &str) -> String {
     format!(
         "paceline generate flows poisson sizes={name} load=0.5 to=1ms --topology star,hosts=16 -o {name}.csv"
     )
 }
 
-/// A run with a model that ships.
+/// Returns a run with a built-in model.
 pub(crate) fn model(name: &str) -> String {
     let Some(predictor) = name.strip_prefix("rtt-") else {
         let scheme = name.split('-').next().unwrap_or(name);
@@ -64,11 +64,11 @@ pub(crate) fn model(name: &str) -> String {
     format!("paceline run incast-16 --scheme lstm-pid --set cc.lstm-pid.predictor={predictor}")
 }
 
-/// An option that sets a parameter of the scheme to another value than its default; nothing of a scheme that has
-/// no parameter.
+/// Returns an option that sets a parameter of the scheme to a value other than its default; `None` if it has no
+/// parameter.
 pub fn setting(scheme: &Scheme) -> Option<String> {
     let docs = (scheme.params)();
-    // What a bound is rarely decides in a small run.
+    // The parameter for a bound rarely has an effect in a small run, so it comes last.
     let is_bound = |doc: &&ParamDoc| doc.name.starts_with("min-");
     let bounds = docs.iter().filter(is_bound).flat_map(with_numbers);
     let numbers = docs.iter().filter(|doc| !is_bound(doc)).flat_map(with_numbers);
@@ -93,7 +93,7 @@ fn with_numbers(doc: &ParamDoc) -> impl Iterator<Item = (&ParamDoc, String)> {
     numbers(doc).map(move |value| (doc, value))
 }
 
-/// Whether a run takes it.
+/// Returns true if a run accepts the setting.
 fn fits(scheme: &Scheme, set: &str) -> bool {
     let overrides = Overrides {
         scheme: Some(scheme.name.to_string()),
@@ -103,8 +103,8 @@ fn fits(scheme: &Scheme, set: &str) -> bool {
     paceline_scenario::load_text("example.toml", &paceline_scenario::demo(1.0), &overrides).is_ok()
 }
 
-/// Other values of a parameter that is a number, with its unit: round ones near the default. A zero stands for a
-/// default of another kind, so it comes last.
+/// Returns other values of a numeric parameter, with its unit: round ones near the default. A default of zero often
+/// stands for another mode, so it is tried last.
 fn numbers(doc: &ParamDoc) -> impl Iterator<Item = String> {
     let end = doc.default.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (number, unit) = doc.default.split_at(end.unwrap_or(doc.default.len()));
@@ -120,12 +120,12 @@ fn numbers(doc: &ParamDoc) -> impl Iterator<Item = String> {
         .map(move |value| format!("{value}{unit}"))
 }
 
-/// The nearest number with one digit that is not zero.
+/// Returns the nearest number with one significant digit.
 fn rounded(value: f64) -> f64 {
     format!("{value:.0e}").parse().unwrap_or(value)
 }
 
-/// The other values of a parameter that is one of several words.
+/// Returns the other values of a parameter that is one of several words.
 fn names(doc: &ParamDoc) -> impl Iterator<Item = String> {
     let words = doc.range.strip_prefix("one of ").unwrap_or_default().split(", ");
     let default = doc.default.clone();

@@ -1,4 +1,4 @@
-//! Everything that has a name: by group, and found by what its page says.
+//! Index of all names by group, and search in their pages.
 
 use std::fmt::Write as _;
 
@@ -11,15 +11,15 @@ use paceline_scenario::builtin::{self, Entry};
 use crate::page::page;
 use crate::{learning, mechanisms, terms, vendor};
 
-/// Names of one kind: what they are called, and a few words on each.
+/// Names of one kind, with a short description of each.
 struct Group {
     title: &'static str,
     rows: Vec<(&'static str, String)>,
 }
 
-/// How wide a page is that is only searched: no phrase is broken.
+/// Page width for searching, at which no phrase is broken.
 const UNBROKEN: usize = 2000;
-/// So many pages with what was looked for are named.
+/// Largest number of search results.
 const FOUND_MAX: usize = 6;
 
 fn groups() -> Vec<Group> {
@@ -89,7 +89,7 @@ fn first_sentence(text: &str) -> String {
     text[..end].to_string()
 }
 
-/// All names, those of other words for a mechanism too.
+/// Returns all names, including aliases of mechanisms.
 fn names() -> Vec<&'static str> {
     let groups = groups();
     let known = groups.iter().flat_map(|group| group.rows.iter().map(|row| row.0));
@@ -99,7 +99,7 @@ fn names() -> Vec<&'static str> {
     names
 }
 
-/// All keys of a scenario, parameters of schemes among them, that are written with a dot.
+/// Returns all keys of a scenario in dotted form, including parameters of schemes.
 fn keys() -> Vec<String> {
     let sections = builtin::sections()
         .iter()
@@ -117,7 +117,7 @@ fn keys() -> Vec<String> {
     sections.chain(schemes().flat_map(of_scheme)).collect()
 }
 
-/// The page that lists everything that has one.
+/// Returns the page that lists all names.
 pub fn index(width: usize) -> String {
     let mut text = String::new();
     for group in groups() {
@@ -135,7 +135,7 @@ pub fn index(width: usize) -> String {
     text
 }
 
-/// What is said of a name that there is not: those that are nearly it, and the pages that have the word.
+/// Returns the message about an unknown name: similar names, and pages that contain the word.
 pub(crate) fn missing(name: &str) -> String {
     let names = names();
     let keys = keys();
@@ -179,11 +179,11 @@ pub(crate) fn missing(name: &str) -> String {
     message
 }
 
-/// The names on whose pages the word or phrase stands, in any case: first those that have it themselves, then by how
-/// often it stands there.
+/// Returns the names whose pages contain the word or phrase, ignoring case: names that contain it come first, then by
+/// the number of occurrences.
 fn pages_with(word: &str, names: &[&'static str]) -> Vec<&'static str> {
     let word = word.to_lowercase();
-    // A letter or two stand everywhere.
+    // A letter or two would match everywhere.
     if word.chars().count() < 3 {
         return Vec::new();
     }
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn parts_of_names_and_keys_have_pages() {
         let of = |name: &str| crate::explain(name, 100).unwrap();
-        // The mechanism, whose page names the section's keys.
+        // This is the mechanism, whose page names the section's keys.
         assert_eq!(of("credit"), of("credits"));
         assert!(of("credit").contains("network.credit.buffer"));
         assert!(of("tier").ends_with(&of("network.tier")));
@@ -252,7 +252,7 @@ mod tests {
         let near = |name: &str| crate::explain(name, 100).unwrap_err();
         assert!(near("network.ecn.kminn").contains("did you mean `network.ecn.kmin`"));
         assert!(near("cc.dcqcn.rate-aii").contains("`dcqcn.rate-ai`"));
-        // Those that have the word in their names first.
+        // Names that contain the word come first.
         assert!(pages_with("credits", &names())[0].contains("credits"));
     }
 

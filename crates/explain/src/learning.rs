@@ -1,11 +1,11 @@
-//! What agents of an environment for learning see, do and get: the lists of `paceline_env`.
+//! Observations, actions and rewards of learning environments: the lists of `paceline_env`.
 
 use paceline_env::{Action, Agents, Feature, Reward};
 use paceline_lab::layout;
 
 use crate::example;
 
-/// The pages, with a few words on each.
+/// Pages with a short description of each.
 pub(crate) const PAGES: [(&str, &str); 4] = [
     ("observations", "what agents see in an environment for learning"),
     ("actions", "what they do"),
@@ -13,7 +13,7 @@ pub(crate) const PAGES: [(&str, &str); 4] = [
     ("agents", "who is an agent"),
 ];
 
-/// The page of that name, if it is one of these.
+/// Returns the page with this name, if it is one of these.
 pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     let (title, rows) = match name {
         "observations" => ("What agents see; values are cut to their range.", observations()),
@@ -38,7 +38,7 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     let table = layout::columns(&rows, width);
     Some(format!(
         "{name}\n\n{title}\n\n{table}\nFrom Python: paceline.Environment(..); in the book: Who trains.\n{}",
-        // Nobody answers there, and the run says so: who does is a program of the user's.
+        // In this run nobody controls the flows, and it says so: the controller is a program of the user.
         example::shown("paceline run many-to-one-16 --scheme external --duration 200us")
     ))
 }

@@ -1,5 +1,5 @@
-//! Pages about what has a name: schemes, topologies, workloads, distributions, mechanisms, sections of a scenario,
-//! scenarios and models that ship. They are made of what `congestion` and `scenario` document.
+//! Pages about everything with a name: schemes, topologies, workloads, distributions, mechanisms, sections of a
+//! scenario, built-in scenarios and models. They are generated from the documentation in `congestion` and `scenario`.
 
 mod example;
 mod index;

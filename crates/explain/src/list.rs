@@ -1,4 +1,4 @@
-//! Lists of what is built in.
+//! Lists of built-in entries.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 
 use crate::models as cards;
 
-/// Something that is built in.
+/// Entry of a list.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Its name.
+    /// Name on the command line.
     pub name: String,
-    /// A few words on it.
+    /// Short description of the entry.
     pub about: String,
-    /// What JSON says alongside name and summary.
+    /// Further fields for JSON, in addition to name and summary.
     pub more: Vec<(&'static str, Value)>,
 }
 
 impl Item {
-    /// An item of this name.
+    /// Creates an item with this name.
     pub fn new(name: impl Into<String>, about: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -30,14 +30,14 @@ impl Item {
         }
     }
 
-    /// The same, with something more for JSON.
+    /// Adds a field for JSON.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
         self.more.push((key, value.into()));
         self
     }
 
-    /// As JSON.
+    /// Returns the item as JSON.
     pub fn json(&self) -> Value {
         let mut object = json!({ "name": self.name, "summary": self.about });
         for (key, value) in &self.more {
@@ -47,7 +47,7 @@ impl Item {
     }
 }
 
-/// The schemes, each with its variants.
+/// Returns the schemes, each with its variants.
 pub fn schemes() -> Vec<Item> {
     let mut items = Vec::new();
     for scheme in registry::schemes() {
@@ -65,7 +65,7 @@ pub fn schemes() -> Vec<Item> {
     items
 }
 
-/// The scenarios that ship, by group, and in each as they ship.
+/// Returns the built-in scenarios by group.
 pub fn scenarios() -> Vec<Item> {
     let of_group = |group: &'static Group| group.scenarios.iter().map(move |extent| (group, extent));
     let item = |(group, extent): (&Group, &ScenarioSize)| {
@@ -86,7 +86,7 @@ pub fn scenarios() -> Vec<Item> {
         .collect()
 }
 
-/// The topologies.
+/// Returns the built-in topologies.
 pub fn topologies() -> Vec<Item> {
     entries(builtin::topologies())
 }
@@ -103,7 +103,7 @@ fn entries(entries: &[Entry]) -> Vec<Item> {
     entries.iter().map(item).collect()
 }
 
-/// The workloads, and the distributions of flow sizes.
+/// Returns the workloads, and the distributions of flow sizes.
 pub fn workloads() -> Vec<Item> {
     let mut items = entries(builtin::workloads());
     for (name, source) in builtin::distributions() {
@@ -116,7 +116,7 @@ pub fn workloads() -> Vec<Item> {
 
 pub use crate::measures::items as measures;
 
-/// The models that ship.
+/// Returns the built-in models.
 pub fn models() -> Vec<Item> {
     let item = |model: &Arc<Model>| {
         let card = model.card();

@@ -1,11 +1,11 @@
-//! Measures and sets of them.
+//! Measures and their sets.
 
 use paceline_lab::layout;
 use paceline_lab::measures::{Measure, MeasureSet, SETS, SUMMARY, find_set};
 
 use crate::list::Item;
 
-/// Those of every summary, then the sets.
+/// Returns the measures of every summary, then those of the sets.
 pub fn items() -> Vec<Item> {
     let of_summary = SUMMARY.iter().map(|one| item(one.name.to_string(), one));
     let of_sets = SETS.iter().flat_map(|set| {
@@ -19,7 +19,7 @@ fn item(name: String, measure: &Measure) -> Item {
     Item::new(name, described(measure)).with("unit", &*measure.unit)
 }
 
-/// What it is, and its unit.
+/// Returns the description with the unit.
 fn described(measure: &Measure) -> String {
     match &*measure.unit {
         "" => measure.what.to_string(),
@@ -27,7 +27,7 @@ fn described(measure: &Measure) -> String {
     }
 }
 
-/// The page of a set, of a measure of one (`by-size.long_mean`), or of one of every summary.
+/// Returns the page of a set, of a measure in a set (`by-size.long_mean`), or of a measure of every summary.
 pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     if let Some(set) = find_set(name) {
         return Some(set_page(set, width));

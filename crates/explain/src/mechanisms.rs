@@ -1,5 +1,5 @@
-//! Pages about what switches and NICs do: flow control, marking, telemetry, recovery, fidelity.
-//! Keys, units and defaults are those that the scenario crate documents.
+//! Pages about mechanisms of switches and NICs: flow control, marking, telemetry, recovery, fidelity. Keys, units and
+//! defaults are those documented in the scenario crate.
 
 use paceline_congestion::params::only_with;
 use paceline_lab::layout;
@@ -7,13 +7,13 @@ use paceline_scenario::builtin::{self, Entry, Parameter};
 
 use crate::example;
 
-/// A mechanism of the network.
+/// Mechanism of the network.
 struct Mechanism {
     name: &'static str,
     also: &'static [&'static str],
     about: &'static str,
     example: &'static str,
-    /// Sections of a scenario, and which of their keys; none for all.
+    /// Sections of a scenario, with the relevant keys; an empty list means all keys.
     keys: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -227,7 +227,7 @@ const MECHANISMS: &[Mechanism] = &[
     },
 ];
 
-/// What shows a section of a scenario at work.
+/// Returns an example command for a section of a scenario.
 fn example_of_section(name: &str) -> &'static str {
     match name {
         "workload" => "paceline run incast-16 --set workload.incast.priority=2",
@@ -272,7 +272,7 @@ fn example_of_section(name: &str) -> &'static str {
     }
 }
 
-/// The mechanisms, and a few words on each.
+/// Returns the mechanisms with a short description of each.
 pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
     MECHANISMS.iter().map(|mechanism| {
         let ends = [". ", ": ", " ("].map(|end| mechanism.about.find(end).unwrap_or(mechanism.about.len()));
@@ -285,7 +285,7 @@ pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
-/// All names, sections of a scenario included.
+/// Returns all names, including sections of a scenario.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let names = |m: &'static Mechanism| std::iter::once(m.name).chain(m.also.iter().copied());
     let sections = builtin::sections().iter().map(|section| section.name);
@@ -293,7 +293,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     all.filter(|name| !name.is_empty())
 }
 
-/// The page about a mechanism, or a section of a scenario.
+/// Returns the page about a mechanism, or a section of a scenario.
 pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     if name.is_empty() {
         return None;
@@ -332,7 +332,7 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     ))
 }
 
-/// Of the last part of a section's name, the section; of a key, what it is in each section that has it.
+/// Returns the section whose name ends with `name`, or the documentation of a key in each section that has it.
 pub(crate) fn part(name: &str, width: usize) -> Option<String> {
     let last = |section: &&Entry| {
         section
@@ -389,7 +389,7 @@ mod tests {
         for mechanism in MECHANISMS {
             for (section, keys) in mechanism.keys {
                 let Some(entry) = builtin::sections().iter().find(|entry| entry.name == *section) else {
-                    // Guests are not here.
+                    // Other simulators are not available here.
                     assert!(section.starts_with("parity."), "{section}");
                     continue;
                 };

@@ -1,4 +1,4 @@
-//! Trained models: those that ship, and files.
+//! Trained models: built-in ones, and files.
 
 mod forest;
 
@@ -17,13 +17,13 @@ use paceline_lab::layout;
 use paceline_lab::text::percent;
 use paceline_scenario::{is_model_file, read_model};
 
-/// The models that ship.
+/// Returns the built-in models.
 pub(crate) fn shipped() -> Vec<Arc<Model>> {
     let models = SHIPPED.iter().filter_map(|shipped| shipped::find(shipped.name));
     models.collect()
 }
 
-/// What it is, in a line.
+/// Describes a model in a line.
 pub(crate) fn about(model: &Model) -> String {
     let card = model.card();
     if let Some(forest) = model.forest() {
@@ -74,7 +74,7 @@ fn kind(card: &Card) -> String {
     }
 }
 
-/// `incast-20 under timely, lstm-pid`.
+/// Lists the training runs: `incast-20 under timely, lstm-pid`.
 fn trained_on(card: &Card) -> String {
     let mut parts: Vec<(&str, Vec<&str>)> = Vec::new();
     for source in &card.data.sources {
@@ -94,16 +94,16 @@ fn trained_on(card: &Card) -> String {
     parts.iter().map(part).collect::<Vec<_>>().join("; ")
 }
 
-/// The page of a model that ships.
+/// Returns the page of a built-in model.
 pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     let model = shipped::find(name)?;
     Some(model_page(&model, name, width))
 }
 
-/// The page of a model's file, if `name` is the name of one.
+/// Returns the page of a model's file, if `name` looks like one.
 ///
 /// # Errors
-/// It cannot be read, or is damaged.
+/// If the file is unreadable or damaged.
 pub(crate) fn page_of_file(name: &str, width: usize) -> Result<Option<String>, String> {
     let path = Path::new(name);
     if !is_model_file(path) {
@@ -129,7 +129,7 @@ fn model_page(model: &Model, place: &str, width: usize) -> String {
     }
 }
 
-/// The page of a policy of somebody's own: what its card says.
+/// Returns the page of a user's policy, from its card.
 fn own_page(model: &Model, said: &PolicyCard, stack: &Stack, place: &str, width: usize) -> String {
     let or_auto = |text: &Option<String>| text.clone().unwrap_or_else(|| "as external".into());
     let questions = match said.history {
@@ -184,10 +184,10 @@ fn own_page(model: &Model, said: &PolicyCard, stack: &Stack, place: &str, width:
     page
 }
 
-/// The page of a policy: what it reads and does, and from what it learned.
+/// Returns the page of a policy: its inputs and outputs, and its training data.
 fn policy_page(card: &Card, place: &str, width: usize) -> String {
     let training = &card.training;
-    // A law is searched for: candidates are run, and none of their decisions is looked at.
+    // A law is found by search: candidates are run, but no individual decisions are used.
     let (learned, seen, rounds) = match card.kind {
         Kind::Law => ("searched among", "candidates", "generations"),
         _ => ("learned from", "decisions", "updates"),
@@ -209,7 +209,7 @@ fn policy_page(card: &Card, place: &str, width: usize) -> String {
         ),
         ("made by", format!("Paceline {}", card.version)),
     ];
-    // What took several commands has none here.
+    // A model that took several commands has none on its card.
     if !training.command.is_empty() {
         rows.push(("again", training.command.clone()));
     }
@@ -294,7 +294,7 @@ fn card_page(card: &Card, place: &str, width: usize) -> String {
     page
 }
 
-/// What the runs of a card are; runs that differ only in the order of simultaneous events are one row.
+/// Returns the runs on a card; runs that differ only in the order of simultaneous events share a row.
 fn sources(card: &Card) -> Vec<Vec<String>> {
     let own = |source: &DataSource| {
         let whose = [
@@ -335,7 +335,7 @@ fn how(card: &Card) -> String {
     parts.join(", ")
 }
 
-/// The models that a scheme's page lists: those that ship and fit, where the scheme reads models.
+/// Returns the list of built-in models for a scheme's page, if the scheme uses models.
 pub(crate) fn of_scheme(scheme: &Scheme, width: usize) -> String {
     let mut shipped = shipped();
     let policy = Kind::POLICIES.into_iter().find(|kind| kind.name() == scheme.name);

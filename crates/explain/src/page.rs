@@ -1,4 +1,4 @@
-//! The page of a name.
+//! Page of a name.
 
 use paceline_congestion::misfits::Misfit;
 use paceline_congestion::params::{ParamDoc, only_with};
@@ -9,16 +9,16 @@ use paceline_scenario::builtin::{self, Entry, Parameter};
 
 use crate::{example, index, learning, measures, mechanisms, models, terms, vendor};
 
-/// The page about `name`: something that is built in, or the file of a model.
+/// Returns the page about `name`: a built-in entry, or a model's file.
 ///
 /// # Errors
-/// There is nothing of this name, and what may have been meant; or the file is damaged.
+/// If the name is unknown, with suggestions, or the file is damaged.
 pub fn explain(name: &str, width: usize) -> Result<String, String> {
     let name = name.trim().trim_start_matches("cc.");
     if let Some(page) = page(name, width) {
         return Ok(page);
     }
-    // A key may be one of the scenario's, a parameter of schemes, and one of a vendor's.
+    // A key may belong to the scenario, to schemes, and to a vendor at the same time.
     let keys = mechanisms::part(name, width);
     let head = if keys.is_none() {
         format!("{name}\n\n")
@@ -30,7 +30,7 @@ pub fn explain(name: &str, width: usize) -> Result<String, String> {
         .into_iter()
         .flatten()
         .collect();
-    // A word of the field, before keys that happen to be called so.
+    // A term of the field has precedence over keys with the same name.
     let term = terms::page(name, width);
     if !all.is_empty() {
         return Ok(term.into_iter().chain(all).collect::<Vec<_>>().join("\n"));
@@ -120,7 +120,7 @@ fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
     page
 }
 
-/// The table of `scheme.parameter`, or of a parameter in all schemes that have it.
+/// Returns the table of `scheme.parameter`, or of a parameter in all schemes that have it.
 fn parameters_called(name: &str, width: usize) -> Option<String> {
     let (of, parameter) = match name.rsplit_once('.') {
         Some((scheme, parameter)) => (
@@ -189,7 +189,7 @@ fn parameter_table(scheme: &Scheme, width: usize) -> String {
 
 const PARAMETER_HEAD: [&str; 3] = ["parameter", "default", "what; unit; range; source"];
 
-/// Rows of a table: what a parameter is, when it acts, and what values it takes.
+/// Returns the rows for a parameter: its description, its conditions, and its values.
 fn parameter_rows(doc: &ParamDoc, before: &str) -> Vec<Vec<String>> {
     let unit = if doc.unit.is_empty() {
         String::new()
@@ -209,7 +209,7 @@ fn parameter_rows(doc: &ParamDoc, before: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// What a table is, and where its keys act.
+/// Returns the description of a table, with the conditions for its keys.
 pub(crate) fn about(entry: &Entry) -> String {
     match only_with(entry.when) {
         Some(when) => format!("{} Acts {when}.", entry.summary),

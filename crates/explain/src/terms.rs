@@ -1,20 +1,20 @@
-//! Terms of the field, vendors' counters, and words of AI networks: what they mean, and what to read about them here.
+//! Glossary of terms of the field, vendors' counters, and words of AI networks, with references to pages.
 
 use std::sync::LazyLock;
 
 use paceline_lab::layout;
 
-/// A term.
+/// Term of the glossary.
 pub struct Term {
-    /// Its names; the first is the title.
+    /// Names; the first is the title.
     pub names: Vec<&'static str>,
-    /// What it means, without a full stop at the end.
+    /// Meaning, without a full stop at the end.
     pub about: &'static str,
-    /// Names that `paceline explain` has pages about.
+    /// Names of related pages of `paceline explain`.
     pub see: Vec<&'static str>,
 }
 
-/// All terms, in the order of the alphabet.
+/// Returns all terms in alphabetical order.
 pub fn terms() -> &'static [Term] {
     static TERMS: LazyLock<Vec<Term>> = LazyLock::new(|| {
         let lines = include_str!("terms.txt").lines();
@@ -39,7 +39,7 @@ pub fn terms() -> &'static [Term] {
     &TERMS
 }
 
-/// A name as it is compared: without case, and with one kind of blank.
+/// Normalizes a name for comparison: lower case, one kind of blank, singular.
 fn plain(name: &str) -> String {
     let mut plain = name.to_lowercase().replace(['-', '_'], " ");
     if let Some(one) = plain
@@ -58,12 +58,12 @@ fn find(name: &str) -> Option<&'static Term> {
         .find(|term| term.names.iter().any(|own| plain(own) == name))
 }
 
-/// All names of terms.
+/// Returns the names of all terms.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     terms().iter().flat_map(|term| term.names.iter().copied())
 }
 
-/// The first lines of a page about a term.
+/// Returns the first lines of a page about a term.
 pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     let term = find(name)?;
     let also = match &term.names[1..] {
@@ -81,7 +81,7 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     Some(format!("{}\n\n{about}{also}{see}", term.names[0]))
 }
 
-/// The command that has more.
+/// Returns the command that shows more.
 fn command(name: &str) -> String {
     match name {
         "why" => "  paceline why RUN\n".to_string(),

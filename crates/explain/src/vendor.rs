@@ -1,4 +1,4 @@
-//! Parameters as vendors name them.
+//! Parameters under their vendors' names.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use paceline_congestion::registry::Scheme;
 use paceline_lab::layout;
 use paceline_scenario::vendor::{Key, Vendor, find, vendors};
 
-/// All names, with a few words on each.
+/// Returns all names, with a short description of each.
 pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
     static NAMES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
         let of = |vendor: &'static Vendor| {
@@ -23,7 +23,7 @@ pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
     NAMES.iter().map(|(name, here)| (name.as_str(), here.clone()))
 }
 
-/// Whether any of its keys has a counterpart. Names of the others are explained and not listed.
+/// Returns true if any of its keys has a counterpart. Names of other vendors are explained but not listed.
 fn is_readable(vendor: &Vendor) -> bool {
     vendor.keys.iter().any(|key| key.ours.is_some())
 }
@@ -32,7 +32,7 @@ fn here(key: &Key) -> &str {
     key.ours.as_deref().unwrap_or("not modelled")
 }
 
-/// The page of a vendor's parameter, of a table of its configuration, or of the vendor.
+/// Returns the page of a vendor's parameter, of a table of its configuration, or of the vendor.
 pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     let of_vendor = |vendor: &&Vendor| vendor.name.eq_ignore_ascii_case(name);
     if let Some(vendor) = vendors().iter().find(of_vendor) {
@@ -91,7 +91,7 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     Some(page)
 }
 
-/// The values by which Paceline acts.
+/// Describes the values that match Paceline's behaviour.
 fn as_here(key: &Key) -> String {
     match key.same.first() {
         Some(same) => format!(" Paceline does the same as with {same}."),
@@ -123,7 +123,7 @@ fn table<'k>(keys: impl IntoIterator<Item = &'k Key>, width: usize) -> String {
     layout::columns(&rows, width)
 }
 
-/// What a scheme's page says of vendors' names.
+/// Returns the part of a scheme's page on vendors' names.
 pub(crate) fn of_scheme(scheme: &Scheme, width: usize) -> String {
     let block = format!("cc.{}.", scheme.name);
     let is_of = |key: &Key| key.ours.as_deref().is_some_and(|ours| ours.starts_with(&block));

@@ -1,4 +1,4 @@
-//! Carries the messages of a job by a trace over the packet network.
+//! Transport of a trace-driven job's messages over the packet network.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,35 +13,36 @@ use paceline_traces::program::CollectiveKind;
 
 use crate::outcome::TraceOutcome;
 
-/// What flows of a job have in common.
+/// Properties shared by the flows of a job.
 #[derive(Clone, Debug)]
 pub struct Common {
-    /// Hosts by rank.
+    /// Hosts of the job, by rank.
     pub hosts: Vec<NodeId>,
-    /// Priority class.
+    /// Priority class of all flows.
     pub class: u8,
-    /// Index of the scheme.
+    /// Index of the flows' scheme.
     pub scheme: u16,
-    /// Destination port.
+    /// Destination port of all flows.
     pub dport: u16,
     /// Label of messages between two ranks.
     pub send: u16,
-    /// Labels of messages of collectives.
+    /// Labels of collectives' messages, by kind.
     pub collectives: BTreeMap<CollectiveKind, u16>,
 }
 
-/// A job by a trace, and how far it is.
+/// Trace-driven job and its progress.
 #[derive(Clone, Debug)]
 pub struct Carrier {
     executor: Executor,
     common: Arc<Common>,
-    /// How many flows each pair of hosts has had.
+    /// Number of flows so far between each pair of hosts.
     pairs: BTreeMap<(NodeId, NodeId), u16>,
-    /// Messages of the call that is under way; empty between calls.
+    /// Messages of the current call; empty between calls.
     messages: Vec<Message>,
 }
 
-/// What the executor asks for during a call. Messages are kept until it is over: only then can their labels be asked for.
+/// Network for the executor during a call. Messages are collected until the call ends, because their labels can only
+/// be looked up then.
 struct Over<'a> {
     asks: &'a mut dyn Asks,
     messages: &'a mut Vec<Message>,
@@ -62,7 +63,7 @@ impl Network for Over<'_> {
 }
 
 impl Carrier {
-    /// A job that has not begun.
+    /// Creates a job that has not started.
     pub fn new(executor: Executor, common: Common) -> Self {
         Self {
             executor,

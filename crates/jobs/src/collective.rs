@@ -1,10 +1,8 @@
-//! Collective operations as messages: who sends how much to whom in which step, and what a step
-//! waits for.
+//! Collective operations as messages: senders, receivers, sizes and dependencies of each step.
 //!
-//! A step begins at a host when what it has to receive in the step before has arrived, to the last
-//! byte: the data is there, whether or not its sender knows. Where the messages of a step are those
-//! of a call that returns when both directions are done (`MPI_Sendrecv`, `MPI_Waitall`), the
-//! acknowledgement of the host's own message is waited for as well.
+//! A step begins at a host when the last byte of its messages from the previous step has arrived: the data is there,
+//! whether or not the sender knows. If the messages of a step belong to a call that returns after both directions
+//! (`MPI_Sendrecv`, `MPI_Waitall`), the step also waits for the acknowledgement of the host's own message.
 
 mod chain;
 mod forwarded;
@@ -27,57 +25,56 @@ pub use layout::Layout;
 pub use pipeline::{Pipeline, Schedule};
 pub use steps::Step;
 
-/// How a collective is carried out.
+/// Algorithm of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// All-reduce as a ring reduce-scatter and a ring all-gather: 2(n - 1) steps of a n-th.
+    /// All-reduce as a ring reduce-scatter and a ring all-gather: 2(n - 1) steps with 1/n of the data each.
     RingAllReduce,
-    /// All-reduce in groups of so many hosts, then among the groups, then in the groups again:
-    /// rings all.
+    /// All-reduce within groups, then among the groups, then within the groups again, each by rings.
     HierarchicalAllReduce {
-        /// Hosts of a group.
+        /// Number of hosts in a group.
         group: u32,
     },
-    /// All-reduce by recursive halving and doubling (Rabenseifner): 2 log2(n) steps. The number of
-    /// hosts is a power of two.
+    /// All-reduce by recursive halving and doubling (Rabenseifner): 2 log2(n) steps. The number of hosts must be a
+    /// power of two.
     HalvingDoubling,
-    /// All-reduce by two binary trees with half of the data each, whose inner hosts are the leaves of the other.
+    /// All-reduce by two binary trees with half of the data each; inner hosts of one are leaves of the other.
     DoubleTree,
-    /// Every host gets a n-th of the sum: n - 1 steps around a ring.
+    /// Reduce-scatter: every host gets 1/n of the sum, in n - 1 steps around a ring.
     ReduceScatter,
-    /// Every host gets every host's n-th: n - 1 steps around a ring.
+    /// All-gather: every host gets every host's 1/n, in n - 1 steps around a ring.
     AllGather,
-    /// Every host exchanges with one other host after another: in step k with rank XOR k where the
-    /// number of hosts is a power of two, otherwise to rank + k and from rank - k, as MPICH does.
+    /// All-to-all in which every host exchanges data with one other host per step: in step k with rank XOR k if the
+    /// number of hosts is a power of two, otherwise to rank + k and from rank - k, as in MPICH.
     PairwiseAllToAll,
-    /// Every host posts its messages to all others at once and waits for all.
+    /// All-to-all in which every host posts its messages to all others at once and waits for all.
     LinearAllToAll,
 }
 
-/// What else a library decides about a collective.
+/// Further choices of a communication library for a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Parts of the data that are carried independently of each other, each over connections of its own.
+    /// Number of parts of the data that are transferred independently, each over its own connections.
     pub channels: u32,
-    /// The data of a channel is cut into chunks of at most so many bytes.
+    /// Largest size of a chunk into which the data of a channel is split.
     pub chunk: Option<Bytes>,
-    /// The chunks of a channel that are under way at a host.
+    /// Number of chunks of a channel in progress at a host.
     pub slots: u32,
-    /// How all-to-all reaches other rails.
+    /// Path of all-to-all messages to other rails.
     pub forwarding: Forwarding,
-    /// Whether hosts are taken server by server; otherwise in the order of their ranks.
+    /// True to order hosts by server instead of by rank.
     pub by_server: bool,
 }
 
-/// How messages of an all-to-all reach a host on another rail of another server.
+/// Path of all-to-all messages to a host on another rail of another server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Forwarding {
-    /// Over the network.
+    /// Direct path over the network.
     #[default]
     None,
-    /// By way of the host on that rail in the sender's server.
+    /// Path through the host on that rail in the sender's server.
     Each,
-    /// The same, all messages of a server to a host as one.
+    /// Path through that host, with all messages of a server to a host merged into one.
     Collected,
 }
 
@@ -94,13 +91,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The number of chunks of each channel.
+    /// Returns the number of chunks per channel.
     fn chunks(&self, bytes: u64) -> u64 {
         let most = bytes.div_ceil(u64::from(self.channels));
         self.chunk.map_or(1, |chunk| most.div_ceil(chunk.get()))
     }
 
-    /// The chunks of a channel of `bytes` bytes in all.
+    /// Returns the sizes of a channel's chunks; `bytes` is the total of all channels.
     fn cut(&self, bytes: u64, channel: u32) -> Vec<u64> {
         let chunks = self.chunks(bytes);
         let bytes = part(bytes, self.channels.into(), channel.into());
@@ -108,25 +105,25 @@ impl Options {
     }
 }
 
-/// The messages of a collective; the dependencies name them by their places.
+/// Messages of a collective; dependencies refer to them by index.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Iteration by iteration, step by step, rank by rank.
+    /// Messages by iteration, step and rank.
     pub messages: Vec<Message>,
-    /// What waits for what.
+    /// Dependencies between messages.
     pub dependencies: Vec<Dependency>,
-    /// The channel of each message.
+    /// Channel of each message.
     pub channels: Vec<u32>,
-    /// Messages of one iteration.
+    /// Number of messages per iteration.
     pub per_iteration: usize,
 }
 
 impl Algorithm {
-    /// The steps of `hosts` hosts, for `size` bytes: for all-to-all those from each host to each
-    /// other one, otherwise those that a host has in all, before or after.
+    /// Returns the steps of `hosts` hosts. For all-to-all, `size` is the data from each host to each other one;
+    /// otherwise the total per host, before or after the operation.
     ///
     /// # Panics
-    /// If the algorithm cannot be carried out by so many hosts: see its documentation. Two are the fewest.
+    /// If the algorithm does not support this number of hosts: see its documentation. The minimum is two.
     pub fn steps(self, hosts: u32, size: Bytes) -> Vec<Step> {
         assert!(hosts >= 2, "a collective over {hosts} hosts");
         let (n, bytes) = (hosts as usize, size.get());
@@ -159,7 +156,7 @@ impl Algorithm {
         }
     }
 
-    /// The messages of `hosts` hosts, and what each waits for.
+    /// Returns the messages of `hosts` hosts, with the dependencies of each.
     fn graph(self, hosts: u32, size: Bytes, options: &Options, layout: &Layout) -> Graph {
         let slots = options.slots as usize;
         let relay = |from: u32, to: u32| match options.forwarding {
@@ -205,7 +202,7 @@ impl Algorithm {
         }
     }
 
-    /// The hosts in the order in which a channel goes through them.
+    /// Returns the order in which a channel passes through the hosts.
     fn order(self, hosts: u32, channel: u32, options: &Options, layout: &Layout) -> Vec<u32> {
         match self {
             Self::RingAllReduce | Self::ReduceScatter | Self::AllGather if options.channels > 1 => {
@@ -216,7 +213,7 @@ impl Algorithm {
         }
     }
 
-    /// The least number of bytes with which every message has some.
+    /// Returns the smallest size with which no message is empty.
     pub fn least_bytes(self, hosts: u32, size: Bytes, options: &Options) -> u64 {
         let pieces = match self {
             Self::PairwiseAllToAll | Self::LinearAllToAll => return 1,
@@ -232,14 +229,14 @@ impl Algorithm {
         matches!(self, Self::PairwiseAllToAll | Self::LinearAllToAll)
     }
 
-    /// The bytes by which its bandwidth is counted ("algbw" of NCCL's tests): those that a host has
-    /// in all, its own share included.
+    /// Returns the bytes on which its bandwidth is based ("algbw" of NCCL's tests): the total per host, including its
+    /// own share.
     pub fn counted_bytes(self, hosts: u32, size: Bytes) -> Bytes {
         let factor = if self.is_all_to_all() { u64::from(hosts) } else { 1 };
         Bytes::new(size.get() * factor)
     }
 
-    /// What a host's link carries over what is counted ("busbw" over "algbw" of NCCL's tests).
+    /// Returns the ratio of the bytes on a host's link to those counted ("busbw" over "algbw" of NCCL's tests).
     pub fn bus_factor(self, hosts: u32) -> f64 {
         let others = f64::from(hosts - 1) / f64::from(hosts);
         match self {
@@ -251,7 +248,7 @@ impl Algorithm {
         }
     }
 
-    /// Messages of one iteration.
+    /// Returns the number of messages per iteration, for one channel and chunk.
     pub fn messages(self, hosts: u32) -> f64 {
         let n = f64::from(hosts);
         let steps = match self {
@@ -267,7 +264,7 @@ impl Algorithm {
         n * steps
     }
 
-    /// The same of all channels and chunks; at most, where messages are forwarded.
+    /// Returns the number of messages of all channels and chunks; an upper bound if messages are forwarded.
     pub fn messages_with(self, hosts: u32, size: Bytes, options: &Options) -> f64 {
         let factor = match self {
             Self::PairwiseAllToAll | Self::LinearAllToAll if options.forwarding == Forwarding::None => 1.0,
@@ -277,8 +274,8 @@ impl Algorithm {
         self.messages(hosts) * factor
     }
 
-    /// `iterations` of the collective one after the other. A host begins the next when it is done
-    /// with the last, and has computed for `compute`.
+    /// Returns `iterations` of the collective in sequence. A host begins the next one when it has completed the last
+    /// and computed for `compute`.
     pub fn plan(self, hosts: &[NodeId], size: Bytes, start: Time, iterations: u32, compute: Span) -> Plan {
         let all = (0..hosts.len() as u32).collect();
         let stage = Stage::new(self, vec![all], size);
@@ -287,7 +284,7 @@ impl Algorithm {
 }
 
 impl Stage {
-    /// The same of this one.
+    /// Returns iterations of this collective in sequence, like [`Algorithm::plan`].
     pub fn repeated(&self, hosts: &[NodeId], start: Time, iterations: u32, compute: Span) -> Plan {
         let mut chain = Chain::new(hosts, start);
         for iteration in 0..iterations {

@@ -1,7 +1,7 @@
-//! Jobs while they run.
+//! Jobs during a run.
 //!
-//! [`collective`] turns collective operations into messages. [`Carrier`] carries the messages of a job by a trace over the
-//! packet network, [`Priced`] asks a cost model instead; both leave a [`TraceOutcome`].
+//! [`collective`] converts collective operations to messages. [`Carrier`] sends the messages of a trace-driven job
+//! over the packet network, and [`Priced`] uses a cost model instead; both produce a [`TraceOutcome`].
 
 mod carrier;
 pub mod collective;

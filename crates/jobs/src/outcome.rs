@@ -1,4 +1,4 @@
-//! What a job by a trace leaves behind.
+//! Results of a trace-driven job.
 
 use paceline_kernel::{Span, Time};
 use paceline_traces::executor::{
@@ -7,140 +7,140 @@ use paceline_traces::executor::{
 };
 use paceline_traces::program::{CollectiveKind, OperationId, Program, Rank, Work};
 
-/// What a job by a trace leaves behind, in [`paceline_run::Outcome::programs`].
+/// Results of a trace-driven job, in [`paceline_run::Outcome::programs`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceOutcome {
-    /// Ranks, by number.
+    /// Results of the ranks, by number.
     pub ranks: Vec<RankRecord>,
-    /// Its collectives.
+    /// Collectives in the order of their starts.
     pub collectives: Vec<TraceCollective>,
-    /// The critical path of the slowest iteration that all ranks have ended, or of that which was asked for.
+    /// Critical path of the slowest iteration that all ranks have completed, or of the requested one.
     pub path: Option<TracePath>,
-    /// Operations in the order of their ends, if they were asked for.
+    /// Operations in the order of their ends, if they are recorded.
     pub operations: Vec<TraceOperation>,
-    /// Whether all of it has been carried out.
+    /// True if the job completed.
     pub is_done: bool,
-    /// If not: who waits for whom, the first of them.
+    /// If it did not, the first operations that wait, with reasons.
     pub stuck: Vec<Stuck>,
-    /// What its user should know.
+    /// Notes for the user.
     pub cautions: Vec<String>,
 }
 
-/// A collective of a trace.
+/// Collective of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceCollective {
-    /// What the trace calls it where its first member stands.
+    /// Name of the first member's operation in the trace.
     pub name: String,
-    /// What it is.
+    /// Kind of the collective.
     pub kind: CollectiveKind,
-    /// The place of its group in the trace.
+    /// Index of its group in the trace.
     pub group: u32,
-    /// How many members that has.
+    /// Number of members of the group.
     pub members: u32,
-    /// Its size in bytes, as the trace counts it.
+    /// Size in bytes, as the trace counts it.
     pub bytes: u64,
-    /// In which iteration of its first member, from 0.
+    /// Iteration of its first member, from 0.
     pub iteration: u32,
-    /// When its first member started.
+    /// Start of its first member.
     pub start: Time,
-    /// When its last member was done; nothing if one was not.
+    /// End of its last member; `None` if a member did not complete.
     pub end: Option<Time>,
 }
 
-/// The critical path of an iteration.
+/// Critical path of an iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TracePath {
-    /// Which iteration, from 0.
+    /// Number of the iteration, from 0.
     pub iteration: u32,
-    /// The job's start, or the end of the iteration before.
+    /// Start of the job, or end of the previous iteration.
     pub start: Time,
-    /// The end of the iteration at its last rank.
+    /// End of the iteration at its last rank.
     pub end: Time,
-    /// In the order of time, without gaps.
+    /// Steps in the order of time, without gaps.
     pub steps: Vec<TraceStep>,
 }
 
-/// A step of a critical path.
+/// Step of a critical path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceStep {
-    /// When it began.
+    /// Start of the step.
     pub start: Time,
-    /// When it ended.
+    /// End of the step.
     pub end: Time,
-    /// Whether it began when a lane of its rank became free.
+    /// True if it began when a lane of its rank became free.
     pub waited_for_lane: bool,
-    /// What took the time.
+    /// Activity that took the time.
     pub what: TraceActivity,
 }
 
-/// What takes time on a critical path.
+/// Activity on a critical path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TraceActivity {
-    /// An operation computes.
+    /// Computation of an operation.
     Compute {
-        /// Its rank.
+        /// Rank that computes.
         rank: Rank,
-        /// What the trace calls it.
+        /// Name of the operation in the trace.
         name: String,
     },
-    /// A send or receive is charged to its rank, or waits for the gap of its NIC.
+    /// Overhead of a send or receive, or a wait for the gap of its NIC.
     Overhead {
-        /// Its rank.
+        /// Rank of the operation.
         rank: Rank,
-        /// What the trace calls it.
+        /// Name of the operation in the trace.
         name: String,
     },
-    /// A delay within a collective.
+    /// Delay within a collective.
     Delay {
-        /// The place of the collective in [`TraceOutcome::collectives`].
+        /// Index of the collective in [`TraceOutcome::collectives`].
         collective: Option<usize>,
     },
-    /// A message.
+    /// Message between two ranks.
     Message {
-        /// Sender.
+        /// Sending rank.
         from: Rank,
-        /// Receiver.
+        /// Receiving rank.
         to: Rank,
-        /// Payload.
+        /// Size of the payload in bytes.
         bytes: u64,
-        /// When it left: before the start of the step, if that is the iteration's.
+        /// Departure, which may be before the start of the step if that is the iteration's.
         left: Time,
-        /// The place of its collective in [`TraceOutcome::collectives`], if it has one.
+        /// Index of its collective in [`TraceOutcome::collectives`], if it has one.
         collective: Option<usize>,
-        /// What the trace calls its send, if it has no collective.
+        /// Name of its send in the trace, if it has no collective.
         name: String,
-        /// Until when it was waited for.
+        /// Event of the message that was waited for.
         until: Until,
-        /// Whether it asks for a receive, and carries none of the send's bytes.
+        /// True if it is the request of a send, without its data.
         is_request: bool,
     },
 }
 
-/// An operation of a trace.
+/// Operation of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceOperation {
-    /// Its rank.
+    /// Rank that executed it.
     pub rank: Rank,
-    /// What the trace calls it.
+    /// Name in the trace.
     pub name: String,
-    /// `compute`, `send`, `receive`, `all-reduce` and so on; `none` for what does nothing.
+    /// `compute`, `send`, `receive`, `all-reduce` and so on; `none` for an operation without work.
     pub kind: &'static str,
-    /// Which iteration, from 0.
+    /// Number of the iteration, from 0.
     pub iteration: u32,
-    /// When it waited for nothing any more but its lane or the other members of its collective.
+    /// Time from which it waited only for its lane or the other members of its collective.
     pub free: Time,
-    /// When it started.
+    /// Start of its execution.
     pub start: Time,
-    /// When it was done.
+    /// End of its execution.
     pub end: Time,
-    /// What let it be free: `iteration`, `end` or `start` of an operation.
+    /// Last dependency: `iteration`, or `end` or `start` of an operation.
     pub began_by: &'static str,
-    /// That operation, if one did.
+    /// Name of that operation, if there is one.
     pub after: String,
 }
 
 impl TraceOutcome {
-    /// What an executor has come to.
+    /// Collects the results of an executor.
     pub(crate) fn of(executor: &Executor) -> Self {
         let Results {
             ranks,
@@ -179,7 +179,7 @@ impl TraceOutcome {
         }
     }
 
-    /// The same, so much later.
+    /// Returns the results shifted by `by`.
     pub(crate) fn later(mut self, by: Span) -> Self {
         let late = |time: &mut Time| *time = time.saturating_add(by);
         for rank in &mut self.ranks {
@@ -242,7 +242,7 @@ impl TracePath {
 
 fn step(program: &dyn Program, segment: &Segment) -> TraceStep {
     let named = |rank: Rank, op: OperationId| program.name(rank, op);
-    // Label 0 is that of messages between two ranks.
+    // Label 0 marks messages between two ranks.
     let place = |label: u32| (label as usize).checked_sub(1);
     let what = match segment.activity {
         Activity::Compute(rank, op) => TraceActivity::Compute {

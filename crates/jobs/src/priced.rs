@@ -1,4 +1,4 @@
-//! Jobs by traces whose messages a cost model carries, beside the packet network and without a trace in it.
+//! Trace-driven jobs whose messages use a cost model instead of the packet network.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use paceline_traces::program::Program;
 
 use crate::outcome::TraceOutcome;
 
-/// A cost model.
+/// Cost model.
 #[derive(Clone, Debug)]
 pub enum Model {
-    /// LogGOPS.
+    /// LogGOPS, in a variant.
     LogGops(Variant, Parameters),
-    /// Links that carry whole messages.
+    /// Links that transfer whole messages.
     Chunks {
-        /// The links.
+        /// Topology and properties of the links.
         links: Links,
-        /// Whether messages of one pair of ranks share them knowingly.
+        /// True if messages wait for busy links.
         aware: bool,
-        /// What the executor does with operations.
+        /// Rules for executing operations.
         rules: Box<Rules>,
     },
 }
 
-/// A job under a cost model: all of it is carried out when it begins, and it is over when the last rank is.
+/// Job with a cost model. It is computed completely when it begins, and ends with its last rank.
 #[derive(Clone, Debug)]
 pub struct Priced {
     program: Arc<dyn Program>,
@@ -38,7 +38,7 @@ pub struct Priced {
 }
 
 impl Priced {
-    /// A job that has not begun.
+    /// Creates a job that has not started.
     pub fn new(program: Arc<dyn Program>, model: Model) -> Self {
         Self {
             program,
@@ -48,7 +48,7 @@ impl Priced {
         }
     }
 
-    /// What came of it, as if it had begun at 0.
+    /// Returns its results as if it had started at 0.
     fn carry_out(&self) -> TraceOutcome {
         match &self.model {
             Model::LogGops(variant, parameters) => match loggops::run(&*self.program, *variant, parameters) {
@@ -91,7 +91,7 @@ fn of_loggops(outcome: loggops::Outcome) -> TraceOutcome {
 }
 
 impl TraceOutcome {
-    /// Of what could not begin.
+    /// Creates the results of a job that could not start.
     fn refused(why: String) -> Self {
         Self {
             stuck: vec![Stuck { rank: 0, text: why }],

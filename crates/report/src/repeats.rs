@@ -73,7 +73,7 @@ struct Page {
     description: String,
     story: String,
     seeds: Vec<SeedLink>,
-    /// Number of seeds.
+    /// Number of seeds per scheme.
     count: usize,
     warnings: Vec<String>,
     notes: Vec<String>,

@@ -14,7 +14,7 @@ pub struct Sheet {
     pub kicker: String,
     /// Title of the page.
     pub title: String,
-    /// Introductory paragraph.
+    /// Introductory paragraph about the whole page.
     pub story: String,
     /// Warnings to consider before trusting the page.
     pub warnings: Vec<String>,
@@ -28,14 +28,14 @@ pub struct Sheet {
     pub facts: Vec<(String, String)>,
 }
 
-/// Key number.
+/// Key number with a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tile {
     /// Name of the quantity.
     pub name: String,
     /// Number with its unit.
     pub value: String,
-    /// Value for comparison.
+    /// Value to compare it with.
     pub note: String,
 }
 

@@ -9,7 +9,7 @@ use paceline_lab::why::{place, slowest};
 /// Number of flows listed.
 const LISTED: usize = 10;
 
-/// Slow flow.
+/// Slow flow in the list.
 #[derive(Serialize)]
 pub(super) struct Row {
     flow: u32,

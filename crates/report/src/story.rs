@@ -8,7 +8,7 @@ use paceline_lab::files::ports::QUEUE_MAX;
 use paceline_lab::results::{RunStatus, Summary, WORTH_SAYING};
 use paceline_lab::text::{bytes, duration_us, number};
 
-/// Key number.
+/// Key number with an explanation.
 #[derive(Serialize)]
 pub(super) struct Tile {
     name: &'static str,

@@ -44,7 +44,7 @@ impl Run {
     }
 }
 
-/// Value over time.
+/// Value over time in equal bins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
     /// Start of bin 0, and start of the data within the first bin, in ps.

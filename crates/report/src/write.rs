@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{render, render_sweep, repeats_pages};
 
-/// Result of writing.
+/// Result of writing a folder.
 #[derive(Debug)]
 pub struct Written {
     /// Folder of the results; if the requested one meanwhile got other content, one next to it.

@@ -17,12 +17,12 @@ pub enum Tolerance {
     AtLeast(f64),
     /// Range for our value.
     Between(f64, f64),
-    /// No judgement.
+    /// No judgement: the value is only shown.
     Shown,
 }
 
 impl Tolerance {
-    /// Describes the tolerance.
+    /// Describes the tolerance in words.
     pub fn text(self) -> String {
         match self {
             Self::Exact => "exact".to_string(),
@@ -119,9 +119,9 @@ pub struct Quotation {
     /// Position in the publication.
     #[serde(rename = "where")]
     pub at: String,
-    /// Literal text.
+    /// Literal text in the publication's language.
     pub text: String,
-    /// Meaning in English.
+    /// Meaning of the text in English.
     pub means: String,
 }
 

@@ -52,7 +52,7 @@ pub struct Embedded {
 pub struct Question {
     /// Name in the experiment.
     pub name: String,
-    /// Query in SQL.
+    /// Query in the SQL of SQLite.
     pub sql: String,
     /// Format of the answer.
     pub form: Form,
@@ -307,7 +307,7 @@ pub fn overruled<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) -> Vec<Stri
 pub struct DoneRun {
     /// Request for the run.
     pub need: RunRequest,
-    /// Resolved input.
+    /// Resolved input of the run.
     pub input: Resolved,
     /// Results, if it was run and they are kept.
     pub finished: Option<Finished>,

@@ -150,7 +150,7 @@ pub struct Record {
     pub tolerance: String,
     /// True if it meets its criterion; null if that is not judged.
     pub ok: Option<bool>,
-    /// Kind of evidence.
+    /// Kind of evidence it provides.
     #[serde(serialize_with = "kind_name")]
     pub kind: Evidence,
     /// Source of the requirement; null without one.

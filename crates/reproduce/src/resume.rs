@@ -42,7 +42,7 @@ pub enum ResumeError {
     Output(#[from] OutputError),
 }
 
-/// Content of `unfinished/plan.json`.
+/// Content of the file `unfinished/plan.json`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Plan {
     version: String,

@@ -36,7 +36,7 @@ pub enum StepError {
 }
 
 impl StepError {
-    /// Wraps an error.
+    /// Wraps an error as a failure.
     pub fn of(error: impl std::fmt::Display) -> Self {
         Self::Failed(error.to_string())
     }

@@ -1,13 +1,13 @@
-//! Circles of modules: Tarjan's strongly connected components.
+//! Cycles of modules: Tarjan's strongly connected components.
 
 use std::collections::BTreeMap;
 
 use crate::modules::Named;
 
-/// Modules, each with those that it names.
+/// Modules, each with the modules that it uses.
 type Graph = BTreeMap<String, Named>;
 
-/// A walk that goes deep first.
+/// State of a depth-first search.
 struct Walk<'a> {
     graph: &'a Graph,
     number: BTreeMap<&'a str, usize>,
@@ -42,7 +42,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Modules that name each other in a circle, for each of the circles; the largest first.
+/// Returns each cycle of modules that use each other, the largest first.
 pub fn circles(graph: &Graph) -> Vec<Vec<String>> {
     let mut walk = Walk {
         graph,

@@ -1,4 +1,5 @@
-//! What the tests of several crates have in common: how much they do, and which files of a crate name which.
+//! Helpers shared by the tests of several crates: the number of random cases, and dependencies between the files of a
+//! crate.
 
 pub mod circles;
 pub mod modules;
@@ -7,11 +8,11 @@ mod tokens;
 
 use std::env;
 
-/// The fewest random cases that a property is tried with.
+/// Smallest number of random cases for a property.
 const FEWEST: u32 = 4;
 
-/// How many random cases to try a property with: `full` where the environment has `CI`, as continuous integration does;
-/// otherwise a sixteenth. `PROPTEST_CASES` replaces both.
+/// Returns the number of random cases for a property: `full` if the environment has `CI`, as in continuous
+/// integration, otherwise a sixteenth. `PROPTEST_CASES` overrides both.
 pub fn cases(full: u32) -> u32 {
     let asked = env::var("PROPTEST_CASES")
         .ok()
@@ -19,7 +20,7 @@ pub fn cases(full: u32) -> u32 {
     asked.unwrap_or(if is_long() { full } else { (full / 16).max(FEWEST) })
 }
 
-/// Whether tests may take long: in continuous integration.
+/// Returns true if long tests should run: in continuous integration.
 pub fn is_long() -> bool {
     env::var_os("CI").is_some()
 }

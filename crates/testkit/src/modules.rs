@@ -1,5 +1,5 @@
-//! Which files of a crate name which, read off its sources. A name is followed through re-exports to the file that
-//! defines it: a module that only hands names on is never the end of a way.
+//! Dependencies between the files of a crate, determined from its sources. A name is followed through re-exports to
+//! the file that defines it, so a module that only re-exports is never a dependency.
 //!
 //! Items and files under `#[cfg(test)]` are left out.
 
@@ -9,24 +9,24 @@ use std::path::Path;
 
 use crate::source::Source;
 
-/// Re-exports that lead to re-exports are followed this far: macros are re-exported under their own names.
+/// Largest number of re-exports that are followed, since macros are re-exported under their own names.
 const DEPTH: usize = 16;
 
-/// The modules of a crate that have a file of their own, by their paths: `a::b`, and the empty one of the root.
+/// Modules of a crate that have their own files, by path: `a::b`, and the empty path for the root.
 #[derive(Default)]
 pub struct Modules {
     modules: BTreeMap<String, Source>,
-    /// The module of each macro.
+    /// Module of each macro.
     macros: BTreeMap<String, String>,
 }
 
-/// Modules that one names, each with its names.
+/// Modules that one uses, with the names that it uses.
 pub type Named = BTreeMap<String, BTreeSet<String>>;
 
-/// Where a path leads.
+/// Target of a path.
 enum Target {
     Module(String),
-    /// To a name that this module defines.
+    /// Name defined in this module.
     Item(String, String),
     Elsewhere,
 }
@@ -51,7 +51,7 @@ impl Modules {
         read
     }
 
-    /// Reads the file of a module, and those of its modules, which lie in `folder`.
+    /// Reads the file of a module, and those of its submodules, which are in `folder`.
     fn read_file(&mut self, module: &str, file: &Path, folder: &Path) {
         let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         for (child, path) in self.add(module, &text) {
@@ -67,8 +67,7 @@ impl Modules {
         }
     }
 
-    /// Takes over the text of a module. Returns the modules that it declares, and the paths of their files as far as it
-    /// has them.
+    /// Adds the text of a module. Returns the modules that it declares, with the paths of their files if given.
     fn add(&mut self, module: &str, text: &str) -> Vec<(String, Option<String>)> {
         let mut source = Source::of(text);
         for name in source.macros.drain(..) {
@@ -79,7 +78,7 @@ impl Modules {
         declared
     }
 
-    /// Each module, with the others that it names, and what of them.
+    /// Returns the modules that each module uses, with the names used.
     pub fn names(&self) -> BTreeMap<String, Named> {
         let named = |module: &String| (module.clone(), self.named_by(module));
         self.modules.keys().map(named).collect()
@@ -89,7 +88,7 @@ impl Modules {
         let source = &self.modules[module];
         let mut named = Named::new();
         let mut add = |target| {
-            // To import a module names nothing of it yet: what is used of it is a path of its own.
+            // The import of a module uses no name yet: each use of it is another path.
             if let Some(Target::Item(of, name)) = target
                 && of != module
             {
@@ -115,7 +114,7 @@ impl Modules {
         named
     }
 
-    /// Where a path leads that stands in `module`; nowhere if that is outside the crate.
+    /// Returns the target of a path in `module`; `None` if that is outside of the crate.
     fn resolve(&self, module: &str, path: &[String], depth: usize) -> Option<Target> {
         match path[0].as_str() {
             "crate" => self.walk("", &path[1..], depth),
@@ -124,7 +123,8 @@ impl Modules {
         }
     }
 
-    /// The same of a path that starts inside `module`; what is not found there, a macro may have defined there.
+    /// Returns the target of a path that starts inside `module`; a name that is not found there may be defined by a
+    /// macro.
     fn walk(&self, module: &str, path: &[String], depth: usize) -> Option<Target> {
         match path.first().map(String::as_str) {
             None => Some(Target::Module(module.to_owned())),
@@ -140,7 +140,7 @@ impl Modules {
         }
     }
 
-    /// What a module's name leads to, if it has it.
+    /// Returns the target of a path in a module, if the module has its first name.
     fn find(&self, module: &str, path: &[String], depth: usize) -> Option<Target> {
         let depth = depth.checked_sub(1)?;
         let source = &self.modules[module];
@@ -166,7 +166,7 @@ impl Modules {
         if is_foreign {
             return Some(Target::Elsewhere);
         }
-        // Names of another crate's are none of this one's, and none to look for in further globs.
+        // Names of other crates are not in this one, so further globs are not searched for them.
         let is_own = |glob: &&Vec<String>| {
             let first = glob[0].as_str();
             ["crate", "self", "super"].contains(&first)
@@ -176,7 +176,7 @@ impl Modules {
         source.globs.iter().filter(is_own).find_map(|glob| {
             match self.resolve(module, glob, depth)? {
                 Target::Module(found) if found != module => self.find(&found, path, depth),
-                // The variants of an enum.
+                // A glob import of an enum's variants.
                 _ => None,
             }
         })

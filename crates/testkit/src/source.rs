@@ -1,24 +1,24 @@
-//! What one source declares, imports, defines and names.
+//! Declarations, imports, definitions and paths in one source file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tokens::tokens;
 
-/// What the name of a definition follows.
+/// Keywords that precede the name of a definition.
 const DEFINES: [&str; 8] = [
     "fn", "struct", "enum", "trait", "type", "const", "static", "union",
 ];
 
 #[derive(Default)]
 pub(crate) struct Source {
-    /// The modules that have files of their own, and the paths of these where they are given.
+    /// Modules that have their own files, with the paths of these if given.
     pub(crate) children: Vec<(String, Option<String>)>,
-    /// The paths that `use` brings in, by the names that they have here.
+    /// Paths imported by `use`, by their local names.
     pub(crate) imports: BTreeMap<String, Vec<Vec<String>>>,
     pub(crate) globs: Vec<Vec<String>>,
     pub(crate) defined: BTreeSet<String>,
     pub(crate) macros: Vec<String>,
-    /// The paths in the code, each with whether it is a macro's.
+    /// Paths in the code, each with true if it is a macro's.
     pub(crate) paths: BTreeSet<(Vec<String>, bool)>,
 }
 
@@ -26,7 +26,7 @@ fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// The words of a source, read one by one.
+/// Reader of a source's tokens.
 struct Reader<'a> {
     tokens: Vec<&'a str>,
     at: usize,
@@ -37,7 +37,7 @@ impl Reader<'_> {
         self.tokens.get(self.at + by).copied().unwrap_or_default()
     }
 
-    /// Skips what brackets enclose, the next being the opening one.
+    /// Skips a bracketed group, whose opening bracket is the next token.
     fn skip_group(&mut self) {
         let mut depth = 0;
         while self.at < self.tokens.len() {
@@ -53,7 +53,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Skips an item, or a field, a variant, a statement, with its attributes.
+    /// Skips an item, a field, a variant or a statement, with its attributes.
     fn skip_item(&mut self) {
         while self.ahead(0) == "#" {
             self.at += 1;
@@ -104,7 +104,7 @@ impl Source {
                 self.children.push((reader.ahead(1).to_owned(), file.take()));
                 reader.at += 3;
             }
-            // Where something may be seen names nothing.
+            // A restricted visibility names no dependency.
             "pub" if reader.ahead(1) == "(" => {
                 reader.at += 1;
                 reader.skip_group();
@@ -117,7 +117,7 @@ impl Source {
                 self.macros.push(reader.ahead(2).to_owned());
                 reader.at += 3;
             }
-            // A field, a method, what follows a generic argument.
+            // A field, a method, or the path after a generic argument.
             "." | "::" => reader.at += 2,
             word if is_name(word) => self.read_path(reader),
             _ => reader.at += 1,
@@ -140,14 +140,14 @@ impl Source {
             reader.at += 2;
         }
         let is_macro = reader.ahead(0) == "!" && reader.ahead(1) != "=";
-        // A word alone is a variable's name as often as not; an import is counted where it stands.
+        // A single word is often a variable's name; imports are counted separately.
         let is_type = path[0].starts_with(char::is_uppercase);
         if path.len() > 1 || is_macro || is_type || reader.ahead(0) == "(" {
             self.paths.insert((path, is_macro));
         }
     }
 
-    /// Reads what follows `use`, or an opening brace inside of it.
+    /// Parses the tree after `use`, or after an opening brace inside of it.
     fn import(&mut self, reader: &mut Reader<'_>, mut path: Vec<String>) {
         loop {
             match reader.ahead(0) {

@@ -1,6 +1,6 @@
-//! A Rust source as words and signs, without comments, lifetimes and characters: enough to see what it names.
+//! Tokens of a Rust source without comments, lifetimes and characters: enough to find the names it uses.
 
-/// The words, strings (with their quotes) and signs of a source; `::` is one sign.
+/// Returns the words, strings (with their quotes) and signs of a source; `::` is one sign.
 pub(crate) fn tokens(source: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -49,7 +49,7 @@ fn line(rest: &str) -> usize {
     rest.find('\n').unwrap_or(rest.len())
 }
 
-/// Comments of this kind contain others.
+/// Returns the length of a block comment, which may contain others.
 fn block(rest: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < rest.len() {
@@ -70,7 +70,7 @@ fn block(rest: &str) -> usize {
     rest.len()
 }
 
-/// A character, or a lifetime.
+/// Returns the length of a character literal, or of a lifetime.
 fn quote(rest: &str) -> usize {
     let mut chars = rest.char_indices().skip(1);
     match (chars.next(), chars.next()) {
@@ -96,7 +96,7 @@ fn string(rest: &str) -> usize {
     rest.len()
 }
 
-/// The length of a string's remainder after a prefix such as `r` or `b`.
+/// Returns the length of a string's remainder after a prefix such as `r` or `b`.
 fn raw(prefix: &str, rest: &str) -> Option<usize> {
     if ["b", "c"].contains(&prefix) && rest.starts_with('"') {
         return Some(string(rest));

@@ -1,4 +1,4 @@
-//! The page of a forest: what it reads and gives, what is said of it, and what its file tells of how it came to be.
+//! Page of a forest: its inputs and outputs, its properties, and its origin according to the file.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::sources;
 
-/// What it is, in a line.
+/// Describes a forest in a line.
 pub(super) fn about(forest: &Forest) -> String {
     let made = match teacher(forest) {
         Some(teacher) => format!("; distilled from {teacher}"),
@@ -18,19 +18,19 @@ pub(super) fn about(forest: &Forest) -> String {
     format!("{}{made}", size(forest))
 }
 
-/// `300 boosted oblivious trees of depth 6`.
+/// Returns the size: `300 boosted oblivious trees of depth 6`.
 fn size(forest: &Forest) -> String {
     let trees = &forest.parts().trees;
     let deepest = trees.iter().map(|tree| tree.splits.len()).max().unwrap_or(0);
     format!("{} boosted oblivious trees of depth {deepest}", trees.len())
 }
 
-/// Whose decisions it learned.
+/// Returns the name of the model from which it was distilled.
 fn teacher(forest: &Forest) -> Option<&str> {
     forest.parts().about.get("teacher")?.get("name")?.as_str()
 }
 
-/// The page.
+/// Returns the page of a forest.
 pub(super) fn page(forest: &Forest, model: &Model, place: &str, width: usize) -> String {
     let card = model.card();
     let parts = forest.parts();
@@ -119,7 +119,7 @@ fn trends(forest: &Forest) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// What its file says of scenarios in which nothing learned.
+/// Returns its results in scenarios that were not used for training, according to the file.
 fn judged(forest: &Forest, width: usize) -> String {
     let Some(Value::Array(scenarios)) = forest.parts().about.get("judged") else {
         return String::new();

@@ -1,7 +1,7 @@
-//! Collectives one after another: who begins what when which messages have arrived.
+//! Sequences of collectives: the dependencies that let each rank begin.
 //!
-//! The time at which a rank goes on is the latest of some events, each plus the time that the rank has computed since. It is
-//! kept as the list of these, which is what its next message waits for.
+//! The time at which a rank continues is the latest of some events, each plus the time that the rank has computed
+//! since. It is stored as the list of these events, which become the dependencies of the rank's next message.
 
 use std::rc::Rc;
 
@@ -13,15 +13,15 @@ use paceline_run::spec::Message;
 use super::graph::{Graph, Wait};
 use super::{Algorithm, Layout, Options};
 
-/// A collective that groups of hosts carry out, each group by itself.
+/// Collective executed by groups of hosts, each group by itself.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// Places in the chain's list of hosts, by rank, and what they do; all groups are of one size.
+    /// Indices in the chain's list of hosts, by rank, with the messages of each group; all groups have the same size.
     groups: Vec<(Vec<u32>, Rc<Graph>)>,
 }
 
 impl Stage {
-    /// Of `groups`, which are of one size and have at least two ranks.
+    /// Creates a collective of `groups`, which have the same size and at least two ranks.
     ///
     /// # Panics
     /// As [`Algorithm::steps`].
@@ -31,7 +31,7 @@ impl Stage {
         Self::with(algorithm, groups, size, &Options::default(), &layouts)
     }
 
-    /// The same with options, and a layout of each group.
+    /// Creates a collective with options and a layout of each group.
     ///
     /// # Panics
     /// As [`Algorithm::steps`].
@@ -58,18 +58,18 @@ impl Stage {
         }
     }
 
-    /// How many messages it has.
+    /// Returns the number of messages.
     pub fn messages(&self) -> usize {
         self.groups.iter().map(|(_, graph)| graph.parts.len()).sum()
     }
 }
 
-/// When a rank goes on.
+/// Time at which a rank continues.
 #[derive(Clone, Debug, Default)]
 struct Clock {
-    /// Each with the time that the rank computes after it.
+    /// Events, each with the rank's computation after it.
     events: Vec<(Wait, Span)>,
-    /// Not before this time from the start on.
+    /// Earliest time after the start.
     earliest: Span,
 }
 
@@ -96,35 +96,35 @@ impl Clock {
     }
 }
 
-/// What a rank has begun and does not wait for yet: the place of the step, and what ends it.
+/// Overlapped steps that a rank has begun and not waited for: the index of the step, and the events that end it.
 type Pending = Vec<(usize, Vec<Wait>)>;
 
-/// A host that computes at the end of an iteration: `delay` from what it has waited for.
+/// Computation of a host at the end of an iteration, after its last dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tail {
-    /// The host.
+    /// Host that computes.
     pub host: NodeId,
-    /// The flow that it waits for.
+    /// Flow that it waits for.
     pub after: u32,
-    /// For what of that.
+    /// Event of that flow.
     pub awaited: Awaited,
-    /// The time that it computes after it.
+    /// Duration of the computation.
     pub delay: Span,
 }
 
-/// What some hosts do, one collective after another. A host begins the next when it is done with the last, and
-/// has computed; there is no barrier.
+/// Sequence of collectives by some hosts. A host begins the next one when it has completed the last and computed;
+/// there is no barrier.
 #[derive(Clone, Debug)]
 pub struct Chain<'a> {
     hosts: &'a [NodeId],
-    /// When each host computes slowly; empty if none does.
+    /// Slow intervals of each host; empty if there are none.
     slow: Vec<Slowness>,
     start: Time,
-    /// The messages, collective by collective, group by group.
+    /// Messages by collective and group.
     pub messages: Vec<Message>,
-    /// The channel of each message.
+    /// Channel of each message.
     pub channels: Vec<u32>,
-    /// What waits for what.
+    /// Dependencies between messages.
     pub dependencies: Vec<Dependency>,
     clocks: Vec<Clock>,
     /// Overlapped collectives of each rank, in the order in which it issued them.
@@ -132,7 +132,7 @@ pub struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// Of `hosts`, which begin at `start`.
+    /// Creates a sequence of `hosts`, which begin at `start`.
     pub fn new(hosts: &'a [NodeId], start: Time) -> Self {
         Self {
             hosts,
@@ -146,29 +146,29 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// The same where some hosts compute slowly.
+    /// Sets the slow intervals of hosts.
     pub fn slowed(self, slow: Vec<Slowness>) -> Self {
         Self { slow, ..self }
     }
 
-    /// Every host computes.
+    /// Adds a computation by every host.
     pub fn compute(&mut self, time: Span) {
         for clock in &mut self.clocks {
             clock.compute(time);
         }
     }
 
-    /// One host computes.
+    /// Adds a computation by one host.
     pub(super) fn compute_at(&mut self, host: u32, time: Span) {
         self.clocks[host as usize].compute(time);
     }
 
-    /// One host waits for a message.
+    /// Makes one host wait for a message.
     pub(super) fn receive_at(&mut self, host: u32, message: u32) {
         self.clocks[host as usize].wait(&[(message, Awaited::Received)]);
     }
 
-    /// One host sends a message to another, and goes on at once.
+    /// Adds a message between two hosts; the sender continues at once. Returns the index of the message.
     pub(super) fn send(&mut self, from: u32, to: u32, bytes: u64) -> u32 {
         let message = self.message(from, to, (bytes, 0));
         self.follow(message, from);
@@ -176,8 +176,8 @@ impl<'a> Chain<'a> {
         message
     }
 
-    /// Every rank of a group sends to the one `distance` places further on, if there is one, and waits for what it receives.
-    /// In a `ring`, the first comes after the last.
+    /// Lets every rank of a group send to the one `distance` positions further on, if there is one, and wait for the
+    /// data that it receives. In a `ring`, the first follows the last.
     pub fn shift(&mut self, groups: &[Vec<u32>], bytes: Bytes, distance: i32, ring: bool) {
         for group in groups {
             let size = group.len() as i64;
@@ -197,18 +197,18 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Hosts wait for the overlapped collective of a step of this iteration.
+    /// Makes hosts wait for the overlapped collective of a step in this iteration.
     pub fn wait(&mut self, step: usize) {
         for (clock, pending) in self.clocks.iter_mut().zip(&mut self.pending) {
             if let Some(place) = pending.iter().position(|(known, _)| *known == step) {
-                // Those before it ended before.
+                // A rank's overlapped collectives run in order, so earlier ones have ended too.
                 clock.wait(&pending[place].1);
                 pending.drain(..=place);
             }
         }
     }
 
-    /// The end of an iteration: hosts wait for all that they have begun. Gives those that compute then.
+    /// Ends an iteration: hosts wait for everything that they have begun. Returns their computations at the end.
     pub fn end(&mut self) -> Vec<Tail> {
         for (clock, pending) in self.clocks.iter_mut().zip(&mut self.pending) {
             if let Some((_, last)) = std::mem::take(pending).last() {
@@ -228,8 +228,8 @@ impl<'a> Chain<'a> {
         tails.collect()
     }
 
-    /// Adds a collective. One that is `overlapped`, by the place of its step, starts after those before it and does not hold
-    /// its hosts up.
+    /// Adds a collective. If `overlapped`, with the index of its step, it starts after earlier overlapped ones and
+    /// does not block its hosts.
     pub fn collective(&mut self, stage: &Stage, overlapped: Option<usize>) {
         for (group, graph) in &stage.groups {
             let first = self.messages.len() as u32;
@@ -253,7 +253,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Messages wait until their senders begin the collective: of each rank the first, and the others for that.
+    /// Adds the messages' dependencies on the start of the collective at their senders: the first message of each
+    /// rank waits for the rank, and its others for that message.
     fn enter(&mut self, group: &[u32], graph: &Graph, first: u32, overlapped: bool) {
         let mut entering = vec![Vec::new(); group.len()];
         for (place, part) in (0u32..).zip(&graph.parts) {
@@ -284,7 +285,7 @@ impl<'a> Chain<'a> {
     }
 
     fn message(&mut self, from: u32, to: u32, (bytes, channel): (u64, u32)) -> u32 {
-        // Of those that wait for others, the earliest possible one.
+        // A message with dependencies gets its earliest possible start.
         let computed = self.clocks[from as usize].earliest;
         let start = match self.slow.get(from as usize) {
             Some(slow) => Time::from_ps(slow.end(self.start.as_ps(), computed.as_ps())),
@@ -309,7 +310,7 @@ impl<'a> Chain<'a> {
         });
     }
 
-    /// `flow` waits until its host goes on.
+    /// Makes `flow` wait until its host continues.
     fn follow(&mut self, flow: u32, host: u32) {
         let events = self.clocks[host as usize].events.iter();
         let waits = events.map(|&((after, awaited), delay)| Dependency {

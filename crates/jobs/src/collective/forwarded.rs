@@ -1,4 +1,4 @@
-//! All-to-all whose messages to another server are collected at the rank on the receiver's rail.
+//! All-to-all that merges messages to another server at the rank on the receiver's rail.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,12 @@ use super::graph::{Graph, Wait};
 use super::layout::Layout;
 use super::steps::Step;
 
-/// Every rank sends to all others at once. The ranks of a server hand their messages for a rank of another server to the one
-/// on its rail, which sends all of them as one message when it has them.
+/// Returns the messages of an all-to-all in which every rank sends to all others at once. The ranks of a server pass
+/// their data for a rank of another server to the rank on its rail, which sends all of it as one message when it is
+/// complete.
 pub(super) fn graph(ranks: u32, steps: &[Step], layout: &Layout) -> Graph {
     let mut graph = Graph::new(ranks);
-    // By the rank that sends them and the receiver: bytes, and what has to arrive.
+    // By sending rank and receiver: bytes, and messages that have to arrive first.
     let mut collected: BTreeMap<(u32, u32), (u64, Vec<Wait>)> = BTreeMap::new();
     let mut order = Vec::new();
     for step in steps {

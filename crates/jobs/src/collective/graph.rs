@@ -1,13 +1,13 @@
-//! The messages of a collective among ranks 0 to n - 1, and what each of them waits for.
+//! Messages of a collective between ranks 0 to n - 1, with their dependencies.
 
 use paceline_run::spec::Awaited;
 
 use super::steps::Step;
 
-/// Something that a message waits for: an earlier message of the graph, and what of it.
+/// Dependency of a message: an earlier message of the graph, and the event to wait for.
 pub(super) type Wait = (u32, Awaited);
 
-/// A message.
+/// Message of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) from: u32,
@@ -15,25 +15,25 @@ pub(super) struct Part {
     pub(super) bytes: u64,
     /// Messages of one channel between two ranks share a connection.
     pub(super) channel: u32,
-    /// Whether it waits until its sender starts the collective. A message that only forwards data does not.
+    /// True if it waits for its sender to start the collective. A message that only forwards data does not.
     pub(super) enters: bool,
-    /// Where its waits end in [`Graph::waits`].
+    /// End of its dependencies in [`Graph::waits`].
     end: u32,
 }
 
-/// The messages of a collective. Each waits for earlier ones only.
+/// Messages of a collective. Each depends only on earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Graph {
     pub(super) parts: Vec<Part>,
     waits: Vec<Wait>,
-    /// What has to happen until each rank is done.
+    /// Events after which each rank has completed.
     pub(super) done: Vec<Vec<Wait>>,
 }
 
-/// The rank that forwards a message, if one does: by sender and receiver.
+/// Function that returns the rank which forwards a message, if one does, by sender and receiver.
 pub(super) type Relay<'a> = &'a dyn Fn(u32, u32) -> Option<u32>;
 
-/// Every message goes straight to its receiver.
+/// Relay for direct messages only.
 pub(super) const DIRECT: Relay<'static> = &|_, _| None;
 
 impl Graph {
@@ -45,7 +45,7 @@ impl Graph {
         }
     }
 
-    /// What a message waits for.
+    /// Returns the dependencies of a message.
     pub(super) fn waits(&self, part: usize) -> &[Wait] {
         let from = part.checked_sub(1).map_or(0, |before| self.parts[before].end);
         &self.waits[from as usize..self.parts[part].end as usize]
@@ -70,7 +70,8 @@ impl Graph {
         self.parts.len() as u32 - 1
     }
 
-    /// A message by way of a relay, if it has one. Gives the message that leaves the sender and the one that arrives.
+    /// Adds a message, through a relay if it has one. Returns the message that leaves the sender and the one that
+    /// arrives.
     fn send(
         &mut self,
         (from, to): (u32, u32),
@@ -92,8 +93,9 @@ impl Graph {
         }
     }
 
-    /// Chunks that go through steps, in several channels. A rank's step waits for what it receives in the step before, and
-    /// does not overtake its own. At a rank, at most `slots` chunks of a channel are under way.
+    /// Returns the messages of chunks that pass through steps, in several channels. A rank's step waits for the data
+    /// of the previous step, and does not overtake the rank's own messages. A rank has at most `slots` chunks of a
+    /// channel in progress.
     pub(super) fn step_by_step(
         ranks: u32,
         channels: &[Vec<Vec<Step>>],
@@ -103,7 +105,7 @@ impl Graph {
     ) -> Self {
         let mut graph = Self::new(ranks);
         for (channel, chunks) in (0u32..).zip(channels) {
-            // What each rank waits for at the end of each chunk.
+            // Events that each rank waits for at the end of each chunk.
             let mut ends: Vec<Vec<[Wait; 2]>> = Vec::with_capacity(chunks.len());
             for steps in chunks {
                 let mut before = ends.len().checked_sub(slots).map(|chunk| ends[chunk].clone());
@@ -125,7 +127,7 @@ impl Graph {
                 }
                 ends.extend(before);
             }
-            // Earlier chunks were over before these started.
+            // Earlier chunks ended before these started, so only the last ones matter.
             for end in ends.iter().skip(chunks.len().saturating_sub(slots)) {
                 for (done, end) in graph.done.iter_mut().zip(end) {
                     done.extend(end);
@@ -135,7 +137,7 @@ impl Graph {
         graph
     }
 
-    /// Every rank sends to all others at once, in the order of the steps.
+    /// Returns the messages if every rank sends to all others at once, in the order of the steps.
     pub(super) fn at_once(ranks: u32, steps: &[Step], relay: Relay<'_>) -> Self {
         let mut graph = Self::new(ranks);
         for step in steps {

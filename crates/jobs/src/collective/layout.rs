@@ -1,23 +1,23 @@
-//! Where the ranks of a collective are: in which servers, and on which rails.
+//! Layout of a collective's ranks on servers and rails.
 
 use std::collections::BTreeMap;
 
-/// The ranks of a collective by server. Without servers, every rank is one.
+/// Ranks of a collective by server. Without servers, every rank counts as one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Layout {
     /// Ranks by server, servers in the order of their first ranks.
     servers: Vec<Vec<u32>>,
-    /// The place in `servers`, and the rail, of each rank.
+    /// Index in `servers`, and rail, of each rank.
     places: Vec<(u32, u32)>,
 }
 
 impl Layout {
-    /// Of `ranks` ranks none of which share a server.
+    /// Creates a layout of `ranks` ranks on separate servers.
     pub fn flat(ranks: u32) -> Self {
         Self::of((0..ranks).map(|rank| (rank, 0)))
     }
 
-    /// By server and rail of each rank.
+    /// Creates a layout from the server and rail of each rank.
     pub fn of(ranks: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut known = BTreeMap::new();
         let mut servers: Vec<Vec<u32>> = Vec::new();
@@ -33,26 +33,26 @@ impl Layout {
         Self { servers, places }
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> u32 {
         self.places.len() as u32
     }
 
-    /// How many ranks each server has, if all have as many.
+    /// Returns the number of ranks per server, if it is the same for all.
     pub fn per_server(&self) -> Option<u32> {
         let first = self.servers.first()?.len();
         let equal = self.servers.iter().all(|server| server.len() == first);
         equal.then_some(first as u32)
     }
 
-    /// The ranks server by server.
+    /// Returns the ranks server by server.
     pub(super) fn by_server(&self) -> Vec<u32> {
         self.servers.concat()
     }
 
-    /// The ring of a channel: through one server after another. With as many ranks in each, a channel enters and leaves each
-    /// server by ranks of its own. Every other server is passed the other way round, so that a ring goes from server to server
-    /// on one rail.
+    /// Returns the ring of a channel through one server after another. If all servers have the same number of ranks,
+    /// each channel enters and leaves a server at other ranks. Every other server is traversed in reverse, so that a
+    /// ring goes from server to server on one rail.
     pub(super) fn ring(&self, channel: u32) -> Vec<u32> {
         let Some(each) = self.per_server() else {
             return self.by_server();
@@ -68,8 +68,9 @@ impl Layout {
         self.servers.iter().enumerate().flat_map(path).collect()
     }
 
-    /// The parent of each rank in one of the two trees of a channel: servers make a binary tree, ranks of a server a chain
-    /// from the one that is linked to other servers. Trees use one rank of a server after another for that.
+    /// Returns the parent of each rank in one of the two trees of a channel: servers form a binary tree, and ranks of
+    /// a server a chain from the one linked to other servers. Successive trees use different ranks of a server for
+    /// these links.
     pub(super) fn tree(&self, channel: u32, second: bool) -> Vec<Option<u32>> {
         use paceline_traces::collective::binary_parent;
         let mut parents = vec![None; self.places.len()];
@@ -93,7 +94,7 @@ impl Layout {
         parents
     }
 
-    /// The rank of the sender's server that is on the receiver's rail, if the message should go by way of it.
+    /// Returns the rank in the sender's server that is on the receiver's rail, if it is neither end.
     pub(super) fn relay(&self, from: u32, to: u32) -> Option<u32> {
         let ((server, rail), (other, wanted)) = (self.places[from as usize], self.places[to as usize]);
         if server == other || rail == wanted {
@@ -103,7 +104,7 @@ impl Layout {
         local.find(|&rank| self.places[rank as usize].1 == wanted)
     }
 
-    /// The ranks of a rank's server.
+    /// Returns the ranks of a rank's server.
     pub(super) fn neighbours(&self, rank: u32) -> &[u32] {
         &self.servers[self.places[rank as usize].0 as usize]
     }

@@ -1,37 +1,37 @@
-//! Pipeline parallelism: stages that pass microbatches on.
+//! Pipeline parallelism: stages that pass on microbatches.
 
 use paceline_kernel::{Bytes, Span};
 
 use super::chain::Chain;
 
-/// In which order a stage works on microbatches.
+/// Order in which a stage processes microbatches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// Forward and backward in turn, once the stages after it have something to work on (1F1B).
+    /// Alternating forward and backward passes, once later stages have work (1F1B).
     OneForwardOneBackward,
-    /// All forward, then all backward (GPipe).
+    /// All forward passes, then all backward passes (GPipe).
     AllForward,
 }
 
-/// A pipeline of the ranks of a job. A stage is as many consecutive ranks as every other; each passes on to the rank at the
-/// same place of the next stage, and back.
+/// Pipeline of a job's ranks. Each stage has the same number of consecutive ranks; each rank exchanges data with the
+/// ranks of the same index in the next and the previous stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pipeline {
-    /// The stages.
+    /// Number of stages.
     pub stages: u32,
-    /// The microbatches of an iteration.
+    /// Number of microbatches per iteration.
     pub microbatches: u32,
-    /// The time that a rank computes for a microbatch forward.
+    /// Computation of a rank in the forward pass of a microbatch.
     pub forward: Span,
-    /// The same backward.
+    /// Computation of a rank in the backward pass of a microbatch.
     pub backward: Span,
-    /// What a rank passes on for each, in either direction.
+    /// Data that a rank passes on per microbatch, in each direction.
     pub size: Bytes,
-    /// The order.
+    /// Order of the passes.
     pub schedule: Schedule,
 }
 
-/// What a stage does with a microbatch.
+/// Pass of a microbatch through a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pass {
     Forward(u32),
@@ -39,22 +39,22 @@ enum Pass {
 }
 
 impl Pipeline {
-    /// The time that a rank computes in an iteration.
+    /// Returns a rank's computation in an iteration.
     pub fn compute(&self) -> Span {
         let once = self.forward.as_ps().saturating_add(self.backward.as_ps());
         Span::from_ps(once.saturating_mul(u64::from(self.microbatches)))
     }
 
-    /// How many messages `ranks` ranks send in an iteration.
+    /// Returns the number of messages that `ranks` ranks send in an iteration.
     pub fn messages(&self, ranks: u32) -> f64 {
         let links = f64::from(self.stages - 1) * f64::from(ranks / self.stages);
         2.0 * links * f64::from(self.microbatches)
     }
 
-    /// What a stage does, in order.
+    /// Returns the passes of a stage, in order.
     fn passes(&self, stage: u32) -> Vec<Pass> {
         let all = self.microbatches;
-        // Forward so many times before the first backward.
+        // Number of forward passes before the first backward pass.
         let ahead = match self.schedule {
             Schedule::OneForwardOneBackward => (self.stages - stage).min(all),
             Schedule::AllForward => all,
@@ -67,19 +67,20 @@ impl Pipeline {
         passes
     }
 
-    /// Adds an iteration of it. A rank waits for what it needs, computes, passes the result on and goes on at once.
+    /// Adds an iteration. A rank waits for its input, computes, passes the result on and continues at once.
     ///
     /// # Panics
-    /// If stages are unequal.
+    /// If stages have different sizes.
     pub fn add(&self, chain: &mut Chain<'_>, ranks: u32) {
         assert!(ranks.is_multiple_of(self.stages));
         let width = ranks / self.stages;
         let passes: Vec<Vec<Pass>> = (0..self.stages).map(|stage| self.passes(stage)).collect();
         let mut next = vec![0; self.stages as usize];
-        // What each rank has been sent for a microbatch, by the direction.
+        // Last message to each rank for a microbatch, by direction.
         let none = vec![vec![None; self.microbatches as usize]; ranks as usize];
         let (mut activations, mut gradients) = (none.clone(), none);
-        // A stage goes on as far as its neighbours have come; the first and the last stage always do at some time.
+        // A stage proceeds as far as its neighbours allow. The first and the last stage always can at some time, so
+        // the loop ends.
         while let Some(stage) = (0..self.stages).find(|&stage| {
             let Some(pass) = passes[stage as usize].get(next[stage as usize]) else {
                 return false;

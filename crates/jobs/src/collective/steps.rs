@@ -1,16 +1,16 @@
-//! Steps of collectives: which rank sends how much to which.
+//! Steps of collectives: senders, receivers and sizes.
 
-/// A step: every rank sends one message and receives one.
+/// Step in which every rank sends one message and receives one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The rank that each rank sends to.
+    /// Receiver of each rank's message.
     pub to: Vec<u32>,
-    /// How many bytes.
+    /// Size of each rank's message.
     pub bytes: Vec<u64>,
 }
 
 impl Step {
-    /// The same with `order[place]` for the rank `place`.
+    /// Returns the step with rank `order[place]` for the rank `place`.
     pub(super) fn by(&self, order: &[u32]) -> Self {
         let mut step = self.clone();
         for (place, &rank) in order.iter().enumerate() {
@@ -21,13 +21,13 @@ impl Step {
     }
 }
 
-/// Hosts in a ring, by rank, and the bytes that each of them has.
+/// Hosts in a ring, by rank, with the bytes of each.
 pub(super) struct RingOf {
     pub(super) ranks: Vec<u32>,
     pub(super) bytes: u64,
 }
 
-/// The first byte of the `i`-th of `parts` nearly equal parts.
+/// Returns the first byte of part `i` of `parts` nearly equal parts.
 const fn offset(bytes: u64, parts: u64, i: u64) -> u64 {
     let rest = bytes % parts;
     bytes / parts * i + if i < rest { i } else { rest }
@@ -37,7 +37,7 @@ pub(super) const fn part(bytes: u64, parts: u64, i: u64) -> u64 {
     offset(bytes, parts, i + 1) - offset(bytes, parts, i)
 }
 
-/// Steps around rings of equal length; in step `s` the host at place `p` sends part `p - lag - s`.
+/// Returns steps around rings of equal length; in step `s` the host at position `p` sends part `p - lag - s`.
 fn around(rings: &[RingOf], hosts: usize, lag: u64) -> Vec<Step> {
     let length = rings[0].ranks.len() as u64;
     let step = |s: u64| {
@@ -57,12 +57,12 @@ fn around(rings: &[RingOf], hosts: usize, lag: u64) -> Vec<Step> {
     (0..length - 1).map(step).collect()
 }
 
-/// Afterwards the host at place p has the sum of part p.
+/// Returns the steps after which the host at position p has the sum of part p.
 pub(super) fn reduce_scatter(rings: &[RingOf], hosts: usize) -> Vec<Step> {
     around(rings, hosts, 1)
 }
 
-/// Before, the host at place p has part p.
+/// Returns the steps before which the host at position p has part p.
 pub(super) fn all_gather(rings: &[RingOf], hosts: usize) -> Vec<Step> {
     around(rings, hosts, 0)
 }

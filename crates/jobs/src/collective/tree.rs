@@ -4,15 +4,15 @@ use paceline_run::spec::Awaited;
 
 use super::graph::{Graph, Wait};
 
-/// A tree of a channel and the chunks that go through it.
+/// Tree of a channel, with its chunks.
 pub(super) struct Tree {
-    /// The parent of each rank; the root has none.
+    /// Parent of each rank; `None` for the root.
     pub(super) parents: Vec<Option<u32>>,
     pub(super) channel: u32,
     pub(super) chunks: Vec<u64>,
 }
 
-/// Ranks from the root downwards.
+/// Returns the ranks from the root downwards.
 fn downwards(parents: &[Option<u32>]) -> Vec<u32> {
     let depth = |rank: u32| {
         let up = |&rank: &u32| parents[rank as usize];
@@ -23,8 +23,8 @@ fn downwards(parents: &[Option<u32>]) -> Vec<u32> {
     ranks
 }
 
-/// A rank sends a chunk up when its children's have arrived, and down when it has received the sum, or is the root. At most
-/// `slots` chunks of a tree are under way at a rank.
+/// Returns the messages of trees. A rank sends a chunk up when its children's have arrived, and down when it has
+/// received the sum, or is the root. A rank has at most `slots` chunks of a tree in progress.
 pub(super) fn graph(ranks: u32, trees: &[Tree], slots: usize) -> Graph {
     let mut graph = Graph::new(ranks);
     for tree in trees {

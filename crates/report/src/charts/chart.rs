@@ -12,9 +12,9 @@ pub struct Chart {
     pub title: String,
     /// Explanation for the reader.
     pub note: String,
-    /// Horizontal axis.
+    /// Horizontal axis of the chart.
     pub x: Axis,
-    /// Vertical axis.
+    /// Vertical axis of the chart.
     pub y: Axis,
     /// Drawing style of the lines.
     pub kind: Kind,
@@ -34,7 +34,7 @@ pub enum Kind {
     Lines,
     /// Steps: a value holds until the next.
     Step,
-    /// Points without lines.
+    /// Points without connecting lines.
     Dots,
     /// Tracks over time: bins, which the page merges and splits again on zooming.
     Track,
@@ -44,7 +44,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Width {
-    /// Full width.
+    /// Full width of the page.
     Full,
     /// Half of the width.
     Half,
@@ -98,7 +98,7 @@ pub struct Line {
     /// True for a thin guide line, whatever the chart's style.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guide: bool,
-    /// X values, ascending.
+    /// X values in ascending order.
     pub x: Vec<f64>,
     /// Y value for each x.
     pub y: Vec<f64>,
@@ -108,7 +108,7 @@ pub struct Line {
     /// Line of another chart on the page with the same data, as indices of chart and line; replaces all other data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same: Option<(usize, usize)>,
-    /// Data for `track`.
+    /// Data from which `track` is packed.
     #[serde(skip)]
     pub source: Option<Source>,
 }

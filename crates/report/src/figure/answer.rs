@@ -8,7 +8,7 @@ use crate::palette;
 /// X value of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
-    /// Numeric position.
+    /// Numeric position on the axis.
     At(f64),
     /// Named position; names are arranged in the order in which they occur.
     Named(String),

@@ -8,7 +8,7 @@ pub(super) struct Ticked {
     pub(super) low: f64,
     pub(super) high: f64,
     log: bool,
-    /// Positions and labels.
+    /// Positions of the ticks, with labels.
     pub(super) ticks: Vec<(f64, String)>,
 }
 

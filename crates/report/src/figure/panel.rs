@@ -5,12 +5,12 @@
 #[error("{0}")]
 pub struct NoFigure(pub String);
 
-/// Panel with curves.
+/// Panel with axes and curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Horizontal axis.
+    /// Horizontal axis of the panel.
     pub x: Scale,
-    /// Vertical axis.
+    /// Vertical axis of the panel.
     pub y: Scale,
     /// Connection between the points of a curve.
     pub shape: Shape,

@@ -1,4 +1,4 @@
-//! Figure as pixels.
+//! Rasterizer that writes a figure as PNG.
 
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,

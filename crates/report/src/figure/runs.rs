@@ -102,7 +102,7 @@ impl What {
 pub enum Seeds {
     /// One curve with an interval, in figures about flows.
     Pooled,
-    /// Separate curves.
+    /// Separate curves for each run.
     Apart,
 }
 

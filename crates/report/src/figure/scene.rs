@@ -9,9 +9,9 @@ use crate::decimate::extremes;
 /// Width and height in millimetres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
-    /// Width in millimetres.
+    /// Width of the sheet in millimetres.
     pub width_mm: f64,
-    /// Height in millimetres.
+    /// Height of the sheet in millimetres.
     pub height_mm: f64,
 }
 

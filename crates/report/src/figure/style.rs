@@ -35,7 +35,7 @@ pub enum Preset {
     Column,
     /// Both columns of a two-column paper.
     Page,
-    /// Full slide.
+    /// Full slide, with larger letters.
     Slide,
 }
 
@@ -52,7 +52,7 @@ impl Preset {
         }
     }
 
-    /// Returns the style.
+    /// Returns the style for this preset.
     pub const fn style(self) -> Style {
         let (width_mm, height_mm, font) = match self {
             Self::Column => (COLUMN_MM, 0.62 * COLUMN_MM, 7.5),
@@ -76,7 +76,7 @@ pub enum Legend {
     Top,
     /// Column next to the panel.
     Right,
-    /// No legend.
+    /// No legend at all.
     Off,
 }
 

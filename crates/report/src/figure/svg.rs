@@ -1,4 +1,4 @@
-//! Figure as SVG.
+//! Writer for figures as SVG.
 
 use std::fmt::Write as _;
 

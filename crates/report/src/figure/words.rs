@@ -132,7 +132,7 @@ pub(super) fn of_key(key: &str, unit: &str) -> String {
     }
 }
 
-/// Expands an abbreviation.
+/// Expands an abbreviation, or a percentile such as `p99`.
 fn word(part: &str) -> String {
     if let Some((_, words)) = WORDS.iter().find(|(short, _)| *short == part) {
         return (*words).to_string();

@@ -11,7 +11,7 @@ use paceline_lab::sweep::{Row, Status, SweepData, notes};
 /// Largest number of failed runs that the page lists.
 const FAILURES_MAX: usize = 200;
 
-/// Failed runs.
+/// Failed runs, the first ones listed.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Failures {
     pub(super) count: usize,
@@ -20,7 +20,7 @@ pub(super) struct Failures {
     pub(super) more: usize,
 }
 
-/// Failed run.
+/// Failed run with its error.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Failure {
     pub(super) point: String,

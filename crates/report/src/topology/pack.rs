@@ -50,7 +50,7 @@ impl Packer {
         self.bytes.len().div_ceil(3) * 4
     }
 
-    /// Returns the text.
+    /// Returns the encoded text.
     pub(super) fn text(&self) -> String {
         base64(&self.bytes)
     }

@@ -7,7 +7,7 @@ use paceline_scenario::topology::Topology;
 use serde::Serialize;
 use toml::{Table, Value};
 
-/// Tier of switches.
+/// Tier of switches with its settings.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Tier {
     name: String,

@@ -104,19 +104,19 @@ pub(super) struct Timeline {
     pub start_ps: u64,
     /// Width of a bin, in ps.
     pub bin_ps: u64,
-    /// Number of bins.
+    /// Number of bins per row.
     pub bins: usize,
     /// Bin that is shown first: the one with most pauses, or with the longest queues.
     pub busiest: usize,
-    /// Quantities with data.
+    /// Quantities that the run recorded.
     pub quantities: Vec<Packed>,
 }
 
-/// Encoded quantity.
+/// Quantity with its encoded values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Packed {
     pub name: &'static str,
-    /// Bytes per value.
+    /// Bytes per value, 1 or 2.
     pub bytes: u8,
     /// Value that the largest number represents.
     pub top: f64,
@@ -194,7 +194,7 @@ fn rows_of<'a>(
         .unwrap_or_default()
 }
 
-/// Equal bins.
+/// Bins of equal width.
 struct Grid {
     start_ps: u64,
     bin_ps: u64,

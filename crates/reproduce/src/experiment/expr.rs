@@ -69,7 +69,7 @@ impl Written {
     }
 }
 
-/// Case in brackets.
+/// Case in brackets behind a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Coordinate {
     pub(super) axis: Option<String>,

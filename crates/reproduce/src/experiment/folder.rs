@@ -118,7 +118,7 @@ pub fn check(one: &Reproduction, folder: Option<&Path>) -> Result<Checked, Diagn
     Ok(found)
 }
 
-/// Content of `outcome.json`.
+/// Content of the file `outcome.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Recorded {
     /// Version of the program.

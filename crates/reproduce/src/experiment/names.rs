@@ -37,7 +37,7 @@ impl Axis {
     }
 }
 
-/// Grid of runs.
+/// Grid of runs over some axes.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     pub(super) name: String,

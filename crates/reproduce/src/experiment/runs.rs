@@ -147,7 +147,7 @@ fn check_questions(file: &File, source: &Source) -> Result<(), Problem> {
     }
 }
 
-/// Cases by axis.
+/// Indices of cases by axis.
 type CasesByAxis = BTreeMap<usize, Vec<usize>>;
 
 /// Grid while it is read.

@@ -16,7 +16,7 @@ use crate::panel::Along;
 /// Text with its position.
 pub(super) type Text = Spanned<String>;
 
-/// Content of `experiment.toml`.
+/// Content of the file `experiment.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct File {
@@ -46,7 +46,7 @@ pub(super) struct File {
     /// Sets of measures that one question each returns, by name.
     #[serde(default)]
     pub(super) question: BTreeMap<String, OwnQuestion>,
-    /// Criteria by name.
+    /// Named criteria for values.
     #[serde(default)]
     pub(super) expect: BTreeMap<String, Spanned<Expect>>,
     /// Quotations from the publication by name.
@@ -101,7 +101,7 @@ impl Common {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct OwnMeasure {
-    /// Description in tables.
+    /// Description of the quantity in tables.
     pub(super) what: String,
     #[serde(default)]
     pub(super) unit: String,
@@ -131,7 +131,7 @@ pub(super) struct OwnQuestion {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Meaning {
-    /// Description in tables.
+    /// Description of the quantity in tables.
     pub(super) what: String,
     #[serde(default)]
     pub(super) unit: String,

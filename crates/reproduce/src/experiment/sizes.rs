@@ -59,7 +59,7 @@ mod tests {
         }
     }
 
-    /// Of Google's reads, 60 % are up to 46 KB and 70 % up to 102 KB, so the share up to 62.5 KB is between.
+    /// 60 % of Google's reads are up to 46 KB and 70 % up to 102 KB, so the share up to 62.5 KB is between.
     #[test]
     fn shares_and_deciles() {
         let share = |bytes| 100.0 * reads(Function::SizeShare, Some(bytes));

@@ -20,7 +20,7 @@ pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Folder on disk.
+/// Experiment's folder on disk.
 pub(super) struct OnDisk<'a>(pub(super) &'a Path);
 
 impl Folder for OnDisk<'_> {

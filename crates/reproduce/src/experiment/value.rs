@@ -1,4 +1,4 @@
-//! Evaluation of expressions.
+//! Evaluation of expressions for a set of runs.
 
 use std::ops::Range;
 

@@ -10,7 +10,7 @@ use crate::{Metrics, Step, StepError, Work};
 
 macro_rules! steps {
     ($($name:literal, $by:expr, $seed:literal;)*) => {
-        /// All trainings.
+        /// All trainings, as steps of the same form.
         pub(super) const STEPS: [Step; 15] = [$(Step {
             name: $name,
             title: $name,

@@ -16,7 +16,7 @@ use paceline_lab::run::{self, Control};
 use paceline_lab::stats::jain;
 use paceline_scenario::Resolved;
 
-/// Record of predictions.
+/// Record of a run's predictions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Log {
     /// Number of predictions whose round-trip time was measured.

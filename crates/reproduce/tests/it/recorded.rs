@@ -72,7 +72,7 @@ fn table() -> String {
     text
 }
 
-/// `UPDATE_BOOK=1` writes it.
+/// `UPDATE_BOOK=1` writes the table.
 #[test]
 fn the_table_has_what_was_recorded() {
     let part = read("validation/REPRODUCTIONS.md");

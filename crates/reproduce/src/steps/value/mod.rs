@@ -33,7 +33,7 @@ const VALIDATION: Range<u64> = 301..304;
 
 const _: () = assert!(TEST.end <= VALIDATION.start, "what chooses does not judge");
 
-/// Source of predictions.
+/// Source of a run's predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
     /// Last sample, without a prediction.
