@@ -1,6 +1,6 @@
-//! Numbers that the format gives to what it names.
+//! Numbers of the Parquet format, with their names.
 
-/// The bytes at either end of a file.
+/// Bytes at either end of a file.
 pub(crate) const MAGIC: [u8; 4] = *b"PAR1";
 
 pub(crate) const BOOLEAN: i64 = 0;
@@ -31,7 +31,7 @@ pub(crate) const REQUIRED: i64 = 0;
 pub(crate) const OPTIONAL: i64 = 1;
 pub(crate) const UTF8: i64 = 0;
 
-/// The name of a number, or the number.
+/// Returns the name of a number, or the number itself.
 pub(crate) fn name(names: &str, number: i64) -> String {
     let known = usize::try_from(number)
         .ok()

@@ -1,12 +1,12 @@
-//! Why a file is not read.
+//! Errors of reading.
 
-/// Why a file is not read.
+/// Reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system says why.
+    /// Error of the system.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The file is damaged, or has what cannot be read.
+    /// Damaged or unsupported content.
     #[error("{0}")]
     Content(String),
 }

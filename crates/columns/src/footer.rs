@@ -1,4 +1,4 @@
-//! The footer of a file: its columns, where their pages are, keys and values.
+//! Footer of a file: its columns, the positions of their pages, keys and values.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -6,7 +6,7 @@ use crate::code::{self, MAGIC};
 use crate::error::Error;
 use crate::thrift::{Bytes, STRUCT};
 
-/// The footer of a file.
+/// Footer of a file.
 #[derive(Default)]
 pub(crate) struct Footer {
     pub(crate) fields: Vec<Field>,
@@ -15,23 +15,23 @@ pub(crate) struct Footer {
     pub(crate) rows: usize,
 }
 
-/// A column of the schema.
+/// Column of the schema.
 pub(crate) struct Field {
     pub(crate) name: String,
-    /// Its physical type.
+    /// Physical type, as a number of the format.
     pub(crate) kind: i64,
     pub(crate) is_optional: bool,
     pub(crate) is_unsigned: bool,
 }
 
-/// Some rows.
+/// Group of rows.
 #[derive(Default)]
 pub(crate) struct Group {
     pub(crate) rows: usize,
     pub(crate) chunks: Vec<Chunk>,
 }
 
-/// The values of some rows in a column.
+/// Values of a column in a row group.
 pub(crate) struct Chunk {
     pub(crate) kind: i64,
     pub(crate) codec: i64,
@@ -43,7 +43,7 @@ pub(crate) struct Chunk {
 /// Reads the keys and values of a file, in their order.
 ///
 /// # Errors
-/// The file cannot be read, or is damaged.
+/// If the file is unreadable or damaged.
 pub fn read_metadata(mut source: impl Read + Seek) -> Result<Vec<(String, String)>, Error> {
     let size = source.seek(SeekFrom::End(0))?;
     Ok(Footer::read(&mut source, size)?.metadata)
@@ -105,7 +105,7 @@ impl Footer {
     }
 }
 
-/// The number of columns that the root of the schema has.
+/// Reads the number of columns in the schema's root.
 fn root_columns(bytes: &mut Bytes<'_>, kind: u8) -> Result<usize, Error> {
     let mut columns = 0;
     bytes.fields(kind, |bytes, number, kind| match number {
@@ -115,7 +115,7 @@ fn root_columns(bytes: &mut Bytes<'_>, kind: u8) -> Result<usize, Error> {
     Ok(columns)
 }
 
-/// A key with its value, if it has one.
+/// Reads a key with its value, if it has one.
 fn pair(bytes: &mut Bytes<'_>, kind: u8) -> Result<Option<(String, String)>, Error> {
     let (mut key, mut value) = (None, None);
     bytes.fields(kind, |bytes, number, kind| match number {
@@ -126,7 +126,7 @@ fn pair(bytes: &mut Bytes<'_>, kind: u8) -> Result<Option<(String, String)>, Err
     Ok(key.zip(value))
 }
 
-/// An error about a field that is missing.
+/// Returns the error about a missing field.
 fn missing() -> Error {
     Error::damaged("its footer lacks a field")
 }
@@ -141,7 +141,7 @@ impl Field {
             4 => bytes.text(kind).map(|it| name = Some(it)),
             5 => bytes.count(kind).map(|it| children = it),
             6 => bytes.int(kind).map(|it| converted = Some(it)),
-            // A union: which of its fields there is says what the values mean.
+            // A union: the number of the field that is present determines the meaning of the values.
             10 => bytes.fields(kind, |bytes, number, kind| {
                 logical = Some(number);
                 match number {
@@ -159,7 +159,7 @@ impl Field {
         if children > 0 || !matches!(repetition, code::REQUIRED | code::OPTIONAL) {
             return wrong("is nested, such as a list: expected one value a row");
         }
-        // A number that means something else, in a unit of its own, is not ours to read.
+        // Numbers with another meaning and unit, such as timestamps, are not supported.
         let meaning = match (logical, converted) {
             (Some(8), _) | (_, Some(9 | 10)) => Some("timestamps"),
             (Some(7), _) | (_, Some(7 | 8)) => Some("times of day"),
@@ -229,7 +229,7 @@ impl Chunk {
             _ => bytes.skip(kind),
         })?;
         let start = data.ok_or_else(missing)?;
-        // Some writers have zero for no dictionary.
+        // Some writers use zero for the absence of a dictionary.
         let dictionary = dictionary.filter(|dictionary| (1..start).contains(dictionary));
         Ok(Self {
             kind: physical.ok_or_else(missing)?,

@@ -1,8 +1,8 @@
-//! Tables of named columns, as Parquet files.
+//! Tables of named columns as Parquet files.
 //!
-//! [`write()`] writes texts, whole and real numbers, all of them optional: data pages of version 1, in a dictionary where
-//! that is smaller, packed with Snappy. [`read()`] reads what others write as well: pages of both versions, plain or in a
-//! dictionary, packed with Snappy or not. What it cannot read it names.
+//! [`write()`] writes texts, integers and floating-point numbers, all optional: data pages of version 1, with a
+//! dictionary if that is smaller, compressed with Snappy. [`read()`] also reads files of other writers: pages of both
+//! versions, plain or with a dictionary, with Snappy or uncompressed. Errors name unsupported features.
 
 mod code;
 mod error;

@@ -1,4 +1,4 @@
-//! Files that may come from anywhere: what is damaged is an error, and so is what would not fit in memory.
+//! Reader for files from any source: damage is an error, and so is content that would not fit in memory.
 
 use std::collections::HashSet;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,23 +12,24 @@ use crate::runs::Runs;
 use crate::table::{Column, Values};
 use crate::thrift::{Bytes, STRUCT};
 
-/// The most memory that the values of a file may take, in bytes; and that of a small one: so much, and a multiple of its
-/// size. Equal values in a row are one entry of such a file, so a few kilobytes can say millions of rows.
+/// Memory limits for the values of a file, in bytes: an absolute one, and one for small files, a constant plus a
+/// multiple of the size. Runs of equal values are one entry in a file, so a few kilobytes can declare millions of
+/// rows.
 const ROOM: usize = 1 << 31;
 const SMALL: usize = 1 << 26;
 const UNPACKED: usize = 1 << 9;
-/// Memory of a value of any type.
+/// Memory of a value of any type, in bytes.
 const CELL: usize = size_of::<Option<Arc<str>>>();
-/// What a text takes that no row before has, above its bytes: its counts, its place among those that are known (half of
-/// these places are free), and what the system keeps of an allocation.
+/// Memory of a new text in addition to its bytes: its reference counts, its slot in the set of known texts (half of
+/// the slots are free), and the overhead of an allocation.
 const TEXT: usize = 2 * size_of::<usize>() + 2 * (CELL + 1) + 2 * size_of::<usize>();
-/// Snappy makes at most 64 bytes of three.
+/// Largest compression ratio of Snappy, as a factor: 64 bytes from three.
 const SNAPPY: usize = 22;
 
-/// Reads the columns of a file, in their order: texts, whole and real numbers; true and false are 1 and 0.
+/// Reads the columns of a file in their order: texts, integers and floating-point numbers; booleans become 1 and 0.
 ///
 /// # Errors
-/// The file cannot be read, is damaged, has a column of another kind, an encoding or a compression that is not known, or
+/// If the file is unreadable or damaged, has a column of another type or an unsupported encoding or compression, or
 /// holds more than fits in memory.
 pub fn read(mut source: impl Read + Seek) -> Result<Vec<Column>, Error> {
     let size = source.seek(SeekFrom::End(0))?;
@@ -37,7 +38,7 @@ pub fn read(mut source: impl Read + Seek) -> Result<Vec<Column>, Error> {
     read_within(source, size, room)
 }
 
-/// The memory that is left for a file's values, and the texts that are there.
+/// Memory left for a file's values, and the texts read so far.
 struct Room {
     whole: usize,
     left: usize,
@@ -56,7 +57,7 @@ impl Room {
         Ok(())
     }
 
-    /// Takes a text from `bytes`. Equal texts share one allocation.
+    /// Reads a text from `bytes`. Equal texts share one allocation.
     fn text(&mut self, bytes: &mut Bytes<'_>) -> Result<Arc<str>, Error> {
         let count = u32::from_le_bytes(bytes.array()?);
         let text = std::str::from_utf8(bytes.take(count as usize)?);
@@ -103,7 +104,7 @@ fn read_within(mut source: impl Read + Seek, size: u64, room: usize) -> Result<V
     Ok(columns)
 }
 
-/// What a column holds that has no rows yet.
+/// Returns an empty column with capacity for `rows`.
 fn empty(kind: i64, rows: usize) -> Values {
     match kind {
         code::BYTE_ARRAY => Values::Text(Vec::with_capacity(rows)),
@@ -112,7 +113,7 @@ fn empty(kind: i64, rows: usize) -> Values {
     }
 }
 
-/// Refuses what a file of this size cannot be, and what does not fit.
+/// Rejects footers that contradict the file's size, and values that do not fit in memory.
 fn check(footer: &Footer, size: u64, room: &mut Room) -> Result<(), Error> {
     let (mut rows, mut length) = (0_usize, 0_u64);
     for group in &footer.groups {
@@ -132,7 +133,7 @@ fn check(footer: &Footer, size: u64, room: &mut Room) -> Result<(), Error> {
                     "it is compressed with {codec}: expected SNAPPY, or UNCOMPRESSED"
                 )));
             }
-            // Columns lie one after another, so reading all of them is reading the file.
+            // Columns do not overlap, so all of them together are at most as long as the file.
             length = length.saturating_add(chunk.length);
             if length > size || chunk.start.saturating_add(chunk.length) > size {
                 return Err(Error::damaged("it ends early"));
@@ -181,7 +182,7 @@ fn append(pages: Pages<'_>, field: &Field, values: &mut Values, room: &mut Room)
     }
 }
 
-/// What the header of a page says.
+/// Header of a page.
 #[derive(Default)]
 struct Header {
     kind: i64,
@@ -189,7 +190,7 @@ struct Header {
     packed: usize,
     values: usize,
     encoding: i64,
-    /// Of a data page: how its levels are encoded, or their bytes (those of lists, those of what is missing).
+    /// Encoding of a data page's levels, or their lengths in bytes: those for lists, and those for missing values.
     levels: i64,
     level_bytes: [usize; 2],
     is_unpacked: bool,
@@ -207,7 +208,7 @@ impl Header {
             1 => bytes.int(kind).map(|it| header.kind = it),
             2 => bytes.count(kind).map(|it| header.unpacked = it),
             3 => bytes.count(kind).map(|it| header.packed = it),
-            // Of a data page, a dictionary, and a data page of version 2: alike but for what else they have.
+            // A data page, a dictionary page, or a data page of version 2, which share these fields.
             5 | 7 | 8 => {
                 let is_v2 = number == 8;
                 bytes.fields(kind, |bytes, number, kind| match (number, is_v2) {
@@ -226,7 +227,7 @@ impl Header {
     }
 }
 
-/// The pages of a column in a row group.
+/// Pages of a column in a row group.
 struct Pages<'a> {
     bytes: Bytes<'a>,
     codec: i64,
@@ -234,14 +235,15 @@ struct Pages<'a> {
     is_optional: bool,
 }
 
-/// Where the values of a page are.
+/// Source of a page's values.
 enum Source<'a> {
     Plain(Bytes<'a>),
     Places(Runs<'a>),
 }
 
 impl Pages<'_> {
-    /// Appends the values of all rows. `plain` takes a value as it stands in a page; `dictionary` has those that need not.
+    /// Appends the values of all rows. `plain` reads a value from a page; `dictionary` holds the values that pages
+    /// refer to.
     fn append<T: Clone>(
         mut self,
         out: &mut Vec<Option<T>>,
@@ -288,7 +290,7 @@ impl Pages<'_> {
                             .ok_or_else(|| Error::damaged("a page has more levels than bytes"))?,
                         ..header
                     };
-                    // Where all values are missing, nothing is packed.
+                    // If all values are missing, the page has no compressed part.
                     if !body.0.is_empty() {
                         body = self.unpack(&header, body.0, &mut buffer)?;
                     }
@@ -303,7 +305,7 @@ impl Pages<'_> {
                     Source::Places(Runs::new(body.take(length as usize)?, 1)?)
                 }
                 code::PLAIN_DICTIONARY | code::RLE_DICTIONARY if !is_boolean => {
-                    // Where all values are missing, there is no width.
+                    // If all values are missing, the width may be absent.
                     let width = body.array().map_or(0, |[width]| width);
                     Source::Places(Runs::new(body.0, width.into())?)
                 }
@@ -342,7 +344,7 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// The bytes of a page as they were before they were compressed.
+    /// Returns the uncompressed bytes of a page.
     fn unpack<'b>(
         &self,
         header: &Header,

@@ -1,10 +1,10 @@
-//! Runs of small numbers: one again and again, or eight and eight packed to their bits. Parquet has levels and places in
-//! dictionaries so.
+//! Hybrid encoding of small numbers: runs of one value, or groups of eight packed to bits. Parquet uses it for levels
+//! and for indices into dictionaries.
 
 use crate::error::Error;
 use crate::thrift::{Bytes, push_varint};
 
-/// Bits of the largest of so many numbers from zero on.
+/// Returns the bits needed for the largest of `count` numbers that start at zero.
 pub(crate) const fn width_of(count: usize) -> u32 {
     usize::BITS - count.saturating_sub(1).leading_zeros()
 }
@@ -46,23 +46,23 @@ pub(crate) fn encode(numbers: &[u32], width: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Such runs, as they are read.
+/// Decoder of such numbers.
 pub(crate) struct Runs<'a> {
     bytes: Bytes<'a>,
     width: u32,
     run: Run<'a>,
-    /// Numbers that are left in the run.
+    /// Numbers left in the current run.
     left: usize,
 }
 
 enum Run<'a> {
     Same(u32),
-    /// The bytes, and the next bit of them.
+    /// Packed bytes, and the index of the next bit.
     Packed(&'a [u8], usize),
 }
 
 impl<'a> Runs<'a> {
-    /// Numbers of `width` bits.
+    /// Creates a decoder for numbers of `width` bits.
     pub(crate) fn new(bytes: &'a [u8], width: u32) -> Result<Self, Error> {
         if width > 32 {
             return Err(Error::damaged("a number has more than 32 bits"));
@@ -75,7 +75,7 @@ impl<'a> Runs<'a> {
         })
     }
 
-    /// As many times the same number.
+    /// Creates a decoder that returns one number `count` times.
     pub(crate) const fn same(number: u32, count: usize) -> Self {
         Self {
             bytes: Bytes(&[]),
@@ -85,7 +85,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Numbers of a bit each, all of them packed.
+    /// Creates a decoder for packed numbers of one bit.
     pub(crate) const fn bits(bytes: &'a [u8]) -> Self {
         Self {
             bytes: Bytes(&[]),
@@ -95,7 +95,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// The next number, and how often it comes, at most as often as `most`.
+    /// Returns the next number, and the length of its run, at most `most`.
     #[inline]
     pub(crate) fn next(&mut self, most: usize) -> Result<(u32, usize), Error> {
         while self.left == 0 {
@@ -142,7 +142,7 @@ impl<'a> Runs<'a> {
             self.left = count.saturating_mul(8);
             return Ok(());
         }
-        // The last of them need not fill their eight.
+        // The last group may be incomplete.
         let width = self.width as usize;
         let length = count.saturating_mul(width).min(self.bytes.0.len());
         let packed = self.bytes.take(length)?;

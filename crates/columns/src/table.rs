@@ -2,28 +2,28 @@
 
 use std::sync::Arc;
 
-/// A column: its name and a value per row.
+/// Column with a value per row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Name.
+    /// Name in the file's schema.
     pub name: String,
-    /// Values.
+    /// Values in the order of rows.
     pub values: Values,
 }
 
-/// The values of a column, row by row; what is missing is `None`.
+/// Values of a column by row; a missing one is `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Texts; many rows may share one.
+    /// Texts; rows with equal texts share one allocation.
     Text(Vec<Option<Arc<str>>>),
-    /// Whole numbers.
+    /// Integers of 64 bits, signed.
     Int(Vec<Option<i64>>),
-    /// Real numbers.
+    /// Floating-point numbers of 64 bits.
     Real(Vec<Option<f64>>),
 }
 
 impl Column {
-    /// A column of this name.
+    /// Creates a column with this name.
     pub fn new(name: impl Into<String>, values: Values) -> Self {
         Self {
             name: name.into(),
@@ -33,7 +33,7 @@ impl Column {
 }
 
 impl Values {
-    /// Rows.
+    /// Returns the number of rows.
     pub const fn len(&self) -> usize {
         match self {
             Self::Text(values) => values.len(),
@@ -42,7 +42,7 @@ impl Values {
         }
     }
 
-    /// Whether there is no row.
+    /// Returns true if there are no rows.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! Thrift's compact protocol, in which Parquet's footers and headers of pages are written: what of it these have.
+//! Thrift's compact protocol, as far as Parquet's footers and page headers use it.
 
 use crate::error::Error;
 
@@ -12,15 +12,15 @@ pub(crate) const BINARY: u8 = 8;
 pub(crate) const LIST: u8 = 9;
 pub(crate) const STRUCT: u8 = 12;
 
-/// Levels of structs and lists in each other that nobody asked for: more than any file has.
+/// Largest nesting of skipped structs and lists: more than any valid file has.
 const DEPTH: u8 = 16;
 
-/// Bytes that are read from their beginning. Whatever they are, a read ends: each value takes a byte or more.
+/// Bytes that are read from the front. Reading always ends, since each value takes at least a byte.
 #[derive(Clone, Copy)]
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// Takes as many bytes.
+    /// Reads `count` bytes.
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Error> {
         let (taken, rest) = self
             .0
@@ -30,12 +30,12 @@ impl<'a> Bytes<'a> {
         Ok(taken)
     }
 
-    /// Takes as many bytes as the type has.
+    /// Reads an array of bytes.
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         Ok(self.take(N)?.try_into().expect("as many as were taken"))
     }
 
-    /// Takes a number of seven bits a byte, the lowest first.
+    /// Reads a number with seven bits per byte, the lowest first.
     pub(crate) fn varint(&mut self) -> Result<u64, Error> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -48,26 +48,26 @@ impl<'a> Bytes<'a> {
         Err(Error::damaged("a number has too many bytes"))
     }
 
-    /// Takes a count of bytes, then these.
+    /// Reads a length and as many bytes.
     fn counted(&mut self) -> Result<&'a [u8], Error> {
         let count = self.varint()?;
         self.take(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
-    /// Takes a whole number.
+    /// Reads an integer.
     pub(crate) fn int(&mut self, kind: u8) -> Result<i64, Error> {
         expect(matches!(kind, I16..=I64))?;
         let number = self.varint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// Takes a whole number that cannot be below zero.
+    /// Reads a non-negative integer.
     pub(crate) fn count(&mut self, kind: u8) -> Result<usize, Error> {
         let number = self.int(kind)?;
         usize::try_from(number).map_err(|_| Error::damaged("a size is below zero"))
     }
 
-    /// Takes a text.
+    /// Reads a text.
     pub(crate) fn text(&mut self, kind: u8) -> Result<String, Error> {
         expect(kind == BINARY)?;
         let text = std::str::from_utf8(self.counted()?);
@@ -75,13 +75,13 @@ impl<'a> Bytes<'a> {
             .map_err(|_| Error::damaged("a name is not UTF-8"))
     }
 
-    /// The value of a field that is true or false, which its kind says.
+    /// Returns the value of a boolean field, which its type encodes.
     pub(crate) fn flag(kind: u8) -> Result<bool, Error> {
         expect(matches!(kind, YES | NO))?;
         Ok(kind == YES)
     }
 
-    /// Takes a struct: `each` takes the value of a field, by its number and kind, or skips it.
+    /// Reads a struct: `each` reads or skips the value of a field, given its number and type.
     pub(crate) fn fields(
         &mut self,
         kind: u8,
@@ -102,7 +102,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Takes a list: `each` takes an element, by its kind.
+    /// Reads a list: `each` reads an element, given its type.
     pub(crate) fn list(
         &mut self,
         kind: u8,
@@ -117,7 +117,7 @@ impl<'a> Bytes<'a> {
         (0..count).try_for_each(|_| each(self, head & 0xf))
     }
 
-    /// Takes a value that nobody needs.
+    /// Skips a value.
     pub(crate) fn skip(&mut self, kind: u8) -> Result<(), Error> {
         self.skip_within(kind, DEPTH)
     }
@@ -132,7 +132,7 @@ impl<'a> Bytes<'a> {
             I16 | I32 | I64 => self.varint().map(drop),
             BINARY => self.counted().map(drop),
             LIST => self.list(kind, |bytes, kind| match kind {
-                // True and false are a byte each where they are no fields.
+                // Booleans outside of fields take a byte each.
                 YES | NO => bytes.take(1).map(drop),
                 kind => bytes.skip_within(kind, depth),
             }),
@@ -149,7 +149,7 @@ fn expect(is_sound: bool) -> Result<(), Error> {
     }
 }
 
-/// Appends a number, seven bits a byte.
+/// Appends a number with seven bits per byte.
 pub(crate) fn push_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -158,7 +158,7 @@ pub(crate) fn push_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// A struct that is being written, field by field, in the order of their numbers.
+/// Struct under construction; fields are added in the order of their numbers.
 #[derive(Default)]
 pub(crate) struct Struct {
     bytes: Vec<u8>,
@@ -189,21 +189,21 @@ impl Struct {
         self.whole(number, I64, value)
     }
 
-    /// Adds a text.
+    /// Adds a text field.
     pub(crate) fn text(mut self, number: u8, text: &str) -> Self {
         self = self.field(number, BINARY);
         push_text(&mut self.bytes, text);
         self
     }
 
-    /// Adds a struct.
+    /// Adds a struct field.
     pub(crate) fn inner(mut self, number: u8, inner: Self) -> Self {
         self = self.field(number, STRUCT);
         self.bytes.extend(inner.end());
         self
     }
 
-    /// Adds a list: the kind of its elements, and these as [`Struct::end`] and the like give them.
+    /// Adds a list: the type of its elements, and their bytes, for example from [`Struct::end`].
     pub(crate) fn list(
         mut self,
         number: u8,
@@ -222,7 +222,7 @@ impl Struct {
         self
     }
 
-    /// The bytes of the whole.
+    /// Ends the struct and returns its bytes.
     pub(crate) fn end(mut self) -> Vec<u8> {
         self.bytes.push(0);
         self.bytes

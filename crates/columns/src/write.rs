@@ -1,4 +1,4 @@
-//! What is written: the same bytes for the same table.
+//! Writer of tables: equal tables result in equal bytes.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,16 +10,16 @@ use crate::runs::{encode, width_of};
 use crate::table::{Column, Values};
 use crate::thrift::{self, BINARY, I32, STRUCT, Struct};
 
-/// Rows of a row group: what a reader holds at a time.
+/// Number of rows in a row group, which a reader holds at a time.
 pub const GROUP_ROWS: usize = 1 << 17;
 
-/// Bytes after which a page of texts ends, and the most of a dictionary.
+/// Size in bytes after which a page of texts ends, and largest size of a dictionary.
 const PAGE: usize = 1 << 20;
 
-/// Writes columns of equal length as one file; `metadata` are its keys and values, `by` is who writes it.
+/// Writes columns of equal length as one file; `metadata` are its keys and values, `by` is the name of the writer.
 ///
 /// # Errors
-/// Those of `out`.
+/// If `out` fails.
 ///
 /// # Panics
 /// If the columns differ in length.
@@ -36,14 +36,14 @@ pub fn write(out: impl Write, by: &str, columns: &[Column], metadata: &[(&str, S
     file.close()
 }
 
-/// Writes a table that comes in parts, the columns of one part after another, as one file.
+/// Writer for a table that arrives in parts, each with all columns, as one file.
 pub struct GroupWriter<W: Write> {
     out: W,
-    /// Bytes that are written.
+    /// Number of bytes written.
     at: usize,
     rows: usize,
     kinds: Vec<i64>,
-    /// The columns, the row groups and the metadata, as the footer has them.
+    /// Columns, row groups and metadata in the footer's encoding.
     schema: Vec<Vec<u8>>,
     groups: Vec<Vec<u8>>,
     metadata: Vec<Vec<u8>>,
@@ -53,10 +53,10 @@ pub struct GroupWriter<W: Write> {
 }
 
 impl<W: Write> GroupWriter<W> {
-    /// A file with columns like these.
+    /// Starts a file with columns like these.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If `out` fails.
     pub fn new(mut out: W, by: &str, like: &[Column], metadata: &[(&str, String)]) -> io::Result<Self> {
         out.write_all(&MAGIC)?;
         let root = Struct::default().text(4, "table").i32(5, like.len() as i64).end();
@@ -90,7 +90,7 @@ impl<W: Write> GroupWriter<W> {
     /// Writes these rows of the columns as a row group: at most [`GROUP_ROWS`].
     ///
     /// # Errors
-    /// Those of `out`; a text is longer than a page can be.
+    /// If `out` fails, or a text is longer than a page can be.
     pub fn group(&mut self, columns: &[Column], rows: Range<usize>) -> io::Result<()> {
         let kinds = columns.iter().map(|column| kind_of(&column.values));
         assert!(
@@ -112,10 +112,10 @@ impl<W: Write> GroupWriter<W> {
         Ok(())
     }
 
-    /// Ends the file.
+    /// Writes the footer, which ends the file.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If `out` fails.
     pub fn close(mut self) -> io::Result<()> {
         let footer = Struct::default()
             .i32(1, 1)
@@ -148,7 +148,7 @@ impl<W: Write> GroupWriter<W> {
                     texts,
                     |text| 4 + text.len(),
                     |bytes, text| {
-                        // A page that is too long for this count is refused as a whole.
+                        // A text too long for this count makes the page too long, which is rejected below.
                         bytes.extend((text.len() as u32).to_le_bytes());
                         bytes.extend(text.as_bytes());
                     },
@@ -167,7 +167,8 @@ impl<W: Write> GroupWriter<W> {
         Ok(chunk)
     }
 
-    /// Writes values, in a dictionary where that is smaller; each takes so many bytes, which `push` appends.
+    /// Writes values, with a dictionary if that is smaller. `size` returns the bytes of a value, and `push` appends
+    /// them.
     fn values<V: Copy + Eq + Hash>(
         &mut self,
         chunk: &mut Chunk,
@@ -210,7 +211,7 @@ impl<W: Write> GroupWriter<W> {
         Ok(())
     }
 
-    /// Writes a page of values, of which `levels` says whether they are there.
+    /// Writes a page of values; `levels` marks the rows that have one.
     fn data(&mut self, chunk: &mut Chunk, encoding: i64, levels: &[u32], values: &[u8]) -> io::Result<()> {
         let mut body = vec![0; 4];
         encode(levels, 1, &mut body);
@@ -248,10 +249,10 @@ impl<W: Write> GroupWriter<W> {
     }
 }
 
-/// Where the values of a column in a row group stand, and what they take.
+/// Position and sizes of a column's values in a row group.
 struct Chunk {
     start: usize,
-    /// Where the first page of values is: behind the dictionary, if there is one.
+    /// Position of the first page of values, behind the dictionary if there is one.
     data: usize,
     unpacked: usize,
     packed: usize,
@@ -295,7 +296,8 @@ fn too_large(what: &str) -> io::Error {
     io::Error::other(format!("{what} takes more bytes than Parquet can say"))
 }
 
-/// The values, each once, in the order in which they come, and which of these each is; `None` if more than half differ.
+/// Returns the distinct values in the order of their first occurrence, and the index of each value among them; `None`
+/// if more than half differ.
 fn dictionary<V: Copy + Eq + Hash>(all: impl Iterator<Item = V> + Clone) -> Option<(Vec<V>, Vec<u32>)> {
     let count = all.clone().count();
     let (mut known, mut places) = (Vec::new(), Vec::with_capacity(count));

@@ -1,4 +1,4 @@
-//! The seed corpus, files that are damaged: inputs that people write, and what runs, sweeps and trainings leave behind.
+//! Seed corpus: valid files to damage, namely inputs of users, and the results of runs, sweeps and trainings.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ use paceline_learn::dataset::{Dataset, Trace};
 use paceline_learn::{Checkpoints, adpg};
 use paceline_scenario::{Decision, Decisions, Overrides, Resolved};
 
-/// Scenarios that ship and are over soon.
+/// Built-in scenarios that take little time.
 pub(crate) const SHIPPED_SCENARIOS: [&str; 19] = [
     "acc-join",
     "all-to-all-4",
@@ -42,7 +42,7 @@ pub(crate) const SHIPPED_SCENARIOS: [&str; 19] = [
     "two-flow-join",
 ];
 
-/// A run of a few thousand events that writes every file that runs write.
+/// Run of a few thousand events with every kind of result file.
 const RUN: &str = r#"name = "fuzz"
 description = "four hosts send to a fifth"
 duration = "1ms"
@@ -70,7 +70,7 @@ rtt-samples = true
 blame = "labels"
 "#;
 
-/// Ports that pauses stop and start, with detectors of either kind.
+/// Scenario with ports that pauses stop and start, and with both kinds of detectors.
 const DETECTED: &str = r#"duration = "1ms"
 [topology.dumbbell]
 left = 3
@@ -102,7 +102,7 @@ scheme = "dcqcn-tcd"
 states = "2us"
 "#;
 
-/// Flows of sizes that a file says.
+/// Scenario with flow sizes from a file.
 const DRAWN: &str = r#"duration = "1ms"
 [topology.star]
 hosts = 4
@@ -112,7 +112,7 @@ poisson = { sizes = "sizes.txt", load = 0.3, from = "0s", to = "10us" }
 scheme = "dctcp"
 "#;
 
-/// Flows of a table.
+/// Scenario with flows from a table.
 const REPLAY: &str = r#"duration = "1ms"
 [topology.star]
 hosts = 5
@@ -122,7 +122,7 @@ trace = { file = "FILE" }
 scheme = "hpcc"
 "#;
 
-/// Flows that are decided for outside.
+/// Scenario with flows that are controlled from outside.
 const ASKING: &str = r#"duration = "1ms"
 [topology.star]
 hosts = 4
@@ -134,7 +134,7 @@ scheme = "external"
 decision-latency = "1us"
 "#;
 
-/// A network under credits, whose messages a table tells.
+/// Scenario of a network with credits, whose messages are in a table.
 const MESSAGES: &str = r#"fidelity = "ib-omnet"
 duration = "300us"
 topology.star = { hosts = 4, rate = "32Gbps", delay = "0s" }
@@ -150,7 +150,7 @@ scheme = "none"
 const TABLE: &str = "src_lid,dst_lid,msg_bytes,n_msgs,gap_ns,start_ms\n1,4,4096,5,1,0.001\n2,4,10000,3,200,0.002\n\
                      3,1,1,7,1,0\n";
 
-/// A run that has little in common with the other.
+/// Run that has little in common with the first one.
 const UNLIKE: &str = r#"duration = "300us"
 [topology.leaf-spine]
 leaves = 2
@@ -166,12 +166,12 @@ all-reduce = { size = "60KB", iterations = 2 }
 scheme = "hpcc"
 "#;
 
-/// What `--set` may say.
+/// Assignments for `--set`.
 const SETTINGS: &str = "network.buffer=4MB\nworkload.burst.incast.size=30KB\ncc.dcqcn.g=0.01\nworkload.1.priority=4\n\
                         record.queue=\"2us\"\ncc.dcqcn-paper.g = 0.5\nnetwork.pfc.static={ xoff = \"50KB\", xon = \"40KB\" }\n\
                         network.lossless=[3, 4]\nfidelity=exact\nname=mine\n";
 
-/// An input of the simulator of TCD's authors.
+/// Input of the simulator of TCD's authors.
 const TCD: [(&str, &str); 3] = [
     (
         "config.txt",
@@ -190,7 +190,7 @@ const TCD: [(&str, &str); 3] = [
     ),
 ];
 
-/// A model as CatBoost writes it.
+/// Model in CatBoost's format.
 const CATBOOST: &str = include_str!("../../forest/tests/catboost/model.json");
 
 const SIZES: &str = "size percent\n0 0\n1000 20\n20000 70.5\n300000 100\n";
@@ -214,7 +214,7 @@ const CONFIG: [(&str, &str); 4] = [
     ),
 ];
 
-/// Traces of jobs, as the tests of their readers have them.
+/// Traces of jobs from the tests of their readers.
 const GOAL: &[u8] = include_bytes!("../../traces/tests/data/goal/mixed_02.goal");
 const GOAL_BINARY: &[u8] = include_bytes!("../../traces/tests/data/goal/mixed_02.bin");
 const CHAKRA: &[u8] =
@@ -222,7 +222,7 @@ const CHAKRA: &[u8] =
 const CHAKRA_JSON: &[u8] = include_bytes!("../../traces/tests/data/chakra/jsonizer/b.0.json");
 const SIMAI: &[u8] = include_bytes!("../../traces/tests/data/simai/reduced-moe-w32-tp2-ep8.txt");
 
-/// Makes it in `folder`.
+/// Creates the corpus in `folder`.
 pub(crate) fn make(folder: &Path) -> Result<()> {
     for name in SHIPPED_SCENARIOS {
         let mut all = paceline_scenario::scenarios().iter();
@@ -279,7 +279,7 @@ fn copy(folder: &Path, from: &str, to: &str) -> Result<()> {
     write(folder, to, fs::read(folder.join(from))?)
 }
 
-/// The folders of a run, with its tables as text and as Parquet.
+/// Creates folders of runs, with tables as text and as Parquet.
 fn runs(folder: &Path) -> Result<()> {
     for (name, text, format) in [
         ("run", RUN, Format::Csv),
@@ -299,7 +299,7 @@ fn runs(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The scenario of a run in which flows were decided for outside, and what was decided.
+/// Creates the scenario of a run with externally controlled flows, and the recorded decisions.
 fn decided(folder: &Path) -> Result<()> {
     let input = paceline_scenario::load_text("asking.toml", ASKING, &Overrides::default())?;
     let mut simulation = Simulation::new(input.run.clone())?;
@@ -333,7 +333,7 @@ fn decided(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Nobody watches.
+/// Observer of a sweep that ignores all events.
 struct Unwatched;
 
 impl Watch for Unwatched {
@@ -379,7 +379,8 @@ fn sweep(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Takes the digest off a file, so that what is damaged in it is read: an edited one with a digest is refused at once.
+/// Removes the digest from a file, so that damage reaches the reader: an edited file with a digest is rejected at
+/// once.
 fn unseal(file: &Path) -> Result<()> {
     let mut value: serde_json::Value = serde_json::from_slice(&fs::read(file)?)?;
     if let Some(fields) = value.as_object_mut() {
@@ -388,7 +389,7 @@ fn unseal(file: &Path) -> Result<()> {
     Ok(fs::write(file, serde_json::to_vec_pretty(&value)?)?)
 }
 
-/// A model, and a dataset.
+/// Creates a model and a dataset.
 fn training(folder: &Path) -> Result<()> {
     let model = &SHIPPED[0];
     write(folder, "model/mine.json", model.card)?;
@@ -402,7 +403,7 @@ fn training(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// An update of a policy, or where there is a checkpoint of one, that.
+/// Runs one update of a policy's training, or resumes a checkpoint if there is one.
 pub(crate) fn train(folder: &Path) -> Result<(), paceline_learn::Error> {
     let checkpoints = Checkpoints::open(folder, "fuzz", (Duration::ZERO, false), |_| ())?;
     let options = adpg::Options {
@@ -414,7 +415,7 @@ pub(crate) fn train(folder: &Path) -> Result<(), paceline_learn::Error> {
     adpg::train(&options, &checkpoints, &mut |_| Control::Continue).map(drop)
 }
 
-/// A table whose columns are not what a reader of `flows.parquet` or `series.parquet` looks for, but sound Parquet.
+/// Writes valid Parquet whose columns differ from those that a reader of `flows.parquet` or `series.parquet` expects.
 pub(crate) fn other_columns(columns: &[Column], damage: &mut dyn FnMut(usize) -> usize) -> Result<Vec<u8>> {
     let rows = [0, 1, 2, 7][damage(4)];
     let mut changed: Vec<Column> = columns.to_vec();
@@ -459,7 +460,7 @@ pub(crate) fn other_columns(columns: &[Column], damage: &mut dyn FnMut(usize) ->
     Ok(out)
 }
 
-/// The same values, as often as it takes.
+/// Repeats values until there are `rows` of them.
 fn resized(values: &Values, rows: usize) -> Values {
     fn of<T: Clone>(all: &[Option<T>], rows: usize) -> Vec<Option<T>> {
         let some = all.iter().cycle().take(if all.is_empty() { 0 } else { rows });

@@ -1,7 +1,7 @@
-//! Random inputs, of everything that a scenario, a trace, a matrix of connections, a policy or an experiment can hold.
+//! Random inputs that use everything a scenario, a trace, a connection matrix, a policy or an experiment can contain.
 //!
-//! Damage to a text seldom gets past its reader. These do: most run, a few say two things that exclude each
-//! other, or something odd, and are refused. An input that names files comes with them, in one text ([`split`]).
+//! Damaged text seldom passes its reader. These inputs do: most run, and a few contain a contradiction or something
+//! odd and are rejected. An input that names files contains them, in one text ([`split`]).
 
 mod chakra;
 mod experiment;
@@ -24,34 +24,34 @@ use crate::mutate::Mutator;
 const FILE: &str = "#file ";
 const HEX: &str = "#hex ";
 
-/// The subject of an input.
+/// Subject of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// Flows, collectives and jobs of steps.
     Flows,
-    /// A job by a GOAL program, as text.
+    /// Job with a GOAL program as text.
     Goal,
-    /// GOAL in its binary form.
+    /// Job with a GOAL program in its binary form.
     GoalBinary,
-    /// A job by Chakra traces, in protobuf.
+    /// Job with Chakra traces in protobuf.
     Chakra,
-    /// Chakra traces in JSON.
+    /// Job with Chakra traces in JSON.
     ChakraJson,
-    /// A job by a workload of SimAI.
+    /// Job with a workload of SimAI.
     SimAi,
-    /// SimAI's own configuration, with topology and workload.
+    /// SimAI's configuration with a topology and a workload.
     SimAiConf,
-    /// A connection matrix and a fat tree of htsim, in the engine.
+    /// Connection matrix and fat tree of htsim, in the engine.
     Matrix,
     /// Connection matrices in the model of uet-htsim.
     Uet,
-    /// A policy in ONNX that decides for flows.
+    /// Policy in ONNX that controls flows.
     Policy,
-    /// An experiment over a scenario.
+    /// Experiment over a scenario.
     Experiment,
 }
 
-/// An input, and behind it the files that it names.
+/// Returns an input, followed by the files that it names.
 pub(crate) fn text(chance: &mut Mutator, subject: Subject) -> String {
     let mut draft = Draft::new(chance, subject);
     match subject {
@@ -80,7 +80,7 @@ pub(crate) fn text(chance: &mut Mutator, subject: Subject) -> String {
     text
 }
 
-/// The input of such a text, and the files that it names.
+/// Splits such a text into the input and the files that it names.
 pub(crate) fn split(text: &str) -> (String, Vec<(String, Vec<u8>)>) {
     let mut input = String::new();
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
@@ -108,12 +108,12 @@ pub(crate) fn split(text: &str) -> (String, Vec<(String, Vec<u8>)>) {
 }
 
 impl Mutator {
-    /// True once in `n`.
+    /// Returns true with probability 1/`n`.
     fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// A size in bytes or a time: mostly small, seldom none, and once in a while of an extent that no input has.
+    /// Returns a size in bytes or a time: mostly small, sometimes 0, and rarely larger than any valid input's.
     fn extent(&mut self) -> u64 {
         match self.below(60) {
             0 => *self.one(&[u64::MAX, i64::MAX as u64, 1_000_000_000_000_000]),
@@ -127,7 +127,7 @@ impl Mutator {
     }
 }
 
-/// Whose behaviour a scenario asks for, with what goes with it.
+/// Fidelity of a scenario, with the settings that belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Pfc,
@@ -139,17 +139,17 @@ enum Family {
     Omnet,
 }
 
-/// An input in the making.
+/// Input under construction.
 struct Draft {
     subject: Subject,
     family: Family,
     text: String,
     files: Vec<(String, Vec<u8>)>,
-    /// Its hosts.
+    /// Hosts of its topology.
     hosts: Vec<u32>,
-    /// Its links.
+    /// Number of its links.
     links: u32,
-    /// Whether its switches have tiers, of these names.
+    /// Names of its switches' tiers; empty if they have none.
     tiers: &'static [&'static str],
 }
 
@@ -215,7 +215,7 @@ impl Draft {
             }
         }
         self.topology(chance);
-        // What a trace, a matrix or a policy does is the same in the simplest of networks, which refuses none of it.
+        // A trace, a matrix or a policy behaves the same in the simplest network, which supports all of them.
         match (self.subject, chance.below(3)) {
             (Subject::Flows, _) | (_, 0) => self.network(chance),
             _ => self.family = Family::Pfc,
@@ -246,7 +246,7 @@ impl Draft {
         if self.subject == Subject::Matrix {
             return self.fat_tree(chance);
         }
-        // That simulator has no time on links.
+        // That simulator has no link delays.
         let (rates, delays): (&[&str], &[&str]) = match self.family {
             Family::Omnet => (&["32Gbps", "8Gbps"], &["0s"]),
             Family::TcdNs3 => (&["40Gbps"], &["4us", "1us"]),
@@ -346,7 +346,7 @@ impl Draft {
         *chance.one(&self.hosts)
     }
 
-    /// A scheme that this family may have.
+    /// Returns a scheme that this family supports.
     fn scheme(&self, chance: &mut Mutator) -> &'static str {
         match self.family {
             Family::BoltNs3 => chance.one::<&str>(&["bolt", "swift"]),
@@ -364,7 +364,7 @@ impl Draft {
     }
 
     fn schemes(&mut self, chance: &mut Mutator) {
-        // Half of them of one scheme, under several of its names.
+        // In half of the cases, several names of one scheme are used together.
         let named: Vec<String> = (self.text.lines())
             .filter_map(|line| line.strip_prefix("scheme = \""))
             .map(|rest| rest.trim_end_matches('"').to_string())
@@ -435,7 +435,7 @@ impl Draft {
     }
 }
 
-/// Another name of the scheme that `name` is one of, or the same.
+/// Returns another name of the scheme `name`, or the same.
 fn relative(chance: &mut Mutator, name: &str) -> String {
     let scheme = SCHEMES
         .iter()

@@ -1,5 +1,5 @@
-//! The same readers, with damage that is guided by the code that it reaches: libFuzzer keeps what reaches new code, and
-//! [`Mutator`] damages that. `scripts/fuzz-guided.sh` builds it, since all code has to be instrumented.
+//! Fuzzing of the same readers with coverage guidance: libFuzzer keeps inputs that reach new code, and [`Mutator`]
+//! damages them. `scripts/fuzz-guided.sh` builds it, since all code has to be instrumented.
 
 #![allow(unsafe_code, reason = "libFuzzer is C++")]
 
@@ -14,7 +14,7 @@ use crate::corpus;
 use crate::mutate::Mutator;
 use crate::targets::{Input, Target};
 
-// Links the library.
+// Links the library, which defines the driver below.
 use libfuzzer_sys as _;
 
 unsafe extern "C" {
@@ -25,7 +25,7 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// What the callbacks of libFuzzer work on: it has one target in a process.
+/// Data for libFuzzer's callbacks, which have one target per process.
 struct Guided {
     target: &'static Target,
     folder: tempfile::TempDir,
@@ -33,8 +33,8 @@ struct Guided {
 
 static GUIDED: OnceLock<Guided> = OnceLock::new();
 
-/// Reads damaged inputs until an argument of libFuzzer's says otherwise or a reader breaks; what reaches new code is kept
-/// in `kept`.
+/// Reads damaged inputs until libFuzzer's arguments stop it or a reader breaks; stores inputs that reach new code in
+/// `kept`.
 pub(crate) fn run(target: &'static Target, kept: &Path, arguments: &[String]) -> Result<()> {
     let folder = tempfile::tempdir()?;
     corpus::make(folder.path())?;
@@ -56,18 +56,18 @@ pub(crate) fn run(target: &'static Target, kept: &Path, arguments: &[String]) ->
         .set(Guided { target, folder })
         .ok()
         .context("one target in a process")?;
-    // SAFETY: `count` pointers to texts that end with zero, which outlive the call, and a null pointer.
+    // SAFETY: `count` pointers to zero-terminated texts, which outlive the call, and a null pointer.
     let status = unsafe { LLVMFuzzerRunDriver(&raw mut count, &raw mut pointer, one) };
     std::process::exit(status)
 }
 
-/// Damaged inputs to begin with.
+/// Number of damaged inputs to start from.
 const SEEDS: u64 = 20;
 
-/// One input. A panic ends the process, and libFuzzer keeps the input.
+/// Reads one input. A panic ends the process, and libFuzzer stores the input.
 unsafe extern "C" fn one(data: *const u8, size: usize) -> c_int {
     let Some(guided) = GUIDED.get() else { return 0 };
-    // SAFETY: libFuzzer gives `size` bytes.
+    // SAFETY: libFuzzer passes `size` bytes.
     let bytes = unsafe { slice::from_raw_parts(data, size) }.to_vec();
     let folder = guided.folder.path();
     let input = guided.target.regression(folder, bytes);
@@ -83,11 +83,11 @@ unsafe extern "C" fn one(data: *const u8, size: usize) -> c_int {
     0
 }
 
-/// How libFuzzer damages what it has kept.
+/// Damages an input that libFuzzer has kept.
 #[unsafe(no_mangle)]
 extern "C" fn LLVMFuzzerCustomMutator(data: *mut u8, size: usize, most: usize, seed: u32) -> usize {
     let Some(guided) = GUIDED.get() else { return size };
-    // SAFETY: libFuzzer gives room for `most` bytes, of which `size` are there.
+    // SAFETY: libFuzzer provides room for `most` bytes, of which `size` are used.
     let room = unsafe { slice::from_raw_parts_mut(data, most) };
     let mut bytes = room[..size].to_vec();
     guided.target.damage(&mut Mutator::new(seed.into()), &mut bytes);

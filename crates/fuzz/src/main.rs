@@ -1,9 +1,9 @@
-//! Gives every reader of Paceline damaged and hostile input, and counts what comes of it: it may be read, or be
-//! refused with a message. Nothing else.
+//! Fuzzer that feeds every reader of Paceline damaged and hostile input, and counts the outcomes. A reader may accept
+//! an input, or reject it with a message. Nothing else.
 //!
-//! Inputs are a seed corpus (`corpus.rs`), damaged (`mutate.rs`) the same way for the same seed, random scenarios
-//! (`grammar.rs`), and those that broke a reader once (`regressions/`). What is written of every scenario that is read has
-//! to be the same run (`oracle.rs`). Readers (`targets.rs`) run in processes of their own (`worker.rs`), which may die or hang
+//! Inputs are a seed corpus (`corpus.rs`), damaged deterministically by seed (`mutate.rs`), random scenarios
+//! (`grammar.rs`), and earlier faults (`regressions/`). The resolved text of every accepted scenario has to result in
+//! the same run (`oracle.rs`). Readers (`targets.rs`) run in separate processes (`worker.rs`), which may die or hang
 //! (`supervise.rs`).
 
 #![allow(clippy::disallowed_macros, reason = "the table is its result")]
@@ -32,7 +32,7 @@ use supervise::Portion;
 use targets::{TARGETS, Target};
 use worker::Source;
 
-/// What a reader may hold: undamaged inputs of these sizes take a hundredth of it.
+/// Memory limit of a reader in bytes: undamaged inputs of these sizes need a hundredth of it.
 const MEMORY: usize = 1 << 30;
 
 #[global_allocator]
@@ -141,7 +141,8 @@ fn named(name: &str) -> Result<&'static Target> {
     targets::named(name).with_context(|| format!("there is no target `{name}`: expected one of {}", names()))
 }
 
-/// What came of each target, from a seed on; of the regressions too with the first. After `until` nothing is started.
+/// Returns the outcomes of each target from a seed on, including the regressions with the first seed. Starts nothing
+/// after `until`.
 fn read(
     chosen: &[&'static Target],
     args: &Args,
@@ -178,7 +179,7 @@ fn read(
     Ok(all)
 }
 
-/// Prints why inputs of each target are refused.
+/// Prints the reasons why inputs of each target are rejected.
 fn print_refusals(all: &[(&str, Counts)]) {
     for (name, counts) in all {
         let mut refusals: Vec<(&String, &u64)> = counts.refusals.iter().collect();
@@ -189,7 +190,7 @@ fn print_refusals(all: &[(&str, Counts)]) {
     }
 }
 
-/// Prints the counts, and what no reader may do.
+/// Prints the counts and the faults.
 fn print(all: &[(&str, Counts)]) -> ExitCode {
     let heads = Outcome::ALL.map(|outcome| format!("{:>9}", outcome.name()));
     println!("{:<20}{}{:>9}", "target", heads.concat(), "ran");

@@ -1,9 +1,9 @@
-//! Damage to files, the same for the same seed.
+//! Damage to files, deterministic by seed.
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Numbers at which readers break: ends of types, what rounds, what is no number.
+/// Numbers that are likely to break readers: limits of types, values that are rounded, and non-numbers.
 const NUMBERS: [&str; 24] = [
     "0",
     "-1",
@@ -31,7 +31,7 @@ const NUMBERS: [&str; 24] = [
     "0x10",
 ];
 
-/// What stands in no undamaged text.
+/// Texts that no undamaged file contains.
 const ODD: [&str; 16] = [
     "\0",
     "\u{feff}",
@@ -51,42 +51,43 @@ const ODD: [&str; 16] = [
     ",",
 ];
 
-/// The most bytes that an input may grow to.
+/// Largest size of an input, in bytes.
 const LARGEST: usize = 1 << 20;
 
-/// What a file is made of.
+/// Content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Lines, words and numbers.
     Text,
-    /// Bytes, whose table of contents is at the end.
+    /// Bytes with an index at the end.
     Binary,
 }
 
-/// Damages files.
+/// Generator of damage to files.
 pub(crate) struct Mutator {
     rng: Xoshiro256PlusPlus,
 }
 
 impl Mutator {
-    /// The damage of one seed.
+    /// Creates the generator for a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
     }
 
-    /// A number below `n`, which is at least 1.
+    /// Returns a number below `n`, which must be at least 1.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.rng.next_u64() % n as u64) as usize
     }
 
-    /// One of them.
+    /// Returns one of the elements.
     pub(crate) fn one<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 
-    /// Damages `bytes` in one place, often in several; `others` are files of the same sort, for parts to take from.
+    /// Damages `bytes` at one position, often at several; `others` are files of the same kind, from which parts are
+    /// inserted.
     pub(crate) fn damage(&mut self, kind: Kind, bytes: &mut Vec<u8>, others: &[Vec<u8>]) {
         let times = *self.one(&[1, 1, 1, 1, 1, 2, 3, 8]);
         for _ in 0..times {
@@ -137,7 +138,7 @@ impl Mutator {
         }
     }
 
-    /// A place in a file, every other one near its end.
+    /// Returns a position in a file, half of the time near its end.
     fn place(&mut self, bytes: &[u8]) -> usize {
         let tail = bytes.len().min(2048);
         match self.below(2) {
@@ -172,7 +173,7 @@ impl Mutator {
         bytes.splice(at..at, what.iter().copied());
     }
 
-    /// A part of another file.
+    /// Inserts a part of another file.
     fn splice(&mut self, bytes: &mut Vec<u8>, others: &[Vec<u8>]) {
         let from = self.one(others).clone();
         let first = self.below(from.len() + 1);
@@ -180,7 +181,7 @@ impl Mutator {
         self.insert(bytes, &from[first..end]);
     }
 
-    /// A line is left out, said twice, or changes places with another.
+    /// Removes a line, repeats it, or swaps it with another.
     fn lines(&mut self, bytes: &mut Vec<u8>) {
         let mut lines: Vec<&[u8]> = bytes.split_inclusive(|&byte| byte == b'\n').collect();
         if lines.is_empty() {
@@ -195,7 +196,7 @@ impl Mutator {
         *bytes = lines.concat();
     }
 
-    /// A run of bytes of a sort.
+    /// Returns a sequence of bytes for which `is` holds.
     fn token(&mut self, bytes: &[u8], is: fn(u8) -> bool) -> Option<std::ops::Range<usize>> {
         if bytes.is_empty() {
             return None;

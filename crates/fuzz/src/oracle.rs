@@ -1,4 +1,4 @@
-//! What holds of every run: what is written of its scenario is the same run.
+//! Property of every run: the resolved text of its scenario results in the same run.
 
 use std::fs;
 use std::path::Path;
@@ -11,34 +11,35 @@ use paceline_lab::run::{Control, RunError, conclude, execute};
 use paceline_lab::table;
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
-/// What a reader says of an input: nothing, or why it refuses it.
+/// Result of a reader: accepted, or the reason for the rejection.
 pub(crate) type Said = Result<(), String>;
 
-/// Columns of a terminal.
+/// Terminal width for printed tables.
 pub(crate) const WIDTH: usize = 100;
 
-/// So many events of each run: its flows start, queues build up, and most of the small ones end.
+/// Number of events of each run: enough for its flows to start and queues to build up, and for most small runs to
+/// end.
 pub(crate) const EVENTS: u64 = 20_000;
 
-/// Whether the input got past its readers, to what carries it out.
+/// True if the input passed its readers and was executed.
 static REACHED: AtomicBool = AtomicBool::new(false);
 
-/// From here on the input is carried out.
+/// Records that the input is executed from here on.
 pub(crate) fn reached() {
     REACHED.store(true, Ordering::Relaxed);
 }
 
-/// Whether the last input was carried out; of the next nothing is known yet.
+/// Returns true if the last input was executed, and resets the flag for the next one.
 pub(crate) fn take_reached() -> bool {
     REACHED.swap(false, Ordering::Relaxed)
 }
 
-/// A refusal in words.
+/// Converts an error to text.
 pub(crate) fn words(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Diagnostics as a terminal shows them.
+/// Renders diagnostics as on a terminal.
 fn shown(diagnostics: &Diagnostics) -> String {
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
     let mut out = String::new();
@@ -54,12 +55,12 @@ pub(crate) fn tables(summary: &Summary) {
     table::comparison(&[summary], WIDTH);
 }
 
-/// Reads an input, writes its scenario and reads that, and runs it for some events.
+/// Loads an input, checks that its resolved text is the same run, and runs it for some events.
 pub(crate) fn load_and_run(path: &Path) -> Said {
     load_with(path, &Overrides::default())
 }
 
-/// The same with what the command line changes.
+/// Like [`load_and_run`], with overrides of the command line.
 pub(crate) fn load_with(path: &Path, overrides: &Overrides) -> Said {
     let input = paceline_lab::load(&path.to_string_lossy(), overrides).map_err(|said| shown(&said))?;
     let again = written(&input);
@@ -77,7 +78,7 @@ pub(crate) fn load_with(path: &Path, overrides: &Overrides) -> Said {
     Ok(())
 }
 
-/// Runs an input for some events; gives the digest of what happened.
+/// Runs an input for some events; returns the digest of the outcome.
 fn run(input: &Resolved) -> Result<u64, String> {
     let mut simulation = Simulation::new(input.run.clone()).map_err(words)?;
     reached();
@@ -92,7 +93,7 @@ fn run(input: &Resolved) -> Result<u64, String> {
     }
 }
 
-/// The input that a run's folder is, which has to be the same.
+/// Loads the content of a run's folder, which has to be the same input.
 fn written(input: &Resolved) -> Resolved {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let write = |name: &str, content: &[u8]| {

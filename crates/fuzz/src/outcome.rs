@@ -1,22 +1,22 @@
-//! What comes of an input.
+//! Outcomes of inputs.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What came of an input.
+/// Outcome of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
-    /// It was read, and used.
+    /// Input that was read and used.
     Ok,
-    /// It was refused with a message.
+    /// Rejection with a message.
     Refused,
-    /// The reader panicked, or refused without a word.
+    /// Panic of the reader, or a rejection without a message.
     Panic,
-    /// It asked for more memory than there is.
+    /// Memory use above the limit.
     Memory,
-    /// It took too long.
+    /// Time above the limit.
     Slow,
-    /// The process died otherwise.
+    /// Other death of the process.
     Crash,
 }
 
@@ -45,26 +45,26 @@ impl Outcome {
         Self::ALL.into_iter().find(|outcome| outcome.name() == name)
     }
 
-    /// Whether a reader may do that.
+    /// Returns true if a reader may have this outcome.
     pub(crate) const fn is_sound(self) -> bool {
         matches!(self, Self::Ok | Self::Refused)
     }
 }
 
-/// What came of the inputs of a target.
+/// Outcomes of a target's inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) outcomes: BTreeMap<Outcome, u64>,
-    /// How many got past their readers and were carried out.
+    /// Number of inputs that passed their readers and were executed.
     pub(crate) ran: u64,
-    /// Why inputs were refused, and how often.
+    /// Reasons for rejections, with their counts.
     pub(crate) refusals: BTreeMap<String, u64>,
-    /// What no reader may do, by its message: how often, and the first seed.
+    /// Faults by message: count, and first seed.
     pub(crate) faults: BTreeMap<(Outcome, String), (u64, u64)>,
 }
 
 impl Counts {
-    /// One more.
+    /// Counts an outcome.
     pub(crate) fn add(&mut self, seed: u64, outcome: Outcome, message: &str) {
         *self.outcomes.entry(outcome).or_default() += 1;
         if outcome == Outcome::Refused {
@@ -79,7 +79,7 @@ impl Counts {
         }
     }
 
-    /// Those of other inputs of the same target.
+    /// Adds the counts of other inputs of the same target.
     pub(crate) fn join(&mut self, other: Self) {
         self.ran += other.ran;
         for (message, count) in other.refusals {
@@ -95,7 +95,7 @@ impl Counts {
     }
 }
 
-/// A line of the table: a name, a count for each outcome, and how many were carried out.
+/// Line of the table: a name, a count for each outcome, and the number of executed inputs.
 pub(crate) struct Line<'a>(pub(crate) &'a str, pub(crate) &'a Counts);
 
 impl fmt::Display for Line<'_> {

@@ -1,4 +1,4 @@
-//! The process that watches readers: each target is read in processes of its own, which may die or hang.
+//! Supervisor of readers: each target is read in separate processes, which may die or hang.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::outcome::{Counts, Outcome};
 use crate::targets::Target;
 use crate::worker::Source;
 
-/// Inputs that a process reads: what starts takes a second.
+/// Inputs per process, which amortizes the second that its start takes.
 const PORTION: u64 = 500;
 
 /// Inputs of a target.
@@ -26,7 +26,7 @@ pub(crate) struct Portion {
 }
 
 impl Portion {
-    /// It in parts for processes of their own.
+    /// Splits it into portions for one process each.
     pub(crate) fn split(self) -> impl Iterator<Item = Self> {
         let end = self.numbers.end;
         let firsts = self.numbers.clone().step_by(PORTION as usize);
@@ -37,7 +37,8 @@ impl Portion {
     }
 }
 
-/// Reads all portions, `jobs` at a time; gives what came of each. An input may take `limit`. After `until` none is started.
+/// Reads all portions, `jobs` at a time; returns the counts of each. An input may take `limit`. Starts nothing after
+/// `until`.
 pub(crate) fn all(
     portions: &[Portion],
     jobs: usize,
@@ -73,7 +74,7 @@ pub(crate) fn all(
     Ok(all)
 }
 
-/// Reads a portion: after an input that ends its process, another goes on with the next.
+/// Reads a portion: after an input that ends its process, another process continues with the next.
 fn one(portion: &Portion, limit: Duration) -> Result<Counts> {
     let mut counts = Counts::default();
     let mut rest = portion.numbers.clone();
@@ -108,16 +109,16 @@ fn one(portion: &Portion, limit: Duration) -> Result<Counts> {
     Ok(counts)
 }
 
-/// How a process ended.
+/// End of a process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It read everything.
+    /// All inputs were read.
     Whole,
-    /// It never began.
+    /// The process died before the first input.
     Before,
-    /// It died while it read.
+    /// The process died while reading an input.
     In,
-    /// It still reads.
+    /// The process hangs.
     Hangs,
 }
 
@@ -150,7 +151,8 @@ fn lines(process: &mut Child) -> Result<Receiver<String>> {
     Ok(take)
 }
 
-/// Counts what a process tells until it ends, or says nothing for too long; `rest` are the inputs after it.
+/// Counts the outcomes that a process reports until it ends, or reports nothing for too long; `rest` becomes the
+/// remaining inputs.
 fn follow(lines: &Receiver<String>, rest: &mut Range<u64>, counts: &mut Counts, limit: Duration) -> End {
     let mut is_ready = false;
     loop {

@@ -1,4 +1,4 @@
-//! The readers, and what each is given.
+//! Targets: the readers, with their inputs.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,24 +33,24 @@ use crate::mutate::{Kind, Mutator};
 use crate::oracle::{EVENTS, Said, WIDTH, load_and_run, load_with, reached, tables, words};
 use crate::{corpus, grammar};
 
-/// A reader, and the file of it that is damaged.
+/// Reader, and the file that is damaged for it.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
-    /// Within the folder of the seed corpus; `*` is any of a folder's.
+    /// Path within the folder of the seed corpus; `*` means any file of a folder.
     file: &'static str,
     kind: Kind,
     made: Made,
     read: fn(&Path) -> Said,
 }
 
-/// Where what a reader gets comes from.
+/// Source of a reader's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Made {
-    /// The seed corpus, damaged.
+    /// Damaged file of the seed corpus.
     Damaged,
-    /// A grammar.
+    /// Random text from a grammar.
     Random(Subject),
-    /// A grammar, damaged.
+    /// Random text from a grammar, damaged.
     RandomDamaged(Subject),
 }
 
@@ -78,7 +78,7 @@ const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said)
     }
 }
 
-/// All of them.
+/// All targets.
 pub(crate) static TARGETS: [Target; 48] = [
     text("scenario", "scenario/*", scenario),
     random("random", Made::Random(Subject::Flows), with_files),
@@ -142,7 +142,7 @@ pub(crate) static TARGETS: [Target; 48] = [
     ),
 ];
 
-/// Readers that do what none may, by which the tests see that it is noticed.
+/// Faulty readers, with which the tests check that faults are detected.
 static FAULTY: [Target; 5] = [
     text("faulty-panic", "scenario/*", |_| panic!("on purpose")),
     text("faulty-silence", "scenario/*", |_| Err(String::new())),
@@ -157,21 +157,21 @@ static FAULTY: [Target; 5] = [
     text("faulty-crash", "scenario/*", |_| std::process::abort()),
 ];
 
-/// The target of that name.
+/// Returns the target with this name.
 pub(crate) fn named(name: &str) -> Option<&'static Target> {
     TARGETS.iter().chain(&FAULTY).find(|target| target.name == name)
 }
 
-/// A file that was damaged.
+/// Damaged file.
 pub(crate) struct Input {
-    /// Which, within the folder of sound files.
+    /// Path within the folder of the valid files.
     pub(crate) file: PathBuf,
-    /// What is in it now.
+    /// Damaged content.
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Target {
-    /// The files that it may damage, within the folder of the corpus.
+    /// Returns the files that may be damaged, within the folder of the corpus.
     fn files(&self, folder: &Path) -> Result<Vec<PathBuf>> {
         let Some(parent) = self.file.strip_suffix("/*") else {
             return Ok(vec![PathBuf::from(self.file)]);
@@ -183,19 +183,19 @@ impl Target {
         Ok(names)
     }
 
-    /// What the reader gets with this seed.
+    /// Returns the reader's input for a seed.
     pub(crate) fn input(&self, folder: &Path, seed: u64) -> Result<Input> {
         let files = self.files(folder)?;
         let read = |file: &PathBuf| fs::read(folder.join(file)).with_context(|| file.display().to_string());
         let whole = files.iter().map(read).collect::<Result<Vec<_>>>()?;
-        // Subjects do not begin alike.
+        // Seeds differ between subjects, so that they do not start alike.
         let mut mutator = match self.made {
             Made::Random(subject) => Mutator::new(seed ^ (subject as u64) << 32),
             _ => Mutator::new(seed),
         };
         if let Made::Random(subject) | Made::RandomDamaged(subject) = self.made {
             let mut bytes = grammar::text(&mut mutator, subject).into_bytes();
-            // What the grammar has no odd values for gets some now and then.
+            // A grammar without odd values gets some of its texts damaged.
             let is_damaged = match self.made {
                 Made::RandomDamaged(_) => true,
                 _ => subject != Subject::Flows && mutator.below(8) == 0,
@@ -227,13 +227,13 @@ impl Target {
         mutator.damage(self.kind, bytes, &[whole]);
     }
 
-    /// An input that broke it once, instead of the first file.
+    /// Returns an earlier fault's input, which replaces the first file.
     pub(crate) fn regression(&self, folder: &Path, bytes: Vec<u8>) -> Result<Input> {
         let file = self.files(folder)?.swap_remove(0);
         Ok(Input { file, bytes })
     }
 
-    /// Lets the reader read it, in place of the file of the corpus, which is then put back. A panic is an error.
+    /// Runs the reader on the input, which temporarily replaces the file of the corpus. A panic is an error.
     pub(crate) fn read(&self, folder: &Path, input: &Input) -> Result<thread::Result<Said>> {
         let path = folder.join(&input.file);
         let whole = fs::read(&path)?;
@@ -248,7 +248,7 @@ fn scenario(path: &Path) -> Said {
     load_and_run(path)
 }
 
-/// What commands make of a trace; what is sound runs to its end, or says why it does not.
+/// Processes a trace as the commands do; a valid one completes, or reports why it does not.
 fn trace(path: &Path) -> Said {
     let open::Opened { program, format, .. } = open::open(path).map_err(words)?;
     let report = check(&*program, 65_535);
@@ -265,37 +265,37 @@ fn trace(path: &Path) -> Said {
     }
 }
 
-/// What stands alongside a damaged file and names it.
+/// Loads the scenario or folder next to a damaged file, which names it.
 fn beside(path: &Path) -> Said {
     let folder = path.parent().expect("the file is in a folder");
     let mine = folder.join("mine.toml");
     load_and_run(if mine.is_file() { &mine } else { folder })
 }
 
-/// A random input, with the files that it names.
+/// Loads a random input with the files that it names.
 fn with_files(path: &Path) -> Said {
     unpacked(path, "mine.toml", load_and_run)
 }
 
-/// The same of one that names a trace, which commands read by itself as well.
+/// Loads a random input that names a trace, which is also read by itself, as some commands do.
 fn with_trace(path: &Path) -> Said {
     unpacked(path, "mine.toml", |mine| {
         let names = ["mine.goal", "mine.bin", "t", "workload.txt"];
         let traces = names.map(|name| mine.with_file_name(name));
         for path in traces.iter().filter(|path| open::format(path).is_some()) {
-            // The run may do with it what its rules say.
+            // The result depends on rules that only the scenario has, so errors are acceptable.
             let _ = trace(path);
         }
         load_and_run(mine)
     })
 }
 
-/// SimAI's configuration, with the files that it names.
+/// Loads SimAI's configuration with the files that it names.
 fn conf(path: &Path) -> Said {
     unpacked(path, "SimAI.conf", load_and_run)
 }
 
-/// An experiment, with the files that it names: it is read and checked, its runs are run, and its tables shown.
+/// Processes an experiment with the files that it names: reads and checks it, runs its runs, and prints its tables.
 fn experiment(path: &Path) -> Said {
     unpacked(path, "experiment.toml", |file| {
         let folder = file.parent().expect("the file is in a folder");
@@ -322,7 +322,7 @@ fn experiment(path: &Path) -> Said {
     })
 }
 
-/// Lets `read` read the file `name` with the content of an input, next to the files that come with it.
+/// Calls `read` for a file `name` with the content of an input, next to the files that belong to it.
 fn unpacked(path: &Path, name: &str, read: impl Fn(&Path) -> Said) -> Said {
     let text = fs::read_to_string(path).map_err(words)?;
     let (input, files) = grammar::split(&text);
@@ -344,7 +344,7 @@ fn unpacked(path: &Path, name: &str, read: impl Fn(&Path) -> Said) -> Said {
     said
 }
 
-/// What `--set` says, a line each, of a scenario alongside it.
+/// Applies assignments for `--set`, one per line, to a scenario next to them.
 fn settings(path: &Path) -> Said {
     let text = String::from_utf8_lossy(&fs::read(path).map_err(words)?).into_owned();
     let overrides = Overrides {
@@ -355,7 +355,7 @@ fn settings(path: &Path) -> Said {
     load_with(&folder.join("mine.toml"), &overrides)
 }
 
-/// A model of CatBoost's: what can be imported can be written and read.
+/// Imports a model from CatBoost; an imported one can be written and read.
 fn catboost(path: &Path) -> Said {
     let bytes = fs::read(path).map_err(words)?;
     for fraction in [None, Some(8)] {
@@ -375,7 +375,7 @@ fn model(path: &Path) -> Said {
     Ok(())
 }
 
-/// Weights whose card expects them: damage goes past the digest.
+/// Reads weights whose card has their digest, so that damage passes the digest's check.
 fn model_by_its_hash(path: &Path) -> Said {
     let read = |extension| fs::read(path.with_extension(extension)).map_err(words);
     let weights = read("safetensors")?;
@@ -390,7 +390,8 @@ fn model_by_its_hash(path: &Path) -> Said {
     Ok(())
 }
 
-/// A forest that says of itself what it is: damage goes past the digest. What can be read decides the same both ways.
+/// Reads a forest with a corrected digest, so that damage passes the check. A valid one must decide the same in both
+/// implementations.
 fn forest_by_its_hash(path: &Path) -> Said {
     let bytes = fs::read(path).map_err(words)?;
     let forest = match Forest::parse(&bytes) {
@@ -409,7 +410,7 @@ fn forest_by_its_hash(path: &Path) -> Said {
     }
 }
 
-/// What commands make of the folder of a run.
+/// Processes the folder of a run as the commands do.
 fn run_folder(path: &Path) -> Said {
     let folder = path.parent().expect("the file is in a folder");
     let data = RunData::read(folder).map_err(words)?;
@@ -470,7 +471,7 @@ fn dataset(path: &Path) -> Said {
     Dataset::read(path).map(drop).map_err(words)
 }
 
-/// A checkpoint that says of itself what it is: damage goes past the digest.
+/// Reads a checkpoint with a corrected digest, so that damage passes the check.
 fn checkpoint_by_its_hash(path: &Path) -> Said {
     let mut bytes = fs::read(path).map_err(words)?;
     if let Some((hash, state)) = bytes
@@ -484,5 +485,5 @@ fn checkpoint_by_its_hash(path: &Path) -> Said {
     corpus::train(folder.expect("the file is in a folder of a folder")).map_err(words)
 }
 
-/// How many bytes stand before a checkpoint's digest.
+/// Number of bytes before a checkpoint's digest.
 const CHECKPOINT_MAGIC: usize = 16;

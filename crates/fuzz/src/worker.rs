@@ -1,4 +1,4 @@
-//! The process that reads: one target, one input after another, each announced before it is read.
+//! Worker process: reads inputs of one target one after another, announcing each.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,22 +13,22 @@ use crate::oracle;
 use crate::outcome::Outcome;
 use crate::targets::{Input, Target};
 
-/// The first panic since the last input.
+/// First panic since the last input.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// The longest message that is kept.
+/// Longest message that is kept, in characters.
 const LONGEST: usize = 200;
 
-/// Where inputs come from.
+/// Source of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Damaged or random: the number is the seed.
+    /// Damaged or random input: the number is the seed.
     Seed,
-    /// Inputs that broke a reader once: the number is the index.
+    /// Earlier faults: the number is the index.
     Regression,
 }
 
-/// The inputs that broke a target once, in the order of their names.
+/// Returns the earlier faults of a target, in the order of their names.
 pub(crate) fn regressions(target: &Target) -> Result<Vec<PathBuf>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("regressions")
@@ -42,7 +42,7 @@ pub(crate) fn regressions(target: &Target) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads the inputs `numbers`, and tells on standard output what comes of each.
+/// Reads the inputs `numbers`, and reports the outcome of each on standard output.
 pub(crate) fn work(target: &Target, source: Source, numbers: std::ops::Range<u64>) -> Result<()> {
     panic::set_hook(Box::new(note));
     let folder = tempfile::tempdir()?;
@@ -58,7 +58,7 @@ pub(crate) fn work(target: &Target, source: Source, numbers: std::ops::Range<u64
     Ok(())
 }
 
-/// Prints what a target gets for a number, and what comes of it.
+/// Prints a target's input for a number, and its outcome.
 pub(crate) fn show(target: &Target, source: Source, number: u64) -> Result<()> {
     panic::set_hook(Box::new(note));
     let folder = tempfile::tempdir()?;
@@ -103,7 +103,7 @@ fn say(line: &str) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// A message in one line; numbers are left out, so that like messages are one.
+/// Returns a message on one line without numbers, so that similar messages are equal.
 fn like(text: &str) -> String {
     let mut message: String = text.chars().take(LONGEST).collect();
     message = message.replace(char::is_control, " ");
@@ -114,7 +114,7 @@ fn like(text: &str) -> String {
     message
 }
 
-/// Keeps where and why it panicked.
+/// Records position and message of a panic.
 fn note(info: &PanicHookInfo<'_>) {
     let payload = info.payload();
     let text = payload.downcast_ref::<String>().map(String::as_str);

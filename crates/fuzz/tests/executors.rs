@@ -1,9 +1,9 @@
-//! That random inputs get past the readers, to what carries them out.
+//! Random inputs pass the readers and are executed.
 
 use std::process::Command;
 
-/// Targets by a grammar, and the least share of their inputs, in percent, that is carried out. (About three quarters of what is
-/// measured.)
+/// Targets with a grammar, and the smallest share of their inputs, in percent, that must be executed: about three
+/// quarters of the measured share.
 const SHARES: [(&str, u64); 10] = [
     ("random-goal", 69),
     ("random-goal-binary", 48),

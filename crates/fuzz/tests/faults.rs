@@ -1,4 +1,4 @@
-//! That faults of readers are noticed, and that those that were mended stay so.
+//! Faults of readers are detected, and earlier ones do not return.
 
 use std::process::{Command, Output};
 
@@ -37,7 +37,7 @@ fn what_broke_a_reader_once_breaks_none() {
     );
 }
 
-/// What is written of a scenario is the same run, whatever the scenario holds.
+/// The resolved text of any random scenario results in the same run.
 #[test]
 fn what_is_written_of_random_scenarios_is_the_same_run() {
     let output = fuzz(&["random", "--inputs", "300"]);

@@ -1,4 +1,4 @@
-//! That damage by the command is noticed.
+//! Damage done by the command is detected.
 
 #![cfg(unix)]
 
@@ -7,7 +7,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-/// A round of an attack on a command that is a script; whether something was found, and what was said.
+/// Runs a round of an attack on a script that acts as the command; returns true if there was a finding, and the
+/// output.
 fn attacked(attack: &str, script: &str) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
     let command = folder.path().join("paceline");
@@ -22,11 +23,11 @@ fn attacked(attack: &str, script: &str) -> (bool, String) {
     (output.status.code() == Some(1), String::from_utf8(said).unwrap())
 }
 
-/// Makes what stands for the last word that names one; `$out` is its name.
+/// Sets `$out` to the name of the output in the arguments.
 const MAKES: &str =
     "for word in \"$@\"; do case \"$word\" in out*|a|former|shard-*) out=$word;; esac; done\n";
 
-/// What makes a file or a folder, whole and always the same.
+/// Creates a complete file or folder with constant content.
 const SOUND: &str =
     "case \"$out\" in *.*) echo x > \"$out\";; *) mkdir -p \"$out\"; echo x > \"$out/summary.json\";; esac\n";
 
@@ -43,7 +44,7 @@ fn damage_is_noticed() {
         ),
         ("touch \".$out.partial-1-0\"\n", "is left"),
     ] {
-        // The inputs are made by the same command: there is no canary then.
+        // The inputs are created by the same command, before there are files of a user.
         let (found, said) = attacked(
             "surroundings",
             &format!("{SOUND}[ -d canary ] || exit 0\n{damage}"),

@@ -1,4 +1,4 @@
-//! Damage, and the bounds of what is held.
+//! Damaged files, and limits on memory.
 
 use std::io::Cursor;
 
@@ -30,7 +30,7 @@ fn table() -> Vec<Column> {
     ]
 }
 
-/// Each byte in turn is another, or the last: that is an error, or another table, and never a panic.
+/// Each byte in turn is changed, or is made the last: the result is an error or another table, never a panic.
 #[test]
 fn no_damage_is_a_panic() {
     let bytes = written(&table());
@@ -57,7 +57,7 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
-/// Few bytes, in which texts that come again and again stand once: so they do in memory.
+/// A file with few bytes, in which repeated texts are stored once: so they are in memory.
 #[test]
 fn texts_that_come_again_take_no_room() {
     let long = |c: &str| -> Arc<str> { Arc::from(c.repeat(1 << 10)) };
@@ -71,7 +71,7 @@ fn texts_that_come_again_take_no_room() {
     assert!(read_in(&bytes, room - 1).is_err());
 }
 
-/// A few kilobytes that say six million rows are refused before any is read.
+/// A file of a few kilobytes that declares six million rows is rejected before any is read.
 #[test]
 fn a_small_file_with_many_rows_is_refused() {
     let rows = 6_000_000;
@@ -84,7 +84,7 @@ fn a_small_file_with_many_rows_is_refused() {
     );
 }
 
-/// A file with a required column `x` of a row, of this kind, in this page.
+/// Returns a file with a required column `x` with one row, of this type, in this page.
 fn with_page(kind: i64, describe: impl Fn(Struct) -> Struct, codec: i64, page: &[u8]) -> Vec<u8> {
     let mut path = Vec::new();
     push_text(&mut path, "x");
@@ -124,7 +124,7 @@ fn error_of(bytes: &[u8]) -> String {
     read_bytes(bytes).unwrap_err().to_string()
 }
 
-/// A page of one value.
+/// Returns a page with one value.
 fn page(unpacked: i64, encoding: i64, body: &[u8]) -> Vec<u8> {
     let says = Struct::default()
         .i32(1, 1)
@@ -138,7 +138,7 @@ fn page(unpacked: i64, encoding: i64, body: &[u8]) -> Vec<u8> {
     [&header.inner(5, says).end(), body].concat()
 }
 
-/// The memory that a page says it takes is not taken if its bytes cannot be so much.
+/// The memory that a page declares is not allocated if its bytes cannot expand to it.
 #[test]
 fn a_page_that_says_it_is_large_is_refused() {
     let mut body = Vec::new();
@@ -182,7 +182,7 @@ fn what_is_not_known_is_named() {
     assert!(error.starts_with("column `x` is nested"), "{error}");
 }
 
-/// What an unsigned number is in the bits of a signed one.
+/// An unsigned number is stored in the bits of a signed one.
 #[test]
 fn unsigned_numbers_are_not_below_zero() {
     let of = |kind, body: &[u8]| {
@@ -225,7 +225,7 @@ fn a_timestamp_is_not_a_number() {
     }
 }
 
-/// Structs in structs, as deep as the bytes go, and lists that say more than the bytes have.
+/// Structs nested as deep as the bytes allow, and lists that declare more elements than there are bytes.
 #[test]
 fn a_footer_of_depths_is_refused() {
     for part in [

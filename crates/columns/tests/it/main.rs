@@ -1,4 +1,4 @@
-//! Tables that are written and read again, and tables of others.
+//! Round trips of tables, and reading of other writers' files.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn written(columns: &[Column], metadata: &[(&str, String)]) -> Vec<u8> {
     bytes
 }
 
-/// A table as text, real numbers as their bits: names of columns, then a row a line.
+/// Returns a table as text, with floating-point numbers as their bits: names of columns, then a line per row.
 fn text_of(columns: &[Column]) -> String {
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let cell = |column: &Column, row: usize| match &column.values {
@@ -62,7 +62,7 @@ fn a_table_without_rows_has_its_columns() {
     assert_eq!(read(Cursor::new(written(&columns, &[]))).unwrap(), columns);
 }
 
-/// Rows that come again, some now and then, or none like another; some are missing.
+/// Columns with repeated rows, rarely changing ones, or all different ones; some values are missing.
 fn numbers() -> impl Strategy<Value = Vec<Option<i64>>> {
     let number = prop_oneof![
         any::<i64>(),
@@ -115,7 +115,7 @@ proptest! {
     }
 }
 
-/// `tests/data`: what earlier versions and other writers wrote.
+/// Returns the files in `tests/data`, written by earlier versions and other writers.
 fn fixtures() -> Vec<std::path::PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let entries = std::fs::read_dir(folder)
@@ -128,7 +128,7 @@ fn fixtures() -> Vec<std::path::PathBuf> {
     files
 }
 
-/// What pyarrow reads in each is alongside it, as `make.py` wrote it.
+/// The expected content is next to each file, as read by pyarrow and written by `make.py`.
 #[test]
 fn files_of_others_are_read() {
     let files = fixtures();

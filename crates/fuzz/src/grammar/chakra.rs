@@ -1,4 +1,4 @@
-//! Chakra traces: ranks that compute, send to each other and meet in collectives, in protobuf and in JSON.
+//! Random Chakra traces: ranks that compute, exchange messages and take part in collectives, in protobuf and in JSON.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ const SEND: usize = 5;
 const RECEIVE: usize = 6;
 const COLLECTIVE: usize = 7;
 
-/// Groups and their members.
+/// Groups with their members.
 const GROUPS: [(&str, &[usize]); 4] = [
     ("one", &[0]),
     ("pair", &[0, 1]),
@@ -32,13 +32,13 @@ const GROUPS: [(&str, &[usize]); 4] = [
     ("turned", &[1, 0]),
 ];
 
-/// The groups that so many ranks can have.
+/// Returns the groups that `ranks` ranks can have.
 fn groups(ranks: usize) -> impl Iterator<Item = (&'static str, &'static [usize])> {
     let fit = move |(_, members): &(_, &[usize])| members.iter().all(|rank| *rank < ranks);
     GROUPS.into_iter().filter(fit)
 }
 
-/// The file of those groups.
+/// Returns the file of those groups.
 pub(super) fn groups_file(ranks: usize) -> String {
     let all: serde_json::Map<String, Value> = groups(ranks)
         .map(|(name, members)| (name.to_string(), json!(members)))
@@ -46,7 +46,7 @@ pub(super) fn groups_file(ranks: usize) -> String {
     Value::Object(all).to_string() + "\n"
 }
 
-/// A value of an attribute.
+/// Value of an attribute.
 #[derive(Clone, Debug)]
 enum Attribute {
     Int(i64),
@@ -54,7 +54,7 @@ enum Attribute {
     Yes(bool),
 }
 
-/// A node in the making.
+/// Node under construction.
 #[derive(Clone, Debug)]
 struct Node {
     id: u64,
@@ -65,14 +65,14 @@ struct Node {
     attributes: Vec<(&'static str, Attribute)>,
 }
 
-/// The nodes of a rank.
+/// Nodes of a rank.
 type Nodes = Vec<Node>;
 
-/// Adds a node that waits for some of those before it.
+/// Adds a node that waits for some earlier ones.
 fn add(chance: &mut Mutator, rank: &mut Nodes, kind: usize, attributes: Vec<(&'static str, Attribute)>) {
     let before = rank.last().map_or(0, |node| node.id);
     let id = match chance.below(400) {
-        // Two of one id, or the last that there is.
+        // Rarely a duplicate id, or the largest possible one.
         0 => before,
         1 => u64::MAX,
         _ => before.saturating_add(*chance.one(&[1, 1, 1, 7])),
@@ -80,7 +80,7 @@ fn add(chance: &mut Mutator, rank: &mut Nodes, kind: usize, attributes: Vec<(&'s
     let mut parents = [Vec::new(), Vec::new()];
     for _ in 0..chance.below(3) {
         let parent = match chance.below(400) {
-            // One that is not there, or itself.
+            // Rarely a missing node, or the node itself.
             0 => 999,
             1 => id,
             _ if rank.is_empty() => continue,
@@ -100,7 +100,7 @@ fn add(chance: &mut Mutator, rank: &mut Nodes, kind: usize, attributes: Vec<(&'s
     });
 }
 
-/// Nodes by rank, in an order in which all of them can be carried out.
+/// Returns nodes by rank, in an order in which all can be executed.
 fn nodes(chance: &mut Mutator, ranks: usize) -> Vec<Nodes> {
     use Attribute::{Int, Yes};
     let mut all: Vec<Nodes> = vec![Vec::new(); ranks];
@@ -151,7 +151,7 @@ fn nodes(chance: &mut Mutator, ranks: usize) -> Vec<Nodes> {
     all
 }
 
-/// Adds a collective to the ranks of a group, or to all; now and then one lacks it, or has it otherwise.
+/// Adds a collective to the ranks of a group, or to all; in rare cases one member lacks it, or has another.
 fn collective(chance: &mut Mutator, all: &mut [Nodes], (ranks, size): (usize, i64)) {
     use Attribute::{Int, Text, Yes};
     let kinds = if chance.once_in(20) { 12 } else { 10 };
@@ -186,7 +186,7 @@ fn collective(chance: &mut Mutator, all: &mut [Nodes], (ranks, size): (usize, i6
     }
 }
 
-/// The files of traces of so many ranks, by the ending of their names.
+/// Returns the trace files of `ranks` ranks, in JSON or protobuf.
 pub(super) fn files(chance: &mut Mutator, ranks: usize, is_json: bool) -> Vec<(String, Vec<u8>)> {
     let ranks = nodes(chance, ranks).into_iter().enumerate();
     ranks

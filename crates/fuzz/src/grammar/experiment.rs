@@ -1,11 +1,11 @@
-//! Experiments over a random scenario: cases, tables, claims and charts of numbers that its runs have.
+//! Random experiments over a random scenario: cases, tables, claims and charts of values that its runs have.
 
 use std::fmt::Write as _;
 
 use super::Draft;
 use crate::mutate::Mutator;
 
-/// Numbers of every run.
+/// Values that every run has.
 const NUMBERS: [&str; 6] = [
     "fct_slowdown.mean",
     "fct_slowdown.p99",
@@ -15,7 +15,7 @@ const NUMBERS: [&str; 6] = [
     "events",
 ];
 
-/// An expression of such depth over the cases `names`.
+/// Returns an expression of this depth over the cases `names`.
 fn expression(chance: &mut Mutator, names: &[String], depth: usize) -> String {
     if depth == 0 || chance.once_in(4) {
         let number = *chance.one(&NUMBERS);
@@ -44,7 +44,7 @@ fn expression(chance: &mut Mutator, names: &[String], depth: usize) -> String {
     }
 }
 
-/// What a value has to be.
+/// Returns a requirement on a value.
 fn expect(chance: &mut Mutator) -> &'static str {
     chance.one::<&str>(&[
         "{ at-least = 1.0, because = \"it has to\" }",
@@ -59,7 +59,7 @@ fn expect(chance: &mut Mutator) -> &'static str {
 impl Draft {
     pub(super) fn experiment(&mut self, chance: &mut Mutator) {
         self.write(chance);
-        // Runs of an experiment are short.
+        // Runs of an experiment have to be short.
         let scenario = std::mem::take(&mut self.text);
         self.files.push(("mine.toml".into(), scenario.into()));
         self.line("title = \"random\"\nsource = { cite = \"Somebody\", short = \"S\", where = \"nowhere\" }\nabout = \"random\"");

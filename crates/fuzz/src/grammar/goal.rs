@@ -1,4 +1,4 @@
-//! GOAL programs whose messages have both ends and whose operations wait for earlier ones, but for an oddity now and then.
+//! Random GOAL programs: messages have both ends and operations depend on earlier ones, with rare exceptions.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use paceline_traces::goal;
 
 use crate::mutate::Mutator;
 
-/// A rank in the making.
+/// Rank under construction.
 #[derive(Clone, Default)]
 struct Rank {
     operations: Vec<String>,
@@ -16,7 +16,7 @@ struct Rank {
 impl Rank {
     fn add(&mut self, chance: &mut Mutator, what: &str, has_nic: bool) {
         let at = self.operations.len();
-        // Two of one label.
+        // Rarely a duplicate label.
         let label = if at > 0 && chance.once_in(300) { at - 1 } else { at };
         let mut line = format!("l{label}: {what}");
         for (word, may) in [("cpu", true), ("nic", has_nic)] {
@@ -28,7 +28,7 @@ impl Rank {
         for _ in 0..chance.below(3) {
             let word = *chance.one(&["requires", "requires", "requires", "irequires"]);
             let other = match chance.below(250) {
-                // One that comes later or never, or itself.
+                // Rarely a later or missing operation, or the operation itself.
                 0 => at + chance.below(3),
                 _ if at > 0 => chance.below(at),
                 _ => continue,
@@ -38,7 +38,7 @@ impl Rank {
     }
 }
 
-/// The text of a program of so many ranks.
+/// Returns the text of a program of `ranks` ranks.
 pub(super) fn text(chance: &mut Mutator, ranks: usize) -> String {
     let mut all = vec![Rank::default(); ranks];
     for _ in 0..chance.below(16) {
@@ -48,7 +48,7 @@ pub(super) fn text(chance: &mut Mutator, ranks: usize) -> String {
             all[from].add(chance, &format!("calc {ns}"), false);
             continue;
         }
-        // One to itself stays now and then.
+        // A message to the rank itself is kept only occasionally.
         let to = if to == from && !chance.once_in(10) {
             (from + 1) % ranks
         } else {
@@ -67,7 +67,7 @@ pub(super) fn text(chance: &mut Mutator, ranks: usize) -> String {
         };
         let source = any(chance, from.to_string(), "-1");
         let taken = any(chance, tag.to_string(), " tag -1");
-        // An end is missing.
+        // In rare cases one end is missing.
         let missing = chance.below(120);
         if missing != 0 {
             all[from].add(chance, &format!("send {bytes}b to {to}{tag}"), true);
@@ -93,7 +93,7 @@ pub(super) fn text(chance: &mut Mutator, ranks: usize) -> String {
     text
 }
 
-/// The binary form of such a program, with a number of it changed now and then; nothing where the text is refused.
+/// Returns the binary form of such a program, occasionally with a changed number; empty if the text is rejected.
 pub(super) fn binary(chance: &mut Mutator, ranks: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Ok((program, _)) = goal::read_bytes("mine.goal", text(chance, ranks).as_bytes()) {

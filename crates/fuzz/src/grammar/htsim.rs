@@ -1,11 +1,11 @@
-//! Connection matrices and fat trees of htsim, for the engine and for the simulator of Ultra Ethernet.
+//! Random connection matrices and fat trees of htsim, for the engine and for the simulator of Ultra Ethernet.
 
 use std::fmt::Write as _;
 
 use super::Draft;
 use crate::mutate::Mutator;
 
-/// A fat tree that fits: hosts and the text of its file.
+/// Returns a consistent fat tree: its number of hosts and the text of its file.
 fn tree(chance: &mut Mutator) -> (u32, String) {
     let speed = *chance.one(&[25, 100, 400]);
     let (down, tors) = (*chance.one(&[2, 4]), *chance.one(&[2, 4]));
@@ -23,12 +23,12 @@ fn tree(chance: &mut Mutator) -> (u32, String) {
     (hosts, text)
 }
 
-/// Connections among so many hosts. In the engine one connection fires a trigger; `messages` are those of connections that
-/// have several.
+/// Returns connections among `hosts` hosts. In the engine only one connection fires a trigger; `messages` adds
+/// connections with several messages.
 fn connections(chance: &mut Mutator, hosts: u32, (in_engine, messages): (bool, bool)) -> String {
     let count = chance.below(12);
     let mut lines = String::new();
-    // Triggers that have been named by a connection that fires them, of which others wait.
+    // Triggers that a previous connection fires, and that others wait for.
     let mut fired: Vec<usize> = Vec::new();
     for id in 1..=count {
         let src = chance.below(hosts as usize) as u32;
@@ -109,7 +109,7 @@ impl Draft {
         self.line("[[workload]]\nlabel = \"matrix\"\nfile = \"mine.cm\"");
     }
 
-    /// A run of the simulator of Ultra Ethernet.
+    /// Writes a run of the simulator of Ultra Ethernet.
     pub(super) fn uet(&mut self, chance: &mut Mutator) {
         let duration = *chance.one(&["20us", "100us", "1ms"]);
         self.line(format!(

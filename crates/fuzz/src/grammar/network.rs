@@ -1,4 +1,4 @@
-//! `[network]` of a random scenario.
+//! Section `[network]` of a random scenario.
 
 use super::{Draft, Family};
 use crate::mutate::Mutator;

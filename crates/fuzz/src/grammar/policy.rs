@@ -1,4 +1,4 @@
-//! Policies in ONNX: chains of layers that fit each other, but for an oddity now and then.
+//! Random policies in ONNX: chains of layers with matching shapes, with rare exceptions.
 
 use std::fmt::Write as _;
 
@@ -6,21 +6,21 @@ use super::Draft;
 use super::protobuf::Message;
 use crate::mutate::Mutator;
 
-/// What a flow may see, each one number.
+/// Observations of a flow, each a single number.
 const SEEN: [&str; 4] = ["rtt", "marks", "rate-log2", "action"];
 
-/// A graph in the making.
+/// Graph under construction.
 struct Graph {
     message: Message,
-    /// Its nodes so far, the last of which gives `r{nodes}`.
+    /// Number of nodes so far; the last one's output is `r{nodes}`.
     nodes: usize,
     tensors: usize,
-    /// Dimensions of what the last node gives.
+    /// Dimensions of the last node's output.
     dims: usize,
 }
 
 impl Graph {
-    /// A number that weights have: small, seldom odd.
+    /// Returns a weight: small, with rare exceptions.
     fn weight(chance: &mut Mutator) -> f32 {
         match chance.below(4_000) {
             0 => *chance.one(&[f32::NAN, f32::INFINITY, f32::MAX, -f32::MAX, 1e-40]),
@@ -46,7 +46,7 @@ impl Graph {
         name
     }
 
-    /// An operator on what the last gave; of attributes that are floats and whole numbers. Those called `axes` are lists.
+    /// Adds an operator on the last output, with float and integer attributes. The attribute `axes` is a list.
     fn node(&mut self, operator: &str, inputs: &[String], floats: &[(&str, f32)], whole: &[(&str, u64)]) {
         let mut own = Message::default().bytes(1, format!("r{}", self.nodes));
         own = inputs.iter().fold(own, |own, input| own.bytes(1, input));
@@ -69,7 +69,7 @@ impl Graph {
         self.message = std::mem::take(&mut self.message).bytes(1, own.0);
     }
 
-    /// Gives the numbers as many dimensions as a layer takes; seldom not.
+    /// Adapts the number of dimensions to what a layer expects, with rare exceptions.
     fn reach(&mut self, chance: &mut Mutator, dims: usize) {
         while self.dims != dims && !chance.once_in(60) {
             let grows = self.dims < dims;
@@ -79,7 +79,7 @@ impl Graph {
         }
     }
 
-    /// A layer that takes `width` numbers; gives how many it gives.
+    /// Adds a layer with `width` inputs; returns the number of its outputs.
     fn layer(&mut self, chance: &mut Mutator, width: usize, last: bool) -> usize {
         let fits = if chance.once_in(60) { width + 1 } else { width };
         let wide = if last { 1 } else { *chance.one(&[1, 3, 8, 32]) };
@@ -136,7 +136,7 @@ impl Graph {
 }
 
 impl Draft {
-    /// The scheme of a policy, with its card and its graph.
+    /// Writes the scheme of a policy, with its card and its graph.
     pub(super) fn policy(&mut self, chance: &mut Mutator) {
         let (seen, history) = (1 + chance.below(SEEN.len()), *chance.one(&[1, 1, 2, 4]));
         let mut graph = Graph {

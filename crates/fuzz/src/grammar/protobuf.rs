@@ -1,11 +1,11 @@
-//! Messages of protobuf.
+//! Encoder of protobuf messages.
 
-/// A message that grows.
+/// Message under construction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Message(pub(super) Vec<u8>);
 
 impl Message {
-    /// A number without its field, as lengths are written.
+    /// Appends a number without a field, as in lengths.
     pub(super) fn varint(mut self, mut number: u64) -> Self {
         while number > 127 {
             self.0.push(number as u8 | 128);

@@ -1,4 +1,4 @@
-//! SimAI: workloads, topologies and its configuration.
+//! Random inputs of SimAI: workloads, topologies and its configuration.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::mutate::Mutator;
 
 const CONF: &str = include_str!("../../../traces/tests/data/simai/SimAI.conf");
 
-/// The ranks of a workload that so many hosts can have.
+/// Returns a number of ranks that `hosts` hosts support.
 pub(super) fn ranks(chance: &mut Mutator, hosts: usize) -> usize {
     let sizes: Vec<usize> = [1, 2, 4, 8, 16]
         .into_iter()
@@ -16,7 +16,7 @@ pub(super) fn ranks(chance: &mut Mutator, hosts: usize) -> usize {
     *chance.one(&sizes)
 }
 
-/// One of the divisors of a number; now and then another.
+/// Returns a random divisor of a number; in rare cases another number.
 fn divisor(chance: &mut Mutator, of: usize) -> usize {
     let all: Vec<usize> = (1..=of).filter(|part| of.is_multiple_of(*part)).collect();
     match chance.below(60) {
@@ -26,7 +26,7 @@ fn divisor(chance: &mut Mutator, of: usize) -> usize {
     }
 }
 
-/// A workload of so many ranks.
+/// Returns a workload of `ranks` ranks.
 pub(super) fn workload(chance: &mut Mutator, ranks: usize) -> String {
     let (tp, layers) = (divisor(chance, ranks), 1 + chance.below(6));
     let ep = divisor(chance, ranks / tp.clamp(1, ranks));
@@ -54,7 +54,7 @@ pub(super) fn workload(chance: &mut Mutator, ranks: usize) -> String {
 }
 
 impl Draft {
-    /// SimAI's configuration, with a topology of one or two servers.
+    /// Writes SimAI's configuration, with a topology of one or two servers.
     pub(super) fn conf(&mut self, chance: &mut Mutator) {
         let (servers, gpus) = (1 + chance.below(2), *chance.one(&[1, 2, 4, 8]));
         let all = servers * gpus;

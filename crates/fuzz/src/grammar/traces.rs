@@ -1,4 +1,4 @@
-//! Jobs by traces.
+//! Trace-driven jobs of a random scenario.
 
 use super::{Draft, Subject, chakra, goal, simai};
 use crate::mutate::Mutator;

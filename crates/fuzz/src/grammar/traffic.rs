@@ -84,7 +84,7 @@ impl Draft {
         }
     }
 
-    /// A table of flows that wait for one another.
+    /// Writes a table of flows that depend on each other.
     fn trace(&mut self, chance: &mut Mutator, (src, dst): (u32, u32)) -> String {
         let mut table =
             String::from("flow_id,src,dst,size_bytes,start_us,after,delay_us,label,priority,connection\n");

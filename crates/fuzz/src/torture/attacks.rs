@@ -1,4 +1,4 @@
-//! Attacks on a command, and what has to hold after each.
+//! Attacks on a command, and the conditions that must hold after each.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,17 +14,17 @@ use crate::Chance;
 use crate::cases::{Bench, CASES, Case, Makes, Undisturbed};
 use crate::state::{self, Content};
 
-/// A kind of attack.
+/// Kind of attack.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
     round: fn(&mut Round<'_>) -> Result<Outcome>,
 }
 
-/// All of them.
+/// All kinds of attacks.
 ///
-/// * kills: SIGINT, SIGTERM or SIGKILL at a random instant, also twice
-/// * crowds: two to five processes in one place at once
-/// * disks: files may not grow beyond a random size
+/// * kills: SIGINT, SIGTERM or SIGKILL at a random instant, possibly twice
+/// * crowds: two to five processes with the same output at once
+/// * disks: a random limit on the size of files
 /// * places: devices, links, odd and long names as output
 /// * surroundings: odd locales, time zones, dates of files, variables and streams
 pub(crate) static ATTACKS: [Attack; 5] = [
@@ -50,14 +50,14 @@ pub(crate) static ATTACKS: [Attack; 5] = [
     },
 ];
 
-/// What came of a round: a word for the table, or what must not be.
+/// Outcome of a round: a word for the table, or a violated condition.
 pub(crate) type Outcome = Result<&'static str, String>;
 
-/// What cases come to when nobody disturbs them, each computed once.
+/// Results of undisturbed cases, each computed once.
 #[derive(Default)]
 pub(crate) struct Known(BTreeMap<usize, Undisturbed>);
 
-/// A round of an attack.
+/// Round of an attack.
 struct Round<'a> {
     bench: &'a Bench,
     chance: Chance,
@@ -66,7 +66,7 @@ struct Round<'a> {
 }
 
 impl Attack {
-    /// A round by its seed; what was done is added to `said`.
+    /// Executes the round of a seed; adds its actions to `said`.
     pub(crate) fn round(
         &self,
         bench: &Bench,
@@ -83,7 +83,7 @@ impl Attack {
     }
 }
 
-/// A case in a folder of its own.
+/// Case in a separate folder.
 struct Site<'a> {
     case: &'static Case,
     undisturbed: &'a Undisturbed,
@@ -93,7 +93,7 @@ struct Site<'a> {
 }
 
 impl Round<'_> {
-    /// One of the cases for which `which` holds.
+    /// Prepares one of the cases for which `which` holds.
     fn site(&mut self, which: impl Fn(&Case) -> bool) -> Result<Site<'_>> {
         let fitting: Vec<usize> = (0..CASES.len()).filter(|at| which(&CASES[*at])).collect();
         let at = fitting[self.chance.below(fitting.len())];
@@ -115,7 +115,7 @@ impl Round<'_> {
     }
 }
 
-/// Checks something that has to hold.
+/// Returns an error unless a condition holds.
 macro_rules! hold {
     ($condition:expr, $($text:tt)*) => {
         if !$condition {
@@ -124,7 +124,7 @@ macro_rules! hold {
     };
 }
 
-/// What a command said, if it is no fault of the program's.
+/// Returns the outcome of a command, or its output if that shows a fault of the program.
 fn sound(output: &Output) -> Outcome {
     let said = String::from_utf8_lossy(&output.stderr);
     let faults = ["internal error", "panicked", "fault of the program"];
@@ -154,9 +154,9 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// Waits for a process, which must not hang.
+/// Waits for a process, and fails if it hangs.
 fn wait(child: Child) -> Result<Result<Output, String>> {
-    /// Cases take seconds.
+    /// Time limit; cases take seconds.
     const LONG: Duration = Duration::from_secs(120);
     let id = child.id();
     let (give, take) = std::sync::mpsc::channel();
@@ -173,7 +173,7 @@ fn wait(child: Child) -> Result<Result<Output, String>> {
 fn send(id: u32, signal: &str) -> Result<()> {
     let mut kill = Command::new("kill");
     kill.args([format!("-{signal}"), id.to_string()]);
-    // It may be over by now.
+    // The process may already have ended.
     kill.stderr(std::process::Stdio::null())
         .status()
         .context("kill starts")?;
@@ -193,8 +193,8 @@ impl Site<'_> {
         bench.start(self.path(), &self.words())
     }
 
-    /// What users have is as it was, and what is made is whole, says that it is a part, or is not there. `may_leave`:
-    /// whether something may be left in the making.
+    /// Checks that the user's files are unchanged, and that results are complete, marked as partial, or absent. With
+    /// `may_leave`, unfinished files may remain.
     fn check(&self, may_leave: bool) -> Result<Outcome> {
         let out = self.case.out();
         hold!(
@@ -221,13 +221,14 @@ impl Site<'_> {
         Ok(Ok(found))
     }
 
-    /// Whether the command goes on where it was stopped.
+    /// Returns true if the command resumes after an interruption.
     fn is_resumed(&self) -> bool {
         let first = self.case.words.split(' ').next().unwrap_or_default();
         matches!(first, "sweep" | "reproduce" | "train" | "merge") && self.case.makes == Makes::Folder
     }
 
-    /// The same command makes the whole now, with `--force` where it says so, and clears what was left.
+    /// Checks that the same command now produces the complete result, with `--force` if it asks for it, and removes
+    /// unfinished files.
     fn again(&self, bench: &Bench) -> Result<Outcome> {
         let mut output = match wait(self.start(bench).spawn()?)? {
             Ok(output) => output,
@@ -242,7 +243,7 @@ impl Site<'_> {
             );
             let words: Vec<OsString> = match said.contains("--force") {
                 true => self.words().into_iter().chain(["--force".into()]).collect(),
-                // What there is has just been found to be whole.
+                // The existing result was just found to be complete.
                 false => return Ok(Ok("there")),
             };
             output = match wait(bench.start(self.path(), &words).spawn()?)? {
@@ -262,7 +263,7 @@ impl Site<'_> {
         Ok(Ok("again"))
     }
 
-    /// Both; the word for the table is that of the state.
+    /// Performs both checks; the word for the table is the first one's.
     fn check_and_again(&self, bench: &Bench, may_leave: bool) -> Result<Outcome> {
         let state = self.check(may_leave)?;
         if state.is_err() {
@@ -317,7 +318,7 @@ fn crowd(round: &mut Round<'_>) -> Result<Outcome> {
     let mut children = Vec::new();
     for gap in gaps {
         children.push(site.start(bench).spawn()?);
-        // Half of them at the very same time.
+        // Half of the processes start at exactly the same time.
         thread::sleep(spread.mul_f64((gap - 0.5).max(0.0)));
     }
     let mut done = 0;
@@ -335,14 +336,14 @@ fn crowd(round: &mut Round<'_>) -> Result<Outcome> {
     site.check_and_again(bench, false)
 }
 
-/// Over how much time processes of a crowd start.
+/// Returns the interval in which the processes of a crowd start.
 fn round_spread(takes: Duration) -> Duration {
     takes.mul_f64(0.5)
 }
 
 fn disk(round: &mut Round<'_>) -> Result<Outcome> {
     let bench = round.bench;
-    // In units of the shell's, of 512 or 1024 bytes: files of cases have up to a megabyte.
+    // In the shell's units of 512 or 1024 bytes: files of cases have up to a megabyte.
     let size = match round.chance.below(3) {
         0 => round.chance.below(4),
         1 => round.chance.below(64),
@@ -376,7 +377,7 @@ fn disk(round: &mut Round<'_>) -> Result<Outcome> {
     site.check_and_again(bench, was_killed)
 }
 
-/// Names that outputs may be given.
+/// Returns an odd name for an output.
 fn odd_name(chance: &mut Chance) -> OsString {
     let long = "x".repeat(250);
     let longer = "x".repeat(300);
@@ -426,7 +427,7 @@ fn place(round: &mut Round<'_>) -> Result<Outcome> {
     if let (Makes::File(ending), true) = (site.case.makes, has_ending) {
         name.push(format!(".{ending}"));
     }
-    // A name that begins with a dash belongs to its option.
+    // A name that begins with a dash is joined to its option.
     let mut words: Vec<OsString> = Vec::new();
     for word in site.case.arguments(&name) {
         match words.last_mut() {
@@ -448,7 +449,7 @@ fn place(round: &mut Round<'_>) -> Result<Outcome> {
     let outcome = sound(&output);
     let mut after = state::untouchable(&site.path().join("canary"), "")?;
     if output.status.success() {
-        // What was asked for, or what was asked to be replaced.
+        // The requested file, or one whose replacement was requested.
         let relative = Path::new(&name)
             .strip_prefix("canary")
             .map(Path::to_path_buf)
@@ -481,7 +482,7 @@ fn place(round: &mut Round<'_>) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// What is around a command: a variable with its value (or none), and what the shell does first.
+/// Environments of a command: a variable with its value (or none), and the shell's preceding actions.
 const SURROUNDINGS: [(&str, Option<&str>, &str); 22] = [
     ("LC_ALL", Some("tr_TR.UTF-8"), ""),
     ("LC_ALL", Some("de_DE"), ""),

@@ -1,4 +1,4 @@
-//! Every command that writes, and the files that they read.
+//! Cases: every command that writes, and its input files.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,21 +10,21 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::state::{self, Content};
 
-/// What a command makes.
+/// Result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Makes {
-    /// A folder.
+    /// New folder.
     Folder,
-    /// A folder, where an earlier run is with a file of the user in it.
+    /// Folder that replaces an earlier run containing a file of the user.
     Instead,
-    /// A file with this ending.
+    /// File with this extension.
     File(&'static str),
 }
 
-/// A command that writes.
+/// Command that writes.
 #[derive(Debug)]
 pub(crate) struct Case {
-    /// Its arguments; `OUT` stands for what it makes.
+    /// Arguments of the command; `OUT` stands for the output.
     pub(crate) words: &'static str,
     pub(crate) makes: Makes,
 }
@@ -33,7 +33,7 @@ const fn case(words: &'static str, makes: Makes) -> Case {
     Case { words, makes }
 }
 
-/// All of them.
+/// All commands that write, in several variants.
 pub(crate) static CASES: [Case; 22] = [
     case("run my.toml --out OUT", Makes::Folder),
     case(
@@ -91,7 +91,7 @@ flows = "1us"
 rtt-samples = true
 "#;
 
-/// What takes seconds, so that most instants are within the run.
+/// Scenario that takes seconds, so that most instants are within the run.
 const LONG: &str = r#"name = "long"
 [topology.star]
 hosts = 5
@@ -143,7 +143,7 @@ const GOAL: &str = "num_ranks 2\nrank 0 {\na: calc 1000\ns: send 80000b to 1 tag
                     rank 1 {\nr: recv 80000b from 0 tag 0\n}\n";
 const CATBOOST: &str = include_str!("../../../forest/tests/catboost/model.json");
 
-/// The built command, and a folder of what its cases read.
+/// Built command, and a folder with the inputs of its cases.
 pub(crate) struct Bench {
     command: PathBuf,
     inputs: tempfile::TempDir,
@@ -184,7 +184,7 @@ impl Bench {
         Ok(bench)
     }
 
-    /// A folder of its own with all that a case reads, and of `instead` what it replaces.
+    /// Creates a folder with all inputs of a case and, for `Makes::Instead`, the run to replace.
     pub(crate) fn place(&self, makes: Makes) -> Result<tempfile::TempDir> {
         let place = tempfile::tempdir()?;
         state::copy(self.inputs.path(), place.path())?;
@@ -195,12 +195,12 @@ impl Bench {
         Ok(place)
     }
 
-    /// The command in a folder, with an environment that says nothing.
+    /// Prepares the command in a folder, with an empty environment.
     pub(crate) fn start(&self, folder: &Path, words: &[OsString]) -> Command {
         self.within(folder, None, words)
     }
 
-    /// The same within a shell that does something first: it ends with `exec "$0" "$@"`.
+    /// Prepares the command within a shell script, which ends with `exec "$0" "$@"`.
     pub(crate) fn within(&self, folder: &Path, shell: Option<&str>, words: &[OsString]) -> Command {
         let mut command = match shell {
             None => Command::new(&self.command),
@@ -225,14 +225,14 @@ impl Bench {
     }
 }
 
-/// What a case comes to when nobody disturbs it.
+/// Duration and result of an undisturbed case.
 pub(crate) struct Undisturbed {
     pub(crate) takes: Duration,
     pub(crate) content: Content,
 }
 
 impl Case {
-    /// The name of what it makes.
+    /// Returns the name of the output.
     pub(crate) fn out(&self) -> String {
         match self.makes {
             Makes::Folder | Makes::Instead => "out".into(),
@@ -240,7 +240,7 @@ impl Case {
         }
     }
 
-    /// Its arguments, with that name for what it makes.
+    /// Returns the arguments with the name of the output.
     pub(crate) fn arguments(&self, out: &OsStr) -> Vec<OsString> {
         let words = self.words.split(' ');
         words

@@ -1,8 +1,9 @@
-//! Attacks the `paceline` command as users and machines do: kills it at any instant, starts it twice, fills its disk, names
-//! odd places, and changes what is around it. After each attack the files of users have to be as they were, and what the command
-//! makes has to be whole, say that it is a part, or be absent; and the same command has to make the whole afterwards.
+//! Torture test of the `paceline` command with the faults of users and machines: it is killed at any instant, started
+//! twice, given a full disk and odd paths, and run in odd environments. After each attack, the user's files have to
+//! be unchanged, and the command's results complete, marked as partial, or absent; the same command then has to
+//! produce the complete result.
 //!
-//! Commands and what they read are in `cases.rs`, attacks in `attacks.rs`, and what is looked at in `state.rs`.
+//! Commands and their inputs are in `cases.rs`, attacks in `attacks.rs`, and the checks of folders in `state.rs`.
 
 #![allow(clippy::disallowed_macros, reason = "the table is its result")]
 
@@ -54,12 +55,12 @@ impl Chance {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A number below `n`, which is at least 1.
+    /// Returns a number below `n`, which must be at least 1.
     fn below(&mut self, n: usize) -> usize {
         (self.0.next_u64() % n as u64) as usize
     }
 
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     fn share(&mut self) -> f64 {
         self.below(1_000_000) as f64 / 1e6
     }
@@ -69,7 +70,7 @@ impl Chance {
     }
 }
 
-/// What came of the rounds of an attack.
+/// Outcomes of an attack's rounds.
 #[derive(Default)]
 struct Counts {
     rounds: u64,
@@ -133,7 +134,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Attack>> {
     names.iter().map(find).collect()
 }
 
-/// Prints how often each attack came to what, and fails where something was found.
+/// Prints the outcomes of each attack; fails if there were findings.
 fn print(counts: &BTreeMap<&str, Counts>) -> ExitCode {
     println!(
         "{:<14}{:>7}{:>10}  what was there after it",

@@ -1,4 +1,4 @@
-//! What is in folders: what commands have made, and what was there before and is nobody's to touch.
+//! Content of folders: results of commands, and files that must not change.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::Value;
 
-/// What users have.
+/// Content of the user's files.
 pub(crate) const PRECIOUS: &str = "precious\n";
 
-/// Fields of results that are of the machine, not of the run.
+/// Fields of results that depend on the machine.
 const OF_MACHINE: [&str; 4] = ["wall_s", "cpu_s", "packet_hops_per_s", "peak_rss_bytes"];
 
-/// Files by their paths within a folder, or a file by the empty path. Of the content nothing where it differs each time.
+/// Files by their paths within a folder, or a single file with the empty path. The content is `None` if it differs
+/// between runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Content(BTreeMap<PathBuf, Option<Vec<u8>>>);
 
@@ -42,7 +43,7 @@ impl Content {
         Ok(Self(all))
     }
 
-    /// What is the same in both.
+    /// Returns the content that is the same in both.
     pub(crate) fn common(mut self, other: &Self) -> Self {
         for (name, content) in &mut self.0 {
             if other.0.get(name) != Some(content) {
@@ -52,7 +53,7 @@ impl Content {
         self
     }
 
-    /// In what another differs from this, if it does.
+    /// Describes a difference to another content, if there is one.
     pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         let is_lock = |name: &Path| {
             let name = name.file_name().unwrap_or_default().to_string_lossy();
@@ -79,7 +80,7 @@ impl Content {
         Some(format!("`{}` has other bytes", name.display()))
     }
 
-    /// Whether it says of itself that it is a part.
+    /// Returns true if it is marked as partial.
     pub(crate) fn is_partial(&self) -> bool {
         self.0.iter().any(|(name, content)| {
             let name = name.file_name().unwrap_or_default();
@@ -100,8 +101,8 @@ fn remove_machine(value: &mut Value) {
     }
 }
 
-/// Files of a user: plain, read-only, links to files, folders and nowhere, names that are no words, and such as commands
-/// give to what is in the making.
+/// Creates files of a user: plain and read-only files, links to files, folders and missing targets, odd names, and
+/// names like those of unfinished outputs.
 pub(crate) fn canary(folder: &Path) -> Result<()> {
     let own = folder.join("canary");
     fs::create_dir_all(own.join("sub"))?;
@@ -129,7 +130,7 @@ pub(crate) fn canary(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies a folder, its links as links.
+/// Copies a folder, including its links as links.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -154,7 +155,8 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is in a folder besides what commands make there, with kinds, permissions, contents and where links lead.
+/// Returns the content of a folder except for commands' outputs, with types, permissions, contents and targets of
+/// links.
 pub(crate) fn untouchable(folder: &Path, out: &str) -> Result<BTreeMap<PathBuf, String>> {
     let mut all = BTreeMap::new();
     let mut open = vec![folder.to_path_buf()];
@@ -184,19 +186,19 @@ pub(crate) fn untouchable(folder: &Path, out: &str) -> Result<BTreeMap<PathBuf, 
     Ok(all)
 }
 
-/// Whether a name is that of what is made, or of what is made where that is taken (`out-2`).
+/// Returns true for the name of an output, or of its substitute if that name is taken (`out-2`).
 pub(crate) fn is_made(name: &str, out: &str) -> bool {
     let next = name.strip_prefix(out).and_then(|rest| rest.strip_prefix('-'));
     name == out || next.is_some_and(|number| number.parse::<u32>().is_ok()) || is_hidden(name, out)
 }
 
-/// Whether a name is that of something in the making.
+/// Returns true for the name of an unfinished output.
 pub(crate) fn is_hidden(name: &str, out: &str) -> bool {
     let rest = name.strip_prefix('.').and_then(|rest| rest.strip_prefix(out));
     rest.is_some_and(|rest| rest.starts_with(".partial-") || rest.starts_with(".old-"))
 }
 
-/// What is in the making in a folder.
+/// Returns the unfinished outputs in a folder.
 pub(crate) fn hidden(folder: &Path, out: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
