@@ -1,4 +1,4 @@
-//! Errors of reading.
+//! Errors when reading a file: failures of the system, and damaged or unsupported content.
 
 /// Reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]

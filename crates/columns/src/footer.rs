@@ -24,7 +24,7 @@ pub(crate) struct Field {
     pub(crate) is_unsigned: bool,
 }
 
-/// Group of rows.
+/// Row group: consecutive rows, stored column by column.
 #[derive(Default)]
 pub(crate) struct Group {
     pub(crate) rows: usize,

@@ -1,4 +1,4 @@
-//! Columns in memory.
+//! Columns in memory, as they are read from a file or written to one.
 
 use std::sync::Arc;
 

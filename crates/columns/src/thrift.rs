@@ -20,7 +20,6 @@ const DEPTH: u8 = 16;
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// Reads `count` bytes.
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Error> {
         let (taken, rest) = self
             .0
@@ -54,7 +53,7 @@ impl<'a> Bytes<'a> {
         self.take(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
-    /// Reads an integer.
+    /// Reads an integer of 16, 32 or 64 bits, which is zigzag-encoded.
     pub(crate) fn int(&mut self, kind: u8) -> Result<i64, Error> {
         expect(matches!(kind, I16..=I64))?;
         let number = self.varint()?;
@@ -67,7 +66,7 @@ impl<'a> Bytes<'a> {
         usize::try_from(number).map_err(|_| Error::damaged("a size is below zero"))
     }
 
-    /// Reads a text.
+    /// Reads a text, which has to be UTF-8.
     pub(crate) fn text(&mut self, kind: u8) -> Result<String, Error> {
         expect(kind == BINARY)?;
         let text = std::str::from_utf8(self.counted()?);
@@ -117,7 +116,7 @@ impl<'a> Bytes<'a> {
         (0..count).try_for_each(|_| each(self, head & 0xf))
     }
 
-    /// Skips a value.
+    /// Skips a value of any type, such as that of an unknown field.
     pub(crate) fn skip(&mut self, kind: u8) -> Result<(), Error> {
         self.skip_within(kind, DEPTH)
     }

@@ -166,7 +166,7 @@ all-reduce = { size = "60KB", iterations = 2 }
 scheme = "hpcc"
 "#;
 
-/// Assignments for `--set`.
+/// Assignments for `--set`, one per line; targets damage this text.
 const SETTINGS: &str = "network.buffer=4MB\nworkload.burst.incast.size=30KB\ncc.dcqcn.g=0.01\nworkload.1.priority=4\n\
                         record.queue=\"2us\"\ncc.dcqcn-paper.g = 0.5\nnetwork.pfc.static={ xoff = \"50KB\", xon = \"40KB\" }\n\
                         network.lossless=[3, 4]\nfidelity=exact\nname=mine\n";

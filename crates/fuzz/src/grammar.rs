@@ -139,7 +139,6 @@ enum Family {
     Omnet,
 }
 
-/// Input under construction.
 struct Draft {
     subject: Subject,
     family: Family,

@@ -1,4 +1,4 @@
-//! Outcomes of inputs.
+//! Outcomes of inputs, and how often each occurred in a run of a target.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,7 +64,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts an outcome.
+    /// Counts an outcome; a fault also keeps its lowest seed.
     pub(crate) fn add(&mut self, seed: u64, outcome: Outcome, message: &str) {
         *self.outcomes.entry(outcome).or_default() += 1;
         if outcome == Outcome::Refused {

@@ -118,7 +118,7 @@ enum End {
     Before,
     /// The process died while reading an input.
     In,
-    /// The process hangs.
+    /// The process made no progress within the time limit.
     Hangs,
 }
 

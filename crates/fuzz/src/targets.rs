@@ -78,7 +78,7 @@ const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said)
     }
 }
 
-/// All targets.
+/// All targets, in the order in which they run by default.
 pub(crate) static TARGETS: [Target; 48] = [
     text("scenario", "scenario/*", scenario),
     random("random", Made::Random(Subject::Flows), with_files),
@@ -162,11 +162,10 @@ pub(crate) fn named(name: &str) -> Option<&'static Target> {
     TARGETS.iter().chain(&FAULTY).find(|target| target.name == name)
 }
 
-/// Damaged file.
+/// File whose content a target has damaged or generated.
 pub(crate) struct Input {
     /// Path within the folder of the valid files.
     pub(crate) file: PathBuf,
-    /// Damaged content.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -220,7 +219,6 @@ impl Target {
         Ok(Input { file, bytes })
     }
 
-    /// Damages an input.
     #[cfg(feature = "guided")]
     pub(crate) fn damage(&self, mutator: &mut Mutator, bytes: &mut Vec<u8>) {
         let whole = bytes.clone();

@@ -19,7 +19,7 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// Longest message that is kept, in characters.
 const LONGEST: usize = 200;
 
-/// Source of inputs.
+/// Origin of a worker's inputs, which its numbers refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// Damaged or random input: the number is the seed.

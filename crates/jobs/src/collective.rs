@@ -110,7 +110,7 @@ impl Options {
 pub struct Plan {
     /// Messages by iteration, step and rank.
     pub messages: Vec<Message>,
-    /// Dependencies between messages.
+    /// Dependencies of messages on earlier ones, with the delays between them.
     pub dependencies: Vec<Dependency>,
     /// Channel of each message.
     pub channels: Vec<u32>,

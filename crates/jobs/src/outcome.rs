@@ -78,7 +78,7 @@ pub struct TraceStep {
 pub enum TraceActivity {
     /// Computation of an operation.
     Compute {
-        /// Rank that computes.
+        /// Rank that is busy with the operation.
         rank: Rank,
         /// Name of the operation in the trace.
         name: String,
@@ -97,9 +97,9 @@ pub enum TraceActivity {
     },
     /// Message between two ranks.
     Message {
-        /// Sending rank.
+        /// Rank of the sender.
         from: Rank,
-        /// Receiving rank.
+        /// Rank of the receiver.
         to: Rank,
         /// Size of the payload in bytes.
         bytes: u64,

@@ -12,7 +12,7 @@ use paceline_traces::program::Program;
 
 use crate::outcome::TraceOutcome;
 
-/// Cost model.
+/// Cost model that replaces the packet network.
 #[derive(Clone, Debug)]
 pub enum Model {
     /// LogGOPS, in a variant.

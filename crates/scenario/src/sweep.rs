@@ -30,7 +30,7 @@ pub enum AxisValue {
     Bool(bool),
     /// Integer of at most 64 bits, signed.
     Int(i64),
-    /// Finite floating-point number.
+    /// Floating-point number of 64 bits.
     Real(f64),
     /// Name, quantity with its unit, or any other text as written.
     Text(String),

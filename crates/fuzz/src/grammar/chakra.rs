@@ -54,7 +54,7 @@ enum Attribute {
     Yes(bool),
 }
 
-/// Node under construction.
+/// Node of a Chakra trace before it is encoded.
 #[derive(Clone, Debug)]
 struct Node {
     id: u64,

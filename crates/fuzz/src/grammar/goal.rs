@@ -6,7 +6,7 @@ use paceline_traces::goal;
 
 use crate::mutate::Mutator;
 
-/// Rank under construction.
+/// Operations and dependencies of a rank as lines of a GOAL file.
 #[derive(Clone, Default)]
 struct Rank {
     operations: Vec<String>,

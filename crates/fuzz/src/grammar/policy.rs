@@ -9,7 +9,7 @@ use crate::mutate::Mutator;
 /// Observations of a flow, each a single number.
 const SEEN: [&str; 4] = ["rtt", "marks", "rate-log2", "action"];
 
-/// Graph under construction.
+/// ONNX graph that grows node by node, each using the output of the last.
 struct Graph {
     message: Message,
     /// Number of nodes so far; the last one's output is `r{nodes}`.

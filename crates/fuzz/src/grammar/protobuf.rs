@@ -1,6 +1,6 @@
 //! Encoder of protobuf messages.
 
-/// Message under construction.
+/// Protobuf message in its binary encoding, to which fields are appended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Message(pub(super) Vec<u8>);
 

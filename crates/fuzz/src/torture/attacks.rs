@@ -14,7 +14,6 @@ use crate::Chance;
 use crate::cases::{Bench, CASES, Case, Makes, Undisturbed};
 use crate::state::{self, Content};
 
-/// Kind of attack.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
     round: fn(&mut Round<'_>) -> Result<Outcome>,

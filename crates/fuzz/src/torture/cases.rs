@@ -13,7 +13,7 @@ use crate::state::{self, Content};
 /// Result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Makes {
-    /// New folder.
+    /// Folder that the command creates.
     Folder,
     /// Folder that replaces an earlier run containing a file of the user.
     Instead,
@@ -21,7 +21,7 @@ pub(crate) enum Makes {
     File(&'static str),
 }
 
-/// Command that writes.
+/// Command of the program that writes a file or folder.
 #[derive(Debug)]
 pub(crate) struct Case {
     /// Arguments of the command; `OUT` stands for the output.

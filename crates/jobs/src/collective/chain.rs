@@ -102,7 +102,7 @@ type Pending = Vec<(usize, Vec<Wait>)>;
 /// Computation of a host at the end of an iteration, after its last dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tail {
-    /// Host that computes.
+    /// Host that is busy with the computation.
     pub host: NodeId,
     /// Flow that it waits for.
     pub after: u32,
@@ -124,7 +124,7 @@ pub struct Chain<'a> {
     pub messages: Vec<Message>,
     /// Channel of each message.
     pub channels: Vec<u32>,
-    /// Dependencies between messages.
+    /// Dependencies of messages on earlier ones, with the delays between them.
     pub dependencies: Vec<Dependency>,
     clocks: Vec<Clock>,
     /// Overlapped collectives of each rank, in the order in which it issued them.

@@ -17,7 +17,7 @@ pub enum Schedule {
 /// ranks of the same index in the next and the previous stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pipeline {
-    /// Number of stages.
+    /// Number of stages, which divides the number of ranks.
     pub stages: u32,
     /// Number of microbatches per iteration.
     pub microbatches: u32,

@@ -12,17 +12,17 @@ use crate::schema::{EXACT, Fidelity};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputFormat {
-    /// HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control).
+    /// The simulator of HPCC's authors (alibaba-edu/High-Precision-Congestion-Control).
     Ns3Hpcc,
     /// The simulator of TCD's authors.
     TcdNs3,
     /// The simulator of DCQCN's authors (bobzhuyb/ns3-rdma): flows are counted in packets.
     Ns3Rdma,
-    /// ConWeave's simulator (conweave-project/conweave-ns3).
+    /// The simulator of ConWeave's authors (conweave-project/conweave-ns3).
     Conweave,
-    /// PowerTCP's simulator (inet-tub/ns3-datacenter).
+    /// The simulator of PowerTCP's authors (inet-tub/ns3-datacenter).
     Ns3Datacenter,
-    /// SimAI's `SimAI.conf` (aliyun/SimAI).
+    /// Settings of SimAI (aliyun/SimAI) in a file `SimAI.conf`.
     Simai,
     /// SimAI's simulator by itself (aliyun/ns-3-alibabacloud): keys with namespaces.
     Ns3Alibabacloud,
