@@ -241,6 +241,7 @@ impl Explanation {
             next = (earlier != at).then_some(earlier);
         }
         critical.operations.reverse();
+        // Time on the path that is neither computation nor a collective's is that of messages.
         if !critical.operations.is_empty() {
             critical.messages = critical
                 .ns

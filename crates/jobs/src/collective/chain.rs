@@ -265,9 +265,12 @@ impl<'a> Chain<'a> {
         for (&host, parts) in group.iter().zip(entering) {
             let before = self.pending[host as usize].last().filter(|_| overlapped);
             let before = before.map_or_else(Vec::new, |(_, before)| before.clone());
+            // A rank that waits for nothing begins at its messages' start times.
             if self.clocks[host as usize].events.is_empty() && before.is_empty() {
                 continue;
             }
+            // If all messages waited for the rank itself, there would be a dependency for each of them and each
+            // event.
             let leads = |&&place: &&u32| graph.waits(place as usize).is_empty();
             let lead = parts.iter().find(leads).copied();
             for place in parts {

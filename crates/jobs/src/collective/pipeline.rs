@@ -85,6 +85,7 @@ impl Pipeline {
             let Some(pass) = passes[stage as usize].get(next[stage as usize]) else {
                 return false;
             };
+            // All ranks of a stage proceed alike, so the first one decides.
             let rank = (stage * width) as usize;
             match *pass {
                 Pass::Forward(batch) => stage == 0 || activations[rank][batch as usize].is_some(),

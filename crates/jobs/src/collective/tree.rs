@@ -37,10 +37,12 @@ pub(super) fn graph(ranks: u32, trees: &[Tree], slots: usize) -> Graph {
         }
         let mut ends: Vec<Vec<Wait>> = Vec::with_capacity(tree.chunks.len());
         for &bytes in &tree.chunks {
+            // A chunk takes over the slot of an earlier one, and waits until that has ended.
             let free = ends.len().checked_sub(slots).map(|chunk| ends[chunk].clone());
             let free = |rank: u32| free.as_ref().map(|free| free[rank as usize]);
             let what = (bytes, tree.channel);
             let mut up = vec![0; ranks as usize];
+            // From the leaves upwards, since messages wait for those of the children.
             for &rank in order.iter().rev() {
                 let Some(parent) = tree.parents[rank as usize] else {
                     continue;
@@ -65,6 +67,7 @@ pub(super) fn graph(ranks: u32, trees: &[Tree], slots: usize) -> Graph {
                     let enters = is_root && free(rank).is_none();
                     let down = graph.push((rank, child), what, enters, waits.iter().copied());
                     end[child as usize] = (down, Awaited::Received);
+                    // The root has the sum already, so it need not receive anything.
                     if is_root {
                         end[rank as usize] = (down, Awaited::Started);
                     }
@@ -72,6 +75,7 @@ pub(super) fn graph(ranks: u32, trees: &[Tree], slots: usize) -> Graph {
             }
             ends.push(end);
         }
+        // Later chunks wait for all earlier ones but these.
         for end in ends.iter().skip(tree.chunks.len().saturating_sub(slots)) {
             for (done, &end) in graph.done.iter_mut().zip(end) {
                 done.push(end);

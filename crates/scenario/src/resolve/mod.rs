@@ -131,6 +131,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         path_of,
         slow_hosts: Vec::new(),
     };
+    // Before defaults are filled in: the table of a simulator may set seed and duration.
     let simulator = prepare(&cx, &mut scenario)?;
     let duration = fill_at(&mut scenario.duration, fidelity.profile().duration);
     if *duration.get_ref() == Span::ZERO {
@@ -140,6 +141,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
             .into());
     }
     let seed = fill(&mut scenario.seed, fidelity.profile().seed);
+    // The resolved scenario could not hold a larger seed: integers in TOML are signed.
     if i64::try_from(seed).is_err() {
         return Err(Problem::new(format!(
             "the seed {seed} is too large: expected at most {}",
@@ -150,7 +152,9 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     cx.seed = seed;
     cx.stop = Time::from_ps(duration.get_ref().as_ps());
     changes::refuse_in_models(&cx, &scenario.network)?;
+    // All files are read first, so that one error reports the problems of all.
     inputs::read(&mut cx, &scenario)?;
+    // Before defaults are filled in: only settings that the user wrote are worth a warning.
     let written = idle::settings(&scenario);
     idle::tell_late(&mut cx, &scenario.network);
     let Described {
@@ -171,6 +175,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     }
     idle::tell(&mut cx, &written, &scenario, (&run, &schemes));
     let Cx { warnings, kept, .. } = cx;
+    // Every step has filled in its defaults by now.
     let toml = crate::document::write(&scenario)
         .map_err(|error| Problem::new(format!("the resolved scenario cannot be written: {error}")))?;
     Ok(Resolved {
@@ -408,20 +413,26 @@ fn int_multi(cx: &Cx<'_>, n: &mut Network) -> Result<u32, Problem> {
 fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Problem> {
     let quirks = scenario.quirks.fill((cx.profile().quirks)());
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
+    // Before anything that depends on the rates of links.
     rate_factors::apply(cx, scenario.network.rate_factor.as_ref(), &mut net)?;
     let link_tiers = LinkTiers::of(&net.topology);
     hosts::name(cx, scenario, &mut net)?;
+    // Variants become blocks, which may have models of their own.
     schemes::variants(cx, scenario)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
+    // Before the workload: slow hosts stretch the computations of jobs.
     cx.slow_hosts = changes::slow_hosts(cx, &scenario.network, &net)?;
+    // Afterwards, defaults of schemes look like settings of the user.
     let unsaid = inherited::Unsaid::of(scenario);
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
     let workloads = (scenario.workload.as_mut_slice(), scenario.job.as_mut_slice());
     let mut traffic = workload::resolve(cx, workloads, &net, &mut schemes)?;
+    // Jobs with a cost model send nothing through the network.
     let is_priced = |job: &Job| job.trace.is_some_and(|trace| trace.is_priced);
     if traffic.count() == 0 && !traffic.jobs.iter().any(is_priced) {
         cx.warn(WarningKind::NoFlows, None, "the scenario has no flows");
     }
+    // Loss, recovery and detection depend on the classes that flows use.
     let classes = traffic.classes();
     let written = &mut scenario.network;
     let lanes = lanes::resolve(cx, written)?;
@@ -443,7 +454,9 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         let needs = schemes.all().map(|scheme| scheme.needs());
         (lanes.binding, packet.longest(needs, lanes.first_header))
     });
+    // Detectors replace the marking curves that the switch has from `[network.ecn]`.
     detection::resolve(cx, written, (&net, &packet, &classes, credits), &mut switch)?;
+    // After the rest of `[network]`, which determines what the network offers to schemes.
     switch.assist = assist::resolve(cx, written, schemes.all(), &switch)?;
     let unmarked = ecn::unmarked(cx, written, &switch, schemes.all());
     cx.warnings.extend(unmarked);
@@ -503,7 +516,9 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         record,
         check: scenario.check.unwrap_or(false),
     };
+    // Buffers of lanes depend on the longest packet that any scheme sends.
     lanes::finish(cx, &mut scenario.network, &mut run)?;
+    // Round trips depend on the whole run.
     time_constants::finish(cx, &mut scenario.network, &mut run);
     unsaid.name(scenario);
     simulator.map_or(Ok(()), |own| own.check(cx, &run))?;

@@ -75,6 +75,7 @@ pub(super) fn graph(
     if options.repair.chain_streams {
         for trace in &mut traces {
             trace.chain_streams();
+            // Chains in the order of ids may contradict recorded dependencies.
             let pairs = trace.data.iter().chain(&trace.control);
             let edges = Edges::new(trace.nodes.len(), pairs.copied());
             if let Some((nodes, _)) = edges.shortest_cycle() {
@@ -92,6 +93,7 @@ pub(super) fn graph(
             vec![Order::Number; 3]
         },
     };
+    // Receives only match messages of their own size, so sizes have to agree before operations are created.
     sizes::equalize(&mut traces, &names, &mut cautions);
     let mut builder = Graph::builder(ranks, lanes);
     let mut collectives = Vec::new();
@@ -176,6 +178,7 @@ fn control(
             continue;
         }
         let data = Edges::new(count, trace.data.iter().copied());
+        // Dropping control dependencies would leave a cycle of data dependencies.
         if let Some((nodes, _)) = data.shortest_cycle() {
             return Err(cycle(trace, names, &nodes));
         }
@@ -268,6 +271,7 @@ fn resolve(
             continue;
         };
         let group = names.name(*group);
+        // Groups that the rank's own trace defines have precedence over the file's.
         let members = match trace.groups.get(group).or_else(|| groups.get(group)) {
             Some(members) => members,
             None if group.is_empty() || group == "0" => &all,

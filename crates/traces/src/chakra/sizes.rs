@@ -43,6 +43,7 @@ pub(super) fn equalize(traces: &mut [RankTrace], names: &Interned, cautions: &mu
         mut receives,
     } in pairs.into_values()
     {
+        // Messages of equal size match anyway; the others do in the order of their nodes.
         remove_equal(&mut sends, &mut receives);
         for (send, receive) in sends.into_iter().zip(receives) {
             unequal += 1;

@@ -92,13 +92,16 @@ impl Plan {
             kind,
             Kind::AllGather | Kind::Gather | Kind::Broadcast | Kind::Reduce
         );
+        // Each part of a cut chunk needs a byte of its own; data that stays whole needs only one.
         let (chunk, chunks) = match kind {
             Kind::Barrier => (1, 1),
             _ if parted => split(collective.bytes, rules.splits, n),
             _ => split(collective.bytes, rules.splits.min(collective.bytes), 1),
         };
         let rings = u64::from(rings.max(1));
+        // A message has at least one byte.
         let part = (chunk / n / rings).max(1);
+        // ASTRA-sim takes the size of an all-gather for a member's part, SimAI for the whole.
         let gathered = if rules.gather_size_is_part {
             (chunk / rings).max(1)
         } else {
@@ -147,6 +150,7 @@ impl Plan {
                 bytes: chunk,
                 double: false,
             },
+            // Each of the two trees carries half of the chunk.
             (Kind::AllReduce, Algorithm::DoubleBinary) => Shape::UpDown {
                 bytes: chunk.div_ceil(2),
                 double: true,
@@ -162,12 +166,14 @@ impl Plan {
             (Kind::AllReduce, _) => ring(vec![one(n - 1, part, true), one(n - 1, part, false)]),
             (Kind::ReduceScatter, _) => ring(vec![one(n - 1, part, true)]),
             (Kind::AllGather, _) => ring(vec![one(n - 1, gathered, false)]),
+            // Relayed: data for the member k positions further on takes k steps, for k from 1 to n - 1.
             (Kind::AllToAll, _) => ring(vec![one(n * (n - 1) / 2, part, false)]),
             (Kind::Reduce, _) => Shape::Up {
                 bytes: chunk,
                 whole_parts: false,
                 reduces: true,
             },
+            // Unlike a sum, gathered data grows with the subtree.
             (Kind::Gather, _) => Shape::Up {
                 bytes: whole_gathered,
                 whole_parts: true,
@@ -181,6 +187,7 @@ impl Plan {
                 bytes: chunk,
                 whole_parts: false,
             },
+            // The number of members that are known to have arrived doubles per round.
             (Kind::Barrier, _) => Shape::Dissemination {
                 rounds: 32 - (members.max(1) - 1).leading_zeros(),
             },
@@ -210,6 +217,7 @@ impl Plan {
     /// Returns the number of a member's stages.
     pub(crate) fn stages(&self, member: u32, channel: u32) -> u64 {
         match &self.shape {
+            // The last stage only waits for the last step's message.
             Shape::Rings { phases, .. } => phases.iter().map(|p| p.steps).sum::<u64>() + 1,
             Shape::Direct { rounds, .. } | Shape::Dissemination { rounds } => u64::from(*rounds) + 1,
             Shape::Up { .. } | Shape::Down { .. } | Shape::Star { .. } => 1,
@@ -229,6 +237,7 @@ impl Plan {
         let n = self.members;
         match &self.shape {
             Shape::Rings { phases, .. } => {
+                // A stage combines what the previous step has sent to it.
                 let before = stage
                     .checked_sub(1)
                     .and_then(|s| rings::phase(phases, u64::from(s)));
@@ -244,6 +253,7 @@ impl Plan {
                 reduces,
             } => Stage {
                 needs: if stage > 0 { n - 1 } else { 0 },
+                // The second round of an all-reduce distributes finished sums.
                 reduces: (*reduces && stage == 1).then_some(*bytes),
                 sends: if stage < *rounds { n - 1 } else { 0 },
             },
@@ -275,6 +285,7 @@ impl Plan {
             Shape::UpDown { bytes, double } => {
                 let children = tree::children(*double, n, channel, member).count() as u32;
                 let root = tree::parent(*double, n, channel, member).is_none();
+                // Stage 0 adds up the children's data; at the root, the result then goes down in the same stage.
                 if stage == 0 {
                     Stage {
                         needs: children,
@@ -314,6 +325,7 @@ impl Plan {
                 }
             }
             Shape::Direct { bytes, .. } => Step {
+                // By default, members begin with different receivers; in ascending order, all begin with member 0.
                 to: match self.ascending {
                     true => k + u32::from(k >= member),
                     false => ((u64::from(member) + 1 + u64::from(k)) % u64::from(n)) as u32,

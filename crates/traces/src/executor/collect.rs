@@ -48,9 +48,11 @@ impl Executor {
             ));
             return None;
         };
+        // Members execute the collectives of a group in the same order, so the n-th of each is the same one.
         let number = group.next[member as usize];
         group.next[member as usize] += 1;
         let live = *group.place(number)?;
+        // The first member creates the collective, and the others have to agree with it.
         if let Some(instance) = self.instances.get_mut(live) {
             if (instance.kind, instance.bytes, instance.root)
                 != (collective.kind, collective.bytes, collective.root)
@@ -139,6 +141,7 @@ impl Executor {
             times.0 = now;
         }
         instance.members[at as usize].job = Some(job);
+        // With no data to exchange, the member does not wait for the others either.
         let nothing = instance.bytes == 0 && instance.kind != CollectiveKind::Barrier;
         if nothing || instance.members.len() <= 1 {
             self.member_done(id, at, net);
@@ -193,6 +196,7 @@ impl Executor {
         };
         let window = instance.plan.window();
         let sequence = &mut member.sequences[place];
+        // If held, `go_on` enters the stage once enough messages have left and arrived.
         sequence.is_held = !sequence.may_go_on(window);
         if sequence.is_held {
             return;
@@ -222,6 +226,7 @@ impl Executor {
         let toggle = &mut instance.members[at as usize].toggle;
         let delay = Plan::delay_ns(rules, instance.kind, (number, stage), instance.cycle, toggle);
         let (instance, member, (chunk, channel)) = (id, at, key);
+        // A direct call would recurse through all stages whose messages have arrived early.
         if delay == 0 {
             self.todo.push_back(Todo::Fire {
                 instance,
@@ -255,6 +260,7 @@ impl Executor {
         sequence.unsent += sends;
         sequence.under_way += sends;
         instance.flights += sends;
+        // With a latency, the next stage begins before the messages of this one leave.
         match self.rules.collectives.delays.latency_ns {
             0 => self.leave_stage(id, at, key, number, net),
             _ if sends == 0 => {}
@@ -280,6 +286,7 @@ impl Executor {
             return;
         }
         member.sequences.remove(place);
+        // The last channel of a chunk makes room for another chunk.
         if member.sequences.iter().all(|s| s.chunk != key.0) {
             member.finished += 1;
             self.start_chunks(id, at, net);

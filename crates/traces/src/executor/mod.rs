@@ -454,12 +454,14 @@ impl Executor {
     /// Starts an operation that is free and has its lane.
     fn start_operation<N: Network>(&mut self, rank: Rank, op: OperationId, lane: u8, net: &mut N) {
         let operation = self.program.operation(rank, op);
+        // Memory nodes of Chakra count as communication, although they only take time.
         let communicates = self.rules.communication_lane == Some(operation.lane);
         let class = match operation.work {
             Work::Nothing => Class::Neither,
             Work::Compute { .. } if !communicates => Class::Compute,
             _ => Class::Communicate,
         };
+        // During the gap after a send of the same NIC, the lane is free for operations that need no NIC.
         if let Work::Send { .. } = operation.work {
             let free = self.ranks[rank as usize].send_clock(operation.nic);
             if free > net.now() {
@@ -474,6 +476,7 @@ impl Executor {
         if self.rules.keep.operations {
             state.started.insert(op, now);
         }
+        // Dependents on the start come before those on the end, which may follow at once.
         let mut after = std::mem::take(&mut self.scratch);
         after.clear();
         self.program.after_start(rank, op, &mut after);

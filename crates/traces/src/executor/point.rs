@@ -37,12 +37,14 @@ impl Executor {
         let Work::Send { to, bytes, tag } = self.program.operation(job.rank, job.op).work else {
             return;
         };
+        // In GOAL, a rank computes on as soon as the message is with the NIC.
         if self.rules.point.end == SendEnd::Posted {
             self.release(job.rank, job.lane);
             self.todo.push_back(Todo::Try(job.rank));
             job.lane = NO_LANE;
         }
         let eager = bytes <= self.rules.point.eager_bytes;
+        // Messages of a rank to itself do not cross the network.
         if to == job.rank {
             let key = self.key(to, job.rank, bytes, tag);
             self.arrive(key, (!eager).then_some(job), net);
@@ -204,6 +206,7 @@ impl Executor {
         let Work::Send { bytes, .. } = self.program.operation(job.rank, job.op).work else {
             return;
         };
+        // Without a network between them, both end when they meet.
         if job.rank == rank {
             self.todo.push_back(Todo::Done(job));
             self.take(rank, receive, net);

@@ -213,6 +213,7 @@ impl Checked<'_> {
             }
             cpus[usize::from(record.cpu)] = true;
             for list in [record.after_end, record.after_start] {
+                // Without the limit on the sum, lists that overlap would take quadratic time.
                 listed += u64::from(list.count);
                 if list.end() > u64::from(section.words) || listed > u64::from(section.words) {
                     return wrong(format!(

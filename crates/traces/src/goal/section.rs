@@ -88,6 +88,7 @@ impl Builder {
         for edge in &self.edges {
             self.next[place(edge.source)] += 1;
         }
+        // Here `next` changes from the size of each list to the position of its next entry.
         let mut word = 0;
         for (record, counts) in self.records.iter_mut().zip(self.next.chunks_exact_mut(2)) {
             for (list, count) in [&mut record.after_end, &mut record.after_start]

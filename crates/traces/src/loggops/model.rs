@@ -374,6 +374,8 @@ impl<'a> Model<'a> {
         self.cpu.set(send.rank, send.cpu, end);
         self.sending
             .set(send.rank, send.nic, time.wrapping_add(gap).wrapping_add(nic));
+        // LogGOPSim's messages arrive with the first byte, and the receiver adds the time of the rest. ATLAHS's
+        // arrive with the last.
         let arrival = match self.variant {
             Variant::LogGopSim => time.wrapping_add(overhead).wrapping_add(latency),
             Variant::Atlahs => end.wrapping_add(latency).wrapping_add(nic),
@@ -390,6 +392,7 @@ impl<'a> Model<'a> {
         );
         self.queue.push(due);
         self.started(send, time);
+        // A larger one ends only when its receive has been posted: see `mark_sent`.
         if send.size <= eager {
             self.mark(send.rank, send.number, Some(end));
         }
@@ -434,6 +437,7 @@ impl<'a> Model<'a> {
             return self.arrived.push(key, due.slot);
         };
         let receive = self.elements[slot as usize];
+        // A send above the eager limit blocks its cpu and its NIC until it is matched.
         if self.matched((due.slot, message), (slot, &receive), message.size) {
             self.cpu.rise(message.peer, message.cpu, time);
             self.sending.rise(message.peer, message.nic, time);
@@ -471,6 +475,7 @@ impl<'a> Model<'a> {
             .get(receive.rank, receive.cpu)
             .max(self.receiving.get(receive.rank, message.nic));
         if busy > due.time {
+            // The message tries again when cpu and NIC are free, so its receive stays posted until then.
             self.posted.push(key, slot);
             return self.delay(due, busy);
         }

@@ -104,6 +104,7 @@ impl Header {
                 _ => {
                     let mut layers = Vec::new();
                     for i in 0..number()? {
+                        // A word with a colon is the next key, so the list is too short.
                         let Some(layer) = words.next_if(|word| !word.ends_with(':')) else {
                             let message = format!("{known} announces {value} layers, and there are {i}");
                             return Err(Trouble::at(place, message));

@@ -136,6 +136,7 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
     let Builder {
         steps, mut shapes, ..
     } = builder;
+    // Before the lists are built, since they grow with the number of ranks.
     let all = shapes.iter().map(|shape| u64::from(grouping.count(shape.group)));
     let all: u64 = all.sum();
     if all > MOST_COLLECTIVES {
@@ -149,6 +150,7 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
     let mut first_group = Vec::new();
     for kind in Groups::KINDS {
         first_group.push((kind, groups.len() as u32));
+        // Groups that no collective uses would only take memory.
         if shapes.iter().any(|shape| shape.group == kind) {
             groups.extend((0..grouping.count(kind)).map(|number| grouping.members(kind, number)));
         }
