@@ -25,6 +25,7 @@ pub(crate) fn encode(numbers: &[u32], width: u32, out: &mut Vec<u8>) {
             out.extend(&value.to_le_bytes()[..width.div_ceil(8) as usize]);
             continue;
         }
+        // Packed numbers form groups of eight, so a run can only begin after a whole group.
         while at < numbers.len() && !is_run(at) {
             at = numbers.len().min(at + 8);
         }
@@ -42,6 +43,7 @@ pub(crate) fn encode(numbers: &[u32], width: u32, out: &mut Vec<u8>) {
             }
         }
         out.push(bits as u8);
+        // The last group is filled up with zeros.
         out.resize(end, 0);
     }
 }
@@ -104,6 +106,7 @@ impl<'a> Runs<'a> {
         let (number, count) = match &mut self.run {
             Run::Same(number) => (*number, self.left.min(most)),
             Run::Packed(bytes, bit) => {
+                // Eight bytes suffice for a number of at most 32 bits, whose first byte has up to seven other bits.
                 let from = &bytes[*bit / 8..];
                 let word = match from.first_chunk() {
                     Some(word) => *word,

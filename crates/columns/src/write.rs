@@ -125,6 +125,7 @@ impl<W: Write> GroupWriter<W> {
             .list(5, STRUCT, self.metadata.into_iter())
             .text(6, &self.by)
             .end();
+        // Readers find the footer by its length, which precedes the final magic number.
         let length = u32::try_from(footer.len()).map_err(|_| too_large("the footer"))?;
         self.out.write_all(&footer)?;
         self.out.write_all(&length.to_le_bytes())?;
@@ -184,6 +185,7 @@ impl<W: Write> GroupWriter<W> {
             let mut indices = vec![width as u8];
             encode(&places, width, &mut indices);
             let plain: usize = rows.clone().flatten().map(|value| size(&value)).sum();
+            // The dictionary has to fit in one page, and to save more bytes than it takes.
             if page.len() <= PAGE && page.len() + indices.len() < plain {
                 let says = Struct::default().i32(1, known.len() as i64).i32(2, code::PLAIN);
                 self.page(
@@ -213,12 +215,14 @@ impl<W: Write> GroupWriter<W> {
 
     /// Writes a page of values; `levels` marks the rows that have one.
     fn data(&mut self, chunk: &mut Chunk, encoding: i64, levels: &[u32], values: &[u8]) -> io::Result<()> {
+        // The length of the levels precedes them, but is known only afterwards.
         let mut body = vec![0; 4];
         encode(levels, 1, &mut body);
         let length = body.len() as u32 - 4;
         body[..4].copy_from_slice(&length.to_le_bytes());
         body.extend(values);
         let says = Struct::default().i32(1, levels.len() as i64).i32(2, encoding);
+        // Nothing is repeated, but the encoding of repetition levels is a required field.
         let says = says.i32(3, code::RLE).i32(4, code::RLE);
         self.page(chunk, code::DATA_PAGE, |header| header.inner(5, says), &body)
     }

@@ -170,10 +170,13 @@ impl Algorithm {
             Self::LinearAllToAll => Graph::at_once(hosts, &self.steps(hosts, size), &relay),
             Self::PairwiseAllToAll => {
                 let steps = vec![vec![self.steps(hosts, size)]];
+                // Each step is a call that returns after both directions, so it also waits for its own
+                // acknowledgement.
                 Graph::step_by_step(hosts, &steps, slots, Awaited::Acknowledged, &relay)
             }
             Self::DoubleTree => {
                 let trees = (0..2 * options.channels).map(|channel| {
+                    // Each channel of the options has two trees, with half of its data each.
                     let (of, second) = (channel / 2, channel % 2);
                     let halves = options.cut(size.get(), of).into_iter();
                     tree::Tree {

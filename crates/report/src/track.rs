@@ -124,6 +124,7 @@ impl Track {
         );
         let nexts = series.points.iter().skip(1).map(|point| number(point.0));
         let nexts = nexts.chain([number(last).saturating_add(1)]);
+        // A value holds until the next sample, so its run extends to that bin.
         for ((i, &(at, mean)), next) in series.points.iter().enumerate().zip(nexts) {
             let range = series.range(i);
             let number = number(at);
@@ -157,6 +158,7 @@ impl Track {
         for bin in samples.chunk_by(|a, b| number(a.0) == number(b.0)) {
             let values = || bin.iter().map(|&(_, value)| value);
             let at = number(bin[0].0);
+            // The previous value holds until the next sample.
             if end < at {
                 track.push(Run {
                     count: at - end,
@@ -254,6 +256,8 @@ impl Track {
                 if open.is_some_and(|open| open.number != number) {
                     close(&mut wide, &mut open);
                 }
+                // Pairs of equal bins keep their values, so long runs are not processed bin by bin. Counts would add
+                // up.
                 if open.is_none() && at.is_multiple_of(2) && end - at >= 2 && !self.counts {
                     let count = (end - at) / 2;
                     wide.push(Run {

@@ -191,6 +191,7 @@ impl Unfinished {
                 crate::identity::version()
             )));
         }
+        // If the run's folder is wanted but was removed, the run has to be repeated.
         let whole = !need.folder || self.run_folder(need).is_dir();
         let summary = row.kept.summary().filter(|_| whole);
         Ok(summary.map(|summary| DoneRun {

@@ -56,6 +56,7 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
         return Ok(Opened::Toml(source, shipped.files(), input.to_string()));
     }
     let source = files::read(&path)?;
+    // Inputs of other kinds are recognized first: the TOML parser would only find a syntax error in them.
     if looks_like_flows(source.text()) {
         let message = format!("`{input}` looks like a file of flows, or a topology, of HPCC's simulator");
         return Err(Problem::new(message)

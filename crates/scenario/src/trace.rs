@@ -136,6 +136,7 @@ pub(crate) fn read(source: &Source, ignore: &[String]) -> Result<Trace, Problem>
         }
         trace.rows.push(line.row()?);
     }
+    // Flows may wait for those of later rows, so all identifiers have to be known.
     for (flow, record) in &waiting {
         let line = Line {
             source,

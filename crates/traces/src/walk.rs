@@ -217,6 +217,7 @@ impl Walk<'_> {
         match event {
             Event::Start(at, before) => self.start(time, at, before),
             Event::Done(at) => {
+                // If a message satisfies all matching receives, operations may end more than once.
                 if !self.result.done.set(at) {
                     return;
                 }
@@ -352,6 +353,7 @@ impl Walk<'_> {
     }
 
     fn matched(&mut self, message: Side, receive: Side) {
+        // The later one of the two is the last dependency of the other.
         if message.time > receive.time {
             self.remember(receive.at, Some(message.at));
         }
@@ -375,6 +377,7 @@ impl Walk<'_> {
             .groups()
             .get(collective.group as usize)
             .map_or(0, Vec::len);
+        // Members execute the collectives of a group in the same order, so the n-th of each is the same one.
         let number = self.met.entry((collective.group, at.0)).or_default();
         let key = (collective.group, *number);
         *number += 1;

@@ -98,6 +98,7 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
             .map(|point| point.1)
             .fold(1.0, f64::max)
     };
+    // All charts have the same range, so that quantiles can be compared.
     let highest = QUANTILES.iter().map(|&(_, p)| top(p)).fold(1.0, f64::max);
     let chart = |&(name, p): &(&str, f64)| Chart {
         title: format!("Slowdown by flow size, {name}"),

@@ -43,6 +43,7 @@ pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
         stream(&format!(" /Length1 {}", font::FILE.len()), font::FILE),
     ];
     let mut file = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n".to_vec();
+    // The table of references needs the position of each object in the file.
     let mut places = Vec::new();
     for (number, object) in (1..).zip(&objects) {
         places.push(file.len());

@@ -134,6 +134,7 @@ impl Scene {
         }
         let panel = scene.panel(figure, top + 6.0 * scene.unit(), right);
         scene.axes(figure, &panel);
+        // Curves end at the edge of the panel, with room for the width of lines along it.
         scene.marks.push(Mark::Clip(Some([
             panel.left - 2.0,
             panel.top - 2.0,

@@ -101,6 +101,7 @@ impl Account {
             ) else {
                 continue;
             };
+            // The parts of a hop's time are separate rows.
             let at = way.iter().position(|hop| hop.port == port).unwrap_or(way.len());
             if at == way.len() {
                 way.push(Hop {

@@ -102,6 +102,7 @@ fn ordered(tier: &[u32], neighbours: &[Vec<usize>]) -> Vec<Vec<usize>> {
         } else {
             (1..tiers.saturating_sub(1)).rev().collect()
         };
+        // Barycentre method: each node moves to the mean position of its neighbours in the next tier.
         for row in rows {
             let beside = if upwards { row - 1 } else { row + 1 };
             let rank = ranks(&order, tier.len());
@@ -115,6 +116,7 @@ fn ordered(tier: &[u32], neighbours: &[Vec<usize>]) -> Vec<Vec<usize>> {
             };
             order[row].sort_by(|a, b| mean(a).total_cmp(&mean(b)));
         }
+        // A sweep may also add crossings, so the best order so far is kept.
         let now = tangle(&order, tier, neighbours);
         if now < least {
             least = now;
@@ -150,6 +152,7 @@ fn tangle(order: &[Vec<usize>], tier: &[u32], neighbours: &[Vec<usize>]) -> u64 
                 }
             }
         }
+        // With links in the order of their lower ends, crossings are inversions of the upper ends.
         links.sort_unstable();
         let above: Vec<usize> = links.into_iter().map(|(_, above)| above).collect();
         sum += inversions(above, order.get(row + 1).map_or(0, Vec::len));

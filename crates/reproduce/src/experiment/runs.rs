@@ -176,6 +176,7 @@ impl Reading<'_> {
                 continue;
             }
             let first = requests.len();
+            // Seeds of a case override those of the grid; of several cases, the last axis counts.
             let of_case = |axis: &usize| self.cases[*axis][bound[axis]].seeds.as_ref();
             let seeds = axes.iter().rev().find_map(of_case).unwrap_or(&self.runs.seeds);
             for &seed in &seeds.0 {

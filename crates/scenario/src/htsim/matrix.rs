@@ -263,6 +263,7 @@ impl Reader {
             ("Triggers", self.declared),
             ("Failures", self.failures.len() as u64),
         ];
+        // Lines with errors are missing in the counts.
         if self.problems.len() == 0 {
             for (name, found) in found {
                 if let Some((announced, place)) = self.counts.get(name).filter(|(count, _)| *count != found) {

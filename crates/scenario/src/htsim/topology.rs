@@ -202,6 +202,7 @@ impl Wiring {
             }
         }
         for agg in 0..aggs {
+            // Aggregation switches with the same index in their pods have the same core switches.
             for link in 0..self.cores_per_agg {
                 let core = first_core + agg % self.aggs_per_pod + self.aggs_per_pod * link;
                 for _ in 0..self.bundles[1] {

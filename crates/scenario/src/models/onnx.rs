@@ -208,6 +208,7 @@ impl Graph {
             ));
         }
         for (place, node) in self.nodes.iter().enumerate() {
+            // With one producer per name, the operators between output and input form a chain.
             for output in node.outputs.iter().filter(|name| !name.is_empty()) {
                 let is_input = self.inputs.iter().any(|input| input.name == *output);
                 if is_input || self.tensors.contains_key(output) {
@@ -435,6 +436,7 @@ impl Step<'_> {
         let moved = |moved: Result<Vec<usize>, String>| moved.or_else(|message| node.wrong(message));
         let activation = match node.operator.as_str() {
             "Identity" => return Ok(data.to_vec()),
+            // A cast to single precision has no effect, since all numbers have it.
             "Cast" => {
                 node.expect("to", node.int("to", 0)?, FLOAT)?;
                 return Ok(data.to_vec());
@@ -442,6 +444,7 @@ impl Step<'_> {
             "Dropout" if node.has_input(2) => {
                 return node.wrong("whether it trains is an input; expected a policy exported for inference");
             }
+            // Dropout has no effect at inference.
             "Dropout" => {
                 self.scalar(1)?;
                 return Ok(data.to_vec());
@@ -626,6 +629,7 @@ impl Step<'_> {
             Some(Attribute::Text(text)) => node.expect("direction", text, "forward")?,
             Some(other) => return node.wrong(format!("direction = {other:?}; expected forward")),
         }
+        // PyTorch applies the reset gate after the recurrent weights.
         if node.operator == "GRU" {
             let said = node.int("linear_before_reset", 0)?;
             node.expect("linear_before_reset", said, 1)?;

@@ -47,6 +47,7 @@ pub(crate) fn scenario(
             config.rename(key, name);
         }
     }
+    // Simulators with the same keys may differ in the first line of the topology.
     if changes.format.is_none()
         && let Some(source) = named(&config, files, "TOPOLOGY_FILE", "the topology file")
     {

@@ -125,6 +125,7 @@ impl Reader<'_> {
         if config.flag("L2_BACK_TO_ZERO", false) {
             warnings.push(self.note_on_chunks());
         }
+        // Thresholds belong to the scheme that they were chosen for, but disabled marking concerns every scheme.
         if kept || !config.flag("ENABLE_QCN", true) {
             network.ecn = problems.take(self.ecn());
         }
@@ -264,6 +265,7 @@ impl Reader<'_> {
         }
         let int_multi = u32::try_from(config.int("INT_MULTI", 1)).unwrap_or(u32::MAX);
         let back = config.flag("L2_BACK_TO_ZERO", false).then_some(chunk);
+        // An interval of at most one packet has every packet acknowledged.
         let exact_ack = !self.ns3() && interval <= config.int("PACKET_PAYLOAD_SIZE", 1000);
         Ok(schema::Network {
             mtu: self.at(
@@ -295,6 +297,7 @@ impl Reader<'_> {
             global_rtt: Some(config.flag("GLOBAL_T", true)),
             error_rate: self.at("ERROR_RATE_PER_LINK", config.real("ERROR_RATE_PER_LINK", 0.0)),
             failure: config.link_down().map(|(at_us, a, b)| {
+                // The time counts from the start of the flow generator.
                 let origin = config.text("FLOWGEN_START_TIME").unwrap_or("2.0");
                 let origin = quantities::seconds(origin, self.fidelity, "2.0").unwrap_or(Span::ZERO);
                 let at = Time::ZERO + origin + Span::from_ns((at_us * 1000.0).min(1e15) as u64);

@@ -134,6 +134,7 @@ pub(crate) fn read(
             }
         }
     }
+    // After an error, the position where the links end is uncertain.
     if problems.len() == 0
         && let Some(extra) = tokens.next()
     {

@@ -246,6 +246,7 @@ fn flow_control(
     match kind {
         FlowControlKind::Pfc => {}
         FlowControlKind::Credits if cx.profile().is_exact => return Ok(FlowControl::Credits),
+        // Simulators with credits have their own model of them.
         FlowControlKind::Credits | FlowControlKind::None => return Ok(FlowControl::None),
     }
     let pfc = n.pfc.get_or_insert_default();

@@ -107,6 +107,7 @@ impl<'a> Offered<'a> {
                 }
             }
         }
+        // Hosts with equal links form a group, so that a single search serves all of them.
         let mut alike: BTreeMap<Vec<(u32, BitRate)>, usize> = BTreeMap::new();
         let mut groups: Vec<Group> = Vec::new();
         let mut of_host = vec![usize::MAX; nodes];
@@ -203,6 +204,7 @@ impl<'a> Offered<'a> {
         senders: impl Iterator<Item = (&'w [Way], f64)>,
         loads: &mut Loads,
     ) {
+        // Breadth-first search from the switches of the receiving group, since routes are shortest paths.
         let mut depth = vec![u32::MAX; self.between.len()];
         let mut queue = VecDeque::new();
         for way in &self.groups[to].ways[0] {
@@ -226,6 +228,7 @@ impl<'a> Offered<'a> {
             let Some(nearest) = nearest.filter(|&depth| depth < u32::MAX) else {
                 continue;
             };
+            // Only the nearest switches are on shortest paths, which share the traffic equally.
             let near = || ways.iter().filter(|way| depth[way.to as usize] == nearest);
             let share = rate / near().count() as f64;
             for way in near() {
@@ -233,6 +236,7 @@ impl<'a> Offered<'a> {
                 waiting[way.to as usize] += share;
             }
         }
+        // From the farthest switches on: the load of a switch is complete before it is passed on.
         for &node in order.iter().rev() {
             let load = waiting[node as usize];
             if load == 0.0 || depth[node as usize] == 0 {

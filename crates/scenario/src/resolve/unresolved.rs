@@ -279,9 +279,11 @@ impl UnresolvedFlows {
     /// Sorts the flows by start. `others` are indices of flows kept elsewhere, which are updated.
     pub(super) fn sort<'a>(&mut self, others: impl Iterator<Item = &'a mut u32>) {
         let start = |draft: &Draft| draft.message.start;
+        // Without dependencies and collectives, nothing refers to flows by index.
         if self.dependencies.is_empty() && self.collectives.is_empty() {
             return self.list.sort_by_key(start);
         }
+        // Both sorts are stable, so the indices match the sorted flows.
         let order = self.order_of_starts();
         self.list.sort_by_key(start);
         let mut place = vec![0; order.len()];

@@ -87,6 +87,7 @@ pub(super) fn check(program: &dyn Program, nets: Nets, report: &mut Report) {
                 .filter(|(other, _)| is_wild(other) && fits(other, key))
                 .map(|(_, n)| -n.count)
                 .sum();
+            // Receives with any source or any tag may take surplus messages.
             if net.count < 0 || net.count > takers {
                 report.error(|| unmatched(program, *key, net.count, takers));
             } else if net.count == 0 && takers == 0 {

@@ -141,6 +141,7 @@ pub(super) fn translate(
             return Err(differ(&one, known, texts));
         }
     }
+    // Implied keys come last, since they give way to translated ones.
     let sets: Vec<Translated> = found.0[first..]
         .iter()
         .flat_map(|one| more(vendor, one, items))

@@ -348,6 +348,7 @@ fn read_tensor(message: Cursor<'_>) -> Result<(String, Tensor), Fault> {
         }
         _ => return Ok((name, tensor)),
     };
+    // Dimensions of a damaged file may overflow.
     let product = |product: u64, size: &u64| product.checked_mul(*size);
     let expected = tensor.dims.iter().try_fold(1, product);
     if expected != Some(found as u64) || !whole {

@@ -71,6 +71,7 @@ impl Maker<'_, '_> {
         }
         let jitter = filled!(written.start_jitter: Workload);
         traffic::jitter(&mut messages, &matrix.dependencies, jitter, self.seeds);
+        // Before the flows are added: their indices begin at the current length.
         unresolved.wait(unresolved.len(), &matrix.dependencies);
         let label = self.labels.index(written.label.as_deref().unwrap_or("flow"));
         for (flow, message) in matrix.flows.iter().zip(messages) {
@@ -180,6 +181,7 @@ impl Maker<'_, '_> {
         let mut messages: Vec<_> = trace.rows.iter().map(|row| row.message).collect();
         let jitter = filled!(written.start_jitter: Workload);
         traffic::jitter(&mut messages, &trace.dependencies, jitter, self.seeds);
+        // Before the flows are added: their indices begin at the current length.
         unresolved.wait(unresolved.len(), &trace.dependencies);
         let block = written.trace.get_or_insert_default();
         let stays = filled!(block.connections: Trace);

@@ -61,6 +61,7 @@ pub(super) fn resolve(
     schemes: &mut Schemes<'_>,
     (unresolved, labels, workloads): (&mut UnresolvedFlows, &mut Labels, usize),
 ) -> Result<(Vec<Job>, Vec<Program>), Problem> {
+    // All traces are read before hosts are assigned, since they determine numbers of ranks.
     let read = |job: &mut Spanned<schema::Job>| traces::read(cx, job, net);
     let traces: Vec<Option<Trace>> = jobs.iter_mut().map(read).collect::<Result<_, _>>()?;
     for (job, trace) in jobs.iter_mut().zip(&traces) {
@@ -250,6 +251,7 @@ impl Maker<'_, '_> {
                 .at(&self.place)
                 .help("add `[[job.step]]` with a collective, such as `all-reduce = { size = \"8MB\" }`"));
         }
+        // Checked before the messages are created, which might exhaust memory.
         let messages: f64 = steps.iter().map(|step| step.messages(hosts.len() as u32)).sum();
         self.affordable(messages * f64::from(iterations))?;
         let (collectives, tails) = self.add_job(
@@ -296,6 +298,7 @@ impl Maker<'_, '_> {
         let slow = hosts.iter().map(|&host| slowness(&self.cx.slow_hosts, host));
         let mut chain = Chain::new(hosts, start).slowed(slow.collect());
         let name = |step: &JobStep| format!("{job}/{}", step.label);
+        // A block per step, so that all iterations use the same connections.
         let mut blocks = Vec::with_capacity(steps.len());
         for step in steps {
             blocks.push(step.work.as_ref().map(|_| {

@@ -88,6 +88,7 @@ pub(super) fn resolve(
     schemes: &mut Schemes<'_>,
 ) -> Result<Traffic, Problem> {
     let mut unresolved = UnresolvedFlows::default();
+    // A stream cannot express flows that wait for others, as those of jobs do.
     unresolved.streams = cx.streams && jobs.is_empty() && may_stream(workloads);
     let files = workloads.iter().enumerate().filter_map(|(number, workload)| {
         let file = workload.get_ref().file.as_ref()?;
@@ -107,6 +108,7 @@ pub(super) fn resolve(
                 format!("another workload has the label `{label}` ({other}): results show both as one");
             cx.warn(WarningKind::SharedLabel, &place, text);
         }
+        // Random numbers depend on the workload's index, so other workloads do not change its flows.
         let seeds = Seeds {
             seed: cx.seed,
             workload: i as u64,
@@ -134,6 +136,7 @@ pub(super) fn resolve(
         true => unresolved.order_of_starts(),
         false => Vec::new(),
     };
+    // Sorting renumbers the flows that the ends of iterations refer to.
     let tails = jobs.iter_mut().flat_map(|job| job.tails.iter_mut().flatten());
     unresolved.sort(tails.map(|tail| &mut tail.after));
     let sources = match cx.profile().paced_messages {

@@ -61,12 +61,14 @@ pub(super) fn place(
     let mut order: Vec<NodeId> = match placement {
         Placement::Packed => regions.concat().concat(),
         Placement::Spread => {
+            // Regions take turns, with one unit each.
             let most = regions.iter().map(Vec::len).max().unwrap_or(0);
             let turn = |i: usize| regions.iter().filter_map(move |region| region.get(i));
             (0..most).flat_map(turn).flatten().copied().collect()
         }
         Placement::Random => {
             let mut units = regions.concat();
+            // Hosts of a unit stay together: only the order of units is random.
             draws.shuffle(&mut units);
             units.concat()
         }

@@ -115,6 +115,7 @@ pub(super) fn read(
     for Caution { text } in read.cautions {
         cx.warn(WarningKind::Reading, &place, read.names.in_text(&text));
     }
+    // The resolved scenario names the copies of the trace's files.
     let slot = match format {
         Format::Goal => &mut job.goal,
         Format::Chakra => &mut job.chakra,
