@@ -117,6 +117,7 @@ fn empty(kind: i64, rows: usize) -> Values {
 fn check(footer: &Footer, size: u64, room: &mut Room) -> Result<(), Error> {
     let (mut rows, mut length) = (0_usize, 0_u64);
     for group in &footer.groups {
+        // Counted before columns are allocated, whose capacities the footer determines.
         let cells = group.rows.checked_mul(footer.fields.len());
         let bytes = cells.and_then(|cells| cells.checked_mul(CELL));
         room.take(bytes.unwrap_or(usize::MAX))?;
@@ -250,6 +251,7 @@ impl Pages<'_> {
         mut dictionary: Vec<T>,
         mut plain: impl FnMut(&mut Bytes<'_>) -> Result<T, Error>,
     ) -> Result<(), Error> {
+        // Only booleans have values before their first page: false and true.
         let is_boolean = !dictionary.is_empty();
         let mut buffer = Vec::new();
         let mut left = self.rows;
@@ -281,6 +283,7 @@ impl Pages<'_> {
                     }
                 }
                 code::DATA_PAGE_V2 => {
+                    // Levels are not compressed in version 2.
                     let [of_lists, of_missing] = header.level_bytes;
                     body.take(of_lists)?;
                     levels = Bytes(body.take(of_missing)?);
@@ -354,6 +357,7 @@ impl Pages<'_> {
         if self.codec == code::UNCOMPRESSED || header.is_unpacked {
             return Ok(Bytes(packed));
         }
+        // A damaged header could otherwise reserve much more memory than the file has.
         if header.unpacked > packed.len().saturating_mul(SNAPPY) {
             return Err(Error::damaged(
                 "a page says that it is larger than its bytes can be",

@@ -98,6 +98,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
     /// Takes the first receive that matches a message.
     pub(crate) fn take_for_message(&mut self, key: Key<S>) -> Option<T> {
         let mut found = self.by_key.get(&key).map(|e| e.first);
+        // Without wildcards, only receives with the message's own key match.
         if self.wild {
             for (source, tag) in [(ANY, key.tag), (key.source, ANY), (ANY, ANY)] {
                 let other = self.by_key.get(&Key { source, tag, ..key }).map(|e| e.first);
@@ -121,6 +122,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
                 .map(|e| e.first)
                 .map(|place| self.take(place));
         }
+        // Messages with several keys may match, so all of the rank's are searched in order of arrival.
         let mut place = self.by_rank.get(&key.rank)?.first;
         while place != NONE {
             let item = &self.items[place as usize];

@@ -182,6 +182,7 @@ fn inside_servers(topology: &Topology) -> Vec<StaticRoute> {
     let mut routes = Vec::new();
     for (via, hosts) in inside {
         for &node in &hosts {
+            // Without another common switch, hosts use the switch inside their server anyway.
             let near = |to: &NodeId| switches[&node].intersection(&switches[to]).any(|&at| at != via);
             let others = hosts.iter().copied().filter(|to| *to != node && near(to));
             routes.extend(others.map(|to| StaticRoute { node, to, via }));

@@ -37,6 +37,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         .schemes
         .iter()
         .flat_map(|scheme| scheme.config.reaction_times());
+    // In most runs, this bound suffices: exact round trips need a search from every host.
     let most = bound(run);
     let fits = timeouts
         .iter()
@@ -155,6 +156,7 @@ fn on_slow_links(run: &RunSpec) -> Span {
         *most = longer.max(*most);
     }
     let mut added: Vec<u64> = added.into_values().collect();
+    // In the worst case, a path consists of the links that slow down most.
     added.sort_unstable_by(|a, b| b.cmp(a));
     let on_a_path = added.into_iter().take(hops(run) as usize);
     times(Span::from_ps(on_a_path.fold(0, u64::saturating_add)), 2)

@@ -61,6 +61,7 @@ impl Executor {
     pub(super) fn inner(&self, program: Arc<dyn Program>, chunks: u64) -> Self {
         let rules = Rules {
             start: Time::ZERO,
+            // Each iteration of the inner program is a chunk.
             repeats: u32::try_from(chunks).unwrap_or(u32::MAX),
             compute_scale: self.rules.compute_scale,
             slow: Vec::new(),
@@ -87,6 +88,7 @@ impl Executor {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
+        // Taken out of the instance, since the call needs other fields of this executor at the same time.
         let Some(mut inner) = instance.inner.take() else {
             return;
         };

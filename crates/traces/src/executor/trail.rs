@@ -259,6 +259,7 @@ impl Trail {
             return;
         };
         let (held, carried) = (*since, *carried);
+        // The acknowledgement is the last event of a message, which gives up its reference.
         match until {
             Until::Acknowledged => *since = Since::NOTHING,
             Until::Sent | Until::Received => self.hold(held.link),
@@ -331,6 +332,7 @@ impl Trail {
 
     /// Removes links that lead to the start of the iteration.
     fn cut(&mut self) {
+        // Older links are in no path of this iteration, and would accumulate during the run.
         for link in 0..self.links.places() {
             let Some(old) = self.links.get_mut(link).filter(|old| old.end <= self.start) else {
                 continue;
