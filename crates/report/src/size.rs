@@ -1,4 +1,4 @@
-//! Tests for the size of pages, which must stay small whatever the runs.
+//! Tests for the size of pages, which must stay small for all runs.
 
 use super::{RunData, render};
 use paceline_lab::files::Series;

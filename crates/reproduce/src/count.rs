@@ -78,7 +78,7 @@ impl Counts {
         }
     }
 
-    /// Returns the count of all judged values, whatever the evidence.
+    /// Returns the count of all judged values, regardless of the evidence.
     pub const fn judged(self) -> Count {
         Count {
             ok: self.published.ok + self.simulator.ok + self.property.ok,

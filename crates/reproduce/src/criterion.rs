@@ -11,7 +11,7 @@ pub enum Tolerance {
     Within(f64),
     /// Largest absolute difference, in the value's unit.
     Near(f64),
-    /// Upper bound of our value, whatever the reference.
+    /// Upper bound of our value, independent of the reference.
     AtMost(f64),
     /// Lower bound of our value.
     AtLeast(f64),

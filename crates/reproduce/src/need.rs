@@ -211,7 +211,7 @@ impl RunRequest {
         all
     }
 
-    /// Returns true if it is the same run as another, whatever numbers are wanted.
+    /// Returns true if it is the same run as another, regardless of the wanted numbers.
     fn is_run_of(&self, other: &Self) -> bool {
         (&self.input, &self.scheme, self.fidelity) == (&other.input, &other.scheme, other.fidelity)
             && (&self.settings, self.measures) == (&other.settings, other.measures)

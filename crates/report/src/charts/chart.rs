@@ -95,7 +95,7 @@ pub struct Line {
     pub color: usize,
     /// Index of a dash pattern; 0 is solid.
     pub dash: usize,
-    /// True for a thin guide line, whatever the chart's style.
+    /// True for a thin guide line, regardless of the chart's style.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guide: bool,
     /// X values in ascending order.

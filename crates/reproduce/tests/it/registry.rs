@@ -98,8 +98,8 @@ fn every_run_is_planned_once() {
     assert!(alone.needs.iter().all(|need| need.flows_only));
 }
 
-/// Three columns are three variants of Bolt: the paper's has neither a pacer nor a threshold of two packets, whatever
-/// a scenario says; the built-in one has its defaults; the third is the authors' simulator.
+/// Three columns are three variants of Bolt: the paper's has neither a pacer nor a threshold of two packets, in any
+/// scenario; the built-in one has its defaults; the third is the authors' simulator.
 #[test]
 fn whose_bolt_a_column_has() {
     let runs = find("bolt-b2").unwrap().needs();

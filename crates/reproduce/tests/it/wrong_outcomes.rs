@@ -86,7 +86,7 @@ rows = [
         faults(&one),
         ["synthetic, pidnn, wide: a published value stands beside a bound of ours"]
     );
-    // A value that depends on no step stays within its tolerance, whatever is wrong.
+    // A value that depends on no step stays within its tolerance, in any wrong outcome.
     assert_eq!(
         undetected(&one, &done, Vec::new()),
         ["pidnn: constant (within 10 %)"]

@@ -207,7 +207,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    /// Reads a table, or a [`Spanned`] value with its position. A list is an error, whatever its elements.
+    /// Reads a table, or a [`Spanned`] value with its position. A list is an error, regardless of its elements.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,

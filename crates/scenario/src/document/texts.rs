@@ -25,7 +25,7 @@ impl Texts {
         }
     }
 
-    /// Returns the place of a span, in the text to which it belongs.
+    /// Returns the position of a span, in the text to which it belongs.
     pub(crate) fn at(&self, span: Range<usize>) -> Place {
         match self.settings.iter().rev().find(|(start, _)| span.start >= *start) {
             Some((start, source)) => source.at(span.start - start..span.end.saturating_sub(*start)),
@@ -33,7 +33,7 @@ impl Texts {
         }
     }
 
-    /// Returns the place of a value.
+    /// Returns the position of a value.
     pub(crate) fn of_value<T>(&self, value: &Spanned<T>) -> Place {
         self.at(value.span())
     }

@@ -208,7 +208,7 @@ impl Graph {
             ));
         }
         for (place, node) in self.nodes.iter().enumerate() {
-            // With one producer per name, the operators between output and input form a chain.
+            // Each name has one producer, so that the chain can be followed back from the output.
             for output in node.outputs.iter().filter(|name| !name.is_empty()) {
                 let is_input = self.inputs.iter().any(|input| input.name == *output);
                 if is_input || self.tensors.contains_key(output) {

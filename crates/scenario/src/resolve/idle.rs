@@ -83,8 +83,8 @@ pub(super) struct Circumstances<'a> {
 impl Circumstances<'_> {
     /// Returns the reason why a setting of `table` has no effect, if it has none.
     pub(super) fn why_idle(&self, when: When, table: &str) -> Option<String> {
-        // If no case holds, the reason is that of the case nearest to holding, which is the shortest way out for the
-        // user.
+        // If no case holds, the reason is that of the case nearest to holding, which takes the user the fewest
+        // changes.
         let unmet = when.iter().map(|case| {
             let met = case
                 .iter()

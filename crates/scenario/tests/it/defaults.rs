@@ -34,7 +34,7 @@ fn marking_is_the_schemes() {
     assert_eq!(of("100Gbps", "dcqcn"), (400_000, 1_600_000, 0.2));
     assert_eq!(of("100Gbps", "dctcp"), (300_000, 300_000, 1.0));
     assert_eq!(of("400Gbps", "pcn"), (1_200_000, 1_200_000, 1.0));
-    // The default follows the flavour, whatever the scheme's name; settings in the scenario override it.
+    // The default follows the flavour, regardless of the scheme's name; settings in the scenario override it.
     let by_flavour = star("40Gbps", "dcqcn", &["cc.dcqcn.flavour=paper"]);
     assert_eq!(marking(&by_flavour), (5_000, 200_000, 0.01));
     let own = star(

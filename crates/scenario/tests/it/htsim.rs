@@ -83,7 +83,7 @@ fn htsims_connections() {
     assert_eq!(written_and_read(&serial).run, serial.run);
 }
 
-/// Hosts are numbered from 0, whatever their node numbers; triggers of all kinds work.
+/// Hosts are numbered from 0, regardless of their node numbers; triggers of all kinds work.
 #[test]
 fn triggers_of_connections() {
     let star = |matrix: &str| {

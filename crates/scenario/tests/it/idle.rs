@@ -294,7 +294,7 @@ fn resolved(scheme: &str, set: &[&str]) -> Result<Resolved, String> {
     load_text("idle.toml", &text, &overrides).map_err(|error| error.to_string())
 }
 
-/// A parameter that is said to have no effect does not change the run, whatever its value.
+/// A parameter without effect, according to its warning, does not change the run at any value.
 #[test]
 fn parameters_that_are_said_to_do_nothing_do_nothing() {
     let digest = |scheme: &str, set: &[&str]| {

@@ -334,7 +334,7 @@ fn what_credits_change_elsewhere_is_told() {
     assert_eq!(lines(&again.warnings), Vec::<String>::new());
 }
 
-/// A packet that needs more credits than counters can express could never be sent, whatever the buffer.
+/// A packet that needs more credits than counters can express could never be sent, regardless of the buffer.
 #[test]
 fn credits_that_can_never_pass_a_packet_are_refused() {
     for (lanes, says) in [

@@ -82,7 +82,7 @@ fn slow_hosts_are_told() {
     );
 }
 
-/// The busiest uplink has the requested load, whatever the oversubscription.
+/// The busiest uplink has the requested load, at any oversubscription.
 #[test]
 fn load_of_uplinks() {
     let of = |spines: u32| {

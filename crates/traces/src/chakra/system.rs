@@ -159,7 +159,7 @@ fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>)
             return Err(unknown(file, "key", key, &known));
         }
     }
-    // Custom implementations have precedence, whatever the order of keys.
+    // Custom implementations have precedence, regardless of the order of keys.
     for kind in KINDS {
         let key = format!("{kind}-implementation-custom");
         if let Some(value) = keys.get(&key) {

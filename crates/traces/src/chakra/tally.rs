@@ -30,7 +30,7 @@ pub(super) enum Reason {
     NoRate,
     /// Node with neither duration nor work.
     NoWork,
-    /// Node without a duration under ASTRA-sim's rules: 1 ns, whatever its work.
+    /// Node without a duration under ASTRA-sim's rules: 1 ns, regardless of its work.
     AstraInstant,
     /// Kernel without `tensor_size`, which ASTRA-sim's roofline skips.
     AstraSkipped,

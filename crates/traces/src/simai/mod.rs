@@ -1,8 +1,8 @@
 //! SimAI's workloads (aliyun/SimAI@f5efb5a, as AICB writes them): layers of a transformer, and the operations of
 //! ranks for them.
 //!
-//! All ranks execute the same operations in their groups, so a program holds the layers once, whatever the number of
-//! ranks.
+//! All ranks execute the same operations in their groups, so a program holds the layers once, regardless of the
+//! number of ranks.
 
 mod groups;
 mod header;

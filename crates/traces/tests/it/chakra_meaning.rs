@@ -207,7 +207,7 @@ fn kernels_without_a_duration_are_told_where_astra_sims_rules_count() {
         memory: Some(1e12),
     };
     assert_eq!(read(Some(rates), Kernels::Recorded), (8000, vec![]));
-    // With roofline-enabled it skips kernels without tensor_size, whatever their duration.
+    // With roofline-enabled it skips kernels without tensor_size, regardless of their duration.
     let (end, cautions) = read(Some(rates), Kernels::Roofline);
     assert_eq!(end, 5000);
     assert!(
@@ -550,7 +550,7 @@ fn sound(shape: &[(u8, i64, i64, u64)], rank: i64, ranks: i64) -> Vec<Node> {
 }
 
 proptest! {
-    /// Reading and running any trace ends, whatever the trace holds.
+    /// Reading and running ends for any trace, valid or not.
     #[test]
     fn random_traces_end_or_say_why(
         shape in prop::collection::vec((0_u64..8, 0_i64..11, 0_i64..3000, 0_u64..12, 0_u64..12, 0_i64..4), 0..12),

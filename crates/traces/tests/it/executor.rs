@@ -9,7 +9,7 @@ use paceline_traces::program::{Program, Rank};
 
 use crate::chakra::data;
 
-/// Creates a network in which all messages take this time, whatever their size.
+/// Creates a network in which all messages take this time, regardless of their size.
 pub(crate) fn network(ranks: Rank, latency_ns: f64) -> Chunks {
     let links = Links {
         topology: Topology::FullyConnected,

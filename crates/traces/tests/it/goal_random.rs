@@ -91,7 +91,7 @@ fn random() -> impl Strategy<Value = Random> {
 }
 
 impl Random {
-    /// Returns the text with its lines in the order of their keys, whatever the dependencies.
+    /// Returns the text with its lines in the order of their keys, regardless of the dependencies.
     fn text(&self) -> String {
         let mut of_rank: Vec<Vec<(String, &Place)>> = vec![Vec::new(); self.ranks as usize];
         for message in &self.messages {

@@ -265,7 +265,7 @@ mod tests {
     use super::*;
     use paceline_learn::on_policy::FIRST_ORDER;
 
-    /// No order for judging or selecting is used in a training, whatever its seed.
+    /// No training with any seed uses an order that is meant for judging or selecting.
     #[test]
     fn no_order_both_trains_and_judges() {
         let trained: Vec<Option<u64>> = Source::thesis().iter().map(|source| source.order).collect();
