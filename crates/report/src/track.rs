@@ -327,6 +327,7 @@ impl Track {
             }
             let value = (run.mean / step).round() as i64;
             let change = value - mean;
+            // Zigzag encoding, so that small changes in both directions have few bytes.
             varint(&mut bytes, 2 + ((change << 1) ^ (change >> 63)) as u64);
             if ranges {
                 // Rounded outwards, so that bounds stay bounds.

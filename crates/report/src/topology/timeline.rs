@@ -294,6 +294,7 @@ impl Grid {
                 match merge {
                     Merge::Largest => *slot = f64::max(*slot, value),
                     Merge::Mean => *slot += value * inside as f64 / self.bin_ps as f64,
+                    // A later step has the last value of this bin.
                     Merge::Last if to < start + self.bin_ps => {}
                     Merge::Last | Merge::Latest => *slot = value,
                 }

@@ -371,6 +371,7 @@ impl Names {
                         .help(format!("write `{measure}['{one}']`, or `[*]` for all")));
                 }
             };
+            // Runs are in the order of combinations, in which the last axis varies fastest.
             index = (index.iter())
                 .flat_map(|before| picked.iter().map(move |case| before * count + case))
                 .collect();

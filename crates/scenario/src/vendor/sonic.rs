@@ -18,6 +18,7 @@ const WHOLE_POOL: &str = "\"1GB\"";
 /// Selects entries of tables, and computes values that depend on others. `rate` is that of the topology's links, in
 /// Mbit/s.
 pub(crate) fn settle(items: &mut [Item], rate: Option<u64>) {
+    // Profiles come first, since the pool is that of the remaining profiles.
     choose_profiles(items, rate);
     choose_pool(items);
     choose_wred(items);
@@ -87,6 +88,7 @@ fn choose_profiles(items: &mut [Item], rate: Option<u64>) {
         .any(|profile| value(items, PROFILE, profile, "xoff").is_some());
     left.retain(|profile| {
         let pool = pool_of(items, profile).unwrap_or(profile);
+        // Where some profiles have headroom, those without it are for lossy traffic.
         let lossy = any_headroom || profile.contains("lossy") || pool.contains("lossy");
         let why = if is_egress(items, pool) || profile.starts_with("egress") {
             "for egress, and buffers are accounted at ingress"

@@ -182,6 +182,7 @@ impl RankTrace {
                     .help("`control-deps = \"auto\"` drops all control dependencies then"));
                 }
                 None => {
+                    // Counted, since all control dependencies of all ranks are then dropped together.
                     missing += 1;
                     first.get_or_insert((self.nodes[child as usize].id, parent));
                 }

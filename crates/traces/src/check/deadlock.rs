@@ -86,6 +86,7 @@ impl Graph {
             };
             let started = |place: u32| walked.started.has(self.operations[place as usize]);
             let (send_started, receive_started) = (started(send), started(receive));
+            // Each end waits for the start on the other side, unless that has happened.
             if !send_started {
                 self.edges.push((2 * send, 2 * receive + 1));
             }
