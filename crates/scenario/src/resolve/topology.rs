@@ -222,7 +222,7 @@ fn check_links(cx: &mut Cx<'_>, net: &Net, parallel: bool) -> Result<(), Problem
     let links = net.topology.links.iter().enumerate();
     let mut by_ends: Vec<_> = links.map(|(i, link)| (ends(link.a, link.b), i)).collect();
     by_ends.sort_unstable();
-    // By link, the one before it between the same nodes.
+    // Map from a link to the previous link between the same nodes.
     let twice = by_ends.windows(2).filter(|pair| pair[0].0 == pair[1].0);
     let before: std::collections::BTreeMap<usize, usize> = twice.map(|pair| (pair[1].1, pair[0].1)).collect();
     for (i, link) in net.topology.links.iter().enumerate() {
