@@ -184,8 +184,11 @@ fn load_toml(
         values: &overrides.point,
     };
     let mut document = document::parse(source, &overrides.settings(), point, &files)?;
-    let grid = document.sweep.grid();
-    document.scenario.sweep = (!grid.axes.is_empty()).then_some(grid);
+    // A point has no grid: it is one of the scenarios that the grid stands for.
+    if overrides.point.is_empty() {
+        let grid = document.sweep.grid();
+        document.scenario.sweep = (!grid.axes.is_empty()).then_some(grid);
+    }
     resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,

@@ -23,7 +23,7 @@ mod scale;
 mod threads;
 mod workloads;
 
-use workloads::{WORKLOADS, Workload};
+use workloads::{Peer, WORKLOADS, Workload};
 
 #[derive(Debug, Args)]
 pub(super) struct BenchArgs {
@@ -129,6 +129,8 @@ struct Row {
     decisions: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     decisions_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<Peer>,
 }
 
 /// Measures every workload; prints a table.
@@ -162,9 +164,22 @@ pub(super) fn bench(args: &BenchArgs) -> Ended {
     if args.say.json {
         output::print_json(&rows)?;
     } else {
-        output::print(&table(&rows))?;
+        output::print(&format!("{}{}", table(&rows), peers(&rows)))?;
     }
     Ok(Done::All)
+}
+
+/// Says what other simulators' workloads cost there, and what differs.
+fn peers(rows: &[Row]) -> String {
+    let peers = rows.iter().filter_map(|row| row.peer.map(|peer| (row, peer)));
+    peers
+        .map(|(row, peer)| {
+            format!(
+                "\n{}: {}\n  there: {}\n  differs: {}\n",
+                row.workload, peer.name, peer.cost, peer.differs
+            )
+        })
+        .collect()
 }
 
 fn chosen(only: &[String]) -> Result<Vec<&'static Workload>, Failure> {
@@ -256,6 +271,7 @@ fn row(workload: &Workload, args: &BenchArgs, measured: &mut [Measured]) -> Resu
         peak_rss_bytes: middle.peak_rss_bytes,
         decisions: middle.decisions,
         decisions_per_s: middle.decisions.map(per_s),
+        peer: workload.peer,
     })
 }
 

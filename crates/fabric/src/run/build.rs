@@ -9,6 +9,7 @@ use crate::host::Hosts;
 use crate::ids::{FlowId, LinkId, PortId, ProfileId};
 use crate::model::{Site, Starts};
 use crate::run::check::{BuildError, check};
+use crate::run::ideals::Ideals;
 use crate::run::kind::Kind;
 use crate::run::profiles::{Built, build_profiles};
 use crate::run::simulation::Foresight;
@@ -137,6 +138,7 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
         parts: None,
         window_counts: None,
         memory: None,
+        ideals: Ideals::default(),
     };
     simulation.schedule_first_events();
     Ok(simulation)

@@ -39,6 +39,7 @@ use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::ids::{FlowId, PortId};
+use crate::run::ideals::Key;
 use crate::run::simulation::Simulation;
 use crate::switch::Stage;
 use paceline_run::spec::{AckPolicy, Forwarding, NodeId};
@@ -138,8 +139,28 @@ impl Wire<u16> {
 }
 
 impl Simulation {
-    /// The completion time of flow `flow` alone, with the path and the way back that it has at its start.
-    pub(super) fn ideal_fct(&self, flow: FlowId, forward: &[PortId], back: &[PortId]) -> Span {
+    /// Returns the completion time of flow `flow` alone, with the path and the way back that it has at its start.
+    pub(super) fn ideal_fct(&mut self, flow: FlowId, forward: &[PortId], back: &[PortId]) -> Span {
+        let (size, dst) = {
+            let spec = self.world.flow(&self.core, flow);
+            (spec.size.get(), spec.dst)
+        };
+        let one_way =
+            self.world.spec.entropy.is_none() && !self.switches.is_spread(&self.world, forward, dst);
+        let is_kept = one_way && !self.world.quirks.ideal_by_formula;
+        let key = Key::of(&self.world, size, forward, back).filter(|_| is_kept);
+        if let Some(ideal) = key.and_then(|key| self.ideals.get(&key)) {
+            debug_assert_eq!(ideal, self.find_ideal(flow, forward, back), "a key says all");
+            return ideal;
+        }
+        let ideal = self.find_ideal(flow, forward, back);
+        if let Some(key) = key {
+            self.ideals.keep(key, ideal);
+        }
+        ideal
+    }
+
+    fn find_ideal(&self, flow: FlowId, forward: &[PortId], back: &[PortId]) -> Span {
         if self.world.quirks.ideal_by_formula {
             return self.formula_fct(flow, forward);
         }

@@ -9,6 +9,7 @@ pub(crate) mod deadlock;
 pub(crate) mod failure;
 pub(crate) mod foresight;
 pub mod ideal;
+mod ideals;
 mod kind;
 mod lanes;
 mod links;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
+use crate::run::ideals::Ideals;
 use crate::run::kind::Kind;
 use crate::run::memo::Memory;
 use crate::run::windows::{WindowCounts, Windows};
@@ -72,6 +73,7 @@ pub struct Simulation {
     pub(super) window_counts: Option<WindowCounts>,
     /// Where phases are kept ([`Simulation::memoise`]).
     pub(super) memory: Option<Box<Memory>>,
+    pub(super) ideals: Ideals,
 }
 
 /// The other parts of a run that is cut.

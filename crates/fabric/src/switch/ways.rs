@@ -35,7 +35,7 @@ impl Switches {
     }
 
     /// Whether packets of a flow take many ways.
-    fn is_spread(&self, world: &World, forward: &[PortId], dst: NodeId) -> bool {
+    pub(crate) fn is_spread(&self, world: &World, forward: &[PortId], dst: NodeId) -> bool {
         self.spreading.is_on() && forward.len() > 2 && !world.routing.is_fixed(dst)
     }
 

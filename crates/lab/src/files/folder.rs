@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use super::limited::{Limit, Out, Waiting};
-use super::staging::{self, Staged};
+use super::staging::{self, Lasting, Staged};
 use super::unmanaged::{copy, is_written, keep_foreign};
 use super::{Format, Writing};
 use crate::results::FlowRows;
@@ -150,6 +150,7 @@ pub struct Folder {
     expand: bool,
     waiting: Option<Waiting>,
     left_out: RefCell<Vec<PathBuf>>,
+    lasting: Lasting,
 }
 
 impl Folder {
@@ -180,6 +181,7 @@ impl Folder {
             expand: false,
             waiting: None,
             left_out: RefCell::default(),
+            lasting: Lasting::AtOnce,
         })
     }
 
@@ -201,6 +203,12 @@ impl Folder {
     pub const fn written(mut self, how: Writing) -> Self {
         (self.format, self.timeline) = (how.format, how.timeline);
         (self.expand, self.waiting) = (how.expand, how.waiting);
+        self
+    }
+
+    /// The same of which nobody waits until it is on the disk: whoever makes many folders calls [`staging::sync`] at the end.
+    pub(crate) const fn lasting_later(mut self) -> Self {
+        self.lasting = Lasting::Later;
         self
     }
 
@@ -291,7 +299,7 @@ impl Folder {
             return Ok(());
         }
         let path = self.staged(name)?;
-        let attempt = || staging::fill(File::create(&path)?, limit, fill);
+        let attempt = || staging::fill(File::create(&path)?, limit, self.lasting, fill);
         let failed = |source| OutputError::Io {
             action: "write",
             path: self.destination.join(name),
@@ -376,7 +384,8 @@ impl Folder {
             move |source| OutputError::Io { action, path, source }
         };
         if !self.destination.exists() {
-            return self.staged.publish(&self.destination).map_err(failed("create"));
+            let published = self.staged.publish(&self.destination, self.lasting);
+            return published.map_err(failed("create"));
         }
         keep_foreign(&self.destination, self.staged.path()).map_err(failed("keep what is in"))?;
         let replaced = self.staged.replace(&self.destination);
@@ -444,6 +453,22 @@ impl OutFile {
 /// Writes a single file: it appears whole or not at all, instead of an earlier one. What is not a file
 /// stays as it is, a link too: nothing is written where it leads.
 pub fn write_file(path: &Path, fill: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<(), OutputError> {
+    write_lasting(path, Lasting::AtOnce, fill)
+}
+
+/// The same of which nobody waits until it is on the disk ([`staging::sync`]).
+pub(crate) fn write_file_later(
+    path: &Path,
+    fill: impl FnOnce(&mut Out) -> io::Result<()>,
+) -> Result<(), OutputError> {
+    write_lasting(path, Lasting::Later, fill)
+}
+
+fn write_lasting(
+    path: &Path,
+    lasting: Lasting,
+    fill: impl FnOnce(&mut Out) -> io::Result<()>,
+) -> Result<(), OutputError> {
     match fs::symlink_metadata(path) {
         Ok(there) if !there.is_file() => {
             let path = path.to_path_buf();
@@ -453,8 +478,8 @@ pub fn write_file(path: &Path, fill: impl FnOnce(&mut Out) -> io::Result<()>) ->
     }
     let attempt = || {
         let (staged, file) = Staged::file(path)?;
-        staging::fill(file, Limit::Never, fill)?;
-        staged.publish(path)
+        staging::fill(file, Limit::Never, lasting, fill)?;
+        staged.publish(path, lasting)
     };
     attempt().map_err(|source| OutputError::Io {
         action: "write",

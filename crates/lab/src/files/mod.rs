@@ -27,6 +27,7 @@ pub use data::{ReadError, RunData};
 pub use flow_time::{CREDIT, FlowTime, PAUSED, Stage, flow_times};
 pub use flows::flow_columns;
 pub(crate) use flows::{read_flows_csv, read_flows_parquet};
+pub(crate) use folder::write_file_later;
 pub use folder::{Folder, OutFile, OutputError, check_destination, write_file};
 use format::metadata;
 pub use format::{Format, LABELS, Writing};
@@ -36,8 +37,8 @@ pub(crate) use series::read_series;
 pub use series::{
     CREDITS, GOODPUT, QUEUE, RATE, RTT, Range, STATE, Series, WINDOW, series_columns, series_of,
 };
-pub(crate) use staging::remove_if_left;
 pub use staging::{abandon, clear_leftovers, is_barely_begun};
+pub(crate) use staging::{remove_if_left, sync};
 pub use tables::{TABLES, file_of, table_columns};
 pub(crate) use tables::{read as read_table, write as write_table};
 pub use trace::trace_columns;

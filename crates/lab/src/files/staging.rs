@@ -13,6 +13,23 @@ use super::limited::{Limit, Limited, Out};
 /// while, so that the program never ends between two steps of that.
 static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
+/// When a file is on the disk, so that it outlasts a loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lasting {
+    /// Before it gets its name.
+    AtOnce,
+    /// When the system or [`sync`] writes it: waiting for the disk takes longer than a short run.
+    Later,
+}
+
+/// Writes to the disk what was left for later of the file system in which `folder` is.
+pub(crate) fn sync(folder: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(File::open(folder)?)?;
+    let _ = folder;
+    Ok(())
+}
+
 /// A hidden file or folder alongside the place where it is to be.
 ///
 /// Dropped before that, it is removed. Where the process is killed, it stays; it is locked as long as the process
@@ -77,10 +94,13 @@ impl Staged {
     }
 
     /// Puts it in its place, where nothing is.
-    pub(super) fn publish(self, destination: &Path) -> io::Result<()> {
+    pub(super) fn publish(self, destination: &Path, lasting: Lasting) -> io::Result<()> {
         let list = list();
         fs::rename(&self.path, destination)?;
         drop(list);
+        if lasting == Lasting::Later {
+            return Ok(());
+        }
         // The name is as lasting as the content; where folders cannot be synced, it is so soon.
         if let Ok(parent) = File::open(parent(destination)) {
             let _ = parent.sync_all();
@@ -126,12 +146,16 @@ fn list() -> MutexGuard<'static, Vec<PathBuf>> {
 pub(super) fn fill(
     file: File,
     limit: Limit,
+    lasting: Lasting,
     fill: impl FnOnce(&mut Out) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut out = Limited::buffered(file, limit);
     fill(&mut out)?;
     out.flush()?;
-    out.get_ref().file.sync_all()
+    match lasting {
+        Lasting::AtOnce => out.get_ref().file.sync_all(),
+        Lasting::Later => Ok(()),
+    }
 }
 
 /// Removes all that this process has in the making, and lets it begin and finish nothing more: for one that is about to
@@ -298,8 +322,10 @@ mod tests {
                     }
                 });
             }
-            let published = (0..1000)
-                .all(|_| Staged::file(&place).is_ok_and(|(staged, _file)| staged.publish(&place).is_ok()));
+            let published = (0..1000).all(|_| {
+                Staged::file(&place)
+                    .is_ok_and(|(staged, _file)| staged.publish(&place, Lasting::AtOnce).is_ok())
+            });
             done.store(true, Ordering::Relaxed);
             assert!(published);
         });

@@ -116,6 +116,7 @@ impl Job<'_> {
                 None => ran.left += 1,
             }
         }
+        store.sync();
         Ok(ran)
     }
 
@@ -147,7 +148,7 @@ impl Job<'_> {
             ..row.with_seed(id, seed)
         };
         if let Some(summary) = &row.summary {
-            let folder = Folder::create(&store.run_folder(id), true)?;
+            let folder = Folder::create(&store.run_folder(id), true)?.lasting_later();
             write_summary_like(&folder, &b, summary, &store.run_folder(first))?;
             folder.commit()?;
         }
@@ -244,7 +245,7 @@ impl Job<'_> {
         input: &Resolved,
         finished: &Finished,
     ) -> Result<(), SweepError> {
-        let folder = Folder::create(&store.run_folder(id), true)?;
+        let folder = Folder::create(&store.run_folder(id), true)?.lasting_later();
         match self.keep {
             Keep::Summary => write_summary_into(&folder, Path::new(""), input, finished)?,
             Keep::All => (self.write)(&folder, Path::new(""), input, finished)?,

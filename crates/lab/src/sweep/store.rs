@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::data::{check_version, plan_file, read_plan, read_row, row_file};
 use super::{Keep, Plan, Row, Shard, Status, SweepError};
-use crate::files::{OutputError, check_destination, clear_leftovers, remove_if_left, sealed, write_file};
+use crate::files::{
+    OutputError, check_destination, clear_leftovers, remove_if_left, sealed, sync, write_file,
+    write_file_later,
+};
 
 /// A sweep's folder that this process may write.
 #[derive(Debug)]
@@ -83,9 +86,21 @@ impl Store {
 
     /// Whether a run need not be made again: it succeeded, and its folder holds what is to be kept.
     pub(super) fn has(&self, id: &str, keep: Keep) -> bool {
-        self.row(id).is_some_and(|row| {
-            row.status == Status::Completed && row.keep >= keep && self.run_folder(id).is_dir()
-        })
+        self.row(id)
+            .is_some_and(|row| row.status == Status::Completed && row.keep >= keep && self.is_whole(id))
+    }
+
+    /// True if a run's folder is there, and its files have a content: a loss of power may leave files without.
+    fn is_whole(&self, id: &str) -> bool {
+        let folder = self.run_folder(id);
+        let has_content = |name: &str| fs::metadata(folder.join(name)).is_ok_and(|file| file.len() > 0);
+        ["scenario.toml", "summary.json"].into_iter().all(has_content)
+    }
+
+    /// Writes to the disk what the runs have written.
+    pub(super) fn sync(&self) {
+        // It is there all the same, unless the machine loses its power within seconds.
+        let _ = sync(&self.folder);
     }
 
     /// What came of a run, if it is there. (A damaged row counts as none.)
@@ -95,7 +110,7 @@ impl Store {
 
     /// Writes a row: from then on the run is finished.
     pub(super) fn write(&self, row: &Row) -> Result<(), OutputError> {
-        write_file(&row_file(&self.folder, &row.id), sealed(row))
+        write_file_later(&row_file(&self.folder, &row.id), sealed(row))
     }
 
     /// Removes what a killed process was about to write of these runs. (What belongs to other

@@ -1,5 +1,6 @@
 //! Axes of a sweep, from the `[sweep]` table and from `--over`, keeping every position.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -162,10 +163,23 @@ impl Written {
                 }
                 _ => {}
             }
-            for (i, (text, span)) in axis.values.iter().enumerate() {
+        }
+        Ok(())
+    }
+
+    /// Checks that no axis has a value twice. A value is parsed once: an axis may have thousands.
+    fn check_values(&self, texts: &Texts) -> Result<(), Problem> {
+        for axis in &self.axes {
+            let mut seen = BTreeMap::new();
+            for (text, span) in &axis.values {
                 let value = AxisValue::of(text);
-                let same = |(other, _): &&Value| AxisValue::of(other) == value;
-                if let Some((_, first)) = axis.values[..i].iter().find(same) {
+                let name = match value {
+                    // There are two zeros, which are equal.
+                    AxisValue::Real(number) => format!("{:?}", AxisValue::Real(number + 0.0)),
+                    _ => format!("{value:?}"),
+                };
+                if let Some(first) = seen.insert(name, span) {
+                    let key = axis.key();
                     return Err(Problem::new(format!("`{key}` has the value `{value}` twice"))
                         .at(&texts.at(span.clone()))
                         .label("again here")
@@ -378,6 +392,10 @@ impl Point<'_> {
             start += text.len();
         }
         written.check(texts)?;
+        // Whoever chooses a point has read the whole grid, and reads a document for each of its points.
+        if self.values.is_empty() {
+            written.check_values(texts)?;
+        }
         Ok(written)
     }
 }

@@ -168,6 +168,7 @@ snapshots! {
     toml_switch_as_receiver: star("receiver = 4", "receiver = 0");
     toml_node_out_of_range: star("receiver = 4", "receiver = 40");
     toml_fan_in_too_large: star("fan-in = 3", "fan-in = 4");
+    toml_stride_to_itself: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "permutation = { stride = 4, size = '1MB' }");
     toml_flow_to_itself: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "flows = [\n  { src = 1, dst = 2, size = '1MB' },\n  { src = 2, dst = 2, size = '1MB' },\n]");
     toml_priority_out_of_range: star("[[workload]]", "[[workload]]\npriority = 8");
     toml_load_of_nothing: star("incast = { fan-in = 3, receiver = 4, size = \"1MB\" }", "poisson = { sizes = 'websearch', load = -0.3 }");

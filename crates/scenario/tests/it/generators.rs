@@ -115,6 +115,14 @@ proptest! {
     }
 
     #[test]
+    fn a_stride_is_a_permutation_without_chance((n, stride) in (2u32..200).prop_flat_map(|n| (Just(n), 1..n))) {
+        let flows = traffic::stride(&hosts(n), stride as usize, Bytes::new(1), Time::ZERO);
+        let pairs: Vec<_> = flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect();
+        let expected: Vec<_> = hosts(n).iter().map(|host| host.0).map(|host| (host, (host + stride) % n)).collect();
+        prop_assert_eq!(pairs, expected);
+    }
+
+    #[test]
     fn all_to_all_has_every_pair_once(n in 2u32..30) {
         for algorithm in [Algorithm::LinearAllToAll, Algorithm::PairwiseAllToAll] {
             let flows = algorithm.plan(&hosts(n), Bytes::new(1), Time::ZERO, 1, Span::ZERO).messages;

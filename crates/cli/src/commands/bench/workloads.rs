@@ -1,6 +1,7 @@
 //! The canonical speed workloads.
 
 use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
+use serde::Serialize;
 
 /// Something to measure.
 pub(super) struct Workload {
@@ -17,7 +18,35 @@ pub(super) struct Workload {
     pub(super) long: bool,
     /// Whether its flows are decided for outside the run.
     pub(super) decided: bool,
+    /// The simulator whose workload this is, if it is another's.
+    pub(super) peer: Option<Peer>,
 }
+
+/// Another simulator whose workload is measured here.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Peer {
+    /// Name of the simulator, and of its experiment.
+    pub(super) name: &'static str,
+    /// The cost that is known of it, and of what machine.
+    pub(super) cost: &'static str,
+    /// Packet-hops per second of one core, in millions, that follow from this cost.
+    pub(super) hops_per_s: Option<f64>,
+    /// Differences of our model from theirs.
+    pub(super) differs: &'static str,
+}
+
+/// The values that most workloads have.
+const USUAL: Workload = Workload {
+    name: "",
+    scenario: Scenario::Text(""),
+    set: &[],
+    quick: &[],
+    fidelity: "exact",
+    replaceable: false,
+    long: false,
+    decided: false,
+    peer: None,
+};
 
 enum Scenario {
     Shipped(&'static str),
@@ -73,69 +102,116 @@ flow-control = "credits"
 scheme = "none"
 "#;
 
+/// A 1 MiB flow from each host of a fat tree to the host 16 pods further; queues of 200 packets.
+const DAYS_E5: &str = r#"
+name = "days-e5"
+seed = 51001
+duration = "20ms"
+[topology.fat-tree]
+k = 32
+rate = "100Gbps"
+delay = "1us"
+[[workload]]
+permutation = { stride = 4096, size = "1MiB" }
+[network]
+mtu = "1460B"
+data-header = "40B"
+ack-header = "40B"
+ack-min = "40B"
+flow-control = "none"
+drop = { policy = "tail", packets = 200 }
+[cc]
+scheme = "dctcp"
+"#;
+
+/// Constant flows of a packet of 1540 bytes each 1.232 us.
+const DAYS_E6: &str = r#"
+name = "days-e6"
+duration = "1.9ms"
+[topology.fat-tree]
+k = 32
+rate = "100Gbps"
+delay = "5us"
+[[workload]]
+permutation = { stride = 4096, size = "23751420B" }
+[network]
+mtu = "1500B"
+data-header = "40B"
+ack-header = "40B"
+ack-min = "40B"
+flow-control = "none"
+drop = { policy = "tail", packets = 200 }
+[cc]
+scheme = "fixed"
+fixed = { rate = "10Gbps" }
+"#;
+
+/// Web search at a load of 0.3 between the 128 hosts of a fat tree, marks from 50 to 150 packets.
+const UNISON: &str = r#"
+name = "unison-k8"
+duration = "100ms"
+[topology.fat-tree]
+k = 8
+rate = "100Gbps"
+delay = "3us"
+[[workload]]
+poisson = { sizes = "websearch", load = 0.3, from = "0s", to = "100ms" }
+[network]
+mtu = "1448B"
+data-header = "52B"
+ack-header = "52B"
+ack-min = "52B"
+flow-control = "none"
+recovery = "irn"
+ecn = { kmin = "75KB", kmax = "225KB", pmax = 0.02, reference-rate = "100Gbps" }
+drop = { policy = "tail", limit = "4MB" }
+[cc]
+scheme = "dctcp"
+"#;
+
 pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "incast-20",
         scenario: Scenario::Shipped("incast-20"),
-        set: &[],
         quick: &["workload.large.incast.sizes=[\"20MB\"]"],
         fidelity: "ns3-hpcc",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "fat320-hadoop30-2ms",
         scenario: Scenario::Shipped("fat320-hadoop30-2ms"),
-        set: &[],
         quick: &[
             "workload.background.poisson.to=200us",
             "workload.incast.incast-poisson.to=200us",
         ],
-        fidelity: "exact",
         replaceable: true,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "permutation-k8-mtu1000",
         scenario: Scenario::Text(PERMUTATION),
-        set: &[],
         quick: &["workload.0.permutation.size=1MB"],
-        fidelity: "exact",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "permutation-k8-mtu4096",
         scenario: Scenario::Text(PERMUTATION),
         set: &["network.mtu=4096B"],
         quick: &["workload.0.permutation.size=1MB"],
-        fidelity: "exact",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "permutation-k16",
         scenario: Scenario::Text(PERMUTATION),
         set: &["topology.fat-tree.k=16", "workload.0.permutation.size=1MB"],
         quick: &["workload.0.permutation.size=100KB"],
-        fidelity: "exact",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "startup-k64",
         scenario: Scenario::Text(STARTUP),
-        set: &[],
         quick: &["topology.fat-tree.k=16"],
-        fidelity: "exact",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "incast-20-lstm-pid",
@@ -143,49 +219,35 @@ pub(super) const WORKLOADS: &[Workload] = &[
         set: &["cc.scheme=lstm-pid"],
         quick: &["workload.large.incast.sizes=[\"20MB\"]"],
         fidelity: "ns3-hpcc",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "infiniband-demo",
         scenario: Scenario::Shipped("infiniband-demo"),
-        set: &[],
         quick: &["duration=12ms"],
         fidelity: "ib-omnet",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "infiniband-fat-tree-128",
         scenario: Scenario::Shipped("infiniband-fat-tree-128"),
-        set: &[],
         quick: &["duration=7ms"],
         fidelity: "ib-omnet",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "infiniband-fat-tree-1024",
         scenario: Scenario::Shipped("infiniband-fat-tree-1024"),
-        set: &[],
         quick: &["duration=7ms"],
         fidelity: "ib-omnet",
-        replaceable: false,
         long: true,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "two-switches-ib",
         scenario: Scenario::Text(TWO_SWITCHES),
-        set: &[],
         quick: &["workload.0.flows.0.size=8MiB", "workload.0.flows.1.size=8MiB"],
-        fidelity: "exact",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "permutation-k8-ib",
@@ -196,10 +258,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
             "cc.scheme=none",
         ],
         quick: &["workload.0.permutation.size=1MB"],
-        fidelity: "exact",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "permutation-k16-ib",
@@ -212,60 +271,118 @@ pub(super) const WORKLOADS: &[Workload] = &[
             "cc.scheme=none",
         ],
         quick: &["workload.0.permutation.size=100KB"],
-        fidelity: "exact",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "uet-permutation-1024",
         scenario: Scenario::Shipped("uet-permutation-1024"),
-        set: &[],
         quick: &["duration=20us"],
         fidelity: "uet-htsim",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "uec-permutation",
         scenario: Scenario::Shipped("uec-permutation"),
-        set: &[],
         quick: &["workload.permutation.permutation.size=200KB"],
-        fidelity: "exact",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "decisions-16",
         scenario: Scenario::Text(super::decisions::SIXTEEN),
-        set: &[],
         quick: &["duration=5ms"],
-        fidelity: "exact",
-        replaceable: false,
-        long: false,
         decided: true,
+        ..USUAL
     },
     Workload {
         name: "permutation-k32",
         scenario: Scenario::Text(PERMUTATION),
         set: &["topology.fat-tree.k=32", "workload.0.permutation.size=200KB"],
         quick: &["workload.0.permutation.size=20KB"],
-        fidelity: "exact",
-        replaceable: false,
         long: true,
-        decided: false,
+        ..USUAL
     },
     Workload {
         name: "permutation-k8-recorded",
         scenario: Scenario::Text(PERMUTATION),
         set: &["record.ports=auto", "record.accounts=auto"],
         quick: &["workload.0.permutation.size=1MB"],
-        fidelity: "exact",
-        replaceable: false,
-        long: false,
-        decided: false,
+        ..USUAL
+    },
+    Workload {
+        name: "days-e5",
+        scenario: Scenario::Text(DAYS_E5),
+        quick: &["workload.0.permutation.size=20KB"],
+        long: true,
+        peer: Some(Peer {
+            name: "Days, E5",
+            cost: "126.2 s of one core of an i7-13700K for 70.8 million packet-hops (212,378,014 transitions, three a hop); 5.0 s \
+                   on 22 threads, 0.76 s on an RTX 4090 (published)",
+            hops_per_s: Some(0.561),
+            differs: "DCTCP stands for TCP Reno, so more packets are dropped and sent again",
+        }),
+        ..USUAL
+    },
+    Workload {
+        name: "days-e6",
+        scenario: Scenario::Text(DAYS_E6),
+        quick: &["duration=20us"],
+        long: true,
+        peer: Some(Peer {
+            name: "Days, E6",
+            cost: "we know of no published time",
+            hops_per_s: None,
+            differs: "receivers acknowledge each packet; a tenth of the 19 ms is simulated",
+        }),
+        ..USUAL
+    },
+    Workload {
+        name: "unison-k8",
+        scenario: Scenario::Text(UNISON),
+        quick: &["duration=1ms", "workload.0.poisson.to=1ms"],
+        long: true,
+        peer: Some(Peer {
+            name: "Unison, `mtp-sync`",
+            cost: "40 minutes on 8 cores (its authors' estimate for the experiment)",
+            hops_per_s: None,
+            differs: "a flow keeps its path (there: a path per packet), and DCTCP has a rate and selective repeat (there: TCP)",
+        }),
+        ..USUAL
+    },
+    Workload {
+        name: "uet-perm-1024",
+        scenario: Scenario::Shipped("uet-permutation-1024"),
+        set: &[
+            "seed=31",
+            "parity.uet-htsim.linkspeed=800000",
+            "parity.uet-htsim.load-balancing=reps_legacy",
+            "parity.uet-htsim.paths=64",
+        ],
+        quick: &["duration=20us"],
+        fidelity: "uet-htsim",
+        peer: Some(Peer {
+            name: "htsim_uec, permutation of 1024 hosts",
+            cost: "3.65 to 3.89 s of one core, 131 MB (measured by us: -O3, two-core cloud machine)",
+            hops_per_s: None,
+            differs: "nothing: the same events; its connection matrix is another draw",
+        }),
+        ..USUAL
+    },
+    Workload {
+        name: "hpcc-320",
+        scenario: Scenario::Shipped("fat320-hadoop30-2ms"),
+        quick: &[
+            "workload.background.poisson.to=200us",
+            "workload.incast.incast-poisson.to=200us",
+        ],
+        fidelity: "ns3-hpcc",
+        peer: Some(Peer {
+            name: "HPCC's ns-3 simulator, 320 hosts",
+            cost: "85.6 s of one core for 28.0 million packet-hops, 348 MB (measured by us: -O3 -march=native, busy two-core \
+                   cloud machine)",
+            hops_per_s: Some(0.327),
+            differs: "nothing: the same events; its flows are another draw",
+        }),
+        ..USUAL
     },
 ];
 

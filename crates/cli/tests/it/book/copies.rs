@@ -7,6 +7,8 @@ use std::path::Path;
 use super::links;
 
 const FROM: &str = "<!-- from ";
+/// From the book's folder.
+const README: &str = "../../README.md";
 const END: &str = "<!-- end -->";
 
 /// What a file has, or what stands between its lines `ANCHOR: name` and `ANCHOR_END: name`.
@@ -57,6 +59,7 @@ fn renewed(page: &Path, text: &str) -> String {
 fn copies_are_current() {
     let mut pages = Vec::new();
     links::add_pages(&super::book(), &mut pages);
+    pages.push(super::book().join(README));
     let mut copies = 0;
     for page in &pages {
         let text = fs::read_to_string(page).unwrap();

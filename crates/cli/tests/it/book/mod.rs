@@ -13,6 +13,7 @@ mod printed;
 mod records;
 mod scale;
 mod single_point;
+mod speed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -150,7 +150,10 @@ impl RoundTrips {
 
     /// All of them.
     pub(crate) fn finish(mut self) -> RttStats {
-        let mut histogram_ns = Histogram::new(4).expect("four digits are within what the histogram can");
+        // With room for the largest: it grows by copies of itself, each a little longer.
+        let largest = whole_ns(self.max_ps).max(2);
+        let mut histogram_ns =
+            Histogram::new_with_max(largest, 4).expect("four digits are within what the histogram can");
         histogram_ns.auto(true);
         let mut add = |ns: u64, count: u64| {
             if count > 0 {

@@ -332,7 +332,9 @@ impl Maker<'_, '_> {
             "incast" => self.incast(written.incast.get_or_insert_default())?.into(),
             "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
             "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
-            "permutation" => self.permutation(written.permutation.get_or_insert_default())?.into(),
+            "permutation" => self
+                .permutation(written.permutation.get_or_insert_default())?
+                .into(),
             "closed-loop" => self.closed_loop(written.closed_loop.get_or_insert_default())?,
             "all-to-all" => {
                 self.collective(Operation::AllToAll(written.all_to_all.get_or_insert_default()))?

@@ -1,0 +1,81 @@
+//! Tasks of contributors. `cargo xtask update [PACKAGE..]` runs the tests that compare output with files of the project
+//! (snapshots, help, tables of the book, the README), and has them write these files instead.
+
+use std::env;
+use std::process::{Command, ExitCode};
+
+/// Packages whose tests compare output with files, and the arguments of these tests.
+const COMPARE: [(&str, &[&str]); 8] = [
+    ("paceline-congestion", &[]),
+    ("paceline-forest", &[]),
+    ("paceline-scenario", &[]),
+    ("paceline-lab", &[]),
+    ("paceline-report", &[]),
+    ("paceline-reproduce", &[]),
+    // The book has copies of other files, so these tests run again after the others have written.
+    (
+        "paceline",
+        &[
+            "--test",
+            "it",
+            "--",
+            "book",
+            "help",
+            "errors",
+            "list",
+            "reproduce",
+            "readme",
+        ],
+    ),
+    ("paceline", &["--test", "it", "--", "book"]),
+];
+
+const USAGE: &str = "usage: cargo xtask update [PACKAGE..]
+
+Rewrites snapshots, help texts, tables of the book and output in the README. PACKAGE: paceline, paceline-lab, ..";
+
+fn main() -> ExitCode {
+    let mut words = env::args().skip(1);
+    let packages: Vec<String> = match words.next().as_deref() {
+        Some("update") => words.collect(),
+        _ => return fail(USAGE),
+    };
+    let known = |name: &String| COMPARE.iter().any(|(package, _)| package == name);
+    if let Some(unknown) = packages.iter().find(|name| !known(name)) {
+        return fail(&format!(
+            "xtask: no tests of `{unknown}` compare output with files\n{USAGE}"
+        ));
+    }
+    let mut failed = Vec::new();
+    for (package, arguments) in COMPARE {
+        if !packages.is_empty() && !packages.iter().any(|name| name == package) {
+            continue;
+        }
+        let mut test = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        test.args(["test", "--quiet", "--package", package])
+            .args(arguments);
+        test.envs([
+            ("UPDATE_BOOK", "1"),
+            ("UPDATE_README", "1"),
+            ("INSTA_UPDATE", "always"),
+        ]);
+        if !test.status().is_ok_and(|status| status.success()) && !failed.contains(&package) {
+            failed.push(package);
+        }
+    }
+    // A test that wrote a file may have failed for it: whoever reads the difference decides.
+    let _ = Command::new("git").args(["status", "--short"]).status();
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    fail(&format!(
+        "xtask: tests failed in {}: run them again to see whether they still do",
+        failed.join(", ")
+    ))
+}
+
+#[expect(clippy::disallowed_macros, reason = "it says one line and ends")]
+fn fail(message: &str) -> ExitCode {
+    eprintln!("{message}");
+    ExitCode::from(2)
+}
