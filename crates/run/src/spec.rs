@@ -116,6 +116,25 @@ pub struct PacketFormat {
     pub framing: Bytes,
 }
 
+/// RoCEv2 with a payload of 1000 bytes.
+impl Default for PacketFormat {
+    fn default() -> Self {
+        Self {
+            mtu: Bytes::new(1000),
+            data_header: Bytes::new(48),
+            ack_header: Bytes::new(46),
+            ack_min: Bytes::new(60),
+            pfc_frame: Bytes::new(64),
+            cnp: Bytes::new(64),
+            int_header: Bytes::new(42),
+            pint_header: Bytes::new(2),
+            timestamp_header: Bytes::new(8),
+            scheme_headers: true,
+            framing: Bytes::ZERO,
+        }
+    }
+}
+
 impl PacketFormat {
     /// Returns the bytes that a scheme's requirements add to the headers of its data packets and ACKs.
     fn added_header(&self, needs: &Requirements) -> u64 {
@@ -417,6 +436,43 @@ pub struct RunSpec {
     pub record: RecordSpec,
     /// True to check every invariant during the run.
     pub check: bool,
+}
+
+/// A network without nodes, links, schemes and flows: switches with PFC and without marks, exact times, nothing recorded.
+impl Default for RunSpec {
+    fn default() -> Self {
+        Self {
+            nodes: Vec::new(),
+            links: Vec::new(),
+            failures: Vec::new(),
+            reconvergence: Span::ZERO,
+            link_changes: Vec::new(),
+            host_changes: Vec::new(),
+            storms: Vec::new(),
+            routes: Vec::new(),
+            load_balancing: LoadBalancing::default(),
+            ecmp_hash: EcmpHash::default(),
+            entropy: None,
+            switch: SwitchSpec::default(),
+            nic: NicSpec::default(),
+            packet: PacketFormat::default(),
+            int_multi: 1,
+            schemes: Vec::new(),
+            labels: Vec::new(),
+            flows: Vec::new(),
+            arrivals: None,
+            programs: Vec::new(),
+            dependencies: Vec::new(),
+            stop: Time::from_ns(4_000_000_000),
+            seed: 1,
+            quirks: Quirks::default(),
+            model: None,
+            lanes: None,
+            ties: TieOrder::Structural,
+            record: RecordSpec::default(),
+            check: false,
+        }
+    }
 }
 
 impl RunSpec {

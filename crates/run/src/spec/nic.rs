@@ -43,6 +43,27 @@ pub struct NicSpec {
     pub scheduling: Scheduling,
 }
 
+/// A NIC that acknowledges each packet, paces, and returns to a gap (go-back-N).
+impl Default for NicSpec {
+    fn default() -> Self {
+        Self {
+            ack: AckPolicy::EveryPackets(1),
+            ack_chunk: Bytes::new(4000),
+            ack_class: None,
+            endpoint: None,
+            receive_buffer: None,
+            nack_interval: Span::from_us(500),
+            back_to_chunk: None,
+            rto: None,
+            recovery: Recovery::GoBackN,
+            pacing: true,
+            global_rtt: true,
+            idle_reset: None,
+            scheduling: Scheduling::RoundRobin,
+        }
+    }
+}
+
 /// Scheduler of a NIC's queue pairs that are ready to send (`host/scheduler/`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -42,6 +42,37 @@ pub struct SwitchSpec {
     pub tiers: Vec<SwitchTier>,
 }
 
+/// A buffer of 32 MiB under PFC with dynamic thresholds, without marks.
+impl Default for SwitchSpec {
+    fn default() -> Self {
+        Self {
+            buffer: Bytes::new(32 << 20),
+            headroom_on_top: false,
+            reserve: Bytes::new(4096),
+            headroom: Headroom::PerLink {
+                factor: 3.0,
+                extra: Bytes::ZERO,
+            },
+            flow_control: FlowControl::Pfc(Pfc {
+                threshold: PfcThreshold::Dynamic {
+                    shift: 3,
+                    reference_rate: BitRate::from_gbps(100),
+                },
+                resume_offset: Bytes::new(3072),
+                mode: PfcMode::OnOff,
+                response: PfcResponse::NONE,
+            }),
+            ecn: Vec::new(),
+            detection: Detection::Red,
+            class_detection: Vec::new(),
+            assist: None,
+            loss: LossSpec::NONE,
+            watchdog: None,
+            tiers: Vec::new(),
+        }
+    }
+}
+
 /// Differing properties of a group of switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -45,87 +45,25 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             .map(|n| if n == 0 { NodeKind::Switch } else { NodeKind::Host })
             .collect(),
         links: (1..=hosts).map(|host| link(0, host, G100)).collect(),
-        failures: Vec::new(),
-        storms: Vec::new(),
-        reconvergence: Span::ZERO,
-        link_changes: Vec::new(),
-        host_changes: Vec::new(),
-        routes: Vec::new(),
-        load_balancing: LoadBalancing::Ecmp,
-        entropy: None,
-        ecmp_hash: EcmpHash::PerSwitch,
         switch: SwitchSpec {
-            buffer: Bytes::new(32 << 20),
-            headroom_on_top: false,
-            reserve: Bytes::new(4096),
-            headroom: Headroom::PerLink {
-                factor: 3.0,
-                extra: Bytes::ZERO,
-            },
-            flow_control: FlowControl::Pfc(Pfc {
-                threshold: PfcThreshold::Dynamic {
-                    shift: 3,
-                    reference_rate: G100,
-                },
-                resume_offset: Bytes::new(3072),
-                mode: PfcMode::OnOff,
-                response: PfcResponse::NONE,
-            }),
             ecn,
-            detection: Detection::Red,
-            class_detection: Vec::new(),
-            tiers: Vec::new(),
-            watchdog: None,
-            loss: LossSpec::NONE,
             assist: Some(AssistPorts::Switches),
+            ..SwitchSpec::default()
         },
         nic: NicSpec {
             ack: AckPolicy::EveryBytes(Bytes::new(1)),
-            ack_chunk: Bytes::new(4000),
-            ack_class: None,
-            endpoint: None,
-            receive_buffer: None,
-            nack_interval: Span::from_us(500),
-            back_to_chunk: None,
-            rto: None,
-            recovery: Recovery::GoBackN,
-            pacing: true,
-            global_rtt: true,
-            idle_reset: None,
-            scheduling: Scheduling::RoundRobin,
+            ..NicSpec::default()
         },
-        packet: packet_format(43),
+        packet: PacketFormat {
+            pfc_frame: Bytes::new(43),
+            ..PacketFormat::default()
+        },
         int_multi: 4,
         schemes: vec![scheme],
         labels: vec!["normal".into()],
-        flows: Vec::new(),
-        arrivals: None,
-        programs: Vec::new(),
-        dependencies: Vec::new(),
-        stop: Time::from_ns(4_000_000_000),
-        seed: 1,
         quirks: Quirks::ns3_hpcc(),
-        model: None,
-        lanes: None,
         ties: TieOrder::Insertion,
-        record: RecordSpec::default(),
-        check: false,
-    }
-}
-
-pub fn packet_format(pfc: u64) -> PacketFormat {
-    PacketFormat {
-        mtu: Bytes::new(1000),
-        data_header: Bytes::new(48),
-        ack_header: Bytes::new(46),
-        ack_min: Bytes::new(60),
-        pfc_frame: Bytes::new(pfc),
-        cnp: Bytes::new(64),
-        int_header: Bytes::new(42),
-        pint_header: Bytes::new(2),
-        timestamp_header: Bytes::new(8),
-        scheme_headers: true,
-        framing: Bytes::ZERO,
+        ..RunSpec::default()
     }
 }
 
@@ -133,7 +71,7 @@ pub fn packet_format(pfc: u64) -> PacketFormat {
 pub fn natural(mut spec: RunSpec) -> RunSpec {
     spec.quirks = Quirks::default();
     spec.ties = TieOrder::Structural;
-    spec.packet = packet_format(64);
+    spec.packet = PacketFormat::default();
     spec.nic.ack = AckPolicy::EveryPackets(1);
     spec.nic.ack_class = Some(0);
     spec.nic.rto = Some(Span::from_us(1000));
