@@ -1,47 +1,47 @@
-//! The numbers of a network's things.
+//! Dense numbers that identify the parts of a network.
 
 use paceline_kernel::ids;
 ids! {
-    /// One end of a link.
+    /// Index of one end of a link: ends of link `i` are ports `2i` and `2i + 1`.
     pub PortId: u32;
-    /// A link.
+    /// Index of a link, as in the run's list.
     pub LinkId: u32;
-    /// What links of one rate and delay share.
+    /// Index of the rate and delay that links share.
     pub ProfileId: u16;
-    /// A switch.
+    /// Index of a switch among the switches.
     pub SwitchId: u32;
-    /// A host's port.
+    /// Index of a host's port among the NICs.
     pub NicId: u32;
-    /// A switch that packets are spread to (`switch/spread.rs`).
+    /// Index of a switch that packets are spread to (`switch/spread.rs`).
     pub(crate) ColumnId: u32;
-    /// A packet: its slot.
+    /// Slot of a packet; used again once the packet is removed.
     pub PacketId: u32;
-    /// A flow: its place in [`paceline_run::spec::RunSpec::flows`].
+    /// Index of a flow, in [`paceline_run::spec::RunSpec::flows`] first.
     pub FlowId: u32;
-    /// A queue pair: its slot.
+    /// Slot of a queue pair; used again once its flow is over.
     pub QpId: u32;
-    /// A flow's receiver: its slot.
+    /// Slot of a flow's receiver.
     pub(crate) ReceiverId: u32;
-    /// A flow of a stream that is not over: where what is known of it stands.
+    /// Slot of the description of a flow that a stream or a program has started.
     pub(crate) HeldId: u32;
-    /// A flow's account.
+    /// Index of a flow's account.
     pub(crate) AccountId: u32;
 }
 
 impl PortId {
-    /// The other end of its link.
+    /// Returns the port at the other end of the link.
     #[inline]
     pub(crate) const fn other(self) -> Self {
         Self(self.0 ^ 1)
     }
 
-    /// The link of a port: its ends are ports `2i` and `2i + 1`.
+    /// Returns the port's link.
     #[inline]
     pub const fn link(self) -> LinkId {
         LinkId(self.0 / 2)
     }
 
-    /// Which end of its link it is: 0 or 1.
+    /// Returns the end of the link that the port is: 0 or 1.
     #[inline]
     pub(crate) const fn end(self) -> usize {
         (self.0 % 2) as usize
@@ -49,7 +49,7 @@ impl PortId {
 }
 
 impl LinkId {
-    /// Its ports.
+    /// Returns the ports at both ends.
     pub(crate) const fn ends(self) -> [PortId; 2] {
         [PortId(2 * self.0), PortId(2 * self.0 + 1)]
     }

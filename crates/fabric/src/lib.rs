@@ -1,8 +1,8 @@
 //! Packets, links, switches and NICs of a lossless network, and the loop that runs them.
 //!
-//! The parts of a simulation, a folder each: `world` (what does not change while events run), `core` (clock,
-//! packets, links), `switch`, `host`, `traffic`; `run` has the loop, which lends each the others that it needs. A
-//! switch cannot name a queue pair, a host cannot name a buffer.
+//! Each folder holds one part of a simulation: `world` (constant while events run), `core` (clock, packets, links),
+//! `switch`, `host`, `traffic`. The loop in `run` lends each part the others that it needs. A switch cannot name a
+//! queue pair, and a host cannot name a buffer.
 
 // The harness of the integration tests serves unit tests too.
 #[cfg(test)]

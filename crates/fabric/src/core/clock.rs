@@ -1,4 +1,4 @@
-//! The clock, what is to happen, and what has.
+//! The clock, the pending events and the counters of past events.
 
 use paceline_kernel::queue::{Entry, EventQueue, LaneId, Look};
 
@@ -11,21 +11,20 @@ use crate::ids::PortId;
 use crate::world::World;
 use paceline_run::outcome::Counters;
 
-/// For the loop.
 impl Core {
-    /// When the next event is.
+    /// Returns the time of the next event, in ps.
     #[inline]
     pub fn next_event_at(&self) -> Option<u64> {
         self.agenda.queue.peek_time()
     }
 
-    /// Takes the next event, if it is before `end`: it is to begin.
+    /// Removes and returns the next event, if it is before `end`. The caller has to `begin` it.
     #[inline(always)]
     pub(crate) fn take_event(&mut self, end: u64) -> Option<Entry> {
         self.agenda.queue.pop_before(end)
     }
 
-    /// Goes to an event that was taken, and counts it.
+    /// Sets the clock to an event that was taken, and counts the event.
     #[inline(always)]
     pub(crate) fn begin(&mut self, event: Entry) {
         let Entry { at, tie, what } = event;
@@ -35,23 +34,23 @@ impl Core {
         self.digest.note(at, what);
     }
 
-    /// Goes to the next event, if it is before `end`, without counting it.
+    /// Sets the clock to the next event, if it is before `end`, without counting the event.
     pub(crate) fn next_uncounted(&mut self, end: u64) -> Option<Event> {
         let Entry { at, tie, what } = self.agenda.queue.pop_before(end)?;
         (self.now, self.tie) = (at, tie);
         Some(Event::decode(what))
     }
 
-    /// The event that happens is none of the network's: how many of its kind there are depends on how the run is
-    /// arranged.
+    /// Takes the running event out of the counters: it belongs to the simulator, and the number of such events depends
+    /// on how the run is arranged.
     #[cold]
     pub(crate) fn discount_event(&mut self, event: Event) {
         self.counters.events -= 1;
         self.digest.forget(self.now, event.encode());
     }
 
-    /// The event that happens is of a flow of a program: it counts, if the flow is not over, for its kind alone. Flows have
-    /// other numbers where a phase comes again, and what is scheduled for flows that are over is no part of it.
+    /// Counts the running event, which is of a program's flow, by its kind alone, or not at all if the flow is over.
+    /// Flows have other numbers when a phase is repeated, and events of flows that are over are no part of a phase.
     pub(crate) fn recount_event(&mut self, event: Event, counts: bool) {
         self.discount_event(event);
         if counts {
@@ -61,77 +60,77 @@ impl Core {
         }
     }
 
-    /// The digest of all events so far, which begins anew.
+    /// Returns the digest of all events so far, and starts an empty one.
     pub(crate) fn take_digest(&mut self) -> Digest {
         std::mem::take(&mut self.digest)
     }
 
-    /// What was counted so far.
+    /// Returns all counters so far.
     pub(crate) fn counted(&self) -> (Counters, Sent, Digest) {
         (self.counters, self.agenda.sent, self.digest)
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds counters of skipped events.
     pub(crate) fn add_counted(&mut self, counters: &Counters, sent: &Sent, digest: &Digest) {
         self.counters.add(counters, 1);
         self.agenda.sent.add(sent, 1);
         self.digest.add(digest);
     }
 
-    /// What is to happen is exchanged for something else.
+    /// Swaps the pending events with `other`.
     pub(crate) fn exchange_agenda(&mut self, other: &mut EventQueue) {
         std::mem::swap(&mut self.agenda.queue, other);
     }
 
-    /// Nothing is to happen, in lanes like those of what is.
+    /// Returns an empty queue with the same lanes.
     pub(crate) fn empty_agenda(&self) -> EventQueue {
         self.agenda.queue.emptied()
     }
 
-    /// The running event has this place in its instant.
+    /// Sets the position of the running event within its instant.
     pub(crate) fn stand_at(&mut self, tie: u64) {
         self.tie = tie;
     }
 
-    /// The instant, in ps.
+    /// Returns the current time, in ps.
     #[inline(always)]
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// The instant, and the place of the running event in it.
+    /// Returns the current time, in ps, and the position of the running event among those of that time.
     #[inline(always)]
     pub fn instant(&self) -> (u64, u64) {
         (self.now, self.tie)
     }
 
-    /// Goes to an instant, behind all its events.
+    /// Sets the clock to `at`, after all events of that instant.
     pub(crate) fn go_to(&mut self, at: u64) {
         (self.now, self.tie) = (at, u64::MAX);
     }
 
-    /// Sets the clock, where no event happens.
+    /// Sets the clock outside of events.
     pub(crate) fn set_clock(&mut self, at: u64) {
         self.now = at;
     }
 
-    /// Ends the run.
     pub(crate) fn end(&mut self) {
         self.done = true;
     }
 
-    /// Whether the run is over.
+    /// Returns true if the run is over.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.done
     }
 
-    /// Whether nothing is to happen any more.
+    /// Returns true if no event is pending.
     pub(crate) fn is_idle(&self) -> bool {
         self.agenda.queue.is_empty()
     }
 
-    /// True if the cache does not hold the network, so that it pays to fetch early what events touch.
+    /// Returns true if the network is larger than the processor's cache, so that it pays to fetch early what events
+    /// touch.
     #[inline]
     pub(crate) fn is_large(&self) -> bool {
         /// Events in a lane of a network that the cache holds; the parts of a run share the cache.
@@ -139,8 +138,9 @@ impl Core {
         self.agenda.queue.longest_lane() * self.agenda.outboxes.len().max(1) > CACHE_HOLDS
     }
 
-    /// Fetches what events that are soon to run will touch. Each look follows what the one before has fetched; `at_host` does
-    /// so for packets that come to a host, and `at_switch` for those that will leave by a port.
+    /// Prefetches what events that are soon to run will touch. Each look follows the addresses that the one before has
+    /// fetched. `at_host` prefetches for packets that come to a host, and `at_switch` for those that will leave by a
+    /// port.
     #[inline(always)]
     pub(crate) fn fetch_upcoming(
         &self,
@@ -156,6 +156,8 @@ impl Core {
                     None => return,
                 },
             };
+            // The first look can only use numbers that are in the event itself: following a pointer now would miss the
+            // cache.
             if look == Look::First {
                 self.ports.prefetch(port);
                 self.queues.prefetch(port);
@@ -177,6 +179,7 @@ impl Core {
             let packet = self.packets.get(id);
             if at.is_host {
                 at_host(look, packet);
+            // A packet of another epoch was routed before the last change of topology: its path means nothing now.
             } else if look == Look::Second && packet.epoch == world.epoch {
                 let place = world.routing.follow(0, &mut { packet.path });
                 let egress = world.routing.port_at(at.ways, place);
@@ -189,8 +192,8 @@ impl Core {
 }
 
 impl Core {
-    /// Schedules `event` for `at`, in `lane`. Every run stops before the end of time, so what would
-    /// come later may as well come there.
+    /// Schedules `event` for `at`, in `lane`. Every run stops before the end of time, so later events are scheduled
+    /// there.
     #[inline]
     pub fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
@@ -199,7 +202,7 @@ impl Core {
         self.agenda.queue.push(lane, Entry { at, tie, what });
     }
 
-    /// The same, at a place among the events of its instant that was kept free (`EventSchedule::reserve`).
+    /// Schedules `event` at a reserved position among those of its instant (see `EventSchedule::reserve`).
     #[inline]
     pub fn schedule_tied(&mut self, at: u64, tie: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
@@ -207,36 +210,36 @@ impl Core {
         self.agenda.queue.push(LaneId::WHEEL, Entry { at, tie, what });
     }
 
-    /// All that is to happen, in no order.
+    /// Visits all pending events, in no order.
     pub(crate) fn for_each_pending(&self, mut look: impl FnMut(Event)) {
         self.agenda
             .queue
             .for_each(|entry| look(Event::decode(entry.what)));
     }
 
-    /// Packet-hops so far.
+    /// Returns the number of packet-hops so far.
     pub(crate) fn hops(&self) -> u64 {
         self.agenda.sent.hops()
     }
 
-    /// A network of another make has sent so many packets.
+    /// Adds packets that another network model has sent.
     pub fn count_packets(&mut self, kind: paceline_run::outcome::PacketKind, packets: u64, bytes: u64) {
         self.agenda.sent.count_many(kind, packets, bytes);
     }
 
-    /// Hops and bytes of each kind of packet become counters.
+    /// Writes hops and bytes of each kind of packet into the counters.
     pub(crate) fn count_sent(&mut self) {
         self.agenda.sent.write(&mut self.counters);
     }
 
-    /// Adds what has been counted in another part of the network.
+    /// Adds the counters of another part of the network.
     pub(crate) fn merge_counts(&mut self, other: &Self) {
         self.agenda.sent.add(&other.agenda.sent, 1);
         self.counters.add(&other.counters, 1);
         self.digest.add(&other.digest);
     }
 
-    /// Counters, and the digest of all events.
+    /// Returns the counters, and the digest of all events.
     pub(crate) fn counts(&self) -> (Counters, u64) {
         (self.counters, self.digest.finish())
     }

@@ -1,10 +1,10 @@
-//! A digest of all events of a run.
+//! Digest of all events of a run, independent of their order within an instant.
 
 use paceline_kernel::rng::mix;
 
-/// A digest of events: of the time, the kind and the owner of each. It is made of sums, so it does not depend on the order of
-/// events of the same instant in different places. The sums are the moments of the events' times, weighted by what the
-/// events are: so the same events at a later time have a digest that follows from this one.
+/// Digest of events: the time, kind and owner of each. It is made of sums, so it does not depend on the order of events
+/// of the same instant at different nodes. The sums are the moments of the events' times, weighted by a hash of kind
+/// and owner, so the digest of the same events at a later time follows from this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Digest([u64; 3]);
 
@@ -24,14 +24,13 @@ impl Digest {
         *self = self.without(&one);
     }
 
-    /// Adds other events.
     pub(crate) fn add(&mut self, other: &Self) {
         for (sum, part) in self.0.iter_mut().zip(other.0) {
             *sum = sum.wrapping_add(part);
         }
     }
 
-    /// Those events that are not the first ones.
+    /// Returns the digest without the events of `first`.
     pub(crate) fn without(&self, first: &Self) -> Self {
         let [a, b, c] = first.0.map(u64::wrapping_neg);
         let mut rest = *self;
@@ -39,7 +38,7 @@ impl Digest {
         rest
     }
 
-    /// The same events so much later; `wrapping_neg` for earlier.
+    /// Returns the digest of the same events, `by` ps later; `wrapping_neg` for earlier.
     pub(crate) fn shifted(&self, by: u64) -> Self {
         let [weight, moment, square] = self.0;
         let twice = by.wrapping_mul(2).wrapping_mul(moment);
@@ -49,13 +48,13 @@ impl Digest {
         Self([weight, moment.wrapping_add(weight.wrapping_mul(by)), square])
     }
 
-    /// In one number.
+    /// Returns the digest as one number.
     pub(super) fn finish(&self) -> u64 {
         self.0.into_iter().fold(0, |all, sum| mix(all ^ sum))
     }
 }
 
-/// What kind of event, and whose.
+/// Hashes an event's kind and owner.
 #[inline(always)]
 const fn weight(what: u64) -> u64 {
     let mixed = ((what >> 32) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -66,7 +65,7 @@ const fn weight(what: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Events so much later, one by one and all at once.
+    /// Events shifted one by one have the digest that is shifted at once.
     #[test]
     fn a_digest_shifts() {
         let events = (0..1000u64).map(|n| (n * n % 7919 * 1000, mix(n)));

@@ -1,4 +1,4 @@
-//! Events: what they are, and the order of those that fall on the same instant.
+//! Events, their encoding in 64 bits, and the order of those of the same instant.
 
 use paceline_kernel::rng::mix;
 
@@ -9,65 +9,65 @@ use paceline_run::spec::TieOrder;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "what is said of a variant is said of its fields")]
 pub enum Event {
-    /// A link goes down or comes up: index in the list of changes.
+    /// Start or end of a link failure: index in the list of changes.
     Topology { change: u32 },
-    /// Flows of one start time enter; the first of them.
+    /// Start of the flows that share a start time: the first of them.
     FlowDue { flow: FlowId },
-    /// A queue pair begins to send.
+    /// Start of a queue pair's transmission.
     FlowStart { flow: FlowId },
-    /// A timed pause may be over.
+    /// End of a timed pause, unless it was renewed.
     PauseEnd { port: PortId, class: u8 },
-    /// A timed pause may need renewal.
+    /// Renewal of a timed pause, if its queue is still above the threshold.
     PauseRenew { port: PortId, class: u8 },
-    /// The watchdog looks at a queue that is paused, or was.
+    /// Watchdog's check of a queue that is paused, or was.
     Watchdog { port: PortId, class: u8 },
-    /// A scheme's timer.
+    /// Expiry of a scheme's timer. Timers that were set again have another generation.
     Timer { flow: FlowId, slot: u8, generation: u8 },
-    /// A sender's retransmission timeout.
+    /// Expiry of a sender's retransmission timeout.
     Timeout { flow: FlowId },
-    /// The end of a transmission.
+    /// End of a transmission; an event only if something waits for it.
     TxDone { port: PortId },
-    /// A NIC may have something to send now.
+    /// Time at which a NIC may have something to send. Superseded ones have an older generation.
     Wake { port: PortId, generation: u32 },
-    /// The last bit of a packet arrived at a port.
+    /// Arrival of a packet's last bit at a port (of its headers at a cut-through switch).
     Arrive { port: PortId, packet: PacketId },
-    /// Time to sample the queues.
+    /// Sampling time of the queues.
     Sample,
-    /// The time that the receiver's half of a scheme asked for is over.
+    /// Expiry of a timer of a scheme's receiver half.
     ReceiverTimer { flow: FlowId },
-    /// A receiving host may have something to grant (`host/grants.rs`).
+    /// Time at which a receiving host may have a grant to send (`host/grants.rs`).
     GrantDue { nic: NicId, scheme: u16 },
-    /// A NIC begins to pause for ever, or ends.
+    /// Start or end of a NIC's pause storm.
     Storm { storm: u32, ends: bool },
-    /// A host has brought the first packet that it holds to who answers.
+    /// End of a host's processing of the first packet in its queue (`host/decisions.rs`).
     HostDone { nic: NicId },
-    /// A NIC has computed a decision (`host/decisions.rs`).
+    /// Completion of a decision that a NIC computes (`host/decisions.rs`).
     Decided { nic: NicId },
-    /// A program begins, or asked for this time.
+    /// Start of a program, or a time that it asked for.
     Program { program: u32 },
-    /// The last packet of a program's flow leaves its host.
+    /// Departure of the last packet of a program's flow from its host.
     Sent { flow: FlowId },
-    /// What only networks of one make have, which say what it is. The kind is 14, or 16 to 29.
+    /// Event of a special network model, which defines its meaning. The kind is 14, or 16 to 29.
     Special { kind: u8, a: u32, b: u32 },
 }
 
 const A_BITS: u32 = 27;
-/// Bits before those of the kind.
+/// Bits below the kind.
 const KIND: u32 = A_BITS + 32;
-/// Set in the argument of the watchdog's events, which share a kind with ends of pauses.
+/// Flag in the argument of the watchdog's events, which share a kind with ends of pauses.
 const WATCHDOG: u32 = 1 << 8;
-/// The kind of an arrival.
+/// Kinds that are compared without decoding.
 const ARRIVE: u64 = 9;
 const TX_DONE: u64 = 7;
 const A_MASK: u64 = (1 << A_BITS) - 1;
 
 impl Event {
-    /// Bits before those of the kind.
+    /// Bits below the kind.
     pub(super) const KIND: u32 = KIND;
-    /// Ports and flows that there can be.
+    /// Upper limit of the numbers of ports and of flows.
     pub(crate) const MAX_ENTITIES: usize = 1 << A_BITS;
 
-    /// The event in 64 bits: kind 5, entity 27, argument 32.
+    /// Returns the event in 64 bits: kind 5, entity 27, argument 32.
     #[inline(always)]
     pub(super) fn encode(self) -> u64 {
         let (kind, a, b) = match self {
@@ -99,13 +99,13 @@ impl Event {
         kind << KIND | u64::from(a) << 32 | u64::from(b)
     }
 
-    /// Port and packet, if what is encoded is an arrival.
+    /// Returns port and packet if the encoded event is an arrival.
     #[inline(always)]
     pub(crate) fn arrival(bits: u64) -> Option<(PortId, PacketId)> {
         (bits >> KIND == ARRIVE).then_some((PortId((bits >> 32 & A_MASK) as u32), PacketId(bits as u32)))
     }
 
-    /// The port, if what is encoded is the end of a transmission.
+    /// Returns the port if the encoded event is the end of a transmission.
     #[inline(always)]
     pub(crate) fn sent(bits: u64) -> Option<PortId> {
         (bits >> KIND == TX_DONE).then_some(PortId((bits >> 32 & A_MASK) as u32))
@@ -169,7 +169,7 @@ impl Event {
     }
 }
 
-/// Gives every event its place among those of the same instant.
+/// Order of the events of an instant: gives each a number to sort by.
 #[derive(Clone, Debug)]
 pub(crate) struct Ties {
     order: TieOrder,
@@ -178,7 +178,7 @@ pub(crate) struct Ties {
 }
 
 impl Ties {
-    /// Keeps so many places free behind all that were given so far; the first of them.
+    /// Reserves positions after all that were given so far. Returns the first of them.
     pub(super) fn reserve(&mut self, places: u64) -> u64 {
         let first = self.counter + 1;
         self.counter += places;
@@ -193,14 +193,14 @@ impl Ties {
         }
     }
 
-    /// The tie of an event scheduled now for `at`, which is `what` encoded.
+    /// Returns the tie of an event scheduled now for `at`, which is `what` encoded.
     ///
-    /// Structural: kind of event, then who scheduled it. No entity schedules two events of one kind
-    /// for the same instant that another could tell apart (a port ends one transmission and starts
-    /// one arrival at a time), so nothing more is needed, and nothing depends on the moment of the call.
+    /// Structural: kind of event, then its owner. No entity schedules two events of one kind for the same instant that
+    /// another could tell apart (a port ends one transmission and starts one arrival at a time), so nothing more is
+    /// needed, and nothing depends on the moment of the call.
     ///
-    /// Drawn: the same, but arrivals are in an order that a hash of seed, instant and port gives them: no port always goes
-    /// first, and nothing depends on the parts of a run either.
+    /// Drawn: structural, but arrivals are in an order that a hash of seed, instant and port gives them, so that no
+    /// port always goes first. This does not depend on the parts of a run either.
     #[inline(always)]
     pub(super) fn next(&mut self, at: u64, what: u64) -> u64 {
         match self.order {
@@ -210,6 +210,7 @@ impl Ties {
             }
             TieOrder::Structural => what,
             TieOrder::Drawn if what >> KIND == ARRIVE => {
+                // A counter would depend on the order of calls, which differs between runs in one part and in several.
                 let port = what >> 32 & A_MASK;
                 ARRIVE << KIND | mix(self.seed ^ mix(at ^ port << (64 - A_BITS))) >> (64 - KIND)
             }

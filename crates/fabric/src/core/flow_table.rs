@@ -1,22 +1,21 @@
-//! Where a host keeps what it knows of a flow: a slot for each flow that is under way, found by the flow's number.
+//! A paged table that maps a flow's number to the slot of a flow under way.
 
 use crate::ids::FlowId;
 use paceline_kernel::ids::Id;
 
-/// Flows of one page.
 const PAGE: usize = 1024;
 
-/// Slots by flow, in pages: those without a flow under way take no room.
+/// Slots by flow, in pages of 1024 flows. Pages without a flow under way take no memory.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowTable<I> {
     pages: Vec<Option<Box<Page<I>>>>,
-    /// A page without flows, for the next one that is needed: where few flows are under way, pages come and go.
+    /// An empty page for the next need: with few flows under way, pages come and go.
     spare: Option<Box<Page<I>>>,
 }
 
 #[derive(Clone, Debug)]
 struct Page<I> {
-    /// `Id::NONE`: the flow has not started, or is over.
+    /// `Id::NONE` for a flow that has not started, or is over.
     slots: [I; PAGE],
     live: u32,
 }
@@ -38,7 +37,7 @@ impl<I: Id> FlowTable<I> {
         (slot != I::NONE).then_some(slot)
     }
 
-    /// A flow begins, or moves to another slot.
+    /// Sets the slot of a flow that starts, or moves to another slot.
     pub(crate) fn set(&mut self, flow: FlowId, slot: I) {
         let number = flow.index() / PAGE;
         if self.pages.len() <= number {
@@ -58,7 +57,7 @@ impl<I: Id> FlowTable<I> {
         *place = slot;
     }
 
-    /// A flow is over: the slot that it had.
+    /// Removes a flow that is over, and returns the slot that it had.
     pub(crate) fn take(&mut self, flow: FlowId) -> Option<I> {
         let page = self.pages.get_mut(flow.index() / PAGE)?;
         let slots = page.as_mut()?;

@@ -1,4 +1,4 @@
-//! Descriptions of flows: in the run's list, or, where flows come as a stream, of those that are not over.
+//! Descriptions of flows: in the run's list, or, for streams, of the flows that are not over.
 
 use paceline_congestion::registry::ActiveScheme;
 
@@ -10,7 +10,7 @@ use crate::world::World;
 use paceline_kernel::ids::{Id, List};
 use paceline_run::spec::FlowSpec;
 
-/// Something of each flow that is under way, found by the flow's number.
+/// A value for each flow that is under way, found by the flow's number.
 #[derive(Clone, Debug)]
 pub(crate) struct Underway<T> {
     places: FlowTable<HeldId>,
@@ -58,43 +58,43 @@ impl<T: Copy> Underway<T> {
         Some(slot.1)
     }
 
-    /// All of them, in no order that means anything.
+    /// Returns all flows and their values, in arbitrary order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (FlowId, &T)> {
         let all = self.list.iter().filter(|&&(flow, _)| flow != FlowId::NONE);
         all.map(|(flow, what)| (*flow, what))
     }
 
-    /// Places that there are: as many as there were flows at a time.
+    /// Returns the number of slots: the most flows that were under way at a time.
     pub(super) fn places(&self) -> usize {
         self.list.len()
     }
 }
 
-/// Descriptions of the flows of a stream, from their starts until nothing in the network can ask for them.
+/// Descriptions of a stream's flows, from their starts until nothing in the network can ask for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Described {
     flows: Underway<FlowSpec>,
-    /// Flows that are over, of which packets may still be under way: notifications, data that was sent again.
+    /// Flows that are over, of which packets may still be under way: notifications, or retransmitted data.
     over: Vec<FlowId>,
-    /// With so many of them it is worth looking which.
+    /// Number of flows in `over` at which the next search for unneeded ones starts.
     look_at: usize,
 }
 
 impl Described {
-    /// Fewer flows are not worth looking for.
+    /// Smallest number of flows in `over` that makes a search worthwhile.
     const FEW: usize = 1024;
 
     pub(super) fn begin(&mut self, flow: FlowId, spec: FlowSpec) {
         self.flows.insert(flow, spec);
     }
 
-    /// A flow is over; `asks` says of one whether its receiver may still ask for it.
+    /// Notes that a flow is over. `asks` returns true if a flow's receiver may still ask for its description.
     pub(super) fn end(&mut self, flow: FlowId, packets: &PacketSlab, asks: impl Fn(FlowId) -> bool) {
         self.over.push(flow);
         if self.over.len() < self.look_at.max(Self::FEW) {
             return;
         }
-        // Slots without a packet name the flow of their last: that keeps a few flows for longer.
+        // Free slots still name the flow of their last packet. That only keeps a few flows for longer.
         let mut named: Vec<FlowId> = packets.all().map(|packet| packet.flow).collect();
         named.sort_unstable();
         let flows = &mut self.flows;
@@ -105,29 +105,29 @@ impl Described {
             }
             kept
         });
-        // So that looking at all packets costs each flow little.
+        // The search is amortised: looking at all packets costs each flow little.
         self.look_at = (2 * self.over.len()).max(named.len() / 4);
     }
 
-    /// The most flows that were described at a time.
+    /// Returns the most flows that were described at a time.
     pub(super) fn most(&self) -> usize {
         self.flows.places()
     }
 }
 
 impl World {
-    /// Whether a program starts the flow.
+    /// Returns true if a program has started the flow.
     #[inline]
     pub(crate) fn is_of_program(&self, flow: FlowId) -> bool {
         !self.spec.programs.is_empty() && flow.index() >= self.spec.described_flows()
     }
 
-    /// The scheme of a flow.
+    /// Returns the scheme of a flow.
     pub(crate) fn scheme_of(&self, core: &Core, flow: FlowId) -> &ActiveScheme {
         &self.schemes[usize::from(self.flow(core, flow).scheme)]
     }
 
-    /// A flow that has come to its start and is not over.
+    /// Returns the description of a flow that has started and is not over.
     #[inline]
     pub fn flow(&self, core: &Core, flow: FlowId) -> FlowSpec {
         match self.spec.flows.get(flow.index()) {

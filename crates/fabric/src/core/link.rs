@@ -14,7 +14,7 @@ use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 use paceline_run::outcome::{Counters, PacketKind, TraceKind};
 use paceline_run::spec::{FlowControl, PfcMode};
 
-/// Transmissions and bytes of each kind of packet.
+/// Transmissions and bytes, by kind of packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sent {
     hops: [u64; PacketKind::COUNT],
@@ -28,13 +28,13 @@ impl Sent {
         self.bytes[kind as usize] += u64::from(wire);
     }
 
-    /// So many packets have been sent.
+    /// Adds packets that were sent elsewhere.
     pub(crate) fn count_many(&mut self, kind: PacketKind, packets: u64, bytes: u64) {
         self.hops[kind as usize] += packets;
         self.bytes[kind as usize] += bytes;
     }
 
-    /// Adds what was sent elsewhere, so many times: [`paceline_run::outcome::Counters::MINUS_ONE`] takes it away.
+    /// Adds the counts of `other`, `times` over: [`paceline_run::outcome::Counters::MINUS_ONE`] subtracts them.
     pub(crate) fn add(&mut self, other: &Self, times: u64) {
         for kind in 0..PacketKind::COUNT {
             self.hops[kind] = self.hops[kind].wrapping_add(other.hops[kind].wrapping_mul(times));
@@ -42,12 +42,12 @@ impl Sent {
         }
     }
 
-    /// Of all kinds.
+    /// Returns the transmissions of all kinds.
     pub(crate) fn hops(&self) -> u64 {
         self.hops.iter().sum()
     }
 
-    /// Writes them into a run's counters.
+    /// Writes the counts into a run's counters.
     pub(super) fn write(&self, counters: &mut Counters) {
         let [data, ack, nack, others @ ..] = self.hops;
         (counters.data_hops, counters.ack_hops) = (data, ack + nack);
@@ -56,21 +56,21 @@ impl Sent {
     }
 }
 
-/// What is to happen, and what has been sent: all that a transmission adds to.
+/// Pending events and counts of sent packets: the parts of [`Core`] that a transmission changes.
 #[derive(Clone, Debug)]
 pub(crate) struct EventSchedule {
     pub(super) queue: EventQueue,
     pub(super) ties: Ties,
     pub(super) sent: Sent,
-    /// Packets on their way to each other part of the run; empty if the run is not cut.
+    /// Packets on their way to each other part of the run; empty if the run has one part.
     pub(super) outboxes: Vec<Vec<Crossing>>,
-    /// Packets from other parts, before they are in order.
+    /// Packets from other parts, not yet in order.
     pub(super) trays: Vec<Inbox>,
-    /// Memory that [`EventSchedule::empty_trays`] merges in.
+    /// Scratch memory for the merge in [`EventSchedule::empty_trays`].
     pub(super) spare: Vec<(u64, u64)>,
 }
 
-/// A packet on a link to another part of the run: when it arrives, and where, and the lane of packets like it.
+/// A packet on a link to another part of the run: its arrival time, port, and lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     pub(super) at: u64,
@@ -79,32 +79,32 @@ pub(crate) struct Crossing {
     pub(super) lane: LaneId,
 }
 
-/// Packets from other parts that would share a lane if they were from here. Those of one window come before those of the
-/// next, so that once they are in order they have a lane, too.
+/// Packets from other parts that would share a lane if they were from here. Those of one window come before those of
+/// the next, so that they can have a lane too once they are in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Inbox {
     pub(super) of: LaneId,
     pub(super) lane: LaneId,
-    /// Time and event of each.
+    /// Time and encoded event of each arrival.
     arrivals: Vec<(u64, u64)>,
-    /// Ends of what each part has sent, which is in order.
+    /// Ends of the runs in `arrivals`: each part's packets are in order.
     ends: Vec<usize>,
 }
 
 impl EventSchedule {
-    /// A packet was sent.
+    /// Counts a packet that was sent.
     #[inline(always)]
     pub(crate) fn count(&mut self, kind: PacketKind, wire: u16) {
         self.sent.count(kind, wire);
     }
 
-    /// Keeps so many places free among the events of an instant, behind all that were given so far: see
+    /// Reserves positions among the events of an instant, after all that were given so far, for
     /// [`Core::schedule_tied`]. Returns the first of them.
     pub(crate) fn reserve(&mut self, places: u64) -> u64 {
         self.ties.reserve(places)
     }
 
-    /// Makes a tray for packets that share `lane`, if there is room for another lane.
+    /// Creates an inbox for packets that share `lane`, if there is room for another lane.
     pub(super) fn add_tray(&mut self, of: LaneId) {
         let is_new = of != LaneId::WHEEL && self.trays.iter().all(|tray| tray.of != of);
         if !is_new {
@@ -135,17 +135,17 @@ impl EventSchedule {
         }
     }
 
-    /// Notes that all packets of a part have come.
+    /// Notes that all packets of one part have come.
     pub(super) fn end_run(&mut self) {
         for tray in &mut self.trays {
             tray.ends.push(tray.arrivals.len());
         }
     }
 
-    /// Schedules the packets of a window, once all have come.
+    /// Schedules the packets of a window, once all parts have sent theirs.
     pub(super) fn empty_trays(&mut self) {
         for tray in &mut self.trays {
-            // The order within an instant is that of ties, whatever the lane's.
+            // Ties decide the order within an instant, so it does not matter which part's packets come first here.
             merge_runs(&mut tray.arrivals, &mut tray.ends, &mut self.spare, |(at, _)| *at);
             if let Some(mut queue) = self.queue.as_untied() {
                 for (at, what) in tray.arrivals.drain(..) {
@@ -159,7 +159,7 @@ impl EventSchedule {
         }
     }
 
-    /// Puts a packet that leaves by this port in the outbox of the part that it goes to.
+    /// Puts a packet that leaves by this port into the outbox of the part that it goes to.
     #[inline]
     fn cross(&mut self, port: &Port, at: u64, packet: PacketId, lane: LaneId) {
         self.outboxes[usize::from(port.peer_part)].push(Crossing {
@@ -170,8 +170,8 @@ impl EventSchedule {
         });
     }
 
-    /// A packet goes on the wire of a port: the end of its transmission, if `more` waits for that, and its
-    /// arrival are to come. Returns when that will be.
+    /// Puts a packet on the wire of a port, and schedules its arrival, and the end of its transmission if `more`
+    /// packets wait for that. Returns the arrival time, in ps.
     #[inline(always)]
     pub(crate) fn transmit(
         &mut self,
@@ -190,6 +190,7 @@ impl EventSchedule {
         p.free_at = now + timing.tx;
         p.done_pending = more;
         let arrival = p.free_at + profile.delay;
+        // An order that depends on the events alone needs no ties to be drawn: they can be read off the events.
         if let Some(mut queue) = self.queue.as_untied() {
             p.free_tie = done;
             if more {
@@ -202,6 +203,7 @@ impl EventSchedule {
             }
             return arrival;
         }
+        // Both ties are drawn even if only one is used, or the order of later events would depend on `more`.
         p.free_tie = self.ties.next(p.free_at, done);
         let tie = self.ties.next(arrival, what);
         if more {
@@ -227,13 +229,13 @@ impl EventSchedule {
 }
 
 impl Core {
-    /// Whether the port is sending, up to the place of the running event within this instant.
+    /// Returns true if the port is sending, up to the position of the running event within this instant.
     #[inline]
     pub fn is_busy(&self, port: PortId) -> bool {
         self.ports[port].is_busy(self.now, self.tie)
     }
 
-    /// Whether the running event is the end of a port's transmission.
+    /// Returns true if the running event is the end of the port's transmission.
     #[inline(always)]
     pub(crate) fn is_end(&self, port: &Port) -> bool {
         port.free_at == self.now && port.free_tie == self.tie
@@ -250,19 +252,20 @@ impl Core {
                 tie: p.free_tie,
                 what: Event::TxDone { port }.encode(),
             };
-            // Not in a lane: it was scheduled when the transmission began, and is pushed only now.
+            // Not in a lane, where times must not run back: the end was known when the transmission began, and is
+            // pushed only now.
             self.agenda.queue.push(LaneId::WHEEL, entry);
         }
     }
 
     /// Puts a packet on the wire that did not wait in this queue. The end of its transmission is an event only if
-    /// `more` waits.
+    /// `more` packets wait.
     #[inline(always)]
     pub fn start_transmission(&mut self, world: &World, port: PortId, id: PacketId, more: bool) {
         self.transmit(world, port, id, more, Packet::TRACED);
     }
 
-    /// Puts a packet on the wire; its journal is told if it has one of these flags.
+    /// Puts a packet on the wire. Its hop log gets an entry if the packet has one of the flags `traced`.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, world: &World, port: PortId, id: PacketId, more: bool, traced: u8) {
         let p = &mut self.ports[port];
@@ -277,17 +280,17 @@ impl Core {
         }
     }
 
-    /// The port sends nothing for so long after what it sends now, in ps.
+    /// Keeps the port from sending for `for_ps` ps after its current transmission.
     pub(crate) fn rest(&mut self, port: PortId, for_ps: u64) {
         let done = Event::TxDone { port }.encode();
         let until = self.ports[port].free_at.max(self.now) + for_ps;
         let tie = self.agenda.ties.next(until, done);
         let p = &mut self.ports[port];
-        // The end of a transmission that is an event already comes to nothing: it is another's.
+        // An end of transmission that is pending already is ignored when it comes: its tie is another.
         (p.free_at, p.free_tie, p.done_pending) = (until, tie, false);
     }
 
-    /// The link of a port has failed, or is back.
+    /// Notes that the link of a port has failed, or is back.
     pub(crate) fn set_up(&mut self, port: PortId, up: bool) {
         self.ports[port].link = match (up, &self.credits) {
             (false, _) => LinkState::Down,
@@ -296,7 +299,7 @@ impl Core {
         };
     }
 
-    /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
+    /// Returns true if the link loses the packet: it is down, was down while the packet was on it, or corrupts it.
     #[cold]
     pub(crate) fn is_lost(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
         let p = &self.ports[port];
@@ -307,6 +310,7 @@ impl Core {
         if !p.is_up() {
             return true;
         }
+        // A link may have failed and come back while the packet was on the wire: what began before the failure is lost.
         let down_at = self.link_down_at[link];
         if down_at != u64::MAX {
             let wire = self.packets.get(id).wire;
@@ -320,8 +324,8 @@ impl Core {
     fn is_corrupted(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
         let link = port.link();
         let rate = self.error_rates[link];
-        // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
-        // needs frames that arrive. (The reference's do get lost.)
+        // A lost resume would pause the port forever: pauses without timers (on/off) need frames that arrive. The
+        // reference's frames do get lost.
         let is_pfc = self.packets.get(id).kind.is_pfc();
         if is_pfc && !world.quirks.ns3_random {
             return false;
@@ -329,7 +333,7 @@ impl Core {
         rate > 0.0 && self.link_errors.next_f64(port, link) < rate
     }
 
-    /// Frees a packet that will not arrive.
+    /// Frees a packet that will not arrive, and counts the loss.
     #[cold]
     pub(crate) fn discard(&mut self, world: &World, port: PortId, id: PacketId, why: Lost) {
         match why {
@@ -355,7 +359,7 @@ impl Core {
         self.packets.remove(id);
     }
 
-    /// A PFC frame about `class` that is to leave through `port`; `None` where there is nobody to tell.
+    /// Creates a PFC frame about `class` that is to leave through `port`; `None` if its link is down.
     #[cold]
     pub(crate) fn pfc_frame(
         &mut self,
@@ -377,11 +381,12 @@ impl Core {
             p.asked &= !(1 << class);
         }
         if let Some(streams) = self.shared_rng.ns3() {
-            // The frame's IP identification is a random number.
+            // The reference draws the frame's IP identification from the shared stream: without this, later draws would
+            // differ.
             streams.skip();
         }
         if !self.ports[port].is_up() {
-            // A packet that came in here before the link failed has left.
+            // A packet that had come in here before the link failed has left: nobody is there to resume.
             return None;
         }
         let id = self.packets.insert(Packet {
@@ -401,6 +406,7 @@ impl Core {
             FlowControl::None | FlowControl::Credits => PfcMode::OnOff,
         };
         if let (PfcMode::Quanta { pause: span }, true) = (mode, pause) {
+            // Renewed at half of the pause, so that the next frame arrives before the pause ends at the other side.
             let at = self.now + span.as_ps() / 2;
             self.pauses.renew_at[(port, class)] = at;
             self.schedule(LaneId::WHEEL, at, Event::PauseRenew { port, class });

@@ -1,25 +1,25 @@
-//! Causes of loss.
+//! Causes of packet loss.
 
 use paceline_run::named_value;
 
-/// Why a packet did not arrive.
+/// Cause for which a packet did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// A buffer had no room, or the half of a scheme in a switch decided so.
+    /// No room in a buffer, or a decision of a scheme's switch half.
     Buffer,
-    /// The PFC watchdog empties a queue.
+    /// Drop by the PFC watchdog.
     Watchdog,
-    /// A link was down or had an error.
+    /// Failure or bit error of a link.
     Link,
-    /// No route leads to its receiver.
+    /// No route to the receiver.
     Route,
 }
 
 impl Lost {
-    /// All of them.
+    /// All causes, in the order of files' columns.
     pub const ALL: [Self; 4] = [Self::Buffer, Self::Watchdog, Self::Link, Self::Route];
 
-    /// Its name in files.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Buffer => "buffer",

@@ -1,4 +1,4 @@
-//! The clock, the packets and the links: what switches and hosts stand on.
+//! Clock, packets and links: the base of switches and hosts.
 
 mod clock;
 pub(crate) mod credits;
@@ -36,34 +36,34 @@ use paceline_kernel::ids::{Grid, List};
 use paceline_run::outcome::Counters;
 use paceline_run::spec::{FlowSpec, NodeId, RunSpec};
 
-/// The clock, the packets and the links: what switches and hosts stand on.
+/// Clock, packets and links: the base of switches and hosts.
 #[derive(Clone)]
 pub struct Core {
-    /// The current instant in ps, and the place of the running event in it.
+    /// Current instant in ps, and the position of the running event in it.
     now: u64,
     tie: u64,
     pub(crate) agenda: EventSchedule,
     class_count: usize,
-    /// All packets.
+    /// Packets in the network, by slot.
     pub packets: PacketSlab,
-    /// All ports.
+    /// Ends of all links.
     pub ports: Ports,
     /// Queues of all ports, by class.
     pub(crate) queues: Grid<PortId, ClassQueue>,
     link_down_at: List<LinkId, u64>,
-    /// The share of packets that each link loses now.
+    /// Share of packets that each link loses at present.
     error_rates: List<LinkId, f64>,
     link_errors: LinkErrors,
     pub(crate) shared_rng: SharedRandom,
     pauses: Pauses,
-    /// Of a network under credits.
+    /// `None` unless the network is under credits.
     credits: Option<Box<Credits>>,
-    /// What is counted of a run.
+    /// Counters of the run, so far.
     pub counters: Counters,
     digest: Digest,
     done: bool,
     pub(crate) watch: Watch,
-    /// What of a run that is cut is here; `None` for all.
+    /// The part of a run in several parts that this is; `None` if it is the whole run.
     share: Option<Share>,
     described: Described,
 }
@@ -71,14 +71,14 @@ pub struct Core {
 /// One part of a run that is cut ([`crate::run::cut`]).
 #[derive(Clone, Debug)]
 struct Share {
-    /// Which part it is.
+    /// Number of this part.
     part: u8,
-    /// The part of each node.
+    /// Part of each node.
     of_node: Arc<List<NodeId, u8>>,
 }
 
 impl Core {
-    /// Of a run that has not started.
+    /// Creates the state of a run that has not started.
     pub(crate) fn new(
         spec: &RunSpec,
         class_count: usize,
@@ -118,11 +118,11 @@ impl Core {
         }
     }
 
-    /// What goes on from here, written down in `watch`; nothing has been counted.
+    /// Returns a copy that goes on from here and is recorded in `watch`, with all counters at zero.
     pub(crate) fn fork(&self, watch: Watch) -> Self {
         Self {
             share: None,
-            // Nothing streams where schemes ask for foresight.
+            // Runs with streams and foresight at once are refused.
             described: Described::default(),
             now: self.now,
             tie: self.tie,
@@ -144,47 +144,47 @@ impl Core {
         }
     }
 
-    /// Dense classes, those without accounts among them.
+    /// Returns the number of dense classes, including those without accounts.
     pub(crate) fn class_count(&self) -> usize {
         self.class_count
     }
 
-    /// Whether it is the whole network, and no part of one.
+    /// Returns true if this is the whole network, not one part of it.
     pub(crate) fn is_whole(&self) -> bool {
         self.share.is_none()
     }
 
-    /// A link fails: what is on it is lost.
+    /// Notes that a link fails now: packets on it are lost.
     pub(crate) fn link_fails(&mut self, link: LinkId) {
         self.link_down_at[link] = self.now;
     }
 
-    /// A link loses this share of packets from now on.
+    /// Sets the share of packets that a link loses from now on.
     pub(crate) fn set_error_rate(&mut self, link: LinkId, rate: f64) {
         self.error_rates[link] = rate;
     }
 
-    /// Whether links, or ports that apply pauses, have drawn from a stream of the seed: see `run/chance.rs`.
+    /// Returns true if links, or ports that apply pauses, have drawn from a stream of the seed: see `run/chance.rs`.
     pub(crate) fn have_links_drawn(&self) -> bool {
         self.link_errors.have_drawn() || self.pauses.have_drawn()
     }
 
-    /// A flow of a stream comes to its start.
+    /// Stores the description of a stream's flow that starts.
     pub(crate) fn describe(&mut self, flow: FlowId, spec: FlowSpec) {
         self.described.begin(flow, spec);
     }
 
-    /// A flow of a stream is over; `asks` says of one whether its receiver may still ask for it.
+    /// Notes that a stream's flow is over. `asks` returns true if a flow's receiver may still ask for its description.
     pub(crate) fn flow_is_over(&mut self, flow: FlowId, asks: impl Fn(FlowId) -> bool) {
         self.described.end(flow, &self.packets, asks);
     }
 
-    /// The most flows of a stream that were described at a time.
+    /// Returns the most flows of a stream that were described at a time.
     pub(crate) fn most_described(&self) -> usize {
         self.described.most()
     }
 
-    /// Whether what happens at a node happens here.
+    /// Returns true if events of the node happen in this part.
     #[inline]
     pub(crate) fn has(&self, node: NodeId) -> bool {
         match &self.share {
@@ -193,12 +193,12 @@ impl Core {
         }
     }
 
-    /// The node at the other end of a port's link.
+    /// Returns the node at the other end of a port's link.
     pub fn peer_node(&self, port: PortId) -> NodeId {
         self.ports[self.ports[port].peer].node
     }
 
-    /// Whether this part counts what happens to all at once.
+    /// Returns true for the part that counts events that concern all parts.
     pub(crate) fn is_first(&self) -> bool {
         self.share.as_ref().is_none_or(|share| share.part == 0)
     }

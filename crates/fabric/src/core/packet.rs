@@ -1,4 +1,4 @@
-//! Packets: one cache line each, in a slab, linked into queues through their own `next`.
+//! Packets: one cache line each, in a slab, linked into queues through their `next` fields.
 
 use crate::ids::{FlowId, PacketId, PortId, ProfileId, QpId};
 use paceline_congestion::{HopSample, Mark, Words};
@@ -6,75 +6,77 @@ use paceline_kernel::ids::{Id, List};
 use paceline_kernel::prefetch::prefetch;
 use paceline_run::outcome::PacketKind;
 
-/// Hops that the reference's header has room for.
+/// Upper limit of hops in the reference's telemetry header.
 pub(crate) const WIRE_HOPS: usize = 5;
 
-/// A packet on its way. An acknowledgement takes over the slot of the data packet that it answers.
+/// A packet in the network. An acknowledgement takes over the slot of the data packet that it answers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Packet {
-    /// Next packet of the queue.
+    /// Next packet of the queue that holds this one.
     pub next: PacketId,
-    /// The flow that it belongs to.
+    /// Flow that the packet belongs to, for control packets too.
     pub flow: FlowId,
     /// Slot of the flow's queue pair.
     pub qp: QpId,
-    /// Port through which it entered the switch that holds it.
+    /// Port through which the packet entered the switch that holds it.
     pub ingress: PortId,
-    /// Its way on, and the way back ([`crate::world::routing`]); of data that is spread, the port that it is
-    /// to come to (`switch/spread.rs`).
+    /// Next hops on the path, and those of the path back ([`crate::world::routing`]). For data that is sprayed, the
+    /// port of the receiving host (`switch/spread.rs`).
     pub path: u64,
     /// Data: offset of the payload. ACK, NACK: next expected byte.
     pub seq: u64,
-    /// When the data packet's transmission started, in ps (kept in its ACK).
+    /// Time at which the data packet's transmission started, in ps; an ACK has its data packet's.
     pub sent_at: u64,
-    /// Bytes on the wire.
+    /// Bytes on the wire, headers and preamble included.
     pub wire: u16,
-    /// Payload bytes.
+    /// Payload bytes; 0 in control and trimmed packets.
     pub payload: u16,
-    /// HPCC-PINT's digest, or the entropy value. In ACKs of schemes that read telemetry: the data packet's way.
+    /// HPCC-PINT's digest, or the entropy value. In ACKs of schemes that read telemetry: a hash of the data packet's
+    /// path.
     pub pint: u16,
-    /// Generation of the topology that `path` belongs to, or `crate::world::SPREAD` and the way so far.
+    /// Generation of the topology that `path` belongs to, or `crate::world::SPREAD` and the path so far.
     pub epoch: u16,
-    /// What it is.
+    /// Kind of packet, which decides how a host handles it.
     pub kind: PacketKind,
-    /// Dense class (see [`crate::world::classes::Classes`]); of a PFC frame: the class that it speaks of.
+    /// Dense class (see [`crate::world::classes::Classes`]). In a PFC frame: the class that is paused or resumed.
     pub class: u8,
-    /// Congestion mark: of the packet itself in data, the echo in ACKs.
+    /// Congestion mark: of the packet itself in data, its echo in ACKs.
     pub mark: Mark,
-    /// Telemetry samples so far.
+    /// Number of switches that have stamped telemetry so far.
     pub hops: u8,
-    /// See `Packet::ACK_REQUEST` and its like.
+    /// Bits such as `Packet::ACK_REQUEST`.
     pub flags: u8,
-    /// What the scheme wrote into it when it left, and switches may change; kept in its ACK. Of a signal: whose it
-    /// is (`world/signals.rs`).
+    /// Tag that the scheme set on sending and that switches may change; echoed in the ACK. In a signal: the number of
+    /// the scheme (`world/signals.rs`).
     pub tag: u8,
-    /// The link profile of the congested port that `note` or a signal speaks of, none where it is about no port.
+    /// Link profile of the congested port that `note` or a signal is about; `NONE` if it is about no port.
     pub note_port: ProfileId,
-    /// What a switch or the receiver has to say to the sender: bytes in a queue, a rate in Mbit/s, or nanoseconds
-    /// spent in the receiver's host. Of a signal: with `answers`, `pint` and `payload` the scheme's words.
+    /// Feedback of a switch or the receiver to the sender: bytes in a queue, a rate in Mbit/s, or nanoseconds spent in
+    /// the receiver's host. In a signal, the scheme's words take this field, `answers`, `pint` and `payload`.
     pub note: u32,
-    /// ACK, NACK: number of the data packet that it answers, for selective repeat.
+    /// ACK, NACK: number of the data packet that is acknowledged, for selective repeat.
     pub answers: u32,
 }
 
 impl Packet {
-    /// The sender's window is full: the receiver is to answer at once (the BTH's AckReq bit).
+    /// Flag of data that fills the sender's window: the receiver has to answer at once (the BTH's AckReq bit).
     pub(crate) const ACK_REQUEST: u8 = 1;
-    /// Its way is written down (see [`crate::watch::account`]).
+    /// Flag of packets whose hops are logged (see [`crate::watch::account`]).
     pub(crate) const ACCOUNTED: u8 = 1 << 1;
-    /// Every port that it leaves is written down, whether it waits there or not.
+    /// Flag of packets of which every departure is logged, with or without a wait.
     pub(crate) const TRACED: u8 = 1 << 3;
-    /// A frame that has arrived, and which its port will come to.
+    /// Flag of a pause frame that has arrived and waits for its port's reaction time.
     pub(crate) const HEARD: u8 = 1 << 4;
-    /// A switch cut its payload off.
+    /// Flag of a packet whose payload a switch has removed.
     pub(crate) const TRIMMED: u8 = 1 << 2;
-    /// It was trimmed before the receiver's link.
+    /// Flag of a packet that was trimmed before the receiver's link.
     pub(crate) const AT_LAST_HOP: u8 = 1 << 6;
-    /// Data: a message ends with it, and its connection goes on: what follows is numbered as if it were full.
+    /// Flag of the last packet of a message on a persistent connection. What follows is numbered as if the packet were
+    /// full.
     pub(crate) const ENDS_MESSAGE: u8 = 1 << 5;
 
-    /// A packet with nothing in it.
+    /// Packet with all fields empty, as a base for others.
     pub const EMPTY: Self = Self {
         next: PacketId::NONE,
         flow: FlowId::NONE,
@@ -98,14 +100,14 @@ impl Packet {
         answers: 0,
     };
 
-    /// The words of a signal, in fields that it has no other use for.
+    /// Returns the words of a signal, from fields that signals do not use otherwise.
     #[inline]
     pub fn words(&self) -> Words {
         let words = Words::EMPTY.with_u32(0, self.note).with_u32(4, self.answers);
         words.with_u16(8, self.pint).with_u16(10, self.payload)
     }
 
-    /// Makes a signal say these.
+    /// Sets the words of a signal.
     #[inline]
     pub fn set_words(&mut self, words: Words) {
         (self.note, self.answers) = (words.u32(0), words.u32(4));
@@ -124,7 +126,7 @@ impl Packet {
     pub(crate) const fn is_traced(&self) -> bool {
         self.flags & Self::TRACED != 0
     }
-    /// Whether it is no data packet like most others.
+    /// Returns true for data packets that the receiver's fast path does not handle.
     #[inline]
     pub(crate) const fn is_special(&self) -> bool {
         self.flags & (Self::TRIMMED | Self::ENDS_MESSAGE) != 0
@@ -133,7 +135,7 @@ impl Packet {
     pub(crate) const fn ends_message(&self) -> bool {
         self.flags & Self::ENDS_MESSAGE != 0
     }
-    /// Data: the sequence number of what follows it.
+    /// Returns the sequence number of the data that follows this packet's.
     #[inline]
     pub(crate) const fn end(&self, mtu: u64) -> u64 {
         self.seq
@@ -151,7 +153,7 @@ impl Packet {
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
-/// Flags are bits of their own.
+/// No two flags share a bit.
 const _: () = {
     const ALL: [u8; 7] = [
         Packet::ACK_REQUEST,
@@ -169,8 +171,8 @@ const _: () = {
     }
 };
 
-/// All packets, and alongside them, in runs that need it: their telemetry, as many samples for each as the longest path
-/// has switches; and eight bytes that sender and receiver tell each other (`words`).
+/// Slots of all packets. Alongside, in runs that need them: telemetry, with as many samples for each packet as the
+/// longest path has switches, and eight bytes that sender and receiver exchange (`words`).
 #[derive(Clone, Debug)]
 pub struct PacketSlab {
     packets: List<PacketId, Packet>,
@@ -178,19 +180,19 @@ pub struct PacketSlab {
     samples: usize,
     words: Vec<u64>,
     has_words: bool,
-    /// Free slots first, the one freed last behind the others; as many entries as slots, so that it never grows when a slot is
-    /// freed. A list through the slots would have to read one slot to know the next.
+    /// Free slots first; the one freed last is at the end of them. It has as many entries as there are slots, so that
+    /// it never grows when a slot is freed. A list through the slots would have to read one slot to know the next.
     free: Vec<PacketId>,
     free_count: usize,
     live: u32,
 }
 
 impl PacketSlab {
-    /// Slots that are set aside at most.
+    /// Largest number of slots that are allocated in advance.
     pub(crate) const SET_ASIDE: usize = 1 << 18;
 
-    /// A slab for packets with room for `samples` telemetry samples each, of which there will be `expected` at
-    /// most. What is set aside for them takes no memory before it is used, while a slab that grows is copied.
+    /// Creates a slab for packets with `samples` telemetry samples each, with room for `expected` packets. Memory that
+    /// is set aside is not touched before it is used, while a slab that grows is copied.
     pub(crate) fn new(samples: usize, has_words: bool, expected: usize) -> Self {
         Self {
             packets: Vec::with_capacity(expected).into(),
@@ -204,7 +206,7 @@ impl PacketSlab {
         }
     }
 
-    /// The same packets where nobody accounts for their ways.
+    /// Returns a copy whose packets are not logged.
     pub(super) fn without_journals(&self) -> Self {
         let mut slab = self.clone();
         for packet in &mut slab.packets {
@@ -213,7 +215,7 @@ impl PacketSlab {
         slab
     }
 
-    /// Stores `packet`; the slot freed last is used first, while it is warm in the cache.
+    /// Stores `packet` and returns its slot. The slot freed last is used first, while it is warm in the cache.
     #[inline(always)]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
@@ -238,20 +240,20 @@ impl PacketSlab {
         id
     }
 
-    /// Whether packets have words.
+    /// Returns true if packets have words.
     #[inline]
     pub(crate) fn has_words(&self) -> bool {
         self.has_words
     }
 
-    /// In data: what the sender's scheme tells the receiver. In ACKs under [`paceline_run::spec::Recovery::Rud`]: the packets
-    /// that have arrived, a bit each.
+    /// Returns a packet's words. In data: what the sender's scheme has written for the receiver. In ACKs under
+    /// [`paceline_run::spec::Recovery::Rud`]: a bit for each packet that has arrived.
     #[inline]
     pub(crate) fn words(&self, id: PacketId) -> u64 {
         if self.has_words { self.words[id.index()] } else { 0 }
     }
 
-    /// Writes them.
+    /// Sets a packet's words; ignored in runs without words.
     #[inline]
     pub(crate) fn set_words(&mut self, id: PacketId, words: u64) {
         if self.has_words {
@@ -267,19 +269,19 @@ impl PacketSlab {
         self.free_count += 1;
     }
 
-    /// A packet.
+    /// Returns the packet in a slot.
     #[inline(always)]
     pub fn get(&self, id: PacketId) -> &Packet {
         &self.packets[id]
     }
 
-    /// A packet, to be changed.
+    /// Returns the packet in a slot, to be changed.
     #[inline(always)]
     pub fn get_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.packets[id]
     }
 
-    /// The packets of a queue, from its first on.
+    /// Returns the packets of a queue, from `first` on.
     pub(crate) fn linked(&self, first: PacketId) -> impl Iterator<Item = PacketId> + '_ {
         let mut next = first;
         std::iter::from_fn(move || {
@@ -289,7 +291,7 @@ impl PacketSlab {
         })
     }
 
-    /// Telemetry of a packet, a sample per switch that stamped it.
+    /// Returns a packet's telemetry: a sample of each switch that stamped it.
     #[inline(always)]
     pub(crate) fn hops(&self, id: PacketId) -> &[HopSample] {
         let count = usize::from(self.packets[id].hops).min(self.samples);
@@ -302,7 +304,7 @@ impl PacketSlab {
         self.samples > 0
     }
 
-    /// Gives a packet its telemetry, which is the first of `samples`; returns the others.
+    /// Sets a packet's telemetry to the first of `samples`, and returns the rest.
     pub(super) fn fill_hops<'a>(&mut self, id: PacketId, samples: &'a [HopSample]) -> &'a [HopSample] {
         let count = usize::from(self.get(id).hops).min(self.samples);
         let (own, others) = samples.split_at(count);
@@ -311,7 +313,7 @@ impl PacketSlab {
         others
     }
 
-    /// A packet and room for its telemetry.
+    /// Returns a packet, and the memory of its telemetry.
     #[inline(always)]
     pub(crate) fn with_room(&mut self, id: PacketId) -> (&mut Packet, Room<'_>) {
         let room = Room {
@@ -322,14 +324,14 @@ impl PacketSlab {
         (&mut self.packets[id], room)
     }
 
-    /// Has a packet and its first samples fetched into the cache.
+    /// Prefetches a packet and its first samples.
     #[inline]
     pub(super) fn prefetch(&self, id: PacketId) {
         self.packets.prefetch(id);
         prefetch(&self.telemetry, id.index().wrapping_mul(self.samples));
     }
 
-    /// Has the slot fetched into the cache that the packet inserted `ahead` packets after the next one will have.
+    /// Prefetches the slot that the packet inserted `ahead` packets after the next one will have.
     #[inline]
     pub(super) fn prefetch_free(&self, ahead: usize) {
         if let Some(at) = self.free_count.checked_sub(ahead + 1) {
@@ -337,29 +339,29 @@ impl PacketSlab {
         }
     }
 
-    /// Slots, in use or free.
+    /// Returns all slots, in use or free.
     #[cfg(test)]
     pub(crate) fn slots(&self) -> impl Iterator<Item = PacketId> + use<> {
         self.packets.ids()
     }
 
-    /// All packets, those that are no more among them.
+    /// Returns the contents of all slots, free ones included.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Packet> {
         self.packets.iter_mut()
     }
 
-    /// What stands in all slots, those without a packet too.
+    /// Returns the contents of all slots, free ones included.
     pub(super) fn all(&self) -> impl Iterator<Item = &Packet> {
         self.packets.iter()
     }
 
-    /// Packets that exist.
+    /// Returns the number of packets in the network.
     pub(crate) fn live(&self) -> u32 {
         self.live
     }
 }
 
-/// Where a packet's telemetry has room.
+/// Memory of one packet's telemetry.
 pub(crate) struct Room<'a> {
     telemetry: &'a mut [HopSample],
     id: PacketId,
@@ -367,7 +369,7 @@ pub(crate) struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// That of a hop; beyond the longest path there is none.
+    /// Returns the sample of a hop; `None` beyond the longest path.
     #[inline(always)]
     pub(crate) fn sample(self, hop: usize) -> Option<&'a mut HopSample> {
         if hop >= self.samples {

@@ -1,4 +1,4 @@
-//! What parts of a run exchange while it goes, and how they become one again ([`crate::run::cut`]).
+//! Exchange of packets between the parts of a run, and merging of the parts at the end ([`crate::run::cut`]).
 
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::LaneId;
@@ -17,28 +17,28 @@ use crate::watch::account::{Head, Step};
 use crate::world::World;
 use paceline_run::spec::NodeId;
 
-/// Packets on their way to another part, a list for each thing that the receiving part needs.
+/// Packets on their way to another part, with a list for each kind of data that the receiving part needs.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     crossings: Vec<Crossing>,
     packets: Vec<Packet>,
     /// Telemetry of all packets, one after another.
     samples: Vec<HopSample>,
-    /// Words of all packets, in runs where packets have words.
+    /// Words of all packets, in runs whose packets have words.
     words: Vec<u64>,
-    /// Journals of the accounted packets.
+    /// Hop logs of the accounted packets: their heads, and the steps of all.
     heads: Vec<Option<Head>>,
     steps: Vec<Step>,
 }
 
-/// Packets whose slots are fetched ahead of the one that is taken in.
+/// Number of packets whose slots are fetched ahead of the one that is taken in.
 const AHEAD: usize = 8;
 
-/// What a part has sent to others in a window.
+/// Summary of what a part has sent to others in a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posted {
     pub(crate) count: u64,
-    /// When the first of it arrives; `u64::MAX` for never.
+    /// Earliest arrival, in ps; `u64::MAX` if nothing was sent.
     pub(crate) first: u64,
 }
 
@@ -50,7 +50,7 @@ impl Posted {
 }
 
 impl Core {
-    /// Hands over the packets that have left for other parts; `open` opens the box of a part.
+    /// Hands over the packets that have left for other parts. `open` locks the mailbox of a part.
     pub(crate) fn post<'a>(&mut self, open: impl Fn(usize) -> MutexGuard<'a, Mail>) -> Posted {
         let mut posted = Posted::NOTHING;
         for to in 0..self.agenda.outboxes.len() {
@@ -65,8 +65,8 @@ impl Core {
                     self.notify_before(port, packet);
                 }
             }
-            // The receiver has emptied the box, which goes on as the next window's outbox. Each list is filled in a pass of
-            // its own: a pass without branches waits for several packets at a time.
+            // The receiver has emptied the mailbox, so its list becomes the next window's outbox. Each list is filled
+            // in a separate pass: without branches, the processor waits for several packets at a time.
             let mail = &mut *open(to);
             std::mem::swap(&mut mail.crossings, &mut self.agenda.outboxes[to]);
             let sent = &mail.crossings;
@@ -89,6 +89,7 @@ impl Core {
                     }
                 }
             }
+            // Slots are freed last, since all lists above are read from them.
             for crossing in sent {
                 self.packets.remove(crossing.packet);
                 posted.first = posted.first.min(crossing.at);
@@ -98,7 +99,7 @@ impl Core {
         posted
     }
 
-    /// Takes the packets of another part that come here.
+    /// Takes in the packets that another part has sent here.
     pub(crate) fn collect(&mut self, mail: &mut Mail) {
         let Mail {
             crossings,
@@ -111,6 +112,8 @@ impl Core {
         let (mut samples_left, mut steps_left) = (&samples[..], &steps[..]);
         let mut words_left = words.iter();
         let mut heads_left = heads.iter();
+        // Packets are inserted in the order in which they were sent, so that the lists of samples, words and logs match
+        // them.
         for (crossing, packet) in crossings.iter().zip(packets.iter()) {
             self.packets.prefetch_free(AHEAD);
             let id = self.packets.insert(*packet);
@@ -136,7 +139,7 @@ impl Core {
         steps.clear();
     }
 
-    /// Takes a packet over from another part.
+    /// Moves a packet from another part into a slot of this one.
     fn adopt(&mut self, other: &mut Self, id: PacketId) -> PacketId {
         let packet = *other.packets.get(id);
         let new = self.packets.insert(packet);
@@ -151,8 +154,9 @@ impl Core {
         new
     }
 
-    /// The same queue with the packets of another part.
+    /// Returns a copy of another part's queue, with its packets moved here.
     pub(crate) fn adopt_queue(&mut self, other: &mut Self, queue: &ClassQueue) -> ClassQueue {
+        // Ingress counters stay as they are: only the list and its bytes are built again, with the new slots.
         let mut adopted = ClassQueue {
             head: PacketId::NONE,
             tail: PacketId::NONE,
@@ -168,7 +172,7 @@ impl Core {
         adopted
     }
 
-    /// Becomes the part of the nodes for which `of_node` says so: what is to happen elsewhere is forgotten.
+    /// Becomes part `part`, of the nodes that `of_node` assigns to it. Events that happen elsewhere are dropped.
     pub(crate) fn become_part(
         &mut self,
         world: &World,
@@ -188,6 +192,7 @@ impl Core {
             };
         }
         let emptied = self.agenda.queue.emptied();
+        // Scheduled again below, without lanes: a lane's times must not run back, and these come in no order.
         let pending = std::mem::replace(&mut self.agenda.queue, emptied);
         self.share = Some(share);
         self.agenda.outboxes.resize_with(parts, Vec::new);
@@ -204,7 +209,7 @@ impl Core {
         });
     }
 
-    /// Has taken over all other parts.
+    /// Becomes the whole network, after all other parts were taken over.
     pub(crate) fn become_whole(&mut self) {
         self.share = None;
         for port in &mut self.ports {
@@ -217,7 +222,7 @@ impl Core {
         self.agenda.empty_trays();
     }
 
-    /// Takes over what another part has: its ports, and what is to happen there.
+    /// Takes over another part's ports, queues and pending events.
     pub(crate) fn take_over(&mut self, other: &mut Self) {
         for port in self.ports.ids() {
             if !other.has(self.ports[port].node) {
@@ -242,7 +247,7 @@ impl Core {
         other.agenda.queue.for_each(|entry| pending.push(*entry));
         for entry in pending {
             let event = match Event::decode(entry.what) {
-                // These are the same in every part.
+                // Every part has these events, and this one's are pending already.
                 Event::Topology { .. } | Event::FlowDue { .. } => continue,
                 Event::Arrive { port, packet } => Event::Arrive {
                     port,

@@ -1,4 +1,4 @@
-//! The paths of flows, as they are found when a flow starts.
+//! Paths of flows, found when a flow starts.
 
 use crate::core::Core;
 use crate::ids::{FlowId, PortId};
@@ -6,7 +6,7 @@ use crate::world::World;
 use crate::world::routing::FlowKey;
 use paceline_run::spec::FlowSpec;
 
-/// A flow's two paths through the network.
+/// Paths of a flow's data and of its acknowledgements.
 #[derive(Clone)]
 pub(crate) struct Paths {
     /// Egress ports, the host's first.
@@ -15,12 +15,12 @@ pub(crate) struct Paths {
 }
 
 impl World {
-    /// Finds both paths of a flow.
+    /// Finds both paths of a flow; `None` if a direction has no route.
     pub(crate) fn find_paths(&self, core: &Core, flow: FlowId) -> Option<Paths> {
         self.find_paths_of(&self.flow(core, flow))
     }
 
-    /// The same of a flow that there need not be.
+    /// Finds both paths of a flow that need not exist yet.
     pub(crate) fn find_paths_of(&self, flow: &FlowSpec) -> Option<Paths> {
         let (src, dst, key) = (flow.src, flow.dst, self.key_of(flow));
         let forward = self.routing.path(src, dst, key)?.ports;
@@ -28,7 +28,7 @@ impl World {
         Some(Paths { forward, back })
     }
 
-    /// Whether all flows between the hosts of this one take its ways.
+    /// Returns true if all flows between this one's hosts take the same paths.
     pub(crate) fn has_one_way(&self, flow: &FlowSpec) -> bool {
         let (src, dst) = (flow.src, flow.dst);
         self.routing.has_one_path(src, dst) && self.routing.has_one_path(dst, src)
@@ -42,13 +42,14 @@ impl World {
         Some(back.ports)
     }
 
-    /// The path of packets with this key from a host's port to where they leave the network, as they carry it.
+    /// Finds the path of packets with this key from a host's port to the port where they leave the network. Returns the
+    /// form that packets carry, and its generation.
     pub(crate) fn way_between(&self, [first, last]: [PortId; 2], key: FlowKey) -> Option<(u64, u16)> {
         let path = self.routing.path_between([first, last], key)?;
         Some(self.way_of(&path.ports))
     }
 
-    /// What ECMP hashes of a flow's data.
+    /// Returns the header fields that ECMP hashes for a flow's data.
     pub(crate) fn key_of(&self, flow: &FlowSpec) -> FlowKey {
         if self.quirks.hash_hosts_only {
             return FlowKey::new(flow.src.0, flow.dst.0, 0, 0);
@@ -56,8 +57,8 @@ impl World {
         FlowKey::of(flow)
     }
 
-    /// What packets on a path carry, and the generation that goes with it: an old one where they have no room for
-    /// their way.
+    /// Returns the form in which packets carry a path, and its generation. An old generation stands for paths that are
+    /// too long for a packet: switches look the next hop up.
     pub(crate) fn way_of(&self, path: &[PortId]) -> (u64, u16) {
         match self.routing.write_way(path) {
             Some(way) => (way, self.epoch),

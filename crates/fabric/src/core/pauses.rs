@@ -1,4 +1,4 @@
-//! Which classes of ports are paused, since when, and with timed pauses for how long.
+//! State of pauses: which classes are paused, since when, and until when for timed pauses.
 
 use crate::core::Core;
 use crate::core::event::Event;
@@ -11,23 +11,23 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::Purpose;
 use paceline_run::spec::{FlowControl, PfcResponse, RunSpec};
 
-/// Times of pauses by (port, class), in ps.
+/// Times of pauses by port and class, in ps.
 #[derive(Clone, Debug)]
 pub(super) struct Pauses {
-    /// When it was paused.
+    /// Start of the current or last pause.
     pub(super) since: Grid<PortId, u64>,
-    /// With timed pauses: until when, and when the one that it asked for is renewed.
+    /// End of a timed pause, and the renewal time of the one that this port has requested.
     pub(super) until: Grid<PortId, u64>,
     pub(super) renew_at: Grid<PortId, u64>,
-    /// Where ports take their time: when the last frame that has arrived is heeded.
+    /// With a reaction time: the time at which the last frame that has arrived takes effect.
     pub(super) applied_at: Grid<PortId, u64>,
-    /// A stream for each port from which that is drawn; none without jitter.
+    /// A stream for each port, for the jitter of reaction times; none without jitter.
     responses: PortStreams,
 }
 
 impl Pauses {
     pub(super) fn new(spec: &RunSpec, ports: usize, classes: usize) -> Self {
-        // Each is made of its own: a copy would take memory before a port is paused.
+        // Allocated one by one: a copy would touch the memory, which otherwise costs nothing until a port is paused.
         let never = || Grid::of(ports, classes, 0);
         let jitters = match spec.switch.flow_control {
             FlowControl::Pfc(pfc) => pfc.response.jitter > Span::ZERO,
@@ -42,12 +42,12 @@ impl Pauses {
         }
     }
 
-    /// Whether a response has been drawn from a stream of the seed.
+    /// Returns true if a reaction time has been drawn from a stream of the seed.
     pub(super) fn have_drawn(&self) -> bool {
         self.responses.have_drawn()
     }
 
-    /// Whether no frame is still to be heeded; where the streams of ports are.
+    /// Notes the states of the streams. Returns true if no frame waits for its reaction time.
     pub(super) fn note(&self, now: u64, print: &mut Print) -> bool {
         self.responses.note(print);
         self.applied_at.numbered().all(|(_, &at)| at <= now)
@@ -60,7 +60,7 @@ impl Pauses {
         }
     }
 
-    /// Takes over those of another part.
+    /// Takes over the times of a class from another part of the run.
     pub(super) fn take_over(&mut self, other: &Self, place: (PortId, u8)) {
         self.since[place] = other.since[place];
         self.until[place] = other.until[place];
@@ -70,7 +70,7 @@ impl Pauses {
 }
 
 impl Core {
-    /// When a frame that arrives now is heeded, if not at once: it does not overtake those before it.
+    /// Returns the time at which a frame that arrives now takes effect; `None` for at once.
     pub(crate) fn applied_at(&mut self, response: PfcResponse, port: PortId, class: u8) -> Option<u64> {
         if response == PfcResponse::NONE {
             return None;
@@ -80,19 +80,22 @@ impl Core {
             jitter => self.pauses.responses.get(port).below(jitter.as_ps() + 1),
         };
         let last = &mut self.pauses.applied_at[(port, class)];
+        // A resume must not overtake the pause before it, or the class would stay paused.
         *last = (self.now + response.least.as_ps() + jitter).max(*last + 1);
         Some(*last)
     }
 
-    /// Whether a frame that was to be heeded now has come to nothing: its link has failed since it was made.
+    /// Returns true if a frame whose reaction time is over has to be ignored, because its link has failed since it was
+    /// created.
     pub(crate) fn is_forgotten(&self, port: PortId, id: PacketId) -> bool {
         let down_at = self.link_down_at[port.link()];
         !self.ports[port].is_up() || (down_at != u64::MAX && self.packets.get(id).sent_at < down_at)
     }
 
-    /// The other end has paused a class; whether it was not before.
+    /// Pauses a class at the request of the other end. Returns true if it was not paused before.
     pub fn pause(&mut self, port: PortId, class: u8) -> bool {
         let p = &mut self.ports[port];
+        // A pause that is repeated must not restart the clock of the first: its time would be lost.
         let begins = p.paused & 1 << class == 0;
         if begins {
             p.paused |= 1 << class;
@@ -103,7 +106,7 @@ impl Core {
         begins
     }
 
-    /// The egress port of its node at which most stands of what came in by `ingress`.
+    /// Returns the egress port of the node that holds most bytes of what came in by `ingress`.
     pub(crate) fn where_most_stands(&self, ingress: PortId, class: u8) -> Option<PortId> {
         let node = self.ports[ingress].node;
         let here = self.ports.numbered().filter(|(_, port)| port.node == node);
@@ -120,11 +123,12 @@ impl Core {
         };
         let all = here.map(|(port, _)| (port, bytes(port)));
         let some = all.filter(|&(_, bytes)| bytes > 0);
+        // Among equals the lowest port, so that the result does not depend on the order of ports.
         let most = some.max_by_key(|&(port, bytes)| (bytes, std::cmp::Reverse(port)));
         most.map(|(port, _)| port)
     }
 
-    /// A port asks for a pause: writes down what for.
+    /// Records the cause of a pause that a port requests: the egress port that holds most of its bytes.
     #[cold]
     pub(crate) fn notify_why(&mut self, ingress: PortId, class: u8) {
         if let Some(egress) = self.where_most_stands(ingress, class) {
@@ -133,13 +137,13 @@ impl Core {
         }
     }
 
-    /// The pause of a class lasts until then at the longest.
+    /// Limits the pause of a class to `until`.
     pub fn pause_until(&mut self, port: PortId, class: u8, until: u64) {
         self.pauses.until[(port, class)] = until;
         self.schedule(LaneId::WHEEL, until, Event::PauseEnd { port, class });
     }
 
-    /// A class is paused no more.
+    /// Ends the pause of a class.
     pub fn resume(&mut self, port: PortId, class: u8) {
         let p = &mut self.ports[port];
         p.paused &= !(1 << class);
@@ -148,7 +152,7 @@ impl Core {
         self.count_pause(port, class);
     }
 
-    /// Counts a pause that ends now.
+    /// Adds a pause that ends now to the counters.
     pub(crate) fn count_pause(&mut self, port: PortId, class: u8) {
         let slot = (port, class);
         let span = self.now - self.pauses.since[slot];
@@ -156,7 +160,7 @@ impl Core {
         self.watch.accounts.pause_ended(slot, span);
     }
 
-    /// Counts the pauses that there are, as if they ended now.
+    /// Adds the pauses that still last at the end of the run to the counters.
     pub(crate) fn count_lasting_pauses(&mut self) {
         for ((port, class), &since) in self.pauses.since.numbered() {
             if self.ports[port].paused & 1 << class != 0 {
@@ -165,23 +169,23 @@ impl Core {
         }
     }
 
-    /// Whether a timed pause is over: a later frame may have moved its end.
+    /// Returns true if a timed pause is over. A later frame may have moved its end.
     pub fn is_pause_over(&self, port: PortId, class: u8) -> bool {
         self.now >= self.pauses.until[(port, class)]
     }
 
-    /// Whether the pause that a port asked for is to be renewed now: a resume and another pause since have their own
-    /// renewal.
+    /// Returns true if the pause that a port has requested is to be renewed now. After a resume and another pause, only
+    /// the later pause's renewal counts.
     pub(crate) fn must_renew(&self, port: PortId, class: u8) -> bool {
         self.ports[port].asked & 1 << class != 0 && self.pauses.renew_at[(port, class)] == self.now
     }
 
-    /// When a class was paused that still is.
+    /// Returns the start of a class's current pause, in ps.
     pub fn paused_since(&self, port: PortId, class: u8) -> u64 {
         self.pauses.since[(port, class)]
     }
 
-    /// Whether a class has been paused for so long at `now`.
+    /// Returns true if a class has been paused for at least `least` ps at `now`.
     pub(crate) fn has_pause_of(&self, now: u64, least: u64) -> bool {
         self.pauses.since.numbered().any(|((port, class), since)| {
             let is_paused = self.ports[port].paused & 1 << class != 0;

@@ -1,4 +1,4 @@
-//! Ports: one end of a link, with what its transmitter, its queues and its ingress counters need.
+//! Ports: one end of a link, with the state of its transmitter, queues and ingress counters.
 
 use crate::core::packet::{Packet, PacketSlab};
 use crate::ids::{NicId, PacketId, PortId, ProfileId, SwitchId};
@@ -6,29 +6,29 @@ use crate::world::classes::{LINK_CONTROL, STRICT};
 use paceline_kernel::ids::{Id, List};
 use paceline_run::spec::NodeId;
 
-/// One end of a link. The first 64 bytes are all that a hop touches of it, alongside its queues.
+/// One end of a link. A hop touches these 64 bytes and those of its queues, nothing else of the port.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Port {
-    /// When the current transmission ends, in ps.
+    /// End of the current or last transmission, in ps.
     pub free_at: u64,
-    /// Place of that end among the events of its instant.
+    /// Position of that end among the events of its instant.
     pub(crate) free_tie: u64,
-    /// Bytes sent.
+    /// Bytes sent since the start, as telemetry reports them.
     pub tx_bytes: u64,
-    /// Bytes in all queues.
+    /// Bytes in the egress queues of all classes.
     pub queued: u32,
-    /// The port at the other end.
+    /// Port at the other end of the link.
     pub peer: PortId,
-    /// The node that it belongs to.
+    /// Node that the port belongs to.
     pub node: NodeId,
     /// Number of the switch that the port belongs to, or of the NIC that it is.
     pub owner: u32,
-    /// Where the ports of its node begin in the routing's list, and its place among them.
+    /// Index of the node's first port in the routing's list. (`place` is the offset from there.)
     pub ways: u32,
-    /// Its place among the ports of its node.
+    /// Index among the ports of the node.
     pub place: u16,
-    /// What it has in common with others.
+    /// Rate, delay and thresholds, which ports with equal links share.
     pub profile: ProfileId,
     /// Bit per dense class that has packets.
     pub ready: u16,
@@ -38,89 +38,91 @@ pub struct Port {
     pub(crate) asked: u16,
     /// Dense class served last.
     pub(crate) served: u8,
-    /// Whether its node is a host.
+    /// True if the node is a host.
     pub is_host: bool,
     pub(crate) link: LinkState,
-    /// Whether arrivals are not just handed on: the link can lose them (it has errors, or fails at some time), or
-    /// somebody is told of each.
+    /// True if arrivals need checks: the link can lose packets (it has errors, or fails at some time), or every packet
+    /// is traced.
     pub(crate) needs_slow_path: bool,
-    /// Whether the end of the transmission is (already) an event.
+    /// True if the end of the transmission is already an event.
     pub(crate) done_pending: bool,
-    /// Part of the run that its peer belongs to ([`crate::run::cut`]), [`Port::SAME_PART`] if that is its own.
+    /// Part of the run that the peer belongs to ([`crate::run::cut`]); [`Port::SAME_PART`] if it is this port's own.
     pub(crate) peer_part: u8,
-    /// Largest queue that a packet found itself the last of, since the last sample.
+    /// Longest queue, in bytes, that a packet found on arrival, itself included, since the last sample.
     pub queue_max: u32,
 }
 
 const _: () = assert!(size_of::<Port>() == 64);
 
 impl Port {
-    /// No part has this number.
+    /// Number that no part has.
     pub(crate) const SAME_PART: u8 = u8::MAX;
 
-    /// True if its packets leave for another part of the run.
+    /// Returns true if packets leave through the port for another part of the run.
     #[inline]
     pub(crate) fn crosses(&self) -> bool {
         self.peer_part != Self::SAME_PART
     }
 }
 
-/// What a port may do with its link.
+/// State of a port's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkState {
-    /// Send: whoever asks whether the link is this one need not ask for anything else.
+    /// Sends without further checks: code that finds this state need not ask for anything else.
     Open,
-    /// Send what has credit ([`crate::core::credits`]).
+    /// Sends packets that have credit ([`crate::core::credits`]).
     OnCredit,
-    /// Nothing: it has failed.
+    /// Sends nothing, because the link has failed.
     Down,
 }
 
-/// All ports of a network.
+/// Ports of a network; ports `2i` and `2i + 1` are the ends of link `i`.
 pub type Ports = List<PortId, Port>;
 
 impl Port {
-    /// The switch that it belongs to.
+    /// Returns the switch that the port belongs to.
     #[inline(always)]
     pub fn switch(&self) -> SwitchId {
         debug_assert!(!self.is_host);
         SwitchId(self.owner)
     }
 
-    /// The NIC that it is.
+    /// Returns the NIC that the port is.
     #[inline(always)]
     pub fn nic(&self) -> NicId {
         debug_assert!(self.is_host);
         NicId(self.owner)
     }
 
-    /// Whether it is sending, up to the place `tie` within the instant `now`.
+    /// Returns true if the port is sending, up to the position `tie` within the instant `now`.
     #[inline(always)]
     pub(crate) fn is_busy(&self, now: u64, tie: u64) -> bool {
         self.free_at > now || self.free_at == now && self.free_tie > tie
     }
 
-    /// Whether nothing waits and nothing holds back what would come, nor has to be asked.
+    /// Returns true if no packet waits, no class is paused and the link needs no checks.
     #[inline(always)]
     pub(crate) fn is_clear(&self) -> bool {
         self.ready | self.paused == 0 && self.link == LinkState::Open
     }
 
-    /// Whether its link has not failed.
+    /// Returns true unless the link has failed.
     #[inline(always)]
     pub fn is_up(&self) -> bool {
         self.link != LinkState::Down
     }
 
-    /// Whether something may follow; what is paused waits for the resume, not for a transmission.
+    /// Returns true if a packet may follow the current one. A paused class waits for the resume, not for a
+    /// transmission.
     #[inline]
     pub(crate) fn has_sendable(&self) -> bool {
         self.ready & !self.paused != 0
     }
 
-    /// The class to serve now: link control, priority 0, then round robin over what is not paused.
+    /// Returns the class to serve now: link control, priority 0, then round robin over the classes that are not paused.
     #[inline(always)]
     pub(crate) fn next_class(&self) -> Option<u8> {
+        // Strict classes ignore pauses: a PFC frame that waited for a resume could wait for the very frame behind it.
         let strict = self.ready & (1 << LINK_CONTROL | 1 << STRICT);
         if strict != 0 {
             return Some(strict.trailing_zeros() as u8);
@@ -136,24 +138,24 @@ impl Port {
     }
 }
 
-/// Takes `bytes` from an account that must hold them, in every build: no result is better than that of a network
-/// in which a queue has less than nothing.
+/// Subtracts `bytes` from a count that must hold them. Checked in every build: no result at all is better than that of
+/// a network in which a queue holds less than nothing.
 #[inline(always)]
 pub fn debit(account: &mut u32, bytes: u32) {
     assert!(*account >= bytes, "an account of bytes fell below zero");
     *account -= bytes;
 }
 
-/// One (port, class): the egress queue, and the ingress counters of what came in through the port.
+/// State of one class of a port: the egress queue, and the ingress counters of what came in through the port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClassQueue {
     pub(crate) head: PacketId,
     pub(crate) tail: PacketId,
     /// Bytes in the egress queue.
     pub(crate) bytes: u32,
-    /// Bytes that entered through this port and are still in the switch, headroom apart.
+    /// Bytes that entered through this port and are still in the switch, except those in headroom.
     pub(crate) ingress: u32,
-    /// Of those, bytes in headroom.
+    /// Bytes that entered through this port and are in its headroom.
     pub(crate) headroom: u32,
 }
 
@@ -185,7 +187,7 @@ impl ClassQueue {
         let packet = packets.get(id);
         self.head = packet.next;
         debit(&mut self.bytes, u32::from(packet.wire));
-        // The next one is due when this one has left.
+        // Prefetched, since it is needed when this one has left.
         packets.prefetch(packet.next);
         (id, packet)
     }

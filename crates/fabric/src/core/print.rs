@@ -1,25 +1,25 @@
-//! Fingerprints of states.
+//! Fingerprints of states, by which repeated states are found.
 
 use std::fmt::{self, Write as _};
 
 use crate::ids::FlowId;
 use paceline_kernel::rng::Rng;
 
-/// A fingerprint of what is noted, in that order: of a state, whose times and flows are told from this instant and from the
-/// next flow on.
+/// A fingerprint of everything noted, in that order. Times are relative to the current instant, and flows to the next
+/// flow's number, so that the same state later has the same fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Print {
     hash: u128,
     now: u64,
     next: u32,
-    /// Words so far: what it takes.
+    /// Number of words noted so far, as a measure of the cost.
     words: u64,
-    /// The part that is noted, and each part by itself.
+    /// The part that is being noted, and a hash of each part alone.
     part: usize,
     parts: [u64; Part::ALL.len()],
 }
 
-/// Parts of a network's state.
+/// Parts of a network's state, to say which of them differs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Part {
     Ports,
@@ -32,7 +32,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// What they are called.
+    /// Names of the parts in messages.
     pub(crate) const ALL: [&str; 7] = [
         "ports and queues",
         "random streams",
@@ -56,12 +56,12 @@ impl Print {
         }
     }
 
-    /// What follows belongs to this part.
+    /// Starts a part of the state.
     pub(crate) const fn begin(&mut self, part: Part) {
         self.part = part as usize;
     }
 
-    /// Each part by itself.
+    /// Returns the hash of each part alone.
     pub(crate) const fn parts(&self) -> [u64; Part::ALL.len()] {
         self.parts
     }
@@ -84,13 +84,13 @@ impl Print {
         *part = (*part ^ word).wrapping_mul(FACTOR as u64).rotate_left(29);
     }
 
-    /// An instant.
+    /// Notes an instant, relative to now.
     #[inline]
     pub(crate) fn note_time(&mut self, at: u64) {
         self.note(at.wrapping_sub(self.now));
     }
 
-    /// One that is nothing when it is over.
+    /// Notes a deadline, relative to now; those that have passed are all alike.
     pub(crate) fn note_deadline(&mut self, at: u64) {
         self.note(at.saturating_sub(self.now));
     }
@@ -100,12 +100,12 @@ impl Print {
         self.note(u64::from(self.next.wrapping_sub(flow.0)));
     }
 
-    /// Where a stream of random numbers is.
+    /// Notes the position of a stream of random numbers.
     pub(crate) fn note_stream(&mut self, stream: &Rng) {
         self.note(stream.peek());
     }
 
-    /// Everything, as it is written for programmers; times in it are told from now on.
+    /// Notes the `Debug` text of a value, with times in it relative to now.
     pub(crate) fn note_whole(&mut self, what: &impl fmt::Debug) {
         let mut text = Text {
             print: self,
@@ -119,10 +119,10 @@ impl Print {
     }
 }
 
-/// What is written, as words.
+/// A text that is noted in words of six bytes, except for its times.
 struct Text<'a> {
     print: &'a mut Print,
-    /// The digits of a time so far.
+    /// Digits of a time so far; `None` outside of times.
     time: Option<u64>,
     bytes: u64,
 }
@@ -131,7 +131,7 @@ impl Text<'_> {
     fn end_time(&mut self) {
         match self.time.take() {
             None => {}
-            // What stands for none.
+            // Sentinels for no time, which must not be shifted.
             Some(at @ (0 | u64::MAX)) => self.print.note(at),
             Some(at) => self.print.note_time(at),
         }
@@ -172,7 +172,7 @@ mod tests {
         print.finish()
     }
 
-    /// Times are told from now on, spans and everything else as they are.
+    /// Times are relative to now; spans and everything else are noted as they are.
     #[test]
     fn times_are_told_from_now_on() {
         let at = |ps| (Time::from_ps(ps), Some(7.25), "text");

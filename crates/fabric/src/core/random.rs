@@ -10,7 +10,7 @@ use paceline_run::spec::RunSpec;
 /// The reference's shared generators; absent unless [`paceline_run::spec::Quirks::ns3_random`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedRandom {
-    /// A new stream of ns-3's generator for every draw.
+    /// Streams of ns-3's generator, of which every draw takes the next.
     ns3: Option<Ns3Streams>,
     /// The C library's `rand`.
     c_library: Option<Rng>,
@@ -28,14 +28,14 @@ impl SharedRandom {
     }
 }
 
-/// A random stream for each port, made when it is first drawn from: in most networks none is, and a large network has
-/// hundreds of thousands of ports.
+/// A random stream for each port, created when it is first drawn from: most networks draw from none, and a large
+/// network has hundreds of thousands of ports.
 #[derive(Clone, Debug)]
 pub(crate) struct PortStreams {
     seed: u64,
     purpose: Purpose,
     made: Vec<Rng>,
-    /// Number of each port's stream among those that are made, counted from 1; 0 if it has none.
+    /// Index of each port's stream in `made`, counted from 1; 0 if it has none.
     number: List<PortId, u32>,
 }
 
@@ -94,23 +94,23 @@ impl PortStreams {
     }
 }
 
-/// Decides which packets links lose.
+/// Random decisions which packets links lose.
 #[derive(Clone, Debug)]
 pub(super) enum LinkErrors {
-    /// A stream for each port, of the packets that arrive there: each direction of a link has its own.
+    /// A stream for each port, for the packets that arrive there: each direction of a link has its own.
     Ports(PortStreams),
-    /// ns-3's generators: one for each link, or the reference's one for all.
+    /// ns-3's generators: one for each link, or the reference's single one.
     Links(List<LinkId, Mrg32k3a>),
 }
 
 impl SharedRandom {
-    /// That of ns-3, if it is shared.
+    /// Returns ns-3's streams, if the run shares them.
     #[inline]
     pub(crate) fn ns3(&mut self) -> Option<&mut Ns3Streams> {
         self.ns3.as_mut()
     }
 
-    /// That from which schemes draw, if it is shared.
+    /// Returns the generator that schemes draw from, if it is shared.
     #[inline]
     pub(crate) fn of_schemes(&mut self) -> Option<&mut Rng> {
         self.c_library.as_mut()
@@ -118,7 +118,7 @@ impl SharedRandom {
 }
 
 impl SharedRandom {
-    /// Where they are.
+    /// Notes the positions of the generators.
     pub(super) fn note(&self, print: &mut Print) {
         if self.ns3.is_some() || self.c_library.is_some() {
             print.note_whole(self);
@@ -127,7 +127,8 @@ impl SharedRandom {
 }
 
 impl LinkErrors {
-    /// Whether it has drawn from a stream of the seed. (The reference's generators know no seed of ours.)
+    /// Returns true if a number has been drawn from a stream of the seed. (The reference's generators do not depend on
+    /// the seed.)
     pub(super) fn have_drawn(&self) -> bool {
         matches!(self, Self::Ports(streams) if streams.have_drawn())
     }
@@ -145,7 +146,7 @@ impl LinkErrors {
         Self::Links(List::of(generators, Mrg32k3a::ns3_stream(NS3_ERROR_STREAM)))
     }
 
-    /// A number for a packet that arrives at `port` of `link`.
+    /// Returns a number in [0, 1) for a packet that arrives at `port` of `link`.
     pub(super) fn next_f64(&mut self, port: PortId, link: LinkId) -> f64 {
         match self {
             Self::Ports(streams) => streams.get(port).next_f64(),
@@ -160,11 +161,11 @@ impl LinkErrors {
 /// Stream 50 of those that ns-3 programs number themselves.
 const NS3_ERROR_STREAM: u64 = (1 << 63) + 50;
 
-/// The stream of ns-3's generator that the reference's first draw uses. Its set-up takes six streams
-/// per node (the random variables of the node's protocols) and two per error model, of which there is
-/// one for all links and one more for each link with an error rate of its own.
+/// Returns the stream of ns-3's generator that the reference's first draw uses. Its set-up takes six streams per node
+/// (the random variables of the node's protocols) and two per error model. There is one error model for all links, and
+/// one more for each link with a different error rate.
 ///
-/// Found from its runs: with any other number its DCQCN marks do not come out.
+/// The numbers were found from its runs: with any other, its DCQCN marks differ.
 fn first_free_stream(spec: &RunSpec) -> u64 {
     let own = if shares_error_model(spec) {
         0
@@ -174,14 +175,14 @@ fn first_free_stream(spec: &RunSpec) -> u64 {
     6 * spec.nodes.len() as u64 + 2 + 2 * own as u64
 }
 
-/// Whether all links lose packets at one rate, so that the reference's one error model does it.
+/// Returns true if all links lose packets at one rate, so that the reference needs one error model.
 fn shares_error_model(spec: &RunSpec) -> bool {
     spec.links
         .windows(2)
         .all(|pair| pair[0].error_rate == pair[1].error_rate)
 }
 
-/// Whether any of the streams of ports has been drawn from.
+/// Returns true if any of the streams has been drawn from.
 pub(crate) fn have_moved(rngs: &List<PortId, Rng>, seed: u64, purpose: Purpose) -> bool {
     let mut numbered = (0..).zip(rngs);
     numbered.any(|(port, rng)| *rng != Rng::stream(seed, purpose, port))

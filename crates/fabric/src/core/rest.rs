@@ -1,4 +1,4 @@
-//! What the state of ports and packets is: all that matters for what comes.
+//! Fingerprints of the state of ports and packets: all that matters for the future.
 
 use crate::core::Core;
 use crate::core::event::Event;
@@ -9,7 +9,7 @@ use crate::ids::{FlowId, PacketId, PortId};
 use paceline_kernel::ids::Id;
 
 impl Core {
-    /// Whether no packet exists, and ports neither pause nor are paused; what of them matters for what comes then.
+    /// Notes the state of ports that hold nothing. Returns false if a packet exists, or if a port pauses or is paused.
     pub(crate) fn is_at_rest(&self, print: &mut Print) -> bool {
         if self.packets.live() > 0 {
             return false;
@@ -19,6 +19,7 @@ impl Core {
             if !is_idle || port.link != LinkState::Open {
                 return false;
             }
+            // The round robin goes on from here, so two idle ports may serve differently.
             print.note(u64::from(port.served));
         }
         let is_empty = |queue: &ClassQueue| queue.bytes | queue.ingress | queue.headroom == 0;
@@ -30,7 +31,7 @@ impl Core {
         self.pauses.note(self.now, print)
     }
 
-    /// Notes all ports, with what waits there, or says why they cannot be compared.
+    /// Notes all ports with their packets, or returns why they cannot be compared.
     pub(crate) fn note_ports(&self, print: &mut Print) -> Result<(), &'static str> {
         for (id, port) in self.ports.numbered() {
             let &Port {
@@ -51,6 +52,7 @@ impl Core {
             }
             print.note(u64::from(queued) << 32 | u64::from(ready) << 16 | u64::from(paused));
             print.note(u64::from(asked) << 16 | u64::from(served) << 1 | u64::from(done_pending));
+            // Times that have passed do not matter, however long ago they were.
             print.note_deadline(free_at);
             for class in 0..self.class_count as u8 {
                 let ClassQueue {
@@ -79,7 +81,7 @@ impl Core {
         Ok(())
     }
 
-    /// Notes a packet that reads no telemetry.
+    /// Notes a packet without telemetry. Slots do not matter, so `next` and `qp` are left out.
     fn note_packet(&self, id: PacketId, print: &mut Print) {
         let &Packet {
             next: _,
@@ -120,7 +122,7 @@ impl Core {
         print.note(u64::from(note) << 32 | u64::from(answers));
     }
 
-    /// A few of the things that [`Self::note_ports`] notes, in much less time.
+    /// Returns a hash of a few of the values that [`Self::note_ports`] notes, in much less time.
     pub(crate) fn glance(&self) -> u64 {
         let mut print = Print::new(self.now, 0);
         for port in &self.ports {
@@ -130,8 +132,8 @@ impl Core {
         print.finish() as u64
     }
 
-    /// What is to happen and matters, and when ports are free again, in the order in which it comes; `others` are more of
-    /// that: times, places, words. Says how to note each event, or that it does not matter.
+    /// Notes the pending events that matter, and the times at which ports are free again, in chronological order.
+    /// `others` are more entries: time, tie, words. `note` notes an event, or returns false if it does not matter.
     pub(crate) fn note_pending(
         &self,
         print: &mut Print,
@@ -149,6 +151,7 @@ impl Core {
         for (at, tie, words) in others {
             all.push((at, tie, Pending::Words(words)));
         }
+        // A transmission whose end is no event still delays what comes next.
         for (id, port) in self.ports.numbered() {
             if !port.done_pending && port.is_busy(self.now, self.tie) {
                 all.push((port.free_at, port.free_tie, Pending::Words([u64::from(id.0), 1])));
@@ -178,6 +181,7 @@ impl Core {
                         event => note(event, print),
                     };
                     if !matters {
+                        // The time was noted before the event turned out not to matter.
                         *print = before;
                     }
                 }
@@ -192,7 +196,7 @@ mod tests {
     use crate::common;
     use crate::run::simulation::Simulation;
 
-    /// Why ports cannot be compared is said of what is so, not of something else.
+    /// The reason why ports cannot be compared is the true one.
     #[test]
     fn ports_say_why_they_cannot_be_compared() {
         let mut simulation = Simulation::new(common::star(2, common::scheme("none"))).unwrap();

@@ -1,4 +1,4 @@
-//! What senders and receivers say to those who look at a run as a whole: its invariants, and what a packet would meet.
+//! Invariants and fingerprints of senders and receivers, and a sender's next packet as a probe.
 
 use crate::core::Core;
 use crate::core::packet::Packet;
@@ -12,7 +12,7 @@ use crate::traffic::Traffic;
 use crate::world::World;
 
 impl Hosts {
-    /// What has arrived of a flow lies between what was acknowledged and what was sent.
+    /// Checks that the bytes that arrived lie between those acknowledged and those sent.
     fn verify_arrived(&self, world: &World, traffic: &Traffic, qp: &Qp) {
         let flow = qp.flow;
         let arrived = self.receivers.arrived_of(flow).unwrap_or_else(|| {
@@ -30,8 +30,8 @@ impl Hosts {
         );
     }
 
-    /// Senders and receivers agree on what can be known: nothing is acknowledged that did not
-    /// arrive, nothing arrived that was not sent.
+    /// Checks that senders and receivers agree: nothing is acknowledged that did not arrive, and nothing arrived that
+    /// was not sent.
     pub(crate) fn verify_flows(&self, world: &World, core: &Core, traffic: &Traffic) {
         for (slot, qp) in self.qps.numbered().filter(|(_, qp)| !qp.done) {
             let flow = qp.flow;
@@ -48,12 +48,12 @@ impl Hosts {
         }
     }
 
-    /// What NICs know of their queue pairs is so.
+    /// Checks the NICs' schedules against their queue pairs.
     pub(crate) fn verify_schedule(&self) {
         self.scheduler.verify(&self.qps);
     }
 
-    /// Whether no flow is under way and no NIC is to wake; what of NICs matters for what comes then.
+    /// Notes the state of NICs. Returns false if a flow is under way or a NIC is to wake.
     pub(crate) fn are_at_rest(&self, print: &mut Print) -> bool {
         print.begin(Part::Nics);
         self.shared.is_empty()
@@ -64,7 +64,7 @@ impl Hosts {
                 .all(|nic| nic.is_at_rest(&self.qps, print))
     }
 
-    /// Notes NICs, senders and receivers, or says why they cannot be compared.
+    /// Notes NICs, senders and receivers, or returns why they cannot be compared.
     pub(crate) fn note(&self, world: &World, print: &mut Print) -> Result<(), &'static str> {
         let reasons = [
             (
@@ -98,6 +98,7 @@ impl Hosts {
             }
             qp.note(print);
         }
+        // Slots depend on the order in which flows came and went, so receivers are noted by flow.
         let mut receivers: Vec<&Receiver> = self.receivers.iter().collect();
         receivers.sort_unstable_by_key(|receiver| receiver.flow);
         print.begin(Part::Receivers);
@@ -107,28 +108,28 @@ impl Hosts {
         Ok(())
     }
 
-    /// The wake-up of a NIC that is armed, if it is this.
+    /// Returns true if this wake-up of a NIC is the one that counts.
     pub(crate) fn is_armed(&self, nic: NicId, generation: u32) -> bool {
         let nic = &self.scheduler.nics[nic];
         nic.wake_generation == generation && nic.wake_at != u64::MAX
     }
 
-    /// Queue pairs that there have been at a time.
+    /// Returns the number of slots: the most queue pairs that existed at a time.
     pub(crate) fn queue_pairs(&self) -> usize {
         self.qps.len()
     }
 
-    /// Whether something of a flow is still to arrive.
+    /// Returns true if packets of a flow are still expected.
     pub(crate) fn is_receiving(&self, flow: FlowId) -> bool {
         self.receivers.find(flow).is_some()
     }
 
-    /// Whether hosts keep nothing but what [`Self::are_at_rest`] looks at, when nothing is under way.
+    /// Returns true if idle hosts have no state but what [`Self::are_at_rest`] notes.
     pub(crate) fn forget_what_is_over(&self) -> bool {
         self.endpoints.is_none() && !self.scheduler.has_turns()
     }
 
-    /// The next data packet of a sender, as its NIC would make it; a full one after the last.
+    /// Returns the next data packet of a sender, as its NIC would build it; a full one after the last.
     pub(crate) fn probe(&self, world: &World, slot: QpId) -> Packet {
         let qp = &self.qps[slot];
         let mtu = world.packet.mtu.get();

@@ -1,4 +1,4 @@
-//! The receivers' halves of schemes: the one place that calls them, and the packets (CNPs) that they send.
+//! Receiver halves of schemes: the only code that calls them, and the packets (CNPs) that they send.
 
 mod format;
 
@@ -16,8 +16,8 @@ use crate::ids::{FlowId, PacketId, ReceiverId};
 use crate::world::World;
 
 impl Hosts {
-    /// Data packet `id` came to a receiver that shows them: to who records their latency, to its half of the scheme, which may
-    /// say what the answer is to echo, and to its host's scheduler of grants. The answer may then take its way.
+    /// Shows data packet `id` to the latency recorder, to the receiver half of its scheme and to the host's scheduler
+    /// of grants, and chooses the entropy of the answer. Returns the mark that the half wants echoed.
     #[inline(never)]
     pub(super) fn show_data(
         &mut self,
@@ -66,7 +66,7 @@ impl Hosts {
         reaction.echo
     }
 
-    /// The time that a receiver's half asked for is over.
+    /// Runs the timer of a receiver half.
     pub(crate) fn receiver_timer(&mut self, world: &World, core: &mut Core, flow: FlowId) {
         let Some(place) = self.receivers.find(flow) else {
             return;
@@ -79,12 +79,13 @@ impl Hosts {
         let reaction = half.on_timer(Time::from_ps(core.now()));
         self.carry_out(world, core, place, core.now(), reaction);
         let receiver = &self.receivers.list[place];
+        // The receiver of a complete flow was kept only for this timer.
         if receiver.expected >= receiver.path.size {
             self.forget_receiver(world, place);
         }
     }
 
-    /// A half has reacted to what set out at `sent_at`.
+    /// Carries out the reaction of a half to a packet sent at `sent_at`.
     fn carry_out(
         &mut self,
         world: &World,
@@ -95,6 +96,7 @@ impl Hosts {
     ) {
         let receiver = &mut self.receivers.list[place];
         let (flow, path) = (receiver.flow, receiver.path);
+        // Timers of receivers have no generation, so a second one could not be told from the first.
         if let Some(span) = reaction.timer {
             assert!(!receiver.timer_runs, "a receiver has one timer");
             receiver.timer_runs = true;
@@ -105,6 +107,7 @@ impl Hosts {
             let mut packet = path.control_packet(world, flow, sent_at);
             write_cnp(&cnp, &mut packet);
             let id = core.packets.insert(packet);
+            // CNPs take the class of ACKs: feedback that waited behind data would reach the sender too late.
             self.enqueue(world, core, path.ack_port, world.ack_queue(path.ack_class), id);
         }
     }

@@ -1,9 +1,10 @@
-//! Persistent connections: queue pairs that carry one message after another, and whose scheme lives on between them.
+//! Persistent connections: queue pairs that carry one message after another, with a scheme that keeps its state between
+//! them.
 //!
-//! A message is a range of its connection's sequence numbers, and packets belong to one message. What is counted are
-//! packets, as RoCE's packet sequence numbers count them: each message begins at a multiple of the MTU, and a last packet
-//! that is shorter takes the room of a full one, also in the window while it is in flight. Loss recovery knows nothing of
-//! messages. A connection is open from its first message until its last is complete.
+//! A message is a range of its connection's sequence numbers, and every packet belongs to one message. Packets are
+//! counted, as RoCE's packet sequence numbers do: each message begins at a multiple of the MTU, and a short last packet
+//! takes the room of a full one, in the window too. Loss recovery does not know messages. A connection is open from its
+//! first message until its last is complete.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -18,21 +19,21 @@ use crate::ids::FlowId;
 use crate::world::World;
 use paceline_run::outcome::FlowRecord;
 
-/// What a queue pair's sender keeps of the messages that it carries.
+/// Sender's state of the messages on a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     messages: Messages,
-    /// How many are still to complete, posted or not.
+    /// Messages still to complete, posted or not.
     pub(super) left: u32,
-    /// Whether the event of a retransmission timeout is pending.
+    /// True if the event of a retransmission timeout is pending.
     pub(super) timeout_runs: bool,
-    /// Since when nothing is posted, in ps.
+    /// Time of the last completion, in ps: the start of the pause if nothing is posted.
     pub(super) idle_since: u64,
     /// Sequence numbers of complete messages that stand for no payload.
     unfilled: u64,
-    /// Payload that recorders know to be acknowledged.
+    /// Payload that recorders have seen acknowledged.
     notified: u64,
-    /// The least completion time of messages of the size that was posted last, by the way that there is.
+    /// Lowest possible completion time of messages of the last posted size, on the current path.
     pub(super) ideal: Option<(Bytes, Span)>,
 }
 
@@ -43,18 +44,18 @@ pub(super) struct Message {
     pub(super) start: u64,
     pub(super) size: u64,
     retransmitted: u64,
-    /// Payload of it that recorders know to be acknowledged.
+    /// Payload of the message that recorders have seen acknowledged.
     notified: u64,
 }
 
 impl Message {
-    /// Where the next one begins.
+    /// Returns the sequence number at which the next message begins.
     const fn end(&self, mtu: u64) -> u64 {
         self.start + self.size.next_multiple_of(mtu)
     }
 }
 
-/// Those that are posted and not complete, in order. Most connections have one at a time: it is where they are.
+/// Messages posted and not complete, in order. Most connections have one at a time, which is stored in line.
 #[derive(Clone, Debug, Default)]
 struct Messages {
     first: Option<Message>,
@@ -77,12 +78,12 @@ impl Messages {
         }
     }
 
-    /// Takes the first.
+    /// Removes the first message.
     fn take(&mut self) -> Option<Message> {
         std::mem::replace(&mut self.first, self.later.pop_front())
     }
 
-    /// How many of the later ones begin at this sequence number or before.
+    /// Returns how many of the later messages begin at or before this sequence number.
     fn begun(&self, seq: u64) -> usize {
         match self.later.is_empty() {
             true => 0,
@@ -90,7 +91,7 @@ impl Messages {
         }
     }
 
-    /// The message that has this sequence number, which has been posted and is not complete.
+    /// Returns the message at this sequence number, which must be posted and not complete.
     fn at(&self, seq: u64) -> Option<&Message> {
         match self.begun(seq) {
             0 => self.first.as_ref(),
@@ -119,16 +120,17 @@ impl Connection {
         })
     }
 
-    /// Those that are posted and not complete, in order.
+    /// Returns the messages posted and not complete, in order.
     pub(super) fn messages(&self) -> impl Iterator<Item = &Message> {
         self.messages.iter()
     }
 
-    /// The packet at this sequence number.
+    /// Returns the packet at this sequence number.
     #[inline(never)]
     pub(super) fn part(&self, seq: u64, mtu: u64) -> Part {
         let message = self.messages.at(seq).expect("what is sent has been posted");
         let left = message.start + message.size - seq;
+        // The last packet of a message asks for its ACK, since the next message may be long in coming.
         let ends = Packet::ENDS_MESSAGE | Packet::ACK_REQUEST;
         Part {
             flow: message.flow,
@@ -138,21 +140,21 @@ impl Connection {
         }
     }
 
-    /// Whether a message that is not complete begins at this sequence number.
+    /// Returns true if a message that is not complete begins at this sequence number.
     pub(super) fn begins(&self, seq: u64) -> bool {
         let message = self.messages.at(seq);
         message.is_some_and(|message| message.start == seq)
     }
 
-    /// So much of the message at this sequence number has been sent again.
+    /// Counts retransmitted payload of the message at this sequence number.
     #[inline(never)]
     pub(super) fn sent_again(&mut self, seq: u64, payload: u64) {
         let message = self.messages.at_mut(seq).expect("what is sent has been posted");
         message.retransmitted += payload;
     }
 
-    /// So many bytes, in sequence numbers, are acknowledged: shows how much of each message is payload that was not told
-    /// before. Messages are filled in their order, whichever bytes behind a gap were acknowledged.
+    /// Distributes acknowledged bytes, which are counted in sequence numbers, over messages: calls `show` with the
+    /// newly acknowledged payload of each. Messages are filled in order, even if bytes behind a gap were acknowledged.
     #[inline(never)]
     pub(super) fn notify(&mut self, acknowledged: u64, mut show: impl FnMut(FlowId, u64)) {
         let mut newly = (acknowledged - self.unfilled).saturating_sub(self.notified);
@@ -170,7 +172,7 @@ impl Connection {
         }
     }
 
-    /// A message is complete: shows what of its payload was not told before.
+    /// Calls `show` with the payload of a complete message that it has not been called with before.
     pub(super) fn notify_rest(&mut self, message: &Message, show: impl FnOnce(FlowId, u64)) {
         let rest = message.size - message.notified;
         if rest > 0 {
@@ -179,19 +181,19 @@ impl Connection {
         }
     }
 
-    /// Whether nothing is posted.
+    /// Returns true if no message is posted.
     pub(super) fn is_idle(&self) -> bool {
         self.messages.first.is_none()
     }
 
-    /// There is another way now.
+    /// Forgets the lowest completion time, after the path has changed.
     pub(super) fn forget_ideal(&mut self) {
         self.ideal = None;
     }
 }
 
 impl Qp {
-    /// A message is posted.
+    /// Posts a message.
     pub(super) fn post(&mut self, flow: FlowId, size: u64, mtu: u64) {
         let Some(connection) = &mut self.connection else {
             return;
@@ -211,7 +213,7 @@ impl Qp {
         connection.messages.push(message);
     }
 
-    /// The first of the messages whose bytes are all acknowledged, which is complete.
+    /// Removes and returns the first message if all its bytes are acknowledged.
     pub(super) fn take_whole(&mut self, now: u64, mtu: u64) -> Option<Message> {
         let connection = self.connection.as_mut()?;
         let first = connection.messages.first.as_ref()?;
@@ -227,8 +229,7 @@ impl Qp {
         Some(whole)
     }
 
-    /// Its scheme begins again, with a message of so many bytes: its timers are forgotten, and it allows what it does at
-    /// its start.
+    /// Restarts the scheme with a message of `first` bytes: cancels its timers, and applies the limits of a new sender.
     pub(super) fn reset(&mut self, world: &World, core: &Core, first: u64) {
         self.path.first_message = Bytes::new(first);
         self.scheme = world.scheme_of(core, self.flow).build(&self.path);
@@ -238,14 +239,14 @@ impl Qp {
         self.apply(self.scheme.limits());
     }
 
-    /// What has become of a message.
+    /// Writes what was sent of a message into its record.
     pub(super) fn notify_message(&self, message: &Message, record: &mut FlowRecord) {
         record.retransmitted = Bytes::new(message.retransmitted);
         let end = message.start + message.size;
         (record.sent, record.sent_unscheduled) = self.sent_within(message.start, end);
     }
 
-    /// Messages that are posted follow each other, and the first is the next to be complete.
+    /// Checks that posted messages follow each other, and that the first is the next to complete.
     pub(super) fn verify_messages(&self, mtu: u64) {
         let Some(connection) = &self.connection else {
             return;

@@ -1,4 +1,4 @@
-//! Acknowledgements in the NIC that sends them: where they wait, and for what.
+//! Queues of acknowledgements at the NIC that sends them, and the pauses that hold them back.
 
 use crate::core::Core;
 use crate::core::packet::Packet;
@@ -11,8 +11,8 @@ use paceline_kernel::ids::Id;
 use paceline_run::outcome::TraceKind;
 
 impl World {
-    /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its
-    /// own only. The reference has one queue, which the pause of one class holds back.
+    /// Returns the queue of ACKs to serve now. A host's ACKs wait by class, so that a pause holds back only its class.
+    /// The reference has one queue, which the pause of one class holds back.
     pub(crate) fn next_ack(&self, port: &Port) -> Option<u8> {
         let quirks = &self.quirks;
         if !quirks.ack_nic_class {
@@ -26,18 +26,18 @@ impl World {
         (!held).then_some(STRICT)
     }
 
-    /// The dense class of ACKs of a flow with this priority.
+    /// Returns the dense class of ACKs of a flow with this priority.
     pub(super) fn ack_class(&self, priority: u8) -> u8 {
         self.classes.dense(self.nic.ack_class.unwrap_or(priority))
     }
 
-    /// The queue of a host port that ACKs of `class` wait in.
+    /// Returns the queue of a host port in which ACKs of `class` wait.
     #[inline]
     pub(super) fn ack_queue(&self, class: u8) -> u8 {
         if self.quirks.ack_nic_class { STRICT } else { class }
     }
 
-    /// The class by whose pauses a host holds back its ACKs of `class`.
+    /// Returns the class whose pauses hold back a host's ACKs of `class`.
     pub(crate) fn ack_held_by(&self, class: u8) -> u8 {
         match &self.quirks {
             quirks if !quirks.ack_nic_class => class,
@@ -47,7 +47,7 @@ impl World {
 }
 
 impl Hosts {
-    /// Sends the next ACK of `class`, by a port under credits or by another.
+    /// Sends the next ACK of `class`, through a port under credits or another.
     #[inline(always)]
     pub(super) fn send_ack<const ON_CREDIT: bool>(
         &mut self,
@@ -73,6 +73,7 @@ impl Hosts {
         if core.watch.accounts.awaits_pauses() {
             core.account_pause(world, port, id);
         }
+        // Data may wait for this transmission to end: without an event the port would stay idle.
         let more = more_acks || self.awaits_end(world, core, nic, core.packets.get(id).wire);
         if ON_CREDIT {
             core.transmit_on_credit(world, port, id, more, Packet::ACCOUNTED);
@@ -81,7 +82,7 @@ impl Hosts {
         }
     }
 
-    /// Appends a packet of a receiver's own to a port's queue, and sends if the port is idle.
+    /// Appends a receiver's packet to a port's queue, and sends if the port is idle.
     #[inline]
     pub(super) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: PacketId) {
         core.push(world, port, class, id);

@@ -1,16 +1,15 @@
-//! Decisions that take time: what computing them costs the NICs of schemes that say so
+//! Decisions that take time: schemes may state what computing a decision costs their NICs
 //! ([`paceline_congestion::api::Decisions`]).
 //!
-//! A NIC has processors. A decision that a sender asks for starts at once where one is free, and waits
-//! its turn otherwise; it takes its latency, and then the sender's scheme is called. What a decision is
-//! made of was fixed when it was asked for; all that is simulated here is when it takes effect. Where it is made
-//! outside the run (by what learns in it), it waits for the answer first, and then goes the same way: see
-//! `run/stepping.rs`.
+//! A NIC has processors. A decision that a sender asks for starts at once if one is free, and waits its turn otherwise.
+//! It takes its latency, and then the sender's scheme is called. The inputs of a decision are fixed when it is asked
+//! for; only the time at which it takes effect is simulated here. A decision that is made outside the run (by a
+//! learning agent) waits for the answer first, and then goes through the same steps: see `run/stepping.rs`.
 //!
-//! A flow that has ended leaves its decision behind: one that waits is passed over when its turn comes,
-//! one that is being worked on keeps its processor to the end. Schemes with different numbers of
-//! processors may share a NIC: a decision starts where fewer than its own scheme's number are being
-//! worked on, of whatever scheme; schemes with any number do not wait at all.
+//! A flow that has ended leaves its decision behind: one that waits is skipped when its turn comes, one that is in
+//! service keeps its processor to the end. Schemes with different numbers of processors may share a NIC: a decision
+//! starts if fewer than its scheme's number are in service, of all schemes together. Schemes with any number of
+//! processors never wait.
 
 use std::collections::VecDeque;
 
@@ -27,27 +26,27 @@ use crate::world::World;
 use paceline_kernel::ids::List;
 use paceline_run::outcome::DecisionStats;
 
-/// A sender that waits for a decision that is made outside the run.
+/// A sender that waits for a decision from outside the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// Its flow.
+    /// Number of the sender's flow.
     pub flow: u32,
-    /// What it tells; nothing where its scheme says nothing.
+    /// Observation that the scheme reports; `None` if it reports none.
     pub report: Option<&'a Observation>,
-    /// What it knows of its path.
+    /// Properties of the flow's path.
     pub path: &'a PathInfo,
 }
 
-/// The processors of all NICs; empty until a decision is asked for.
+/// Processors of all NICs; empty until a decision is asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DecisionBank {
     nics: List<NicId, Processors>,
-    /// What was asked of those outside and is not answered, in the order in which it was asked for.
+    /// Unanswered questions to those outside the run, in the order in which they were asked.
     open: Vec<Asked>,
-    /// How many were asked of them.
+    /// Number of questions to those outside so far.
     asked_outside: u64,
     made: u64,
-    /// Those that made a policy.
+    /// Decisions that made a policy.
     triggers: u64,
     ended: u64,
     started: u64,
@@ -55,14 +54,14 @@ pub(super) struct DecisionBank {
     waited_max: u64,
 }
 
-/// What one NIC works on.
+/// Processors of one NIC, and its queue of decisions.
 #[derive(Clone, Debug, Default)]
 struct Processors {
-    /// What is being worked on; the one that ends first in front.
+    /// Decisions in service, earliest end first.
     in_service: VecDeque<Job>,
-    /// What waits, in the order in which it was asked for.
+    /// Waiting decisions, in the order in which they were asked for.
     waiting: VecDeque<Asked>,
-    /// The largest number of processors that a scheme gave this NIC; 0 until there is one.
+    /// Largest number of processors that a scheme gives this NIC; 0 until a scheme gives one.
     number: u32,
     any_number: bool,
     first_asked: Option<u64>,
@@ -75,7 +74,7 @@ struct Processors {
 struct Asked {
     flow: FlowId,
     at: u64,
-    /// What those outside said.
+    /// Answer from outside the run; `None` if the scheme decides.
     answer: Option<SendLimits>,
 }
 
@@ -86,7 +85,7 @@ struct Job {
     ends: u64,
 }
 
-/// A scheme that asks for decisions and does not say what they cost has them for nothing.
+/// Returns the cost of a queue pair's decisions: nothing, unless its scheme states it.
 fn cost(qp: &Qp) -> Decisions {
     qp.needs.decisions.unwrap_or(Decisions {
         latency: Span::ZERO,
@@ -95,7 +94,7 @@ fn cost(qp: &Qp) -> Decisions {
     })
 }
 
-/// What the sender of a queue pair that waits tells.
+/// Returns the question of a queue pair's sender to those outside the run.
 fn question(qp: &Qp) -> Question<'_> {
     Question {
         flow: qp.flow.0,
@@ -105,7 +104,7 @@ fn question(qp: &Qp) -> Question<'_> {
 }
 
 impl DecisionBank {
-    /// Takes over what another part knows, whose NICs `theirs` tells.
+    /// Takes over the NICs of another part of the run, for which `theirs` returns true.
     pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(NicId) -> bool) {
         let nics = self.nics.len().max(other.nics.len());
         self.nics.resize_with(nics, Processors::default);
@@ -134,7 +133,7 @@ impl Processors {
 }
 
 impl Hosts {
-    /// A queue pair's scheme has asked for a decision.
+    /// Starts a decision that a queue pair's scheme has asked for, or asks those outside the run.
     #[cold]
     pub(super) fn decide(&mut self, core: &mut Core, slot: QpId) {
         let qp = &self.qps[slot];
@@ -155,37 +154,37 @@ impl Hosts {
         }
     }
 
-    /// A decision made a policy.
+    /// Counts a decision that made a policy.
     pub(super) fn count_trigger(&mut self) {
         self.decisions.triggers += 1;
     }
 
-    /// How many decisions were asked of those outside so far.
+    /// Returns the number of questions to those outside the run so far.
     pub(crate) fn asked_outside(&self) -> u64 {
         self.decisions.asked_outside
     }
 
-    /// When those outside were asked next after the first `before` questions; what was asked since is not answered.
+    /// Returns the time of the first question after the first `before`, in ps. None of those since may be answered yet.
     pub(crate) fn asked_after(&self, before: u64) -> Option<u64> {
         let (bank, open) = (&self.decisions, &self.decisions.open);
         let since = (bank.asked_outside - before) as usize;
         open[open.len() - since..].first().map(|asked| asked.at)
     }
 
-    /// Who waits for what those outside decide, in the order in which they asked.
+    /// Returns the open questions to those outside the run, in the order in which they were asked.
     pub(crate) fn open_decisions(&self) -> impl Iterator<Item = Question<'_>> {
         let open = self.decisions.open.iter();
         open.filter_map(|asked| Some(question(&self.qps[self.sender_of(asked.flow)?])))
     }
 
-    /// What a flow's sender tells those outside, and what it knows of its path.
+    /// Returns the observation that a flow's sender reports, and its path.
     pub(crate) fn report(&self, flow: FlowId) -> Option<(&Observation, &PathInfo)> {
         let qp = &self.qps[self.sender_of(flow)?];
         Some((qp.scheme.report()?, qp.path()))
     }
 
-    /// Those outside have decided, flow by flow in the order in which they asked; flows that get nothing wait on. Where
-    /// a NIC computes any number at a time, computing began when it was asked for.
+    /// Takes answers from outside the run, flow by flow in the order of the questions. Flows without an answer go on
+    /// waiting. On a NIC with any number of processors, computing began when the question was asked.
     pub(crate) fn take_answers(
         &mut self,
         core: &mut Core,
@@ -193,6 +192,7 @@ impl Hosts {
     ) {
         let mut open = std::mem::take(&mut self.decisions.open);
         for asked in open.drain(..) {
+            // The flow ended while its question was open: nobody is left to decide for.
             let Some(slot) = self.sender_of(asked.flow) else {
                 self.decisions.ended += 1;
                 continue;
@@ -208,12 +208,12 @@ impl Hosts {
             }
         }
         if self.decisions.open.is_empty() {
-            // With the room that it has.
+            // Puts the empty list back, to use its memory again.
             self.decisions.open = open;
         }
     }
 
-    /// Those outside have decided for a flow; says whether it waits for that.
+    /// Takes an answer for one flow. Returns false if the flow has no open question.
     pub(crate) fn take_answer(&mut self, core: &mut Core, flow: FlowId, answer: SendLimits) -> bool {
         let (senders, bank) = (&self.senders, &mut self.decisions);
         let before = bank.open.len();
@@ -229,7 +229,7 @@ impl Hosts {
         true
     }
 
-    /// All that a decision is made of is there: starts it at `begins`, or lets it wait for its turn.
+    /// Starts a decision whose inputs are complete at `begins`, or queues it.
     fn begin_decision(&mut self, core: &mut Core, slot: QpId, asked: Asked, begins: u64) {
         let qp = &self.qps[slot];
         let (cost, nic) = (cost(qp), core.ports[qp.port].nic());
@@ -240,6 +240,7 @@ impl Hosts {
         }
         let processors = &mut self.decisions.nics[nic];
         processors.note(cost, begins);
+        // Those that wait go first, even if this one needs fewer processors than the first of them.
         let first = cost.in_service == 0 || processors.waiting.is_empty();
         if first && processors.has_room(cost) {
             self.start_decision(core, nic, slot, asked, begins);
@@ -248,7 +249,7 @@ impl Hosts {
         }
     }
 
-    /// It has started at `begins`, now or before, and ends after now.
+    /// Starts a decision that begins at `begins`, now or earlier. It ends now or later.
     fn start_decision(&mut self, core: &mut Core, nic: NicId, slot: QpId, asked: Asked, begins: u64) {
         let latency = cost(&self.qps[slot]).latency.as_ps();
         let ends = begins
@@ -261,7 +262,7 @@ impl Hosts {
         bank.waited_ps += u128::from(waited);
         bank.waited_max = bank.waited_max.max(waited);
         let in_service = &mut bank.nics[nic].in_service;
-        // Nearly always the last; of those that end together the one that started first ends first.
+        // Nearly always the last. Of those that end together, the one that started first ends first.
         let place = in_service.partition_point(|other| other.ends <= ends);
         in_service.insert(
             place,
@@ -274,7 +275,7 @@ impl Hosts {
         core.schedule(LaneId::WHEEL, ends, Event::Decided { nic });
     }
 
-    /// The decision of a NIC that ends first has ended.
+    /// Ends the decision of a NIC that is due, and calls the scheme.
     #[cold]
     pub(crate) fn decided(&mut self, world: &World, core: &mut Core, nic: NicId) {
         let processors = &mut self.decisions.nics[nic];
@@ -286,6 +287,7 @@ impl Hosts {
         let Asked { flow, answer, .. } = job.asked;
         if let Some(slot) = self.sender_of(flow) {
             self.decisions.made += 1;
+            // The account of waiting time is closed before the scheme changes the reason to wait.
             if core.watch.is_traced() {
                 core.settle(&self.qps[slot]);
                 core.observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Delay);
@@ -298,14 +300,17 @@ impl Hosts {
         } else {
             self.decisions.ended += 1;
         }
+        // The processor is free: decisions of other flows may start.
         self.start_waiting(core, nic);
     }
 
-    /// Starts what may start of what waits.
+    /// Starts the waiting decisions that have a free processor.
     fn start_waiting(&mut self, core: &mut Core, nic: NicId) {
         while let Some(&asked) = self.decisions.nics[nic].waiting.front() {
             let slot = self.sender_of(asked.flow);
             let processors = &mut self.decisions.nics[nic];
+            // The first in the queue waits, and all others behind it, so that decisions start in the order in which
+            // they were asked for.
             if slot.is_some_and(|slot| !processors.has_room(cost(&self.qps[slot]))) {
                 return;
             }
@@ -317,7 +322,7 @@ impl Hosts {
         }
     }
 
-    /// What decisions came to; `None` if none was asked for.
+    /// Returns the statistics of decisions; `None` if none was asked for.
     pub(crate) fn decision_stats(&self, core: &Core) -> Option<DecisionStats> {
         let bank = &self.decisions;
         if bank.nics.is_empty() && bank.open.is_empty() {
@@ -339,6 +344,7 @@ impl Hosts {
                 continue;
             };
             let works = processors.in_service.iter();
+            // The run may end while a decision is in service: the part so far counts as busy.
             let unfinished: u128 = works.map(|job| u128::from(core.now() - job.started)).sum();
             let until = if processors.in_service.is_empty() && processors.waiting.is_empty() {
                 processors.last_ended
@@ -359,7 +365,7 @@ impl Hosts {
         Some(stats)
     }
 
-    /// Nothing waits that could start, and no NIC works on more than its schemes allow.
+    /// Checks that no waiting decision could start, and that no NIC exceeds the number of its processors.
     pub(crate) fn verify_decisions(&self) {
         for (id, processors) in self.decisions.nics.numbered() {
             let ends = processors.in_service.iter().map(|job| job.ends);

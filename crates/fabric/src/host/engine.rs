@@ -1,11 +1,11 @@
-//! What a receiver's host takes before it answers: the model of [`paceline_run::spec::Endpoint`].
+//! Time that a receiver's host takes before it answers: the model of [`paceline_run::spec::Endpoint`].
 //!
-//! Data packets that arrive at a host port enter its receive engine, which serves one after another;
-//! then each takes the fixed delay and its share of the jitter, without overtaking. At the end of
-//! that it is data: the receiver looks at it and answers. Acknowledgements and notices end in the NIC.
+//! Data packets that arrive at a host port enter its receive engine, which serves one after another. Then each takes
+//! the fixed delay and a random jitter, without overtaking. After that it is delivered: the receiver takes it and
+//! answers. Acknowledgements and notifications are handled by the NIC.
 //!
-//! A NIC with a receive buffer drops what does not fit, and under PFC pauses its switch before it is full. A packet is in the
-//! buffer until it is data.
+//! A NIC with a receive buffer drops packets that do not fit. Under PFC it pauses its switch before the buffer is full.
+//! A packet is in the buffer until it is delivered.
 
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::LaneId;
@@ -24,12 +24,12 @@ use crate::world::World;
 use crate::world::classes::LINK_CONTROL;
 use paceline_run::spec::{Endpoint, FlowControl, NodeId, ReceiveBuffer, RunSpec};
 
-/// The receiving half of the hosts, by NIC.
+/// Receive engines of all hosts, by NIC.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoints {
     model: Endpoint,
     buffer: Option<ReceiveBuffer>,
-    /// Whether a NIC may pause its switch.
+    /// True if a NIC may pause its switch.
     pauses: bool,
     hosts: List<NicId, Host>,
 }
@@ -37,17 +37,17 @@ pub(super) struct Endpoints {
 #[derive(Clone, Debug)]
 struct Host {
     line: Line,
-    /// What is in the host, in order.
+    /// Packets in the host, in order of arrival.
     inside: ClassQueue,
-    /// Classes (a bit each) that it has paused because its buffer is full.
+    /// Bits of the classes that the host has paused because its buffer is full.
     paused: u16,
-    /// Rates at which it reads from times (ps) on, in order of time, where they are not the model's.
+    /// Changes of the reading rate: times in ps and rates, in order of time; empty if the rate is always the model's.
     rates: Vec<(u64, Option<BitRate>)>,
     rng: Rng,
 }
 
-/// What a host's receive engine has to do: when it has served what it holds, and when the last of that is
-/// data, in ps.
+/// Progress of a receive engine: the time in ps at which it has served what it holds, and at which the last of that is
+/// delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Line {
     free_at: u64,
@@ -55,8 +55,8 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// When a packet that arrives at `now` is data, with so much jitter of its own. It is read at the rate of the time at
-    /// which that begins.
+    /// Returns the time at which a packet that arrives at `now` is delivered. It is read at the rate of the time at
+    /// which its service begins.
     fn enter(
         &mut self,
         model: &Endpoint,
@@ -72,12 +72,13 @@ impl Line {
         if model.jitter > Span::ZERO {
             at += jitter();
         }
+        // Jitter must not reorder packets: a receiver would take that for loss.
         self.data_at = self.data_at.max(at);
         self.data_at
     }
 }
 
-/// At which rates a host reads, from times on.
+/// Returns the changes of a host's reading rate.
 fn rates_of(spec: &RunSpec, node: NodeId, model: &Endpoint) -> Vec<(u64, Option<BitRate>)> {
     let changes = spec.host_changes.iter();
     let own: Vec<_> = changes
@@ -88,6 +89,7 @@ fn rates_of(spec: &RunSpec, node: NodeId, model: &Endpoint) -> Vec<(u64, Option<
         .map(|change| (change.at.as_ps(), change.receive_rate))
         .collect();
     let ends = own.iter().filter_map(|change| change.until);
+    // A change that starts when another ends replaces it, so the end must not restore the model's rate.
     let ends = ends.filter(|until| own.iter().all(|change| change.at != *until));
     rates.extend(ends.map(|until| (until.as_ps(), model.rate)));
     rates.sort_unstable_by_key(|&(from, _)| from);
@@ -95,7 +97,7 @@ fn rates_of(spec: &RunSpec, node: NodeId, model: &Endpoint) -> Vec<(u64, Option<
 }
 
 impl Endpoints {
-    /// Of a network with these NICs' ports, where hosts take time.
+    /// Creates the receive engines of a network with these NICs' ports; `None` if hosts take no time.
     pub(super) fn of(spec: &RunSpec, nics: &[PortId]) -> Option<Box<Self>> {
         let model = spec.nic.endpoint?;
         let node = |port: PortId| {
@@ -118,19 +120,19 @@ impl Endpoints {
         }))
     }
 
-    /// Takes over a host of another part.
+    /// Takes over a host of another part of the run.
     pub(super) fn take_over(&mut self, other: &mut Self, nic: NicId, mine: &mut Core, theirs: &mut Core) {
         self.hosts.exchange(&mut other.hosts, nic);
         let inside = &mut self.hosts[nic].inside;
         *inside = mine.adopt_queue(theirs, inside);
     }
 
-    /// The streams of all hosts.
+    /// Returns the streams of all hosts.
     pub(super) fn rngs(&self) -> impl Iterator<Item = &Rng> {
         self.hosts.iter().map(|host| &host.rng)
     }
 
-    /// When a packet that arrives at `now` is data.
+    /// Returns the time at which a packet that arrives at `now` is delivered.
     fn admit(&mut self, nic: NicId, now: u64, wire: u16) -> u64 {
         let (model, host) = (&self.model, &mut self.hosts[nic]);
         let Host { line, rng, rates, .. } = host;
@@ -145,7 +147,7 @@ impl Endpoints {
 }
 
 impl Hosts {
-    /// A data packet arrived at a host's NIC.
+    /// Takes in a data packet that arrived at a host's NIC.
     #[inline(never)]
     pub(super) fn enter_host(&mut self, world: &World, core: &mut Core, port: PortId, id: PacketId) {
         let now = core.now();
@@ -165,6 +167,8 @@ impl Hosts {
         }
         let at = endpoints.admit(nic, now, packet.wire);
         let inside = Span::from_ps(at - now);
+        // The note goes back in the ACK, so that the sender can subtract the host's time from the round trip. A
+        // switch's report has precedence.
         if packet.note_port == ProfileId::NONE {
             packet.note = u32::try_from(inside.as_ns()).unwrap_or(u32::MAX);
         }
@@ -176,12 +180,13 @@ impl Hosts {
         let is_full = endpoints
             .buffer
             .is_some_and(|buffer| u64::from(held) > buffer.xoff.get());
+        // Paused at `xoff`, below the size: what is on the wire until the switch stops still has to fit.
         if is_full && endpoints.pauses && world.is_lossless(class) {
             self.ask_for_pause(world, core, port, class);
         }
     }
 
-    /// A NIC's buffer fills: it pauses a class, unless that is paused.
+    /// Pauses a class because a NIC's buffer fills, unless the class is paused already.
     #[cold]
     fn ask_for_pause(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
         let Some(endpoints) = &mut self.endpoints else {
@@ -196,7 +201,7 @@ impl Hosts {
         }
     }
 
-    /// A NIC's buffer has emptied far enough: it resumes the classes that it paused.
+    /// Resumes the classes that a NIC has paused, after its buffer has emptied to `xon`.
     #[cold]
     fn end_pauses(&mut self, world: &World, core: &mut Core, nic: NicId) {
         let port = self.scheduler.nics[nic].port;
@@ -212,7 +217,7 @@ impl Hosts {
         }
     }
 
-    /// The first packet in a host is data now.
+    /// Delivers the first packet in a host to its receiver.
     #[inline(never)]
     pub(crate) fn host_done(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, nic: NicId) {
         let Some(endpoints) = &mut self.endpoints else {
@@ -228,7 +233,7 @@ impl Hosts {
         self.receive_data(world, core, traffic, id);
     }
 
-    /// How long the receiver's host took, as an acknowledgement tells it: in whole ns.
+    /// Returns the time that the receiver's host took, as the acknowledgement reports it: in whole ns.
     #[inline]
     pub(super) fn endpoint_delay(&self, ack: &Packet) -> Span {
         if self.endpoints.is_none() || ack.note_port != ProfileId::NONE {

@@ -1,5 +1,5 @@
-//! What a receiver knows of its flow, found when the first packet arrives, and the way back again after every change
-//! of topology.
+//! A receiver's knowledge of its flow, found when the first packet arrives. The path back is found again after every
+//! change of topology.
 
 use crate::core::Core;
 use crate::core::packet::Packet;
@@ -8,20 +8,19 @@ use crate::world::World;
 use paceline_kernel::ids::Id;
 use paceline_run::outcome::PacketKind;
 
-/// A flow as its receiver knows it.
+/// Properties of a flow that its receiver needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowPath {
-    /// [`FlowPath::ENDLESS`] of a connection.
+    /// Size of the flow in bytes; [`FlowPath::ENDLESS`] for a connection.
     pub(super) size: u64,
-    /// The way of its ACKs, and the generation of that: an older one than the network's where there is no path any
-    /// more.
+    /// Path of the flow's ACKs, and its generation: an older one than the network's if there is no path any more.
     pub(super) ack_route: u64,
     pub(super) ack_epoch: u16,
-    /// Port by which its receiver answers, and that by which answers leave the network.
+    /// Port by which the receiver answers, and the port by which answers leave the network.
     pub(super) ack_port: PortId,
     pub(super) ack_last: PortId,
     pub(super) ack_wire: u16,
-    /// Dense class of its ACKs in switches.
+    /// Dense class of the flow's ACKs in switches.
     pub(super) ack_class: u8,
     /// Whether its ACKs say which way the data has come.
     pub(super) tells_way: bool,
@@ -32,7 +31,7 @@ pub(super) struct FlowPath {
 impl FlowPath {
     pub(super) const ENDLESS: u64 = u64::MAX;
 
-    /// Of no flow.
+    /// Placeholder for no flow.
     pub(super) const NONE: Self = Self {
         size: 0,
         ack_route: 0,
@@ -45,7 +44,7 @@ impl FlowPath {
         qp: QpId::NONE,
     };
 
-    /// Of flow `flow`, whose packets say that `qp` is its sender's.
+    /// Finds the properties of `flow`, whose packets name `qp` as its sender.
     pub(super) fn of(world: &World, core: &Core, flow: FlowId, qp: QpId) -> Self {
         let described = world.flow(core, flow);
         let needs = world.scheme_of(core, flow).needs();
@@ -56,7 +55,7 @@ impl FlowPath {
             },
             ack_wire: world.packet.ack_wire(&needs),
             ack_class: world.ack_class(described.class),
-            // With entropy values the way is the value, which packets have.
+            // With entropy values, the value in a packet identifies its path.
             tells_way: needs.int && world.spec.entropy.is_none(),
             qp,
             ack_port: world.routing.ports_of(described.dst)[0],
@@ -67,7 +66,7 @@ impl FlowPath {
         path
     }
 
-    /// Finds the way of its ACKs, if there is one.
+    /// Finds the path of the flow's ACKs, if there is one.
     pub(super) fn find_way(&mut self, world: &World, core: &Core, flow: FlowId) {
         if let Some(back) = world.find_way_back(core, flow) {
             (self.ack_port, self.ack_last) = (back[0], back[back.len() - 1]);
@@ -75,7 +74,7 @@ impl FlowPath {
         }
     }
 
-    /// Sends a packet the way of ACKs.
+    /// Puts a packet on the path of ACKs.
     #[inline]
     pub(super) fn send_back(&self, packet: &mut Packet) {
         packet.path = self.ack_route;
@@ -83,7 +82,7 @@ impl FlowPath {
         packet.class = self.ack_class;
     }
 
-    /// A packet of the receiver's own to the sender of `flow`, about what set out at `sent_at`.
+    /// Returns a packet of the receiver to the sender of `flow`, about a packet that was sent at `sent_at`.
     pub(super) fn control_packet(&self, world: &World, flow: FlowId, sent_at: u64) -> Packet {
         let mut packet = Packet {
             kind: PacketKind::Cnp,

@@ -1,4 +1,4 @@
-//! Grants as packets: from the hosts that give them to the senders that wait for them.
+//! Grants as packets: from the hosts that issue them to the senders that wait for them.
 
 use paceline_congestion::Grant;
 use paceline_congestion::receiver::Arrived;
@@ -11,7 +11,7 @@ use crate::world::World;
 use paceline_run::outcome::PacketKind;
 
 impl Hosts {
-    /// A data packet came to a flow whose scheme grants.
+    /// Shows a data packet of a flow under grants to the host's scheduler.
     #[inline(never)]
     pub(super) fn show_to_scheduler(
         &mut self,
@@ -27,18 +27,19 @@ impl Hosts {
         }
     }
 
-    /// All of a flow is here.
+    /// Removes a complete flow from the host's scheduler.
     pub(super) fn end_grants(&mut self, place: ReceiverId) {
         if let Some(granted) = self.receivers.list[place].granted.take() {
             self.grants.end(granted);
         }
     }
 
-    /// A host's next grant may be due.
+    /// Sends a host's next grant, if it is due.
     pub(crate) fn grant_due(&mut self, world: &World, core: &mut Core, nic: NicId, scheme: u16) {
         let Some((flow, Grant(grant))) = self.grants.next(world, core, nic, scheme) else {
             return;
         };
+        // The flow may have completed since: its data no longer needs a grant.
         let Some(place) = self.receivers.find(flow) else {
             return;
         };
@@ -54,7 +55,7 @@ impl Hosts {
         self.enqueue(world, core, path.ack_port, world.ack_queue(path.ack_class), id);
     }
 
-    /// A grant reached the sender.
+    /// Passes a grant that has arrived to the sender's scheme.
     pub(super) fn receive_grant(&mut self, world: &World, core: &mut Core, id: PacketId) {
         let packet = core.packets.get(id);
         let grant = Grant(u64::from(packet.note) | u64::from(packet.answers) << 32);

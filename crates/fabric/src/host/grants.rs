@@ -1,4 +1,4 @@
-//! Receivers that tell senders what they may send: the one place that calls the schedulers of grants of hosts.
+//! Receiver-driven transport: the only code that calls the hosts' schedulers of grants.
 
 use paceline_congestion::Grant;
 use paceline_congestion::receiver::{Arrived, GrantScheduler};
@@ -11,36 +11,36 @@ use crate::core::event::Event;
 use crate::ids::{FlowId, NicId, PortId};
 use crate::world::World;
 
-/// The schedulers of all hosts: for each NIC one of each scheme that grants.
+/// Schedulers of all hosts: for each NIC, one per scheme with grants.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Grants {
-    /// By NIC, then by scheme; made when the first packet comes.
+    /// Index by NIC, then by scheme; a scheduler is created when its first packet arrives.
     hosts: Vec<Option<Box<GrantingHost>>>,
 }
 
-/// A host's scheduler, and its flows as it numbers them.
+/// A host's scheduler, and the numbers by which it knows flows.
 #[derive(Clone, Debug)]
 struct GrantingHost {
     scheduler: Box<dyn GrantScheduler>,
     flows: Vec<FlowId>,
     free: Vec<u32>,
-    /// When the event that is pending falls due, in ps.
+    /// Time of the pending event, in ps; `u64::MAX` for none.
     wakes_at: u64,
 }
 
-/// Where a receiver stands in a host's scheduler.
+/// A receiver's registration with its host's scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Granted {
-    /// Of [`Grants::hosts`].
+    /// Index in [`Grants::hosts`].
     place: u32,
-    /// The scheduler's number for it; [`Self::NEW`] until a packet is shown to it.
+    /// Number of the flow in the scheduler; [`Self::NEW`] until the first packet arrives.
     flow: u32,
 }
 
 impl Granted {
     const NEW: u32 = u32::MAX;
 
-    /// Of a flow that is answered by `port`, where its scheme grants.
+    /// Registers a flow that is answered by `port`; `None` if its scheme has no grants.
     pub(super) fn of(world: &World, core: &Core, flow: FlowId, port: PortId) -> Option<Self> {
         if !world.scheme_of(core, flow).needs().grants {
             return None;
@@ -55,7 +55,7 @@ impl Granted {
 }
 
 impl Grants {
-    /// Takes over the schedulers of a NIC from another part.
+    /// Takes over the schedulers of a NIC from another part of the run.
     pub(super) fn take_over(&mut self, other: &mut Self, nic: NicId, schemes: usize) {
         for place in nic.index() * schemes..(nic.index() + 1) * schemes {
             if let Some(theirs) = other.hosts.get_mut(place) {
@@ -72,7 +72,7 @@ impl Grants {
         }
     }
 
-    /// A data packet came to a flow that `port` answers.
+    /// Shows a data packet of a flow, which `port` answers, to the scheduler.
     pub(super) fn on_data(
         &mut self,
         world: &World,
@@ -101,18 +101,19 @@ impl Grants {
         host.arm(core, place, world.schemes.len());
     }
 
-    /// All of a flow is here.
+    /// Removes a complete flow from its scheduler.
     pub(super) fn end(&mut self, granted: Granted) {
         if granted.flow != Granted::NEW
             && let Some(host) = &mut self.hosts[granted.place as usize]
         {
             host.scheduler.on_end(granted.flow);
+            // Numbers are used again, so that the scheduler's tables grow with flows at a time, not with all.
             host.flows[granted.flow as usize] = FlowId::NONE;
             host.free.push(granted.flow);
         }
     }
 
-    /// What a host grants now, if it is time.
+    /// Returns a host's next grant, if it is due.
     pub(super) fn next(
         &mut self,
         world: &World,
@@ -123,7 +124,7 @@ impl Grants {
         let place = nic.index() * world.schemes.len() + usize::from(scheme);
         let host = self.hosts.get_mut(place)?.as_mut()?;
         if host.wakes_at != core.now() {
-            // An earlier one took its place.
+            // An event for an earlier grant has replaced this one.
             return None;
         }
         host.wakes_at = u64::MAX;
@@ -137,7 +138,7 @@ impl Grants {
 }
 
 impl GrantingHost {
-    /// The scheduler's number for a new flow.
+    /// Returns the scheduler's number for a new flow.
     fn number(&mut self, flow: FlowId) -> u32 {
         let number = self.free.pop().unwrap_or(self.flows.len() as u32);
         if number as usize == self.flows.len() {
@@ -148,7 +149,7 @@ impl GrantingHost {
         number
     }
 
-    /// Has an event fall due when the next grant is, unless one is pending that comes before.
+    /// Schedules an event for the next grant, unless an earlier one is pending.
     fn arm(&mut self, core: &mut Core, place: usize, schemes: usize) {
         let Some(due) = self.scheduler.due() else { return };
         let at = due.as_ps().max(core.now());

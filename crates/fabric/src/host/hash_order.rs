@@ -1,9 +1,9 @@
-//! The order in which the reference puts a host's queue pairs after a failure
+//! The order in which the reference handles a host's queue pairs after a failure
 //! ([`paceline_run::spec::Quirks::hash_ordered_qps`]): that of the C++ library's `unordered_map`.
 //!
-//! It is one list. An entry comes before the others of its bucket (its key modulo the number of buckets), or
-//! if there are none to the front of all. When there are more entries than buckets there are about twice as
-//! many buckets, and the entries are put in again in their order.
+//! The map is one list. An entry goes in front of the others of its bucket (its key modulo the number of buckets); if
+//! there are none, to the front of the list. When there are more entries than buckets, the number of buckets is about
+//! doubled, and the entries are inserted again in their order.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::ids::QpId;
 use crate::world::routing::address;
 use paceline_run::spec::{FlowSpec, RunSpec};
 
-/// Numbers of buckets, as libstdc++ (GCC 12) lets a table grow.
+/// Numbers of buckets through which a table grows in libstdc++ (GCC 12).
 const SIZES: [u64; 15] = [
     13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10_273, 20_753, 42_043, 85_229, 172_933, 351_061,
 ];
 
-/// The queue pairs in use of every host.
+/// Queue pairs in use, by host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HashOrder {
     hosts: BTreeMap<u32, Table>,
@@ -25,24 +25,24 @@ pub(super) struct HashOrder {
 /// Keys in the table's order, each with its queue pair.
 #[derive(Clone, Debug, Default)]
 struct Table {
-    /// Place of the number of buckets in [`SIZES`].
+    /// Index of the number of buckets in [`SIZES`].
     size: usize,
     entries: Vec<(u64, QpId)>,
 }
 
 impl HashOrder {
-    /// For runs in which the order matters.
+    /// Creates the tables of a run in which the order matters; `None` for others.
     pub(super) fn of(spec: &RunSpec) -> Option<Box<Self>> {
         (spec.quirks.hash_ordered_qps && !spec.failures.is_empty()).then(Box::default)
     }
 
-    /// Flow `flow` has queue pair `slot`.
+    /// Inserts the queue pair of a flow.
     pub(super) fn insert(&mut self, flow: &FlowSpec, slot: QpId) {
         let table = self.hosts.entry(flow.src.0).or_default();
         table.insert(key(flow), slot);
     }
 
-    /// The flow has completed.
+    /// Removes a flow that has completed.
     pub(super) fn remove(&mut self, flow: &FlowSpec) {
         if let Some(table) = self.hosts.get_mut(&flow.src.0) {
             let key = key(flow);
@@ -50,7 +50,7 @@ impl HashOrder {
         }
     }
 
-    /// Queue pairs in the order in which hosts, by number, enter them.
+    /// Returns all queue pairs: hosts by number, and each host's in its table's order.
     pub(super) fn slots(&self) -> Vec<QpId> {
         let tables = self.hosts.values();
         tables
@@ -59,7 +59,7 @@ impl HashOrder {
     }
 }
 
-/// What the reference finds a queue pair by: destination, source port, priority.
+/// Returns the key by which the reference finds a queue pair: destination, source port, priority.
 fn key(flow: &FlowSpec) -> u64 {
     u64::from(address(flow.dst.0)) << 32 | u64::from(flow.sport) << 16 | u64::from(flow.class)
 }
@@ -87,9 +87,9 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// What a C++ program printed (GCC 12.2, `std::unordered_map<uint64_t, int>`) that enters and erases
-    /// keys like these at random, after some steps: how many there were, the first of them, and a hash (FNV
-    /// of 64-bit words) of all in order.
+    /// Output of a C++ program (GCC 12.2, `std::unordered_map<uint64_t, int>`) that inserts and erases keys like these
+    /// at random. After some steps: the number of keys, the first of them, and a hash (FNV of 64-bit words) of all in
+    /// order.
     #[test]
     fn the_order_of_the_library() {
         let printed: [(u32, usize, [u64; 2], u64); 4] = [
@@ -127,7 +127,7 @@ mod tests {
         };
         let (mut table, mut live, mut checked) = (Table::default(), Vec::new(), 0);
         for step in 0..400 {
-            // As `live.size() > 0 && rnd() % 3 == 0` is evaluated.
+            // Evaluated as `live.size() > 0 && rnd() % 3 == 0` is.
             if !live.is_empty() && next() % 3 == 0 {
                 let gone = live.remove((next() % live.len() as u64) as usize);
                 table.entries.retain(|entry| entry.0 != gone);

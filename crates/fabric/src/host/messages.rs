@@ -1,5 +1,5 @@
-//! Queue pairs and receivers of a transport that is of another make ([`crate::model`]): it decides when what is
-//! sent, and what is kept is kept here.
+//! Queue pairs and receivers as seen by a transport of another network model ([`crate::model`]): the model decides what
+//! is sent when, and the state is kept here.
 
 use paceline_congestion::Outgoing;
 use paceline_kernel::ids::Id;
@@ -13,7 +13,7 @@ use crate::world::World;
 use paceline_run::outcome::PacketKind;
 
 impl Qp {
-    /// All that its flow is to carry.
+    /// Returns the end of all data that the flow has to carry.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -29,16 +29,16 @@ impl Qp {
     pub fn max_sent(&self) -> u64 {
         self.max_sent
     }
-    /// Payload of the next packet: zero if nothing is left.
+    /// Returns the payload of the next packet: zero if nothing is left.
     pub fn next_payload(&self, mtu: u64) -> u64 {
         mtu.min(self.size - self.snd_nxt.min(self.size))
     }
-    /// Bytes for which the window has room.
+    /// Returns the bytes for which the window has room.
     pub fn room(&self) -> u64 {
         (self.snd_una + self.window).saturating_sub(self.snd_nxt)
     }
 
-    /// The next packet as its scheme sees it.
+    /// Returns the view of the next packet for its scheme.
     pub fn outgoing(&self, payload: u64) -> Outgoing {
         Outgoing {
             seq: self.snd_nxt,
@@ -48,7 +48,7 @@ impl Qp {
         }
     }
 
-    /// The next packet; `slot` is this queue pair's.
+    /// Builds the next packet; `slot` is this queue pair's.
     pub fn data_packet(&self, slot: QpId, payload: u64, now: u64) -> Packet {
         Packet {
             flow: self.flow,
@@ -65,7 +65,7 @@ impl Qp {
         }
     }
 
-    /// The next packet has been sent: how many of its bytes were sent before.
+    /// Advances by a packet that was sent. Returns how many of its bytes were sent before.
     pub fn advance(&mut self, payload: u64) -> u64 {
         self.snd_nxt += payload;
         if self.snd_nxt > self.max_sent {
@@ -76,7 +76,7 @@ impl Qp {
         payload
     }
 
-    /// All before byte `seq` is acknowledged, or, by a NACK, no more than that. Returns what was before.
+    /// Acknowledges all bytes before `seq`; a NACK may also take acknowledged bytes back. Returns the value before.
     pub fn acknowledge(&mut self, seq: u64, nack: bool) -> u64 {
         self.on_feedback();
         let before = self.snd_una;
@@ -84,24 +84,24 @@ impl Qp {
         before
     }
 
-    /// What follows byte `seq` is to be sent again.
+    /// Goes back to byte `seq`, from which on all is to be sent again.
     pub fn go_back_to(&mut self, seq: u64) {
         self.snd_nxt = seq;
     }
 
-    /// The flow is to carry so many bytes more; returns where they end.
+    /// Adds `size` bytes to the flow, and returns their end.
     pub fn extend(&mut self, size: u64) -> u64 {
         self.size += size;
         self.end_seq = self.size;
         self.size
     }
 
-    /// Bytes that were sent again since this was asked.
+    /// Returns the bytes that were retransmitted since the last call.
     pub fn take_retransmitted(&mut self) -> u64 {
         std::mem::take(&mut self.retransmitted)
     }
 
-    /// All is acknowledged or given up, and what comes next begins at byte zero.
+    /// Resets all sequence numbers to zero, after all data was acknowledged or given up.
     pub fn begin_anew(&mut self) {
         (self.size, self.end_seq) = (0, 0);
         (self.snd_una, self.snd_nxt, self.max_sent) = (0, 0, 0);
@@ -110,18 +110,18 @@ impl Qp {
 }
 
 impl Hosts {
-    /// Data will come for a flow.
+    /// Creates the receiver of a flow whose data will come.
     pub fn begin_receiver(&mut self, world: &World, core: &Core, slot: QpId) {
         self.receivers.begin(world, core, self.qps[slot].flow, slot);
     }
 
-    /// How many of a flow's bytes have arrived in order, if it has a receiver.
+    /// Returns how many of a flow's bytes have arrived in order, if it has a receiver.
     pub fn arrived_of(&self, flow: FlowId) -> Option<u64> {
         self.receivers.arrived_of(flow)
     }
 
-    /// The answer to a data packet, and the port by which it leaves: an ACK of all that has come if it is the expected
-    /// one, else a NACK. Its tag, note and time stamp stay. `None` if the flow has no receiver.
+    /// Returns the answer to a data packet, and the port by which it leaves: an ACK of all that has arrived if the
+    /// packet is the expected one, else a NACK. Tag, note and time stamp stay. `None` if the flow has no receiver.
     pub fn answer_in_order(&mut self, packet: &Packet) -> Option<(PortId, Packet)> {
         let receiver = self.receivers.of(packet.flow)?;
         let kind = match packet.seq == receiver.expected {
@@ -143,14 +143,14 @@ impl Hosts {
         Some((receiver.path.ack_port, answer))
     }
 
-    /// What comes next of a flow begins at byte zero.
+    /// Resets a flow's receiver to byte zero.
     pub fn receive_anew(&mut self, flow: FlowId) {
         if let Some(receiver) = self.receivers.of(flow) {
             receiver.expected = 0;
         }
     }
 
-    /// The flow of a queue pair is over.
+    /// Ends the flow of a queue pair.
     pub fn end_message_flow(&mut self, slot: QpId) {
         let qp = &mut self.qps[slot];
         qp.done = true;

@@ -1,5 +1,5 @@
-//! Hosts: NICs, the senders and receivers of their queue pairs, and what takes time in them. Nothing here knows a
-//! switch: what a host learns of the network comes in packets.
+//! Hosts: NICs, the senders and receivers of their queue pairs, and the delays in hosts. Nothing here knows a switch: a
+//! host learns about the network from packets.
 
 mod audit;
 mod cnp;
@@ -55,35 +55,35 @@ use recovery::irn::window::Sender as SelectiveSender;
 use recovery::rud::window::Sender as UnorderedSender;
 use scheduler::QpScheduler;
 
-/// NICs, queue pairs, receivers.
+/// NICs, queue pairs and receivers of all hosts.
 #[derive(Clone)]
 pub struct Hosts {
     scheduler: QpScheduler,
-    /// Hosts that take time before they answer.
+    /// Receive engines of hosts that take time before they answer; `None` if they take none.
     endpoints: Option<Box<Endpoints>>,
     decisions: DecisionBank,
-    /// Senders, by queue pair, and the queue pairs of flows that are not over.
+    /// Senders by queue pair, and the queue pairs of flows that are not over.
     qps: List<QpId, Qp>,
     senders: FlowTable<QpId>,
     receivers: Receivers,
-    /// See [`hash_order`].
+    /// Order of queue pairs after a failure, see [`hash_order`]; `None` if it does not matter.
     hash_order: Option<Box<HashOrder>>,
     /// What selective repeat knows of each sender; empty without it.
     repeats: List<QpId, SelectiveSender>,
     /// What reliable unordered delivery knows of each sender; empty without it.
     ruds: List<QpId, UnorderedSender>,
-    /// Schedulers of grants.
+    /// Schedulers of grants, by host and scheme.
     grants: Grants,
-    /// Queue pairs that no flow has any more.
+    /// Queue pairs whose flows are over, to be used again.
     free_qps: Vec<QpId>,
-    /// What queue pairs have in common, by their group.
+    /// State that queue pairs of a group share.
     shared: BTreeMap<qp::Group, Shared>,
-    /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see `run/chance.rs`.
+    /// True if the scheme of a flow whose queue pair was used again had drawn: see `run/chance.rs`.
     qps_drew: bool,
 }
 
 impl Hosts {
-    /// The hosts behind these ports: a NIC each.
+    /// Creates the hosts behind these ports, with a NIC each.
     pub(crate) fn new(spec: &RunSpec, ports: Vec<PortId>) -> Self {
         Self {
             endpoints: Endpoints::of(spec, &ports),
@@ -102,7 +102,7 @@ impl Hosts {
         }
     }
 
-    /// What goes on where senders do not: receivers, and NICs that send what those answer.
+    /// Returns a copy without senders: receivers, and NICs that send their answers.
     pub(crate) fn without_senders(&self) -> Self {
         Self {
             endpoints: self.endpoints.clone(),
@@ -144,19 +144,19 @@ impl Hosts {
         }
     }
 
-    /// Whether the packet's flow still holds its queue pair.
+    /// Returns true if the packet's flow still holds its queue pair.
     pub fn is_current(&self, world: &World, core: &Core, id: PacketId) -> bool {
         let packet = core.packets.get(id);
         self.qps[packet.qp].is_of(world, packet.flow)
     }
 
-    /// The queue pair of a flow that is under way.
+    /// Returns the queue pair of a flow that is under way.
     #[inline]
     pub fn sender_of(&self, flow: FlowId) -> Option<QpId> {
         self.senders.get(flow)
     }
 
-    /// The results so far of the flow that holds queue pair `slot`.
+    /// Writes the results so far of the flow that holds queue pair `slot`.
     pub(crate) fn record_unfinished(&self, traffic: &mut Traffic, slot: QpId) {
         let qp = &self.qps[slot];
         if qp.done {
@@ -175,7 +175,7 @@ impl Hosts {
         }
     }
 
-    /// What has arrived of flows that are not complete.
+    /// Writes the bytes that have arrived of flows that are not complete.
     pub(crate) fn record_delivered(&self, traffic: &mut Traffic) {
         for receiver in self.receivers.iter() {
             if receiver.is_connection() {
@@ -186,18 +186,18 @@ impl Hosts {
         }
     }
 
-    /// A queue pair.
+    /// Returns the queue pair in a slot.
     #[inline]
     pub fn qp(&self, slot: QpId) -> &Qp {
         &self.qps[slot]
     }
 
-    /// The same, to be changed.
+    /// Returns the queue pair in a slot, to be changed.
     pub fn qp_mut(&mut self, slot: QpId) -> &mut Qp {
         &mut self.qps[slot]
     }
 
-    /// All queue pairs that there have been.
+    /// Returns all slots, in use or free.
     pub(crate) fn slots(&self) -> impl Iterator<Item = QpId> + use<> {
         self.qps.ids()
     }

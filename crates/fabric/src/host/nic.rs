@@ -1,4 +1,4 @@
-//! The host's NIC: what it sends next, its pacing and its wake-ups.
+//! The host's NIC: choice of the next packet, pacing, and wake-ups.
 
 use paceline_congestion::{CongestionControl, Ctx, Expiry, Outgoing, SentInfo, TimerEvent, TimerSlot};
 use paceline_kernel::queue::LaneId;
@@ -17,8 +17,8 @@ use crate::world::links::time_to_send;
 use paceline_run::outcome::{PacketKind, TraceKind};
 use paceline_run::spec::Rounding;
 
-/// The gap, in ps, that pacing leaves after the start of a packet of `wire` bytes. At a rate of zero there is
-/// none: it is the rate that keeps back what follows ([`crate::host::qp::Qp::stands`]).
+/// Returns the gap, in ps, that pacing leaves after the start of a packet of `wire` bytes. At a rate of zero there is
+/// none: the rate itself then holds back further packets ([`crate::host::qp::Qp::stands`]).
 #[inline]
 fn gap_after(wire: u16, rate: BitRate, rounding: Rounding) -> u64 {
     if rate == NO_RATE {
@@ -27,9 +27,9 @@ fn gap_after(wire: u16, rate: BitRate, rounding: Rounding) -> u64 {
     time_to_send(rate, wire, rounding).as_ps()
 }
 
-/// What goes into a data packet alongside its bytes.
+/// Fields that a data packet gets from the scheme and from the choice of its path.
 struct Stamp {
-    /// The path, and the generation of the topology that it belongs to.
+    /// Path, and the generation of the topology that it belongs to.
     path: u64,
     epoch: u16,
     entropy: u16,
@@ -38,7 +38,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    /// Of a queue pair with one path, whose scheme writes nothing.
+    /// Returns the fields for a queue pair with one path, whose scheme writes nothing.
     #[inline(always)]
     fn of(qp: &Qp) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Stamp {
 }
 
 impl Hosts {
-    /// Calls the scheme of a queue pair, starts the timers that it set, and takes over its limits.
+    /// Calls the scheme of a queue pair, starts the timers that it set, and applies its limits.
     #[inline]
     pub fn call_scheme(
         &mut self,
@@ -74,7 +74,7 @@ impl Hosts {
         self.take_limits(world, core, slot);
     }
 
-    /// Takes over what the scheme allows after a callback, and starts the timers that it set.
+    /// Applies the limits of a scheme after a callback, and starts the timers that it set.
     #[inline(always)]
     pub(super) fn take_limits(&mut self, world: &World, core: &mut Core, slot: QpId) {
         let qp = &mut self.qps[slot];
@@ -86,16 +86,18 @@ impl Hosts {
         let repaces = world.nic.pacing || world.quirks.repaces_unpaced;
         if qp.needs.repaces && limits.rate != old_rate && repaces {
             self.recompute_pacing(world, slot);
+            // An earlier departure than the one that the NIC is armed for would be missed otherwise.
             self.pull_wake(core, slot);
         }
         if self.qps[slot].timers.has_requests() {
             self.start_timers(world, core, slot);
         }
+        // Rate and window decide when the queue pair may send, so its position in the schedule follows them.
         self.scheduler.update(core, slot, &self.qps);
     }
 
-    /// A change of rate moves the time at which the next packet may leave: the gap after the last
-    /// one is what it would have been at the new rate.
+    /// Recomputes the departure time of the next packet after a change of rate: the gap after the last packet is what
+    /// it would have been at the new rate.
     fn recompute_pacing(&mut self, world: &World, slot: QpId) {
         let rounding = world.rounding;
         let qp = &mut self.qps[slot];
@@ -104,12 +106,13 @@ impl Hosts {
         qp.gap = gap;
     }
 
-    /// The next packet of a queue pair may go earlier than the NIC's wake-up: pulls that forward.
+    /// Moves the NIC's wake-up forward if the queue pair's next packet may leave earlier.
     #[inline(always)]
     pub(super) fn pull_wake(&mut self, core: &mut Core, slot: QpId) {
         let qp = &self.qps[slot];
         let nic = core.ports[qp.port].nic();
         let wake_at = self.scheduler.nics[nic].wake_at;
+        // A NIC that is not armed waits for something else than pacing.
         if qp.next_avail < wake_at && wake_at != u64::MAX {
             self.set_wake(core, nic, qp.next_avail.max(core.now()));
         }
@@ -134,7 +137,7 @@ impl Hosts {
         core.schedule(LaneId::WHEEL, timer.at.as_ps(), event);
     }
 
-    /// A timer of a flow's scheme has expired.
+    /// Runs a timer of a flow's scheme that has expired.
     pub fn scheme_timer(&mut self, world: &World, core: &mut Core, flow: FlowId, timer: u8, generation: u8) {
         let Some(slot) = self.sender_of(flow) else {
             return;
@@ -150,6 +153,8 @@ impl Hosts {
             Expiry::Later(event) => return self.schedule_timer(core, slot, event),
             Expiry::Stale => return,
         }
+        // Kept from before the call: the reference, whose NICs do not look again after a timer, does so if the rate was
+        // zero.
         let stood = qp.stands();
         if core.watch.is_traced() {
             core.settle(&self.qps[slot]);
@@ -159,7 +164,7 @@ impl Hosts {
             scheme.on_timer(cx, TimerSlot(timer))
         });
         if stood || !world.quirks.wakeup_suppression {
-            // A larger window or rate may let a packet go now.
+            // A larger window or rate may allow a packet now.
             self.try_send(world, core, self.qps[slot].port);
         }
     }
@@ -175,7 +180,7 @@ impl Hosts {
         core.schedule(LaneId::WHEEL, at, event);
     }
 
-    /// A wake-up of a NIC; returns whether it is the last that was armed.
+    /// Handles a wake-up of a NIC. Returns true if it is the one armed last.
     pub(crate) fn wake(&mut self, world: &World, core: &mut Core, port: PortId, generation: u32) -> bool {
         let nic = &mut self.scheduler.nics[core.ports[port].nic()];
         if nic.wake_generation != generation || nic.wake_at == u64::MAX {
@@ -186,7 +191,7 @@ impl Hosts {
         true
     }
 
-    /// Something has changed for a host's senders. (Those of a model look for themselves.)
+    /// Lets a host's senders try to send after a change. (Those of a network model check for themselves.)
     #[inline]
     pub(crate) fn try_send(&mut self, world: &World, core: &mut Core, port: PortId) {
         if !world.hosts_are_foreign {
@@ -194,8 +199,8 @@ impl Hosts {
         }
     }
 
-    /// Sends the next packet of a host port, if the port is idle and something may go: ACKs first,
-    /// then queue pairs in turn; otherwise arms a wake-up for the next one that pacing holds back.
+    /// Sends the next packet of a host port if the port is idle: ACKs first, then queue pairs by turns. Otherwise arms
+    /// a wake-up for the first packet that pacing holds back.
     pub(crate) fn nic_send(&mut self, world: &World, core: &mut Core, port: PortId) {
         let p = &core.ports[port];
         if p.link != LinkState::Open {
@@ -204,12 +209,13 @@ impl Hosts {
         let (nic, paused) = (p.nic(), p.paused);
         let has_acks = p.ready != 0;
         if core.is_busy(port) {
-            // Without queue pairs and ACKs the end of the transmission changes nothing.
+            // Without queue pairs and ACKs there is nothing to do at the end of the transmission.
             if has_acks || !self.scheduler.is_empty(nic) {
                 core.await_transmission(port);
             }
             return;
         }
+        // ACKs go first: behind data they would delay the control loops of flows in the other direction.
         if has_acks && let Some(class) = world.next_ack(&core.ports[port]) {
             return self.send_ack::<false>(world, core, port, class);
         }
@@ -223,23 +229,24 @@ impl Hosts {
         }
     }
 
-    /// Which queue pair of a NIC may send now, while these classes are paused: see [`super::scheduler`].
+    /// Returns the queue pair of a NIC that may send while these classes are paused: see [`super::scheduler`].
     #[inline(always)]
     pub(super) fn choose_qp(&mut self, nic: NicId, now_and_paused: (u64, u16)) -> Choice {
         (self.scheduler).choose(nic, now_and_paused, &mut self.qps, &mut self.free_qps)
     }
 
-    /// Arms the wake-up for what may go at `at`.
+    /// Arms the wake-up for a packet that may leave at `at`.
     #[inline(always)]
     pub(super) fn arm_wake(&mut self, world: &World, core: &mut Core, nic: NicId, at: u64) {
         let wake_at = self.scheduler.nics[nic].wake_at;
+        // The reference leaves a wake-up that is armed alone, even if it is too late.
         if at > core.now() && (wake_at == u64::MAX || !world.quirks.wakeup_suppression && at < wake_at) {
             self.set_wake(core, nic, at);
         }
     }
 
-    /// Puts the next packet of a queue pair on the wire, of a port under credits or of another. (What calls it for
-    /// every packet has it inside.)
+    /// Puts the next packet of a queue pair on the wire, through a port under credits or another. (Inlined into callers
+    /// that use it for every packet.)
     #[inline(always)]
     pub(super) fn send_data<const ON_CREDIT: bool>(
         &mut self,
@@ -254,7 +261,7 @@ impl Hosts {
         self.put_on_wire::<ON_CREDIT, false>(world, core, port, slot);
     }
 
-    /// The same where schemes or selectors of paths write into packets.
+    /// Sends the next packet where schemes or path selectors write into packets.
     #[inline(never)]
     fn send_stamped<const ON_CREDIT: bool>(
         &mut self,
@@ -289,11 +296,13 @@ impl Hosts {
             mut flags,
         } = qp.part(seq, mtu);
         let is_new = seq == qp.snd_nxt;
-        // The receiver answers at once if nothing more may follow, and to what was sent again.
+        // A sender that can send no more until an ACK comes asks for one, or it and a receiver that coalesces ACKs
+        // would wait for each other. Retransmitted data is answered at once too.
         let ack_request =
             qp.in_flight() + (end - seq) >= qp.window || !is_new || qp.limit < qp.size && end >= qp.limit;
         flags |= u8::from(ack_request) * Packet::ACK_REQUEST;
         let mut wire = payload + qp.data_header;
+        // Only under credits does the first packet of a message have a longer header.
         if ON_CREDIT {
             wire += qp.first_header(world, seq);
         }
@@ -327,6 +336,7 @@ impl Hosts {
         if is_new {
             qp.snd_nxt = end;
         }
+        // Go-back-N sends old data as if it were new, so `max_sent` decides what is a retransmission.
         if end <= qp.max_sent {
             qp.sent_again(seq, u64::from(payload));
             core.counters.retransmitted_bytes += u64::from(payload);
@@ -345,7 +355,7 @@ impl Hosts {
         qp.gap = gap_after(wire, rate, rounding);
         qp.next_avail = core.now() + qp.gap;
         if !pacing && world.quirks.repaces_unpaced {
-            // A change of rate takes this from the gap all the same.
+            // In the reference, a change of rate subtracts this from the gap even without pacing.
             qp.gap = gap_after(wire, qp.rate, rounding);
         }
         self.scheduler.sent(core, slot, wire, &self.qps);
@@ -358,7 +368,7 @@ impl Hosts {
         }
     }
 
-    /// A packet is about to leave: tells those who want to know.
+    /// Shows a departing packet to the trace, to the scheme and to the program.
     #[inline(never)]
     fn notify_sent(
         &mut self,
@@ -380,7 +390,7 @@ impl Hosts {
         }
         let qp = &self.qps[slot];
         if is_new && qp.snd_nxt == qp.size && world.is_of_program(qp.flow) {
-            // The program hears of it when the packet is on the wire whole.
+            // The program is notified when the packet has left completely.
             let wire = core.packets.get(id).wire;
             let tx = world.profiles[core.ports[port].profile].serialise(wire).tx;
             core.schedule(LaneId::WHEEL, core.now() + tx, Event::Sent { flow: qp.flow });
@@ -388,7 +398,8 @@ impl Hosts {
         &mut self.qps[slot]
     }
 
-    /// What scheme and path selector write into the next data packet, which has this number and first byte.
+    /// Returns the fields that the scheme and the path selector write into the next data packet, which has this number
+    /// and first byte.
     #[inline(never)]
     fn stamp(&mut self, world: &World, core: &mut Core, slot: QpId, (number, seq): (u32, u64)) -> Stamp {
         let mtu = world.packet.mtu.get();
@@ -422,8 +433,8 @@ impl Hosts {
         stamp
     }
 
-    /// Whether the end of a transmission of `wire` bytes that starts now must be an event: only if
-    /// something may follow at once. If pacing holds everything back beyond that, a wake-up does.
+    /// Returns true if the end of a transmission of `wire` bytes that starts now must be an event: only if a packet may
+    /// follow at once. If pacing holds all packets back for longer, a wake-up is armed.
     #[inline(always)]
     pub(super) fn awaits_end(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16) -> bool {
         match self.scheduler.following(core, nic, &self.qps) {
@@ -433,7 +444,8 @@ impl Hosts {
         }
     }
 
-    /// Whether what may go at `at` may follow a transmission of `wire` bytes at once; a wake-up follows otherwise.
+    /// Returns true if a packet that may leave at `at` can follow a transmission of `wire` bytes at once; arms a
+    /// wake-up otherwise.
     #[inline(always)]
     fn follows(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16, at: u64) -> bool {
         let n = &self.scheduler.nics[nic];

@@ -1,5 +1,4 @@
-//! What hosts show to those who watch a run: before anything changes that says why a sender waits, its time
-//! until then is told.
+//! Observation of hosts: before anything changes the reason why a sender waits, the time until then is accounted.
 
 use crate::core::Core;
 use crate::core::packet::Packet;
@@ -11,7 +10,8 @@ use paceline_kernel::queue::Look;
 use paceline_run::outcome::{PacketKind, TraceKind};
 
 impl Hosts {
-    /// Fetches what a packet that is soon to arrive will touch: its queue pair or receiver, and then the scheme's state.
+    /// Prefetches what a packet that is soon to arrive will touch: its queue pair or receiver, and then the scheme's
+    /// state.
     #[inline(always)]
     pub(crate) fn prefetch(&self, look: Look, packet: &Packet) {
         match (look, packet.kind) {
@@ -31,7 +31,7 @@ impl Hosts {
         core.watch.recorder.flows.sample_until(at, &self.qps);
     }
 
-    /// Records an event of a packet at a port that is traced; at a host's, senders may have a share in it.
+    /// Traces an event of a packet at a port. At a host's port, the waiting time of senders is accounted first.
     #[cold]
     pub(crate) fn trace(
         &self,
@@ -47,7 +47,7 @@ impl Hosts {
             _ if !is_host => {}
             TraceKind::Receive => self.trace_answer(world, core, id),
             TraceKind::Dequeue if core.watch.flow_probes.on() => {
-                // Whoever waits for the NIC has waited for the one before.
+                // The departing packet has kept the other senders of this NIC waiting until now.
                 let others: Vec<QpId> = core.watch.flow_probes.others(packet.flow).collect();
                 for qp in others.into_iter().map(|slot| &self.qps[slot]) {
                     if qp.port == port {
@@ -60,7 +60,7 @@ impl Hosts {
         core.trace(world, port, event, id, queue_bytes);
     }
 
-    /// A sender is about to learn something.
+    /// Accounts a sender's time up to now, before feedback changes what it waits for.
     pub fn trace_answer(&self, world: &World, core: &mut Core, id: PacketId) {
         let packet = core.packets.get(id);
         let answers = matches!(
@@ -82,7 +82,7 @@ impl Hosts {
         }
     }
 
-    /// Tells the time of all flows of a port, which is about to be paused or resumed.
+    /// Accounts the time of all flows of a port that is about to be paused or resumed.
     pub(crate) fn settle_port(&self, core: &mut Core, port: PortId, class: u8, pause: bool) {
         if pause {
             core.watch.accounts.pause_begins();
@@ -99,7 +99,7 @@ impl Hosts {
         }
     }
 
-    /// Tells the time of all flows.
+    /// Accounts the time of all flows up to now.
     pub(crate) fn settle_all(&self, core: &mut Core) {
         if core.watch.accounts.on() {
             self.qps.iter().for_each(|qp| core.settle(qp));

@@ -1,4 +1,4 @@
-//! NICs under credits: what goes next is asked for before it is sent.
+//! NICs under credits, which need credit before they send.
 
 use crate::core::Core;
 use crate::host::Hosts;
@@ -9,8 +9,8 @@ use crate::world::classes::{LINK_CONTROL, STRICT};
 use paceline_run::spec::Recovery;
 
 impl Hosts {
-    /// Sends the next packet of a host port under credits, as [`Hosts::nic_send`] does elsewhere: credit is asked for once
-    /// something would go.
+    /// Sends the next packet of a host port under credits, like [`Hosts::nic_send`] elsewhere. Credit is requested only
+    /// when there is a packet to send.
     #[inline(never)]
     pub(super) fn nic_send_on_credit(&mut self, world: &World, core: &mut Core, port: PortId) {
         let p = &core.ports[port];
@@ -34,14 +34,15 @@ impl Hosts {
         }
     }
 
-    /// Sends the next packet of an idle host port, if there is credit for it: of the link, then of the lane whose turn
-    /// it is, its acknowledgements first.
+    /// Sends the next packet of an idle host port, if there is credit for it: link control first, then the lane whose
+    /// turn it is, with its acknowledgements before its data.
     fn send_on_credit(&mut self, world: &World, core: &mut Core, port: PortId) {
         let strict = core.ports[port].ready & (1 << LINK_CONTROL | 1 << STRICT);
         if strict != 0 {
             return self.send_control(world, core, port, strict.trailing_zeros() as u8);
         }
         loop {
+            // A lane without credit is paused by the attempt, so each round has fewer lanes and the loop ends.
             let ready = self.ready_lanes(core, port);
             if ready == 0 {
                 return self.wait_for_pace(world, core, port);
@@ -65,14 +66,14 @@ impl Hosts {
         self.send_ack::<true>(world, core, port, class);
     }
 
-    /// Lanes that have an acknowledgement, or data that nothing but credit may hold back.
+    /// Returns the lanes that have an acknowledgement, or data that only missing credit can hold back.
     fn ready_lanes(&mut self, core: &Core, port: PortId) -> u16 {
         let p = &core.ports[port];
         let moment = (core.now(), p.paused);
         p.ready & !p.paused | self.scheduler.ready(p.nic(), moment, &mut self.qps)
     }
 
-    /// Nothing may go now: arms the wake-up for what pacing holds back.
+    /// Arms the wake-up for a packet that pacing holds back, when none may leave now.
     fn wait_for_pace(&mut self, world: &World, core: &mut Core, port: PortId) {
         let (nic, paused) = (core.ports[port].nic(), core.ports[port].paused);
         if let Choice::Later(at) = self.choose_qp(nic, (core.now(), paused)) {
@@ -110,18 +111,20 @@ impl Hosts {
         if !self.may_send(core, (port, class), wire, ready) {
             return false;
         }
+        // The turn passes only once the packet leaves, or a queue pair would lose it by waiting for credit.
         self.scheduler.serve_lane(nic, class, place);
         self.send_data::<true>(world, core, port, slot);
         true
     }
 
-    /// The queue pair of a lane whose turn it is.
+    /// Returns the queue pair whose turn it is in a lane.
     fn choose_in_lane(&mut self, core: &Core, (port, class): (PortId, u8)) -> Option<(usize, QpId)> {
         let lane = (core.ports[port].nic(), class);
         (self.scheduler).choose_in_lane(lane, core.now(), &mut self.qps, &mut self.free_qps)
     }
 
-    /// The next data packet of a queue pair on the wire: of what selective repeat may send, the longest.
+    /// Returns the size of a queue pair's next data packet on the wire; under selective repeat, where the choice is not
+    /// made yet, the largest possible.
     fn next_wire(&self, world: &World, slot: QpId) -> u16 {
         let qp = &self.qps[slot];
         let mtu = world.packet.mtu.get();
@@ -135,12 +138,13 @@ impl Hosts {
         payload + qp.data_header + first
     }
 
-    /// Whether a lane has credit for a packet; otherwise it waits for that.
+    /// Returns true if a lane has credit for a packet, and charges its turn; pauses the lane otherwise.
     fn may_send(&mut self, core: &mut Core, (port, class): (PortId, u8), wire: u16, ready: u16) -> bool {
         if core.has_credit(port, class, wire) {
             core.arbitrated(port, class, wire, ready);
             return true;
         }
+        // Accounted before the pause, since the sender waits for something else from now on.
         self.settle_port(core, port, class, true);
         core.await_credit(port, class, wire);
         false

@@ -1,4 +1,4 @@
-//! How the hosts of the parts of a run become one again ([`crate::run::cut`]).
+//! Merging of the hosts of a run's parts ([`crate::run::cut`]).
 
 use crate::core::Core;
 use paceline_kernel::ids::Id;
@@ -8,7 +8,7 @@ use crate::ids::{FlowId, QpId};
 use crate::world::World;
 
 impl Hosts {
-    /// Takes over the hosts of another part, whose `core` it is; `mine` is the core that takes over.
+    /// Takes over the hosts of another part, whose core is `core`, into those of `mine`.
     pub(crate) fn take_over(&mut self, mut other: Self, world: &World, mine: &mut Core, core: &mut Core) {
         self.qps_drew |= other.have_drawn(world);
         let before = self.qps.len();
@@ -32,6 +32,7 @@ impl Hosts {
             }
         }
         if !other.repeats.is_empty() || !self.repeats.is_empty() {
+            // The lists have an entry for each queue pair, in either part, so shorter ones are filled up first.
             self.repeats.resize_with(before, Default::default);
             self.repeats.append(&mut other.repeats);
         }
@@ -46,7 +47,7 @@ impl Hosts {
         self.receivers.take_over(other.receivers);
     }
 
-    /// Queue pairs have got other places: tells packets and receivers.
+    /// Writes the new slots of queue pairs into packets and receivers.
     pub(crate) fn notify_places(&mut self, world: &World, core: &mut Core) {
         let senders = &self.senders;
         let place = |flow: FlowId| senders.get(flow).unwrap_or(QpId(0));

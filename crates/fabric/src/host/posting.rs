@@ -1,4 +1,4 @@
-//! Messages of persistent connections: how they are posted, when they are complete, and what became of them.
+//! Messages of persistent connections: posting, completion, and records.
 
 use paceline_kernel::{Bytes, Span};
 
@@ -11,20 +11,20 @@ use paceline_run::outcome::FlowStatus;
 use paceline_run::spec::Awaited;
 
 impl Hosts {
-    /// The least completion time of a message of this size over a connection, if it is known.
+    /// Returns the lowest possible completion time of a message of this size over a connection, if it is known.
     pub(crate) fn ideal_of(&self, slot: QpId, size: Bytes) -> Option<Span> {
         let (known, ideal) = self.qps[slot].connection.as_ref()?.ideal?;
         (known == size).then_some(ideal)
     }
 
-    /// It is known now.
+    /// Stores the lowest possible completion time of messages of this size.
     pub(crate) fn note_ideal(&mut self, slot: QpId, size: Bytes, ideal: Span) {
         if let Some(connection) = &mut self.qps[slot].connection {
             connection.ideal = Some((size, ideal));
         }
     }
 
-    /// Message `flow` is posted to its connection.
+    /// Posts message `flow` to its connection.
     pub(crate) fn post(&mut self, world: &World, core: &mut Core, slot: QpId, flow: FlowId) {
         if core.watch.is_traced() {
             core.settle(&self.qps[slot]);
@@ -34,6 +34,7 @@ impl Hosts {
         let qp = &mut self.qps[slot];
         let idle = qp.connection.as_ref().filter(|connection| connection.is_idle());
         let idle = idle.map(|connection| Span::from_ps(now - connection.idle_since));
+        // After a pause that long, the state of the scheme says nothing about the network any more.
         if world.nic.idle_reset.is_some_and(|after| idle >= Some(after)) {
             qp.reset(world, core, size);
             self.join_group(world, core, slot);
@@ -44,7 +45,7 @@ impl Hosts {
         self.scheduler.update(core, slot, &self.qps);
     }
 
-    /// Something was posted to a connection that is open: sends what may go.
+    /// Sends from an open connection to which messages were posted.
     pub(crate) fn resume(&mut self, world: &World, core: &mut Core, slot: QpId) {
         let connection = self.qps[slot].connection.as_ref();
         if connection.is_some_and(|connection| !connection.timeout_runs) {
@@ -53,7 +54,7 @@ impl Hosts {
         self.nic_send(world, core, self.qps[slot].port);
     }
 
-    /// Messages of a connection are complete with acknowledgement `id`. Says whether they were its last.
+    /// Completes messages of a connection that acknowledgement `id` covers. Returns true if they were its last.
     pub(super) fn complete_messages(
         &mut self,
         world: &World,
@@ -76,6 +77,7 @@ impl Hosts {
             self.qps[slot].notify_message(&message, record);
             let fct = record.fct;
             traffic.complete(flow);
+            // Flows that wait for this message start before the record is closed, at the same instant.
             traffic.release(world, core, flow, Awaited::Acknowledged);
             if core.packets.get(id).is_accounted() {
                 core.close_account(world, flow, fct, id);
@@ -93,7 +95,7 @@ impl Hosts {
         self.qps[slot].done
     }
 
-    /// The results so far of messages of a connection.
+    /// Writes the results so far of the messages of a connection.
     pub(super) fn record_messages(&self, traffic: &mut Traffic, slot: QpId) {
         let qp = &self.qps[slot];
         for message in qp.connection.iter().flat_map(|connection| connection.messages()) {
@@ -105,7 +107,7 @@ impl Hosts {
         }
     }
 
-    /// What has arrived of messages of the connection of `flow`, of which `expected` is the next byte.
+    /// Writes what has arrived of the messages of the connection of `flow`, whose next expected byte is `expected`.
     pub(super) fn record_arrived(&self, traffic: &mut Traffic, flow: FlowId, expected: u64) {
         let Some(slot) = self.sender_of(flow) else {
             return;
@@ -118,14 +120,14 @@ impl Hosts {
         }
     }
 
-    /// Whether the queue pair by which this flow sends, as the first of its own, has anything under way.
+    /// Returns true if the queue pair whose first flow this is has anything under way.
     pub(crate) fn has_work(&self, flow: FlowId) -> bool {
         let connection = |slot: QpId| self.qps[slot].connection.as_ref();
         let sender = self.sender_of(flow);
         sender.is_some_and(|slot| connection(slot).is_none_or(|connection| !connection.is_idle()))
     }
 
-    /// Flows that are under way in a queue pair: of a connection, the messages that are posted.
+    /// Returns the flows under way in a queue pair: for a connection, the posted messages.
     pub(crate) fn flows_of(&self, slot: QpId) -> Vec<FlowId> {
         let qp = &self.qps[slot];
         match &qp.connection {

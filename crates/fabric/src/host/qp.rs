@@ -1,4 +1,4 @@
-//! Queue pairs: what a flow's sender keeps, and what lets it send.
+//! Queue pairs: the state of a flow's sender, and the limits of what it may send.
 
 mod note;
 
@@ -13,93 +13,94 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span};
 use paceline_run::spec::{Recovery, TieOrder};
 
-/// When a queue pair may go that something else than pacing keeps back.
+/// Departure time of a queue pair that something other than pacing holds back.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// A rate at which nothing may be sent, until it changes.
+/// Rate at which nothing may be sent, until it changes.
 pub(super) const NO_RATE: BitRate = BitRate::from_bps(0);
 
-/// What queue pairs have in common that share ([`super::sharing`]): a host's port, a priority, and the scheme of flows, by its
-/// place in the description.
+/// Key of the queue pairs that share a scheme's state ([`super::sharing`]): the host's port, a priority, and the index
+/// of the scheme in the description.
 pub(super) type Group = (PortId, u8, u16);
 
-/// A queue pair's sender: one flow, or a persistent connection.
+/// Sender of a queue pair: of one flow, or of a persistent connection.
 #[derive(Clone)]
 pub struct Qp {
-    /// Of a connection: the first flow that it carries.
+    /// Number of the flow; for a connection, of the first flow that it carries.
     pub(super) flow: FlowId,
     pub(super) port: PortId,
-    /// Its place in its NIC's list, where the NIC has a tree (see [`super::scheduler`]).
+    /// Index in the NIC's list, if the NIC has a tree (see [`super::scheduler`]).
     pub(super) place: u32,
-    /// The account of its time ([`crate::watch::account`]); `AccountId::NONE` without one.
+    /// Account of the sender's time ([`crate::watch::account`]); `AccountId::NONE` without one.
     pub(super) account: AccountId,
-    /// Where what it is to send ends.
+    /// End of the data to send, in bytes.
     pub(super) size: u64,
-    /// It is over, or the first message that its connection has to complete, when all before this is acknowledged.
+    /// Sequence number at whose acknowledgement the flow, or the first posted message of the connection, is complete.
     pub(super) end_seq: u64,
     pub(super) snd_nxt: u64,
     pub(super) snd_una: u64,
     /// Bytes beyond `snd_una` that are acknowledged selectively.
     pub(super) sacked: u64,
-    /// Bytes beyond `snd_una` that are not in flight: those, and with RUD what was lost and waits to be sent again.
+    /// Bytes beyond `snd_una` that are not in flight: `sacked`, and under RUD also lost bytes that wait for
+    /// retransmission.
     pub(super) absent: u64,
-    /// New data is sent up to here: the size, or as far as selective repeat allows.
+    /// End of the new data that may be sent: the size, or as far as selective repeat allows.
     pub(super) limit: u64,
-    /// When pacing allows the next packet, in ps.
+    /// Time at which pacing allows the next packet, in ps.
     pub(super) next_avail: u64,
-    /// The gap that pacing leaves after the start of the last packet, in ps.
+    /// Gap that pacing leaves after the start of the last packet, in ps.
     pub(super) gap: u64,
     /// Payload bytes that may be in flight.
     pub(super) window: u64,
-    /// Where `snd_nxt` has to stop, pauses and pacing apart: see [`Qp::recompute_bound`].
+    /// Upper bound of `snd_nxt`, by everything but pauses and pacing: see [`Qp::recompute_bound`].
     pub(super) bound: u64,
     pub(super) rate: BitRate,
-    /// The scheme's own window, as [`Qp::apply`] took it over.
+    /// Window that the scheme asks for, before the window mode is applied ([`Qp::apply`]).
     pub(super) asked_window: Bytes,
     pub(super) last_wire: u16,
     pub(super) data_header: u16,
-    /// Dense class of its data.
+    /// Dense class of the data.
     pub(super) class: u8,
     pub(super) window_mode: WindowMode,
-    /// Whether a path exists.
+    /// True if a path exists.
     pub(super) reachable: bool,
     pub(super) done: bool,
-    /// Whether lost packets are to be sent again, before new ones.
+    /// True if lost packets are to be retransmitted, ahead of new ones.
     pub(super) repairs: bool,
-    /// Whether the window holds those back too (RUD).
+    /// True if the window limits retransmissions too (RUD).
     pub(super) bounds_repairs: bool,
-    /// The way of its data (see `switch/spread.rs` for what is spread), and the generation of that: an
-    /// older one than the network's where there is no path any more.
+    /// Path of the data (see `switch/spread.rs` for packets under load balancing), and its generation: an older one
+    /// than the network's if there is no path any more.
     pub(super) route: u64,
     pub(super) data_epoch: u16,
-    /// Highest byte ever sent.
+    /// End of the highest byte ever sent.
     pub(super) max_sent: u64,
-    /// What that was when the sender first heard anything of its flow; `u64::MAX` before.
+    /// Value of `max_sent` at the first feedback of the flow: the unscheduled bytes; `u64::MAX` before.
     pub(super) sent_unscheduled: u64,
-    /// The next round-trip sample counts once this byte is acknowledged.
+    /// Sequence number after which the next round-trip sample counts.
     pub(super) sample_after: u64,
     pub(super) last_progress: u64,
     pub(super) retransmitted: u64,
     pub(super) needs: Requirements,
-    /// Whether its packets carry what the scheme or the selector of paths writes into them.
+    /// True if the scheme or the path selector writes into packets.
     pub(super) stamps: bool,
-    /// Whether its scheme or a program is to be told of packets that leave.
+    /// True if the scheme or a program is notified of departing packets.
     pub(super) hears_sent: bool,
-    /// Whether echoes of marks in acknowledgements are notifications: the receiver sends none in their place.
+    /// True if echoes of marks in acknowledgements are notifications, because the receiver sends no CNPs.
     pub(super) echo_notifies: bool,
     pub(super) scheme: Box<dyn CongestionControl>,
     pub(super) timers: TimerBank,
     pub(super) rng: Rng,
     pub(super) path: Box<PathInfo>,
-    /// The port by which its data leaves the network.
+    /// Port by which the data leaves the network.
     pub(super) last_port: PortId,
-    /// Where the sender chooses a path for each packet: how, and those that it has taken.
+    /// Path selector of a sender that chooses a path for each packet, and the paths known so far.
     pub(super) ways: Option<Box<Ways>>,
-    /// What it keeps where it carries one message after another.
+    /// State of a persistent connection; `None` for a single flow.
     pub(super) connection: Option<Box<Connection>>,
 }
 
-/// Where the way of a flow's data begins, what its packets carry of it, and the generation that goes with that.
+/// Path of a flow's data: its ends, and the form that packets carry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) port: PortId,
@@ -107,36 +108,36 @@ pub(crate) struct Way {
     pub(crate) last: PortId,
     pub(crate) route: u64,
     pub(crate) epoch: u16,
-    /// Whether there is one: if not, the flow waits at the port.
+    /// True if the path exists; if not, the flow waits at the port.
     pub(crate) reachable: bool,
 }
 
-/// What keeps a queue pair from sending: pauses, pacing and the turns of others apart.
+/// Cause that keeps a queue pair from sending, except for pauses, pacing and other queue pairs' turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// Nothing.
+    /// No cause.
     No,
-    /// There is no path.
+    /// No path to the receiver.
     Unreachable,
-    /// All has been sent.
+    /// All data has been sent.
     AllSent,
-    /// The window, or what selective repeat allows.
+    /// A full window, or the limit of selective repeat.
     Window,
-    /// The scheme: its rate is zero.
+    /// A rate of zero.
     Rate,
 }
 
-/// What a queue pair's next packet carries.
+/// Contents of a queue pair's next packet.
 pub(super) struct Part {
     pub(super) flow: FlowId,
     pub(super) payload: u16,
-    /// The sequence number of what follows it.
+    /// Sequence number of the data that follows the packet's.
     pub(super) end: u64,
     pub(super) flags: u8,
 }
 
 impl Qp {
-    /// What is sent from `seq` on.
+    /// Returns the contents of the packet at `seq`.
     #[inline]
     pub(super) fn part(&self, seq: u64, mtu: u64) -> Part {
         if let Some(connection) = &self.connection {
@@ -151,7 +152,8 @@ impl Qp {
         }
     }
 
-    /// What the packet at `seq` has alongside the headers of all: something if a message begins with it.
+    /// Returns the bytes that the packet at `seq` has in addition to the common headers: some if a message begins with
+    /// it.
     pub(super) fn first_header(&self, world: &World, seq: u64) -> u16 {
         let begins = match &self.connection {
             None => seq == 0,
@@ -160,7 +162,7 @@ impl Qp {
         if begins { world.first_header } else { 0 }
     }
 
-    /// So many bytes have been sent again, from `seq` on.
+    /// Counts `payload` retransmitted bytes from `seq` on.
     #[inline]
     pub(super) fn sent_again(&mut self, seq: u64, payload: u64) {
         self.retransmitted += payload;
@@ -170,29 +172,29 @@ impl Qp {
     }
 }
 
-/// What others may ask: recorders, and transports of other makes (`super::messages`).
+/// Queries of recorders and of other network models' transports (`super::messages`).
 impl Qp {
-    /// The flow that it goes by.
+    /// Returns the flow; for a connection, the first one.
     #[inline]
     pub fn flow(&self) -> FlowId {
         self.flow
     }
-    /// The port that it sends by.
+    /// Returns the port through which data is sent.
     #[inline]
     pub fn port(&self) -> PortId {
         self.port
     }
-    /// Dense class of its data.
+    /// Returns the dense class of the data.
     #[inline]
     pub(crate) fn class(&self) -> u8 {
         self.class
     }
-    /// The account of its time.
+    /// Returns the account of the sender's time.
     #[inline]
     pub(crate) fn account(&self) -> AccountId {
         self.account
     }
-    /// Payload bytes that may be in flight; `u64::MAX` for any number.
+    /// Returns the payload bytes that may be in flight; `u64::MAX` if unlimited.
     #[inline]
     pub fn window(&self) -> u64 {
         self.window
@@ -201,53 +203,53 @@ impl Qp {
     pub(crate) fn rate(&self) -> BitRate {
         self.rate
     }
-    /// When pacing allows the next packet, in ps.
+    /// Returns the time at which pacing allows the next packet, in ps.
     #[inline]
     pub(crate) fn next_avail(&self) -> u64 {
         self.next_avail
     }
-    /// Headers of its data packets.
+    /// Returns the bytes of headers in a data packet.
     pub fn data_header(&self) -> u16 {
         self.data_header
     }
-    /// What its scheme sees of its path.
+    /// Returns the properties of the path that the scheme sees.
     pub fn path(&self) -> &PathInfo {
         &self.path
     }
-    /// What its scheme needs.
+    /// Returns the requirements of the scheme.
     pub fn needs(&self) -> &Requirements {
         &self.needs
     }
-    /// Whether echoes of marks in acknowledgements are notifications.
+    /// Returns true if echoes of marks in acknowledgements are notifications.
     pub(crate) fn echo_notifies(&self) -> bool {
         self.echo_notifies
     }
     pub(crate) fn is_reachable(&self) -> bool {
         self.reachable
     }
-    /// Whether what is said of a flow is said to it. Its place may have been another flow's, of which packets are still
-    /// under way.
+    /// Returns true if feedback on `flow` is for this queue pair. Its slot may have been another flow's before, of
+    /// which packets are still in the network.
     #[inline]
     pub(super) fn is_of(&self, world: &World, flow: FlowId) -> bool {
         let carries = || self.connection.is_some() && world.connection_of(flow) == Some(self.flow);
         (self.flow == flow || carries()) && !self.done
     }
-    /// Whether it carries one message after another.
+    /// Returns true if the queue pair carries one message after another.
     #[inline]
     pub(crate) fn is_connection(&self) -> bool {
         self.connection.is_some()
     }
-    /// Whether its flow is over, or all flows of its connection.
+    /// Returns true if the flow is over, or all flows of the connection.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.done
     }
-    /// Whether what ends before this byte has been sent before.
+    /// Returns true if all bytes before `end` have been sent once.
     #[inline]
     pub(crate) fn has_sent(&self, end: u64) -> bool {
         end <= self.max_sent
     }
-    /// What keeps it from sending.
+    /// Returns the cause that keeps the queue pair from sending.
     #[inline]
     pub(crate) fn held(&self) -> Held {
         if !self.reachable {
@@ -262,14 +264,14 @@ impl Qp {
             Held::Rate
         }
     }
-    /// What its next packet would meet.
+    /// Passes the round-trip time that the next packet would have to the scheme.
     pub(crate) fn foresee(&mut self, rtt: Span) {
         self.scheme.on_foresight(rtt);
     }
 }
 
 impl Qp {
-    /// Of flow `flow`, which begins now.
+    /// Creates the queue pair of a flow that starts now.
     pub(super) fn new(world: &World, core: &Core, flow: FlowId, way: Way, info: PathInfo) -> Self {
         let described = world.flow(core, flow);
         let at_work = world.scheme_of(core, flow);
@@ -320,6 +322,7 @@ impl Qp {
             hears_sent: needs.counts_sent || world.is_of_program(flow),
             echo_notifies: (at_work.receiver_half()).is_none_or(|half| !half.replaces_echo()),
             scheme: at_work.build(&info),
+            // The reference has an event for each setting of a timer, which counts in the order of events.
             timers: match world.spec.ties {
                 TieOrder::Insertion => TimerBank::with_event_per_setting(),
                 TieOrder::Structural | TieOrder::Drawn | TieOrder::Shuffled(_) => TimerBank::default(),
@@ -340,7 +343,7 @@ impl Qp {
         qp
     }
 
-    /// The way is another one now.
+    /// Takes another path.
     pub(super) fn take_path(&mut self, way: Way, info: PathInfo) {
         self.reachable = way.reachable;
         (self.route, self.data_epoch) = (way.route, way.epoch);
@@ -348,7 +351,7 @@ impl Qp {
         if let Some(connection) = &mut self.connection {
             connection.forget_ideal();
         }
-        // Without its window the flow would have kept the zero of `hpcc_divides_by_window`.
+        // Without its window, a flow that started without a path would keep the zero of `hpcc_divides_by_window`.
         let bdp = self.path.bdp;
         *self.path = info;
         if bdp.get() == 0 {
@@ -357,7 +360,7 @@ impl Qp {
         self.apply(self.scheme.limits());
     }
 
-    /// There is no way any more.
+    /// Notes that there is no path any more.
     pub(super) fn lose_path(&mut self) {
         self.reachable = false;
         self.recompute_bound();
@@ -369,7 +372,8 @@ impl Qp {
     pub(super) fn has_data(&self) -> bool {
         self.repairs || self.snd_nxt < self.size
     }
-    /// Of the bytes from `start` to `end`: those that were sent, and those before the sender heard anything.
+    /// Returns the bytes from `start` to `end` that were sent, and those of them that were sent before the first
+    /// feedback.
     pub fn sent_within(&self, start: u64, end: u64) -> (Bytes, Bytes) {
         let within = |sent: u64| Bytes::new(sent.clamp(start, end) - start);
         (
@@ -377,30 +381,30 @@ impl Qp {
             within(self.sent_unscheduled.min(self.max_sent)),
         )
     }
-    /// The sender hears of its flow: an acknowledgement, a notification.
+    /// Notes that feedback has arrived: from now on bytes are no longer unscheduled.
     #[inline]
     pub(super) fn on_feedback(&mut self) {
         if self.sent_unscheduled == u64::MAX {
             self.sent_unscheduled = self.max_sent;
         }
     }
-    /// Whether its scheme lets nothing go, whatever the window.
+    /// Returns true if the scheme's rate is zero, so that nothing may be sent whatever the window.
     #[inline]
     pub(crate) fn stands(&self) -> bool {
         self.rate == NO_RATE
     }
-    /// Whether that is because its receiver's host has granted nothing more.
+    /// Returns true if the sender waits for a grant of the receiver's host.
     #[inline]
     pub(crate) fn awaits_grant(&self) -> bool {
         self.stands() && self.needs.grants
     }
-    /// Whether something other than pacing keeps it from sending.
+    /// Returns true if something other than pacing keeps the queue pair from sending.
     #[inline]
     pub(crate) fn is_blocked(&self, paused: u16) -> bool {
         self.snd_nxt >= self.bound || paused >> self.class & 1 != 0
     }
 
-    /// When it may send, pauses apart.
+    /// Returns the time at which the queue pair may send, pauses apart.
     #[inline]
     pub(super) fn due(&self) -> u64 {
         if self.is_blocked(0) {
@@ -410,15 +414,14 @@ impl Qp {
         }
     }
 
-    /// Whether its flow is over, or a message of its connection.
+    /// Returns true if the flow is complete, or the first posted message of the connection.
     #[inline]
     pub fn is_finished(&self) -> bool {
         self.snd_una >= self.end_seq
     }
 
-    /// Whether it may send is asked much more often than the answer changes: what bounds it is put
-    /// together here, after every change of what is acknowledged, of rate and window, of the limit, of what
-    /// is to be repaired and of the path.
+    /// Updates the bound of what may be sent. It is read much more often than it changes, so it is computed here after
+    /// every change of the acknowledged bytes, of rate, window and limit, of retransmissions and of the path.
     #[inline]
     pub(super) fn recompute_bound(&mut self) {
         self.bound = self.bound_now();
@@ -428,9 +431,11 @@ impl Qp {
     fn bound_now(&self) -> u64 {
         match (self.reachable && !self.stands(), self.repairs) {
             (false, _) => 0,
+            // Under RUD lost bytes are not in flight, so that a retransmission takes window like new data.
             (true, true) if self.bounds_repairs && self.in_flight() >= self.window => 0,
+            // Elsewhere what is lost still counts as in flight: the window has room for it already.
             (true, true) => u64::MAX,
-            // With `unsigned_in_flight` only: more is in flight than any window allows.
+            // With `unsigned_in_flight` only: the difference wraps, and is larger than any window.
             (true, false) if self.snd_nxt < self.snd_una && self.window != u64::MAX => 0,
             (true, false) => {
                 let acknowledged = self.snd_una + self.absent;
@@ -439,7 +444,7 @@ impl Qp {
         }
     }
 
-    /// What was put together is still so.
+    /// Checks that the bound is up to date.
     pub(super) fn verify(&self) {
         assert_eq!(
             self.bound,
@@ -449,14 +454,14 @@ impl Qp {
         );
     }
 
-    /// Takes over what the scheme allows now.
+    /// Applies the limits of the scheme.
     #[inline]
     pub(super) fn apply(&mut self, limits: SendLimits) {
         (self.rate, self.asked_window) = (limits.rate, limits.window);
         let by_mode = match self.window_mode {
             WindowMode::Off => u64::MAX,
             WindowMode::Fixed => self.path.bdp.get(),
-            // Integers, as the reference has it; at least one byte.
+            // Integer arithmetic, as in the reference; at least one byte, or nothing could ever be sent again.
             WindowMode::Variable => {
                 let (bdp, rate, line) = (
                     self.path.bdp.get(),

@@ -1,5 +1,4 @@
-//! The switches' halves of schemes: the one place that calls each of their hooks, and the one that carries out
-//! what they say.
+//! Switch halves of schemes: the only code that calls their hooks and carries out their verdicts.
 
 use std::collections::BTreeMap;
 
@@ -30,46 +29,46 @@ mod telling;
 
 use telling::{note, signal};
 
-/// The halves of a run's schemes.
+/// Switch halves of all schemes and detectors of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assists {
-    /// In the order of the schemes' names.
+    /// Detectors first, then schemes in the order of their names.
     halves: Vec<Half>,
-    /// A stream for each port.
+    /// Random stream of each port.
     rngs: List<PortId, Rng>,
-    /// Whether any half is called for arrivals, departures, pauses.
+    /// True if any half has hooks for arrivals, departures, pauses.
     pub(super) arrivals: bool,
     departures: bool,
     pauses: bool,
-    /// Where halves are called for departures, the ports at which one of them does not rest.
+    /// With hooks for departures: true for ports at which some half is active.
     awake: List<PortId, bool>,
 }
 
-/// A scheme's or a detector's, of all ports.
+/// The switch half of one scheme or detector, for all ports.
 #[derive(Clone, Debug)]
 struct Half {
     hooks: Hooks,
-    /// The classes that it is about, a bit each.
+    /// Bits of the classes that the half watches.
     classes: u16,
-    /// The number of its signals.
+    /// Number of the half's signals (`world/signals.rs`).
     signal: u8,
-    /// Whether it may have packets trimmed.
+    /// True if the half may have packets trimmed.
     trims: bool,
     ports: Box<dyn SwitchHalves>,
 }
 
 impl Half {
-    /// Whether it is about a class.
+    /// Returns true if the half watches a class.
     #[inline(always)]
     fn is_about(&self, class: u8) -> bool {
         self.classes >> class & 1 == 1
     }
 }
 
-/// All classes.
+/// Bits of all classes.
 const ALL: u16 = u16::MAX;
 
-/// Whether switches can do what the run's schemes ask of them; why not.
+/// Checks that switches can do what the run's schemes require. Returns the reason if they cannot.
 pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), String> {
     for (i, scheme) in schemes.iter().enumerate() {
         let (Some(part), config) = (scheme.switch_part(), scheme.config()) else {
@@ -86,6 +85,7 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Stri
         if part.trims {
             understands_trims(spec, title)?;
         }
+        // One half serves all flows of a scheme, so that two sets of switch parameters contradict each other.
         if schemes[..i].iter().any(differs) {
             let names: Vec<String> = part.params.iter().map(|name| format!("`{name}`")).collect();
             let (last, others) = names.split_last().expect("what differs has a name");
@@ -97,7 +97,7 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Stri
     Ok(())
 }
 
-/// Whether receivers take headers without a payload for what they are.
+/// Checks that receivers understand trimmed packets.
 fn understands_trims(spec: &RunSpec, title: &str) -> Result<(), String> {
     let own = match spec.nic.recovery {
         Recovery::GoBackN | Recovery::SelectiveRepeat(_) | Recovery::Rud(_) => spec.model.is_none(),
@@ -110,7 +110,7 @@ fn understands_trims(spec: &RunSpec, title: &str) -> Result<(), String> {
     }
 }
 
-/// Whether a port does what schemes ask of switches.
+/// Returns true if a port runs the switch halves of schemes.
 fn takes_part(assist: Option<AssistPorts>, port: &Port, ports: &Ports) -> bool {
     let between = !ports[port.peer].is_host;
     match assist {
@@ -120,7 +120,7 @@ fn takes_part(assist: Option<AssistPorts>, port: &Port, ports: &Ports) -> bool {
     }
 }
 
-/// Bytes of the buffer that a queue fills: of the smallest lane, or of a switch.
+/// Returns the bytes of the buffer that a queue fills: the smallest lane's, or the switch's.
 fn buffer_of_queue(spec: &RunSpec) -> u32 {
     let bytes = match &spec.lanes {
         Some(lanes) => lanes.unit.get() * u64::from(lanes.buffers.iter().copied().min().unwrap_or(0)),
@@ -129,7 +129,7 @@ fn buffer_of_queue(spec: &RunSpec) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// A port whose full packets have so many bytes.
+/// Describes an egress port whose full packets have `full` bytes.
 fn egress_port(profile: &LinkProfile, full: u16, (classes, buffer): (usize, u32)) -> EgressPort {
     EgressPort {
         classes,
@@ -143,7 +143,7 @@ fn egress_port(profile: &LinkProfile, full: u16, (classes, buffer): (usize, u32)
 }
 
 impl Assists {
-    /// Of a run that was checked.
+    /// Creates the halves of a run that was checked.
     pub(super) fn of(
         spec: &RunSpec,
         schemes: &[ActiveScheme],
@@ -153,7 +153,7 @@ impl Assists {
     ) -> Self {
         let mut assists = Self::default();
         if spec.model.is_some() {
-            // Ports are of another make there, their part of schemes too.
+            // Such a model has ports that run their part of schemes themselves.
             return assists;
         }
         let asking: BTreeMap<&str, &ActiveScheme> = schemes
@@ -167,7 +167,7 @@ impl Assists {
         }
         let stream = |port| Rng::stream(spec.seed, Purpose::Switch, port);
         assists.rngs = (0..ports.len() as u64).map(stream).collect();
-        // The ports that take part, with full packets of a scheme that needs so much in them.
+        // Ports that take part, with the size of full packets under the scheme's headers.
         let part = |needs: &Requirements, assist| -> Vec<Option<EgressPort>> {
             let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(needs);
             let queues = (classes.count(), buffer_of_queue(spec));
@@ -214,12 +214,12 @@ impl Assists {
         self.halves.push(half);
     }
 
-    /// Whether halves may want to look at packets that come or go.
+    /// Returns true if any half looks at packets that come or go.
     pub(super) fn looks_at_packets(&self) -> bool {
         self.arrivals || self.departures
     }
 
-    /// Whether some half wants to be told of what departs from a port.
+    /// Returns true if some half watches the departures of a port at present.
     #[inline(always)]
     pub(super) fn is_awake(&self, port: PortId) -> bool {
         self.departures && self.awake[port]
@@ -230,13 +230,13 @@ impl Assists {
         halves.any(|half| !half.ports.is_inactive(port.index(), now))
     }
 
-    /// What a class of a port is that has so many bytes in its queue, where there is a detector.
+    /// Returns a detector's state of a class whose queue has `queue` bytes; `None` without a detector.
     pub(super) fn state(&self, port: PortId, now: Time, class: u8, queue: u32) -> Option<PortState> {
         let mut halves = self.halves.iter().filter(|half| half.is_about(class));
         halves.find_map(|half| half.ports.state(port.index(), now, class, queue))
     }
 
-    /// Exchanges what is known of a port with another part of the run.
+    /// Exchanges the state of a port with another part of the run.
     pub(super) fn exchange(&mut self, other: &mut Self, port: PortId) {
         self.rngs.exchange(&mut other.rngs, port);
         if self.departures {
@@ -247,17 +247,17 @@ impl Assists {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if no scheme or detector has a switch half.
     pub(super) fn are_none(&self) -> bool {
         self.halves.is_empty()
     }
 
-    /// The ports' streams; none where no scheme has a half.
+    /// Returns the ports' streams; empty if no scheme has a half.
     pub(super) fn rngs(&self) -> &List<PortId, Rng> {
         &self.rngs
     }
 
-    /// The link of a port failed: what waited in its queues is lost.
+    /// Notes that the link of a port has failed and its queues are lost.
     pub(super) fn link_down(&mut self, port: PortId) {
         for half in &mut self.halves {
             half.ports.on_link_down(port.index());
@@ -265,7 +265,7 @@ impl Assists {
     }
 }
 
-/// A packet at an egress port, whose queue has `queue` bytes without it.
+/// Returns the view of a packet at an egress port whose queue has `queue` bytes without it.
 #[inline(always)]
 fn passing(profile: &LinkProfile, packet: &Packet, queue: u32) -> PacketView {
     PacketView {
@@ -283,7 +283,7 @@ fn passing(profile: &LinkProfile, packet: &Packet, queue: u32) -> PacketView {
     }
 }
 
-/// An egress port now, with its random stream, and its link.
+/// Returns the state of an egress port, with its random stream and its link profile.
 #[inline(always)]
 fn egress<'a, 'w>(
     world: &'w World,
@@ -303,7 +303,7 @@ fn egress<'a, 'w>(
 }
 
 impl Core {
-    /// Packets of a queue.
+    /// Returns the number of packets in a queue.
     pub(super) fn queue_length(&self, slot: (PortId, u8)) -> u32 {
         let (mut count, mut next) = (0, self.queues[slot].head);
         while next != PacketId::NONE {
@@ -323,7 +323,8 @@ impl Core {
 }
 
 impl Switches {
-    /// A packet came in that will leave through `egress`; whether it still does.
+    /// Shows an arriving packet, which is to leave through `egress_port`, to all halves. Returns false if one of them
+    /// dropped it.
     #[inline(never)]
     pub(super) fn arriving(
         &mut self,
@@ -339,6 +340,7 @@ impl Switches {
             if !half.hooks.arrivals {
                 continue;
             }
+            // Read again for each half, since the one before may have changed the packet.
             let packet = core.packets.get(id);
             let queue = &core.queues[(egress_port, packet.class)];
             let (mut at, profile) = egress(world, core, rngs, egress_port);
@@ -353,7 +355,7 @@ impl Switches {
         true
     }
 
-    /// A packet has left its queue, in which `left` bytes stay: it is marked as the halves have it.
+    /// Marks a packet that has left its queue, in which `left` bytes stay, as the halves decide.
     #[inline(never)]
     pub(super) fn departing(
         &mut self,
@@ -371,12 +373,14 @@ impl Switches {
         for half in halves.iter_mut().filter(asked) {
             marking = marking.and(half.ports.on_departure(egress_port.index(), &mut at, &packet));
         }
+        // A half that decides on marks replaces the RED curve; only `Marking::Curve` leaves it to the port.
         if let Marking::Put(mark) = marking {
             if packet.load != PayloadKind::Control {
                 core.mark(egress_port, id, mark);
             }
             return;
         }
+        // A half may fall asleep on what it has just seen. The flag spares later departures the calls.
         let awake = self
             .assists
             .is_someone_awake(egress_port, Time::from_ps(core.now()));
@@ -386,7 +390,7 @@ impl Switches {
         }
     }
 
-    /// A pause of a port's class begins.
+    /// Notes that a pause of a port's class begins.
     #[inline]
     pub(crate) fn pause_began(&mut self, world: &World, core: &Core, port: PortId, class: u8) {
         if !self.assists.pauses {
@@ -401,7 +405,7 @@ impl Switches {
         }
     }
 
-    /// A pause of a port's class has ended.
+    /// Notes that a pause of a port's class has ended.
     #[inline]
     pub(crate) fn pause_ended(&mut self, world: &World, core: &Core, port: PortId, class: u8) {
         if !self.assists.pauses {
@@ -417,13 +421,14 @@ impl Switches {
             let (mut at, _) = egress(world, core, rngs, port);
             half.ports
                 .on_resume(port.index(), &mut at, class, core.queue(port, class));
+            // After a pause a detector has a state to follow, so it looks at departures again.
             if half.hooks.departures {
                 awake[port] = true;
             }
         }
     }
 
-    /// Takes the samples of what detectors find ports to be that are due before the event at `at`.
+    /// Takes the samples of detectors' states that are due before the event at `at`.
     pub(crate) fn sample_states(&self, core: &mut Core, at: u64, is_over: bool) {
         let Core { queues, watch, .. } = core;
         let states = &mut watch.recorder.states;
@@ -436,7 +441,7 @@ impl Switches {
         }
     }
 
-    /// A half has something to say of an arriving packet; whether that goes on.
+    /// Carries out the verdict of a half on an arriving packet. Returns true if the packet goes on.
     #[inline(never)]
     fn carry_out(
         &mut self,
@@ -448,6 +453,7 @@ impl Switches {
         verdict: Verdict,
     ) -> bool {
         core.packets.get_mut(id).tag = verdict.tag;
+        // A dropped packet is not marked: marks are counted, and nobody would see this one.
         if verdict.action != Action::Drop {
             core.mark(egress, id, verdict.mark);
         }
@@ -463,6 +469,7 @@ impl Switches {
                 if core.watch.flow_probes.on() {
                     core.observe_signal(signal, egress);
                 }
+                // Signals take the strict class, since they would be late behind the data that they warn of.
                 self.enqueue(world, core, ingress, STRICT, signal);
             }
         }
@@ -482,7 +489,7 @@ impl Switches {
         }
     }
 
-    /// What halves know to hold of their ports holds.
+    /// Checks the invariants of the halves at all ports.
     pub(crate) fn verify_assists(&self, core: &Core) {
         for half in &self.assists.halves {
             for port in core.ports.ids() {

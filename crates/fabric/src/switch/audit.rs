@@ -1,4 +1,4 @@
-//! What the accounts of buffers say to those who look at a run as a whole.
+//! Checks of the accounts of buffers, and fingerprints of the switches' state.
 
 use crate::core::Core;
 use crate::core::port::{ClassQueue, Port};
@@ -10,7 +10,7 @@ use crate::world::World;
 use crate::world::classes::STRICT;
 use paceline_kernel::ids::{Grid, List};
 
-/// Switches from which all has left but what waits behind some ports.
+/// Buffers of switches after all packets have left except those that wait behind certain ports.
 pub(crate) struct Drained<'a> {
     rules: &'a BufferRules,
     buffers: List<SwitchId, SwitchBuffer>,
@@ -18,7 +18,7 @@ pub(crate) struct Drained<'a> {
 }
 
 impl Drained<'_> {
-    /// Whether the pause that `port` has asked for could end.
+    /// Returns true if the pause that `port` has requested could end.
     pub(crate) fn may_resume(&self, world: &World, (id, port): (PortId, &Port), class: u8) -> bool {
         let (buffer, queue) = (&self.buffers[port.switch()], &self.queues[(id, class)]);
         let shift = world.profiles[port.profile].shift;
@@ -27,7 +27,7 @@ impl Drained<'_> {
 }
 
 impl Switches {
-    /// What they are once all has left but `held` bytes that came in by each port.
+    /// Returns the buffers as they are once all has left but `held` bytes of each ingress port and class.
     pub(crate) fn drained(&self, core: &Core, held: &Grid<PortId, u32>) -> Drained<'_> {
         let (mut buffers, mut queues) = (self.buffers.clone(), core.queues.clone());
         for (id, port) in core.ports.numbered().filter(|(_, port)| !port.is_host) {
@@ -44,11 +44,12 @@ impl Switches {
         }
     }
 
-    /// Whether buffers are empty; what of switches matters for what comes then.
+    /// Notes the state of switches without packets. Returns false if a buffer is in use.
     pub(crate) fn are_at_rest(&self, core: &Core, print: &mut Print) -> bool {
         print.begin(Part::Streams);
         self.mark_rng.note(print);
         print.begin(Part::Ports);
+        // The reference's telemetry counts sent bytes in units, so the remainder matters for what packets read later.
         if let (true, Some((unit, _))) = (self.telemetry.on, self.telemetry.wire_units) {
             for port in &core.ports {
                 print.note(port.tx_bytes % u64::from(unit));
@@ -57,7 +58,7 @@ impl Switches {
         self.buffers.iter().all(|buffer| buffer.shared_used == 0)
     }
 
-    /// Notes buffers and streams, or says why they cannot be compared.
+    /// Notes buffers and streams, or returns why they cannot be compared.
     pub(crate) fn note(&self, print: &mut Print) -> Result<(), &'static str> {
         if self.telemetry.on {
             return Err("packets carry telemetry");
@@ -71,7 +72,7 @@ impl Switches {
         Ok(())
     }
 
-    /// Whether switches keep nothing but what [`Self::are_at_rest`] looks at, when nothing is under way.
+    /// Returns true if idle switches have no state but what [`Self::are_at_rest`] notes.
     pub(crate) fn forget_what_is_over(&self) -> bool {
         self.assists.are_none()
             && self.telemetry.pint.is_none()
@@ -79,7 +80,7 @@ impl Switches {
             && self.ties.is_none()
     }
 
-    /// What came in and has not gone out is in the queues, and the pool knows its share.
+    /// Checks that what came in and has not gone out is in the queues, and that the pool counts its share.
     pub(crate) fn verify_buffers(&self, core: &Core) {
         let mut held: List<SwitchId, u64> = List::of(self.buffers.len(), 0);
         let (mut counted, mut shared) = (held.clone(), held.clone());

@@ -1,4 +1,4 @@
-//! From a description to the switches of a network.
+//! Construction of a network's switches.
 
 use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Span;
@@ -21,8 +21,8 @@ use crate::world::links::Profiles;
 use paceline_run::spec::{FlowControl, NodeId, NodeKind, RunSpec};
 
 impl Switches {
-    /// Of a run that was checked, in a network with this longest round trip; `told` says whether somebody is told of
-    /// every packet.
+    /// Creates the switches of a run that was checked. `rtt` is the network's longest round trip, and `traced` is true
+    /// if every packet is traced.
     pub(crate) fn new(
         spec: &RunSpec,
         schemes: &[ActiveScheme],
@@ -41,6 +41,7 @@ impl Switches {
         let assists = Assists::of(spec, schemes, ports, profiles, classes);
         let rules = BufferRules::new(&spec.switch, classes, quirks.wrapping_threshold);
         let lossy = (STRICT + 1..classes.count() as u8).any(|class| rules.is_lossy(class));
+        // Only lossy classes have a loser among simultaneous arrivals, and credits lose nothing.
         let ties =
             (lossy && spec.switch.flow_control != FlowControl::Credits).then(|| TieWatch::new(ports.len()));
         let watchdog = Watchdog::of(spec, ports, classes.count());
@@ -65,7 +66,7 @@ impl Switches {
     }
 }
 
-/// A pool per node (unused in hosts): the buffer, less headroom and reserve of all ports where they come out of it.
+/// Returns the shared pool of each switch: the buffer, less headroom and reserve of all ports if they are part of it.
 fn buffers(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> List<SwitchId, SwitchBuffer> {
     let whole = |number: u16| {
         let tier = spec.switch.tier(number);

@@ -1,4 +1,4 @@
-//! Packets that a change of topology meets: those that are lost, and those that look for another way.
+//! Packets during a change of topology: lost ones, and those that need another route.
 
 use crate::core::Core;
 use crate::ids::{PacketId, PortId};
@@ -7,7 +7,7 @@ use crate::world::World;
 use crate::world::routing::FlowKey;
 
 impl Switches {
-    /// Gives a lost packet's bytes back to its ingress, and ends the pause that they caused.
+    /// Returns a lost packet's bytes to its ingress counters, and ends the pause that they caused.
     pub(crate) fn release_lost(
         &mut self,
         world: &World,
@@ -21,12 +21,13 @@ impl Switches {
         let buffer = &mut self.buffers[port.switch()];
         let queue = &mut core.queues[(ingress, class)];
         self.rules.release(buffer, queue, wire);
+        // No packet of the queue will leave to trigger the resume, so it has to be sent here.
         if port.asked & 1 << class != 0 && self.rules.may_resume(buffer, queue, profile.shift) {
             self.send_pfc(world, core, ingress, class, false);
         }
     }
 
-    /// The egress port of a packet that set out before the topology changed.
+    /// Returns the egress port of a packet that left its host before the topology changed.
     #[cold]
     pub(super) fn reroute(
         &mut self,

@@ -1,4 +1,4 @@
-//! What becomes of packets for which there is no room: they are dropped, or their payload is.
+//! Packets that find no room: they are dropped or trimmed.
 
 use crate::core::Core;
 use crate::core::lost::Lost;
@@ -10,7 +10,7 @@ use crate::world::classes::STRICT;
 use paceline_run::outcome::PacketKind;
 
 impl Switches {
-    /// There is no room for a packet of `class`: it is dropped, or its payload is.
+    /// Trims or drops a packet of `class` for which there is no room.
     #[cold]
     pub(super) fn refuse(&mut self, world: &World, core: &mut Core, egress: PortId, class: u8, id: PacketId) {
         let lossy = self.rules.is_lossy(class);
@@ -22,25 +22,29 @@ impl Switches {
             && let Some(limit) = self.rules.trim
             && self.trim(core, egress, id, limit)
         {
+            // Headers take the strict class, so that they overtake the full queue and report the loss early.
             self.enqueue(world, core, egress, STRICT, id);
             let port = &mut core.ports[egress];
             port.queue_max = port.queue_max.max(port.queued);
             return;
         }
+        // A drop in a lossless class means too little headroom, which the results report separately.
         core.counters.lossless_drops += u64::from(!lossy);
         self.drop_packet(world, core, egress, id, Lost::Buffer);
     }
 
-    /// Cuts off a data packet's payload, if there is room for its headers at `egress`.
+    /// Removes a data packet's payload, if there is room for its headers at `egress`.
     fn trim(&self, core: &mut Core, egress: PortId, id: PacketId, limit: u32) -> bool {
         let packet = core.packets.get(id);
         let (header, ingress) = (packet.wire - packet.payload, packet.ingress);
+        // Headers have a limit too: an incast of them would fill the buffer as the data did.
         if core.queues[(egress, STRICT)].bytes + u32::from(header) > limit {
             return false;
         }
         core.notify_before(ingress, id);
         let packet = core.packets.get_mut(id);
         packet.flags |= Packet::TRIMMED;
+        // UEC tells a trim at the last hop apart: there the receiver is the bottleneck, not the path.
         if core.ports[core.ports[egress].peer].is_host {
             packet.flags |= Packet::AT_LAST_HOP;
         }
@@ -49,7 +53,7 @@ impl Switches {
         true
     }
 
-    /// A half of a scheme has a packet trimmed; whether that goes on.
+    /// Trims a packet at the request of a scheme's half. Returns true if the packet goes on.
     #[cold]
     pub(super) fn trim_or_drop(
         &mut self,
@@ -59,6 +63,7 @@ impl Switches {
         id: PacketId,
     ) -> bool {
         let packet = core.packets.get(id);
+        // Control packets have no payload to cut, and a second trim would cut nothing.
         if packet.kind != PacketKind::Data || packet.is_trimmed() {
             return true;
         }
@@ -70,7 +75,7 @@ impl Switches {
         true
     }
 
-    /// A packet ends here.
+    /// Drops a packet at a switch.
     #[cold]
     pub(super) fn drop_packet(
         &mut self,

@@ -1,4 +1,4 @@
-//! Switches: buffers, and what they do for congestion control. They know packets and ports, and no queue pair.
+//! Switches: buffers and their part in congestion control. They know packets and ports, but no queue pairs.
 
 mod assist;
 mod audit;
@@ -35,42 +35,42 @@ pub(crate) use shared_buffer::doublings_begun;
 pub(crate) use spread::Stage;
 pub(crate) use watchdog::Order;
 
-/// Buffers, and what switches do for congestion control.
+/// Buffers of all switches, and their part in congestion control.
 #[derive(Clone)]
 pub struct Switches {
     rules: BufferRules,
     buffers: List<SwitchId, SwitchBuffer>,
     spreading: Spreading,
     telemetry: Telemetry,
-    /// The switches' halves of schemes.
+    /// Switch halves of schemes and detectors.
     assists: Assists,
-    /// Whether packets that need not wait may pass as if they were queued and taken out again where no half of a scheme
-    /// has a say: classes are alike, and nothing is told of every packet.
+    /// True if packets that need not wait may skip the queue when no half of a scheme looks at them: all classes are
+    /// alike, and no packet is traced.
     straight: bool,
-    /// Whether they may, and nobody looks at what arrives.
+    /// True if packets may skip the queue, and nothing looks at arrivals.
     plain: bool,
-    /// Whether anybody wants to hear of each packet that arrives.
+    /// True if something looks at every packet that arrives.
     hears_arrivals: bool,
-    /// Where classes are lossy: who loses among packets that arrive at the same instant.
+    /// With lossy classes: record of the losers among packets that arrive at the same instant.
     ties: Option<Box<TieWatch>>,
-    /// What ends pauses that last too long.
+    /// PFC watchdog, which ends pauses that last too long; `None` if it is off.
     watchdog: Option<Box<Watchdog>>,
-    /// Streams of the ports' marking decisions.
+    /// Random streams of the ports' marking decisions.
     mark_rng: PortStreams,
 }
 
 impl Switches {
-    /// What senders that read telemetry have to know of it.
+    /// Returns the telemetry format, which senders need to decode it.
     pub(crate) fn int_format(&self) -> IntFormat {
         self.telemetry.format
     }
 
-    /// The topology has changed: next hops are found again.
+    /// Forgets next hops after a change of topology; they are found again.
     pub(crate) fn forget_ways(&mut self) {
         self.spreading.forget();
     }
 
-    /// The link of a port failed: what waited in its queues is lost.
+    /// Notes that the link of a port has failed and its queues are lost.
     pub(crate) fn link_down(&mut self, core: &Core, port: PortId) {
         self.assists.link_down(port);
         if let Some(watchdog) = &mut self.watchdog {
@@ -78,30 +78,30 @@ impl Switches {
         }
     }
 
-    /// What ends pauses that last too long, where anything does.
+    /// Returns the PFC watchdog, unless it is off.
     pub(crate) fn watchdog(&mut self) -> Option<&mut Watchdog> {
         self.watchdog.as_deref_mut()
     }
 
-    /// Whether pauses that last too long are dealt with.
+    /// Returns true if the watchdog acts on pauses that last too long.
     pub(crate) fn ends_storms(&self) -> bool {
         self.watchdog
             .as_ref()
             .is_some_and(|watchdog| watchdog.ends_storms())
     }
 
-    /// Who lost among packets that arrived at the same instant.
+    /// Ends and returns the record of losers among packets that arrived at the same instant.
     pub(crate) fn close_ties(&mut self, port_refs: &List<PortId, PortRef>) -> TiedArrivals {
         let ties = self.ties.as_mut();
         ties.map_or_else(TiedArrivals::default, |ties| ties.finish(port_refs))
     }
 
-    /// Whether switches have drawn from a stream of the seed, or chose by it: see `run/chance.rs`.
+    /// Returns true if switches have drawn from a stream of the seed, or chose by it: see `run/chance.rs`.
     pub(crate) fn have_drawn(&self, seed: u64) -> bool {
         let pint = self.telemetry.pint.as_ref();
         self.mark_rng.have_drawn()
             || have_moved(self.assists.rngs(), seed, Purpose::Switch)
-            // Draws before anything happens: hashes of flowlets.
+            // Draws for the hashes of flowlets, before anything happens.
             || self.spreading.is_on()
             || pint.is_some_and(|pint| have_moved(pint.rng(), seed, Purpose::Pint))
     }

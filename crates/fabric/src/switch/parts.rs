@@ -1,4 +1,4 @@
-//! How the switches of the parts of a run become one again ([`crate::run::cut`]).
+//! Merging of the switches of a run's parts ([`crate::run::cut`]).
 
 use crate::core::Core;
 use crate::switch::Switches;
@@ -22,7 +22,7 @@ impl Switches {
             if let (Some(mine), Some(theirs)) = (&mut self.telemetry.pint, &mut other.telemetry.pint) {
                 PintPorts::exchange(mine, theirs, id);
             }
-            // Once for each switch.
+            // Once per switch: a second exchange would undo the first.
             if port.place == 0 {
                 let switch = port.switch();
                 self.buffers.exchange(&mut other.buffers, switch);

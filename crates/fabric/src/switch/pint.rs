@@ -1,4 +1,4 @@
-//! HPCC-PINT in the switch: each port's utilisation, and its digest in packets that leave.
+//! HPCC-PINT in the switch: each port's utilisation, and its digest in departing packets.
 
 use paceline_congestion::pint::Code;
 use paceline_kernel::Span;
@@ -16,32 +16,32 @@ use paceline_run::outcome::PacketKind;
 pub(super) struct PintPorts {
     code: Code,
     ports: List<PortId, PintPort>,
-    /// The span that the estimate looks back, in ns: the largest round-trip time.
+    /// Span of the estimate in ns: the largest round-trip time.
     window_ns: f64,
     /// See [`paceline_run::spec::Quirks::pint_approximate_logs`].
     approximate: bool,
-    /// The bits of a power that a packet keeps.
+    /// Bits of a power that a packet has room for.
     kept: u16,
-    /// A stream for the digests of each port.
+    /// Random stream of each port's digests.
     rng: List<PortId, Rng>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PintPort {
-    /// When the last packet of any kind left, in ps, and its size.
+    /// Departure time of the last packet of any kind, in ps, and its size.
     last_at: u64,
     last_wire: u16,
     utilisation: f64,
 }
 
 impl PintPorts {
-    /// Exchanges what is known of a port.
+    /// Exchanges the state of a port with another part of the run.
     pub(super) fn exchange(&mut self, other: &mut Self, port: PortId) {
         self.rng.exchange(&mut other.rng, port);
         self.ports.exchange(&mut other.ports, port);
     }
 
-    /// The streams of the digests' rounding.
+    /// Returns the streams that round digests.
     pub(super) fn rng(&self) -> &List<PortId, Rng> {
         &self.rng
     }
@@ -64,7 +64,8 @@ impl PintPorts {
     }
 }
 
-/// The equation (HPCC-PINT, §4.3): `u = qlen dt / (B T^2) + bytes / (B T) + u (T - dt) / T`, exactly.
+/// Returns the utilisation by the equation (HPCC-PINT, §4.3): `u = qlen dt / (B T^2) + bytes / (B T) + u (T - dt) / T`,
+/// exactly.
 fn exact(port: &PintPort, dt_ns: f64, window_ns: f64, bytes_per_ns: f64, queue: u32) -> f64 {
     let per_window = bytes_per_ns * window_ns;
     f64::from(queue) * dt_ns / (per_window * window_ns)
@@ -72,13 +73,15 @@ fn exact(port: &PintPort, dt_ns: f64, window_ns: f64, bytes_per_ns: f64, queue: 
         + port.utilisation * (window_ns - dt_ns) / window_ns
 }
 
-/// The same with the approximate logarithms that a switch's hardware (and the reference) has.
+/// Returns the utilisation by the approximate logarithms that a switch's hardware (and the reference) has.
 fn approximate(port: &PintPort, dt: u64, window: u64, bytes_per_s: u64, queue: u32, rng: &mut Rng) -> f64 {
     let factor = f64::from(1u32 << LOG_SHIFT);
     let log = |x: f64| libm::log2(x) * factor;
     let (log_window, log_rate, log_1e9) = (log(window as f64), log(bytes_per_s as f64), log(1e9));
     let power = |exponent: f64| libm::exp2(exponent / factor);
     let mut sum = 0.0;
+    // Each term is left out when it is zero, which has no logarithm. Queues count in units of 256 bytes, and the
+    // utilisation in units of 1/8192, so that both are whole numbers.
     if queue >> 8 > 0 {
         let log_dt = f64::from(log2_approximate(dt as u32, rng));
         let log_queue = f64::from(log2_approximate(queue >> 8, rng));
@@ -99,13 +102,13 @@ fn approximate(port: &PintPort, dt: u64, window: u64, bytes_per_s: u64, queue: u
     sum
 }
 
-/// Fractional bits of the approximate logarithms: results of 20 bits, of which inputs of up to 20 bits
-/// (logarithms below 32) take 5.
+/// Fractional bits of the approximate logarithms: results have 20 bits, of which the whole parts of inputs of up to 20
+/// bits (logarithms below 32) take 5.
 const LOG_SHIFT: u32 = 15;
-/// Leading bits of the input that are kept.
+/// Number of leading input bits that are kept.
 const LOG_BITS: u32 = 16;
 
-/// `log2(x)` in fixed point, of the leading 16 bits of `x` rounded at random.
+/// Returns `log2(x)` in fixed point, from the leading 16 bits of `x` rounded at random.
 fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
     let factor = f64::from(1u32 << LOG_SHIFT);
     let bits = u32::BITS - x.leading_zeros();
@@ -118,12 +121,13 @@ fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
             kept += 1 << dropped;
         }
     }
-    // Of zero the reference takes the logarithm all the same: minus infinity, cut to an integer.
+    // The reference takes the logarithm of zero all the same: minus infinity, cut to an integer.
     (libm::log2(f64::from(kept)) * factor) as i32
 }
 
 impl Switches {
-    /// A packet left `egress`: a data packet takes the larger of its digest and the port's.
+    /// Updates the utilisation of `egress` on a departure, and writes the larger of the port's digest and the packet's
+    /// into a data packet.
     pub(super) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId) {
         let now = core.now();
         let Some(pint) = &mut self.telemetry.pint else {
@@ -137,6 +141,7 @@ impl Switches {
             let rng = core.shared_rng.of_schemes().unwrap_or(&mut pint.rng[egress]);
             let utilisation = if pint.approximate {
                 let window = pint.window_ns as u64;
+                // Longer pauses between packets count as one window, or the last term of the sum would turn negative.
                 let dt = ((now - port.last_at) / 1000).min(window);
                 approximate(port, dt, window, rate / 8, p.queued, rng)
             } else {
@@ -144,11 +149,13 @@ impl Switches {
                 exact(port, dt, pint.window_ns, rate as f64 / 8e9, p.queued)
             };
             let power = pint.code.encode(utilisation, rng);
+            // The sender has to react to the bottleneck, so the largest utilisation on the path survives.
             if power > packet.pint {
                 packet.pint = power & pint.kept;
             }
             port.utilisation = utilisation;
         }
+        // Packets of all kinds use the link, so the next departure counts this one, data or not.
         port.last_at = now;
         port.last_wire = packet.wire;
     }
@@ -175,7 +182,7 @@ mod tests {
         assert!((near / exact - 1.0).abs() < 0.005, "{near} {exact}");
     }
 
-    /// 1.05^256 units do not fit into the 8 bits that base 1.05 has; 11 bits of base 1.01 have room.
+    /// 1.05^256 units need more than the 8 bits that base 1.05 has; 11 bits of base 1.01 have room.
     #[test]
     fn a_digest_of_one_byte_keeps_the_low_byte() {
         let ports = |base, approximate| PintPorts::new(Code::new(base), 1, Span::from_us(4), approximate, 1);
@@ -189,7 +196,7 @@ mod tests {
         let mut rng = Rng::stream(1, Purpose::Pint, 0);
         assert_eq!(log2_approximate(1, &mut rng), 0);
         assert_eq!(log2_approximate(1 << 15, &mut rng), 15 << LOG_SHIFT);
-        // 2^17 + 1 has 18 bits: two are dropped, and rounded up in one of four draws or so.
+        // 2^17 + 1 has 18 bits: two are dropped, and rounded up in about one of four draws.
         let samples: Vec<i32> = (0..100)
             .map(|_| log2_approximate((1 << 17) + 1, &mut rng))
             .collect();

@@ -1,4 +1,4 @@
-//! The switch: route, admit, ask for a pause; then schedule, let go, mark, stamp, send.
+//! The pipeline of a switch: route, admit and pause on arrival; then schedule, release, mark, stamp and send.
 
 use crate::core::Core;
 use crate::core::lost::Lost;
@@ -14,7 +14,7 @@ use paceline_kernel::ids::Id;
 use paceline_run::outcome::{PacketKind, TraceKind};
 
 impl Core {
-    /// A port marks a data packet, unless its mark is as strong.
+    /// Marks a data packet, unless its mark is at least as strong.
     #[inline]
     pub fn mark(&mut self, egress: PortId, id: PacketId, mark: Mark) {
         let packet = self.packets.get_mut(id);
@@ -31,7 +31,7 @@ impl Core {
 }
 
 impl Switches {
-    /// Fetches what is known of a port by which a packet will soon leave.
+    /// Prefetches the state of a port through which a packet will soon leave.
     #[inline(always)]
     pub(crate) fn prefetch(&self, egress: PortId) {
         if let Some(ties) = &self.ties {
@@ -39,13 +39,14 @@ impl Switches {
         }
     }
 
-    /// A packet entered a switch.
+    /// Handles a packet that has entered a switch.
     #[inline(always)]
     pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: PortId, id: PacketId) {
         let Some(egress) = self.route(world, core, ingress, id) else {
             core.notify_before(ingress, id);
             return core.discard(world, ingress, id, Lost::Route);
         };
+        // Most packets find an idle port: they skip the queue, with the same results and less work.
         let straight = self.plain
             || match self.look_at(world, core, ingress, egress, id) {
                 Some(straight) => straight,
@@ -55,16 +56,18 @@ impl Switches {
             return;
         }
         let class = core.packets.get(id).class;
+        // The strict class has no ingress account: pauses and drops of control packets would stop the feedback.
         if class > STRICT && !self.admit(world, core, ingress, egress, class, id) {
             return self.refuse(world, core, egress, class, id);
         }
         self.enqueue(world, core, egress, class, id);
+        // Measured after the packet has joined, and even if it has left at once, as samples count its bytes too.
         let port = &mut core.ports[egress];
         port.queue_max = port.queue_max.max(port.queued);
     }
 
-    /// Lets the switch's half of a scheme look at a packet that arrives, and who counts losses; whether it may pass then: no
-    /// half wants to be told that it departs. `None` if a half has dropped it.
+    /// Shows an arriving packet to the switch halves of schemes and to the record of losses. Returns true if the packet
+    /// may skip the queue: no half watches departures. Returns `None` if the packet is gone.
     #[inline(never)]
     fn look_at(
         &mut self,
@@ -80,8 +83,7 @@ impl Switches {
         Some(self.straight && !self.assists.is_awake(egress))
     }
 
-    /// Tells those who want to hear of each packet that arrives: who counts losses at one instant, and halves of schemes.
-    /// Whether it goes on, as it does unless its link has failed.
+    /// Shows an arriving packet to all that look at each arrival. Returns false if that was the packet's end.
     #[inline(never)]
     fn hear_arrival(
         &mut self,
@@ -92,12 +94,13 @@ impl Switches {
         id: PacketId,
     ) -> bool {
         if !core.ports[egress].is_up() {
-            // Routes have yet to hear of it.
+            // Routes do not reflect the failure yet (reconvergence takes time), so the packet was sent to a dead link.
             core.notify_before(ingress, id);
             core.discard(world, ingress, id, Lost::Link);
             return false;
         }
         let class = core.packets.get(id).class;
+        // In a storm, packets for the paused port and packets from it are dropped before they take buffer space.
         if let Some(watchdog) = &mut self.watchdog
             && watchdog.drop_packet([ingress, egress], class)
         {
@@ -111,9 +114,9 @@ impl Switches {
         !self.assists.arrivals || self.arriving(world, core, ingress, egress, id)
     }
 
-    /// Sends a packet that need not wait, if what its ingress has accounts of would be as it was when the packet
-    /// has been admitted and let go: within the reserve it takes nothing that others could miss, and no
-    /// pause begins or ends. Of strict classes there are no accounts.
+    /// Sends a packet without queueing it, if admission and release would leave the ingress accounts as they are:
+    /// within the reserve a packet takes nothing from others, and no pause begins or ends. Strict classes have no
+    /// accounts. Returns false if the packet has to wait.
     #[inline(always)]
     fn pass(
         &mut self,
@@ -136,6 +139,7 @@ impl Switches {
             let queue = &core.queues[(ingress, class)];
             let buffer = &self.buffers[entry.switch()];
             let shift = world.profiles[entry.profile].shift;
+            // Where a pause is pending, a departure may end it: that takes the full path.
             let unseen = entry.asked & 1 << class == 0
                 && self.rules.fits_reserve(buffer, queue, shift, u32::from(wire));
             if !unseen {
@@ -143,6 +147,7 @@ impl Switches {
             }
         }
         let port = &mut ports[egress];
+        // The round robin has to go on from this class, as if the packet had been queued.
         if class > STRICT {
             port.served = class;
         }
@@ -159,8 +164,8 @@ impl Switches {
         true
     }
 
-    /// The egress port: read off the packet's path, chosen here if switches choose, or looked up if the
-    /// topology has changed since.
+    /// Returns the egress port: read from the packet's path, chosen here under load balancing, or looked up if the
+    /// topology has changed since the packet was sent.
     #[inline(always)]
     pub fn route(&mut self, world: &World, core: &mut Core, ingress: PortId, id: PacketId) -> Option<PortId> {
         let entry = &core.ports[ingress];
@@ -181,13 +186,15 @@ impl Switches {
         ingress: PortId,
         id: PacketId,
     ) -> Option<PortId> {
+        // The flag is in the epoch, so that packets with a path of the current topology need one comparison.
         if core.packets.get(id).epoch & SPREAD != 0 {
             return self.spread(world, core, ingress, id);
         }
         self.reroute(world, core, ingress, id)
     }
 
-    /// Takes a packet into the buffer; asks for a pause if that makes it too much.
+    /// Admits a packet to the buffer, and sends a pause if its ingress is above the threshold then. Returns false if it
+    /// is to be dropped.
     // Left to the compiler, this and `enqueue` become calls: 15 instructions per hop.
     #[inline(always)]
     fn admit(
@@ -216,6 +223,7 @@ impl Switches {
         class: u8,
         id: PacketId,
     ) -> bool {
+        // A lossy class is bounded where it queues, not where it came in.
         if self.rules.bounded >> class & 1 == 1 {
             let size = u32::from(core.packets.get(id).wire);
             let buffer = &self.buffers[core.ports[egress].switch()];
@@ -227,7 +235,7 @@ impl Switches {
         self.admit_where::<false>(world, core, ingress, class, id)
     }
 
-    /// Where classes are `ALIKE`, or where they differ.
+    /// Admits a packet where classes are `ALIKE`, or where they differ.
     #[inline(always)]
     fn admit_where<const ALIKE: bool>(
         &mut self,
@@ -248,6 +256,7 @@ impl Switches {
         {
             return false;
         }
+        // One pause is enough until the resume; under timed pauses a timer renews it.
         if port.asked & 1 << class == 0
             && self
                 .rules
@@ -258,7 +267,7 @@ impl Switches {
         true
     }
 
-    /// Sends the next packet of an idle port, if any may go.
+    /// Sends the next packet of an idle port, unless all classes are empty or paused.
     #[inline]
     pub(crate) fn switch_send(&mut self, world: &World, core: &mut Core, egress: PortId) {
         let port = &mut core.ports[egress];
@@ -273,6 +282,8 @@ impl Switches {
         let profile = &world.profiles[port.profile];
         if class > STRICT {
             port.served = class;
+            // The bytes are released before the mark and the frame are decided. The mark comes before the resume, since
+            // the reference draws for both from one stream, in this order.
             let resumes = self.release(world, core, ingress, class, wire);
             self.mark_departing(world, core, profile, egress, id, left);
             if resumes {
@@ -286,7 +297,7 @@ impl Switches {
         }
     }
 
-    /// A data packet that leaves a queue in which `left` bytes stay may get a mark.
+    /// Marks a packet that leaves a queue in which `left` bytes stay, as schemes or the RED curve decide.
     #[inline(always)]
     fn mark_departing(
         &mut self,
@@ -304,8 +315,7 @@ impl Switches {
         }
     }
 
-    /// The same, and what else switches have to tell of a packet, where it is another's to put it on the wire
-    /// ([`crate::lanes`]).
+    /// Marks, stamps and records a packet that another module puts on the wire ([`crate::lanes`]).
     pub(crate) fn prepare(
         &mut self,
         world: &World,
@@ -330,8 +340,8 @@ impl Switches {
         self.leave::<true>(world, core, egress, id, left);
     }
 
-    /// A packet goes on the wire, with what switches have to tell in it; `left` bytes stay in its queue. `TRACED` where
-    /// there is somebody who is told of every packet that leaves a queue.
+    /// Puts a packet on the wire, with telemetry in it; `left` bytes stay in its queue. `TRACED` if every departure
+    /// from a queue is recorded.
     #[inline(always)]
     fn leave<const TRACED: bool>(
         &mut self,
@@ -346,6 +356,7 @@ impl Switches {
         let profile = &world.profiles[port.profile];
         let (packet, room) = core.packets.with_room(id);
         let (kind, wire, accounted) = (packet.kind, packet.wire, packet.is_accounted());
+        // Stamped before the transmission is counted: telemetry reports the bytes sent before this packet.
         if self.telemetry.on && kind == PacketKind::Data {
             self.telemetry.stamp(now, port, profile, packet, room);
         }
@@ -353,6 +364,7 @@ impl Switches {
             self.notify_leaving(world, core, egress, id, left);
         }
         let port = &mut core.ports[egress];
+        // What is paused now needs no event at the end of the transmission: the resume will restart the port.
         let more = port.has_sendable();
         let arrives = core
             .agenda
@@ -362,7 +374,7 @@ impl Switches {
         }
     }
 
-    /// A packet leaves its queue: tells those who are told of each.
+    /// Shows a packet that leaves its queue to all that look at each departure.
     #[inline(always)]
     fn notify_leaving(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId, left: u32) {
         if self.telemetry.pint.is_some() {
@@ -376,7 +388,7 @@ impl Switches {
         }
     }
 
-    /// A packet leaves the buffer: its ingress gets its bytes back. Says whether a pause may end.
+    /// Returns a departing packet's bytes to its ingress accounts. Returns true if a pause can end.
     #[inline(always)]
     fn release(&mut self, world: &World, core: &mut Core, ingress: PortId, class: u8, wire: u16) -> bool {
         let port = &core.ports[ingress];
@@ -389,7 +401,7 @@ impl Switches {
                 .may_resume(buffer, queue, world.profiles[port.profile].shift)
     }
 
-    /// RED: by the bytes of the class that are left in the egress queue, which may be enough for a mark.
+    /// Marks a data packet by the RED curve, from the bytes of its class that are left in the egress queue.
     #[inline(never)]
     pub(super) fn mark_by_curve(
         &mut self,
@@ -401,9 +413,11 @@ impl Switches {
     ) {
         let profile = &world.profiles[core.ports[egress].profile];
         let is_data = core.packets.get(id).kind == PacketKind::Data;
+        // The reference draws for ACKs too, so that its stream advances, but marks data only.
         if !is_data && !world.quirks.mark_acks {
             return;
         }
+        // Drawn only between the thresholds, where chance decides.
         let marks = profile.red.marks(left, || match core.shared_rng.ns3() {
             Some(ns3) => ns3.next_f64(),
             None => self.mark_rng.get(egress).next_f64(),
@@ -413,14 +427,14 @@ impl Switches {
         }
     }
 
-    /// Appends a packet to a port's queue and sends if the port is idle.
+    /// Appends a packet to a port's queue, and sends if the port is idle.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: PacketId) {
         core.push(world, port, class, id);
         self.try_send(world, core, port);
     }
 
-    /// Sends from a port if it is idle and something may go.
+    /// Sends from a port if it is up, idle and has packets.
     #[inline]
     pub(crate) fn try_send(&mut self, world: &World, core: &mut Core, port: PortId) {
         let p = &core.ports[port];
@@ -436,6 +450,7 @@ impl Switches {
     /// Sends a PFC frame about `class` out of `port`.
     #[cold]
     pub(super) fn send_pfc(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, pause: bool) {
+        // The switches of a tier may be set not to pause; their buffers absorb or drop.
         if pause && self.buffers[core.ports[port].switch()].is_silent {
             return;
         }
@@ -443,6 +458,7 @@ impl Switches {
             core.notify_why(port, class);
         }
         if let Some(id) = core.pfc_frame(world, port, class, pause) {
+            // Frames of link control go first: behind data, a pause would arrive after the headroom is full.
             self.enqueue(world, core, port, LINK_CONTROL, id);
         }
     }

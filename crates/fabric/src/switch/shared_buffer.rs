@@ -1,28 +1,26 @@
-//! The shared buffer of a switch: admission, ingress accounting, and when to pause and resume.
+//! The shared buffer of a switch: admission, ingress accounting, and the thresholds of pause and resume.
 //!
-//! Bytes are counted by the (port, class) through which they came in: first against its reserve,
-//! then against the shared pool up to a threshold, then against the port's headroom. Lossy classes have
-//! no threshold and no headroom: they are dropped when the pool is empty, and perhaps before, when their
-//! egress queue reaches a bound.
+//! Bytes are counted by the (port, class) through which they came in: first against its reserve, then against the
+//! shared pool up to a threshold, then against the port's headroom. Lossy classes have no threshold and no headroom.
+//! Their packets are dropped when the pool is empty, or earlier, when their egress queue reaches a bound.
 
 use crate::core::port::{ClassQueue, debit};
 use crate::world::classes::{Classes, STRICT};
 use paceline_run::spec::{DropPolicy, FlowControl, PfcThreshold, SwitchSpec};
 
-/// What all switches of a run share.
+/// Buffer settings, common to all switches of a run.
 #[derive(Clone, Debug)]
 pub(super) struct BufferRules {
     reserve: u32,
     kind: Kind,
-    /// Bit per dense class under flow control.
+    /// Bits of the dense classes under flow control.
     lossless: u16,
-    /// All classes are alike, and none is bounded.
+    /// True if all classes are treated alike and none is bounded.
     pub(super) alike: bool,
-    /// Bit per dense class whose egress queues are bounded by `limit`.
+    /// Bits of the dense classes whose egress queues are bounded by `limit`.
     pub(super) bounded: u16,
     limit: Limit,
-    /// Bytes of class 0 up to which headers of trimmed packets are let into an egress port; `None` for
-    /// no trimming.
+    /// Bytes of class 0 up to which headers of trimmed packets are admitted to an egress port; `None` without trimming.
     pub(super) trim: Option<u32>,
     /// See [`paceline_run::spec::Quirks::wrapping_threshold`].
     wrapping: bool,
@@ -30,7 +28,7 @@ pub(super) struct BufferRules {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// No flow control: a packet is dropped when the buffer is full.
+    /// Drops packets when the buffer is full, without flow control.
     Lossy,
     Dynamic {
         resume_offset: u32,
@@ -46,19 +44,19 @@ enum Kind {
 enum Limit {
     None,
     Bytes(u32),
-    /// Times what is free of the pool.
+    /// Multiple of the free bytes of the pool.
     Share(f64),
 }
 
-/// One switch's pool.
+/// Pool of one switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SwitchBuffer {
     /// Bytes of the shared pool in use.
     pub(super) shared_used: u32,
-    /// Bytes that the pool has: buffer less headroom and reserve of all ports. Negative if the
-    /// buffer is too small for them.
+    /// Size of the pool: the buffer less headroom and reserve of all ports. Negative if the buffer is too small for
+    /// them.
     pub(super) pool: i64,
-    /// Whether the switch never pauses.
+    /// True if the switch never sends pauses.
     pub(super) is_silent: bool,
 }
 
@@ -107,13 +105,13 @@ impl BufferRules {
         }
     }
 
-    /// Whether packets of a class may be dropped.
+    /// Returns true if packets of a class may be dropped.
     #[inline]
     pub(super) fn is_lossy(&self, class: u8) -> bool {
         self.lossless >> class & 1 == 0
     }
 
-    /// Whether the egress queue of a lossy class has room for `size` more bytes.
+    /// Returns true if the egress queue of a lossy class has room for `size` more bytes.
     pub(super) fn has_room(&self, buffer: &SwitchBuffer, queue: &ClassQueue, size: u32) -> bool {
         let length = queue.bytes.saturating_add(size);
         match self.limit {
@@ -126,7 +124,7 @@ impl BufferRules {
         }
     }
 
-    /// What happens to packets of a class; with `ALIKE` classes there is one answer.
+    /// Returns the rules for packets of a class; `ALIKE` classes share one answer.
     #[inline(always)]
     fn kind_of<const ALIKE: bool>(&self, class: u8) -> Kind {
         if !ALIKE && self.is_lossy(class) {
@@ -136,14 +134,15 @@ impl BufferRules {
         }
     }
 
-    /// Shared bytes that one (port, class) may use now: alpha times `pool - shared_used`. With `shift` as
-    /// [`crate::world::links::LinkProfile::shift`] has it, one shift serves alphas above and below 1.
+    /// Returns the shared bytes that one (port, class) may use now: alpha times `pool - shared_used`. `shift` is
+    /// [`crate::world::links::LinkProfile::shift`], which serves alphas above and below 1.
     #[inline]
     fn threshold(&self, buffer: &SwitchBuffer, shift: u32) -> u32 {
         match self.kind {
             Kind::Static { xoff, .. } => xoff.saturating_sub(self.reserve),
             _ => {
                 let free = buffer.pool - i64::from(buffer.shared_used);
+                // The reference's difference is unsigned: with a pool that is overdrawn it wraps to a huge threshold.
                 if self.wrapping {
                     let shift = shift.saturating_sub(ALPHA_BITS);
                     (free as u32).checked_shr(shift).unwrap_or(0)
@@ -159,7 +158,7 @@ impl BufferRules {
         queue.ingress.saturating_sub(self.reserve)
     }
 
-    /// Takes in a packet of `size` bytes; false if there is no room and it must be dropped.
+    /// Admits a packet of `size` bytes. Returns false if there is no room and it must be dropped.
     #[inline]
     pub(super) fn admit<const ALIKE: bool>(
         &self,
@@ -174,12 +173,13 @@ impl BufferRules {
         let new_bytes = queue.ingress + size;
         let above_reserve = new_bytes.saturating_sub(self.reserve);
         let from_pool = size.min(above_reserve);
+        // The reserve is not part of the pool, so a packet within it fits whatever others use.
         let in_pool = from_pool == 0 || i64::from(buffer.shared_used) + i64::from(from_pool) <= buffer.pool;
         let no_headroom = size + queue.headroom > headroom;
         let (fits, dropped) = match self.kind_of::<ALIKE>(class) {
             Kind::Lossy => (in_pool, !in_pool),
-            // As the reference does it, a packet without headroom is measured whole against the threshold,
-            // reserve or not. A threshold of more than is free (alpha above 1) leaves the pool as the bound.
+            // As in the reference, a packet without headroom is compared whole with the threshold, reserve or not. A
+            // threshold above the free bytes (alpha above 1) leaves the pool as the bound.
             Kind::Dynamic { .. } => {
                 let in_pool = in_pool || self.wrapping;
                 (
@@ -195,6 +195,8 @@ impl BufferRules {
         if dropped {
             return false;
         }
+        // Headroom holds what arrives between the pause and its effect. It is not shared, or another port could use up
+        // what this one needs to lose nothing.
         if fits {
             queue.ingress = new_bytes;
             buffer.shared_used += from_pool;
@@ -204,7 +206,7 @@ impl BufferRules {
         true
     }
 
-    /// Whether a packet that is taken in and let go at once changes nothing and asks for no pause: it fits
+    /// Returns true if a packet that is admitted and released at once changes no account and causes no pause: it fits
     /// into the reserve, and is below the threshold as a whole.
     #[inline]
     pub(super) fn fits_reserve(
@@ -217,9 +219,10 @@ impl BufferRules {
         queue.headroom == 0 && queue.ingress + size <= self.reserve && self.threshold(buffer, shift) >= size
     }
 
-    /// Lets go of a packet that came in through `queue`: from headroom first, then from the pool.
+    /// Releases a packet that came in through `queue`: from headroom first, then from the pool.
     #[inline]
     pub(super) fn release(&self, buffer: &mut SwitchBuffer, queue: &mut ClassQueue, size: u32) {
+        // Headroom is freed first, since the pause can end only when all of it is available again.
         let from_headroom = queue.headroom.min(size);
         let rest = size - from_headroom;
         let from_shared = rest.min(self.shared(queue));
@@ -228,7 +231,7 @@ impl BufferRules {
         debit(&mut buffer.shared_used, from_shared);
     }
 
-    /// Whether the ingress (port, class) must ask for a pause.
+    /// Returns true if the ingress (port, class) must send a pause.
     #[inline]
     pub(super) fn must_pause<const ALIKE: bool>(
         &self,
@@ -240,17 +243,18 @@ impl BufferRules {
         match self.kind_of::<ALIKE>(class) {
             Kind::Lossy => false,
             Kind::Dynamic { .. } => queue.headroom > 0 || self.shared(queue) >= self.threshold(buffer, shift),
-            // Headroom is in use below the threshold when the pool is full.
+            // When the pool is full, headroom is in use below the threshold.
             Kind::Static { xoff, .. } => queue.headroom > 0 || queue.ingress > xoff,
         }
     }
 
-    /// Whether an ingress (port, class) that asked for a pause may ask for the end of it.
+    /// Returns true if an ingress (port, class) that has sent a pause may send the resume.
     #[inline]
     pub(super) fn may_resume(&self, buffer: &SwitchBuffer, queue: &ClassQueue, shift: u32) -> bool {
         match self.kind {
             Kind::Lossy => true,
             Kind::Dynamic { resume_offset } => {
+                // The offset keeps a queue near the threshold from sending a pause and a resume with every packet.
                 let shared = self.shared(queue);
                 queue.headroom == 0
                     && (shared == 0 || shared.saturating_add(resume_offset) <= self.threshold(buffer, shift))
@@ -259,13 +263,13 @@ impl BufferRules {
         }
     }
 
-    /// The pool's share of what `queue` counts, for the invariant check.
+    /// Returns the bytes of `queue` that count against the pool, for the invariant check.
     pub(super) fn shared_of(&self, queue: &ClassQueue) -> u32 {
         self.shared(queue)
     }
 }
 
-/// How often `bps` has to be halved, in whole bit/s, until it is no more than `reference`.
+/// Returns how often `bps` has to be halved, in whole bit/s, to be no more than `reference`.
 pub(crate) fn doublings_begun(mut bps: u64, reference: u64) -> u32 {
     let mut count = 0;
     while bps > reference {
@@ -275,17 +279,17 @@ pub(crate) fn doublings_begun(mut bps: u64, reference: u64) -> u32 {
     count
 }
 
-/// Doublings of the largest alpha: `LinkProfile::shift` counts from there.
+/// Doublings of the largest alpha, from which `LinkProfile::shift` counts.
 const ALPHA_BITS: u32 = PfcThreshold::SHIFT_MIN.unsigned_abs();
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// An eighth of what is free, as ports have it.
+    /// Shift of one eighth of the free bytes, in the form of link profiles.
     const EIGHTH: u32 = 3 + ALPHA_BITS;
 
-    /// 100 Gbit/s over 40: halved twice until it is no more.
+    /// 100 Gbit/s over 40: halved twice.
     #[test]
     fn doublings_that_have_begun() {
         const G: u64 = 1_000_000_000;
@@ -299,7 +303,7 @@ mod tests {
     use paceline_kernel::{BitRate, Bytes};
     use paceline_run::spec::{Detection, Headroom, LossSpec, Pfc, PfcMode, PfcResponse};
 
-    /// Of priority 3, the only one.
+    /// Dense class of priority 3, the only one.
     const CLASS: u8 = STRICT + 1;
 
     fn rules(threshold: PfcThreshold) -> BufferRules {
@@ -326,7 +330,7 @@ mod tests {
         BufferRules::new(&spec, &Classes::new([3]), false)
     }
 
-    /// Pool 80 000 B, shift 3, reserve 4096 B, packets of 1000 B: the reference's rules by hand.
+    /// The reference's rules by hand: pool 80 000 B, shift 3, reserve 4096 B, packets of 1000 B.
     #[test]
     fn reserve_then_pool_then_headroom() {
         let rules = rules(PfcThreshold::Dynamic {
@@ -365,7 +369,7 @@ mod tests {
             !rules.admit::<false>(&mut buffer, &mut queue, CLASS, EIGHTH, 10_000, 1000),
             "headroom is full"
         );
-        // Draining gives headroom back first; resume needs it empty and 3072 B of distance.
+        // Draining frees the headroom first. A resume needs it empty, and 3072 B of distance.
         for _ in 0..10 {
             assert!(!rules.may_resume(&buffer, &queue, EIGHTH));
             rules.release(&mut buffer, &mut queue, 1000);
@@ -374,7 +378,7 @@ mod tests {
             (queue.ingress, queue.headroom, buffer.shared_used),
             (13_000, 0, 8904)
         );
-        // shared s resumes when s + 3072 <= (80000 - s) / 8, so at s <= 6158: three packets on.
+        // A queue with s shared bytes resumes when s + 3072 <= (80000 - s) / 8, so at s <= 6158: after three packets.
         for expected in [false, false, true] {
             rules.release(&mut buffer, &mut queue, 1000);
             assert_eq!(rules.may_resume(&buffer, &queue, EIGHTH), expected);
@@ -385,8 +389,8 @@ mod tests {
         assert_eq!(buffer.shared_used, 0);
     }
 
-    /// A pool of 1 MB, alpha 2, one queue: it may have twice what it leaves free, 666 666 B, and never more than the pool
-    /// has for two of them.
+    /// A pool of 1 MB, alpha 2: one queue may have twice what it leaves free, 666 666 B, and two never more than the
+    /// pool.
     #[test]
     fn an_alpha_above_one_is_bounded_by_the_pool() {
         let rules = rules(PfcThreshold::Dynamic {
@@ -464,13 +468,13 @@ mod tests {
         let rules = with(DropPolicy::Shared);
         assert!(rules.is_lossy(lossy) && !rules.is_lossy(CLASS) && rules.bounded == 0);
         let (mut buffer, mut queue) = (pool(), ClassQueue::EMPTY);
-        // The reserve and the whole pool, no headroom, no pause.
+        // The reserve and the whole pool, without headroom or pauses.
         let taken = (0..100)
             .take_while(|_| rules.admit::<false>(&mut buffer, &mut queue, lossy, 0, 10_000, 1000))
             .count();
         assert_eq!((taken, queue.headroom), (84, 0));
         assert!(!rules.must_pause::<false>(&buffer, &queue, lossy, 0));
-        // Then the lossless class has its reserve, pauses, and has its headroom.
+        // Then the lossless class has its reserve, pauses, and uses its headroom.
         let mut lossless = ClassQueue::EMPTY;
         for n in 1..=14 {
             assert!(

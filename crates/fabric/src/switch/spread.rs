@@ -1,9 +1,9 @@
-//! Choosing among equal next hops packet by packet: flowlets, spraying, the least loaded port.
+//! Load balancing by packet among equal-cost next hops: flowlets, spraying, least loaded port.
 //!
-//! A data packet that is spread carries, instead of a place in the route table, the port by which its
-//! flow's path enters the receiver: from wherever it is, every switch sends it nearer to that port's
-//! switch. The next hops to a switch are computed when a flow that needs them starts, and again after
-//! a change of topology, into a flat list; a hop reads its stretch of it.
+//! A data packet under load balancing carries, instead of a path, the port by which its flow's path enters the
+//! receiver. Every switch sends it one hop nearer to that port's switch, from wherever it is. The next hops to a switch
+//! are computed when a flow that needs them starts, and again after a change of topology, into a flat list of which a
+//! hop reads a range.
 
 use crate::core::Core;
 use crate::ids::{ColumnId, FlowId, PacketId, PortId, SwitchId};
@@ -13,29 +13,29 @@ use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_run::spec::{Flowlets, LoadBalancing, NodeId, NodeKind, RunSpec};
 
-/// Next hops of one switch to another: a stretch of [`Spreading::hops`].
+/// Next hops of one switch to another: a range of [`Spreading::hops`].
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     first: u32,
     count: u32,
 }
 
-/// Links that packets can take from one switch to the next, wherever they are of those that are equally far.
+/// Links from the switches at one distance from the receiver to those at the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stage {
-    /// Place of a switch among those where the stage begins, egress port, place of a switch where it ends.
+    /// Index of a switch among those where the stage begins, egress port, index of a switch where it ends.
     pub(crate) links: Vec<(usize, PortId, usize)>,
-    /// Switches where it ends.
+    /// Number of switches where the stage ends.
     pub(crate) switches: usize,
     /// Rate of all links together, in bit/s.
     pub(crate) rate: u64,
 }
 
-/// What a switch remembers of the flows of one hash.
+/// Entry of a switch's flowlet table, shared by flows of one hash.
 #[derive(Clone, Copy, Debug)]
 struct Flowlet {
     last_seen: u64,
-    /// The port taken, and the destination for which it was.
+    /// Port of the flowlet, and the destination that it was chosen for.
     port: PortId,
     column: ColumnId,
 }
@@ -48,24 +48,24 @@ impl Flowlet {
     };
 }
 
-/// The state of spreading.
+/// State of load balancing in all switches.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spreading {
     pub(super) policy: LoadBalancing,
-    /// Whether packets of a flow take many ways, as switches or senders choose them.
+    /// True if packets of one flow take many paths, chosen by switches or senders.
     pub(super) per_packet: bool,
-    /// The column of each switch that packets are for; `ColumnId::NONE` if it was not asked for yet.
+    /// Column of next hops to each destination switch; `ColumnId::NONE` until it is needed.
     pub(super) column_of: List<SwitchId, ColumnId>,
-    /// A stretch for each switch, column after column.
+    /// A range for each switch, column after column.
     stretches: Vec<Stretch>,
-    /// Egress ports.
+    /// Egress ports of all ranges.
     hops: Vec<PortId>,
-    /// A stream for each switch.
+    /// Random stream of each switch.
     rng: List<SwitchId, Rng>,
-    /// `2^bits` entries for each switch, with a policy that knows flowlets.
+    /// `2^bits` entries for each switch, under policies with flowlets.
     flowlets: Vec<Flowlet>,
     bits: u32,
-    /// Seeds of the switches' hashes.
+    /// Seeds of the switches' hashes: with equal ones, all switches would confuse the same flows.
     salts: List<SwitchId, u32>,
 }
 
@@ -100,7 +100,7 @@ impl Spreading {
         }
     }
 
-    /// Exchanges what a switch knows.
+    /// Exchanges the state of a switch with another part of the run.
     pub(super) fn exchange(&mut self, other: &mut Self, switch: SwitchId) {
         self.rng.exchange(&mut other.rng, switch);
         let entries = switch.index() << self.bits..switch.plus(1).index() << self.bits;
@@ -109,18 +109,19 @@ impl Spreading {
             other.flowlets.get_mut(entries),
         ) {
             mine.swap_with_slice(theirs);
-            // They remember columns, which parts number for themselves.
+            // Parts number columns independently, so an entry's column means nothing here.
             mine.iter_mut()
                 .for_each(|flowlet| flowlet.column = ColumnId::NONE);
         }
     }
 
-    /// Whether packets are spread at all.
+    /// Returns true if switches or senders balance load by packet.
     pub(super) fn is_on(&self) -> bool {
         !self.rng.is_empty()
     }
 
-    /// The topology has changed: next hops are computed again. Flowlets go on where they can.
+    /// Forgets next hops after a change of topology. Flowlets keep their ports where those still lead to the
+    /// destination.
     pub(super) fn forget(&mut self) {
         self.column_of.as_mut_slice().fill(ColumnId::NONE);
         self.stretches.clear();
@@ -135,23 +136,23 @@ impl Spreading {
         self.stretches[column.index() * self.rng.len() + switch.index()]
     }
 
-    /// Ports of switch `switch` that lead nearer to the switch of column `column`.
+    /// Returns the ports of `switch` that lead nearer to the switch of `column`.
     pub(super) fn next_hops(&self, column: ColumnId, switch: SwitchId) -> &[PortId] {
         let Stretch { first, count } = self.stretch(column, switch);
         &self.hops[first as usize..(first + count) as usize]
     }
 
-    /// The entry of flow `flow` in the table of switch `switch`.
+    /// Returns the index of a flow's entry in the table of `switch`.
     #[inline]
     fn entry(&self, switch: SwitchId, flow: FlowId) -> usize {
-        // Fibonacci hashing: the product's upper bits.
+        // Fibonacci hashing takes the upper bits of the product, which depend on all bits of the flow.
         let hash = (flow.0 ^ self.salts[switch]).wrapping_mul(0x9e37_79b1) >> (32 - self.bits);
         switch.index() << self.bits | hash as usize
     }
 }
 
 impl Switches {
-    /// The egress port of a packet whose way every switch chooses.
+    /// Returns the egress port of a packet whose path is chosen switch by switch.
     pub(super) fn spread(
         &mut self,
         world: &World,
@@ -164,6 +165,7 @@ impl Switches {
         let node = core.ports[ingress].node;
         let root = &core.ports[last];
         if root.node == node {
+            // At the last switch there is one port to the receiver, and no choice.
             if root.is_up() {
                 return Some(last);
             }
@@ -181,6 +183,7 @@ impl Switches {
             0 => return self.leave_spreading(world, core, ingress, id),
             1 => self.spreading.hops[hops.start],
             _ => match self.spreading.policy {
+                // Under ECMP senders choose the paths, so a packet without one has met a change of topology.
                 LoadBalancing::Ecmp => return self.leave_spreading(world, core, ingress, id),
                 LoadBalancing::Spray => self.random_hop(switch, hops),
                 LoadBalancing::Adaptive => self.least_loaded(world, core, switch, hops, class),
@@ -206,19 +209,20 @@ impl Switches {
                 }
             },
         };
+        // The ports taken are folded into the epoch, so that the receiver can tell paths apart.
         let packet = core.packets.get_mut(id);
         packet.epoch = SPREAD | (packet.epoch.wrapping_mul(31).wrapping_add(egress.0 as u16) & !SPREAD);
         Some(egress)
     }
 
-    /// Any of the next hops, each equally likely.
+    /// Returns one of the next hops at random, with equal probabilities.
     #[inline]
     fn random_hop(&mut self, switch: SwitchId, hops: std::ops::Range<usize>) -> PortId {
         let choice = self.spreading.rng[switch].below(hops.len() as u64) as usize;
         self.spreading.hops[hops.start + choice]
     }
 
-    /// The next hop that a packet of `class` would be the soonest to leave by; of several, any.
+    /// Returns the next hop through which a packet of `class` would leave soonest; ties are broken at random.
     #[inline]
     fn least_loaded(
         &mut self,
@@ -234,7 +238,7 @@ impl Switches {
             if load < least {
                 (least, ties, chosen) = (load, 1, place);
             } else if load == least {
-                // The n-th of n takes the place with probability 1/n: all are equally likely.
+                // The n-th of n equals replaces the choice with probability 1/n: all are equally likely.
                 ties += 1;
                 if self.spreading.rng[switch].below(ties) == 0 {
                     chosen = place;
@@ -244,8 +248,8 @@ impl Switches {
         self.spreading.hops[chosen]
     }
 
-    /// When a port will have sent what is in front of a packet of `class` now, in ps; one that is
-    /// paused for that class comes after all that are not.
+    /// Returns the time in ps until a port will have sent what is ahead of a packet of `class` now. Ports that are
+    /// paused for the class rank after all others.
     #[inline]
     fn load(&self, world: &World, core: &Core, port: PortId, class: u8) -> u64 {
         let port = &core.ports[port];
@@ -255,7 +259,7 @@ impl Switches {
         port.free_at.saturating_sub(core.now()) + queued + paused
     }
 
-    /// The port that the flowlet in progress takes, if it still leads there and the gap is not over.
+    /// Returns the port of the flowlet in progress, if the gap is not over and the port still leads to the destination.
     #[inline]
     fn same_flowlet(
         &mut self,
@@ -276,7 +280,7 @@ impl Switches {
         if flowlet.column == column {
             return Some(port);
         }
-        // Flows of one entry to different destinations, or another topology.
+        // Flows that share the entry have different destinations, or the topology has changed.
         self.spreading.hops[hops].contains(&port).then_some(port)
     }
 
@@ -287,7 +291,7 @@ impl Switches {
         port
     }
 
-    /// The column of next hops to switch `root`, the run's `owner`-th.
+    /// Returns the column of next hops to switch `root`, whose number among switches is `owner`; computes it if needed.
     #[cold]
     pub(super) fn column(&mut self, world: &World, root: NodeId, owner: SwitchId) -> ColumnId {
         let known = self.spreading.column_of[owner];
@@ -309,8 +313,8 @@ impl Switches {
         column
     }
 
-    /// There is no way on to the port that the packet was to come to: from here on it is looked up
-    /// hop by hop, like others that set out before the topology changed.
+    /// Routes a packet that cannot reach its port any more hop by hop from here on, like packets that were sent before
+    /// the topology changed.
     #[cold]
     fn leave_spreading(
         &mut self,

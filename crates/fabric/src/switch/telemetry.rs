@@ -1,4 +1,4 @@
-//! What switches write into data packets as they leave: INT.
+//! In-band telemetry (INT), which switches write into departing data packets.
 
 use paceline_congestion::{HopSample, IntFormat};
 use paceline_kernel::BitRate;
@@ -7,24 +7,24 @@ use crate::core::packet::{Packet, Room, WIRE_HOPS};
 use crate::core::port::Port;
 use crate::world::links::LinkProfile;
 
-/// How telemetry is written.
+/// Format of telemetry, and the ports' state for PINT.
 #[derive(Clone, Debug)]
 pub(super) struct Telemetry {
-    /// Whether any scheme reads INT.
+    /// True if any scheme reads INT.
     pub(super) on: bool,
-    /// With the reference's header: units of byte counts and queue lengths.
+    /// Units of byte counts and queue lengths in the reference's header; `None` for exact values.
     pub(super) wire_units: Option<(u32, u32)>,
     pub(super) format: IntFormat,
     pub(super) pint: Option<crate::switch::pint::PintPorts>,
 }
 
-/// Widths of its fields.
+/// Ranges of the reference's header fields: nanoseconds, units of bytes sent, units of queued bytes.
 const WIRE_TIME_NS: u64 = 1 << 24;
 const WIRE_BYTES: u64 = 1 << 20;
 const WIRE_QUEUE: u32 = 1 << 17;
 
-/// The rate in Gbit/s that the reference's sender reads in its header: the code of a rate that it does not
-/// know is not written, and is the zero of a fresh header, which stands for the first of those that it does.
+/// Returns the rate in Gbit/s that the reference's sender reads in its header. The reference does not write the code of
+/// a rate that it does not know, so the field stays zero, which stands for the first known rate.
 pub(super) fn coded_rate(rate: BitRate) -> u32 {
     let known = [25, 50, 100, 200, 400];
     let find = |gbps: &u32| BitRate::from_gbps(u64::from(*gbps)) == rate;
@@ -32,7 +32,7 @@ pub(super) fn coded_rate(rate: BitRate) -> u32 {
 }
 
 impl Telemetry {
-    /// `multi` multiplies the units of the reference's header; `None` for exact telemetry.
+    /// Creates the format. `multi` multiplies the units of the reference's header; `None` for exact telemetry.
     pub(super) fn new(on: bool, multi: Option<u32>, pint: Option<crate::switch::pint::PintPorts>) -> Self {
         let wire_units = multi.map(|multi| (128 * multi.max(1), 80 * multi.max(1)));
         let format = match wire_units {
@@ -53,8 +53,8 @@ impl Telemetry {
 }
 
 impl Telemetry {
-    /// Stamps a data packet that leaves `port`: time, bytes sent before it, bytes it leaves behind. Beyond the
-    /// longest path (after a failure) there is no room, and it is only counted.
+    /// Stamps a data packet that leaves `port`: time, bytes sent before it, bytes that it leaves queued. A hop beyond
+    /// the longest path (after a failure) has no room, and is only counted.
     #[inline(always)]
     pub(super) fn stamp(
         &self,
@@ -77,14 +77,14 @@ impl Telemetry {
             }
             return;
         };
-        // A sixth hop overwrites the first.
+        // As in the reference, a sixth hop overwrites the first.
         if let Some(sample) = room.sample(hop % WIRE_HOPS) {
             *sample = on_the_wire(units, now, port, profile);
         }
     }
 }
 
-/// A sample as the reference's header has it.
+/// Returns a sample as the reference's header represents it.
 #[inline(never)]
 fn on_the_wire((bytes, queue): (u32, u32), now: u64, port: &Port, profile: &LinkProfile) -> HopSample {
     HopSample {
@@ -112,7 +112,7 @@ mod tests {
     /// ACKs with their telemetry, by (flow, acknowledged byte).
     type Acks = BTreeMap<(u32, u64), (Packet, Vec<HopSample>)>;
 
-    /// Every ACK on its way; and the run.
+    /// Returns every ACK that was in the network, and the run.
     fn acknowledgements(spec: RunSpec) -> (Acks, Simulation) {
         let mut simulation = Simulation::new(spec).unwrap();
         let mut found = BTreeMap::new();
@@ -136,7 +136,7 @@ mod tests {
         spec
     }
 
-    /// They leave in turn, 87.2 ns apart from 1087.2 ns on; two come for each that leaves.
+    /// Packets leave in turn, 87.2 ns apart from 1087.2 ns on. Two arrive for each that leaves.
     fn by_hand(start: u64, order: u64) -> HopSample {
         let left = if order == 0 { 0 } else { (order - 1).min(7 - order) };
         HopSample {
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!([10, 40, 800].map(read), [25, 25, 25]);
     }
 
-    /// A port that has sent more than 2^32 bytes says so.
+    /// A port that has sent more than 2^32 bytes reports all of them.
     #[test]
     fn exact_byte_counts_do_not_wrap() {
         let mut simulation = Simulation::new(two_senders(0)).unwrap();
@@ -184,8 +184,8 @@ mod tests {
         assert!(seen > 0);
     }
 
-    /// Whole nanoseconds modulo 2^24 (of which the start is 1.4 us short), bytes in units of 512 and
-    /// queues in units of 320.
+    /// Whole nanoseconds modulo 2^24 (the start is 1.4 us short of a wrap), bytes in units of 512 and queues in units
+    /// of 320.
     #[test]
     fn samples_in_the_references_header() {
         let start = (1 << 24) - 1400;
@@ -211,8 +211,8 @@ mod tests {
         assert_eq!(wrapped, 4);
     }
 
-    /// Each digest is one of the two powers next to the utilisation, as the equation gives it from
-    /// what has left the port; and of the many between two powers some go up and some down.
+    /// Each digest is one of the two powers next to the utilisation, as the equation gives it from the packets that
+    /// have left the port. Of the many between two powers, some are rounded up and some down.
     #[test]
     fn digests_are_next_to_the_utilisation() {
         let mut spec = natural(star(3, scheme("hpcc-pint")));

@@ -1,7 +1,7 @@
-//! Who loses where packets arrive for one port at the same instant: only where classes are lossy.
+//! Losers among packets that arrive for one port at the same instant, in lossy classes.
 //!
-//! Which of them finds room depends on the order of events of that instant, which nothing in a real network fixes. Where one
-//! side always loses, the order decides over results.
+//! Which of them finds room depends on the order of events of that instant, which nothing in a real network fixes. If
+//! one side always loses, the order decides over results.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use paceline_kernel::ids::{Id, List};
 use crate::ids::PortId;
 use paceline_run::outcome::{PortRef, TiedArrivals};
 
-/// Arrivals in lossy classes, and which of them are dropped.
+/// Counts of simultaneous arrivals in lossy classes, and of drops among them.
 #[derive(Clone, Debug)]
 pub(super) struct TieWatch {
-    /// By egress port: what has arrived for it at the latest instant.
+    /// By egress port: arrivals at the latest instant.
     latest: List<PortId, Instant>,
-    /// By egress and ingress port: how often packets were taken in and dropped, at instants at which both happened.
+    /// By egress and ingress port: packets admitted and dropped, at instants at which both happened.
     sides: BTreeMap<(PortId, PortId), (u64, u64)>,
-    /// Drops at instants at which something else arrived for the same port.
+    /// Drops at instants at which another packet arrived for the same port.
     drops: u64,
 }
 
-/// What has arrived for a port at one instant. A single packet, as there mostly is, takes no other memory.
+/// Arrivals for a port at one instant. A single packet, the usual case, takes no further memory.
 #[derive(Clone, Debug)]
 struct Instant {
     at: u64,
@@ -37,7 +37,7 @@ struct Instant {
 
 const _: () = assert!(size_of::<Instant>() == 32);
 
-/// A packet's ingress port, and whether it was dropped.
+/// Ingress port of a packet, and true if it was dropped.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     ingress: PortId,
@@ -90,7 +90,7 @@ impl TieWatch {
         })
     }
 
-    /// A packet has arrived for a port.
+    /// Notes a packet's arrival for a port.
     pub(super) fn arrives(&mut self, now: u64, egress: PortId, ingress: PortId) {
         if self.latest[egress].at != now {
             self.settle(egress);
@@ -99,7 +99,7 @@ impl TieWatch {
         self.latest[egress].push(ingress);
     }
 
-    /// The packet that has just arrived is dropped.
+    /// Notes that the packet that has just arrived is dropped.
     pub(super) fn drops(&mut self, egress: PortId) {
         let instant = &mut self.latest[egress];
         if instant.arrived > 0 {
@@ -108,11 +108,12 @@ impl TieWatch {
         }
     }
 
-    /// An instant is over.
+    /// Counts the arrivals of an instant that is over.
     fn settle(&mut self, egress: PortId) {
         let instant = &mut self.latest[egress];
         if instant.dropped > 0 && instant.arrived > 1 {
             self.drops += u64::from(instant.dropped);
+            // Where all were dropped, the order decided nothing between the sides.
             if instant.dropped < instant.arrived {
                 for Arrival { ingress, dropped } in instant.arrivals() {
                     let (taken, lost) = self.sides.entry((egress, ingress)).or_default();
@@ -126,24 +127,24 @@ impl TieWatch {
         }
     }
 
-    /// Fetches what is known of a port.
+    /// Prefetches the state of a port.
     #[inline(always)]
     pub(super) fn prefetch(&self, egress: PortId) {
         self.latest.prefetch(egress);
     }
 
-    /// Takes over a port of another part of the run.
+    /// Exchanges the state of a port with another part of the run.
     pub(super) fn exchange(&mut self, other: &mut Self, egress: PortId) {
         self.latest.exchange(&mut other.latest, egress);
     }
 
-    /// Adds what has been counted in another part.
+    /// Adds the counts of another part of the run.
     pub(super) fn merge(&mut self, other: &mut Self) {
         self.drops += std::mem::take(&mut other.drops);
         self.sides.append(&mut other.sides);
     }
 
-    /// All that was counted.
+    /// Ends and returns the counts.
     pub(super) fn finish(&mut self, port_refs: &List<PortId, PortRef>) -> TiedArrivals {
         let ports: Vec<PortId> = self.latest.ids().collect();
         ports.into_iter().for_each(|egress| self.settle(egress));

@@ -1,6 +1,6 @@
-//! The PFC watchdog: what ends pauses of switches' egress queues that last too long ([`PfcWatchdog`]).
+//! The PFC watchdog, which ends pauses of switches' egress queues that last too long ([`PfcWatchdog`]).
 //!
-//! Pauses are counted here as frames tell of them. In a storm the port itself is not paused: it drops, or sends.
+//! Pauses are followed here as frames announce them. In a storm the port itself is not paused: it drops, or sends.
 
 use paceline_kernel::Time;
 use paceline_kernel::ids::{Grid, List};
@@ -10,7 +10,7 @@ use paceline_run::spec::{PfcWatchdog, RunSpec, WatchdogAction};
 use crate::core::port::Ports;
 use crate::ids::PortId;
 
-/// What is known of each (egress port, class).
+/// Watchdog state of each (egress port, class).
 #[derive(Clone, Debug)]
 pub(crate) struct Watchdog {
     settings: PfcWatchdog,
@@ -18,13 +18,13 @@ pub(crate) struct Watchdog {
     storms: Vec<Storm>,
 }
 
-/// A queue, as frames have it.
+/// A queue's pause, as frames announce it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watched {
     paused: bool,
-    /// When that began, in ps.
+    /// Start of the pause, or of the time without one, in ps.
     since: u64,
-    /// The place of its storm in the list, and one; 0 where there is none.
+    /// Index of the storm in the list plus one; 0 without a storm.
     storm: u32,
 }
 
@@ -37,14 +37,14 @@ struct Storm {
     dropped: u64,
 }
 
-/// What is to be done about a queue.
+/// Action for the caller to take on a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Nothing.
+    /// No action.
     Leave,
-    /// Look at it again at this time, in ps.
+    /// Another check of the queue at this time, in ps.
     LookAt(u64),
-    /// A storm has begun.
+    /// Start of a storm.
     Storm(WatchdogAction),
 }
 
@@ -63,11 +63,14 @@ impl Watchdog {
         (storm != 0 && self.settings.action == WatchdogAction::Drop).then(|| storm as usize - 1)
     }
 
-    /// A frame pauses a port: whether the port heeds it, and when to look at the queue if the pause begins.
+    /// Notes a frame that pauses a queue. Returns true if the port has to obey it, and the check to schedule if a pause
+    /// begins.
     pub(crate) fn pause(&mut self, port: PortId, class: u8, now: u64) -> (bool, Order) {
         let settings = self.settings;
         let watched = &mut self.queues[(port, class)];
+        // In a storm pauses are ignored, or the neighbour that caused it would stop the port again.
         let heeded = watched.storm == 0 || settings.action == WatchdogAction::Alert;
+        // A repeated frame does not restart the detection time.
         if watched.paused {
             return (heeded, Order::Leave);
         }
@@ -79,7 +82,7 @@ impl Watchdog {
         (heeded, order)
     }
 
-    /// A pause is over, by a frame or because its time is.
+    /// Notes the end of a pause, by a frame or because its time is over.
     pub(crate) fn resume(&mut self, port: PortId, class: u8, now: u64) -> Order {
         let watched = &mut self.queues[(port, class)];
         if !watched.paused {
@@ -92,11 +95,12 @@ impl Watchdog {
         }
     }
 
-    /// It is time to look at a queue, which holds packets or not.
+    /// Checks a queue. `is_empty` is true if it holds no packets.
     pub(crate) fn look(&mut self, port: PortId, class: u8, now: u64, is_empty: bool) -> Order {
         let settings = self.settings;
         let watched = &mut self.queues[(port, class)];
         let lasts = now - watched.since;
+        // Restored only after a while without pauses, so that a storm that flickers is one storm.
         if watched.storm != 0 {
             if !watched.paused && lasts >= settings.restoration.as_ps() {
                 self.storms[watched.storm as usize - 1].restored = Some(now);
@@ -107,6 +111,7 @@ impl Watchdog {
         if !watched.paused || lasts < settings.detection.as_ps() {
             return Order::Leave;
         }
+        // A pause of an empty queue holds nothing up, but the queue may fill: it is checked again.
         if is_empty {
             return Order::LookAt(now + settings.detection.as_ps());
         }
@@ -121,7 +126,7 @@ impl Watchdog {
         Order::Storm(settings.action)
     }
 
-    /// Whether the watchdog drops packets of a class that are for a port, or come in through one; it counts them.
+    /// Counts and returns true if the watchdog drops packets of a class that are for `egress` or from `ingress`.
     #[inline]
     pub(super) fn drop_packet(&mut self, [ingress, egress]: [PortId; 2], class: u8) -> bool {
         let storm = self.drops(egress, class).or_else(|| self.drops(ingress, class));
@@ -131,14 +136,14 @@ impl Watchdog {
         storm.is_some()
     }
 
-    /// So many packets were dropped as a storm was found.
+    /// Counts packets that were dropped from the queue when a storm was detected.
     pub(crate) fn count_dropped(&mut self, port: PortId, class: u8, packets: u64) {
         if let Some(storm) = self.drops(port, class) {
             self.storms[storm].dropped += packets;
         }
     }
 
-    /// The link of a port has failed: no pause is in force, and there is no storm.
+    /// Ends the pauses and storms of a port whose link has failed.
     pub(super) fn forget(&mut self, port: PortId, now: u64, classes: u8) {
         for class in 0..classes {
             let watched = std::mem::take(&mut self.queues[(port, class)]);
@@ -148,12 +153,12 @@ impl Watchdog {
         }
     }
 
-    /// Whether pauses that last are dealt with.
+    /// Returns true if the watchdog acts on long pauses, not only reports them.
     pub(crate) fn ends_storms(&self) -> bool {
         self.settings.action != WatchdogAction::Alert
     }
 
-    /// All storms so far, in order of time; `priority` gives that of a class.
+    /// Returns all storms, in order of time. `priority` returns a class's priority.
     pub(crate) fn close(
         &mut self,
         port_refs: &List<PortId, PortRef>,
@@ -172,7 +177,7 @@ impl Watchdog {
         storms
     }
 
-    /// Takes over what another part has seen of its ports.
+    /// Takes over the storms of another part of the run.
     pub(super) fn take_over(&mut self, other: &mut Self) {
         self.storms.append(&mut other.storms);
     }

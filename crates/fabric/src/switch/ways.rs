@@ -1,4 +1,4 @@
-//! The ways of a flow where switches choose among them.
+//! Paths of flows under load balancing.
 
 use paceline_kernel::ids::Id;
 
@@ -11,8 +11,8 @@ use crate::world::{SPREAD, World};
 use paceline_run::spec::{LoadBalancing, NodeId};
 
 impl Switches {
-    /// What data packets of a flow with path `forward` to host `dst` carry: their way and the generation that
-    /// goes with it, or the port that they are to come to.
+    /// Returns the path that data packets of a flow to host `dst` carry, and its generation; for packets that switches
+    /// balance, the port where they have to arrive. `forward` is one of the flow's paths.
     pub(crate) fn data_route(
         &mut self,
         world: &World,
@@ -28,19 +28,19 @@ impl Switches {
         let switch = core.ports[last].switch();
         self.column(world, node, switch);
         if self.spreading.policy == LoadBalancing::Ecmp {
-            // Senders choose.
+            // Here senders choose, and packets carry complete paths.
             return world.way_of(forward);
         }
         (u64::from(last.0), SPREAD)
     }
 
-    /// Whether packets of a flow take many ways.
+    /// Returns true if packets of a flow can take several paths.
     pub(crate) fn is_spread(&self, world: &World, forward: &[PortId], dst: NodeId) -> bool {
         self.spreading.is_on() && forward.len() > 2 && !world.routing.is_fixed(dst)
     }
 
-    /// The links between the first and the last switch of `forward` that packets to host `dst` can take,
-    /// stage by stage; `None` where they have one way. The next hops must be known.
+    /// Returns the links between the first and the last switch of `forward` that packets to host `dst` can take, stage
+    /// by stage; `None` if there is one path. The next hops must be known.
     pub(crate) fn stages(
         &self,
         world: &World,
@@ -84,9 +84,8 @@ impl Switches {
         Some(stages)
     }
 
-    /// The rate in bit/s that a flow whose packets are spread one by one can have: of its own links,
-    /// and of all next hops together at every switch of `forward`, which is one of its paths. `None`
-    /// for other flows, which have one path at a time.
+    /// Returns the rate in bit/s that a flow can have if each packet chooses a path: the least of its own links and of
+    /// all next hops together, at every switch of `forward`. `None` for other flows, which have one path at a time.
     pub(crate) fn rate_of_all_ways(&self, world: &World, core: &Core, forward: &[PortId]) -> Option<u64> {
         if !self.spreading.per_packet || forward.len() < 3 {
             return None;

@@ -1,24 +1,23 @@
-//! Which lane of a port is served next: InfiniBand's arbitration with two tables (InfiniBand Architecture, volume 1,
-//! 7.6.9).
+//! Arbitration among the lanes of a port, with InfiniBand's two tables (InfiniBand Architecture, volume 1, 7.6.9).
 //!
-//! An entry names a lane and a weight. The lane may send as many times 64 bytes in its turn, and the packet with which
-//! that is used up goes whole. The high table goes first, until it has sent as much as its limit allows while something
-//! of the low table waited; then one packet of that goes.
+//! An entry names a lane and a weight, in units of 64 bytes. The lane may send that much in its turn, and the packet
+//! that uses it up is sent whole. The high table is served first, until it has sent as much as its limit allows while
+//! the low table had packets waiting. Then one packet of the low table is sent.
 
 use crate::world::classes::STRICT;
 use paceline_run::spec::Arbitration;
 
-/// What weights count.
+/// Unit of weights, in bytes.
 const WEIGHT: u32 = 64;
-/// What the limit counts, and the limit that is none.
+/// Unit of the limit, in bytes, and the value that stands for no limit.
 const LIMIT: u32 = 4096;
 const ENDLESS: u8 = 255;
 
-/// A table: lanes as classes, a bit each, and bytes.
+/// A table's entries: the lane as a class bit, and the weight in bytes.
 #[derive(Clone, Debug, Default)]
 struct Table {
     entries: Vec<(u16, u32)>,
-    /// All classes that it names.
+    /// Bits of all classes that the table names.
     classes: u16,
 }
 
@@ -35,12 +34,12 @@ impl Table {
     }
 }
 
-/// The tables that all ports have.
+/// Both tables, common to all ports.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     high: Table,
     low: Table,
-    /// Bytes; `None`: without end.
+    /// Bytes that the high table may send while the low one waits; `None` if unlimited.
     limit: Option<u32>,
 }
 
@@ -54,7 +53,7 @@ impl Tables {
     }
 }
 
-/// Where a port is in a table, and the bytes that its entry has left.
+/// A port's position in a table, and the bytes that the entry has left.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
     place: u16,
@@ -62,7 +61,8 @@ struct Turn {
 }
 
 impl Turn {
-    /// The class to serve among `ready`, one of which the table names. What has gone by is behind.
+    /// Returns the class to serve among `ready`, one of which must be in the table. Entries that are not ready lose
+    /// their turn.
     fn choose(&mut self, table: &Table, ready: u16) -> u16 {
         loop {
             let (class, _) = table.entries[usize::from(self.place)];
@@ -75,25 +75,27 @@ impl Turn {
     }
 }
 
-/// A port's arbiter.
+/// Arbitration state of one port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arbiter {
     high: Turn,
     low: Turn,
-    /// Bytes that the high table has sent since the low one was served, or had nothing.
+    /// Bytes that the high table has sent since the low one was served, or had nothing to send.
     sent_high: u32,
-    /// Whether the low table was chosen from last.
+    /// True if the last choice was from the low table.
     from_low: bool,
 }
 
 impl Arbiter {
-    /// The class to serve among those that may send, a bit each; one at least.
+    /// Returns the class to serve among `ready`, a bit each, of which at least one is set.
     pub(super) fn choose(&mut self, tables: &Tables, ready: u16) -> u8 {
+        // A lane that is alone needs no turn, and keeps the one that it has.
         if ready.is_power_of_two() {
             self.from_low = tables.high.classes & ready == 0;
             return ready.trailing_zeros() as u8;
         }
         let (high, low) = (ready & tables.high.classes, ready & tables.low.classes);
+        // The limit keeps a busy high table from starving the low one.
         let is_due = low != 0 && tables.limit.is_some_and(|limit| self.sent_high > limit);
         self.from_low = high == 0 || is_due;
         let class = match self.from_low {
@@ -103,14 +105,14 @@ impl Arbiter {
         class.trailing_zeros() as u8
     }
 
-    /// A packet of the class chosen last goes; `waits` says which others could.
+    /// Charges a packet of the class chosen last to its entry. `waits` has the other classes that could have sent.
     pub(super) fn sent(&mut self, tables: &Tables, class: u8, wire: u16, waits: u16) {
         let (bit, wire) = (1 << class, u32::from(wire));
         let (turn, table) = match self.from_low {
             true => (&mut self.low, &tables.low),
             false => (&mut self.high, &tables.high),
         };
-        // Alone, a class goes without a choice: then its turn is as it was.
+        // A class that was alone went without a choice, so the current entry may be another's and must not pay for it.
         if (table.entries.get(usize::from(turn.place))).is_some_and(|&(class, _)| class == bit) {
             turn.left = turn.left.saturating_sub(wire);
         }
@@ -126,7 +128,7 @@ impl Arbiter {
 mod tests {
     use super::*;
 
-    /// Bytes that each lane sent of so many packets, all lanes always with packets of `wire` bytes.
+    /// Returns the packets that each lane sends of `packets`, if all lanes always have packets of `wire` bytes.
     fn shares(arbitration: &Arbitration, lanes: u8, wire: u16, packets: u32) -> Vec<u32> {
         let (tables, mut arbiter) = (Tables::of(arbitration), Arbiter::default());
         let all = ((1u16 << lanes) - 1) << (STRICT + 1);
@@ -156,7 +158,7 @@ mod tests {
         assert_eq!(shares(&four, 4, 64, 15 * 1000), [8000, 4000, 2000, 1000]);
     }
 
-    /// The packet with which a weight is used up goes whole.
+    /// A packet that uses up a weight is sent whole.
     #[test]
     fn a_packet_is_not_cut() {
         let two = tables(&[], &[(0, 3), (1, 1)], 255);

@@ -1,13 +1,13 @@
-//! Credits of links: what each lane of a port may still send, and what it tells the other end.
+//! Credit-based flow control of links: the credits of each lane, and the flow-control packets that carry them.
 //!
-//! Both ends of a link count, lane by lane, in units of [`LaneSpec::unit`]. The sender counts what it has sent (FCTBS)
-//! and knows up to which number it may (FCCL); the receiver counts what has come (ABR) and what its input buffer has
-//! free. A flow-control packet tells the other end both: FCCL, which is ABR and what is free, and FCTBS, from which
-//! that end learns what the link has lost. Numbers are those of a counter that begins again ([`Binding::numbers`]).
+//! Both ends of a link count, lane by lane, in units of [`LaneSpec::unit`]. The sender counts the units that it has
+//! sent (FCTBS) and has a limit for them (FCCL). The receiver counts the units that have arrived (ABR) and the free
+//! ones in its input buffer. A flow-control packet carries FCCL, which is ABR plus the free units, and FCTBS, from
+//! which the receiver sees how much the link has lost. Counters wrap around ([`Binding::numbers`]).
 //!
-//! A lane whose next packet lacks credit is a paused class of its port, as a pause frame makes one elsewhere: whoever
-//! follows pauses (accounts, records, detectors) follows this. The links of ports under credits are
-//! [`LinkState::OnCredit`], so that nothing passes them unasked.
+//! A lane whose next packet lacks credit is a paused class of its port, as after a pause frame, so that everything that
+//! follows pauses (accounts, records, detectors) works under credits too. The links of ports under credits are
+//! [`LinkState::OnCredit`], so that no packet takes the path without checks.
 
 mod arbiter;
 mod notify;
@@ -27,58 +27,60 @@ use crate::world::classes::STRICT;
 use crate::world::links::Profiles;
 use paceline_run::spec::{Binding, Forwarding, LaneSpec, Phase};
 
-/// The kinds of [`Event::Special`] here: a port is to tell its credits; a packet may leave the switch that it has started
-/// to enter.
+/// Kinds of [`Event::Special`] under credits: a port is to announce its credits; a cut-through packet may leave the
+/// switch.
 pub(crate) const TELL: u8 = 17;
 pub(crate) const READY: u8 = 18;
 
-/// A lane of a port: its sender's counters and its receiver's.
+/// Counters of one lane of a port, as a sender and as a receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lane {
-    /// Up to where it may send, and how much it has sent.
+    /// Highest count up to which the lane may send (FCCL), and the count that it has sent (FCTBS).
     limit: u32,
     sent: u32,
-    /// What the packet that is held back needs.
+    /// Units that the packet held back needs.
     need: u32,
-    /// What has come in, and what of the input buffer is free.
+    /// Units that have arrived (ABR), and free units of the input buffer.
     arrived: u32,
     free: u32,
-    /// What was told last.
+    /// Limit and count that were announced last; `None` to announce them again even if they are unchanged.
     announced: Option<(u32, u32)>,
-    /// Whether that is under way to the wire.
+    /// True while a flow-control packet of the lane is queued.
     telling: bool,
-    /// Whether it has ever sent anything.
+    /// True once the lane has sent a packet.
     used: bool,
 }
 
-/// The credits of all links.
+/// Credits of all links of a network.
 #[derive(Clone, Debug)]
 pub(crate) struct Credits {
     lanes: Grid<PortId, Lane>,
     arbiters: List<PortId, Arbiter>,
     tables: Tables,
-    /// Whether a port is to look what it has to tell, by port.
+    /// True for ports that have a time scheduled at which they announce credits.
     armed: List<PortId, bool>,
-    /// From the beginning of a packet to its arrival at a switch that reads its headers only, by the link.
+    /// By link profile: time from the start of a packet to the arrival of its headers at a cut-through switch, and the
+    /// lane of such arrivals.
     heads: List<ProfileId, (u64, LaneId)>,
     binding: Binding,
     unit: u32,
     numbers: u32,
-    /// The bytes that a switch reads before it sends on; `None`: all.
+    /// Bytes that a switch reads before it forwards a packet; `None` if it reads all.
     header: Option<u16>,
-    /// A flow-control packet, in bytes.
+    /// Size of a flow-control packet, in bytes.
     update: u16,
     buffers: Vec<u32>,
-    /// Whether links may lose packets, by port: then what was sent is told, too, where credits are told by events.
+    /// True for ports whose links may lose packets: their senders announce their counts under event-driven credits too.
     loses: List<PortId, bool>,
-    /// How often a lane's next packet lacked credit.
+    /// Number of times that a lane's next packet lacked credit.
     stalls: u64,
-    /// Ports and lanes of which somebody wants to know behind what their packets stand at the other end.
+    /// Ports and lanes that were held back, whose recorder asks for the cause at the other end.
     unexplained: Vec<(PortId, u8)>,
 }
 
 impl Credits {
-    /// Of a network that has started to talk: all buffers are empty, and all senders know.
+    /// Creates the credits of a network that has finished its initial exchange: all buffers are empty, and all senders
+    /// know it.
     pub(crate) fn new(
         spec: &LaneSpec,
         ports: &mut Ports,
@@ -117,6 +119,7 @@ impl Credits {
             stalls: 0,
             unexplained: Vec::new(),
         };
+        // Half of the numbers at most, or a limit ahead could not be told from one behind.
         let room = credits.numbers / 2;
         for port in ports.ids() {
             for (class, &buffer) in (STRICT + 1..).zip(&spec.buffers) {
@@ -129,33 +132,35 @@ impl Credits {
         credits
     }
 
-    /// Credits that a packet of so many bytes takes.
+    /// Returns the credits that a packet of `wire` bytes takes.
     #[inline]
     fn units(&self, wire: u16) -> u32 {
         u32::from(wire).div_ceil(self.unit)
     }
 
-    /// What a lane has to tell: up to where the other end may send, and what was sent here.
+    /// Returns the values to announce: the other end's limit, and the units sent here.
     #[inline]
     fn news(&self, lane: &Lane) -> (u32, u32) {
         let room = lane.free.min(self.numbers / 2);
         ((lane.arrived + room) & (self.numbers - 1), lane.sent)
     }
 
-    /// What a lane may still send.
+    /// Returns the units that a lane may still send.
     #[inline]
     fn available(&self, lane: &Lane) -> u32 {
         let left = lane.limit.wrapping_sub(lane.sent) & (self.numbers - 1);
+        // A link that came back has a limit behind the count: more than half of the numbers means less than none.
         if left > self.numbers / 2 { 0 } else { left }
     }
 
-    /// When a port looks next what it has to tell, from `now` on.
+    /// Returns the next time after `now` at which a port announces its credits.
     fn next_look(&self, port: PortId, now: u64) -> u64 {
         let (period, offset) = match self.binding {
             Binding::Cbfc { period, .. } => return now + period.as_ps(),
             Binding::Ib { period, phase } => match phase {
                 Phase::Aligned => (period.as_ps(), 0),
                 Phase::PerPort => {
+                    // Spread over the period, so that not all ports of a network announce at the same instant.
                     let share = u128::from(period.as_ps()) * port.index() as u128 / self.armed.len() as u128;
                     (period.as_ps(), share as u64)
                 }
@@ -167,7 +172,7 @@ impl Credits {
 }
 
 impl Core {
-    /// Credits of all links; there are some, or nobody asks.
+    /// Returns the credits of all links. Only networks under credits call this.
     #[inline(always)]
     pub(super) fn links(&self) -> &Credits {
         self.credits.as_ref().expect("a network under credits")
@@ -178,20 +183,20 @@ impl Core {
         self.credits.as_mut().expect("a network under credits")
     }
 
-    /// Credits that a packet of so many bytes takes.
+    /// Returns the credits that a packet of `wire` bytes takes.
     #[inline]
     pub(crate) fn units(&self, wire: u16) -> u32 {
         self.links().units(wire)
     }
 
-    /// Whether a lane may send a packet of so many bytes.
+    /// Returns true if a lane may send a packet of `wire` bytes.
     #[inline]
     pub(crate) fn has_credit(&self, port: PortId, class: u8, wire: u16) -> bool {
         let links = self.links();
         links.units(wire) <= links.available(&links.lanes[(port, class)])
     }
 
-    /// The next packet of a lane lacks credit.
+    /// Pauses a lane whose next packet lacks credit.
     pub(crate) fn await_credit(&mut self, port: PortId, class: u8, wire: u16) {
         let links = self.links_mut();
         links.lanes[(port, class)].need = links.units(wire);
@@ -207,7 +212,8 @@ impl Core {
         }
     }
 
-    /// Whether a lane could send what it holds back if all but `held` had left its buffer at the other end.
+    /// Returns true if a lane could send the packet that it holds back when only `held` units were in its buffer at the
+    /// other end.
     pub(crate) fn could_send(&self, port: PortId, class: u8, held: u32) -> bool {
         let links = self.links();
         let buffer = links.buffers[usize::from(class - STRICT - 1)];
@@ -215,19 +221,19 @@ impl Core {
         links.lanes[(port, class)].need <= room
     }
 
-    /// The lane that a port serves next among those that may send, a bit each; one at least.
+    /// Returns the lane that a port serves next among `ready`, a bit each, of which at least one is set.
     pub(crate) fn arbitrate(&mut self, port: PortId, ready: u16) -> u8 {
         let Credits { arbiters, tables, .. } = self.links_mut();
         arbiters[port].choose(tables, ready)
     }
 
-    /// A packet of the lane chosen goes; `waits` says which other lanes could send.
+    /// Charges the packet of the chosen lane. `waits` has the other lanes that could have sent.
     pub(crate) fn arbitrated(&mut self, port: PortId, class: u8, wire: u16, waits: u16) {
         let Credits { arbiters, tables, .. } = self.links_mut();
         arbiters[port].sent(tables, class, wire, waits);
     }
 
-    /// A packet has come in by a port: it takes room there.
+    /// Takes the units of an arrived packet from the input buffer.
     pub(crate) fn take_room(&mut self, port: PortId, class: u8, wire: u16) {
         let links = self.links_mut();
         let (units, mask) = (links.units(wire), links.numbers - 1);
@@ -237,12 +243,13 @@ impl Core {
         lane.arrived = (lane.arrived + units) & mask;
     }
 
-    /// It has left: its room is free.
+    /// Frees the units of a packet that has left the input buffer, and has them announced.
     pub(crate) fn give_room(&mut self, port: PortId, class: u8, wire: u16) {
         let links = self.links_mut();
         let units = links.units(wire);
         links.lanes[(port, class)].free += units;
         match links.binding {
+            // InfiniBand announces periodically: the next announcement covers all packets until then.
             Binding::Ib { .. } => self.has_news(port),
             Binding::Cbfc { delay, .. } if delay.as_ps() == 0 => self.notify_lane(port, class),
             Binding::Cbfc { delay, .. } => {
@@ -257,7 +264,7 @@ impl Core {
         }
     }
 
-    /// A port has something to tell: it looks when it is time.
+    /// Schedules the port's next announcement, unless there is one already.
     fn has_news(&mut self, port: PortId) {
         let now = self.now;
         let links = self.links_mut();
@@ -273,7 +280,7 @@ impl Core {
         self.schedule(LaneId::WHEEL, at, what);
     }
 
-    /// It is time to tell of a lane, or of all (0).
+    /// Announces the credits of one lane, or of all lanes for class 0.
     pub(crate) fn notify_credits(&mut self, port: PortId, class: u32) {
         if class != 0 {
             return self.notify_lane(port, class as u8);
@@ -284,13 +291,15 @@ impl Core {
         }
     }
 
-    /// A lane tells what is new of it.
+    /// Queues a flow-control packet for a lane, if there is something new to announce.
     fn notify_lane(&mut self, port: PortId, class: u8) {
+        // A failed link carries no flow-control packets; both ends announce again when it is back.
         if !self.ports[port].is_up() {
             return;
         }
         let links = self.links_mut();
         let lane = links.lanes[(port, class)];
+        // A packet that is queued reads the values when it leaves, so that a second one would say nothing new.
         if lane.telling || lane.announced == Some(links.news(&lane)) {
             return;
         }
@@ -298,7 +307,7 @@ impl Core {
         self.post_update(port, class);
     }
 
-    /// A flow-control packet has come. Says whether the lane's next packet may go that could not before.
+    /// Takes in a flow-control packet. Returns true if the lane's next packet, which was held back, may go now.
     pub(crate) fn hear_credits(&mut self, port: PortId, id: PacketId) -> bool {
         let Packet {
             class, note, answers, ..
@@ -307,7 +316,8 @@ impl Core {
         let links = self.links_mut();
         let lane = &mut links.lanes[(port, class)];
         lane.limit = note;
-        // What is missing the link has lost: it holds no room here.
+        // The difference is what the link has lost: it takes no room here, and without this the sender would lack it
+        // forever.
         let lost = std::mem::replace(&mut lane.arrived, answers) != answers;
         let lane = *lane;
         let enough = lane.need <= links.available(&lane);
@@ -317,14 +327,14 @@ impl Core {
         enough && self.ports[port].paused & 1 << class != 0
     }
 
-    /// The link has lost a flow-control packet that was to come to `port`: the other end tells again.
+    /// Announces a lane's credits again, after the link has lost the flow-control packet that was on its way to `port`.
     pub(crate) fn lost_update(&mut self, port: PortId, class: u8) {
         let from = self.ports[port].peer;
         self.links_mut().lanes[(from, class)].announced = None;
         self.has_news(from);
     }
 
-    /// The link of a port has failed: nothing may be sent before the other end has told again.
+    /// Resets the lanes of a port whose link has failed: nothing may be sent before the other end has announced again.
     pub(crate) fn forget_credits(&mut self, port: PortId) {
         for class in STRICT + 1..self.class_count as u8 {
             let lane = &mut self.links_mut().lanes[(port, class)];
@@ -333,7 +343,7 @@ impl Core {
         }
     }
 
-    /// It is back: both ends tell each other.
+    /// Announces the credits of a port whose link is back.
     pub(crate) fn renew_credits(&mut self, port: PortId) {
         self.has_news(port);
     }

@@ -1,4 +1,4 @@
-//! What is told of credits: samples, how often ports waited for some, and behind what.
+//! Records of credits: samples, how often ports waited for credits, and the cause of each wait.
 
 use paceline_kernel::Span;
 
@@ -7,7 +7,7 @@ use crate::ids::PortId;
 use paceline_run::outcome::credits::Stalls;
 
 impl Core {
-    /// Takes the samples of credits that are due before the event at `at`.
+    /// Takes the credit samples that are due before the event at `at`.
     pub(crate) fn sample_credits(&mut self, at: u64, is_over: bool) {
         let Some(links) = self.credits.as_deref() else {
             return;
@@ -20,12 +20,12 @@ impl Core {
         }
     }
 
-    /// Whether a lane of a port has ever sent anything.
+    /// Returns true if a lane of a port has sent a packet.
     pub(crate) fn has_used(&self, port: PortId, class: u8) -> bool {
         (self.credits.as_ref()).is_some_and(|links| links.lanes[(port, class)].used)
     }
 
-    /// How often lanes had a packet and no credit for it; the time is that of all pauses.
+    /// Returns how often lanes had a packet and no credit for it. Its time is that of all pauses.
     pub(crate) fn stalls(&self) -> Stalls {
         self.credits
             .as_ref()
@@ -35,7 +35,7 @@ impl Core {
             })
     }
 
-    /// A port and a lane of which somebody wants to know behind what their packets stand at the other end, if any.
+    /// Removes and returns a port and lane whose wait is to be explained by the other end, if there is one.
     #[inline(always)]
     pub(crate) fn take_unexplained(&mut self) -> Option<(PortId, u8)> {
         self.links_mut().unexplained.pop()

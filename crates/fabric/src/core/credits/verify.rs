@@ -1,4 +1,4 @@
-//! What always holds of credits.
+//! Invariants of credits.
 
 use paceline_kernel::ids::Grid;
 
@@ -7,11 +7,11 @@ use crate::ids::PortId;
 use crate::world::classes::STRICT;
 
 impl Core {
-    /// Of each lane of each link: what its sender may send, what is under way, what the sender has yet to be told and
-    /// what stands in the buffer are the buffer. `held` is what stands there, in units, by the port that it came in by.
+    /// Checks each lane of each link: the sender's credits, the units under way, those yet to be announced and those in
+    /// the buffer add up to the buffer. `held` has the units in the buffer, by ingress port.
     ///
     /// # Panics
-    /// If something does not hold: a defect of the simulator, never of its input.
+    /// If an invariant is broken: a defect of the simulator, never of its input.
     pub(crate) fn verify_credits(&self, held: &Grid<PortId, u32>) {
         let links = self.links();
         let mask = links.numbers - 1;
@@ -29,7 +29,7 @@ impl Core {
                 let granted = links.available(lane);
                 let under_way = lane.sent.wrapping_sub(peer.arrived) & mask;
                 let limit = links.news(peer).0;
-                // Where a link came back nothing is known of it yet.
+                // A link that came back has announced nothing yet.
                 let known = lane.limit != 0 || lane.sent != 0;
                 let untold = limit.wrapping_sub(lane.limit) & mask;
                 assert!(

@@ -1,4 +1,4 @@
-//! Ports under credits put packets on the wire: what is sent is counted, and flow-control packets are written.
+//! Transmission on ports under credits: counting units, and writing flow-control packets.
 
 use paceline_kernel::queue::Entry;
 
@@ -12,7 +12,7 @@ use paceline_run::outcome::PacketKind;
 use paceline_run::spec::Binding;
 
 impl Core {
-    /// A flow-control packet of a lane joins its port's queue; what it says is written when it leaves.
+    /// Queues a flow-control packet for a lane. Its values are written when it leaves, so that they are the latest.
     pub(super) fn post_update(&mut self, port: PortId, class: u8) {
         let wire = self.links().update;
         let id = self.packets.insert(Packet {
@@ -29,7 +29,7 @@ impl Core {
         p.queued += u32::from(wire);
     }
 
-    /// Writes what a lane has to tell into the flow-control packet that leaves next.
+    /// Writes the current values of a lane into the flow-control packet that leaves next.
     pub(crate) fn write_update(&mut self, port: PortId) {
         let id = self.queues[(port, LINK_CONTROL)].head;
         let class = self.packets.get(id).class;
@@ -41,7 +41,7 @@ impl Core {
         (packet.note, packet.answers) = news;
     }
 
-    /// A packet takes the credits of its lane.
+    /// Takes the credits of a packet that leaves.
     fn spend(&mut self, port: PortId, class: u8, wire: u16) {
         let links = self.links_mut();
         let units = links.units(wire);
@@ -50,6 +50,7 @@ impl Core {
         let mask = links.numbers - 1;
         let lane = &mut links.lanes[(port, class)];
         (lane.sent, lane.used) = ((lane.sent + units) & mask, true);
+        // Under event-driven credits the count is of use only to find losses, so lossless links do not announce it.
         let notifies = matches!(links.binding, Binding::Ib { .. }) || links.loses[port];
         if notifies {
             self.has_news(port);
@@ -69,6 +70,7 @@ impl Core {
         let packet = self.packets.get(id);
         let (kind, wire, class, accounted) =
             (packet.kind, packet.wire, packet.class, packet.flags & traced != 0);
+        // Flow-control packets and the strict class have no lane, and go without credit.
         if kind != PacketKind::Credit && class > STRICT {
             self.spend(port, class, wire);
         }
@@ -76,6 +78,7 @@ impl Core {
         let (peer, profile) = (p.peer, &world.profiles[p.profile]);
         let timing = profile.serialise(wire);
         let links = self.links();
+        // A cut-through switch decides once it has the headers; hosts and flow-control packets wait for the last bit.
         let reads_headers = links.header.is_some_and(|header| wire > header)
             && kind != PacketKind::Credit
             && !self.ports[peer].is_host;
@@ -107,8 +110,8 @@ impl Core {
         }
     }
 
-    /// For how much longer than its headers a packet that comes in takes to come, less what the wire that it leaves by
-    /// takes for it: so long it has to wait, in ps.
+    /// Returns the time in ps that a cut-through packet has to wait before it leaves: the rest of the packet must not
+    /// arrive later than the egress wire needs it.
     pub(crate) fn tail_of(&self, world: &World, ingress: PortId, egress: PortId, id: PacketId) -> u64 {
         let wire = self.packets.get(id).wire;
         let Some(header) = self.links().header.filter(|&header| wire > header) else {

@@ -1,4 +1,4 @@
-//! How a packet says what a CNP tells.
+//! Encoding of CNPs in packets.
 
 use paceline_congestion::Mark;
 use paceline_congestion::receiver::Cnp;
@@ -6,12 +6,12 @@ use paceline_kernel::BitRate;
 
 use crate::core::packet::Packet;
 
-/// In a CNP's tag: it tells a rate, in its note.
+/// Flag in a CNP's tag: its note has a rate.
 const TELLS_RATE: u8 = 1 << 7;
 
 const MBPS: u64 = 1_000_000;
 
-/// What CNP `packet` says.
+/// Returns the contents of a CNP packet.
 pub(crate) fn read_cnp(packet: &Packet) -> Cnp {
     let marks = [Mark::None, Mark::Undetermined, Mark::Congested];
     let of_tag = |mark: &Mark| *mark as u8 == packet.tag & !TELLS_RATE;
@@ -22,7 +22,7 @@ pub(crate) fn read_cnp(packet: &Packet) -> Cnp {
     }
 }
 
-/// A CNP that says it.
+/// Writes a CNP into a packet.
 pub(super) fn write_cnp(cnp: &Cnp, packet: &mut Packet) {
     packet.tag = cnp.mark as u8;
     if let Some(rate) = cnp.rate {

@@ -17,7 +17,7 @@ fn bolt(settings: &[(&str, &str)]) -> SchemeSpec {
     scheme_with("bolt", WindowMode::Off, settings)
 }
 
-/// Switches 0, 1, 2 in a row; hosts 3 to 5 at the first, 6 and 7 at the second, 8 and 9 at the last.
+/// Row of switches 0, 1, 2: hosts 3 to 5 at the first, 6 and 7 at the second, 8 and 9 at the last.
 fn row(scheme: SchemeSpec) -> RunSpec {
     let mut spec = natural(star(2, scheme));
     spec.nodes = [vec![NodeKind::Switch; 3], vec![NodeKind::Host; 7]].concat();
@@ -28,7 +28,7 @@ fn row(scheme: SchemeSpec) -> RunSpec {
     spec
 }
 
-/// Every link of the row is somebody's bottleneck at some time.
+/// Flows that make every link of the row a bottleneck at some time.
 fn crossing(scheme: SchemeSpec, size: u64, apart_ns: u64) -> RunSpec {
     let mut spec = row(scheme);
     for (i, (src, dst)) in [(3, 8), (4, 9), (5, 6), (6, 8), (7, 9), (3, 9)]
@@ -41,10 +41,10 @@ fn crossing(scheme: SchemeSpec, size: u64, apart_ns: u64) -> RunSpec {
     spec
 }
 
-/// What was seen of the packets of a run between events.
+/// Observations of a run's packets, made between events.
 #[derive(Default)]
 struct Walk {
-    /// Tags of every data packet in turn.
+    /// Tags of every data packet, in the order in which they were seen.
     tags: BTreeMap<(u32, u64, u64), Vec<u8>>,
     reports: BTreeSet<(u32, u64, u64)>,
 }
@@ -74,7 +74,7 @@ fn walk(spec: RunSpec) -> (Walk, Outcome) {
 }
 
 impl Walk {
-    /// INC and DEC go one way, and each packet that met congestion was reported once.
+    /// INC and DEC change once only, and each packet that met congestion was reported once.
     fn verify(&self, outcome: &Outcome) {
         for (key, tags) in &self.tags {
             for pair in tags.windows(2) {
@@ -105,7 +105,7 @@ fn flags_go_one_way_and_each_packet_is_reported_once() {
     };
     assert!(walk.reports.len() > 100, "{}", walk.reports.len());
     assert!(with(INC) > 100, "{}", with(INC));
-    // Some asked for more and were refused on the way; some arrived with it.
+    // Some asked for more and were refused on the path; others arrived with the flag set.
     let arrived = walk
         .tags
         .values()
@@ -114,7 +114,7 @@ fn flags_go_one_way_and_each_packet_is_reported_once() {
     assert!(arrived > 10 && arrived < with(INC), "{arrived} of {}", with(INC));
 }
 
-/// Two packets meet at a port: the second finds nothing queued, the third and fourth the second.
+/// Two packets meet at a port: the second finds nothing queued, the third and fourth find the second.
 #[test]
 fn a_report_by_hand() {
     let bolt = scheme_with("bolt", WindowMode::Off, &[("threshold-packets", "1")]);
@@ -124,8 +124,8 @@ fn a_report_by_hand() {
     spec.record.trace_nodes = vec![NodeId(1), NodeId(2)];
     let (walk, outcome) = walk(spec.clone());
     assert_complete(&spec, &outcome);
-    // 1057 B leave every 84.56 ns. Flow 0's first packet goes at once, flow 1's first waits; the second
-    // packets come as that one leaves: for the first of them the end of the transmission came before.
+    // 1057 B leave every 84.56 ns. Flow 0's first packet leaves at once, flow 1's first waits. The second packets come
+    // as that one leaves: for the first of them the end of the transmission came before.
     assert_eq!(
         walk.reports.iter().map(|key| (key.0, key.1)).collect::<Vec<_>>(),
         [(1, 1000)]
@@ -136,7 +136,7 @@ fn a_report_by_hand() {
         .filter(|event| event.kind == PacketKind::Signal)
         .collect();
     assert_eq!(notice.len(), 1, "{notice:?}");
-    // Sent at 84.56, there at 84.56 + 84.56 + 1000, back 60 B and 1000 ns later.
+    // Sent at 84.56, arrived at 84.56 + 84.56 + 1000, back 60 B and 1000 ns later.
     assert_eq!(
         (notice[0].at.as_ps(), notice[0].wire),
         (169_120 + 1_000_000 + 4_800 + 1_000_000, 60)
@@ -144,8 +144,8 @@ fn a_report_by_hand() {
     assert_eq!((outcome.counters.notices, outcome.counters.notifications), (1, 1));
 }
 
-/// Leaves 0 and 1, four spines, four hosts at each leaf. What a leaf reports goes back through the spine
-/// that the data came through, hash or not.
+/// Leaves 0 and 1, four spines, four hosts at each leaf. A leaf's report goes back through the spine that the data came
+/// through, whatever the hash would choose.
 #[test]
 fn reports_go_back_the_way_that_data_came() {
     let mut spec = natural(star(2, scheme("bolt")));
@@ -184,7 +184,7 @@ fn reports_go_back_the_way_that_data_came() {
     assert!(passed.count() > 100);
 }
 
-/// Without SRC, the report comes back with the ACK; PRU and SM off: nothing but the additive step.
+/// Without SRC, the report comes back with the ACK. Without PRU and SM, only the additive step is left.
 #[test]
 fn parts_can_be_off() {
     let spec = crossing(bolt(&[("src", "false")]), 300_000, 3000);
@@ -234,7 +234,7 @@ fn ports_take_part_as_told() {
             .collect::<Vec<_>>()
     };
     assert_eq!(taking_part(AssistPorts::BetweenSwitches), [0, 1, 2, 3]);
-    // Of a host's link, the switch's end.
+    // The switch's end of a host's link.
     assert_eq!(
         taking_part(AssistPorts::Switches),
         [0, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16]
@@ -249,12 +249,12 @@ fn two_sets_of_rules_are_refused() {
     spec.schemes.push(bolt(&[("pru", "false")]));
     let message = Simulation::new(spec.clone()).err().unwrap().to_string();
     assert!(message.contains("one set of `src`, `pru`"), "{message}");
-    // What only senders go by may differ.
+    // Parameters that only senders use may differ.
     spec.schemes[1] = bolt(&[("ai", "2")]);
     assert!(Simulation::new(spec).is_ok());
 }
 
-/// A link of the way fails and comes back while reports are under way.
+/// A link of the path fails and comes back while reports are under way.
 #[test]
 fn reports_survive_a_change_of_topology() {
     let mut spec = crossing(bolt(&[]), 2_000_000, 1000);
@@ -271,8 +271,8 @@ fn reports_survive_a_change_of_topology() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(24), ..ProptestConfig::default() })]
 
-    /// Whatever is lost, and with pauses or drops: every flow ends, flags go one way, tokens keep
-    /// their caps (`check`).
+    /// Under losses, with pauses or drops: every flow ends, flags change once only, and tokens keep their caps
+    /// (`check`).
     #[test]
     fn no_flow_hangs_under_losses(
         error in 0.0f64..0.05,

@@ -1,4 +1,4 @@
-//! What senders are told of ports: packets to them, and notes in packets that pass.
+//! Feedback of switches to senders: signals, and notes in packets that pass.
 
 use paceline_congestion::signal::Carrier;
 use paceline_kernel::ids::Id as _;
@@ -11,10 +11,11 @@ use crate::world::World;
 use crate::world::classes::STRICT;
 use paceline_run::outcome::PacketKind;
 
-/// A packet to the sender of data packet `id`, about the port by which that would leave.
+/// Returns a signal to the sender of data packet `id`, about the port by which that would leave.
 pub(super) fn signal(world: &World, core: &Core, egress: PortId, id: PacketId, carrier: Carrier) -> Packet {
     let packet = core.packets.get(id);
     let small = world.packet.cnp.get() as u16;
+    // A path of an older topology cannot be turned around: the signal is routed at every switch then.
     let back = if packet.epoch == world.epoch {
         world.epoch
     } else {
@@ -24,7 +25,7 @@ pub(super) fn signal(world: &World, core: &Core, egress: PortId, id: PacketId, c
     let (wire, path, epoch) = match carrier {
         Carrier::Headers => (world.packet.turned_back(packet.wire - packet.payload), path, back),
         Carrier::Packet => (small, path, back),
-        // It is rare enough to be looked up at every switch.
+        // Rare enough to be looked up at every switch.
         Carrier::Routed => (small, 0, world.old_epoch()),
     };
     Packet {
@@ -42,12 +43,14 @@ pub(super) fn signal(world: &World, core: &Core, egress: PortId, id: PacketId, c
     }
 }
 
-/// The data packet carries the report of the port whose queue takes longest.
+/// Writes the port's queue into a passing data packet, unless the packet carries the report of a port whose queue takes
+/// longer to drain.
 pub(super) fn note(world: &World, core: &mut Core, egress: PortId, id: PacketId) {
     let Port { queued, profile, .. } = core.ports[egress];
     let rate = |profile: ProfileId| u128::from(world.profiles[profile].rate.as_bps());
     let packet = core.packets.get_mut(id);
     let worse = packet.note_port == ProfileId::NONE
+        // Queues over rates, compared by cross products: rates differ from link to link, and a division would round.
         || u128::from(queued) * rate(packet.note_port) > u128::from(packet.note) * rate(profile);
     if worse {
         (packet.note, packet.note_port) = (queued, profile);
