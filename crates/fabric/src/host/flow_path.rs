@@ -22,9 +22,9 @@ pub(super) struct FlowPath {
     pub(super) ack_wire: u16,
     /// Dense class of the flow's ACKs in switches.
     pub(super) ack_class: u8,
-    /// Whether its ACKs say which way the data has come.
+    /// True if the ACKs report the path that the data took.
     pub(super) tells_way: bool,
-    /// Where its sender keeps it, as its packets say.
+    /// Slot of the sender's queue pair, from the data packets.
     pub(super) qp: QpId,
 }
 

@@ -17,15 +17,15 @@ impl Qp {
     pub fn size(&self) -> u64 {
         self.size
     }
-    /// The next byte to be sent.
+    /// Returns the next byte to be sent.
     pub fn snd_nxt(&self) -> u64 {
         self.snd_nxt
     }
-    /// The first byte that is not acknowledged.
+    /// Returns the first byte that is not acknowledged.
     pub fn snd_una(&self) -> u64 {
         self.snd_una
     }
-    /// The byte after the last that was ever sent.
+    /// Returns the byte after the last that was ever sent.
     pub fn max_sent(&self) -> u64 {
         self.max_sent
     }

@@ -68,9 +68,9 @@ pub struct Hosts {
     receivers: Receivers,
     /// Order of queue pairs after a failure, see [`hash_order`]; `None` if it does not matter.
     hash_order: Option<Box<HashOrder>>,
-    /// What selective repeat knows of each sender; empty without it.
+    /// State of selective repeat for each sender; empty without it.
     repeats: List<QpId, SelectiveSender>,
-    /// What reliable unordered delivery knows of each sender; empty without it.
+    /// State of reliable unordered delivery for each sender; empty without it.
     ruds: List<QpId, UnorderedSender>,
     /// Schedulers of grants, by host and scheme.
     grants: Grants,

@@ -104,7 +104,7 @@ pub struct Qp {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) port: PortId,
-    /// The port by which it leaves the network.
+    /// Port by which the data leaves the network.
     pub(crate) last: PortId,
     pub(crate) route: u64,
     pub(crate) epoch: u16,

@@ -1,4 +1,4 @@
-//! Which queue pairs there are, and at which NIC: flows begin, move to other ports, and leave room for others.
+//! Lifecycle of queue pairs: flows start, move to other ports, and free their slots.
 
 use paceline_kernel::rng::{Purpose, Rng};
 
@@ -11,7 +11,7 @@ use paceline_congestion::PathInfo;
 use paceline_kernel::Bytes;
 
 impl Hosts {
-    /// A flow gets a queue pair.
+    /// Creates the queue pair of a flow, and returns its slot.
     pub(crate) fn open(
         &mut self,
         world: &World,
@@ -32,7 +32,7 @@ impl Hosts {
         slot
     }
 
-    /// Tells recorders of a queue pair that it begins, and which ways its packets go.
+    /// Notifies recorders of a queue pair that starts, and of the paths that its packets take.
     pub(crate) fn watch_begin(
         &self,
         world: &World,
@@ -48,7 +48,7 @@ impl Hosts {
         }
     }
 
-    /// Tells recorders of a message that its connection has got.
+    /// Notifies recorders of a message that was posted to a connection.
     pub(crate) fn watch_post(&self, core: &mut Core, slot: QpId, flow: FlowId) {
         let qp = &self.qps[slot];
         core.open_account_of_message(qp, flow);
@@ -66,13 +66,14 @@ impl Hosts {
             return slot;
         };
         let before = &self.qps[slot];
+        // The stream is overwritten below, and with it the sign that something was drawn.
         self.qps_drew |= has_drawn(world, before);
         self.senders.set(qp.flow, slot);
         self.qps[slot] = qp;
         slot
     }
 
-    /// Keeps in mind what the order of a host's queue pairs depends on ([`super::hash_order`]), if it does.
+    /// Enters a queue pair in the order of its host's queue pairs ([`super::hash_order`]), if the order matters.
     fn note_order(&mut self, world: &World, core: &Core, slot: QpId) {
         if let Some(order) = &mut self.hash_order {
             let flow = self.qps[slot].flow;
@@ -80,7 +81,7 @@ impl Hosts {
         }
     }
 
-    /// A queue pair may send from here on.
+    /// Lets a queue pair send from now on.
     pub(crate) fn join_nic(&mut self, world: &World, core: &mut Core, slot: QpId) {
         let qp = &mut self.qps[slot];
         let port = qp.port;
@@ -89,7 +90,7 @@ impl Hosts {
         self.nic_send(world, core, port);
     }
 
-    /// The queue pairs of flows that are not over, in the order of the flows: which slots they have depends on the flows
+    /// Returns the queue pairs of flows that are not over, in the order of the flows: their slots depend on the flows
     /// of other hosts.
     pub(crate) fn live_senders(&self) -> Vec<QpId> {
         let slots = self.qps.ids().filter(|&slot| !self.qps[slot].done);
@@ -98,22 +99,22 @@ impl Hosts {
         live
     }
 
-    /// A flow has no way any more.
+    /// Notes that a flow has no path any more.
     pub(crate) fn lose_path(&mut self, slot: QpId) {
         self.qps[slot].lose_path();
     }
 
-    /// A flow has another way than before, which may begin at another port.
+    /// Puts a flow on another path, which may begin at another port.
     pub(crate) fn take_path(&mut self, core: &Core, slot: QpId, way: Way, info: PathInfo) {
         let (old_port, new_port) = (self.qps[slot].port, way.port);
         self.qps[slot].take_path(way, info);
         if old_port != new_port {
-            // The list that it leaves is put in order once for all that leave it: see `look_anew`.
+            // The list that it leaves is cleaned up once for all that leave it: see `look_anew`.
             self.scheduler.move_to(core.ports[new_port].nic(), slot);
         }
     }
 
-    /// The ways of all flows have been found again: what may be sent now?
+    /// Lets all hosts try to send, after the paths of all flows were found again.
     pub(crate) fn look_anew(&mut self, world: &World, core: &mut Core) {
         if self.hash_order.is_some() {
             return self.enter_anew(world, core);
@@ -125,8 +126,8 @@ impl Hosts {
         }
     }
 
-    /// The reference's hosts enter their queue pairs again, in an order of their own, and look after each
-    /// what may be sent.
+    /// Enters all queue pairs again as the reference's hosts do, in the order of a hash table, and tries to send after
+    /// each.
     fn enter_anew(&mut self, world: &World, core: &mut Core) {
         for nic in self.scheduler.nics.ids() {
             for slot in self.scheduler.take(nic) {
@@ -144,7 +145,7 @@ impl Hosts {
         }
     }
 
-    /// Whether a scheme or a host's engine has drawn from its stream: see `run/chance.rs`.
+    /// Returns true if a scheme or a host's engine has drawn from its stream: see `run/chance.rs`.
     pub(crate) fn have_drawn(&self, world: &World) -> bool {
         let begun = |nic: usize| Rng::stream(world.spec.seed, Purpose::Endpoint, nic as u64);
         self.qps_drew
@@ -156,7 +157,7 @@ impl Hosts {
     }
 }
 
-/// Whether a flow's scheme has drawn.
+/// Returns true if a flow's scheme has drawn from its stream.
 pub(super) fn has_drawn(world: &World, qp: &Qp) -> bool {
     qp.rng != Rng::stream(world.spec.seed, Purpose::Congestion, u64::from(qp.flow.0))
 }

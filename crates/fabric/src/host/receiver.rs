@@ -1,5 +1,5 @@
-//! Receivers: what comes in order, what is answered, and which congestion is told of. They know of a flow what
-//! its `FlowPath` says, and nothing of its sender; and nothing of a flow of which no packet has come.
+//! Receivers: delivery, answers, and the congestion that they report. A receiver knows its flow's `FlowPath` and
+//! nothing of its sender, and exists only once a packet has arrived.
 
 use paceline_congestion::Mark;
 use paceline_kernel::Bytes;
@@ -25,11 +25,13 @@ impl Hosts {
         id: PacketId,
     ) {
         let packet = core.packets.get(id);
+        // Trimmed packets have no payload, so they do not count as received data.
         core.counters.data_received += u64::from(!packet.is_trimmed());
         let (flow, mark) = (packet.flow, packet.mark);
         if mark.is_set() {
             traffic.came_marked(flow, mark);
         }
+        // A flow that is complete has no receiver any more; its duplicates are answered without one.
         let Some(place) = self
             .receivers
             .find(flow)
@@ -41,6 +43,7 @@ impl Hosts {
         let receiver = &self.receivers.list[place];
         let (whole, shows) = (receiver.expected >= receiver.end_seq, receiver.shows);
         if whole {
+            // The flow's arrival counts from this packet, before its answer is sent, whether or not the ACK is delayed.
             self.receive_whole(world, core, traffic, place);
         }
         let echo = if shows {
@@ -59,12 +62,14 @@ impl Hosts {
             }
             Answer::Nothing => core.end_at_receiver(id),
         }
+        // Forgotten last: the answer above still needs the path.
         if whole {
             self.forget_receiver(world, place);
         }
     }
 
-    /// A packet of a flow that nothing is known of: its first, unless all of it has been here.
+    /// Creates the receiver of a packet whose flow has none: it is the flow's first, unless the flow is complete.
+    /// Returns `None` for a duplicate of a complete flow.
     #[cold]
     fn meet(&mut self, world: &World, core: &Core, traffic: &Traffic, id: PacketId) -> Option<ReceiverId> {
         let packet = core.packets.get(id);
@@ -80,7 +85,7 @@ impl Hosts {
         (!is_over).then(|| self.receivers.begin(world, core, packet.flow, packet.qp))
     }
 
-    /// All of a flow is here, or of one or more messages of a connection.
+    /// Notes that a flow is complete at the receiver, or messages of a connection.
     #[cold]
     #[inline(never)]
     fn receive_whole(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, place: ReceiverId) {
@@ -96,8 +101,8 @@ impl Hosts {
         }
     }
 
-    /// All of a flow is here: what comes once more is answered without anything being known of it, but in the
-    /// reference, where the end of the sender counts ([`paceline_run::spec::Quirks::receiver_forgets`]).
+    /// Forgets the receiver of a complete flow. A packet that arrives again is answered without it, except in the
+    /// reference, where the sender's completion counts ([`paceline_run::spec::Quirks::receiver_forgets`]).
     #[cold]
     pub(super) fn forget_receiver(&mut self, world: &World, place: ReceiverId) {
         let receiver = &self.receivers.list[place];
@@ -105,13 +110,14 @@ impl Hosts {
             self.end_grants(place);
         }
         let receiver = &self.receivers.list[place];
+        // A timer that runs is the receiver half's, and it ends the receiver when it expires.
         if !world.quirks.receiver_forgets && !receiver.timer_runs && !receiver.is_connection() {
             let flow = receiver.flow;
             self.receivers.end(flow);
         }
     }
 
-    /// Data packet `id` becomes its acknowledgement and leaves. It keeps its slot, telemetry and time stamp.
+    /// Turns data packet `id` into its acknowledgement, and sends that. It keeps its slot, telemetry and time stamp.
     #[inline(always)]
     fn answer(
         &mut self,
@@ -134,13 +140,13 @@ impl Hosts {
         path.send_back(packet);
         packet.wire = path.ack_wire;
         packet.payload = 0;
-        // Nothing accounts for it in a host.
+        // Hosts have no ingress accounts.
         packet.ingress = PortId::NONE;
         let (ack_port, ack_wire) = (path.ack_port, path.ack_wire);
         let class = world.ack_queue(path.ack_class);
         let ((now, tie), port) = (core.instant(), &mut core.ports[ack_port]);
         if port.is_clear() && !core.watch.recorder.tracing && !port.is_busy(now, tie) {
-            // As if it were queued and taken out again.
+            // The same as queueing it and taking it out again, with less work.
             if class > STRICT {
                 port.served = class;
             }
@@ -153,7 +159,7 @@ impl Hosts {
 }
 
 impl Hosts {
-    /// The topology has changed: receivers whose flows are not over find the ways of their ACKs again.
+    /// Finds the paths of ACKs again for flows that are not over, after a change of topology.
     pub(crate) fn find_ways_back(&mut self, world: &World, core: &Core) {
         for receiver in self.receivers.iter_mut() {
             let flow = receiver.flow;

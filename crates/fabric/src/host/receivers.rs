@@ -1,4 +1,4 @@
-//! What is known of flows that arrive.
+//! Receivers of flows.
 
 use crate::core::Core;
 use crate::core::flow_table::FlowTable;
@@ -15,35 +15,35 @@ use paceline_kernel::ids::{Id, List};
 use paceline_run::spec::Recovery;
 use std::collections::BTreeMap;
 
-/// A flow's receiver: from its first packet until all of it is here.
+/// Receiver of a flow: exists from the flow's first packet until its last.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     pub(super) flow: FlowId,
     pub(super) path: FlowPath,
     pub(super) expected: u64,
-    /// When all before this is here, all of the flow is, or of the first of [`Receiver::ends`].
+    /// End of the flow, or of the first message in [`Receiver::ends`], in bytes.
     pub(super) end_seq: u64,
-    /// Of a connection: where messages end of which not all is here, as far as that is known, and their flows, in order.
+    /// For a connection: ends and flows of the incomplete messages whose last packet has arrived, in order.
     pub(super) ends: Vec<(u64, FlowId)>,
     pub(super) last_nack: u64,
     pub(super) nack_until: u64,
-    /// Go-back-N: the first byte beyond `expected` whose packet is known to be trimmed.
+    /// Go-back-N: the first byte beyond `expected` whose packet is known to be trimmed; `u64::MAX` for none.
     pub(super) trimmed: u64,
     pub(super) unacked_packets: u32,
     pub(super) unacked_bytes: u32,
-    /// The strongest mark of the packets since the last ACK.
+    /// Strongest mark of the packets since the last ACK.
     pub(super) mark: Mark,
-    /// Whether each packet of data is shown to somebody: to [`Receiver::half`], to its host's scheduler of grants, to who records its
-    /// latency, or to its answer, which takes its way.
+    /// True if each data packet is shown to others: to [`Receiver::half`], to the host's scheduler of grants, to the
+    /// latency recorder, or to the path selector of answers.
     pub(super) shows: bool,
-    /// The receiver's half of its scheme, and whether a timer of that runs.
+    /// Receiver half of the scheme, and true if a timer of it runs.
     pub(super) half: Option<Box<dyn ReceiverHalf>>,
     pub(super) timer_runs: bool,
-    /// RUD: which of the packets around the one that is answered have arrived, a bit each.
+    /// RUD: bitmap of the packets that have arrived around the one that is answered.
     pub(super) sack: u64,
-    /// Where its host's scheduler of grants keeps it, if its scheme has one.
+    /// Registration with the host's scheduler of grants, if the scheme has one.
     pub(super) granted: Option<Granted>,
-    /// The ways of its answers, where packets choose one each.
+    /// Paths of the answers, if each packet chooses one.
     pub(super) ways: Option<Box<Ways>>,
 }
 
@@ -72,7 +72,7 @@ impl Receiver {
 }
 
 impl Receiver {
-    /// Notes all that is not the same for all flows between its hosts of its size, class and scheme.
+    /// Notes all that may differ between flows of the same hosts, size, class and scheme.
     pub(super) fn note(&self, print: &mut Print) {
         let Self {
             flow,
@@ -107,13 +107,13 @@ impl Receiver {
     }
 }
 
-/// Of connections: their messages come one after another.
+/// Messages of a connection, which arrive one after another.
 impl Receiver {
     pub(super) const fn is_connection(&self) -> bool {
         self.path.size == FlowPath::ENDLESS
     }
 
-    /// The message of `flow` ends at `end`.
+    /// Notes that the message of `flow` ends at `end`.
     #[cold]
     pub(super) fn note_end(&mut self, end: u64, flow: FlowId) {
         if let Err(place) = self.ends.binary_search(&(end, flow)) {
@@ -122,7 +122,7 @@ impl Receiver {
         self.end_seq = self.ends[0].0;
     }
 
-    /// The first message of which all is here.
+    /// Removes and returns the first message if it is complete.
     pub(super) fn take_whole(&mut self) -> Option<FlowId> {
         let &(end, flow) = self.ends.first()?;
         if end > self.expected {
@@ -134,21 +134,21 @@ impl Receiver {
     }
 }
 
-/// The receivers of all flows that have started to arrive and are not complete.
+/// Receivers of all flows that have started to arrive and are not complete.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Receivers {
     of_flow: FlowTable<ReceiverId>,
     pub(super) list: List<ReceiverId, Receiver>,
-    /// Selective repeat: packets that arrived beyond the first missing one, by place in the list; empty without it.
+    /// Selective repeat: bits of the packets that arrived beyond the first missing one, by receiver; empty without it.
     pub(super) arrived: List<ReceiverId, Bits>,
-    /// Places of flows that are over.
+    /// Slots of receivers whose flows are over.
     free: Vec<ReceiverId>,
-    /// Receivers that begin again: see [`paceline_run::spec::Quirks::receiver_forgets`]; by flow.
+    /// Receivers that start again, by flow: see [`paceline_run::spec::Quirks::receiver_forgets`].
     pub(super) late: BTreeMap<FlowId, Receiver>,
 }
 
 impl Receivers {
-    /// Fetches a flow's receiver.
+    /// Prefetches a flow's receiver.
     #[inline(always)]
     pub(super) fn prefetch(&self, flow: FlowId) {
         if let Some(place) = self.of_flow.get(flow) {
@@ -156,13 +156,13 @@ impl Receivers {
         }
     }
 
-    /// The place of a flow's receiver.
+    /// Returns the slot of a flow's receiver.
     #[inline]
     pub(super) fn find(&self, flow: FlowId) -> Option<ReceiverId> {
         self.of_flow.get(flow)
     }
 
-    /// The first packet of a flow has arrived, or will.
+    /// Creates the receiver of a flow whose first packet has arrived, or will.
     #[cold]
     pub(super) fn begin(&mut self, world: &World, core: &Core, flow: FlowId, qp: QpId) -> ReceiverId {
         let mut receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
@@ -172,7 +172,7 @@ impl Receivers {
             receiver.half.is_some() || receiver.granted.is_some() || core.watch.recorder.latency.is_some();
         if let Some(entropy) = &world.spec.entropy {
             let flow = world.flow(core, flow);
-            // Packets to hosts with given next hops have no choice.
+            // Fixed next hops leave packets no choice.
             if !world.routing.is_fixed(flow.src) && !world.routing.is_fixed(flow.dst) {
                 receiver.ways = Some(Box::new(Ways::answering(world, &flow, entropy)));
             }
@@ -190,8 +190,8 @@ impl Receivers {
         place
     }
 
-    /// The first packet of a message has arrived over the connection of `first`, whose sender is `qp`; where all of it
-    /// has been here, once more.
+    /// Notes the first packet of a message over the connection of `first`, whose sender is `qp`. `is_over` if the
+    /// message was complete before. Returns the connection's receiver.
     #[cold]
     pub(super) fn meet_message(
         &mut self,
@@ -211,20 +211,21 @@ impl Receivers {
         place
     }
 
-    /// All of a message is here, which came over the connection of `first`.
+    /// Notes that a message is complete, which came over the connection of `first`.
     pub(super) fn end_message(&mut self, first: FlowId, flow: FlowId) {
         if flow != first {
             self.of_flow.take(flow);
         }
     }
 
-    /// Bytes of a flow that have not arrived; of a connection, the largest number.
+    /// Returns the bytes of a flow that have not arrived; for a connection, the largest number.
     pub(super) fn left(&self, world: &World, place: ReceiverId) -> u64 {
         let receiver = &self.list[place];
         if receiver.is_connection() {
             return u64::MAX;
         }
-        // Packets beyond a gap are full but for the last, which makes no difference worth a look.
+        // All packets beyond a gap count as full. Only the flow's last may be shorter, and the difference does not
+        // matter here.
         let beyond = self
             .arrived
             .get(place)
@@ -233,7 +234,8 @@ impl Receivers {
         receiver.path.size.saturating_sub(here)
     }
 
-    /// What is sent back takes the way of data packet `id`, by its entropy value, and its answer the map of what has arrived.
+    /// Puts answers on the path of data packet `id`, by its entropy value, and writes the bitmap of arrived packets
+    /// into the packet.
     pub(super) fn turn(&mut self, world: &World, core: &mut Core, place: ReceiverId, id: PacketId) {
         let receiver = &mut self.list[place];
         core.packets.set_words(id, receiver.sack);
@@ -245,7 +247,7 @@ impl Receivers {
         }
     }
 
-    /// A flow is over: nothing needs to be known of it any more.
+    /// Frees the receiver of a flow that is over.
     #[cold]
     pub(super) fn end(&mut self, flow: FlowId) {
         if let Some(place) = self.of_flow.take(flow) {
@@ -254,7 +256,7 @@ impl Receivers {
         }
     }
 
-    /// Takes over those of another part.
+    /// Takes over the receivers of another part of the run.
     pub(super) fn take_over(&mut self, mut other: Self) {
         let before = self.list.len();
         for (place, receiver) in other.list.numbered() {
@@ -271,13 +273,13 @@ impl Receivers {
             .extend(other.free.iter().map(|place| place.plus(before)));
     }
 
-    /// A flow's receiver.
+    /// Returns a flow's receiver.
     pub(super) fn of(&mut self, flow: FlowId) -> Option<&mut Receiver> {
         let place = self.find(flow)?;
         Some(&mut self.list[place])
     }
 
-    /// How many of a flow's bytes have arrived in order, if it has a receiver.
+    /// Returns how many of a flow's bytes have arrived in order, if it has a receiver.
     pub(super) fn arrived_of(&self, flow: FlowId) -> Option<u64> {
         let place = self.find(flow)?;
         Some(self.list[place].expected)
@@ -293,8 +295,8 @@ impl Receivers {
             .filter(|receiver| receiver.flow != FlowId::NONE)
     }
 
-    /// The congestion echo of an ACK: of this packet in the reference, of all since the last ACK
-    /// where ACKs answer for several packets.
+    /// Returns the mark that an ACK echoes: the packet's own in the reference, else the strongest since the last ACK,
+    /// so that an ACK for several packets loses none.
     #[inline]
     pub(super) fn take_marks(&mut self, world: &World, place: ReceiverId, mark: Mark) -> Mark {
         if world.quirks.ack_threshold {

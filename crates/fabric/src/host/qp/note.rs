@@ -1,15 +1,15 @@
-//! What of a queue pair makes two states of a network differ.
+//! State of a queue pair by which two states of a network differ.
 
 use super::Qp;
 use crate::core::print::Print;
 
 impl Qp {
-    /// Notes all that is not the same for all flows between its hosts of its size, class and scheme.
+    /// Notes all that may differ between flows of the same hosts, size, class and scheme.
     pub(in crate::host) fn note(&self, print: &mut Print) {
         let Self {
             flow,
             port,
-            // The place in its NIC's list, which is noted.
+            // The NIC's list has it, and is noted.
             place: _,
             account: _,
             size,
@@ -22,7 +22,7 @@ impl Qp {
             next_avail,
             gap,
             window,
-            // Follows from the others.
+            // A function of the others.
             bound: _,
             rate,
             asked_window,
@@ -47,7 +47,7 @@ impl Qp {
             echo_notifies: _,
             scheme,
             timers,
-            // Nothing has been drawn from it.
+            // States are compared only while no sender has drawn from it.
             rng: _,
             path: _,
             last_port: _,

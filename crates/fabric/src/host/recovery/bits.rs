@@ -1,16 +1,16 @@
-//! A bit for each packet of a window that slides over a flow: a ring of words, as large as the window
-//! has ever been.
+//! A bit for each packet of a window that slides over a flow: a ring of words, as large as the window has ever been.
 
-/// Bits of packets, of which those outside the window are zero.
+/// Bits of packets; those outside the window are zero.
 #[derive(Clone, Debug, Default)]
 pub(in crate::host) struct Bits {
     words: Vec<u64>,
-    /// How many are set.
+    /// Number of bits that are set.
     count: u32,
 }
 
 impl Bits {
-    /// The bytes of the packets that are set: packets before `next` of a flow of `total`, whose last may be short.
+    /// Returns the bytes of the packets whose bits are set. All are before `next`, of a flow of `total` packets whose
+    /// last may be short.
     pub(super) fn bytes(&self, total: u32, next: u32, mtu: u64, size: u64) -> u64 {
         if self.count() == 0 {
             return 0;
@@ -24,7 +24,7 @@ impl Bits {
         u64::from(self.count()) * mtu - missing
     }
 
-    /// All zero, the room kept.
+    /// Clears all bits, and keeps the memory.
     pub(super) fn reset(&mut self) {
         self.words.fill(0);
         self.count = 0;
@@ -68,12 +68,12 @@ impl Bits {
         self.words[word] & bit != 0
     }
 
-    /// The same for a window that begins at packet `from`, whether or not there is room for the packet.
+    /// Returns the bit of a packet that may be outside of the ring, for a window that begins at packet `from`.
     pub(super) fn has(&self, from: u32, packet: u32) -> bool {
         packet >= from && ((packet - from) as usize) < self.words.len() * 64 && self.get(packet)
     }
 
-    /// Sets a bit; says whether it was zero.
+    /// Sets a bit. Returns true if it was zero.
     #[inline]
     pub(super) fn set(&mut self, packet: u32) -> bool {
         let (word, bit) = self.place(packet);
@@ -83,7 +83,7 @@ impl Bits {
         new
     }
 
-    /// Clears a bit; says whether it was set.
+    /// Clears a bit. Returns true if it was set.
     #[inline]
     pub(super) fn clear(&mut self, packet: u32) -> bool {
         let (word, bit) = self.place(packet);
@@ -99,7 +99,8 @@ impl Bits {
         self.set(packet);
     }
 
-    /// The window's first packet is here, and perhaps some behind it: gives the first that is not.
+    /// Moves the window past its first packet, which has arrived, and past those behind that have. Returns the first
+    /// that has not.
     pub(super) fn pass(&mut self, first: u32) -> u32 {
         let next = first + 1;
         if self.count == 0 {
@@ -121,13 +122,13 @@ impl Bits {
         }
     }
 
-    /// The first packet from `from` on whose bit is set, if one before `until` is.
+    /// Returns the first packet in `from..until` whose bit is set.
     #[inline]
     pub(super) fn first_set(&self, from: u32, until: u32) -> Option<u32> {
         self.first(from, until, 0)
     }
 
-    /// The first packet from `from` on whose bit is zero, or `until`.
+    /// Returns the first packet in `from..until` whose bit is zero, or `until`.
     #[inline]
     pub(super) fn first_clear(&self, from: u32, until: u32) -> u32 {
         self.first(from, until, u64::MAX).unwrap_or(until)
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a set of numbers: a window that slides and grows.
+        /// Compares a window that slides and grows with a set of numbers.
         #[test]
         fn bits_are_a_set(steps in prop::collection::vec((0u32..8, 0u32..300, 0u32..90), 1..200)) {
             let (mut bits, mut set) = (Bits::default(), BTreeSet::new());
@@ -188,7 +189,7 @@ mod tests {
                 prop_assert_eq!(bits.count() as usize, set.len());
                 prop_assert_eq!(bits.get(packet), set.contains(&packet));
                 prop_assert_eq!(bits.first_set(packet.max(from), until), set.range(packet.max(from)..until).next().copied());
-                // Whatever lies outside of the window is not set, wherever it would have its place.
+                // Packets outside the window are not set, even if they share a bit of the ring.
                 for far in [packet + at * 64, until + by, from.saturating_sub(at)] {
                     prop_assert_eq!(bits.has(from, far), set.contains(&far));
                 }

@@ -1,5 +1,5 @@
-//! Go-back-N: the receiver takes packets in order only, and the sender goes back to a gap and sends
-//! everything again from there.
+//! Go-back-N: the receiver takes packets in order only, and the sender goes back to a gap and sends everything again
+//! from there.
 
 use super::{Acknowledged, Answer, Reliability};
 use crate::core::Core;
@@ -9,11 +9,11 @@ use crate::ids::{PacketId, QpId, ReceiverId};
 use crate::world::World;
 use paceline_run::outcome::PacketKind;
 
-/// Go-back-N: see this file.
+/// Go-back-N recovery (see this file).
 pub(super) struct GoBackN;
 
 impl Reliability for GoBackN {
-    /// In-order data is delivered, a gap is reported, old data is ignored.
+    /// Delivers in-order data, reports a gap, and ignores old data.
     #[inline(always)]
     fn take_data(
         &self,
@@ -29,14 +29,14 @@ impl Reliability for GoBackN {
         let size = receiver.path.size;
         receiver.mark = receiver.mark.max(packet.mark);
         let end = packet.seq + u64::from(packet.payload);
+        // One comparison sends the usual packet down the short path; everything else is sorted out elsewhere.
         if packet.seq != receiver.expected || packet.is_special() || end >= receiver.trimmed {
             return receivers.take_out_of_sequence(world, core, place, id);
         }
         receiver.take_in_order(end, size, packet.asks_for_ack(), nic, quirks)
     }
 
-    /// Everything up to the acknowledgement's sequence number has arrived; a NACK makes the sender go
-    /// back to it.
+    /// Acknowledges everything up to the packet's sequence number; a NACK makes the sender go back to it.
     #[inline(always)]
     fn acknowledge(
         &self,
@@ -50,6 +50,7 @@ impl Reliability for GoBackN {
         let mut seq = packet.seq;
         let qp = &mut hosts.qps[slot];
         let quirks = &world.quirks;
+        // The receiver rounds down in the same way, so both ends agree on the byte from which data is sent again.
         if let Some(chunk) = world.nic.back_to_chunk
             && (seq < qp.size || quirks.whole_chunks_only)
         {
@@ -59,7 +60,8 @@ impl Reliability for GoBackN {
         qp.snd_una += newly;
         if newly > 0 {
             qp.last_progress = core.now();
-            // An acknowledgement may overtake a go-back.
+            // An acknowledgement may arrive after a NACK has set the sender back: what it covers need not be sent
+            // again.
             if !quirks.unsigned_in_flight {
                 qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
             }
@@ -73,7 +75,7 @@ impl Reliability for GoBackN {
         Acknowledged {
             newly,
             highest: packet.seq,
-            // Below that only where the sender goes back to whole chunks; above it where acknowledgements overtake.
+            // Less only if the sender goes back to whole chunks; more if acknowledgements overtake each other.
             delivered: packet.seq.max(qp.snd_una),
             loss,
         }
@@ -89,7 +91,7 @@ impl Reliability for GoBackN {
         hosts.qps[slot].last_progress.saturating_add(rto)
     }
 
-    /// Back to the first unacknowledged byte.
+    /// Goes back to the first unacknowledged byte.
     fn time_out(&self, hosts: &mut Hosts, _world: &World, _core: &Core, slot: QpId) {
         let qp = &mut hosts.qps[slot];
         qp.snd_nxt = qp.snd_una;
@@ -98,7 +100,7 @@ impl Reliability for GoBackN {
 }
 
 impl Receivers {
-    /// What is not simply the next packet.
+    /// Takes a packet that is not simply the next one.
     #[inline(never)]
     fn take_out_of_sequence(
         &mut self,
@@ -118,7 +120,7 @@ impl Receivers {
         if packet.is_trimmed() && packet.seq >= receiver.expected {
             return self.take_headers(world, core, place, id);
         }
-        // After a return to a chunk that is no multiple of the MTU, packets begin elsewhere than before:
+        // After a return to a chunk that is no multiple of the MTU, packets begin at other bytes than before, so that
         // part of one may be new.
         let partly_new = packet.seq < receiver.expected && end > receiver.expected;
         if packet.seq == receiver.expected || partly_new && !quirks.ignore_duplicates {
@@ -131,7 +133,7 @@ impl Receivers {
         if packet.seq > receiver.expected {
             return receiver.report_gap(core.now(), nic);
         }
-        // Old data. The reference says nothing, so a lost last ACK is lost for good.
+        // Old data. Without an answer, as in the reference, the loss of the last ACK would never be repaired.
         if quirks.ignore_duplicates {
             Answer::Nothing
         } else {
@@ -139,8 +141,8 @@ impl Receivers {
         }
     }
 
-    /// The headers of a packet that was trimmed. They have overtaken what was sent before and waits in
-    /// queues, so the gap is reported when that has arrived.
+    /// Takes the headers of a trimmed packet. They have overtaken data that was sent before and still waits in queues,
+    /// so the gap is reported when that data has arrived.
     #[cold]
     fn take_headers(&mut self, world: &World, core: &Core, place: ReceiverId, id: PacketId) -> Answer {
         let packet = core.packets.get(id);
@@ -152,8 +154,8 @@ impl Receivers {
         self.reach_trimmed(world, core, place, Answer::Nothing)
     }
 
-    /// What is expected next was trimmed, or came after all. Each transmission is trimmed once, so there
-    /// is no need to space these NACKs.
+    /// Answers when the next expected packet was trimmed, or arrived after all. Each transmission is trimmed at most
+    /// once, so these NACKs need no minimum interval.
     #[cold]
     fn reach_trimmed(&mut self, world: &World, core: &Core, place: ReceiverId, answer: Answer) -> Answer {
         let receiver = &mut self.list[place];
@@ -178,8 +180,8 @@ mod tests {
     use crate::run::simulation::Simulation;
     use paceline_run::outcome::PacketKind;
 
-    /// A NACK sends the sender back to byte 5000, an ACK then says that 8000 have arrived: up to where it may
-    /// send now, and from where.
+    /// Sets a sender back to byte 5000 by a NACK, then acknowledges 8000 bytes. Returns the bound and the next byte to
+    /// send.
     fn after_an_overtaking_ack(window: WindowMode, unsigned_in_flight: bool) -> (u64, u64) {
         let mut spec = star(2, scheme_with("none", window, &[]));
         add_flow(&mut spec, 1, 2, 100_000, 0);
@@ -209,7 +211,7 @@ mod tests {
         (qp.snd_nxt, qp.bound)
     }
 
-    /// As the difference of unsigned numbers 2^64 - 3000 bytes are in flight: more than any window.
+    /// The unsigned difference gives 2^64 - 3000 bytes in flight: more than any window.
     #[test]
     fn an_ack_that_overtakes_a_return() {
         assert_eq!(after_an_overtaking_ack(WindowMode::Fixed, true), (5000, 0));

@@ -1,26 +1,24 @@
-//! IRN: selective repeat as RDMA NICs can have it.
+//! IRN: selective repeat for RDMA NICs.
 //!
-//! Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018: section 3.1 (loss recovery),
-//! 3.2 (a bound on what is in flight), and the authors' model of the NIC (NetSys/irn-vivado-hls), which
-//! says what the text leaves open.
+//! Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018: section 3.1 (loss recovery), 3.2 (a bound of the
+//! bytes in flight), and the authors' model of the NIC (NetSys/irn-vivado-hls), which settles what the text leaves
+//! open.
 //!
-//! * The receiver takes packets in any order. One that is out of order is answered by a NACK with the
-//!   cumulative acknowledgement and the number of the packet.
-//! * The sender keeps a bitmap of what was acknowledged selectively. A packet is lost if one with a
-//!   higher number was; in recovery also the first unacknowledged one, once a retransmission is
-//!   acknowledged that was sent after it. Lost packets go before new ones. A packet is sent again
-//!   once; if that is lost too, a timeout starts over at the cumulative acknowledgement.
+//! * The receiver takes packets in any order. A packet out of order is answered by a NACK with the cumulative
+//!   acknowledgement and the number of the packet.
+//! * The sender keeps a bitmap of selective acknowledgements. A packet is lost if one with a higher number was
+//!   acknowledged. In recovery, so is the first unacknowledged one, once a retransmission that was sent after it is
+//!   acknowledged. Lost packets go before new ones. A packet is retransmitted once. If that is lost too, a timeout starts
+//!   again at the cumulative acknowledgement.
 //! * Recovery ends when everything is acknowledged that had been sent before the last retransmission.
-//! * New packets are sent only as far as one bandwidth-delay product beyond the cumulative
-//!   acknowledgement (BDP-FC).
-//! * The timeout is short while few packets are in flight, where it costs little if it was too short.
+//! * New packets are sent only as far as one bandwidth-delay product beyond the cumulative acknowledgement (BDP-FC).
+//! * The timeout is short while few packets are in flight, when a premature one costs little.
 //!
-//! Beyond the paper: a packet counts as lost only once one has arrived that is more than `reordering`
-//! beyond it; and a NACK for a packet that a switch trimmed says
-//! that this one is lost, at once.
+//! Beyond the paper: a packet counts as lost only once one has arrived that is more than `reordering` beyond it, and a
+//! NACK for a packet that a switch trimmed reports this packet as lost, at once.
 //!
-//! Against a scheme's window counts what was sent and is acknowledged neither way. A retransmission
-//! needs no room in it: the packet that it replaces has left the network.
+//! A scheme's window counts the bytes that were sent and are not acknowledged in either way. A retransmission takes no
+//! window: the packet that it replaces has left the network.
 
 use super::{Acknowledged, Answer, Reliability};
 use crate::core::Core;
@@ -40,7 +38,7 @@ impl Reliability for Irn {
         receivers.expect_any_order(place);
     }
 
-    /// The receiver takes a packet in any order; what is out of order it reports.
+    /// Takes a packet in any order, and reports it if it is out of order.
     #[inline(never)]
     fn take_data(
         &self,
@@ -58,6 +56,7 @@ impl Reliability for Irn {
             receiver.note_end(packet.end(mtu), packet.flow);
         }
         let received = &mut receivers.arrived[place];
+        // A duplicate is answered, since its sender may lack the ACK of the first copy.
         if packet.seq < receiver.expected {
             receiver.mark = receiver.mark.max(packet.mark);
             return Answer::Ack;
@@ -66,19 +65,21 @@ impl Reliability for Irn {
             return Answer::Nack;
         }
         let number = packet.answers;
+        // Marks of such packets go back in their own NACKs, so they are not kept for the next ACK.
         if packet.seq > receiver.expected {
             let first = (receiver.expected / mtu) as u32;
             received.add(first, number);
             return Answer::Nack;
         }
         receiver.mark = receiver.mark.max(packet.mark);
+        // The sender retransmitted into a gap: an ACK at once tells it how far the gap is closed.
         let fills_gap = received.count() > 0;
         let end = size.min(u64::from(received.pass(number)) * mtu);
         let asked = packet.asks_for_ack() || fills_gap;
         receiver.take_in_order(end, size, asked, &world.nic, &world.quirks)
     }
 
-    /// A queue pair in `slot` begins: its window in packets is `bdp`, if that bounds it.
+    /// Starts the queue pair in `slot`: the window in packets is `bdp`, if BDP-FC is on.
     fn begin(&self, hosts: &mut Hosts, world: &World, slot: QpId, bdp: u64) {
         let mtu = world.packet.mtu.get();
         hosts.repeats.reach(slot, Sender::default);
@@ -93,7 +94,7 @@ impl Reliability for Irn {
         hosts.repeats[slot].begin(qp.size.div_ceil(mtu) as u32, cap);
     }
 
-    /// More was posted to the connection in `slot`.
+    /// Extends the flow by messages posted to the connection in `slot`.
     fn extend(&self, hosts: &mut Hosts, world: &World, slot: QpId) {
         let mtu = world.packet.mtu.get();
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.repeats[slot]);
@@ -101,7 +102,7 @@ impl Reliability for Irn {
         qp.limit = sender.limit(qp.size, mtu);
     }
 
-    /// An acknowledgement, cumulative and perhaps of one packet beyond.
+    /// Takes an acknowledgement: cumulative, and perhaps of one packet beyond.
     #[inline(never)]
     fn acknowledge(
         &self,
@@ -125,9 +126,9 @@ impl Reliability for Irn {
             qp.snd_una = packet.seq;
             qp.last_progress = core.now();
         }
-        // The last packet ends where the flow does.
+        // Rounded up, since the flow's last packet may be short.
         let una = qp.snd_una.div_ceil(mtu) as u32;
-        // The headers of a trimmed packet overtake what was sent before.
+        // The headers of a trimmed packet overtake data that was sent before, so their time proves nothing about it.
         let sent_at = (!packet.is_trimmed()).then_some(packet.sent_at);
         let loss = sender.acknowledge(una, beyond, sent_at, self.reordering);
         qp.sacked = sender.sacked_bytes(mtu, qp.size);
@@ -147,7 +148,7 @@ impl Reliability for Irn {
         hosts.repeats.get(slot).map_or(0, |sender| sender.next)
     }
 
-    /// The number and first byte of the packet that is to be sent next, lost ones first.
+    /// Returns the number and first byte of the next packet to send, lost ones first.
     #[inline(never)]
     fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
         let mtu = world.packet.mtu.get();
@@ -165,7 +166,7 @@ impl Reliability for Irn {
             return (sender.next - 1, qp.snd_nxt);
         };
         if packet == sender.una {
-            // The wait for what it repairs starts again.
+            // The wait for this packet's acknowledgement starts again, or the timer would expire before that can come.
             qp.last_progress = core.now();
         }
         (packet, u64::from(packet) * mtu)
@@ -182,7 +183,7 @@ impl Reliability for Irn {
         qp.recompute_bound();
     }
 
-    /// What sender and receiver know of one another's packets agrees.
+    /// Checks that the sender's and the receiver's state of packets agree.
     fn verify(&self, hosts: &Hosts, world: &World, slot: QpId) {
         let mtu = world.packet.mtu.get();
         let (qp, sender) = (&hosts.qps[slot], &hosts.repeats[slot]);

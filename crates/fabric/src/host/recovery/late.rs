@@ -1,5 +1,5 @@
-//! Data that comes once more when its flow is complete and something else stands in the queue pair's place: the
-//! sender has heard that everything arrived, and the receiver cannot know.
+//! Duplicates of complete flows, whose queue pair may have another flow by now: the sender knows that everything
+//! arrived, and the receiver cannot know that.
 
 use super::Answer;
 use crate::core::Core;
@@ -12,8 +12,8 @@ use paceline_kernel::ids::Id;
 use paceline_run::outcome::PacketKind;
 
 impl Hosts {
-    /// Data packet `id` of a flow that is complete. Its sender will not know what the answer is about, but it
-    /// takes its way through the network.
+    /// Answers data packet `id` of a complete flow. Its sender will ignore the answer, but the answer takes capacity of
+    /// the network.
     #[cold]
     pub(in crate::host) fn receive_late(&mut self, world: &World, core: &mut Core, id: PacketId) {
         core.notify_at_receiver(id);
@@ -33,7 +33,7 @@ impl Hosts {
         let class = world.ack_class(flow.class);
         let answer = core.packets.get_mut(id);
         (answer.kind, answer.seq, answer.payload) = (kind, expected, 0);
-        // Nothing is known of its way any more: switches look it up.
+        // The receiver is gone, and with it the path: switches look up the next hops.
         answer.epoch = world.old_epoch();
         answer.wire = world.packet.ack_wire(&needs);
         (answer.class, answer.ingress) = (class, PortId::NONE);
@@ -42,8 +42,8 @@ impl Hosts {
 }
 
 impl Receivers {
-    /// What the receiver answers, and the byte that it expects: the one behind the last, unless it has forgotten
-    /// the flow and begins again ([`paceline_run::spec::Quirks::receiver_forgets`]).
+    /// Returns the answer to a duplicate, and the byte that the receiver expects: the flow's end, unless the receiver
+    /// has forgotten the flow and starts again ([`paceline_run::spec::Quirks::receiver_forgets`]).
     fn take_late(&mut self, world: &World, core: &Core, id: PacketId) -> (Answer, u64) {
         let packet = core.packets.get(id);
         let (nic, quirks) = (&world.nic, &world.quirks);

@@ -1,25 +1,25 @@
-//! Packets that are to be sent again.
+//! Packets to be retransmitted.
 
 use std::ops::{Deref, DerefMut};
 
 use super::bits::Bits;
 
-/// A bit for each packet that is to be sent again, and where to begin to look.
+/// A bit for each packet to be retransmitted, and the start of the search for the first.
 #[derive(Clone, Debug, Default)]
 pub(in crate::host) struct Lost {
     bits: Bits,
-    /// No lost packet is before this one.
+    /// Lower bound of the lost packets.
     from: u32,
 }
 
 impl Lost {
-    /// None, the room kept.
+    /// Clears all bits, and keeps the memory.
     pub(super) fn reset(&mut self) {
         self.bits.reset();
         self.from = 0;
     }
 
-    /// The packet is to be sent again; says whether that is new.
+    /// Adds a packet. Returns true if it was not there.
     pub(super) fn add(&mut self, packet: u32) -> bool {
         self.from = match self.bits.count() {
             0 => packet,
@@ -28,7 +28,7 @@ impl Lost {
         self.bits.set(packet)
     }
 
-    /// Takes out the first of a window from `una` up to `next`.
+    /// Removes the first packet of a window from `una` up to `next`.
     pub(super) fn take(&mut self, una: u32, next: u32) -> Option<u32> {
         if self.bits.count() == 0 {
             return None;

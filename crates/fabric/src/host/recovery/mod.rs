@@ -1,6 +1,6 @@
-//! Recovery of what was lost: what a receiver answers, what a sender sends again, and when it stops
-//! waiting. Each kind of recovery is a [`Reliability`] in a file of its own; here is what they share. Which one a run has
-//! is asked by `with_recovery!` alone.
+//! Loss recovery: answers of receivers, retransmissions of senders, and timeouts. Each kind of recovery is a
+//! [`Reliability`] in a separate file; this file has what they share. Only `with_recovery!` distinguishes between the
+//! kinds.
 
 pub(crate) mod bits;
 mod go_back_n;
@@ -21,31 +21,30 @@ use crate::ids::{FlowId, PacketId, QpId, ReceiverId};
 use crate::world::World;
 use paceline_run::spec::{AckPolicy, NicSpec, Quirks, Recovery};
 
-/// What the receiver answers to a data packet.
+/// Answer of a receiver to a data packet.
 pub(in crate::host) enum Answer {
     Ack,
     Nack,
     Nothing,
 }
 
-/// What an acknowledgement told the sender.
+/// Result of an acknowledgement at the sender.
 pub(in crate::host) struct Acknowledged {
-    /// Bytes that it is the first to acknowledge.
+    /// Bytes that this acknowledgement is the first to acknowledge.
     pub(in crate::host) newly: u64,
-    /// Behind the highest byte that is known to have arrived.
+    /// End of the highest byte that is known to have arrived.
     pub(in crate::host) highest: u64,
-    /// Bytes that are known to have arrived.
+    /// Number of bytes that are known to have arrived.
     pub(in crate::host) delivered: u64,
-    /// Whether it tells of a loss.
+    /// True if the acknowledgement reveals a loss.
     pub(in crate::host) loss: bool,
 }
 
-/// A kind of recovery, at both ends of a flow. Senders and receivers are numbered from 0 packet by packet, where packets
-/// have numbers.
+/// A kind of loss recovery, at both ends of a flow. Where packets have numbers, they count from 0.
 pub(in crate::host) trait Reliability {
-    /// A flow's first packet has come to its receiver at `place`.
+    /// Prepares the receiver in slot `place` for a new flow.
     fn expect(&self, _receivers: &mut Receivers, _place: ReceiverId) {}
-    /// The receiver takes what is new of a data packet, and answers.
+    /// Takes the new data of a packet at the receiver, and returns the answer.
     fn take_data(
         &self,
         receivers: &mut Receivers,
@@ -54,11 +53,11 @@ pub(in crate::host) trait Reliability {
         place: ReceiverId,
         id: PacketId,
     ) -> Answer;
-    /// A sender begins, on a path with such a bandwidth-delay product.
+    /// Prepares the sender of a flow whose path has the bandwidth-delay product `bdp`, in bytes.
     fn begin(&self, _hosts: &mut Hosts, _world: &World, _slot: QpId, _bdp: u64) {}
-    /// More was posted to its connection.
+    /// Extends the flow by messages posted to its connection.
     fn extend(&self, _hosts: &mut Hosts, _world: &World, _slot: QpId) {}
-    /// An acknowledgement reached the sender.
+    /// Takes an acknowledgement at the sender.
     fn acknowledge(
         &self,
         hosts: &mut Hosts,
@@ -67,23 +66,23 @@ pub(in crate::host) trait Reliability {
         slot: QpId,
         id: PacketId,
     ) -> Acknowledged;
-    /// The packet that is to be sent now: its number and its first byte.
+    /// Returns the number and first byte of the packet to send now.
     fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64);
-    /// It leaves with this entropy value.
+    /// Notes the entropy value with which a packet leaves.
     fn sent(&self, _hosts: &mut Hosts, _slot: QpId, _packet: u32, _entropy: u16) {}
-    /// The number of the next new packet; 0 where packets have none.
+    /// Returns the number of the next new packet; 0 if packets have no numbers.
     fn next_number(&self, _hosts: &Hosts, _slot: QpId) -> u32 {
         0
     }
-    /// Returns when the sender gives up waiting, in ps, if nothing comes.
+    /// Returns the time at which the sender gives up waiting, in ps, if no feedback comes.
     fn due(&self, hosts: &mut Hosts, world: &World, slot: QpId) -> u64;
-    /// Takes for lost what was due. Something else may be due next, and sooner than a whole timeout from now.
+    /// Declares lost what was due. Other packets may be due next, and sooner than a whole timeout from now.
     fn time_out(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId);
-    /// Sender and receiver know what they can know of each other.
+    /// Checks that the states of sender and receiver agree.
     fn verify(&self, _hosts: &Hosts, _world: &World, _slot: QpId) {}
 }
 
-/// Does the same with the run's kind of recovery, whichever it is.
+/// Evaluates an expression with the run's kind of recovery.
 macro_rules! with_recovery {
     ($world:expr, $kind:ident => $body:expr) => {
         match &$world.nic.recovery {
@@ -98,7 +97,7 @@ macro_rules! with_recovery {
 }
 
 impl Receiver {
-    /// Whether an acknowledgement is due for what has come since the last.
+    /// Returns true if an acknowledgement is due for the packets since the last one.
     fn owes_ack(&self, nic: &NicSpec) -> bool {
         match nic.ack {
             AckPolicy::EveryBytes(interval) => u64::from(self.unacked_bytes) >= interval.get(),
@@ -106,7 +105,7 @@ impl Receiver {
         }
     }
 
-    /// Counts a packet with `new` bytes in order up to `end`, and says whether an acknowledgement is due.
+    /// Counts a packet of in-order data up to `end`. Returns an ACK if one is due.
     #[inline]
     fn take_in_order(&mut self, end: u64, size: u64, asked: bool, nic: &NicSpec, quirks: &Quirks) -> Answer {
         self.unacked_packets += 1;
@@ -119,6 +118,8 @@ impl Receiver {
             }
             _ => self.owes_ack(nic),
         };
+        // At the end of a flow no further packets would bring the counters to their limits. (The reference's receiver
+        // does not know the end.)
         let wanted = self.expected >= size || asked;
         if due || wanted && !quirks.ack_threshold {
             self.unacked_packets = 0;
@@ -130,8 +131,9 @@ impl Receiver {
 }
 
 impl Receiver {
-    /// A packet came that is not the next: a NACK, unless one told of this gap a short while ago.
+    /// Returns a NACK for a gap, unless this gap was reported a short while ago.
     fn report_gap(&mut self, now: u64, nic: &NicSpec) -> Answer {
+        // Every packet behind a gap would cause a NACK, and each NACK sends the sender back.
         if now < self.nack_until && self.last_nack == self.expected {
             return Answer::Nothing;
         }
@@ -145,7 +147,7 @@ impl Receiver {
 }
 
 impl Receivers {
-    /// Data packet `id` reached its receiver: takes what is new of it.
+    /// Takes the new data of packet `id` at its receiver, and returns the answer.
     #[inline(always)]
     pub(in crate::host) fn take_data(
         &mut self,
@@ -157,20 +159,20 @@ impl Receivers {
         with_recovery!(world, kind => kind.take_data(self, world, core, place, id))
     }
 
-    /// Nothing beyond a gap has arrived of the flow at `place`, whose packets come in any order.
+    /// Prepares the receiver in slot `place` for packets in any order.
     fn expect_any_order(&mut self, place: ReceiverId) {
         self.arrived.reach(place, bits::Bits::default);
         self.arrived[place].reset();
     }
 
-    /// A flow begins at `place`.
+    /// Prepares the receiver in slot `place` for a new flow.
     pub(in crate::host) fn expect(&mut self, world: &World, place: ReceiverId) {
         with_recovery!(world, kind => kind.expect(self, place));
     }
 }
 
 impl Hosts {
-    /// Acknowledgement `id` reached its sender.
+    /// Takes acknowledgement `id` at its sender.
     #[inline(always)]
     pub(in crate::host) fn take_acknowledgement(
         &mut self,
@@ -182,38 +184,38 @@ impl Hosts {
         with_recovery!(world, kind => kind.acknowledge(self, world, core, slot, id))
     }
 
-    /// A sender begins, on a path with such a bandwidth-delay product.
+    /// Prepares the sender of a flow whose path has the bandwidth-delay product `bdp`, in bytes.
     pub(in crate::host) fn begin_recovery(&mut self, world: &World, slot: QpId, bdp: u64) {
         with_recovery!(world, kind => kind.begin(self, world, slot, bdp));
     }
 
-    /// More was posted to its connection.
+    /// Extends a flow by messages posted to its connection.
     pub(in crate::host) fn extend_recovery(&mut self, world: &World, slot: QpId) {
         with_recovery!(world, kind => kind.extend(self, world, slot));
     }
 
-    /// The number and first byte of the packet that is to be sent now.
+    /// Returns the number and first byte of the packet to send now.
     #[inline(always)]
     pub(in crate::host) fn next_packet(&mut self, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
         with_recovery!(world, kind => kind.next(self, world, core, slot))
     }
 
-    /// It leaves with this entropy value.
+    /// Notes the entropy value with which a packet leaves.
     pub(in crate::host) fn packet_sent(&mut self, world: &World, slot: QpId, packet: u32, entropy: u16) {
         with_recovery!(world, kind => kind.sent(self, slot, packet, entropy));
     }
 
-    /// The number of the next new packet; 0 where packets have none.
+    /// Returns the number of the next new packet; 0 if packets have no numbers.
     pub(in crate::host) fn next_number(&self, world: &World, slot: QpId) -> u32 {
         with_recovery!(world, kind => kind.next_number(self, slot))
     }
 
-    /// Sender and receiver know what they can know of each other.
+    /// Checks that the states of sender and receiver agree.
     pub(in crate::host) fn verify_recovery(&self, world: &World, slot: QpId) {
         with_recovery!(world, kind => kind.verify(self, world, slot));
     }
 
-    /// A new queue pair's retransmission timer starts.
+    /// Starts the retransmission timer of a new queue pair.
     pub(in crate::host) fn start_timeout(&mut self, world: &World, core: &mut Core, slot: QpId) {
         if let Some(rto) = world.nic.recovery.shortest_timeout(&world.nic) {
             if let Some(connection) = &mut self.qps[slot].connection {
@@ -228,8 +230,8 @@ impl Hosts {
         core.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
     }
 
-    /// A queue pair's retransmission timer expires. It is one event that is put off as long as there
-    /// is progress.
+    /// Handles the expiry of a queue pair's retransmission timer: one event, put off as long as there is progress. An
+    /// event for every packet would cost more than all else.
     pub(crate) fn retransmission_timeout(&mut self, world: &World, core: &mut Core, flow: FlowId) {
         let Some(slot) = self.sender_of(flow) else {
             return;
@@ -241,18 +243,18 @@ impl Hosts {
         if let Some(connection) = &mut qp.connection
             && connection.is_idle()
         {
-            // It begins again with the next message.
+            // Started again with the next message.
             connection.timeout_runs = false;
             return;
         }
         let due = with_recovery!(world, kind => kind.due(self, world, slot));
         let qp = &self.qps[slot];
         if qp.snd_nxt <= qp.snd_una {
-            // With nothing in flight, the timeout of what is sent next is more than this away.
+            // Nothing is in flight, so the timeout of what is sent next is at least this far away.
             return self.schedule_timeout(core, slot, core.now() + shortest);
         }
         if core.now() < due {
-            // By then the shorter timeout may be the one that counts.
+            // By then fewer packets may be in flight, and the shorter timeout may apply.
             return self.schedule_timeout(core, slot, due.min(core.now() + shortest));
         }
         if core.watch.is_traced() {
@@ -260,12 +262,13 @@ impl Hosts {
             core.account_timeout(&self.qps[slot]);
             core.observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Timeout);
         }
+        // The next timeout counts from here, or it would be due again at once.
         self.qps[slot].last_progress = core.now();
         with_recovery!(world, kind => kind.time_out(self, world, core, slot));
         core.counters.timeouts += 1;
         self.call_scheme(world, core, slot, |scheme, cx| scheme.on_timeout(cx));
-        // Not simply a timeout from now: packets that have timers of their own are due one after another, and n losses would
-        // cost n timeouts.
+        // Not simply a timeout from now: under RUD every packet has a timer, and they are due one after another.
+        // Otherwise n losses would cost n timeouts.
         let due = with_recovery!(world, kind => kind.due(self, world, slot));
         self.schedule_timeout(core, slot, due.clamp(core.now(), core.now() + shortest));
         self.nic_send(world, core, self.qps[slot].port);

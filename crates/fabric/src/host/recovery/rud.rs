@@ -1,14 +1,14 @@
-//! RUD: reliable unordered delivery, as Ultra Ethernet has it.
+//! RUD: reliable unordered delivery, as in Ultra Ethernet.
 //!
-//! Ultra Ethernet Specification 1.0, section 3.5 (packet delivery sublayer), as far as it is public in uet-htsim.
+//! Ultra Ethernet Specification 1.0, section 3.5 (packet delivery sublayer), as far as uet-htsim makes it public.
 //!
-//! * The receiver takes packets in any order. Its acknowledgements say up to where everything has arrived, and of the 64
-//!   packets around the one that they answer, which have. They answer for several packets; at once for one that is marked,
-//!   asks for it, comes twice, or is the first or last of its flow.
-//! * A packet that a switch trimmed is answered by a NACK with its number. The sender sends it again.
-//! * Nothing else tells of a loss, since packets overtake each other on their many paths: a packet of which nothing was heard
-//!   for a timeout is sent again. The time runs for each packet from when it was sent last.
-//! * Lost packets go before new ones, and the window bounds both: what is known to be lost is not in flight.
+//! * The receiver takes packets in any order. An acknowledgement has the cumulative number, and a bitmap of the 64
+//!   packets around the one that it answers. It stands for several packets; it is sent at once for a packet that is
+//!   marked, asks for it, is a duplicate, or is the first or last of its flow.
+//! * A packet that a switch trimmed is answered by a NACK with its number. The sender retransmits it.
+//! * Nothing else reveals a loss, since packets overtake each other on their many paths: a packet without feedback for
+//!   a timeout is retransmitted. The time runs for each packet from its last transmission.
+//! * Lost packets go before new ones, and the window limits both: a packet known to be lost is not in flight.
 
 use super::bits::Bits;
 use super::{Acknowledged, Answer, Reliability};
@@ -25,8 +25,8 @@ pub(in crate::host) mod window;
 
 use window::Sender;
 
-/// The first packet that the map of an acknowledgement speaks of: of the 64 up to the one that it answers, the first that
-/// may be missing.
+/// Returns the first packet in the bitmap of an acknowledgement: of the 64 up to the one that it answers, the first
+/// that may be missing.
 fn map_from(answers: u32, expected: u32) -> u32 {
     answers.saturating_sub(63).max(expected + 1)
 }
@@ -56,6 +56,7 @@ impl Reliability for Rud {
         let number = packet.answers;
         let first = receiver.expected.div_ceil(mtu) as u32;
         let known = packet.seq < receiver.expected || received.has(first, number);
+        // Trimming is the only early sign of a loss here, so it is reported at once, and the packet stays missing.
         if packet.is_trimmed() && !known {
             return Answer::Nack;
         }
@@ -72,6 +73,8 @@ impl Reliability for Rud {
                 received.add(first, number);
             }
         }
+        // The sender needs marks early to slow down, and the first ACK to learn its round trip. A duplicate means that
+        // it lacks an ACK.
         let at_once = known || begins || whole || packet.mark.is_set() || packet.asks_for_ack();
         if !at_once && !receiver.owes_ack(&world.nic) {
             return Answer::Nothing;
@@ -125,6 +128,7 @@ impl Reliability for Rud {
         let told = packet.seq.div_ceil(mtu) as u32;
         sender.advance(told);
         let number = packet.answers;
+        // Several packets arrive out of order without any loss, so a gap in the bitmap is no reason to retransmit.
         let loss = if packet.kind == PacketKind::Nack {
             sender.lose(number)
         } else {
@@ -181,7 +185,7 @@ impl Reliability for Rud {
         oldest.map_or(u64::MAX, |(at, _)| at + self.rto.as_ps())
     }
 
-    /// Takes the packet that was sent the longest ago for lost. The timer then waits for the next one.
+    /// Declares the packet lost that was sent longest ago. The timer then waits for the next one.
     fn time_out(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) {
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
         let Some((_, packet)) = sender.oldest() else {
@@ -189,6 +193,7 @@ impl Reliability for Rud {
         };
         sender.lose(packet);
         let (_, entropy) = sender.sent[sender.place(packet)];
+        // The path that lost the packet may have failed: the selector avoids it from now on.
         if let Some(ways) = &mut qp.ways {
             ways.on_feedback(core.now(), entropy, PathFeedback::Timeout);
         }

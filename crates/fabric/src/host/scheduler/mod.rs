@@ -1,8 +1,8 @@
-//! Which queue pair of a NIC sends next, and when it may.
+//! Choice of the queue pair that a NIC sends from, and of the time.
 //!
-//! Queue pairs go round robin, packet by packet, or in [`turns`]. Pauses, windows and pacing hold them back. With a few of
-//! them the NIC looks at each. With many it keeps in a tree when each may go ([`pacing_tree`]), so that no packet takes a time
-//! in proportion to how many there are. What is chosen is what looking at all of them would choose.
+//! Queue pairs are served round robin, packet by packet, or by [`turns`]. Pauses, windows and pacing hold them back. A
+//! NIC with few of them looks at each. With many it keeps their departure times in a tree ([`pacing_tree`]), so that no
+//! packet takes time in proportion to their number. The choice is always that of looking at all of them.
 
 mod nic;
 mod pacing_tree;
@@ -17,45 +17,45 @@ use crate::core::Core;
 use crate::host::qp::{NEVER, Qp};
 use crate::ids::{NicId, PortId, QpId};
 
-/// Up to so many queue pairs of a NIC are looked through at every packet to save an event.
+/// Largest number of queue pairs that a NIC looks through at every packet to save an event.
 const FEW_QPS: usize = 8;
 
-/// Which queue pair a NIC may send from.
+/// Queue pair that a NIC may send from.
 pub(super) enum Choice {
-    /// The one at this place and in this slot.
+    /// The queue pair at this index and in this slot may send now.
     Now(usize, QpId),
-    /// None before this instant.
+    /// None may send before this instant.
     Later(u64),
-    /// None before something else happens.
+    /// None may send before another event.
     None,
 }
 
-/// What may follow a packet.
+/// Answer to the question whether a packet follows the current one.
 pub(super) enum Following {
-    /// Nothing before something else happens.
+    /// No packet follows before another event.
     Nothing,
-    /// A packet at this instant, if the port is free.
+    /// A packet may leave at this instant, if the port is free.
     At(u64),
-    /// Perhaps something: it is not worth while to find out.
+    /// Unknown, because finding out would cost more than an event.
     Unknown,
 }
 
-/// What NICs send by.
+/// Lists of queue pairs of all NICs, and the order in which they send.
 #[derive(Clone, Debug)]
 pub(super) struct QpScheduler {
     pub(super) nics: List<NicId, Nic>,
-    /// Whose turn it is, where queue pairs do not go round packet by packet.
+    /// State of the turns, if queue pairs are not served packet by packet.
     turns: Option<Box<Turns>>,
-    /// Whether changes of queue pairs are of interest: some NIC has a tree, or there are turns.
+    /// True if changes of queue pairs have to be followed: some NIC has a tree, or there are turns.
     tracks_qps: bool,
-    /// Quirk: see [`paceline_run::spec::Quirks::wakeup_suppression`].
+    /// True under the quirk [`paceline_run::spec::Quirks::wakeup_suppression`].
     suppresses_wakeups: bool,
-    /// Whether NICs may have trees, which know nothing of quirks.
+    /// True if NICs may have trees, which do not support quirks.
     may_gather: bool,
 }
 
 impl QpScheduler {
-    /// That of the NICs behind these ports, without queue pairs.
+    /// Creates the NICs behind these ports, without queue pairs.
     pub(super) fn of(spec: &RunSpec, ports: Vec<PortId>) -> Self {
         let turns = Turns::of(spec.nic.scheduling, ports.len());
         let quirks = &spec.quirks;
@@ -68,7 +68,7 @@ impl QpScheduler {
         }
     }
 
-    /// The same without queue pairs, in round robin.
+    /// Returns a copy without queue pairs, in round robin.
     pub(super) fn without_queue_pairs(&self) -> Self {
         Self {
             nics: self.nics.iter().map(|nic| Nic::new(nic.port)).collect(),
@@ -78,52 +78,52 @@ impl QpScheduler {
         }
     }
 
-    /// Whether something else than round robin says whose turn it is.
+    /// Returns true if queue pairs are served by turns.
     pub(super) fn has_turns(&self) -> bool {
         self.turns.is_some()
     }
 
-    /// Whether a NIC has none.
+    /// Returns true if a NIC has no queue pairs.
     #[inline]
     pub(super) fn is_empty(&self, nic: NicId) -> bool {
         self.nics[nic].slots.is_empty()
     }
 
-    /// A NIC's queue pairs, in order.
+    /// Returns a NIC's queue pairs, in order.
     pub(super) fn live(&self, nic: NicId) -> impl DoubleEndedIterator<Item = QpId> {
         self.nics[nic].live()
     }
 
-    /// The places of a NIC's list: those of its queue pairs, and empty ones.
+    /// Returns the length of a NIC's list, including empty entries.
     pub(super) fn places(&self, nic: NicId) -> usize {
         self.nics[nic].slots.len()
     }
 
-    /// The queue pair at a place, if one is there.
+    /// Returns the queue pair at an index, if there is one.
     pub(super) fn at(&self, nic: NicId, place: usize) -> Option<QpId> {
         Some(self.nics[nic].slots[place]).filter(|&slot| slot != QpId::NONE)
     }
 
-    /// A queue pair is new, or new at its NIC: it has no claim yet.
+    /// Starts a queue pair that is new, or new at its NIC: it has no claims from turns before.
     pub(super) fn begin(&mut self, slot: QpId) {
         if let Some(turns) = &mut self.turns {
             turns.begin(slot);
         }
     }
 
-    /// A queue pair joins a NIC, behind the others.
+    /// Appends a queue pair to a NIC's list.
     pub(super) fn join(&mut self, nic: NicId, slot: QpId, qp: &mut Qp) {
         self.nics[nic].join(slot, qp);
     }
 
-    /// A queue pair moves to a NIC. The list that it leaves is put in order once for all that leave it
+    /// Moves a queue pair to a NIC. The list that it leaves is cleaned up once for all that leave it
     /// ([`QpScheduler::retain`]).
     pub(super) fn move_to(&mut self, nic: NicId, slot: QpId) {
         self.nics[nic].slots.push(slot);
         self.begin(slot);
     }
 
-    /// A queue pair leaves a NIC; whether it was there.
+    /// Removes a queue pair from a NIC. Returns true if it was there.
     pub(super) fn remove(&mut self, nic: NicId, slot: QpId, qps: &mut List<QpId, Qp>) -> bool {
         self.nics[nic].remove(slot, qps)
     }
@@ -133,29 +133,30 @@ impl QpScheduler {
         self.nics[nic].retain(keep);
     }
 
-    /// Takes all queue pairs from a NIC.
+    /// Removes and returns all queue pairs of a NIC.
     pub(super) fn take(&mut self, nic: NicId) -> Vec<QpId> {
         self.nics[nic].retain(|_| true);
         std::mem::take(&mut self.nics[nic].slots)
     }
 
-    /// A queue pair comes back to a NIC from which all were taken.
+    /// Returns a queue pair to a NIC from which all were removed.
     pub(super) fn put_back(&mut self, nic: NicId, slot: QpId) {
         self.nics[nic].slots.push(slot);
     }
 
-    /// The queue pair at this place sends.
+    /// Notes that the queue pair at this index sends.
     #[inline]
     pub(super) fn serve(&mut self, nic: NicId, place: usize) {
         self.nics[nic].served = place;
     }
 
-    /// The same of a port under credits, where each lane goes round for itself.
+    /// Notes that the queue pair at this index sends through a port under credits, where each lane has a separate round
+    /// robin.
     pub(super) fn serve_lane(&mut self, nic: NicId, class: u8, place: usize) {
         self.nics[nic].serve_lane(class, place);
     }
 
-    /// A queue pair has changed: it may go at another time than before.
+    /// Notes that a queue pair may send at another time than before.
     #[inline]
     pub(super) fn update(&mut self, core: &Core, slot: QpId, qps: &List<QpId, Qp>) {
         if self.tracks_qps {
@@ -163,7 +164,7 @@ impl QpScheduler {
         }
     }
 
-    /// A queue pair has sent a packet of `wire` bytes.
+    /// Notes that a queue pair has sent a packet of `wire` bytes.
     #[inline]
     pub(super) fn sent(&mut self, core: &Core, slot: QpId, wire: u16, qps: &List<QpId, Qp>) {
         if self.tracks_qps {
@@ -187,8 +188,8 @@ impl QpScheduler {
         self.nics[core.ports[qp.port].nic()].update(slot, qp);
     }
 
-    /// The queue pair that goes next at `now`, while the classes in `paused` are held back. Where finished ones stay in the
-    /// list (a quirk), those that are found leave it now, for `free`.
+    /// Returns the queue pair that sends next at `now`, while the classes in `paused` are held back. If finished ones
+    /// stay in the list (a quirk), those that are found leave it now, for `free`.
     #[inline(always)]
     pub(super) fn choose(
         &mut self,
@@ -207,7 +208,7 @@ impl QpScheduler {
                 };
             }
             if !qp.is_finished() {
-                // Blocked ones count as well: see the quirk.
+                // Under the quirk, blocked ones arm a wake-up as well.
                 return match self.suppresses_wakeups && qp.has_data() {
                     true => Choice::Later(qp.next_avail),
                     false => Choice::None,
@@ -217,7 +218,7 @@ impl QpScheduler {
         self.choose_among(nic, (now, paused), qps, free)
     }
 
-    /// The same of several queue pairs.
+    /// Chooses among several queue pairs.
     #[inline(never)]
     fn choose_among(
         &mut self,
@@ -240,7 +241,7 @@ impl QpScheduler {
         }
     }
 
-    /// The queue pair of a lane whose turn it is, and its place. Nothing else holds back the lane.
+    /// Returns the index and slot of the queue pair whose turn it is in a lane that nothing else holds back.
     pub(super) fn choose_in_lane(
         &mut self,
         (nic, class): (NicId, u8),
@@ -256,7 +257,7 @@ impl QpScheduler {
         }
     }
 
-    /// The classes with a queue pair that may go.
+    /// Returns the classes that have a queue pair that may send.
     pub(super) fn ready(&mut self, nic: NicId, (now, paused): (u64, u16), qps: &mut List<QpId, Qp>) -> u16 {
         if self.gather(nic, qps) {
             return self.nics[nic].tree.ready(now) & !paused;
@@ -266,17 +267,17 @@ impl QpScheduler {
         ready.fold(0, |classes, qp| classes | 1 << qp.class)
     }
 
-    /// What may follow a packet that a NIC sends now.
+    /// Returns the time at which a packet may follow the one that a NIC sends now.
     #[inline(always)]
     pub(super) fn following(&self, core: &Core, nic: NicId, qps: &List<QpId, Qp>) -> Following {
         let n = &self.nics[nic];
         match n.slots[..] {
             [] => Following::Nothing,
-            // The reference has the end of every transmission as an event, and its order of simultaneous events depends on
-            // it.
+            // The end of every transmission is an event in the reference, and its order of simultaneous events depends
+            // on that.
             _ if self.suppresses_wakeups => Following::Unknown,
             [only] => match qps[only].is_blocked(core.ports[n.port].paused) {
-                // An acknowledgement, a resume or a new flow will look again.
+                // An acknowledgement, a resume or a new flow will make the NIC look again.
                 true => Following::Nothing,
                 false => Following::At(qps[only].next_avail),
             },
@@ -294,22 +295,22 @@ impl QpScheduler {
         first.map_or(Following::Nothing, Following::At)
     }
 
-    /// When the first queue pair may go that only pacing holds back.
+    /// Returns the first departure time of the queue pairs that only pacing holds back.
     fn soonest(&mut self, nic: NicId, paused: u16, qps: &mut List<QpId, Qp>) -> Option<u64> {
         if self.gather(nic, qps) {
             return Some(self.nics[nic].tree.soonest(paused)).filter(|&at| at != NEVER);
         }
         let n = &self.nics[nic];
         if self.suppresses_wakeups {
-            // Blocked ones count as well: see the quirk.
+            // Under the quirk, blocked ones arm a wake-up as well.
             let all = n.slots.iter().map(|&slot| &qps[slot]);
             return all.filter(|qp| qp.has_data()).map(|qp| qp.next_avail).min();
         }
         n.first_unblocked(paused, qps)
     }
 
-    /// Whether the NIC knows when each of its queue pairs may go; where it can know, it does after this. With few of them
-    /// looking is cheaper.
+    /// Returns true if the NIC has a tree of departure times; builds it if it may and does not yet. With few queue
+    /// pairs, looking is cheaper.
     #[inline]
     fn gather(&mut self, nic: NicId, qps: &mut List<QpId, Qp>) -> bool {
         let n = &self.nics[nic];
@@ -325,7 +326,7 @@ impl QpScheduler {
         self.may_gather
     }
 
-    /// Whose turn it is, where that is not round robin.
+    /// Returns the queue pair whose turn it is, if they are not served in round robin.
     #[inline(never)]
     fn choose_by_turns(
         &self,
@@ -349,6 +350,7 @@ impl QpScheduler {
             return None;
         }
         if turns.is_by_quantum() {
+            // A queue pair keeps its turn until its quantum is used up, even if others were due before.
             let goes_on = turns.goes_on(nic, slots, *served) && may_go(*served);
             return match goes_on {
                 true => Some(*served),
@@ -358,7 +360,7 @@ impl QpScheduler {
         turns.choose(nic, slots, *served, may_go)
     }
 
-    /// Takes over a NIC from the scheduler of another part of the run, whose queue pairs get places behind `before` others.
+    /// Takes over a NIC of another part of the run, whose queue pairs get slots behind `before` others.
     pub(super) fn take_nic(&mut self, other: &mut Self, nic: NicId, before: usize) {
         self.tracks_qps |= other.tracks_qps;
         self.nics.exchange(&mut other.nics, nic);
@@ -371,14 +373,14 @@ impl QpScheduler {
         }
     }
 
-    /// Takes over what it knows of queue pairs.
+    /// Takes over the claims of another part's queue pairs.
     pub(super) fn take_queue_pairs(&mut self, other: &mut Self, before: usize) {
         if let (Some(own), Some(turns)) = (&mut self.turns, &mut other.turns) {
             own.take_queue_pairs(turns, before);
         }
     }
 
-    /// What is known of queue pairs is so.
+    /// Checks the trees and the turns against the queue pairs.
     pub(super) fn verify(&self, qps: &List<QpId, Qp>) {
         for (id, nic) in self.nics.numbered() {
             nic.verify(id, qps);

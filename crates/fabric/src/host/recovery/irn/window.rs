@@ -1,4 +1,4 @@
-//! What a sender with selective repeat knows of its packets.
+//! A sender's state of its packets under selective repeat.
 
 use paceline_run::spec::Irn;
 
@@ -8,35 +8,35 @@ use crate::host::recovery::lost::Lost;
 #[cfg(test)]
 mod tests;
 
-/// What a sender knows of its packets, by their numbers.
+/// A sender's state of its packets, by their numbers.
 #[derive(Clone, Debug, Default)]
 pub(in crate::host) struct Sender {
-    /// The first that is not acknowledged cumulatively; the next new one; how many there are.
+    /// First packet without cumulative acknowledgement, next new packet, and number of packets in all.
     pub(super) una: u32,
     pub(super) next: u32,
     pub(super) total: u32,
-    /// How many may be in flight.
+    /// Upper limit of packets in flight.
     pub(super) cap: u32,
-    /// Behind the highest that was acknowledged in any way.
+    /// Number after the highest packet that was acknowledged in any way.
     pub(super) high: u32,
-    /// Up to here gaps have been judged to be losses.
+    /// Number before which gaps have been judged to be losses.
     pub(super) judged: u32,
     pub(super) recovering: bool,
-    /// Recovery ends when all before this one are acknowledged.
+    /// Number before which all packets have to be acknowledged for recovery to end.
     pub(super) until: u32,
-    /// When the last retransmission was sent; none in this recovery: the end of time.
+    /// Time of the last retransmission; `u64::MAX` if there was none in this recovery.
     pub(super) resent_at: u64,
-    /// Whether any bit below is set, or recovery lasts.
+    /// True if any bit below is set, or recovery lasts.
     pub(super) dirty: bool,
-    /// Acknowledged selectively.
+    /// Bits of packets with selective acknowledgement.
     pub(super) sacked: Bits,
-    /// To be sent again.
+    /// Packets to be retransmitted.
     pub(super) lost: Lost,
-    /// Sent again since the last timeout.
+    /// Bits of packets retransmitted since the last timeout.
     pub(super) resent: Bits,
 }
 
-/// What a NACK says of the packet that it answers.
+/// Packet that a NACK is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Arrived {
     Whole(u32),
@@ -44,7 +44,7 @@ pub(super) enum Arrived {
 }
 
 impl Sender {
-    /// A flow of `total` packets begins, of which `cap` may be in flight. Keeps its memory.
+    /// Starts a flow of `total` packets, of which `cap` may be in flight. Keeps the memory of the last flow.
     pub(super) fn begin(&mut self, total: u32, cap: u32) {
         let (mut sacked, mut lost, mut resent) = (
             std::mem::take(&mut self.sacked),
@@ -68,8 +68,8 @@ impl Sender {
         self.next - self.una
     }
 
-    /// An acknowledgement of all packets before `una`, and perhaps of one beyond, whose data packet was
-    /// sent at `sent_at`, after which nothing arrived that was sent before. Says whether it tells of a loss that was not known.
+    /// Takes an acknowledgement of all packets before `una`, and perhaps of one beyond. Its data packet was sent at
+    /// `sent_at`; `None` if that says nothing about packets sent before. Returns true if it reveals a new loss.
     pub(super) fn acknowledge(
         &mut self,
         una: u32,
@@ -78,6 +78,7 @@ impl Sender {
         reordering: u32,
     ) -> bool {
         let advanced = una > self.una;
+        // Without losses there is nothing but a cumulative number to keep.
         if !self.dirty && beyond.is_none() {
             self.una = self.una.max(una);
             return false;
@@ -95,6 +96,7 @@ impl Sender {
                 self.high = self.high.max(packet + 1);
             }
             Some(Arrived::Trimmed(packet)) if packet >= self.una && !self.sacked.get(packet) => {
+                // A trimmed retransmission is known to be lost, so it may be retransmitted again without a timeout.
                 self.resent.clear(packet);
                 loss |= self.lose(packet);
             }
@@ -103,7 +105,7 @@ impl Sender {
         if self.una >= self.until {
             self.recovering = false;
         }
-        // What was sent before the retransmission that has arrived, and has not arrived, is lost.
+        // A packet that was sent before the retransmission that has arrived, and is still missing, is lost.
         let after_resent = self.recovering && advanced && sent_at >= Some(self.resent_at);
         if after_resent && !self.resent.get(self.una) && !self.sacked.get(self.una) {
             loss |= self.lose(self.una);
@@ -129,12 +131,14 @@ impl Sender {
         self.judged = self.judged.max(una);
     }
 
-    /// Takes gaps below what has arrived for losses, each once.
+    /// Declares gaps below the packets that arrived lost, each gap once.
     pub(super) fn judge(&mut self, reordering: u32) -> bool {
         let until = self.high.saturating_sub(reordering.saturating_add(1));
         let (mut packet, mut loss) = (self.judged.max(self.una), false);
         while packet < until {
             packet = self.sacked.first_clear(packet, until);
+            // Acknowledgements of packets sent before the retransmission still show the gap; only the timeout may
+            // repeat it.
             if packet < until && !self.resent.get(packet) {
                 loss |= self.lose(packet);
             }
@@ -144,30 +148,32 @@ impl Sender {
         loss
     }
 
-    /// The packet is to be sent again; says whether that is new.
+    /// Marks a packet for retransmission. Returns true if it was not marked before.
     pub(super) fn lose(&mut self, packet: u32) -> bool {
         if !self.recovering {
             self.recovering = true;
+            // Acknowledgements of what is in flight now will still show this loss, so they do not start a new recovery.
             self.until = self.next;
             self.resent_at = u64::MAX;
         }
         self.lost.add(packet)
     }
 
-    /// The first lost packet is sent again.
+    /// Takes the first lost packet, which is retransmitted now.
     pub(super) fn resend(&mut self, now: u64) -> Option<u32> {
         let packet = self.lost.take(self.una, self.next)?;
         self.resent.set(packet);
+        // Recovery now lasts until everything sent before this retransmission is acknowledged.
         self.until = self.next;
         self.resent_at = now;
         Some(packet)
     }
 
-    /// Nothing came for too long: starts over with the first packet that is not acknowledged, and with
-    /// every gap.
+    /// Starts again with the first unacknowledged packet and every gap, after a timeout.
     pub(super) fn time_out(&mut self, reordering: u32) {
         self.dirty = true;
         self.make_room();
+        // Retransmissions may be lost too: each packet may be sent once more.
         self.resent.reset();
         self.judged = self.una;
         self.recovering = false;
@@ -175,8 +181,10 @@ impl Sender {
         self.judge(reordering);
     }
 
-    /// How long the sender waits for progress now.
+    /// Returns the current timeout, in ps.
     pub(super) fn timeout(&self, irn: &Irn) -> u64 {
+        // With few packets in flight, no later ones may come to reveal a loss, and a premature timeout repeats little
+        // (3.1).
         if self.in_flight() < irn.low_packets {
             irn.rto_low.as_ps()
         } else {
@@ -184,12 +192,12 @@ impl Sender {
         }
     }
 
-    /// Up to where new packets may be sent, of `size` bytes.
+    /// Returns the end of the new data that may be sent, of `size` bytes.
     pub(super) fn limit(&self, size: u64, mtu: u64) -> u64 {
         size.min((u64::from(self.una) + u64::from(self.cap)) * mtu)
     }
 
-    /// Bytes acknowledged selectively only.
+    /// Returns the bytes that are acknowledged only selectively.
     pub(super) fn sacked_bytes(&self, mtu: u64, size: u64) -> u64 {
         self.sacked.bytes(self.total, self.high, mtu, size)
     }

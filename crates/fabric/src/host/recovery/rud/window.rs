@@ -1,4 +1,4 @@
-//! What a sender with reliable unordered delivery knows of its packets.
+//! A sender's state of its packets under reliable unordered delivery.
 
 use std::collections::VecDeque;
 
@@ -6,21 +6,21 @@ use crate::host::qp::Qp;
 use crate::host::recovery::bits::Bits;
 use crate::host::recovery::lost::Lost;
 
-/// What a sender knows of its packets, by their numbers.
+/// A sender's state of its packets, by their numbers.
 #[derive(Clone, Debug, Default)]
 pub(in crate::host) struct Sender {
-    /// The first that is not acknowledged cumulatively; the next new one; how many there are.
+    /// First packet without cumulative acknowledgement, next new packet, and number of packets in all.
     pub(super) una: u32,
     pub(super) next: u32,
     pub(super) total: u32,
-    /// Acknowledged selectively.
+    /// Bits of packets with selective acknowledgement.
     pub(super) sacked: Bits,
-    /// To be sent again.
+    /// Packets to be retransmitted.
     pub(super) lost: Lost,
-    /// When each packet of the window was sent last, and by which entropy value: a ring, as long as a power of two.
+    /// Time and entropy value of each packet's last transmission: a ring whose length is a power of two.
     pub(super) sent: Vec<(u64, u16)>,
-    /// Transmissions in the order of their times: time and packet. Entries whose packet was acknowledged, lost or sent
-    /// again since then are dropped when they come to the front.
+    /// Transmissions in order of time: time and packet. Entries whose packet was acknowledged, lost or retransmitted
+    /// since are removed when they come to the front.
     pub(super) waiting: VecDeque<(u64, u32)>,
 }
 
@@ -54,7 +54,7 @@ impl Sender {
         }
     }
 
-    /// It has arrived.
+    /// Notes that a packet has arrived.
     pub(super) fn take(&mut self, packet: u32) {
         if (self.una..self.next).contains(&packet) {
             self.sacked.set(packet);
@@ -62,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// It is to be sent again; says whether that is new.
+    /// Marks a packet for retransmission. Returns true if it was not marked before.
     pub(super) fn lose(&mut self, packet: u32) -> bool {
         if !(self.una..self.next).contains(&packet) || self.sacked.get(packet) {
             return false;
@@ -77,12 +77,13 @@ impl Sender {
         self.waiting.push_back((now, packet));
     }
 
-    /// Returns the packet in flight that was sent the longest ago, and when.
+    /// Returns the packet in flight that was sent longest ago, and the time of its transmission.
     pub(super) fn oldest(&mut self) -> Option<(u64, u32)> {
         while let Some(&(at, packet)) = self.waiting.front() {
             let in_flight = (self.una..self.next).contains(&packet)
                 && !self.sacked.get(packet)
                 && !self.lost.get(packet)
+                // A packet that was retransmitted has a later entry, and its time runs from there.
                 && self.sent[self.place(packet)].0 == at;
             if in_flight {
                 return Some((at, packet));
@@ -92,13 +93,13 @@ impl Sender {
         None
     }
 
-    /// The bytes of the packets that are acknowledged selectively, and of those that are lost.
+    /// Returns the bytes of the packets that are acknowledged selectively, and of those that are lost.
     pub(super) fn bytes(&self, mtu: u64, size: u64) -> (u64, u64) {
         let bytes = |bits: &Bits| bits.bytes(self.total, self.next, mtu, size);
         (bytes(&self.sacked), bytes(&self.lost))
     }
 
-    /// Tells the NIC what follows from this.
+    /// Updates the limits of the queue pair from this state.
     pub(super) fn settle(&self, qp: &mut Qp, mtu: u64) {
         let (sacked, lost) = self.bytes(mtu, qp.size);
         (qp.sacked, qp.absent) = (sacked, sacked + lost);

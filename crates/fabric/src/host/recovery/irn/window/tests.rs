@@ -1,6 +1,6 @@
 use super::*;
 
-/// A sender that has sent packets 0 to `sent` - 1 of 1000.
+/// Returns a sender that has sent packets 0 to `sent` - 1 of 1000.
 fn sender(sent: u32) -> Sender {
     let mut sender = Sender::default();
     sender.begin(1000, u32::MAX);
@@ -9,7 +9,7 @@ fn sender(sent: u32) -> Sender {
 }
 
 impl Sender {
-    /// A NACK for the gap at `una` that packet `packet` showed.
+    /// Takes a NACK for the gap at `una` that packet `packet` revealed.
     fn nack(&mut self, una: u32, packet: u32) -> bool {
         self.acknowledge(una, Some(Arrived::Whole(packet)), Some(0), 0)
     }
@@ -19,7 +19,7 @@ impl Sender {
     }
 }
 
-/// Packet 4 of ten is lost: 5 shows it, 6 to 9 show nothing new, and it is sent again once.
+/// Packet 4 of ten is lost. 5 reveals it, 6 to 9 reveal nothing new, and it is retransmitted once.
 #[test]
 fn one_loss() {
     let mut sender = sender(10);
@@ -33,13 +33,13 @@ fn one_loss() {
     }
     assert!(sender.recovering && sender.until == 10);
     assert_eq!(sender.sacked_bytes(1000, 1_000_000), 5000);
-    // The retransmission arrives: everything is acknowledged, recovery is over.
+    // The retransmission arrives: everything is acknowledged, and recovery is over.
     assert!(!sender.acknowledge(10, None, Some(1), 0));
     assert!(!sender.recovering && !sender.dirty);
     assert_eq!(sender.sacked_bytes(1000, 1_000_000), 0);
 }
 
-/// Packets 2, 3 and 6 are lost: the first NACK shows two of them, that of 7 the third.
+/// Packets 2, 3 and 6 are lost: the first NACK reveals two of them, that of 7 the third.
 #[test]
 fn several_losses() {
     let mut sender = sender(9);
@@ -49,7 +49,7 @@ fn several_losses() {
     assert!(sender.nack(2, 7));
     assert_eq!(sender.resends(2), [6]);
     assert!(!sender.nack(2, 8));
-    // 2 arrives, then 3, then 6, each acknowledged as far as it goes.
+    // 2 arrives, then 3, then 6; each acknowledges all up to the next gap.
     for (una, sent_at) in [(3, 1), (6, 1), (9, 2)] {
         assert!(!sender.acknowledge(una, None, Some(sent_at), 0));
         assert!(sender.resends(3).is_empty());
@@ -57,7 +57,7 @@ fn several_losses() {
     assert!(!sender.dirty);
 }
 
-/// Recovery lasts until everything is acknowledged that was sent before the last retransmission.
+/// Recovery lasts until everything sent before the last retransmission is acknowledged.
 #[test]
 fn recovery_sequence() {
     let mut sender = sender(5);
@@ -72,7 +72,7 @@ fn recovery_sequence() {
     assert!(!sender.recovering);
 }
 
-/// The retransmission is lost: nothing but the timeout sends it again, and with it every gap.
+/// The retransmission is lost: only the timeout repeats it, and with it every gap.
 #[test]
 fn loss_of_a_retransmission() {
     let mut sender = sender(8);
@@ -91,8 +91,8 @@ fn loss_of_a_retransmission() {
     assert!(!sender.dirty);
 }
 
-/// The last three packets are lost. After the timeout each acknowledgement of a retransmission shows
-/// that the next one is missing too.
+/// The last three packets are lost. After the timeout, each acknowledgement of a retransmission shows that the next
+/// packet is missing too.
 #[test]
 fn loss_of_the_tail() {
     let mut sender = sender(6);
@@ -107,8 +107,8 @@ fn loss_of_the_tail() {
     assert!(!sender.dirty);
 }
 
-/// The timeout was too short: acknowledgements of what was sent before the retransmission do not
-/// make the sender repeat everything.
+/// The timeout was too short: acknowledgements of packets sent before the retransmission do not make the sender repeat
+/// everything.
 #[test]
 fn a_timeout_too_early() {
     let mut sender = sender(6);
@@ -140,7 +140,7 @@ fn reordering() {
     assert_eq!(sender.resends(1), [2]);
 }
 
-/// Trimmed packets are lost at once, each time; what arrived is not sent again.
+/// Trimmed packets are lost at once, each time; what arrived is not retransmitted.
 #[test]
 fn trimmed() {
     let mut sender = sender(8);
@@ -160,8 +160,8 @@ fn trimmed() {
     assert!(!sender.dirty);
 }
 
-/// Pacing holds the retransmission back: until it has left, acknowledgements of what was sent before
-/// say nothing about what comes next.
+/// Pacing holds the retransmission back: until it has left, acknowledgements of packets sent before do not show that
+/// the next one is lost.
 #[test]
 fn recovery_without_a_retransmission() {
     let mut sender = sender(10);
@@ -172,7 +172,7 @@ fn recovery_without_a_retransmission() {
     assert!(sender.resends(8).is_empty());
 }
 
-/// A queue pair's next flow begins with nothing from the last one.
+/// A queue pair's next flow inherits nothing from the last one.
 #[test]
 fn memory_is_kept_and_empty() {
     let mut sender = sender(500);
