@@ -1,5 +1,5 @@
-//! Queue pairs' senders: what they keep, what lets them send, and what they make of what comes back. What is
-//! lost is repaired in [`super::recovery`].
+//! Senders of queue pairs: reactions to acknowledgements and notifications, and completion of flows. Lost data is
+//! repaired in [`super::recovery`].
 
 use paceline_congestion::{AckInfo, CongestionControl, Ctx, TrimmedAt};
 use paceline_kernel::ids::Id;
@@ -16,7 +16,7 @@ use crate::world::World;
 use paceline_run::outcome::{FlowStatus, PacketKind, RttSample};
 use paceline_run::spec::Awaited;
 
-/// Where the packet that this answers was trimmed.
+/// Returns where the acknowledged packet was trimmed, if it was.
 #[inline]
 fn trimmed_at(answer: &Packet) -> Option<TrimmedAt> {
     if !answer.is_trimmed() {
@@ -34,7 +34,7 @@ impl Hosts {
         self.receive_notification(world, core, id, |scheme, cx| scheme.on_cnp(cx, &cnp));
     }
 
-    /// A packet arrived that tells the sender's scheme something and acknowledges nothing.
+    /// Passes a packet that notifies the sender's scheme, without acknowledging anything, to the scheme.
     pub(super) fn receive_notification(
         &mut self,
         world: &World,
@@ -48,7 +48,7 @@ impl Hosts {
             if core.watch.accounts_alone() {
                 core.settle(&self.qps[slot]);
             }
-            // A grant is no sign of congestion.
+            // Grants are not signs of congestion.
             core.counters.notifications += u64::from(!is_grant);
             self.qps[slot].on_feedback();
             self.call_scheme(world, core, slot, tell);
@@ -75,27 +75,30 @@ impl Hosts {
         if core.watch.accounts_alone() {
             core.settle_account(qp);
         }
-        // Where the receiver sends notifications as packets, those are counted.
+        // If the receiver sends notifications as packets, those are counted instead.
         core.counters.notifications += u64::from(marked && qp.echo_notifies);
         let acknowledged = self.take_acknowledgement(world, core, slot, id);
         if acknowledged.newly == 0 {
-            // What acknowledges something is a round-trip sample: see `record_rtt`.
+            // A packet that acknowledges new data is a round-trip sample, and noted in `record_rtt`.
             self.qps[slot].on_feedback();
         } else if core.watch.is_traced() {
             core.account_progress(&self.qps[slot]);
         }
+        // The flow completes before the scheme sees the ACK, which may set timers or rates: those do not matter any
+        // more.
         let finished = self.qps[slot].is_finished() && self.finish(world, core, traffic, slot, id);
         let rtt = core.now() - sent_at;
         self.record_rtt(world, core, slot, acknowledged.highest, rtt, acknowledged.newly);
         self.react(world, core, slot, id, &acknowledged, rtt);
         core.packets.remove(id);
+        // Left last, since the scheme and the recorders have used the queue pair until here.
         if finished {
             self.leave(world, core, traffic, slot);
         }
         self.nic_send(world, core, port);
     }
 
-    /// Shows the acknowledgement to the scheme.
+    /// Passes an acknowledgement to the scheme.
     #[inline(always)]
     fn react(
         &mut self,
@@ -112,6 +115,7 @@ impl Hosts {
         } else {
             (world.congested_port(packet), self.endpoint_delay(packet))
         };
+        // The reference's sender ignores telemetry of more hops than its header has room for.
         let too_many_hops = world.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
         let qp = &mut self.qps[slot];
         if let Some(ways) = &mut qp.ways {
@@ -145,12 +149,12 @@ impl Hosts {
         let repaced = qp.timers.take_repace();
         self.take_limits(world, core, slot);
         if repaced {
-            // Also where the rate is what it was.
+            // Even if the rate is the same as before.
             self.pull_wake(core, slot);
         }
     }
 
-    /// Writes a round-trip time down.
+    /// Records a round-trip time.
     #[inline(always)]
     pub fn record_rtt(
         &mut self,
@@ -163,6 +167,7 @@ impl Hosts {
     ) {
         let qp = &mut self.qps[slot];
         core.watch.recorder.rtt_per_ack.record(rtt);
+        // One sample per round trip: those of packets that were in flight together are not independent.
         if seq > qp.sample_after {
             qp.sample_after = qp.snd_nxt;
             qp.on_feedback();
@@ -189,7 +194,7 @@ impl Hosts {
         }
     }
 
-    /// Every byte of a flow is acknowledged, or of a message of a connection. Says whether the queue pair is done.
+    /// Completes a flow, or messages of a connection. Returns true if the queue pair is done.
     #[cold]
     #[inline(never)]
     fn finish(
@@ -212,7 +217,7 @@ impl Hosts {
         true
     }
 
-    /// Every byte is acknowledged.
+    /// Completes a flow whose bytes are all acknowledged.
     fn complete(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, slot: QpId) {
         let qp = &mut self.qps[slot];
         qp.done = true;
@@ -233,7 +238,7 @@ impl Hosts {
         }
     }
 
-    /// A flow is over for its sender.
+    /// Removes a complete flow at its sender.
     #[cold]
     fn leave(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, slot: QpId) {
         let flow = self.qps[slot].flow;
@@ -244,7 +249,7 @@ impl Hosts {
         traffic.end(world, core, flow, |flow| receivers.find(flow).is_some());
     }
 
-    /// Takes a finished queue pair out of its NIC's round robin.
+    /// Removes a finished queue pair from its NIC's round robin.
     fn remove_qp(&mut self, core: &Core, slot: QpId) {
         let nic = core.ports[self.qps[slot].port].nic();
         if self.scheduler.remove(nic, slot, &mut self.qps) && !self.qps[slot].is_connection() {

@@ -1,7 +1,7 @@
-//! What queue pairs of one port have in common: those of one priority (InfiniBand's service level) and scheme.
+//! State that queue pairs of one port share, if they have the same priority (InfiniBand's service level) and scheme.
 //!
-//! A scheme says so when it has changed ([`paceline_congestion::Ctx::share`]): the others take it over at once, and those
-//! that begin later find it here.
+//! A scheme announces a change ([`paceline_congestion::Ctx::share`]). The other queue pairs take it over at once, and
+//! those that start later find it here.
 
 use paceline_congestion::{Requests, Shared};
 
@@ -18,7 +18,7 @@ impl Hosts {
         (qp.port, flow.class, flow.scheme)
     }
 
-    /// What a scheme has asked for alongside timers.
+    /// Carries out a scheme's requests other than timers.
     #[cold]
     #[inline(never)]
     pub(super) fn grant(&mut self, world: &World, core: &mut Core, slot: QpId, asked: Requests) {
@@ -33,7 +33,7 @@ impl Hosts {
         }
     }
 
-    /// What a queue pair has in common with others has changed: these learn of it.
+    /// Passes a change of a group's shared state to the other queue pairs of the group.
     fn share(&mut self, world: &World, core: &mut Core, slot: QpId) {
         let group = self.group_of(world, core, slot);
         let Some(shared) = self.qps[slot].scheme.shared() else {
@@ -52,7 +52,7 @@ impl Hosts {
         }
     }
 
-    /// A queue pair begins, begins again, or goes by another port: it has in common with others there what these have.
+    /// Passes the shared state of a group to a queue pair that starts, starts again, or moves to another port.
     pub(crate) fn join_group(&mut self, world: &World, core: &mut Core, slot: QpId) {
         if self.shared.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Signals of switches, and how they reach the scheme whose they are.
+//! Signals of switches, and their delivery to the scheme that they belong to.
 
 use paceline_congestion::{CongestedPort, Signal};
 use paceline_kernel::ids::Id;
@@ -11,7 +11,7 @@ use crate::ids::{PacketId, ProfileId};
 use crate::world::World;
 
 impl World {
-    /// The port that a packet's note speaks of, if it does of one.
+    /// Returns the port that a packet's note is about, if there is one.
     #[inline]
     pub fn congested_port(&self, packet: &Packet) -> Option<CongestedPort> {
         (packet.note_port != ProfileId::NONE).then(|| CongestedPort {
@@ -20,7 +20,7 @@ impl World {
         })
     }
 
-    /// What a packet signals to its flow's scheme; `None` if it is another's.
+    /// Returns the signal of a packet; `None` if it belongs to another scheme than the flow's.
     fn signal(&self, core: &Core, packet: &Packet) -> Option<Signal> {
         let scheme = self.flow(core, packet.flow).scheme;
         let is_own = self.signals.of_scheme(scheme) == packet.tag && packet.note_port != ProfileId::NONE;
@@ -33,7 +33,7 @@ impl World {
 }
 
 impl Hosts {
-    /// A switch's signal arrived at the sender.
+    /// Passes a switch's signal that arrived at the sender to its scheme.
     pub fn receive_signal(&mut self, world: &World, core: &mut Core, id: PacketId) {
         let signal = world.signal(core, core.packets.get(id));
         self.receive_notification(world, core, id, |scheme, cx| {

@@ -1,4 +1,4 @@
-//! Paths that are chosen packet by packet, by the entropy values that packets carry: the sender of a flow chooses one, and
+//! Paths chosen packet by packet, through the entropy values that packets carry: the sender of a flow chooses one, and
 //! its receiver answers with the same.
 
 use paceline_congestion::entropy::{Entropy, PathFeedback, PathSelector};
@@ -12,23 +12,23 @@ use crate::world::World;
 use crate::world::routing::FlowKey;
 use paceline_run::spec::FlowSpec;
 
-/// A flow's paths in one direction, by entropy value.
+/// Paths of a flow in one direction, by entropy value.
 #[derive(Clone, Debug)]
 pub(super) struct Ways {
     key: FlowKey,
-    /// What packets with a value carry of their path; `UNKNOWN` until it is asked for.
+    /// Path of packets with a value, in the form that they carry; `UNKNOWN` until it is needed.
     routes: Box<[u64]>,
-    /// The port of the host where they begin, that of the switch where they end, and the generation of the topology.
+    /// Host's port at the start of the paths, switch's port at their end, and generation of the topology.
     ports: [PortId; 2],
     epoch: u16,
-    /// Of a sender.
+    /// Choice of values; `None` for a receiver.
     selector: Option<PathSelector>,
 }
 
 const UNKNOWN: u64 = u64::MAX;
 
 impl Ways {
-    /// Of the data of a flow whose sender chooses.
+    /// Creates the paths of a flow's data, whose sender chooses.
     pub(super) fn choosing(world: &World, flow: &FlowSpec, entropy: &Entropy, rng: &mut Rng) -> Self {
         let selector = Some(entropy.build(rng));
         Self {
@@ -37,7 +37,7 @@ impl Ways {
         }
     }
 
-    /// Of the acknowledgements of a flow.
+    /// Creates the paths of a flow's acknowledgements.
     pub(super) fn answering(world: &World, flow: &FlowSpec, entropy: &Entropy) -> Self {
         Self::of(world.key_of(flow).reversed(), entropy)
     }
@@ -52,16 +52,17 @@ impl Ways {
         }
     }
 
-    /// The value of the next packet.
+    /// Returns the value of the next packet.
     #[inline]
     pub(super) fn choose(&mut self, rng: &mut Rng) -> u16 {
         self.selector.as_mut().map_or(0, |selector| selector.next(rng))
     }
 
-    /// A packet is answered.
+    /// Passes the feedback of an acknowledgement to the selector.
     #[inline(never)]
     pub(super) fn judge(&mut self, now: u64, answer: &Packet) {
-        // The link to the receiver is part of all paths: what was trimmed before it says nothing of this one but its mark.
+        // The link to the receiver is part of all paths: a trim before it says nothing about this path, only a mark
+        // does.
         let feedback = if answer.is_trimmed() && answer.flags & Packet::AT_LAST_HOP == 0 {
             PathFeedback::Trimmed
         } else if answer.mark.is_set() {
@@ -72,7 +73,7 @@ impl Ways {
         self.on_feedback(now, answer.pint, feedback);
     }
 
-    /// What became of a packet.
+    /// Passes the fate of a packet to the selector.
     #[inline]
     pub(super) fn on_feedback(&mut self, now: u64, entropy: u16, feedback: PathFeedback) {
         if let Some(selector) = &mut self.selector {
@@ -80,13 +81,14 @@ impl Ways {
         }
     }
 
-    /// What a packet with this value carries between these ports, and the generation that goes with it; `None` where there is
-    /// no path.
+    /// Returns the path between these ports for a value, in the form that packets carry, and its generation; `None` if
+    /// there is no path.
     #[inline]
     pub(super) fn route(&mut self, world: &World, ports: [PortId; 2], entropy: u16) -> Option<(u64, u16)> {
         if ports[1] == PortId::NONE {
             return None;
         }
+        // Paths of another port or topology lead elsewhere.
         if self.ports != ports || self.epoch != world.epoch {
             self.routes.fill(UNKNOWN);
             (self.ports, self.epoch) = (ports, world.epoch);

@@ -1,13 +1,13 @@
-//! What a network under credits must fulfil.
+//! Checks of networks under credits.
 
 use paceline_congestion::registry::ActiveScheme;
 
 use paceline_run::spec::{Binding, Blame, FlowControl, Forwarding, LaneSpec, MOST_LANES, Quirks, RunSpec};
 
-/// Inputs that a switch has at most: a bit each in an output's mask.
+/// Largest number of a switch's inputs: a bit each in an output's mask.
 pub(super) const MOST_PORTS: usize = 64;
 
-/// What a network under credits must fulfil; why it does not.
+/// Checks a network under credits. Returns the reason if it cannot be simulated.
 pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), String> {
     let credits = spec.switch.flow_control == FlowControl::Credits;
     let Some(lanes) = &spec.lanes else {
@@ -33,7 +33,7 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Stri
         ));
     };
     let needed = lanes.units(largest);
-    // Whatever a buffer has, a port does not know of more.
+    // Counters limit the credits that a port knows of, however large the buffer is.
     let counted = lanes.binding.numbers() / 2;
     if counted < needed {
         return Err(format!(
@@ -78,7 +78,7 @@ fn check_units(lanes: &LaneSpec) -> Result<(), String> {
     }
 }
 
-/// All lanes that packets go on are there, and are served.
+/// Checks that all lanes that packets use exist, and are served.
 fn check_lanes(spec: &RunSpec, lanes: &LaneSpec) -> Result<(), String> {
     let count = lanes.buffers.len();
     if !(1..=usize::from(MOST_LANES)).contains(&count) {
@@ -125,7 +125,7 @@ fn check_ports(spec: &RunSpec) -> Result<(), String> {
     }
 }
 
-/// What is not simulated with them.
+/// Checks that the run has nothing that is not simulated under credits.
 fn check_rest(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), String> {
     let bad = |why: &str| Err(why.into());
     if spec.quirks != Quirks::default() || spec.model.is_some() {

@@ -1,11 +1,11 @@
-//! Switches of networks under credits ([`paceline_run::spec::LaneSpec`]): packets wait where they came in.
+//! Switches of networks under credits ([`paceline_run::spec::LaneSpec`]), with buffers at their inputs.
 //!
-//! Each port has an input buffer for each lane, which credits account for ([`crate::core::credits`]), and each output
-//! has a queue of its own for every input and lane (virtual output queues), so that a packet waits for its output only.
-//! An output serves its lanes by InfiniBand's tables and the inputs of a lane in turn. The packet whose turn it is goes
-//! if its lane has credit for it; if not the lane is paused until a flow-control packet brings enough.
+//! Each port has an input buffer for each lane, which credits account for ([`crate::core::credits`]). Each output has a
+//! queue for every input and lane (virtual output queues), so that a packet waits for its output only. An output serves
+//! its lanes by InfiniBand's tables, and the inputs of a lane in turn. The packet whose turn it is leaves if its lane
+//! has credit for it. If not, the lane is paused until a flow-control packet brings enough.
 //!
-//! Hosts are the same as elsewhere; their ports are under credits, too.
+//! Hosts are the same as in other networks, with ports under credits.
 
 mod check;
 mod notify;
@@ -27,10 +27,10 @@ use crate::world::classes::Classes;
 use crate::world::routing::Routing;
 use paceline_run::spec::{LaneSpec, Release};
 
-/// The switches of a network under credits.
+/// Switches of a network under credits.
 #[derive(Clone, Debug)]
 pub(crate) struct LaneSwitches {
-    /// Where the queues of each output begin: for each input, one for each class.
+    /// Index of each output's first queue: it has one for each input and class.
     first: List<PortId, u32>,
     waiting: Vec<Waiting>,
     outputs: Grid<PortId, Output>,
@@ -43,7 +43,7 @@ pub(crate) struct LaneSwitches {
 }
 
 impl LaneSwitches {
-    /// Of a network that was checked.
+    /// Creates the switches of a network that was checked.
     pub(crate) fn new(spec: &LaneSpec, ports: &Ports, classes: &Classes, routing: &Routing) -> Self {
         let mut first = List::new();
         let mut count = 0;
@@ -64,7 +64,7 @@ impl LaneSwitches {
         }
     }
 
-    /// Packets that wait at an output, input by input.
+    /// Returns the packets that wait at an output, input by input.
     pub(crate) fn waiting_at<'a>(
         &'a self,
         core: &'a Core,
@@ -78,7 +78,7 @@ impl LaneSwitches {
         })
     }
 
-    /// The queue of an output for an input and a class.
+    /// Returns the index of an output's queue for an input and a class.
     #[inline(always)]
     fn place(&self, port: PortId, input: u16, class: u8) -> usize {
         self.first[port] as usize + usize::from(input) * self.classes + usize::from(class)

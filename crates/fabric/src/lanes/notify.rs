@@ -1,4 +1,4 @@
-//! What is told of these switches.
+//! Causes of missing credit, for the recorders.
 
 use std::cmp::Reverse;
 
@@ -7,7 +7,7 @@ use crate::ids::PortId;
 use crate::lanes::LaneSwitches;
 
 impl LaneSwitches {
-    /// Who sends to a port of a switch lacks credit: writes down at which output most stands of what came in by it.
+    /// Records why the sender to a port lacks credit: the output that holds most bytes of what came in by the port.
     #[cold]
     pub(crate) fn notify_why(&self, core: &mut Core, ingress: PortId, class: u8) {
         let (node, input) = (core.ports[ingress].node, core.ports[ingress].place);

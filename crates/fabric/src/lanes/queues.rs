@@ -1,4 +1,4 @@
-//! The queues of an output: one for each input and lane.
+//! Virtual output queues: one for each input and lane of an output.
 
 use paceline_kernel::ids::Id;
 
@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::ids::{PacketId, PortId};
 use crate::lanes::LaneSwitches;
 
-/// A queue: what one input has for one output, of one lane.
+/// Queue of the packets that one input has for one output, in one lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub(super) head: PacketId,
@@ -20,21 +20,22 @@ impl Waiting {
     };
 }
 
-/// A lane of an output.
+/// State of one lane of an output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Output {
-    /// Inputs that have something for it, a bit each.
+    /// Bits of the inputs that have packets for the lane.
     pub(super) filled: u64,
-    /// The input that was served last.
+    /// Input that was served last.
     last: u8,
-    /// The input whose packet lacks credit: it is served next.
+    /// Input whose packet lacks credit: it is served next.
     pub(super) held: Option<u8>,
 }
 
 impl Output {
-    /// The input that is served next; there is one.
+    /// Returns the input that is served next; at least one has packets.
     #[inline(always)]
     fn next_input(&self) -> u8 {
+        // The choice is kept, since the credit that the lane waits for is that of this packet's size.
         if let Some(held) = self.held {
             return held;
         }
@@ -45,7 +46,7 @@ impl Output {
 }
 
 impl LaneSwitches {
-    /// A packet joins the queue of its input at an output.
+    /// Appends a packet to the queue of its input at an output.
     #[inline]
     pub(super) fn join(&mut self, core: &mut Core, egress: PortId, class: u8, input: u16, id: PacketId) {
         let place = self.place(egress, input, class);
@@ -66,7 +67,7 @@ impl LaneSwitches {
         p.queue_max = p.queue_max.max(p.queued);
     }
 
-    /// The packet that a lane sends next, and its input.
+    /// Returns the packet that a lane sends next, and its input.
     #[inline]
     pub(super) fn next(&self, egress: PortId, class: u8) -> (PacketId, u8) {
         let input = self.outputs[(egress, class)].next_input();
@@ -76,7 +77,7 @@ impl LaneSwitches {
         )
     }
 
-    /// Takes the packet that an input has first out of its queue; the bytes that are left in all of the lane.
+    /// Removes the first packet of an input's queue. Returns it, and the bytes left in all queues of the lane.
     #[inline]
     pub(super) fn take(&mut self, core: &mut Core, egress: PortId, class: u8, input: u8) -> (PacketId, u32) {
         let place = self.place(egress, u16::from(input), class);

@@ -1,4 +1,5 @@
-//! A packet's way through a switch: it takes room, waits at its output, takes credit, and gives its room back.
+//! Path of a packet through a switch under credits: it takes buffer space, waits at its output, takes credit, and frees
+//! its space.
 
 use crate::core::Core;
 use crate::core::credits::READY;
@@ -16,19 +17,21 @@ use paceline_kernel::queue::LaneId;
 use paceline_run::outcome::TraceKind;
 use paceline_run::spec::Release;
 
-/// What a run lends to these switches.
+/// The parts of a run that these switches need.
 pub(crate) struct Net<'a> {
     pub(crate) world: &'a World,
     pub(crate) core: &'a mut Core,
-    /// Routes, marks, telemetry.
+    /// Routing, marking and telemetry.
     pub(crate) switches: &'a mut Switches,
 }
 
 impl LaneSwitches {
-    /// A packet has come in, or its headers have.
+    /// Handles a packet that has arrived, or whose headers have.
     pub(crate) fn receive(&mut self, net: &mut Net<'_>, ingress: PortId, id: PacketId) {
         let packet = net.core.packets.get(id);
         let (class, wire) = (packet.class, packet.wire);
+        // Space is taken even if the packet is then discarded: the sender has used credit for it, which comes back when
+        // the space is freed.
         if class > STRICT {
             net.core.take_room(ingress, class, wire);
         }
@@ -38,6 +41,7 @@ impl LaneSwitches {
             return self.free(net, ingress, class, wire);
         };
         let tail = net.core.tail_of(net.world, ingress, egress, id);
+        // A packet that leaves too early would run out of bytes on a faster egress link.
         if tail == 0 {
             return self.enqueue(net, ingress, egress, id);
         }
@@ -48,11 +52,12 @@ impl LaneSwitches {
             .schedule(LaneId::WHEEL, at, Event::Special { kind: READY, a, b });
     }
 
-    /// So much of a packet has come that it can leave in one go.
+    /// Queues a cut-through packet of which enough has arrived to leave without a gap.
     pub(crate) fn may_leave(&mut self, net: &mut Net<'_>, egress: PortId, id: PacketId) {
         let packet = net.core.packets.get(id);
         let (ingress, class, wire) = (packet.ingress, packet.class, packet.wire);
         debit(&mut self.entering[(ingress, class)], net.core.units(wire));
+        // The link may have failed while the packet was arriving.
         if net.core.ports[egress].is_up() {
             return self.enqueue(net, ingress, egress, id);
         }
@@ -79,7 +84,7 @@ impl LaneSwitches {
         self.try_send(net, egress);
     }
 
-    /// Sends from a port if it is idle and something may go.
+    /// Sends from a port if it is up, idle and has packets.
     pub(crate) fn try_send(&mut self, net: &mut Net<'_>, port: PortId) {
         let p = &net.core.ports[port];
         if p.is_up() && p.ready != 0 {
@@ -91,7 +96,7 @@ impl LaneSwitches {
         }
     }
 
-    /// The transmission of a port has ended.
+    /// Handles the end of a port's transmission.
     pub(crate) fn sent(&mut self, net: &mut Net<'_>, port: PortId) {
         if let Some((ingress, class, wire)) = self.leaving[port].take() {
             self.free(net, ingress, class, wire);
@@ -99,7 +104,7 @@ impl LaneSwitches {
         self.try_send(net, port);
     }
 
-    /// Sends the next packet of an idle port, if any may go.
+    /// Sends the next packet of an idle port, if a lane has one and credit for it.
     fn send(&mut self, net: &mut Net<'_>, egress: PortId) {
         let strict = net.core.ports[egress].ready & (1 << LINK_CONTROL | 1 << STRICT);
         if strict != 0 {
@@ -118,6 +123,8 @@ impl LaneSwitches {
                 net.core.arbitrated(egress, class, wire, ready);
                 return self.let_go(net, egress, class, input);
             }
+            // The lane is paused now, so that the loop goes on with the others: one lane without credit must not hold
+            // up the port.
             self.outputs[(egress, class)].held = Some(input);
             net.core.await_credit(egress, class, wire);
             net.core.watch.accounts.pause_begins();
@@ -125,8 +132,9 @@ impl LaneSwitches {
         }
     }
 
-    /// A packet of a port's link, or of a class that nothing holds back, goes.
+    /// Sends a flow-control packet, or a packet of the strict class, which nothing holds back.
     fn send_strict(&mut self, net: &mut Net<'_>, egress: PortId, class: u8) {
+        // Its contents are filled in only now, so that they are up to date.
         if class == LINK_CONTROL {
             net.core.write_update(egress);
         }
@@ -146,7 +154,7 @@ impl LaneSwitches {
             .transmit_on_credit(net.world, egress, id, more, Packet::ACCOUNTED);
     }
 
-    /// The packet that `input` has first leaves by `egress`.
+    /// Sends the first packet of `input` through `egress`.
     fn let_go(&mut self, net: &mut Net<'_>, egress: PortId, class: u8, input: u8) {
         let (id, left) = self.take(net.core, egress, class, input);
         let packet = net.core.packets.get(id);
@@ -154,6 +162,7 @@ impl LaneSwitches {
         net.core.ports[egress].served = class;
         net.switches.prepare(net.world, net.core, egress, id, left);
         let ends = self.release == Release::End;
+        // Where space is freed at the end of the transmission, that end has to be an event.
         let more = ends || net.core.ports[egress].has_sendable();
         net.core
             .transmit_on_credit(net.world, egress, id, more, Packet::ACCOUNTED);
@@ -164,15 +173,16 @@ impl LaneSwitches {
         }
     }
 
-    /// The room that a packet had is free, and that is told when it is time.
+    /// Frees a packet's buffer space, and has the credit announced when due.
     fn free(&mut self, net: &mut Net<'_>, ingress: PortId, class: u8, wire: u16) {
         if class > STRICT {
             net.core.give_room(ingress, class, wire);
+            // The announcement is a packet, which leaves through the port where the freed packet came in.
             self.try_send(net, ingress);
         }
     }
 
-    /// The link of a port has failed: what waited for it is lost.
+    /// Discards the packets that wait for a port whose link has failed.
     pub(crate) fn link_down(&mut self, net: &mut Net<'_>, egress: PortId) {
         if let Some((ingress, class, wire)) = self.leaving[egress].take() {
             self.free(net, ingress, class, wire);

@@ -1,4 +1,4 @@
-//! What always holds of these switches.
+//! Invariants of the switches under credits.
 
 use paceline_kernel::ids::Grid;
 
@@ -9,10 +9,10 @@ use crate::lanes::LaneSwitches;
 use crate::world::classes::STRICT;
 
 impl LaneSwitches {
-    /// Checks what always holds: of queues, masks and sums, and of credits.
+    /// Checks the invariants of queues, masks and sums, and of credits.
     ///
     /// # Panics
-    /// If something does not: a defect of the simulator, never of its input.
+    /// If one is broken: a defect of the simulator, never of its input.
     pub(crate) fn verify(&self, core: &Core) {
         let mut held = Grid::of(core.ports.len(), self.classes, 0);
         for (id, port) in core.ports.numbered() {
@@ -41,7 +41,7 @@ impl LaneSwitches {
         core.verify_credits(&held);
     }
 
-    /// The bytes of a queue, and of all queues of a lane; what packets of other ports hold is added to `held`.
+    /// Returns the bytes of a lane's queues, and adds the units that its packets hold at other ports to `held`.
     fn verify_lane(&self, core: &Core, (port, class): (PortId, u8), held: &mut Grid<PortId, u32>) -> u32 {
         let mut bytes: u32 = (core.packets.linked(core.queues[(port, class)].head))
             .map(|id| u32::from(core.packets.get(id).wire))

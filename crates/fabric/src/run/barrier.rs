@@ -1,25 +1,25 @@
-//! Where the threads of a run that is cut wait for the next window.
+//! Barrier at which the threads of a cut run wait for the next window.
 //!
-//! Nobody waits for a thread: a window is over when all *parts* have been through it, whichever threads took them
-//! there. Who waits looks for a while, since the others mostly come soon, and then sleeps, since the processor may be
-//! wanted by whom it waits for.
+//! Nobody waits for a thread: a window is over when all *parts* have been through it, whichever threads ran them. A
+//! waiting thread spins for a while, since the others mostly come soon. Then it sleeps, since a thread that it waits
+//! for may need the processor.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How often a thread looks before it sleeps, at most and at least: about a quarter of a millisecond, and a few
+/// Largest and smallest number of spins before a thread sleeps: about a quarter of a millisecond, and a few
 /// microseconds.
 const LOOKS: std::ops::RangeInclusive<u32> = 1 << 6..=1 << 12;
 
-/// What the threads are to do next, and its number.
+/// Work of the threads in the next window, and its number.
 struct Turn<T> {
     number: u64,
-    /// `None` when there is nothing more.
+    /// Work to do; `None` at the end of the run.
     what: Option<T>,
     asleep: usize,
 }
 
-/// Where threads wait.
+/// Barrier between windows, and the work of the next one.
 pub(super) struct Barrier<T> {
     /// The number of the turn.
     number: AtomicU64,
@@ -29,9 +29,9 @@ pub(super) struct Barrier<T> {
     next: Condvar,
 }
 
-/// What one thread remembers of its waiting.
+/// A thread's state of waiting.
 pub(super) struct Waiter {
-    /// The number of the turn that it saw last.
+    /// Number of the last turn that the thread saw.
     seen: u64,
     /// How often it looks before it sleeps.
     looks: u32,
@@ -47,7 +47,7 @@ impl Waiter {
 }
 
 impl<T: Copy> Barrier<T> {
-    /// With its first turn.
+    /// Creates the barrier with the work of the first turn.
     pub(super) fn new(what: Option<T>) -> Self {
         Self {
             number: AtomicU64::new(1),
@@ -65,19 +65,19 @@ impl<T: Copy> Barrier<T> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a turn that `waiter` has not seen; its number and what is to be done, or `None` when there is nothing
-    /// more.
+    /// Waits for a turn that `waiter` has not seen. Returns its number and its work; `None` at the end of the run.
     pub(super) fn wait(&self, waiter: &mut Waiter) -> Option<(u64, T)> {
         let comes = (0..waiter.looks).any(|_| {
             std::hint::spin_loop();
             self.number.load(Ordering::Acquire) != waiter.seen
         });
-        // Whoever looked in vain looks for a shorter time next.
+        // A thread that has spun in vain spins for a shorter time next.
         waiter.looks = match comes {
             true => (waiter.looks * 2).min(*LOOKS.end()),
             false => (waiter.looks / 2).max(*LOOKS.start()),
         };
         let mut turn = self.turn();
+        // Checked again under the lock, or a turn that opened in between would not wake this thread.
         while turn.number == waiter.seen && !self.broken.load(Ordering::Acquire) {
             turn.asleep += 1;
             turn = self.next.wait(turn).unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +88,7 @@ impl<T: Copy> Barrier<T> {
         (turn.what.filter(|_| !self.broken.load(Ordering::Acquire))).map(|what| (number, what))
     }
 
-    /// All parts are through the turn; the next one.
+    /// Opens the next turn, after all parts are through the last one.
     pub(super) fn open(&self, what: Option<T>) {
         let mut turn = self.turn();
         turn.number += 1;
@@ -100,13 +100,13 @@ impl<T: Copy> Barrier<T> {
         }
     }
 
-    /// Breaks it if this thread panics before what is returned is dropped, so that the others end too.
+    /// Returns a guard that breaks the barrier if this thread panics before it is dropped, so that the others end too.
     pub(super) fn breaks_with_me(&self) -> BreaksWith<'_, T> {
         BreaksWith(self)
     }
 }
 
-/// See [`Barrier::breaks_with_me`].
+/// Guard of [`Barrier::breaks_with_me`].
 pub(super) struct BreaksWith<'a, T: Copy>(&'a Barrier<T>);
 
 impl<T: Copy> Drop for BreaksWith<'_, T> {

@@ -1,4 +1,4 @@
-//! From a description to a network that is ready to run.
+//! Construction of a network from a description.
 
 use crate::core::Core;
 use crate::core::credits::Credits;
@@ -32,10 +32,10 @@ use paceline_run::spec::{NodeId, NodeKind, Recovery, RunSpec, TieOrder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What makes senders in place of schemes, by place in [`RunSpec::schemes`].
+/// Factories of senders that replace schemes, by index in [`RunSpec::schemes`].
 pub type Factories = BTreeMap<u16, SchemeFactory>;
 
-/// The schemes of a run, with what was given in place of some.
+/// Returns the schemes of a run, with the senders that replace some.
 fn at_work(spec: &RunSpec, mut factories: Factories) -> Vec<ActiveScheme> {
     let senders = spec.model.as_ref().map(|model| model.senders(spec));
     let mut senders = senders.unwrap_or_default();
@@ -49,6 +49,7 @@ fn at_work(spec: &RunSpec, mut factories: Factories) -> Vec<ActiveScheme> {
 /// Builds the network of `spec`.
 fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildError> {
     let schemes = at_work(&spec, factories);
+    // Everything below relies on the checks: an input that is wrong is reported, not built.
     check(&spec, &schemes)?;
     let classes = classes_of(&spec);
     let class_count = classes.count();
@@ -64,7 +65,7 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     let ports = build_ports(&spec, &of_port);
     let (mut ports, nics) = number_owners(&spec, ports);
     let routing = build_routing(&spec, &mut ports);
-    // Without flows nobody asks, and in a large network the answer takes time.
+    // Without flows nobody needs the result, and it takes time in a large network.
     let extent = if spec.flow_count() == 0 {
         ScenarioSize::default()
     } else {
@@ -98,6 +99,7 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     let switches = Switches::new(&spec, &schemes, &ports, &profiles, &classes, extent.rtt, tracing);
     let hosts = Hosts::new(&spec, nics);
     let traffic = Traffic::of(&spec);
+    // Built before this point, the recorders, models and foresight decide whether arrivals need checks.
     let traced = tracing || !kind.is_own() || foresight.is_some();
     ports.iter_mut().for_each(|port| port.needs_slow_path |= traced);
     let samples = if int { telemetry_samples(&spec, extent) } else { 0 };
@@ -144,30 +146,30 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     Ok(simulation)
 }
 
-/// Whether a network under credits could be built, as far as these are concerned.
+/// Checks if a network under credits can be built, as far as credits are concerned.
 ///
 /// # Errors
-/// Why not.
+/// The reason, if it cannot.
 pub fn check_credits(spec: &RunSpec) -> Result<(), String> {
     crate::lanes::check(spec, &at_work(spec, Factories::new()))
 }
 
-/// What an empty network's round trip takes on a path, as [`paceline_run::Outcome::base_rtt`] counts it, and the
+/// Round trip of an empty network on a path, as [`paceline_run::Outcome::base_rtt`] counts it, and the number of the
 /// path's links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Twice the propagation and one payload's serialisation per link.
     pub rtt: Span,
-    /// Links on the way.
+    /// Number of links on the path.
     pub links: usize,
-    /// Flows between the same hosts.
+    /// Number of flows between the same hosts.
     pub flows: usize,
 }
 
 /// Returns the longest round trip of an empty network over all pairs of hosts, as [`RoundTrip::rtt`] counts it.
 ///
 /// # Errors
-/// If there is no such network.
+/// If the network cannot be built.
 pub fn longest_round_trip(spec: &RunSpec) -> Result<Span, BuildError> {
     let schemes = at_work(spec, Factories::new());
     let Built {
@@ -177,11 +179,11 @@ pub fn longest_round_trip(spec: &RunSpec) -> Result<Span, BuildError> {
     Ok(routing.extent(&profiles, spec.packet.mtu).rtt)
 }
 
-/// The round trips of an empty network for each pair of hosts between which a scheme has flows, as far as there is
-/// a way before any link fails.
+/// Returns the round trips of an empty network for each pair of hosts between which a scheme has flows. Pairs without a
+/// path before the first failure are left out.
 ///
 /// # Errors
-/// If there is no such network.
+/// If the network cannot be built.
 pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildError> {
     let schemes = at_work(spec, Factories::new());
     let Built {
@@ -215,15 +217,15 @@ impl Simulation {
     /// Builds the network.
     ///
     /// # Errors
-    /// If there is no such network.
+    /// If the description cannot be built.
     pub fn new(spec: impl Into<Arc<RunSpec>>) -> Result<Self, BuildError> {
         Self::with_factories(spec, Factories::default())
     }
 
-    /// The same, with senders of another make for some of the schemes: what learns in a run, or watches it.
+    /// Builds the network with other senders for some of the schemes: learning or observing ones.
     ///
     /// # Errors
-    /// If there is no such network.
+    /// If the description cannot be built.
     pub fn with_factories(spec: impl Into<Arc<RunSpec>>, factories: Factories) -> Result<Self, BuildError> {
         build(spec.into(), factories)
     }
@@ -244,6 +246,7 @@ impl Simulation {
                 }
             }
         }
+        // After the flows, since simultaneous events may be in the order in which they were scheduled.
         for (program, number) in spec.programs.iter().zip(0..) {
             schedule(program.start, Event::Program { program: number });
         }
@@ -265,7 +268,7 @@ impl Simulation {
     }
 }
 
-/// The classes of a run: its priorities, or its lanes.
+/// Returns the classes of a run: its priorities, or its lanes.
 fn classes_of(spec: &RunSpec) -> Classes {
     if let Some(lanes) = &spec.lanes {
         return Classes::of_lanes(lanes.lane_of, lanes.lanes());
@@ -277,7 +280,7 @@ fn classes_of(spec: &RunSpec) -> Classes {
     )
 }
 
-/// Ports `2i` and `2i + 1` are the ends of link `i`.
+/// Builds all ports: `2i` and `2i + 1` are the ends of link `i`.
 fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
     let mut ports = Ports::new();
     let losing = spec
@@ -316,7 +319,7 @@ fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
     ports
 }
 
-/// Numbers switches and NICs, and tells every port which is its own.
+/// Numbers switches and NICs, and writes the numbers into their ports.
 fn number_owners(spec: &RunSpec, mut ports: Ports) -> (Ports, Vec<PortId>) {
     let mut switches = 0;
     let number: List<NodeId, u32> = spec
@@ -343,7 +346,7 @@ fn number_owners(spec: &RunSpec, mut ports: Ports) -> (Ports, Vec<PortId>) {
     (ports, nics)
 }
 
-/// Finds the ports of each node, and tells each its place among them.
+/// Builds the routing, and writes each port's index at its node into the port.
 fn build_routing(spec: &RunSpec, ports: &mut Ports) -> Routing {
     // The reference seeds each switch's hash with its id alone.
     let seed = if spec.quirks.ns3_random {
@@ -372,7 +375,7 @@ fn build_routing(spec: &RunSpec, ports: &mut Ports) -> Routing {
     routing
 }
 
-/// Data packets of all flows; of a stream, any number.
+/// Returns the number of data packets of all flows; unlimited for streams and programs.
 fn packets_of(spec: &RunSpec) -> usize {
     if spec.arrivals.is_some() || !spec.programs.is_empty() {
         return usize::MAX;
@@ -382,8 +385,8 @@ fn packets_of(spec: &RunSpec) -> usize {
     packets.fold(0, u64::saturating_add) as usize
 }
 
-/// Samples that a packet must have room for: one per switch of the longest path, more if a failure may
-/// lengthen it, but no more than the reference's header has.
+/// Returns the number of telemetry samples that a packet needs room for: one per switch of the longest path, more if a
+/// failure may lengthen it, but no more than the reference's header has.
 fn telemetry_samples(spec: &RunSpec, extent: ScenarioSize) -> usize {
     if spec.quirks.int_wire_precision {
         return WIRE_HOPS;
@@ -392,7 +395,7 @@ fn telemetry_samples(spec: &RunSpec, extent: ScenarioSize) -> usize {
     extent.switches + if shortest_only { 0 } else { 4 }
 }
 
-/// When links go down and come up, and when they become others; failures of one link that overlap are one.
+/// Returns the times at which links fail, come back and change. Overlapping failures of one link are one.
 fn build_changes(spec: &RunSpec, settings: &Settings) -> Vec<Change> {
     let end = |until: Option<Time>| until.map_or(u64::MAX, Time::as_ps);
     let mut failures: Vec<(LinkId, u64, u64)> = spec
@@ -412,6 +415,7 @@ fn build_changes(spec: &RunSpec, settings: &Settings) -> Vec<Change> {
         overlap
     });
     let later = spec.reconvergence.as_ps();
+    // Routes follow a failure only after the reconvergence time: until then packets run into the dead link.
     let mut changes: Vec<Change> = Vec::new();
     for (link, at, until) in failures {
         for (at, up) in [(at, false), (until, true)] {

@@ -1,16 +1,15 @@
-//! Whether a run depends on its seed.
+//! Dependence of a run on its seed.
 //!
-//! Every random stream belongs to a seed, a purpose and an entity, and each number that is drawn moves
-//! its stream on. So a run that leaves all its streams as they began has drawn nothing: with the same
-//! flows it is the same run under any other seed. That is a proof, which two equal runs are not: what is
-//! rare may not have happened in either.
+//! Every random stream belongs to a seed, a purpose and an entity, and each number drawn moves its stream on. A run
+//! that leaves all its streams as they started has drawn nothing: with the same flows it is the same run under any
+//! other seed. That is a proof, which two equal runs are not: a rare event may have happened in neither.
 
 use crate::run::simulation::Simulation;
 use paceline_run::spec::TieOrder;
 
 impl Simulation {
-    /// Whether something was drawn from a stream of the seed, a switch chose a path by its hash, or the seed gives the order
-    /// of arrivals.
+    /// Returns true if a number was drawn from a stream of the seed, a switch chose a path by its hash, or the seed
+    /// decides the order of arrivals.
     pub(super) fn hangs_on_seed(&self) -> bool {
         let seed = self.world.spec.seed;
         self.world.spec.ties == TieOrder::Drawn
@@ -45,8 +44,8 @@ mod tests {
         spec
     }
 
-    /// What says that it does not depend on the seed has the same digest under all of them; and of what
-    /// differs between seeds none says so.
+    /// A run that claims not to depend on the seed has the same digest under all seeds. Runs that differ between seeds
+    /// never claim it.
     #[track_caller]
     fn check(spec: &RunSpec, hangs: bool) {
         let runs: Vec<Outcome> = (1..6).map(|seed| run(spec.clone(), seed)).collect();
@@ -86,7 +85,7 @@ mod tests {
         check(&incast("qcn"), true);
     }
 
-    /// A queue pair is used again by a flow that draws nothing: what the first drew is not forgotten.
+    /// A queue pair is used again by a flow that draws nothing: the first flow's draw is remembered.
     #[test]
     fn what_drew_is_remembered() {
         let noisy = |noise| {

@@ -7,32 +7,32 @@ use crate::core::print::Print;
 use crate::host::qp::{NEVER, Qp};
 use crate::ids::{NicId, PortId, QpId};
 
-/// Longer lists keep the places of queue pairs that are gone until these are half of them: to close up at each would take
-/// a time in proportion to the list.
+/// Largest list that is closed up whenever a queue pair leaves. Longer ones keep empty entries until these are half of
+/// them: to close up each time would take time in proportion to the list.
 const SHORT_LIST: usize = 64;
 
-/// What a NIC sends by.
+/// A NIC's list of queue pairs, and its wake-up.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct Nic {
     pub(in crate::host) port: PortId,
-    /// Time of the pending wake-up; `u64::MAX` for none.
+    /// Time of the pending wake-up, in ps; `u64::MAX` for none.
     pub(in crate::host) wake_at: u64,
     pub(in crate::host) wake_generation: u32,
-    /// Its queue pairs, in round-robin order. [`QpId::NONE`] stands for one that is gone, in lists of more than [`SHORT_LIST`] whose tree is
-    /// known; neither the last nor, at `first`, the first.
+    /// Queue pairs in round-robin order. [`QpId::NONE`] stands for one that has left, in lists of more than
+    /// [`SHORT_LIST`] entries with a tree. Neither the last entry nor the one at `first` is empty.
     pub(super) slots: Vec<QpId>,
     first: usize,
     pub(super) gone: usize,
-    /// The place of the one served last; if that is gone, the last one before it was.
+    /// Index of the queue pair served last; if that has left, of the one before it.
     pub(super) served: usize,
-    /// The same for each lane of a port under credits, as far as they have sent: each has a round robin of its own.
+    /// Value of `served` for each lane of a port under credits that has sent: each lane has a separate round robin.
     pub(super) served_of_lane: Vec<usize>,
-    /// When many queue pairs may go.
+    /// Departure times, if there are many queue pairs.
     pub(super) tree: PacingTree,
 }
 
 impl Nic {
-    /// That of a port, without queue pairs.
+    /// Creates the NIC of a port, without queue pairs.
     pub(super) fn new(port: PortId) -> Self {
         Self {
             port,
@@ -47,7 +47,8 @@ impl Nic {
         }
     }
 
-    /// Whether nothing is under way here; what matters for what comes then.
+    /// Notes the state that matters when nothing is under way. Returns false if a wake-up is pending or a flow is not
+    /// over.
     pub(in crate::host) fn is_at_rest(&self, qps: &List<QpId, Qp>, print: &mut Print) -> bool {
         print.note(self.slots.len() as u64 | (self.served as u64) << 32);
         print.note(self.first as u64 | (self.gone as u64) << 32);
@@ -57,7 +58,7 @@ impl Nic {
         self.wake_at == u64::MAX && self.live().all(|slot| qps[slot].done)
     }
 
-    /// Notes it; what its tree knows follows from the queue pairs.
+    /// Notes the whole state. The tree's contents follow from the queue pairs.
     pub(in crate::host) fn note(&self, qps: &List<QpId, Qp>, print: &mut Print) {
         self.is_at_rest(qps, print);
         print.note(u64::from(self.tree.is_known()));
@@ -71,12 +72,13 @@ impl Nic {
         }
     }
 
-    /// The queue pairs, in order.
+    /// Returns the queue pairs, in order.
     pub(super) fn live(&self) -> impl DoubleEndedIterator<Item = QpId> {
         (self.slots.iter().copied()).filter(|&slot| slot != QpId::NONE)
     }
 
-    /// Takes a queue pair out of the list. The one that would have been next stays next.
+    /// Removes a queue pair from the list. The one that would have been next stays next. Returns false if it was not in
+    /// the list.
     pub(super) fn remove(&mut self, slot: QpId, qps: &mut List<QpId, Qp>) -> bool {
         let place = match self.tree.is_known() {
             true => Some(qps[slot].place as usize).filter(|&place| self.slots.get(place) == Some(&slot)),
@@ -96,6 +98,7 @@ impl Nic {
             }
             let last = self.slots.len().saturating_sub(1);
             for served in std::iter::once(&mut self.served).chain(&mut self.served_of_lane) {
+                // Indices behind the removed one have moved, and the round robin must not skip a queue pair.
                 if place <= *served {
                     *served = served.checked_sub(1).unwrap_or(last);
                 }
@@ -104,7 +107,7 @@ impl Nic {
         true
     }
 
-    /// Leaves a place empty.
+    /// Leaves an entry of the list empty.
     fn vacate(&mut self, place: usize, qps: &mut List<QpId, Qp>) {
         let slot = std::mem::replace(&mut self.slots[place], QpId::NONE);
         self.tree.set(place, qps[slot].class, NEVER);
@@ -123,13 +126,14 @@ impl Nic {
                 *served = last;
             }
         }
+        // Closed up once half are empty, so that each removal costs a constant time on average.
         if self.slots.len() <= SHORT_LIST || 2 * self.gone > self.slots.len() {
             self.close_up();
             self.gather(qps);
         }
     }
 
-    /// Finds out when each queue pair of a list without empty places may go.
+    /// Builds the tree of departure times, for a list without empty entries.
     pub(super) fn gather(&mut self, qps: &mut List<QpId, Qp>) {
         let list = (self.slots.iter().enumerate()).map(|(place, &slot)| {
             let qp = &mut qps[slot];
@@ -139,7 +143,7 @@ impl Nic {
         self.tree = PacingTree::of(&list.collect::<Vec<_>>());
     }
 
-    /// Takes the empty places out of the list.
+    /// Removes the empty entries from the list.
     fn close_up(&mut self) {
         if self.gone > 0 {
             for served in std::iter::once(&mut self.served).chain(&mut self.served_of_lane) {
@@ -152,34 +156,34 @@ impl Nic {
         (self.first, self.gone) = (0, 0);
     }
 
-    /// Keeps only some of the queue pairs; when they may go is not known after this.
+    /// Keeps only some of the queue pairs, and forgets the tree.
     pub(super) fn retain(&mut self, keep: impl FnMut(&QpId) -> bool) {
         self.close_up();
         self.slots.retain(keep);
         self.tree.forget();
     }
 
-    /// A queue pair joins, behind the others.
+    /// Appends a queue pair to the list.
     pub(super) fn join(&mut self, slot: QpId, qp: &mut Qp) {
         qp.place = self.slots.len() as u32;
         self.slots.push(slot);
         self.tree.add(qp.class, qp.due());
     }
 
-    /// The place of the one that a lane served last.
+    /// Returns the index of the queue pair that a lane served last.
     pub(super) fn served_of_lane(&self, class: u8) -> usize {
         let served = self.served_of_lane.get(usize::from(class)).copied();
         served.unwrap_or(self.first)
     }
 
-    /// A lane serves the queue pair at `place`.
+    /// Notes that a lane serves the queue pair at `place`.
     pub(super) fn serve_lane(&mut self, class: u8, place: usize) {
         let lanes = self.served_of_lane.len().max(usize::from(class) + 1);
         self.served_of_lane.resize(lanes, self.first);
         self.served_of_lane[usize::from(class)] = place;
     }
 
-    /// A queue pair of the list has changed.
+    /// Updates the tree after a change of a queue pair.
     #[inline(always)]
     pub(super) fn update(&mut self, slot: QpId, qp: &Qp) {
         let place = qp.place as usize;
@@ -188,13 +192,14 @@ impl Nic {
         }
     }
 
-    /// The next that may go, round robin, by the tree.
+    /// Returns the next queue pair in round robin that may send, by the tree.
     #[inline]
     pub(super) fn next_due(&self, now: u64, paused: u16) -> Option<usize> {
         self.tree.next_due(self.served + 1, now, paused)
     }
 
-    /// The same by looking. If finished ones are found, they leave the list.
+    /// Returns the next queue pair in round robin that may send, by looking at each. Finished ones that are found leave
+    /// the list.
     #[inline]
     pub(super) fn choose_by_looking(
         &mut self,
@@ -223,6 +228,7 @@ impl Nic {
         if first_finished == usize::MAX {
             return chosen;
         }
+        // Removed after the search, since indices change, and with them the index of the one chosen.
         let mut kept = first_finished;
         for place in first_finished..count {
             let slot = self.slots[place];
@@ -241,7 +247,7 @@ impl Nic {
         chosen
     }
 
-    /// When the first may go that nothing but pacing holds back.
+    /// Returns the first departure time of the queue pairs that only pacing holds back.
     #[inline]
     pub(super) fn first_unblocked(&self, paused: u16, qps: &List<QpId, Qp>) -> Option<u64> {
         let all = self.slots.iter().map(|&slot| &qps[slot]);
@@ -249,7 +255,7 @@ impl Nic {
         unblocked.map(|qp| qp.next_avail).min()
     }
 
-    /// Empty places are where they are said to be, and what the tree says of queue pairs is so.
+    /// Checks the empty entries, and the tree against the queue pairs.
     pub(super) fn verify(&self, nic: NicId, qps: &List<QpId, Qp>) {
         assert_eq!(
             self.slots.len() - self.live().count(),

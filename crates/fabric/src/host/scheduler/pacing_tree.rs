@@ -1,23 +1,24 @@
-//! When the many queue pairs of a NIC may go: a tree over them, in which each node has the sooner of two, so that who may
-//! go next and when is found, and changed, in as many steps as it has levels.
+//! Departure times of the many queue pairs of a NIC: a tree in which each node has the earlier of two times, so that
+//! the next queue pair and its time are found, and changed, in as many steps as there are levels.
 
 use crate::host::qp::NEVER;
 
-/// When the queue pairs of a NIC may go, pauses apart, in the order of its list. Empty where it is not known.
+/// Departure times of a NIC's queue pairs, pauses apart, in the order of its list. Empty if the tree is not in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PacingTree {
-    /// One for each class that they have, or had: pauses hold back all of a class.
+    /// One tree per class that the queue pairs have or had: pauses hold back all of a class.
     trees: Vec<Tree>,
-    /// How many queue pairs the trees have room for, a power of two.
+    /// Number of queue pairs that the trees have room for, a power of two.
     width: usize,
     count: usize,
 }
 
-/// The queue pairs of one class; those of other classes, and places without a queue pair, never go.
+/// Queue pairs of one class. Those of other classes, and empty entries, never send.
 #[derive(Clone, Debug)]
 struct Tree {
     class: u8,
-    /// Node 1 is the root, those below node `i` are `2i` and `2i + 1`, and the lowest ones, from `width` on, the queue pairs.
+    /// Earliest time below each node. Node 1 is the root, the children of node `i` are `2i` and `2i + 1`, and the
+    /// leaves, from `width` on, are the queue pairs.
     nodes: Vec<u64>,
 }
 
@@ -29,7 +30,7 @@ impl Tree {
         }
     }
 
-    /// The same queue pairs in a tree that has room for `width`.
+    /// Returns a copy with room for `width` queue pairs.
     fn widened(&self, width: usize) -> Self {
         let mut wide = Self::new(self.class, width);
         let due = &self.nodes[self.nodes.len() / 2..];
@@ -62,7 +63,7 @@ impl Tree {
         }
     }
 
-    /// The first place from `start` on, and then from the beginning, whose queue pair may go at `now`.
+    /// Returns the first index from `start` on, wrapping around, whose queue pair may send at `now`.
     #[inline]
     fn next_due(&self, start: usize, now: u64) -> Option<usize> {
         if self.soonest() > now {
@@ -78,7 +79,7 @@ impl Tree {
         }
         let mut node = width + start;
         while self.nodes[node] > now {
-            // To the right, from the first node on the way up that has something there.
+            // Climbs until a subtree lies to the right, and goes there.
             while node % 2 == 1 {
                 node /= 2;
             }
@@ -95,7 +96,7 @@ impl Tree {
 }
 
 impl PacingTree {
-    /// Of queue pairs with these classes that may go at these instants.
+    /// Builds the trees of queue pairs with these classes and departure times.
     pub(super) fn of(list: &[(u8, u64)]) -> Self {
         let mut pacing_tree = Self {
             trees: Vec::new(),
@@ -110,7 +111,7 @@ impl PacingTree {
         pacing_tree
     }
 
-    /// The tree of a class, new if the NIC had no queue pair of it.
+    /// Returns the tree of a class; creates it if the NIC had no queue pair of the class.
     #[inline]
     fn tree(&mut self, class: u8) -> &mut Tree {
         let found = self.trees.iter().position(|tree| tree.class == class);
@@ -121,7 +122,7 @@ impl PacingTree {
         &mut self.trees[place]
     }
 
-    /// The trees of classes that no pause holds back.
+    /// Returns the trees of classes that are not paused.
     #[inline]
     fn open(&self, paused: u16) -> impl Iterator<Item = &Tree> {
         (self.trees.iter()).filter(move |tree| paused >> tree.class & 1 == 0)
@@ -131,40 +132,40 @@ impl PacingTree {
         self.count > 0
     }
 
-    /// How many places there are.
+    /// Returns the length of the NIC's list.
     pub(super) const fn len(&self) -> usize {
         self.count
     }
 
-    /// When the queue pair at `place` may go.
+    /// Returns the departure time of the queue pair at `place`.
     pub(super) fn due(&self, place: usize) -> u64 {
         let due = self.trees.iter().map(|tree| tree.nodes[self.width + place]);
         due.min().unwrap_or(NEVER)
     }
 
-    /// When the first may go that no pause holds back.
+    /// Returns the earliest departure time of the classes that are not paused.
     #[inline]
     pub(super) fn soonest(&self, paused: u16) -> u64 {
         let soonest = self.open(paused).map(Tree::soonest);
         soonest.min().unwrap_or(NEVER)
     }
 
-    /// The classes of which one may go at `now`, pauses apart.
+    /// Returns the classes that have a queue pair that may send at `now`, pauses apart.
     pub(super) fn ready(&self, now: u64) -> u16 {
         let ready = self.trees.iter().filter(|tree| tree.soonest() <= now);
         ready.fold(0, |classes, tree| classes | 1 << tree.class)
     }
 
-    /// The one at `place` may go at `due`.
+    /// Sets the departure time of the queue pair at `place`.
     #[inline]
     pub(super) fn set(&mut self, place: usize, class: u8, due: u64) {
         self.tree(class).set(place, due);
     }
 
-    /// The first place from `start` on, and then from the beginning, whose queue pair may go at `now`.
+    /// Returns the first index from `start` on, wrapping around, whose queue pair may send at `now`.
     #[inline]
     pub(super) fn next_due(&self, start: usize, now: u64, paused: u16) -> Option<usize> {
-        // How far it is from `start`, round the list.
+        // Distance from `start`, around the list: each class has its own first, and the nearest of them is next.
         let behind = |&place: &usize| match place.checked_sub(start) {
             Some(behind) => behind,
             None => place + self.count - start,
@@ -173,7 +174,7 @@ impl PacingTree {
         found.min_by_key(behind)
     }
 
-    /// The NIC has another queue pair, its last.
+    /// Appends a queue pair.
     pub(super) fn add(&mut self, class: u8, due: u64) {
         if !self.is_known() {
             return;
@@ -187,12 +188,12 @@ impl PacingTree {
         self.set(self.count - 1, class, due);
     }
 
-    /// The place at the end, whose queue pair is gone, is no more.
+    /// Removes the last entry, whose queue pair has left.
     pub(super) fn pop(&mut self) {
         self.count -= 1;
     }
 
-    /// The one at `place` is no more; whether those after it have other places now.
+    /// Removes the entry at `place`. Returns true if there is a tree, in which later queue pairs have moved.
     pub(super) fn remove(&mut self, place: usize) -> bool {
         if !self.is_known() {
             return false;
@@ -207,7 +208,7 @@ impl PacingTree {
         true
     }
 
-    /// The queue pairs of the NIC are others now.
+    /// Forgets everything, because the NIC's list is another now.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -217,7 +218,8 @@ impl PacingTree {
 mod tests {
     use super::*;
 
-    /// Against a list that is looked through: queue pairs come, go and change, and the next is asked for from every place.
+    /// Compares with a list that is searched: queue pairs come, leave and change, and the next one is asked for from
+    /// every index.
     #[test]
     fn the_tree_is_what_looking_through_would_find() {
         let mut random = 7_u64;

@@ -1,4 +1,4 @@
-//! Against looking at all queue pairs, and against a list without empty places.
+//! Comparison with looking at all queue pairs, and with a list without empty entries.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const IRN: Irn = Irn {
     reordering: 0,
 };
 
-/// The place that looking at all would choose.
+/// Returns the index that looking at all queue pairs would choose.
 fn choose_by_looking(list: &Nic, qps: &List<QpId, Qp>, now: u64, paused: u16) -> Option<usize> {
     let (slots, start) = (&list.slots, list.served + 1);
     let may_go = |place: &usize| {
@@ -32,8 +32,8 @@ fn choose_by_looking(list: &Nic, qps: &List<QpId, Qp>, now: u64, paused: u16) ->
     (start..slots.len()).chain(0..start.min(slots.len())).find(may_go)
 }
 
-/// Hundreds of flows of two senders, with windows, pacing, pauses, losses and a failure: what is
-/// known of each queue pair is so after every event, and what would be chosen by looking is chosen.
+/// Hundreds of flows of two senders, with windows, pacing, pauses, losses and a failure: after every event the tree
+/// agrees with each queue pair, and the choice with that of looking at all.
 #[test]
 fn the_array_is_what_looking_would_find() {
     let mut held = 0;
@@ -89,7 +89,7 @@ fn the_array_is_what_looking_would_find() {
     assert!(held > 0, "never paused");
 }
 
-/// A list that closes up at every queue pair that goes, and whose turn it was: of the NIC, or of each lane.
+/// A list that is closed up whenever a queue pair leaves, and the index served last: of the NIC, or of each lane.
 #[derive(Default)]
 struct Closed {
     list: Vec<FlowId>,
@@ -97,7 +97,7 @@ struct Closed {
 }
 
 impl Closed {
-    /// Takes over what happened in one event: who has gone, who is new, who sent.
+    /// Applies the changes of one event: which flows have left or are new, and which has sent.
     fn follow(&mut self, live: &[FlowId], sent: Option<(FlowId, u8)>) {
         for place in (0..self.list.len()).rev() {
             if live.contains(&self.list[place]) {
@@ -120,13 +120,13 @@ impl Closed {
     }
 }
 
-/// How far each queue pair of a NIC has sent.
+/// Returns the class and the next byte of each queue pair of a NIC.
 fn sent(hosts: &Hosts, list: &Nic) -> BTreeMap<FlowId, (u8, u64)> {
     let qps = list.live().map(|slot| &hosts.qps[slot]);
     qps.map(|qp| (qp.flow, (qp.class, qp.snd_nxt))).collect()
 }
 
-/// Runs the flows of node 1; how often its list had empty places, and how often it closed up.
+/// Runs the flows of node 1. Returns how often its list had empty entries, and how often it was closed up.
 fn compare(spec: RunSpec, by_lane: bool) -> (usize, usize) {
     let mut simulation = Simulation::new(spec).unwrap();
     let (mut closed, mut before) = (Closed::default(), BTreeMap::new());
@@ -178,7 +178,7 @@ fn compare(spec: RunSpec, by_lane: bool) -> (usize, usize) {
     (sparse, closings)
 }
 
-/// Hundreds of flows of several sizes, in two classes; more begin while others end.
+/// Hundreds of flows of several sizes, in two classes; some start while others end.
 fn crowded(mut spec: RunSpec) -> RunSpec {
     add_flow(&mut spec, 3, 2, 1_000_000, 0);
     for flow in 0..500_u64 {

@@ -1,43 +1,45 @@
-//! Which of a NIC's queue pairs goes next, where they do not take turns packet by packet.
+//! Scheduling of a NIC's queue pairs by turns longer than a packet.
 //!
-//! **Quantum** is deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): a turn lasts until its queue pair has sent
-//! a quantum, or may not go on. It is settled after a packet rather than before it, since what a sender repeats is known
-//! when it goes: the packet with which a turn is used up goes whole, and the next turn is shorter by what that took
-//! too much. What is left of a turn in which nothing may go is lost, as an empty queue's is there.
+//! **Quantum** is deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): a turn lasts until its queue pair has
+//! sent a quantum, or may not go on. It is settled after a packet rather than before, since the size of a
+//! retransmission is known only when it leaves: the packet that uses up a turn is sent whole, and the next turn is
+//! shorter by the excess. The rest of a turn in which nothing may be sent is lost, like that of an empty queue in the
+//! paper.
 //!
-//! **Max-min** is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996) with equal weights: a packet's start tag is
-//! the larger of the port's virtual time and of where its queue pair's last packet ended, and it ends as many bytes later;
-//! the least start tag goes, and is the virtual time from then on. It asks for no rate of the port, which pauses
-//! change, and who was idle, or held back by pacing or a window, has no claim on what others had meanwhile. (To send by the
-//! least bytes since the beginning would let a queue pair that comes late have the port alone until it has as many.)
+//! **Max-min** is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996) with equal weights. A packet's start
+//! tag is the larger of the port's virtual time and the end tag of its queue pair's last packet, and its end tag is as
+//! many bytes later. The packet with the least start tag is sent, and its tag is the virtual time from then on. This
+//! needs no rate of the port, which pauses change. A queue pair that was idle, or held back by pacing or a window, has
+//! no claim on what others had meanwhile. (If the least bytes since the start decided, a queue pair that comes late
+//! would have the port alone until it has as many.)
 //!
-//! Tags are taken when a packet goes. That is the same as when it comes to the head of its queue: no start tag that waits is
-//! below the virtual time, since the least of those that wait went last.
+//! Tags are computed when a packet leaves. That is the same as computing them when it becomes the head of its queue: no
+//! waiting start tag is below the virtual time, since the least of them left last.
 
 use paceline_kernel::ids::{Id, List};
 
 use crate::ids::{NicId, QpId};
 use paceline_run::spec::Scheduling;
 
-/// Whose turn it is at each NIC.
+/// State of the turns at each NIC.
 #[derive(Clone, Debug)]
 pub(super) enum Turns {
     Quantum {
         quantum: i64,
-        /// What is left to each queue pair of its turn, in bytes on the wire; below zero what it owes.
+        /// Bytes on the wire that each queue pair may still send in its turn; negative if it has sent too much.
         left: List<QpId, i64>,
-        /// Whose turn it is.
+        /// Queue pair whose turn it is.
         holders: List<NicId, Option<QpId>>,
     },
     MaxMin {
-        /// Where the last packet of each queue pair ends, in bytes of virtual time.
+        /// End tag of each queue pair's last packet, in bytes of virtual time.
         ends: List<QpId, u64>,
         virtual_time: List<NicId, u64>,
     },
 }
 
 impl Turns {
-    /// What so many NICs keep, if they do not go round packet by packet.
+    /// Creates the state of `nics` NICs; `None` for round robin.
     pub(super) fn of(scheduling: Scheduling, nics: usize) -> Option<Box<Self>> {
         let turns = match scheduling {
             Scheduling::RoundRobin => return None,
@@ -54,7 +56,7 @@ impl Turns {
         Some(Box::new(turns))
     }
 
-    /// A queue pair is new, or new at its NIC.
+    /// Starts a queue pair that is new, or new at its NIC.
     pub(super) fn begin(&mut self, slot: QpId) {
         match self {
             Self::Quantum { left, .. } => {
@@ -68,8 +70,8 @@ impl Turns {
         }
     }
 
-    /// The place among the queue pairs of a NIC that goes next, of those that may go. Equals go in turn, from the one
-    /// behind that which was `served` last.
+    /// Returns the index of the queue pair that sends next, of those for which `may_go` returns true. Equals are served
+    /// in order, from the one behind `served`.
     pub(super) fn choose(
         &self,
         nic: NicId,
@@ -88,12 +90,12 @@ impl Turns {
         }
     }
 
-    /// Whether turns are of so many bytes: those who have none left go round.
+    /// Returns true if turns are of a quantum, and queue pairs without a rest take turns.
     pub(super) const fn is_by_quantum(&self) -> bool {
         matches!(self, Self::Quantum { .. })
     }
 
-    /// Whether the queue pair that was `served` last has something left of its turn.
+    /// Returns true if the queue pair that was `served` last has bytes left in its turn.
     pub(super) fn goes_on(&self, nic: NicId, qps: &[QpId], served: usize) -> bool {
         let Self::Quantum { left, holders, .. } = self else {
             return false;
@@ -102,7 +104,7 @@ impl Turns {
         last.is_some_and(|&slot| left[slot] > 0)
     }
 
-    /// A queue pair of this NIC has sent so many bytes.
+    /// Charges a queue pair of this NIC with the bytes that it has sent.
     pub(super) fn sent(&mut self, nic: NicId, slot: QpId, wire: u16) {
         match self {
             Self::Quantum {
@@ -112,6 +114,7 @@ impl Turns {
             } => {
                 if holders[nic] != Some(slot) || left[slot] <= 0 {
                     holders[nic] = Some(slot);
+                    // Only debts carry over: a rest from an earlier turn would let a queue pair save up a burst.
                     left[slot] = left[slot].min(0) + *quantum;
                 }
                 left[slot] -= i64::from(wire);
@@ -124,7 +127,7 @@ impl Turns {
         }
     }
 
-    /// Takes over what another part kept of a NIC, whose queue pairs get places behind `before` others.
+    /// Takes over another part's state of a NIC, whose queue pairs get slots behind `before` others.
     pub(super) fn take_nic(&mut self, other: &mut Self, nic: NicId, before: usize) {
         match (self, other) {
             (Self::Quantum { holders, .. }, Self::Quantum { holders: theirs, .. }) => {
@@ -142,7 +145,7 @@ impl Turns {
         }
     }
 
-    /// Takes over what another part kept of queue pairs, which get places behind `before` others.
+    /// Takes over another part's state of queue pairs, which get slots behind `before` others.
     pub(super) fn take_queue_pairs(&mut self, other: &mut Self, before: usize) {
         match (self, other) {
             (Self::Quantum { left, .. }, Self::Quantum { left: theirs, .. }) => {
@@ -157,7 +160,7 @@ impl Turns {
         }
     }
 
-    /// Nobody has more left of a turn than a quantum, and no packet ended before it began.
+    /// Checks that no queue pair has more than a quantum left.
     pub(super) fn verify(&self) {
         if let Self::Quantum { quantum, left, .. } = self {
             for (slot, &bytes) in left.numbered() {
@@ -177,7 +180,7 @@ mod tests {
 
     const NIC: NicId = NicId(0);
 
-    /// A NIC whose queue pairs have packets of these sizes.
+    /// A NIC whose queue pairs have packets of given sizes.
     struct Port {
         turns: Turns,
         qps: Vec<QpId>,
@@ -196,7 +199,7 @@ mod tests {
             }
         }
 
-        /// Who goes next, of those that may; its packet is of so many bytes.
+        /// Serves the next queue pair for which `may_go` returns true, with a packet of `size` bytes.
         fn next(&mut self, may_go: impl Fn(usize) -> bool, size: impl Fn(usize) -> u16) -> Option<usize> {
             let place = self.turns.choose(NIC, &self.qps, self.served, may_go)?;
             self.served = place;
@@ -212,14 +215,14 @@ mod tests {
         }
     }
 
-    /// By hand. A quantum of 1000 bytes: two packets of 500 use it up, of 700 two take 400 too much, so the next turn of
-    /// 600 is one packet (it owes 100 then, and has 900: two), and four packets of 300 take 200 too much, then three of 300
-    /// take 100 too much.
+    /// Computed by hand. A quantum of 1000 bytes: two packets of 500 use it up. Two of 700 exceed it by 400, so the
+    /// next turn of 600 is one packet (then -100, and the next has 900: two). Four of 300 exceed it by 200, then three
+    /// by 100.
     #[test]
     fn turns_of_a_quantum() {
         let mut port = Port::of(Scheduling::Quantum(Bytes::new(1000)), 3);
         let order = port.order(18, &[500, 700, 300]);
-        // Whoever was served last is the first, so the second begins.
+        // The search starts behind the one served last, so the second is first.
         let scheduler = [
             (1, 2), // 1000 - 1400 = -400
             (2, 4), // 1000 - 1200 = -200
@@ -236,7 +239,7 @@ mod tests {
         assert_eq!(order, expected.collect::<Vec<_>>());
     }
 
-    /// Who may not go on loses its turn, and owes what it owed.
+    /// A queue pair that may not send loses its turn, and keeps its debt.
     #[test]
     fn a_turn_ends_where_nothing_may_go() {
         let mut port = Port::of(Scheduling::Quantum(Bytes::new(1000)), 2);
@@ -246,13 +249,14 @@ mod tests {
             Some(1),
             "the first is held back"
         );
-        // The second has 400 left; the first, whose turn is over, a whole quantum when its turn comes.
+        // The second has 400 left. The first, whose turn is over, gets a whole quantum when its turn comes.
         let order: Vec<_> = (0..4).filter_map(|_| port.next(|_| true, |_| 600)).collect();
         assert_eq!(order, [1, 0, 0, 1]);
         assert_eq!(port.next(|_| false, |_| 600), None);
     }
 
-    /// By hand: start tags 0, 0, 0; then ends at 500, 700, 300, and so on; the least goes, equals in turn.
+    /// Computed by hand: start tags 0, 0, 0; then end tags 500, 700, 300, and so on. The least tag is served, equals in
+    /// order.
     #[test]
     fn the_least_start_tag_goes() {
         let mut port = Port::of(Scheduling::MaxMin, 3);
@@ -261,7 +265,7 @@ mod tests {
         assert_eq!(order, [1, 2, 0, 2, 0, 2, 1, 2, 0, 2, 1, 2]);
     }
 
-    /// Who comes late begins at the virtual time: it does not have the port alone.
+    /// A queue pair that comes late starts at the virtual time: it does not have the port alone.
     #[test]
     fn who_was_held_back_has_no_claim() {
         let mut port = Port::of(Scheduling::MaxMin, 2);
@@ -272,8 +276,8 @@ mod tests {
         assert_eq!(order, [1, 0, 1, 0, 1, 0]);
     }
 
-    /// Random packets of queue pairs that come and go: between two that wait all the time the difference of what they send
-    /// is at most the largest packet of each under max-min (the fairness theorem of that paper, equal weights), and a
+    /// Random packets of queue pairs that come and leave. For two that always wait, the difference of the bytes sent is
+    /// at most the largest packet of each under max-min (the paper's fairness theorem, with equal weights), and a
     /// quantum more under quanta.
     #[test]
     fn shares_are_fair_under_random_packets() {
@@ -288,7 +292,7 @@ mod tests {
             (Scheduling::Quantum(Bytes::new(quantum as u64)), quantum + packets),
         ] {
             let mut port = Port::of(scheduling, 6);
-            // The first two always may go, one with small packets; the others at random.
+            // The first two always may send, one of them with small packets; the others at random.
             let mut sent = [0_i64; 6];
             let (mut lowest, mut highest) = (0, 0);
             for _ in 0..20_000 {

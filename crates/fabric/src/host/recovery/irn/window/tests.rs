@@ -13,7 +13,7 @@ impl Sender {
     fn nack(&mut self, una: u32, packet: u32) -> bool {
         self.acknowledge(una, Some(Arrived::Whole(packet)), Some(0), 0)
     }
-    /// The packets that it sends again now.
+    /// Returns the packets that are retransmitted now.
     fn resends(&mut self, now: u64) -> Vec<u32> {
         std::iter::from_fn(|| self.resend(now)).collect()
     }
