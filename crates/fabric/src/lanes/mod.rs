@@ -36,9 +36,9 @@ pub(crate) struct LaneSwitches {
     outputs: Grid<PortId, Output>,
     classes: usize,
     release: Release,
-    /// Where places are free at the end of a transmission: the input, class and size of what each port sends.
+    /// Input, class and size of the packet that each port sends, if buffer space is freed at the end of a transmission.
     leaving: List<PortId, Option<(PortId, u8, u16)>>,
-    /// What has started to come in and has to wait for more of it: units by input.
+    /// Units of cut-through packets that have started to arrive and wait for more of their bytes, by input.
     entering: Grid<PortId, u32>,
 }
 

@@ -21,9 +21,9 @@ struct Turn<T> {
 
 /// Barrier between windows, and the work of the next one.
 pub(super) struct Barrier<T> {
-    /// The number of the turn.
+    /// Number of the turn, to be read without the lock.
     number: AtomicU64,
-    /// A thread has panicked: nobody waits any more.
+    /// True after a thread has panicked: nobody waits any more.
     broken: AtomicBool,
     turn: Mutex<Turn<T>>,
     next: Condvar,
@@ -33,7 +33,7 @@ pub(super) struct Barrier<T> {
 pub(super) struct Waiter {
     /// Number of the last turn that the thread saw.
     seen: u64,
-    /// How often it looks before it sleeps.
+    /// Number of spins before it sleeps.
     looks: u32,
 }
 

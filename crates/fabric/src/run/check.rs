@@ -1,4 +1,4 @@
-//! What a description must fulfil before anything is built from it.
+//! Checks of a description before anything is built from it.
 
 mod arrivals;
 mod balancing;
@@ -188,6 +188,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
             return bad("it starts before the flow in front of it: flows must be sorted by start".into());
         }
     }
+    // Streams and programs are checked like listed flows, as far as their flows are known.
     if let Some(arrivals) = &spec.arrivals {
         arrivals::check_arrivals(spec, schemes, arrivals, &degree)?;
     }
@@ -255,7 +256,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
     Ok(())
 }
 
-/// No message of more bytes than inputs can say, and of all together no more than can be counted.
+/// Checks that no message has more bytes than inputs can state, and that the sum of all can be counted.
 fn check_bytes(spec: &RunSpec) -> Result<(), BuildError> {
     let sized = spec.programs.iter().map(|program| program.largest);
     if let Some((program, largest)) = sized
@@ -291,7 +292,7 @@ fn check_bytes(spec: &RunSpec) -> Result<(), BuildError> {
     }
 }
 
-/// Who goes by other rules than round robin.
+/// Checks runs whose queue pairs are not served round robin.
 fn check_scheduling(spec: &RunSpec) -> Result<(), BuildError> {
     let bad = |why: String| Err(BuildError::BadHost(why));
     if spec.nic.scheduling == Scheduling::RoundRobin {
@@ -316,7 +317,7 @@ fn check_scheduling(spec: &RunSpec) -> Result<(), BuildError> {
     }
 }
 
-/// What may be lost, and how.
+/// Checks the settings of lossy classes and trimming.
 fn check_loss(spec: &RunSpec) -> Result<(), BuildError> {
     let loss = &spec.switch.loss;
     let bad = |why: &str| Err(BuildError::BadFlowControl(why.into()));
@@ -470,7 +471,7 @@ fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Switches of tiers are switches that there are, and pause in a way that they can have to themselves.
+/// Checks that tiers name existing switches, and have settings that may differ between switches.
 fn check_tiers(spec: &RunSpec) -> Result<(), BuildError> {
     for (i, tier) in spec.switch.tiers.iter().enumerate() {
         let bad = |why: String| Err(BuildError::BadFlowControl(format!("tier {i} of switches: {why}")));

@@ -1,13 +1,13 @@
-//! A run cut into parts, each with some of the nodes, that run at the same time.
+//! Cutting of a run into parts, each with some of the nodes, that run at the same time.
 //!
-//! A part is a simulation of its own that has everything and uses what belongs to its nodes: their ports, queues,
-//! queue pairs, streams, and the events that happen there. Parts have nothing in common but what does not change.
-//! A packet that leaves for a node of another part is copied there ([`crate::core::parts`]); the link takes
-//! its time for it, and for so long the parts cannot hear of each other ([`super::parallel`]).
+//! A part is a complete simulation that uses what belongs to its nodes: their ports, queues, queue pairs and streams,
+//! and the events that happen there. Parts share only what never changes. A packet that leaves for a node of another
+//! part is copied there ([`crate::core::parts`]). The link takes time to carry it, and for that long the parts cannot
+//! affect each other ([`super::parallel`]).
 //!
-//! An event's place among those of its instant depends on its kind and on whose it is, and events of one instant in
-//! different nodes do nothing to each other. So each node sees the same events in the same order, into however many
-//! parts the run is cut, and what is written down is sorted where it comes together.
+//! An event's position among those of its instant depends on its kind and its owner, and events of one instant at
+//! different nodes do not affect each other. So each node sees the same events in the same order, whatever the number
+//! of parts, and records are sorted when they are merged.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ use paceline_kernel::ids::List;
 use paceline_run::spec::NodeId;
 
 impl Simulation {
-    /// Cuts a run that has not started into at most so many parts, which then run at the same time. Results do not hang
-    /// on it.
+    /// Cuts a run that has not started into at most `parts` parts, which then run at the same time. Results do not
+    /// depend on it.
     ///
     /// # Errors
-    /// Why this run goes in one piece.
+    /// The reason why this run cannot be cut.
     pub fn cut(&mut self, parts: usize) -> Result<usize, &'static str> {
         if parts <= 1 || self.parts.is_some() {
             return Ok(self.part_count());
@@ -57,26 +57,25 @@ impl Simulation {
         Ok(parts)
     }
 
-    /// Takes the parts of a run that is cut through their windows on so many threads, at most one for each. Unless this
-    /// is said they are as many as there are processors.
+    /// Sets the number of threads that run the parts, at most one for each. By default there are as many as processors.
     pub fn set_threads(&mut self, threads: usize) {
         if let Some(parts) = &mut self.parts {
             parts.threads = threads.clamp(1, 1 + parts.others.len());
         }
     }
 
-    /// What the windows of a run that is cut have been so far; `None` if it is not.
+    /// Returns the statistics of windows so far; `None` if the run is not cut.
     pub fn window_counts(&self) -> Option<WindowCounts> {
         let of_parts = self.parts.as_ref().map(|parts| parts.windows.counts());
         of_parts.or(self.window_counts)
     }
 
-    /// Parts that the run is cut into; 1 if it is not.
+    /// Returns the number of parts; 1 if the run is not cut.
     pub fn part_count(&self) -> usize {
         self.parts.as_ref().map_or(1, |parts| 1 + parts.others.len())
     }
 
-    /// All parts: this one, and the others.
+    /// Returns this part and all others.
     pub(super) fn all_parts(&self) -> impl Iterator<Item = &Self> {
         let others = self
             .parts
@@ -86,7 +85,7 @@ impl Simulation {
         std::iter::once(self).chain(others)
     }
 
-    /// Why the run cannot be cut, if so.
+    /// Returns the reason why the run cannot be cut, if there is one.
     fn is_whole(&self) -> Option<&'static str> {
         let spec = &self.world.spec;
         if !spec.ties.is_by_entity() {
@@ -117,7 +116,7 @@ impl Simulation {
         (self.core.counters.events > 0).then_some("it has begun")
     }
 
-    /// Keeps what belongs to the nodes of one part.
+    /// Keeps the events that belong to the nodes of one part.
     fn become_part(&mut self, part: u8, parts: usize, of_node: Arc<List<NodeId, u8>>) {
         let world = &self.world;
         self.core.become_part(world, part, parts, of_node, |core, event| {
@@ -125,12 +124,13 @@ impl Simulation {
         });
     }
 
-    /// Makes the parts of a run one again, to end it: records are closed.
+    /// Merges the parts at the end of a run, and closes the records.
     pub(super) fn join(&mut self) {
         let Some(mut parts) = self.parts.take() else {
             return;
         };
         self.window_counts = Some(parts.windows.counts());
+        // Closed first, while each part still has its own clock and samples.
         self.close_records(&mut parts.others);
         self.core.notify_all();
         for mut other in parts.others {
@@ -149,6 +149,7 @@ impl Simulation {
             self.hosts
                 .take_over(hosts, &self.world, &mut self.core, &mut core);
             self.core.take_over(&mut core);
+            // Noted before the part's core is merged, which changes who has which port.
             let theirs: List<PortId, bool> = core.ports.iter().map(|port| core.has(port.node)).collect();
             self.core.merge_records(core, &|port| theirs[port]);
         }
@@ -156,7 +157,7 @@ impl Simulation {
         self.core.become_whole();
     }
 
-    /// All parts take their last samples, at the same instant.
+    /// Takes the last samples of all parts, at the same instant.
     fn close_records(&mut self, others: &mut [OtherPart]) {
         let all = || std::iter::once(&*self).chain(others.iter().map(|other| &**other));
         let now = all().map(|part| part.core.now()).max().unwrap_or(0);
@@ -171,13 +172,13 @@ impl Simulation {
     }
 }
 
-/// Whether an event that is known before the run happens in this part.
+/// Returns true if an event that is scheduled before the run happens in this part.
 fn is_here(world: &World, core: &Core, event: Event) -> bool {
     let spec = &world.spec;
     match event {
         Event::FlowStart { flow } => core.has(world.flow(core, flow).src),
         Event::Storm { storm, .. } => core.has(spec.storms[storm as usize].node),
-        // Topology changes for all, and each finds its own flows among all that are due.
+        // Topology changes concern all parts, and each part finds its own flows among all that are due.
         _ => true,
     }
 }

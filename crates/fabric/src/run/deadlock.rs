@@ -1,16 +1,14 @@
-//! Pauses that never end: a NIC that pauses for ever, and pauses that wait for each other.
+//! Pauses that never end: NICs that pause forever, and pauses that wait for each other (deadlock).
 //!
-//! A paused (egress port, class) goes on when the switch at the other end has let go of enough of
-//! what came in through that link. If enough of that waits itself behind paused ports, and so on in
-//! a circle, nothing ever moves again. Here such pauses are found by proof, not by patience: of all
-//! paused ports those are struck out, again and again, whose other end could resume once
-//! everything has left that does not wait behind a port that is still in. What remains can not
-//! end, unless a link fails. Under credits a lane that lacks some is a paused class, and goes on when its buffer at the
-//! other end has room for the packet that it holds back.
+//! A paused (egress port, class) goes on when the switch at the other end has released enough of what came in through
+//! that link. If enough of that waits behind paused ports, and so on in a cycle, nothing ever moves again. Such pauses
+//! are found by proof, not by a timeout. All paused ports are candidates. Those whose other end could resume after
+//! everything has left that does not wait behind a candidate are removed, again and again. The remaining pauses cannot
+//! end, unless a link fails. Under credits, a lane that lacks credit is a paused class, and goes on when its buffer at
+//! the other end has room for the packet that is held back.
 //!
-//! Hu et al., "Deadlocks in Datacenter Networks: Why Do They Form, and How to Avoid Them" (HotNets
-//! 2016); for NICs that pause for ever, Guo et al., "RDMA over Commodity Ethernet at Scale"
-//! (SIGCOMM 2016, section 4.3).
+//! Hu et al., "Deadlocks in Datacenter Networks: Why Do They Form, and How to Avoid Them" (HotNets 2016). For NICs that
+//! pause forever: Guo et al., "RDMA over Commodity Ethernet at Scale" (SIGCOMM 2016, section 4.3).
 
 use paceline_kernel::Time;
 use paceline_kernel::ids::{Grid, Id};
@@ -31,7 +29,7 @@ fn link_of(port: PortId) -> usize {
 }
 
 impl Simulation {
-    /// A NIC begins to pause for ever, or ends.
+    /// Starts or ends a NIC's pause storm.
     #[cold]
     pub(super) fn storm(&mut self, storm: u32, begins: bool) {
         let storm = &self.world.spec.storms[storm as usize];
@@ -45,7 +43,7 @@ impl Simulation {
         }
     }
 
-    /// A link came back: the storms of its host go on through it.
+    /// Sends the pauses of a host's storms again, through a link that has come back.
     pub(super) fn resume_storms(&mut self, port: PortId) {
         let (node, now) = (self.core.ports[port].node, self.core.now());
         for i in 0..self.world.spec.storms.len() {
@@ -73,8 +71,8 @@ impl Simulation {
         }
     }
 
-    /// Looks for endless pauses, before the event at `at`; ends the run if there are some, and nothing else has moved
-    /// since the last look.
+    /// Searches for a deadlock, before the event at `at`. Ends the run if there is one, and nothing else has moved
+    /// since the last search.
     #[cold]
     pub(super) fn look_for_deadlock(&mut self, at: u64) {
         let watch = &mut self.core.watch.deadlock;
@@ -92,6 +90,8 @@ impl Simulation {
         if let Some(known) = known {
             deadlock.found = known.found;
         }
+        // Ended only if two searches in a row find the same pauses and no data arrived in between: flows outside of the
+        // deadlock are allowed to finish.
         let same = before == deadlock.pauses.len();
         if same && received == self.core.counters.data_received && !self.is_expecting(now) {
             deadlock.ended = true;
@@ -100,22 +100,23 @@ impl Simulation {
         self.core.watch.deadlock.found = Some(deadlock);
     }
 
-    /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
+    /// Returns true if a pause has lasted long enough to be examined. (Most last for microseconds.)
     pub(super) fn has_long_pause(&self, now: u64) -> bool {
-        // What it is found by are this crate's accounts; pauses that expire end by themselves there.
+        // The search relies on this crate's buffer accounts, and in other models pauses expire.
         self.kind.has_own_hosts() && !self.switches.ends_storms() && self.core.has_pause_of(now, LONG)
     }
 
-    /// Looks for endless pauses when the run is over.
+    /// Searches for a deadlock at the end of the run.
     pub(super) fn last_look(&mut self) {
         let mut last = self.deadlock(self.core.now());
+        // Found earlier, perhaps: the report has the time of the first search that found it.
         if let (Some(last), Some(before)) = (&mut last, &self.core.watch.deadlock.found) {
             (last.found, last.ended) = (before.found, before.ended);
         }
         self.core.watch.deadlock.found = last;
     }
 
-    /// Whether something is still to come that is known beforehand: a flow, a change of topology.
+    /// Returns true if a flow, a change of topology or a storm is still to come.
     fn is_expecting(&self, now: u64) -> bool {
         self.world
             .spec
@@ -131,7 +132,7 @@ impl Simulation {
                 .any(|storm| storm.at.as_ps() > now || storm.until.is_some_and(|until| until.as_ps() > now))
     }
 
-    /// All pauses that can never end.
+    /// Returns all pauses that can never end.
     fn deadlock(&self, now: u64) -> Option<Deadlock> {
         if !self.kind.has_own_hosts() || self.switches.ends_storms() {
             return None;
@@ -178,14 +179,14 @@ impl Simulation {
         Some(deadlock)
     }
 
-    /// Packets that wait behind pauses that never end.
+    /// Returns the number of packets that wait behind pauses that never end.
     pub(super) fn packets_in_deadlock(&self) -> u32 {
         let stuck = self.endless().unwrap_or_default();
         let packets = stuck.iter().map(|&slot| self.waiting_in(slot).count() as u32);
         packets.sum()
     }
 
-    /// Packets in a queue, or under credits in all queues of an output's lane.
+    /// Returns the packets in a queue; under credits, in all queues of an output's lane.
     fn waiting_in(&self, slot: (PortId, u8)) -> impl Iterator<Item = PacketId> {
         let lanes = match &self.kind {
             Kind::Lanes(lanes) if !self.core.ports[slot.0].is_host => Some(lanes),
@@ -205,7 +206,7 @@ impl Simulation {
             .any(|id| self.core.packets.get(id).ingress == ingress)
     }
 
-    /// The (port, class) pairs whose pauses can never end, in order: see the head of the file.
+    /// Returns the (port, class) pairs whose pauses can never end, in order: see the module's documentation.
     fn endless(&self) -> Option<Vec<(PortId, u8)>> {
         let classes = STRICT + 1..self.world.class_count as u8;
         let all = self.core.ports.numbered();
@@ -222,7 +223,7 @@ impl Simulation {
                 stuck.retain(|&(port, class)| {
                     let peer = self.core.ports[port].peer;
                     let is_host = self.core.ports[peer].is_host;
-                    // Hosts take what comes.
+                    // Hosts always take what arrives.
                     !is_host && !self.core.could_send(port, class, held[(peer, class)])
                 });
                 if stuck.len() == before {
@@ -230,7 +231,7 @@ impl Simulation {
                 }
                 continue;
             }
-            // Everything else has left.
+            // All packets except those held have left.
             let drained = self.switches.drained(&self.core, &held);
             stuck.retain(|&(port, class)| {
                 let peer = self.core.ports[port].peer;
@@ -249,7 +250,7 @@ impl Simulation {
         }
     }
 
-    /// What waits behind some ports, by the port that it came in by: bytes, or credits.
+    /// Returns what waits behind these ports, by ingress port: bytes, or credits.
     fn held_behind(&self, stuck: &[(PortId, u8)]) -> Grid<PortId, u32> {
         let mut held = Grid::of(self.core.ports.len(), self.world.class_count, 0u32);
         for &slot in stuck {
@@ -278,13 +279,13 @@ impl Simulation {
     }
 }
 
-/// One circle of each set of pauses that wait for each other: the first that is met.
+/// Returns one cycle of each set of pauses that wait for each other: the first that the search meets.
 fn cycles(pauses: &[EndlessPause]) -> Vec<Vec<usize>> {
     const NEW: u32 = u32::MAX;
     let mut seen_in = vec![NEW; pauses.len()];
     let mut found = Vec::new();
     for start in 0..pauses.len() {
-        // Depth first; `path` holds pauses and how many of their successors were looked at.
+        // Depth-first search: `path` has pauses, and how many of their successors were visited.
         let mut path: Vec<(usize, usize)> = Vec::new();
         if seen_in[start] == NEW {
             seen_in[start] = start as u32;
@@ -298,7 +299,7 @@ fn cycles(pauses: &[EndlessPause]) -> Vec<Vec<usize>> {
             *looked += 1;
             if let Some(place) = path.iter().position(|&(on, _)| on == next) {
                 found.push(path[place..].iter().map(|&(on, _)| on).collect());
-                // Whatever else is woven into it is the same deadlock.
+                // Other cycles through it belong to the same deadlock.
                 break;
             }
             if seen_in[next] == NEW {
@@ -344,8 +345,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(64), ..ProptestConfig::default() })]
 
-        /// In a tree of switches no pauses wait for each other, however congested it is: at no moment
-        /// does anything look endless.
+        /// In a tree of switches no pauses wait for each other, however congested it is: at no moment does the search
+        /// report a deadlock.
         #[test]
         fn no_false_alarm_in_trees(
             parents in prop::collection::vec(any::<prop::sample::Index>(), 1..6),

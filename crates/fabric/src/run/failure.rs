@@ -1,4 +1,4 @@
-//! Links that go down and come back, or become others.
+//! Links that fail, come back or change.
 
 use paceline_kernel::ids::Id;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Simulation {
                 self.settle_all();
                 self.route_anew(link, up);
             }
-            // What is queued or under way still arrives, and nobody looks for another way.
+            // Queued packets and those on the link still arrive, and no flow is rerouted.
             What::Up(up) if self.world.quirks.gentle_failures => {
                 for port in link.ends() {
                     self.core.set_up(port, up);
@@ -32,9 +32,13 @@ impl Simulation {
                 Arc::make_mut(&mut self.world).routing.set_link(link, up);
             }
             What::Up(up) => {
+                // Time that has passed is accounted under the old topology.
                 self.settle_all();
+                // Paths from before the failure are looked up first, for flows that the reference compares with them
+                // later.
                 self.find_first_paths();
                 self.fail_or_come_back(link, up);
+                // With a reconvergence time, routes change by a later event.
                 if self.world.spec.reconvergence.is_zero() {
                     self.route_anew(link, up);
                 }
@@ -42,7 +46,7 @@ impl Simulation {
         }
     }
 
-    /// A link fails, with what it carries and what waits for it, or comes back.
+    /// Fails a link, with all packets on it and in its queues, or brings it back.
     fn fail_or_come_back(&mut self, link: LinkId, up: bool) {
         for port in link.ends() {
             self.core.set_up(port, up);
@@ -60,22 +64,23 @@ impl Simulation {
         }
     }
 
-    /// Routes leave a link out, or take it in: recomputes every flow's path.
+    /// Takes a link out of the routes or adds it, and recomputes every flow's path.
     fn route_anew(&mut self, link: LinkId, up: bool) {
         let world = Arc::make_mut(&mut self.world);
         world.routing.set_link(link, up);
         world.routing.forget();
         self.switches.forget_ways();
-        // Packets on their way carry the old generation, and are looked up hop by hop.
+        // Packets on their way have the old generation, and are routed hop by hop.
         world.epoch = (world.epoch + 1) & !SPREAD;
         for slot in self.hosts.live_senders() {
             self.find_new_path(slot);
         }
         self.hosts.find_ways_back(&self.world, &self.core);
+        // NICs look last: a packet sent before all paths are known would take an old one.
         self.hosts.look_anew(&self.world, &mut self.core);
     }
 
-    /// A link's rate, delay and loss become others.
+    /// Changes a link's rate, delay and loss.
     fn set_link(&mut self, link: LinkId, setting: Setting) {
         self.settle_all();
         self.core.set_error_rate(link, setting.error_rate);
@@ -83,6 +88,7 @@ impl Simulation {
             let before = self.world.profiles[self.core.ports[port].profile].delay;
             self.core.ports[port].profile = profile;
             let shorter = before.saturating_sub(self.world.profiles[profile].delay);
+            // On a shorter cable, the next packet must not arrive before those that were sent under the longer delay.
             if shorter > 0 {
                 self.core.rest(port, shorter);
                 self.try_send(port);
@@ -90,14 +96,14 @@ impl Simulation {
         }
     }
 
-    /// A port goes down: its queues are lost, and pauses in both directions are void.
+    /// Takes a port down: its queues are lost, and pauses in both directions are void.
     fn take_down(&mut self, port: PortId) {
         if let (Kind::Lanes(lanes), mut net) = self.split() {
             net.with_lanes(|net| lanes.link_down(net, port));
         }
         let now = self.core.now();
         let keeps_bytes = self.world.quirks.lost_bytes_stay;
-        // First, so that packets that turned back here do not end a pause through it as they go.
+        // First, so that packets that came in here and are lost below do not send a resume through this port.
         if !keeps_bytes {
             self.core.ports[port].asked = 0;
         }
@@ -112,6 +118,7 @@ impl Simulation {
         let p = &mut self.core.ports[port];
         p.ready = 0;
         p.paused = 0;
+        // A transmission is cut off now, and the port is idle when the link comes back.
         p.free_at = p.free_at.min(now);
         p.free_tie = 0;
         p.done_pending = false;
@@ -125,7 +132,7 @@ impl Simulation {
             .paused(port, false, self.core.now());
     }
 
-    /// Loses all packets of a port's queue: how many.
+    /// Loses all packets of a port's queue. Returns their number.
     pub(super) fn empty_queue(&mut self, port: PortId, class: u8, why: Lost) -> u64 {
         let keeps_bytes = self.world.quirks.lost_bytes_stay;
         let mut lost = 0;
@@ -134,6 +141,7 @@ impl Simulation {
             let wire = u32::from(self.core.packets.get(id).wire);
             self.core.ports[port].queued -= wire;
             let ingress = self.core.packets.get(id).ingress;
+            // Other ingress ports may have paused because of these packets, and nothing else would resume them.
             if class > STRICT && ingress != PortId::NONE && !keeps_bytes {
                 self.switches
                     .release_lost(&self.world, &mut self.core, ingress, class, wire);
@@ -145,7 +153,7 @@ impl Simulation {
         lost
     }
 
-    /// Gives a live queue pair the path that it has in the new topology, if it has one.
+    /// Gives a live queue pair its path in the new topology, if there is one.
     fn find_new_path(&mut self, slot: QpId) {
         let flow = self.hosts.qp(slot).flow();
         let Some(paths) = self.world.find_paths(&self.core, flow) else {
@@ -160,12 +168,12 @@ impl Simulation {
         let mut info = self.path_info(flow, &paths.forward, before.data_header());
         let mut finds_ideal = false;
         if self.world.quirks.first_path_found {
-            // What it began with; only the rate in the ideal time is found again.
+            // The reference keeps the values of the flow's start. Only the rate in the ideal time is looked up again.
             info.base_rtt = before.path().base_rtt;
             info.bdp = before.path().bdp;
             finds_ideal = true;
         }
-        // It may have started while there was no path.
+        // The flow may have started while there was no path.
         for flow in self.hosts.flows_of(slot) {
             if finds_ideal || self.traffic.record_mut(flow).ideal == Span::ZERO {
                 self.traffic.record_mut(flow).ideal = self.ideal_fct(flow, &paths.forward, &paths.back);

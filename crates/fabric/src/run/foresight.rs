@@ -1,24 +1,22 @@
-//! Foresight: the round-trip time that a data packet would have if it left a sender now, as far as the
-//! present state of the network decides it ([`paceline_congestion::CongestionControl::on_foresight`]).
+//! Foresight: the round-trip time that a data packet would have if it left a sender now, as far as the present state of
+//! the network decides it ([`paceline_congestion::CongestionControl::on_foresight`]).
 //!
-//! The run forks. In the fork senders send nothing any more but the packet in question, a probe behind what its NIC
-//! has to send of others; all else goes on by the rules of the run, with its random streams: queues drain, links
-//! deliver and lose, switches mark, pause and drop, receivers answer, until the probe's acknowledgement is back.
-//! So of what the probe meets all is counted that is on links or in queues now, wherever that is, and nothing that
-//! leaves a sender from now on. Where all paths to the bottleneck take equally long (an incast through one switch)
-//! nothing of the latter can come before the probe, and the result is exact, but for packets that leave or arrive
-//! at the very same instant.
+//! The run forks. In the fork, senders send nothing any more except the packet in question: a probe behind what its NIC
+//! has to send of others. Everything else goes on by the rules of the run, with its random streams: queues drain, links
+//! deliver and lose, switches mark, pause and drop, and receivers answer, until the probe's acknowledgement is back.
+//! The probe meets everything that is on links or in queues now, and nothing that leaves a sender later. If all paths
+//! to the bottleneck take equally long (an incast through one switch), later packets cannot get ahead of the probe, and
+//! the result is exact, except for packets that leave or arrive at the very same instant.
 //!
 //! # Limits
-//! * What other senders send later does count where it joins the path after less time than the probe
-//!   takes to come there: senders nearer to a bottleneck, cross traffic behind the first switch; and where a pause
-//!   holds the probe back, what others send before it leaves.
-//! * Links do not fail or come back, and storms do not begin or end, after now.
-//! * A probe that is lost, or that its receiver does not answer, tells nothing.
+//! * Packets that other senders send later do matter if they join the path sooner than the probe: from senders nearer
+//!   to a bottleneck, as cross traffic behind the first switch, or while a pause holds the probe back.
+//! * After now, links do not fail or come back, and storms do not start or end.
+//! * A probe that is lost, or that its receiver does not answer, gives no result.
 //!
-//! A fork has what is under way (packets, ports, queues, what is to happen), switches and receivers, and what became
-//! of flows; no senders, and none of what recorders know. Nothing of this touches the state of the run, and only
-//! senders that ask pay for it.
+//! A fork has all packets, ports, queues and pending events, switches and receivers, and the progress of flows. It has
+//! no senders and no recorders. Nothing in it affects the state of the run, and only senders that ask for foresight
+//! cost time.
 
 use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Span;
@@ -38,7 +36,7 @@ use crate::world::links::Profiles;
 use paceline_run::outcome::PacketKind;
 use paceline_run::spec::{RecordSpec, RunSpec};
 
-/// What a fork has of its own, and the run has while the fork goes on.
+/// State of a fork, exchanged with the run's while the fork goes on.
 #[derive(Clone)]
 struct Fork {
     core: Core,
@@ -56,7 +54,7 @@ struct Probe {
 }
 
 impl Foresight {
-    /// Of a run whose schemes ask for it.
+    /// Creates the foresight of a run whose schemes ask for it.
     pub(super) fn of(
         spec: &RunSpec,
         schemes: &[ActiveScheme],
@@ -76,7 +74,8 @@ impl Foresight {
 }
 
 impl Simulation {
-    /// Tells the sender that acknowledgement `id` reaches what its next packet would meet, if it asks.
+    /// Passes the round-trip time of its next packet to the sender that acknowledgement `id` reaches, if it asks for
+    /// foresight.
     #[cold]
     pub(super) fn notify_foresight(&mut self, id: PacketId) {
         let packet = self.core.packets.get(id);
@@ -90,7 +89,7 @@ impl Simulation {
         }
     }
 
-    /// The round-trip time of a data packet of `slot` that leaves now; `None` if it would not come back.
+    /// Returns the round-trip time of a data packet of `slot` that leaves now; `None` if it would not come back.
     fn foresee(&mut self, slot: QpId) -> Option<Span> {
         let watch = self.foresight.take()?;
         let packet = self.hosts.probe(&self.world, slot);
@@ -110,18 +109,18 @@ impl Simulation {
         rtt
     }
 
-    /// The run, as far as it goes on without senders.
+    /// Returns a copy of the run that goes on without senders.
     fn fork(&self, Foresight(watch): Foresight) -> Box<Fork> {
         Box::new(Fork {
             core: self.core.fork(*watch),
             switches: self.switches.clone(),
             hosts: self.hosts.without_senders(),
-            // Receivers ask which flows are over; nothing waits for them.
+            // Receivers need to know which flows are over; nothing starts when they are.
             traffic: self.traffic.without_starts(),
         })
     }
 
-    /// The fork goes on in the run's place, and the run waits in the fork's: the world is of both.
+    /// Exchanges the states of run and fork. The world serves both.
     fn swap(&mut self, fork: &mut Fork) {
         std::mem::swap(&mut self.core, &mut fork.core);
         std::mem::swap(&mut self.switches, &mut fork.switches);
@@ -129,7 +128,7 @@ impl Simulation {
         std::mem::swap(&mut self.traffic, &mut fork.traffic);
     }
 
-    /// Goes on until the probe's acknowledgement reaches its sender.
+    /// Runs until the probe's acknowledgement reaches its sender.
     fn run_until_back(&mut self, mut probe: Probe) -> Option<Span> {
         let end = self.world.spec.stop.as_ps() + 1;
         self.send_probe(&mut probe);
@@ -155,7 +154,7 @@ impl Simulation {
                 | Event::Watchdog { .. }
                 | Event::ReceiverTimer { .. }
                 | Event::GrantDue { .. }) => self.dispatch(event),
-                // What senders would do, flows that would start, what would happen to links.
+                // Actions of senders, starts of flows, and changes of links.
                 Event::Wake { .. }
                 | Event::Timer { .. }
                 | Event::Timeout { .. }
@@ -176,14 +175,14 @@ impl Simulation {
         None
     }
 
-    /// Whether a packet arrives at a sender.
+    /// Returns true if a packet arrives at a sender.
     fn comes_back(&self, port: PortId, packet: PacketId) -> bool {
         let for_receivers = [PacketKind::Data, PacketKind::Pause, PacketKind::Resume];
         let kind = self.core.packets.get(packet).kind;
         self.core.ports[port].is_host && !for_receivers.contains(&kind)
     }
 
-    /// Sends the probe once its port is free and nothing else that may go waits there.
+    /// Sends the probe once its port is free and no other packet may leave first.
     fn send_probe(&mut self, probe: &mut Probe) {
         let port = &self.core.ports[probe.port];
         if self.core.is_busy(probe.port) {

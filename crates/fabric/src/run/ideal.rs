@@ -1,10 +1,10 @@
-//! The completion time of a flow alone: what its slowdown is measured by.
+//! Completion time of a flow alone, which slowdowns are measured against.
 //!
-//! **On one path** it is what a run of the flow alone under scheme `none` takes, to the picosecond: packets
-//! are stored and forwarded, links serve one after another, a receiver's host takes its time, and the
-//! acknowledgements go back in the same way. Such a network is a row of servers in series with service
-//! times that do not change, so it has a closed form. All packets but the last are full and need the same
-//! time `t_i` at server `i`; the n-th of them is done there at
+//! **On one path** it is the time that a run of the flow alone takes under scheme `none`, to the picosecond: packets
+//! are stored and forwarded, links serve one after another, a receiver's host takes its time, and the acknowledgements
+//! go back in the same way. Such a network is a row of servers in series with constant service times, so it has a
+//! closed form. All packets but the last are full and need the same time `t_i` at server `i`. The n-th of them is done
+//! there at
 //!
 //! ```text
 //! F_i(n) = F_i(1) + (n - 1) max(t_1, .., t_i)          F_i(1) = F_(i-1)(1) + delay + t_i
@@ -16,23 +16,23 @@
 //! L_i = max(L_(i-1) + delay, F_i(N - 1)) + s_i
 //! ```
 //!
-//! Where the first packet of a message is longer than the others, that one is a server's first customer and has its own
-//! time h_i. The full ones behind it, numbered from 1, are then done at the latest of several evenly spaced series,
+//! If the first packet of a message is longer than the others, it is a server's first customer and takes a time h_i.
+//! The full ones behind it, numbered from 1, are then done at the latest of several evenly spaced series,
 //!
 //! ```text
 //! F_i(n) = max over j of F_(i,j)(1) + (n - 1) g_(i,j)
 //! ```
 //!
-//! one of their own and one from each server j where the first held them up, `H_j + t_j` and from there on as above: a
-//! server that serves all of them takes each series for itself.
+//! one of their own and one from each server j at which the first held them up, which starts at `H_j + t_j` and goes on
+//! as above: a server that serves all of them serves each series as if it were alone.
 //!
-//! Switches are taken to have room for what waits: pauses and losses that a flow causes alone, since a link
-//! on its way is slower than its host's, count as slowdown. So do a scheme's larger headers, a bound on what
-//! may be in flight, and the jitter of hosts.
+//! Switches are assumed to have room for what waits: pauses and losses that a flow causes alone, because a link on its
+//! path is slower than its host's, count as slowdown. So do a scheme's larger headers, a limit of the bytes in flight,
+//! and the jitter of hosts.
 //!
-//! **Where switches choose** the way of each packet or flowlet, or senders do, there are many paths, and chance decides.
-//! The time is then a bound: the least that any choice could give. It is the largest of what the hosts' own
-//! links and the nearest way need, and of what all links of each stage need together.
+//! **If switches or senders choose** the path of each packet or flowlet, there are many paths, and chance decides. The
+//! time is then a lower bound over all choices: the largest of what the hosts' own links and the shortest path need,
+//! and of what all links of each stage need together.
 
 use paceline_congestion::Requirements;
 use paceline_kernel::queue::EventQueue;
@@ -47,7 +47,7 @@ use paceline_run::spec::{AckPolicy, Forwarding, NodeId};
 /// Ideal time of a flow that would outlast any run.
 const NEVER: Span = Span::from_ps(EventQueue::END_OF_TIME / 2);
 
-/// Packets of a flow at some place: a longer one where there is one, full ones, and behind them the last.
+/// Packets of a flow at one point of the path: a longer one if there is one, full ones, and the last behind them.
 #[derive(Clone, Debug, Default)]
 struct Train {
     /// When the longer one is here, in ps.
@@ -57,14 +57,15 @@ struct Train {
     /// When the first of them is here; they follow each other every `gap`.
     first: u64,
     gap: u64,
-    /// The same of the series in which the longer one held them up: each is here at the latest of all.
+    /// First arrivals and distances of the series in which the longer one held them up: each packet arrives at the
+    /// latest of all series.
     held: Vec<(u64, u64)>,
-    /// When the last is here.
+    /// Arrival of the last packet.
     last: u64,
 }
 
 impl Train {
-    /// All are served one after another: what each of them takes, in ps.
+    /// Serves all packets one after another. `times` are their service times, in ps.
     fn serve(&mut self, times: Wire<u64>) {
         self.first += times.full;
         self.gap = self.gap.max(times.full);
@@ -74,13 +75,14 @@ impl Train {
         if let Some(head) = &mut self.head {
             *head += times.head;
             let held = (*head + times.full, times.full);
+            // A series that another one dominates from the start can never be the latest again.
             self.held.retain(|&(first, gap)| first > held.0 || gap > held.1);
             self.held.push(held);
         }
         self.last = self.last.max(self.before_last()) + times.last;
     }
 
-    /// A switch need not have a packet whole before it sends it on: so much less of each.
+    /// Subtracts the time that a cut-through switch saves for each packet.
     fn cut_through(&mut self, saved: Wire<u64>) {
         self.first -= saved.full;
         self.last -= saved.last;
@@ -88,7 +90,7 @@ impl Train {
         self.held.iter_mut().for_each(|(first, _)| *first -= saved.full);
     }
 
-    /// All travel on.
+    /// Delays all packets by the same time.
     fn travel(&mut self, delay: u64) {
         self.first += delay;
         self.last += delay;
@@ -96,7 +98,7 @@ impl Train {
         self.held.iter_mut().for_each(|(first, _)| *first += delay);
     }
 
-    /// When the one before the last is here; the beginning of time if there is none.
+    /// Returns the arrival of the packet before the last; 0 if there is none.
     fn before_last(&self) -> u64 {
         let Some(before) = self.full.checked_sub(1) else {
             return self.head.unwrap_or(0);
@@ -105,7 +107,7 @@ impl Train {
         held.fold(self.first + before * self.gap, u64::max)
     }
 
-    /// Only every `n`-th is answered, and the last.
+    /// Keeps every `n`-th packet and the last, for receivers that acknowledge several at once.
     fn thin(&mut self, n: u64) {
         if n == 1 {
             return;
@@ -120,7 +122,7 @@ impl Train {
     }
 }
 
-/// Something of each of a flow's data packets: of the first where that is longer, of full ones, of the last.
+/// A value for each kind of data packet of a flow: the first if that is longer, full ones, the last.
 #[derive(Clone, Copy, Debug)]
 struct Wire<T> {
     head: T,
@@ -139,7 +141,7 @@ impl Wire<u16> {
 }
 
 impl Simulation {
-    /// Returns the completion time of flow `flow` alone, with the path and the way back that it has at its start.
+    /// Returns the completion time of `flow` alone, with the paths of its data and ACKs at its start.
     pub(super) fn ideal_fct(&mut self, flow: FlowId, forward: &[PortId], back: &[PortId]) -> Span {
         let (size, dst) = {
             let spec = self.world.flow(&self.core, flow);
@@ -187,7 +189,7 @@ impl Simulation {
         };
         let dst = self.world.flow(&self.core, flow).dst;
         let arrived = match self.switches.stages(&self.world, &self.core, forward, dst) {
-            // A bound: the first of several packets is taken for one like the others.
+            // A bound: the first of several packets counts as full.
             Some(stages) => self.meet(&train, wire, forward, &stages),
             None => {
                 if first > 0 && packets > 1 {
@@ -210,10 +212,10 @@ impl Simulation {
         packets.saturating_mul(slowest) > NEVER.as_ps() / 4
     }
 
-    /// Whether no flow of this run can be done sooner than its ideal says. Where receivers do not answer every
-    /// packet, a scheme that asks for answers at other packets can have the last one overtake the time by one
-    /// acknowledgement's; where links fail or come back, a flow may find a better path than at its start; and
-    /// where acknowledgements are lost that are the bottleneck, the last is back the sooner.
+    /// Returns true if no flow of this run can complete sooner than its ideal time. There are exceptions. If receivers
+    /// do not answer every packet, a scheme that asks for answers at other packets can be sooner by one
+    /// acknowledgement's time. If links fail or come back, a flow may find a better path than at its start. If
+    /// acknowledgements are the bottleneck and some are lost, the last one is back sooner.
     pub(super) fn bounds_completion(&self) -> bool {
         let quirks = &self.world.quirks;
         let exact = !quirks.ideal_by_formula && !quirks.ack_threshold;
@@ -222,7 +224,7 @@ impl Simulation {
         exact && !lost && same && self.packets_per_ack() == 1
     }
 
-    /// When packets have come along a path: each link serves them one after another.
+    /// Returns the packets at the end of a path: each link serves them one after another.
     fn follow(&self, mut train: Train, wire: Wire<u16>, path: &[PortId]) -> Train {
         for (place, &port) in path.iter().enumerate() {
             train.serve(wire.map(|wire| self.sending(port, wire)));
@@ -234,7 +236,8 @@ impl Simulation {
         train
     }
 
-    /// When the last acknowledgement is back at the sender, in ps, of packets that arrive at its receiver.
+    /// Returns the time, in ps, at which the last acknowledgement is back at the sender, for packets that arrive at its
+    /// receiver.
     fn come_back(&self, mut train: Train, wire: Wire<u16>, back: &[PortId], src: NodeId) -> u64 {
         let nic = &self.world.nic;
         if let Some(model) = nic.endpoint {
@@ -256,7 +259,7 @@ impl Simulation {
         }
     }
 
-    /// After how many full packets the receiver acknowledges.
+    /// Returns the number of full packets per acknowledgement.
     fn packets_per_ack(&self) -> u64 {
         match self.world.nic.ack {
             AckPolicy::EveryPackets(n) => u64::from(n.max(1)),
@@ -264,15 +267,14 @@ impl Simulation {
         }
     }
 
-    /// When the first and the last of all packets can have arrived at the soonest where switches choose
-    /// their ways: bounds.
+    /// Returns lower bounds of the first and the last arrival of all packets if they can take several paths.
     fn meet(&self, train: &Train, wire: Wire<u16>, forward: &[PortId], stages: &[Stage]) -> Train {
         let last = forward[forward.len() - 1];
         let mut sent = self.follow(train.clone(), wire, &forward[..1]);
         sent.cut_through(wire.map(|wire| self.sending(forward[0], wire) - self.reading(forward[0], wire)));
         let (whole, [full, short]) = self.cross(&sent, wire, last, stages);
-        // At the link of the receiver's host all meet, in whatever order they come: it is done after each
-        // of them, and no sooner than it could be had it worked since the first.
+        // All packets meet at the link of the receiver's host, in any order. It is done after each of them, and no
+        // sooner than if it had been busy since the first.
         let (each, end) = (self.sending(last, wire.full), self.sending(last, wire.last));
         let (first, short) = (sent.first + full, sent.last + short);
         let mut meeting = Train {
@@ -287,15 +289,15 @@ impl Simulation {
                 .max(first + each + (sent.full - 1) * sent.gap.max(each))
                 .max(meeting.first + sent.full * each + end);
         }
-        // Behind that link nothing is known of how they follow each other.
+        // Their distances behind that link are unknown.
         meeting.gap = 0;
         meeting.travel(self.delay(last));
         meeting
     }
 
-    /// The way between the hosts' links: when the link to the receiver's host can be done at the soonest,
-    /// as far as the links of each stage together allow it; and the least time from the first switch to the
-    /// last, of full packets and of the last one.
+    /// Returns bounds for the path between the hosts' links: the earliest time at which the link to the receiver's host
+    /// can be done, as far as the links of each stage together allow it; and the least time from the first switch to
+    /// the last, of full packets and of the last one.
     fn cross(&self, sent: &Train, wire: Wire<u16>, last: PortId, stages: &[Stage]) -> (u64, [u64; 2]) {
         let framing = self.world.packet.framing.get();
         let on_wire = |wire: u16| u128::from(u64::from(wire) + framing) * 8_000_000_000_000;
@@ -309,12 +311,12 @@ impl Simulation {
         };
         let mut whole = 0;
         if self.header().is_some() {
-            // What has crossed a stage may be halfway over the next.
+            // What has crossed one stage may already be halfway over the next.
             return (whole, [full, short]);
         }
         for (i, stage) in stages.iter().enumerate() {
-            // The first bit crosses no sooner than the first packet is here; behind the last bit at least the
-            // rest of the way remains, from whichever switch is the nearest to the end.
+            // The first bit crosses no sooner than the first packet arrives. After the last bit, at least the rest of
+            // the path remains, from the switch that is nearest to the end.
             let here = nearest[0][i].0.min(nearest[1][i].0);
             let rest = short.saturating_sub(nearest[1][i + 1].1);
             let busy = bits / u128::from(stage.rate.max(1));
@@ -326,8 +328,8 @@ impl Simulation {
         (whole, [full, short])
     }
 
-    /// The least and the largest of the shortest times from the first switch to those of each stage, for a
-    /// packet of `wire` bytes that nothing holds up.
+    /// Returns the smallest and the largest of the shortest times from the first switch to those of each stage, for a
+    /// packet of `wire` bytes that is not held up.
     fn nearest(&self, stages: &[Stage], wire: u16) -> Vec<(u64, u64)> {
         let mut at = vec![0];
         let mut extremes = vec![(0, 0)];
@@ -350,20 +352,21 @@ impl Simulation {
         profile.time_to_send(profile.rate, wire).as_ps()
     }
 
-    /// How much sooner a switch may send a packet on by the second of these ports than it has all of it from the
-    /// first: it has read the headers, and never runs dry.
+    /// Returns how much sooner a cut-through switch may forward a packet from the first of these ports to the second
+    /// than if it had to read all of it: it has read the headers, and never runs out of bytes.
     fn saved(&self, [enters, leaves]: [PortId; 2], wire: u16) -> u64 {
         let to_come = self.sending(enters, wire) - self.reading(enters, wire);
         to_come.min(self.sending(leaves, wire))
     }
 
-    /// What a switch has to read of a packet from a port before it may send it on: all, or its headers.
+    /// Returns the time that a switch needs to read as much of a packet as it must before it may forward it: all, or
+    /// its headers.
     fn reading(&self, port: PortId, wire: u16) -> u64 {
         let read = self.header().map_or(wire, |header| header.min(wire));
         self.sending(port, read)
     }
 
-    /// The headers that switches read, where they do not wait for all of a packet.
+    /// Returns the size of the headers that cut-through switches read; `None` for store and forward.
     fn header(&self) -> Option<u16> {
         match self.world.spec.lanes.as_ref()?.forwarding {
             Forwarding::CutThrough { header } => Some(header.get() as u16),
@@ -375,9 +378,9 @@ impl Simulation {
         self.world.nominal(port).delay
     }
 
-    /// The formulas of the simulators that others are measured by: a round trip with one packet's time per
-    /// link, plus all bytes with plain headers at the slowest. HPCC's counts a payload per link, that of
-    /// Bolt's authors a full packet and its headers once more. Neither is a lower bound.
+    /// Returns the formula of the simulators that serve as references: a round trip with one packet's time per link,
+    /// plus all bytes with plain headers at the slowest. HPCC's counts a payload per link, that of Bolt's authors a
+    /// full packet and its headers once more. Neither is a lower bound.
     fn formula_fct(&self, flow: FlowId, forward: &[PortId]) -> Span {
         let packet = &self.world.packet;
         let size = self.world.flow(&self.core, flow).size.get();
@@ -400,7 +403,7 @@ impl Simulation {
         }
         let total = size + packet.data_header.get() * packets;
         if self.world.quirks.truncate_to_ns {
-            // Bytes of 32 bits, bits of 64.
+            // The reference computes bytes in 32 bits and bits in 64, and both wrap.
             let ns = u64::from(total as u32).wrapping_mul(8_000_000_000) / bps;
             rtt + Span::from_ns(ns)
         } else {

@@ -1,6 +1,7 @@
-//! Whose ports and hosts a run's network has: chosen when it is built.
+//! Kind of network that a run has, chosen when it is built.
 //!
-//! What happens at ports and hosts goes through here; the loop, links, failures and records are the same for all.
+//! Everything that happens at ports and hosts goes through here. The loop, links, failures and records are the same for
+//! all kinds.
 
 use paceline_kernel::Bytes;
 use paceline_kernel::ids::List;
@@ -16,13 +17,13 @@ use paceline_run::outcome::credits::Stalls;
 use paceline_run::outcome::{ModelOutcome, PortRef};
 use paceline_run::spec::{PacketFormat, RunSpec};
 
-/// Whose ports and hosts a network has.
+/// Ports and hosts of a network.
 pub(super) enum Kind {
-    /// This crate's.
+    /// Ports and hosts of this crate.
     Own,
-    /// This crate's, but for switches: those of networks under credits.
+    /// Hosts of this crate, with switches for credits.
     Lanes(Box<LaneSwitches>),
-    /// Those of another simulator.
+    /// Ports and hosts of another simulator.
     Foreign(Box<dyn NetworkModel>),
 }
 
@@ -37,7 +38,7 @@ impl Clone for Kind {
 }
 
 impl Kind {
-    /// Whether a lane of a port, under credits, has ever let a packet go.
+    /// Returns true if a lane of a port, under credits, has ever sent a packet.
     pub(super) fn has_used(&self, core: &Core, port: PortId, lane: u8) -> bool {
         match self {
             Self::Foreign(model) => model.has_used(port, lane),
@@ -45,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// Under credits: how often and how long ports have waited for some.
+    /// Returns how often and how long ports have waited for credits.
     pub(super) fn stalls(&self, core: &Core) -> Stalls {
         match self {
             Self::Foreign(model) => model.stalls(core.now()),
@@ -53,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// That of a run's description.
+    /// Creates the kind that a run's description names.
     pub(super) fn of(site: Site<'_>) -> Self {
         let Site {
             run, ports, classes, ..
@@ -69,18 +70,18 @@ impl Kind {
         }
     }
 
-    /// Whether it is this crate's: buffers are accounted for, each flow is one message, and events of one instant
-    /// are told apart by what they are.
+    /// Returns true for this crate's ports and hosts: buffers are accounted for, each flow is one message, and events
+    /// of one instant are ordered by what they are.
     pub(super) const fn is_own(&self) -> bool {
         matches!(self, Self::Own)
     }
 
-    /// Whether its hosts are this crate's.
+    /// Returns true if the hosts are this crate's.
     pub(super) const fn has_own_hosts(&self) -> bool {
         matches!(self, Self::Own | Self::Lanes(_))
     }
 
-    /// What [`paceline_run::spec::Quirks::ideal_by_formula`] counts for each link of a path.
+    /// Returns the packet size that [`paceline_run::spec::Quirks::ideal_by_formula`] counts for each link of a path.
     pub(super) fn formula_packet(&self, packet: &PacketFormat) -> Bytes {
         match self {
             Self::Own | Self::Lanes(_) => packet.mtu,
@@ -88,7 +89,7 @@ impl Kind {
         }
     }
 
-    /// A flow starts. Returns whether it is to have a queue pair.
+    /// Starts a flow. Returns true if it is to have a queue pair.
     pub(super) fn start(&mut self, net: &mut Net<'_>, flow: FlowId) -> bool {
         match self {
             Self::Own | Self::Lanes(_) => true,
@@ -96,7 +97,7 @@ impl Kind {
         }
     }
 
-    /// A queue pair may send from here on.
+    /// Lets a queue pair send from now on.
     pub(super) fn begin(&mut self, net: &mut Net<'_>, slot: QpId) {
         match self {
             Self::Own | Self::Lanes(_) => net.hosts.join_nic(net.world, net.core, slot),
@@ -104,7 +105,7 @@ impl Kind {
         }
     }
 
-    /// A packet has arrived that is no pause.
+    /// Handles the arrival of a packet that is no pause frame.
     pub(super) fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         match self {
             Self::Own => net.receive(port, id),
@@ -113,7 +114,7 @@ impl Kind {
         }
     }
 
-    /// How flows get to their start.
+    /// Returns the order in which flows start.
     pub(super) fn starts(&self, spec: &RunSpec) -> Starts {
         match self {
             Self::Own | Self::Lanes(_) => Starts::AsDue,
@@ -121,7 +122,8 @@ impl Kind {
         }
     }
 
-    /// Whether samples of queues are events where events of an instant run in the order in which they were scheduled.
+    /// Returns true if samples of queues are events when events of an instant run in the order in which they were
+    /// scheduled.
     pub(super) fn samples_are_events(&self) -> bool {
         match self {
             Self::Foreign(model) => model.samples_are_events(),
@@ -129,7 +131,7 @@ impl Kind {
         }
     }
 
-    /// Whether it draws from streams of the seed for whatever it does.
+    /// Returns true if the model draws from streams of the seed.
     pub(super) fn draws(&self) -> bool {
         match self {
             Self::Foreign(model) => model.draws(),
@@ -137,7 +139,7 @@ impl Kind {
         }
     }
 
-    /// The run is over: what it counted itself.
+    /// Ends the run, and returns what the model has counted.
     pub(super) fn close(&mut self, net: &mut Net<'_>) -> Option<ModelOutcome> {
         match self {
             Self::Foreign(model) => model.close(net),
@@ -145,7 +147,7 @@ impl Kind {
         }
     }
 
-    /// The run is over: where the time of flows went, if it accounts for that itself.
+    /// Ends the run, and returns the accounts of flows if the model has them.
     pub(super) fn accounts(
         &mut self,
         net: &Net<'_>,
@@ -157,7 +159,7 @@ impl Kind {
         }
     }
 
-    /// The run is over: writes down what a queue pair has sent of what is not acknowledged.
+    /// Records the unacknowledged bytes that a queue pair has sent, at the end of the run.
     pub(super) fn record_sent(&self, net: &mut Net<'_>, slot: QpId) {
         if let Self::Foreign(model) = self {
             model.record_sent(net, slot);
@@ -165,7 +167,7 @@ impl Kind {
     }
 }
 
-/// Ports and hosts of this crate's make.
+/// Handlers of events at this crate's ports and hosts.
 impl Net<'_> {
     pub(super) fn handle(&mut self, event: Event) {
         let Self {
@@ -194,7 +196,7 @@ impl Net<'_> {
 }
 
 impl Simulation {
-    /// Something that not all kinds have, or not alike: a timer, or a port that may send.
+    /// Handles an event that differs between kinds: a timer, or a port that may send.
     #[inline(never)]
     pub(super) fn notify_kind(&mut self, event: Event) {
         match self.split() {
@@ -204,7 +206,7 @@ impl Simulation {
         }
     }
 
-    /// The network's kind, and what it is lent.
+    /// Returns the network's kind, and the parts of the run that it may use.
     #[inline(always)]
     pub(super) fn split(&mut self) -> (&mut Kind, Net<'_>) {
         let net = Net {

@@ -1,4 +1,4 @@
-//! Networks under credits: what happens at their ports, of switches and hosts.
+//! Networks under credits: events at the ports of switches and hosts.
 
 use crate::core::credits::{READY, TELL};
 use crate::core::event::Event;
@@ -9,7 +9,7 @@ use crate::world::classes::STRICT;
 use paceline_run::outcome::PacketKind;
 
 impl Net<'_> {
-    /// Lends switches what they need.
+    /// Calls `what` with the parts of the run that switches need.
     pub(super) fn with_lanes(&mut self, what: impl FnOnce(&mut lanes::Net<'_>)) {
         what(&mut lanes::Net {
             world: self.world,
@@ -18,7 +18,7 @@ impl Net<'_> {
         });
     }
 
-    /// A port may have something to send.
+    /// Lets a port try to send.
     fn try_send(&mut self, lanes: &mut LaneSwitches, port: PortId) {
         if self.core.ports[port].is_host {
             self.hosts.try_send(self.world, self.core, port);
@@ -27,21 +27,22 @@ impl Net<'_> {
         }
     }
 
-    /// An event of such a network.
+    /// Handles an event of a network under credits.
     pub(super) fn handle_on_credit(&mut self, lanes: &mut LaneSwitches, event: Event) {
         self.act_on_credit(lanes, event);
         self.explain_stalls(lanes);
     }
 
-    /// A packet has arrived.
+    /// Handles the arrival of a packet.
     pub(super) fn receive_on_credit(&mut self, lanes: &mut LaneSwitches, port: PortId, id: PacketId) {
         self.take_in(lanes, port, id);
         self.explain_stalls(lanes);
     }
 
-    /// Says behind what stands what ports lack credit for, of those that this is to be told of.
+    /// Records the causes of missing credit that recorders have asked for.
     #[inline(always)]
     fn explain_stalls(&mut self, lanes: &LaneSwitches) {
+        // Done after the event, when all queues are in their final state.
         while let Some((port, class)) = self.core.take_unexplained() {
             lanes.notify_why(self.core, port, class);
         }
@@ -68,6 +69,7 @@ impl Net<'_> {
         let packet = self.core.packets.get(id);
         let (kind, class, wire) = (packet.kind, packet.class, packet.wire);
         if kind == PacketKind::Credit {
+            // Handled at the port: a flow-control packet has no sender's queue pair.
             if self.core.hear_credits(port, id) {
                 self.credit_came(lanes, port, class);
             }
@@ -77,7 +79,7 @@ impl Net<'_> {
             return self.with_lanes(|net| lanes.receive(net, port, id));
         }
         if class > STRICT {
-            // Hosts take packets as they come.
+            // Hosts take packets as they arrive, so the space is free at once and the credit goes back.
             self.core.take_room(port, class, wire);
             self.core.give_room(port, class, wire);
         }
@@ -85,7 +87,7 @@ impl Net<'_> {
         self.hosts.try_send(self.world, self.core, port);
     }
 
-    /// The packet that lacked credit may go.
+    /// Resumes a lane whose packet lacked credit.
     fn credit_came(&mut self, lanes: &mut LaneSwitches, port: PortId, class: u8) {
         self.hosts.settle_port(self.core, port, class, false);
         self.core.resume(port, class);

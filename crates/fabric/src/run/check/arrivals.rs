@@ -1,4 +1,4 @@
-//! What flows that come as a stream must fulfil.
+//! Checks of flows that arrive as a stream.
 
 use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Bytes;
@@ -6,7 +6,8 @@ use paceline_kernel::Bytes;
 use super::{BuildError, hosts};
 use paceline_run::spec::{ArrivalPattern, ArrivalSource, Arrivals, RunSpec};
 
-/// Everything that would make the run fail or lie later; `degree` is how many links each node has.
+/// Checks a stream for everything that would make the run fail, or its results wrong, later. `degree` is each node's
+/// number of links.
 pub(super) fn check_arrivals(
     spec: &RunSpec,
     schemes: &[ActiveScheme],
@@ -24,6 +25,7 @@ pub(super) fn check_arrivals(
         return bad("a scheme asks for foresight, and what is to come is drawn when it comes");
     }
     (arrivals.sources.iter()).try_for_each(|source| check_source(spec, source, degree))?;
+    // The number of flows and their times are used before the flows are drawn, so a wrong summary would go unnoticed.
     let drawn = Arrivals::of(arrivals.sources.clone(), spec.seed);
     if drawn != *arrivals {
         let span = |of: &Arrivals| format!("{} flows from {} to {}", of.flows, of.first, of.last);
@@ -74,7 +76,7 @@ fn check_source(spec: &RunSpec, source: &ArrivalSource, degree: &[u32]) -> Resul
             fan_in,
             size,
         } => {
-            // Where nobody else receives, one of the hosts does.
+            // If nobody else can receive, one of the hosts does.
             let apart = !receivers.is_empty() && !receivers.iter().any(|host| hosts.contains(host));
             if *fan_in == 0 || *fan_in as usize >= hosts.len() + usize::from(apart) {
                 return bad(format!("{fan_in} senders of {} hosts", hosts.len()));

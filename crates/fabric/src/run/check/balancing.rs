@@ -1,4 +1,4 @@
-//! Checks of how paths are chosen.
+//! Checks of load balancing and path selection.
 
 use paceline_congestion::entropy::Entropy;
 use paceline_congestion::registry::ActiveScheme;
@@ -6,7 +6,7 @@ use paceline_run::spec::{EcmpHash, LoadBalancing, RunSpec};
 
 use super::BuildError;
 
-/// The largest table of flowlets of a switch.
+/// Largest flowlet table of a switch.
 const MAX_FLOWLETS: u32 = 1 << 20;
 
 pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
@@ -36,7 +36,8 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
     }
 }
 
-/// Senders choose paths where switches hash, packets have room for the value, and receivers take them in any order.
+/// Checks that switches hash, that packets have room for an entropy value, and that receivers take packets in any
+/// order.
 fn check_entropy(spec: &RunSpec, entropy: Entropy, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
     let bad = |why: String| Err(BuildError::BadHost(why));
     if !entropy.values.is_power_of_two() || entropy.values > 1 << 16 {

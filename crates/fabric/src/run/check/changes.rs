@@ -1,9 +1,9 @@
-//! Links and hosts that change while a run goes on.
+//! Checks of links and hosts that change during a run.
 
 use paceline_kernel::ids::Id;
 use paceline_run::spec::{LinkChange, NodeKind, ReceiveBuffer, RunSpec};
 
-/// Changes that make sense, and do not contradict each other.
+/// Checks that changes make sense and do not contradict each other.
 pub(super) fn check_changes(spec: &RunSpec) -> Result<(), String> {
     let bad = |why: &str| Err(why.to_string());
     let some = !(spec.link_changes.is_empty() && spec.host_changes.is_empty());

@@ -1,9 +1,10 @@
-//! What persistent connections must fulfil.
+//! Checks of persistent connections.
 
 use crate::run::check::BuildError;
 use paceline_run::spec::{FlowSpec, Recovery, RunSpec};
 
-/// Flows of a connection have in common what their packets say of it, and its sender numbers their packets.
+/// Checks that the flows of a connection share all properties that their packets state about it, and that its sender
+/// can number their packets.
 pub(super) fn check_connections(spec: &RunSpec) -> Result<(), BuildError> {
     if spec.flows.iter().all(|flow| flow.connection.is_none()) {
         return Ok(());
@@ -39,7 +40,7 @@ pub(super) fn check_connections(spec: &RunSpec) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Hosts that can have them.
+/// Checks that hosts can have connections.
 fn check_hosts(spec: &RunSpec) -> Result<(), BuildError> {
     let quirks = &spec.quirks;
     let others = [
@@ -71,7 +72,7 @@ fn check_hosts(spec: &RunSpec) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// What a flow and the first of its connection do not have in common.
+/// Returns the difference between a flow and the first of its connection, if there is one.
 fn differs(flow: &FlowSpec, first: &FlowSpec) -> Option<&'static str> {
     let checks = [
         ((flow.src, flow.dst) == (first.src, first.dst), "has other hosts"),

@@ -1,8 +1,8 @@
-//! What holds for whoever sends, however its flows are told.
+//! Checks of hosts, for flows from lists, streams and programs alike.
 
 use paceline_run::spec::{NodeId, NodeKind, RunSpec};
 
-/// A node that is to send or receive; `degree` is how many links each node has.
+/// Checks a node that is to send or receive. `degree` is each node's number of links.
 pub(super) fn check_host(spec: &RunSpec, host: NodeId, degree: &[u32]) -> Result<(), String> {
     let node = host.0 as usize;
     match spec.nodes.get(node) {
@@ -13,7 +13,7 @@ pub(super) fn check_host(spec: &RunSpec, host: NodeId, degree: &[u32]) -> Result
     }
 }
 
-/// Priority class and scheme of flows.
+/// Checks the priority and the scheme of flows.
 pub(super) fn check_class_and_scheme(spec: &RunSpec, class: u8, scheme: u16) -> Result<(), String> {
     if !(1..=7).contains(&class) {
         return Err(format!("priority {class} is not one of 1 to 7"));

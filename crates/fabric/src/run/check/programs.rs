@@ -1,11 +1,12 @@
-//! What programs must fulfil.
+//! Checks of programs.
 
 use paceline_congestion::registry::ActiveScheme;
 
 use super::{BuildError, hosts};
 use paceline_run::spec::{Program, RunSpec};
 
-/// Everything that would make the run fail or lie later; `degree` is how many links each node has.
+/// Checks programs for everything that would make the run fail, or its results wrong, later. `degree` is each node's
+/// number of links.
 pub(super) fn check_programs(
     spec: &RunSpec,
     schemes: &[ActiveScheme],
