@@ -50,11 +50,11 @@ const NEVER: Span = Span::from_ps(EventQueue::END_OF_TIME / 2);
 /// Packets of a flow at one point of the path: a longer one if there is one, full ones, and the last behind them.
 #[derive(Clone, Debug, Default)]
 struct Train {
-    /// When the longer one is here, in ps.
+    /// Arrival of the longer one, in ps.
     head: Option<u64>,
-    /// How many full ones there are between it and the last.
+    /// Number of full ones between it and the last.
     full: u64,
-    /// When the first of them is here; they follow each other every `gap`.
+    /// Arrival of the first full one, and the distance between them.
     first: u64,
     gap: u64,
     /// First arrivals and distances of the series in which the longer one held them up: each packet arrives at the

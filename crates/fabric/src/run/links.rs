@@ -1,4 +1,4 @@
-//! What arrives at the end of a link, and pauses: who it is for.
+//! Arrivals at the end of a link, and pauses.
 
 use crate::core::event::Event;
 use crate::core::lost::Lost;
@@ -18,6 +18,7 @@ impl Simulation {
     pub(super) fn transmission_done(&mut self, port: PortId) {
         let p = &self.core.ports[port];
         // A link that failed and came back may have started another transmission since.
+        // Equal times with another tie: what ended then is not this transmission.
         if !self.core.is_end(p) {
             return;
         }
@@ -32,7 +33,7 @@ impl Simulation {
         }
     }
 
-    /// The last bit of a packet arrived.
+    /// Handles the arrival of a packet's last bit.
     #[inline(always)]
     pub(super) fn arrive(&mut self, port: PortId, id: PacketId) {
         let p = &self.core.ports[port];
@@ -42,14 +43,16 @@ impl Simulation {
         self.split().1.receive(port, id);
     }
 
-    /// The same for a pause, and where packets are lost or somebody is told of each.
+    /// Handles the arrival of a pause frame, or of any packet where packets can be lost or are traced.
     #[inline(never)]
     fn arrive_oddly(&mut self, port: PortId, id: PacketId) {
         if self.core.packets.get(id).flags & Packet::HEARD != 0 {
             return self.heed_later(port, id);
         }
+        // A frame that waits for its reaction time was checked when it arrived.
         if self.core.is_lost(&self.world, port, id) {
             if self.core.packets.get(id).kind == PacketKind::Credit {
+                // Credits announced in the lost packet would be missing for good, so they are announced again.
                 self.core.lost_update(port, self.core.packets.get(id).class);
             }
             return self.core.discard(&self.world, port, id, Lost::Link);
@@ -67,7 +70,7 @@ impl Simulation {
         kind.receive(&mut net, port, id);
     }
 
-    /// A frame has arrived: it is heeded now, or when the port comes to it.
+    /// Receives a pause frame, which takes effect now or after the port's reaction time.
     #[cold]
     fn receive_pfc(&mut self, port: PortId, id: PacketId) {
         let packet = *self.core.packets.get(id);
@@ -85,6 +88,8 @@ impl Simulation {
             FlowControl::Pfc(pfc) => pfc.response,
             FlowControl::None | FlowControl::Credits => PfcResponse::NONE,
         };
+        // The frame arrives a second time after the reaction time. Until then the port goes on sending, into the
+        // headroom at the other end.
         if let Some(at) = self.core.applied_at(response, port, packet.class) {
             self.core.packets.get_mut(id).flags |= Packet::HEARD;
             let event = Event::Arrive { port, packet: id };
@@ -93,7 +98,7 @@ impl Simulation {
         self.apply_pause(port, id);
     }
 
-    /// The port has come to a frame that arrived before.
+    /// Applies a frame after the port's reaction time.
     #[cold]
     fn heed_later(&mut self, port: PortId, id: PacketId) {
         match self.core.is_forgotten(port, id) {
@@ -102,7 +107,7 @@ impl Simulation {
         }
     }
 
-    /// A frame takes effect.
+    /// Applies a pause or a resume.
     fn apply_pause(&mut self, port: PortId, id: PacketId) {
         let packet = *self.core.packets.get(id);
         self.core.packets.remove(id);
@@ -114,6 +119,7 @@ impl Simulation {
             self.pause_is_over(port, packet.class);
             return self.unpause(port, packet.class);
         }
+        // A pause that the watchdog ignores in a storm still renews the timer below.
         if self.heeds_pause(port, packet.class) {
             self.settle_port(port, packet.class, true);
             if self.core.pause(port, packet.class) {
@@ -124,6 +130,7 @@ impl Simulation {
         if let FlowControl::Pfc(pfc) = self.world.spec.switch.flow_control
             && let PfcMode::Quanta { pause } = pfc.mode
         {
+            // Each frame moves the end of the pause, as its quanta replace those of the frame before.
             let until = self.core.now() + pause.as_ps();
             self.core.pause_until(port, packet.class, until);
         }
@@ -158,6 +165,7 @@ impl Simulation {
         if matches!(self.kind, Kind::Foreign(_)) {
             return self.notify_kind(Event::PauseEnd { port, class });
         }
+        // A later frame has moved the end: its own event comes then.
         if self.core.is_pause_over(port, class) {
             self.pause_is_over(port, class);
             self.unpause(port, class);
@@ -177,7 +185,7 @@ impl Simulation {
         }
     }
 
-    /// Sends from a port if it is idle and something may go.
+    /// Sends from a port if it is idle and has packets.
     #[inline]
     pub(super) fn try_send(&mut self, port: PortId) {
         if self.core.ports[port].is_host {
@@ -189,7 +197,7 @@ impl Simulation {
         }
     }
 
-    /// Appends a packet to a port's queue and sends if the port is idle.
+    /// Appends a packet to a port's queue, and sends if the port is idle.
     #[inline]
     pub(super) fn enqueue(&mut self, port: PortId, class: u8, id: PacketId) {
         self.core.push(&self.world, port, class, id);
@@ -197,7 +205,7 @@ impl Simulation {
     }
 }
 
-/// What links and changes of topology show, of whichever end.
+/// Observation of links and topology changes, at hosts and switches alike.
 impl Simulation {
     pub(super) fn trace(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
         self.hosts

@@ -1,11 +1,11 @@
-//! Exact memoisation: a phase of a job that begins with the network in a known state is taken from memory.
+//! Exact memoisation: if a phase of a job starts in a known state of the network, it is taken from memory.
 //!
-//! States are looked at where a program wakes in a network at rest, of which little is left to compare, and now and then where
-//! a flow starts while others are under way: then all of it is compared, packet by packet. If the state was there before, and
-//! a way back to it is known, the network stands still, and programs go through the phases that followed then
-//! ([`crate::traffic::replay`]), as long as they ask for what they asked for then. At the first difference the network goes
-//! on, from the state in which it stood still, with what programs have asked for since. So nothing is approximate: what the
-//! network does depends on its state and on what it is asked for, and both are the same.
+//! States are compared when a program wakes in a network at rest, where little is left to compare, and now and then
+//! when a flow starts while others are under way, packet by packet. If the state has occurred before, and its
+//! continuation is known, the network is suspended, and programs are taken through the phases that followed then
+//! ([`crate::traffic::replay`]), as long as they request the same as then. At the first difference the network
+//! continues from the state in which it was suspended, with the new requests of the programs. Nothing is approximate:
+//! the network's behaviour depends on its state and on the requests, and both are the same.
 
 use std::collections::HashSet;
 
@@ -24,26 +24,26 @@ use paceline_kernel::queue::EventQueue;
 use paceline_run::outcome::{Counters, PfcEvent, Repeats};
 use paceline_run::spec::{Accounted, FlowControl, NodeId, PfcMode, RecordSpec, Recovery, TieOrder};
 
-/// A run whose phases are kept.
+/// Memoisation of a run's phases.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
-    /// While the network stands still: where, and the event that is to happen when it goes on.
+    /// While the network is suspended: its state, and the event with which it will continue.
     standing: Option<(Standing, Event)>,
-    /// What is to happen in the network meanwhile; at other times nothing.
+    /// Pending events of the suspended network; empty at other times.
     aside: EventQueue,
-    /// What had been counted when the phase began that is being simulated.
+    /// Counters at the start of the phase that is being simulated.
     begun: Begun,
-    /// Events of the network up to its last state that was looked at, and what the last look at one that was not at rest
-    /// took, in words.
+    /// Number of events at the last comparison of states, and the cost of the last comparison of a network with
+    /// packets, in words.
     looked_at: u64,
     words: u64,
-    /// The same up to the last glance.
+    /// Number of events at the last glance.
     glanced_at: u64,
-    /// The host whose flows' starts are looked at.
+    /// Host whose flow starts are occasions for a comparison.
     marker: Option<NodeId>,
-    /// States that were looked at, at a glance: those that are likely to come again.
+    /// Hashes of states compared so far, as glances give them: states that are likely to recur.
     glances: HashSet<u64>,
-    /// Why states with packets under way cannot be compared.
+    /// Reason why states with packets under way cannot be compared; `None` if they can.
     unlike: Option<&'static str>,
 }
 
@@ -57,8 +57,8 @@ struct Begun {
 }
 
 impl Simulation {
-    /// Keeps phases from here on; with `checks`, a tenth of those that could be taken are simulated and compared. The run is
-    /// to go on by events. Says why not, where nothing could ever be taken.
+    /// Starts memoisation; with `checks`, a tenth of the known phases are simulated and compared. The run has to be
+    /// advanced by events. Returns the reason if no phase could ever be taken from memory.
     pub fn memoise(&mut self, checks: bool) -> Result<(), &'static str> {
         if let Some(why) = self.why_not() {
             return Err(why);
@@ -78,7 +78,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Phases that were simulated and taken.
+    /// Returns the numbers of phases that were simulated and that were taken from memory.
     pub fn repeats(&self) -> Option<Repeats> {
         let memo = self.traffic.kept()?;
         Some(Repeats {
@@ -87,7 +87,7 @@ impl Simulation {
         })
     }
 
-    /// What keeps the state of this network from ever coming again, or this run from being put together from phases.
+    /// Returns the reason why states of this network cannot recur, or why this run cannot be composed of phases.
     fn why_not(&self) -> Option<&'static str> {
         let spec = &*self.world.spec;
         let needs =
@@ -141,7 +141,7 @@ impl Simulation {
         reasons.into_iter().find_map(|(is_so, why)| is_so.then_some(why))
     }
 
-    /// A program begins or wakes.
+    /// Starts or wakes a program, unless the network's state is known.
     pub(super) fn program_event(&mut self, program: u32) {
         if self.memory.is_some() && self.traffic.is_woken(&self.core, program) {
             let event = Event::Program { program };
@@ -153,10 +153,11 @@ impl Simulation {
         self.traffic.wake_program(&self.world, &mut self.core, program);
     }
 
-    /// A flow starts, of a program or of the run's description.
+    /// Starts a flow, of a program or of the run's description, unless the network's state is known.
     pub(super) fn start_event(&mut self, flow: FlowId) {
         if let Some(memory) = &mut self.memory {
             let src = self.world.flow(&self.core, flow).src;
+            // One host's flows are enough: a phase that recurs passes the same flow start again.
             if *memory.marker.get_or_insert(src) == src {
                 let event = Event::FlowStart { flow };
                 let print = self.print_at_work(event);
@@ -168,15 +169,15 @@ impl Simulation {
         self.flow_start(flow);
     }
 
-    /// Whether it is time to look at so many words of the network's state. A word takes about a hundredth of an event: with an
-    /// event for each, looks take a hundredth of the run.
+    /// Returns true if a comparison of `words` words is due. A word takes about a hundredth of an event's time: with an
+    /// event per word, comparisons take a hundredth of the run.
     fn may_look(&self, words: u64) -> bool {
         let looked_at = self.memory.as_ref().map_or(0, |memory| memory.looked_at);
         self.core.counters.events - looked_at >= words
             && !self.traffic.kept().is_some_and(|memo| memo.is_catching_up())
     }
 
-    /// The state of a network in which nothing is under way, if it is that.
+    /// Returns the fingerprint of the network if nothing is under way in it.
     fn print_at_rest(&self) -> Option<Print> {
         let size = self.core.ports.len() * (2 + self.core.class_count()) + 16 * self.hosts.queue_pairs();
         if !self.traffic.is_quiet() || !self.may_look(size as u64) {
@@ -191,7 +192,7 @@ impl Simulation {
         at_rest.then_some(print)
     }
 
-    /// The state of a network before this event, whatever is under way.
+    /// Returns the fingerprint of the network before this event, with packets under way, if a comparison is due.
     fn print_at_work(&mut self, event: Event) -> Option<Print> {
         let (ports, events) = (self.core.ports.len() as u64, self.core.counters.events);
         let memory = self.memory.as_mut().expect("phases are kept");
@@ -201,6 +202,7 @@ impl Simulation {
         memory.glanced_at = events;
         let (words, glance) = (memory.words, self.core.glance());
         let known = memory.glances.contains(&glance);
+        // A glance is cheap, and a known one makes a recurrence likely enough to pay for the whole comparison.
         if !self.may_look(if known { 0 } else { words }) {
             return None;
         }
@@ -212,7 +214,7 @@ impl Simulation {
             memory.unlike = Some(unlike);
             return None;
         }
-        // What was alike at a glance, and is not, is looked at no sooner than others.
+        // A glance that was known by chance must not cause further early comparisons.
         if known && !self.traffic.has_state(&print) {
             memory.glances.remove(&glance);
         } else {
@@ -241,6 +243,7 @@ impl Simulation {
         let wakes = traffic.note(world, core, print);
         let (hosts, core) = (&*hosts, &*core);
         core.note_pending(print, wakes, |event, print| {
+            // Timers of flows that are over stay pending and do nothing, so they make no difference between states.
             let live = |flow| hosts.sender_of(flow).is_some();
             match event {
                 Event::FlowStart { flow } | Event::Sent { flow } => {
@@ -269,7 +272,7 @@ impl Simulation {
                     print.note(u64::from(port.0));
                     hosts.is_armed(core.ports[port].nic(), generation)
                 }
-                // Wakes are noted themselves.
+                // Noted separately, with the programs' requests.
                 Event::Program { .. } => false,
                 other => {
                     print.note_whole(&other);
@@ -283,7 +286,7 @@ impl Simulation {
         }
     }
 
-    /// The network is in this state. Whether it stands still from here on.
+    /// Notes that the network is in this state. Returns true if it is suspended from here on.
     fn comes_to(&mut self, print: Print, quiet: bool, event: Event) -> bool {
         let now = self.core.now();
         let state = self.traffic.state(now, print, quiet);
@@ -296,6 +299,7 @@ impl Simulation {
         };
         let memory = self.memory.as_mut().expect("phases are kept");
         memory.looked_at = self.core.counters.events;
+        // Without a known continuation the phase that starts here is simulated and recorded.
         if !self.traffic.knows_more(&standing) {
             self.begin_phase(state, None);
             return false;
@@ -304,6 +308,7 @@ impl Simulation {
         self.core.exchange_agenda(&mut memory.aside);
         let (ahead, digest) = (self.traffic.programs().ahead(), self.core.take_digest());
         let memo = self.traffic.kept_mut().expect("phases are kept");
+        // Phases are stored relative to their start, so what was counted before is shifted to the run's time.
         memo.taken.digest.add(&digest.shifted(ahead));
         let frames = std::mem::take(&mut self.core.watch.recorder.pfc);
         memo.taken
@@ -312,13 +317,13 @@ impl Simulation {
         true
     }
 
-    /// Timed pauses are renewed by events that outlive them.
+    /// Returns true if timed pauses may be renewed: the events for that outlive the pauses.
     fn may_renew_pauses(&self) -> bool {
         let timed = matches!(self.world.spec.switch.flow_control, FlowControl::Pfc(pfc) if pfc.mode != PfcMode::OnOff);
         timed && self.core.counters.pauses > 0
     }
 
-    /// A phase has ended, if one was being simulated.
+    /// Ends the phase that was being simulated, if there was one.
     fn close_phase(&mut self, state: u32) {
         let recorder = &mut self.core.watch.recorder;
         let round_trips = [
@@ -358,7 +363,7 @@ impl Simulation {
         });
     }
 
-    /// A phase begins that is to be simulated.
+    /// Starts a phase that is to be simulated.
     fn begin_phase(&mut self, state: u32, known: Option<Beginning>) {
         let (counters, sent, digest) = self.core.counted();
         let flow = self.traffic.programs().next_number();
@@ -378,14 +383,14 @@ impl Simulation {
         memo.record(state, begin, known);
     }
 
-    /// Whether the network stands still, and phases are taken from memory.
+    /// Returns true if the network is suspended, and phases are taken from memory.
     pub(super) fn stands(&self) -> bool {
         self.memory
             .as_ref()
             .is_some_and(|memory| memory.standing.is_some())
     }
 
-    /// Takes phases from memory. Whether the network goes on; otherwise it is time to say how far the run is.
+    /// Takes phases from memory. Returns true if the network continues; otherwise it is time to report progress.
     pub(super) fn replay(&mut self) -> bool {
         let memory = self.memory.as_mut().expect("it stands still");
         let (standing, event) = memory.standing.take().expect("it stands still");
@@ -411,7 +416,7 @@ impl Simulation {
         }
     }
 
-    /// The network stands still no more: it is in this state. Returns which program wakes, if that is what happens.
+    /// Continues the suspended network in this state. Returns the program that wakes, if one does.
     fn go_on(&mut self, standing: &Standing) -> Option<u32> {
         let memory = self.memory.as_mut().expect("it stood still");
         self.core.exchange_agenda(&mut memory.aside);
@@ -422,7 +427,7 @@ impl Simulation {
         first
     }
 
-    /// The run is over, perhaps while the network stands still.
+    /// Continues the network at the end of the run, if it is suspended then.
     pub(super) fn stand_no_more(&mut self) {
         let standing = self.memory.as_mut().and_then(|memory| memory.standing.take());
         if let Some((standing, _)) = standing {
@@ -430,7 +435,7 @@ impl Simulation {
         }
     }
 
-    /// What was taken from memory is counted.
+    /// Adds the counters of the phases taken from memory.
     pub(super) fn count_taken(&mut self) {
         let ahead = self.traffic.programs().ahead();
         let Some(memo) = self.traffic.kept_mut() else {
@@ -451,7 +456,7 @@ impl Simulation {
         }
     }
 
-    /// Events and packet-hops in phases that were taken.
+    /// Returns the events and packet-hops of the phases taken from memory.
     pub(super) fn taken(&self) -> (u64, u64) {
         let memo = self.traffic.kept();
         memo.map_or((0, 0), |memo| {
@@ -459,18 +464,19 @@ impl Simulation {
         })
     }
 
-    /// An instant of the network in the run; while the network stands still, where the run is.
+    /// Converts a time of the network to the run's time; while the network is suspended, returns the progress of the
+    /// run.
     pub(super) fn in_run(&self, at: u64) -> u64 {
         let standing = self.memory.as_ref().and_then(|memory| memory.standing);
         standing.map_or(at + self.traffic.programs().ahead(), |(standing, _)| standing.at)
     }
 
-    /// The end of the run on the network's clock.
+    /// Returns the end of the run on the network's clock.
     pub(super) fn stop(&self) -> u64 {
         self.world.spec.stop.as_ps() - self.traffic.programs().ahead()
     }
 
-    /// In a run of programs alone: the last instant in which one was called.
+    /// Returns the last instant at which a program was called, if the run has programs alone.
     pub(super) fn last_call(&self) -> Option<u64> {
         let programs = self.traffic.programs();
         let last = self.world.spec.is_of_programs().then(|| programs.last_call())?;
@@ -478,7 +484,7 @@ impl Simulation {
     }
 }
 
-/// Whether something is written down of certain instants.
+/// Returns true if a recorder depends on certain instants.
 fn records_time(record: &RecordSpec) -> bool {
     let every = [
         record.queue_every,

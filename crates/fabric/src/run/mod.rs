@@ -1,4 +1,4 @@
-//! The loop that runs a simulation, and what concerns all its parts at once.
+//! The loop that runs a simulation, and whatever concerns all its components.
 
 mod barrier;
 pub(crate) mod build;

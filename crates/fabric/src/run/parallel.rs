@@ -1,13 +1,13 @@
-//! The loop of a run that is cut: all parts run at the same time, a window after the other.
+//! The loop of a cut run: all parts run at the same time, window by window.
 //!
-//! A packet to another part takes at least the *lookahead*, the shortest delay of a link that is cut. So
-//! what happens before `next + lookahead`, where `next` is the first event of all, depends on nothing that another
-//! part does in this window: each part runs up to there alone. Then packets change hands, all tell when their next
-//! event is, and the last of them concludes what is to be done (Chandy and Misra 1979; synchronous windows: Lubachevsky
+//! A packet to another part takes at least the *lookahead*, the shortest delay of a link between parts. So the events
+//! before `next + lookahead`, where `next` is the first event of all, do not depend on anything that another part does
+//! in this window: each part runs up to there alone. Then packets are exchanged, all parts announce the time of their
+//! next event, and the last of them decides what to do next (Chandy and Misra 1979; synchronous windows: Lubachevsky
 //! 1989).
 //!
-//! In each window a thread takes its own part through it, and then those that nobody has started with: a thread without a
-//! processor keeps the others waiting only where it has started.
+//! In each window a thread runs its own part, and then those that nobody has started: a thread without a processor
+//! keeps the others waiting only if it has started a part.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,23 +17,23 @@ use crate::run::barrier::{Barrier, Waiter};
 use crate::run::simulation::{Parts, Simulation};
 use crate::run::windows::Windows;
 
-/// What a part tells the others after a window.
+/// Announcement of a part after a window.
 #[derive(Default)]
 #[repr(align(128))]
 struct Announced {
-    /// When its next event is, or the first that it sent to another part; `u64::MAX` for never.
+    /// Time of its next event, or of the first that it has sent to another part; `u64::MAX` for none.
     next: AtomicU64,
-    /// The last instant before its next sample.
+    /// Last instant before its next sample.
     free_until: AtomicU64,
     events: AtomicU64,
     completed: AtomicU64,
-    /// Packets that it has, and that it has sent to others.
+    /// Packets in the part, and those that it has sent to others.
     packets: AtomicU64,
-    /// The latter alone.
+    /// Packets sent to other parts.
     crossed: AtomicU64,
 }
 
-/// The same of all parts.
+/// Sums and minima of all parts' announcements.
 #[derive(Clone, Copy)]
 struct Heard {
     next: u64,
@@ -43,38 +43,38 @@ struct Heard {
     packets: u64,
 }
 
-/// Up to where the parts run before they come together.
+/// Conditions for the parts to stop and be looked at together.
 #[derive(Clone, Copy)]
 struct Goal {
-    /// Events of all parts.
+    /// Number of events of all parts.
     events: u64,
-    /// The instant that is not reached.
+    /// First instant that is not reached.
     limit: u64,
-    /// The last instant of the run.
+    /// Last instant of the run.
     stop: u64,
-    /// Flows of the run.
+    /// Number of flows of the run.
     flows: u64,
 }
 
-/// What all parts do in a window, once they have taken in what the others sent them in the one before.
+/// Task of all parts in a window, after they have taken in the packets of the last one.
 #[derive(Clone, Copy)]
 enum Task {
     /// Runs up to this instant.
     Run { end: u64 },
     /// Takes the samples that are due before this instant.
     Sample { at: u64, all_done: bool, is_over: bool },
-    /// Nothing: the threads end here.
+    /// Ends the threads.
     Leave,
 }
 
-/// A part, and how many windows it has been through.
+/// A part, and the number of windows that it has been through.
 #[repr(align(128))]
 struct WorkerSlot<'a> {
     part: &'a mut Simulation,
     windows: u64,
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Table<'a> {
     goal: Goal,
     barrier: Barrier<Task>,
@@ -82,7 +82,8 @@ struct Table<'a> {
     /// Parts that have been through this window.
     through: AtomicUsize,
     announced: Vec<Announced>,
-    /// Boxes for mail, by the window's parity, sender and receiver: what is sent in one window is read in the next.
+    /// Mailboxes, by the window's parity, sender and receiver: what is sent in one window is read in the next, so that
+    /// a part may write while another still reads.
     mail: [Vec<Mutex<Mail>>; 2],
     windows: Mutex<&'a mut Windows>,
 }
@@ -112,13 +113,14 @@ impl<'a> Table<'a> {
         table
     }
 
-    /// What one of `threads` threads does.
+    /// Runs one of `threads` threads.
     fn work(&self, me: usize, threads: usize) {
         let _breaks = self.barrier.breaks_with_me();
         let parts = self.seats.len();
         let own = me * parts / threads;
         let mut waiter = Waiter::new();
         while let Some((window, task)) = self.barrier.wait(&mut waiter) {
+            // A thread starts with the same part in every window, whose memory is in its processor's cache.
             for part in (own..parts).chain(0..own) {
                 if self.take_through(part, window, task) && self.is_last() {
                     self.barrier.open(self.next(task));
@@ -139,6 +141,7 @@ impl<'a> Table<'a> {
         let parts = self.seats.len();
         let [read, write] = [window - 1, window].map(|window| &self.mail[window as usize % 2]);
         let part = &mut *seat.part;
+        // In the order of parts, not of arrival, so that results do not depend on threads.
         for from in 0..parts {
             part.core.collect(&mut lock(&read[from * parts + me]));
         }
@@ -157,7 +160,7 @@ impl<'a> Table<'a> {
         true
     }
 
-    /// Whether the part that has just been through the window is the last.
+    /// Returns true if the part that has just been through the window is the last.
     fn is_last(&self) -> bool {
         let last = self.through.fetch_add(1, Ordering::AcqRel) + 1 == self.seats.len();
         if last {
@@ -196,7 +199,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What comes after a task that all parts have done.
+    /// Returns the task that follows one that all parts have done.
     fn next(&self, done: Task) -> Option<Task> {
         if let Task::Leave = done {
             return None;
@@ -221,6 +224,7 @@ impl<'a> Table<'a> {
         if heard.events >= events || heard.next >= limit || heard.next > stop {
             return Task::Leave;
         }
+        // Samples show the state before an event, so they are taken while no part has run past them.
         if heard.next > heard.free_until {
             let all_done = heard.completed == flows;
             return Task::Sample {
@@ -237,8 +241,8 @@ impl<'a> Table<'a> {
 }
 
 impl Simulation {
-    /// Executes events before the instant `limit` until there have been `last` of them, or some more: windows are not
-    /// broken off.
+    /// Runs events before the instant `limit` until there have been `last` of them, or some more: windows are not
+    /// interrupted.
     pub(super) fn execute_parts(&mut self, last: u64, limit: u64) {
         while !self.core.is_over() && self.progress().events < last {
             let Some(mut parts) = self.parts.take() else {
@@ -265,7 +269,7 @@ impl Simulation {
         }
     }
 
-    /// Runs all parts, on as many threads as there are processors. A panic of one is one of this.
+    /// Runs all parts on the chosen number of threads. A panic of one thread is passed on.
     fn run_together(&mut self, parts: &mut Parts, goal: Goal) -> Heard {
         let Parts {
             others,
@@ -288,7 +292,7 @@ impl Simulation {
         table.hear()
     }
 
-    /// The run is over: makes one of its parts.
+    /// Ends the run: merges its parts.
     fn end_parts(&mut self, next: u64) {
         let next = (next != u64::MAX).then_some(next);
         for part in self.parts.iter_mut().flat_map(|parts| &mut parts.others) {
@@ -298,13 +302,14 @@ impl Simulation {
         self.join();
     }
 
-    /// Looks for endless pauses, which may wait for each other across parts.
+    /// Searches for deadlocks, which may span several parts.
     #[cold]
     fn observe_parts(&mut self, at: u64) {
         let now = self.core.watch.deadlock.due();
         if !self.all_parts().any(|part| part.has_long_pause(now)) {
             return self.core.watch.deadlock.nothing_found(at);
         }
+        // The search needs the whole network. A copy is merged, since the run goes on in parts.
         let mut whole = self.clone();
         whole.join();
         whole.look_for_deadlock(at);

@@ -1,4 +1,4 @@
-//! Which nodes of a network go together when a run is cut.
+//! Assignment of a network's nodes to the parts of a cut run.
 
 mod load;
 mod refine;
@@ -16,22 +16,23 @@ use paceline_run::spec::{Awaited, NodeId, NodeKind};
 /// A cut.
 #[derive(Debug)]
 pub(super) struct Partition {
-    /// The part of each node.
+    /// Part of each node.
     pub(super) of_node: List<NodeId, u8>,
     pub(super) parts: usize,
-    /// What a packet from one part to another takes at least, in ps.
+    /// Least time that a packet takes from one part to another, in ps.
     pub(super) lookahead: u64,
 }
 
-/// Links that take less time than this, in ps, are not cut: parts would wait for each other more than they run.
+/// Shortest delay of a link that may be cut, in ps: with a shorter one, parts would wait for each other more than they
+/// run.
 const SHORT: u64 = 20_000;
 
-/// Cuts a network into at most `parts`; `None` if it cannot be cut.
+/// Partitions a network into at most `parts` parts; `None` if it cannot be cut.
 ///
-/// What must be in one part is: a host and its (first) switch, the ends of short links, and hosts whose flows wait for each
-/// other. These groups are put in a row in which neighbours are near each other, and the row is cut where
-/// each part has as much to do; switches without hosts follow, each to where most of its neighbours are. Then groups
-/// move while that makes it more even ([`refine`]).
+/// These have to be in one part: a host and its (first) switch, the ends of short links, and hosts whose flows wait for
+/// each other. Such groups are put in a row in which neighbours are near each other, and the row is cut so that each
+/// part has about the same work. Groups of switches without hosts follow, each to the part where most of its neighbours
+/// are. Then groups move as long as that improves the balance ([`refine`]).
 pub(super) fn partition(world: &World, core: &Core, parts: usize) -> Option<Partition> {
     let mut groups = Groups::of(world, core);
     let load = Load::of(world, core);
@@ -49,7 +50,7 @@ pub(super) fn partition(world: &World, core: &Core, parts: usize) -> Option<Part
     let (mut before, mut next) = (0, 0);
     for (place, &group) in with_hosts.iter().enumerate() {
         let own = graph.work[group];
-        // The middle of what it has to do, in a row of equal parts; every part gets one group at least.
+        // The middle of the group's work, in a row of equal parts; every part gets at least one group.
         let by_load = ((before + own / 2) * parts as u64 / total.max(1)) as usize;
         let left = with_hosts.len() - place;
         let part = by_load.min(next).max(parts.saturating_sub(left)).min(parts - 1);
@@ -73,7 +74,7 @@ pub(super) fn partition(world: &World, core: &Core, parts: usize) -> Option<Part
     })
 }
 
-/// The groups, numbered as they come in `row`: the group of each node, what they have to do and what is between them.
+/// Returns the group of each node, and the graph of groups. Groups are numbered in the order of `row`.
 fn graph(world: &World, core: &Core, groups: &mut Groups, load: &Load, row: &[usize]) -> (Vec<usize>, Graph) {
     let mut number = BTreeMap::new();
     for &node in row {
@@ -102,8 +103,8 @@ fn graph(world: &World, core: &Core, groups: &mut Groups, load: &Load, row: &[us
     (of_node, graph)
 }
 
-/// Groups without hosts, the busiest first: each goes where it has most neighbours; of several such parts to
-/// the one that has least to do.
+/// Assigns groups without hosts, the busiest first: each to the part in which it has most neighbours, and of several
+/// such parts to the one with the least work.
 fn place_the_others(graph: &Graph, part_of: &mut [Option<usize>], parts: usize) {
     let mut load = vec![0; parts];
     for (group, part) in part_of.iter().enumerate() {
@@ -113,7 +114,7 @@ fn place_the_others(graph: &Graph, part_of: &mut [Option<usize>], parts: usize) 
         .filter(|&group| part_of[group].is_none())
         .collect();
     others.sort_by_key(|&group| (std::cmp::Reverse(graph.work[group]), group));
-    // Those next to what has its place come before those behind them.
+    // Groups next to assigned ones come before those behind them.
     while !others.is_empty() {
         let near: Vec<Vec<u32>> = (others.iter())
             .map(|&group| {
@@ -141,7 +142,7 @@ fn place_the_others(graph: &Graph, part_of: &mut [Option<usize>], parts: usize) 
     }
 }
 
-/// All nodes, neighbours near each other: breadth first from the first host of each connected network.
+/// Returns all nodes, neighbours near each other: breadth first from the first host of each connected network.
 fn in_row(world: &World, core: &Core) -> Vec<usize> {
     let nodes = world.spec.nodes.len();
     let (mut row, mut seen) = (Vec::with_capacity(nodes), vec![false; nodes]);
@@ -164,9 +165,9 @@ fn in_row(world: &World, core: &Core) -> Vec<usize> {
     row
 }
 
-/// Nodes that must be in one part.
+/// Sets of nodes that must be in one part (union-find).
 struct Groups {
-    /// The node before each in its group; itself for the one that stands for the group.
+    /// Parent of each node in its set; the node itself for the set's representative.
     parent: Vec<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! What ports have in common whose links have one rate and delay, and whose switches are of one tier; and what links
-//! change to.
+//! Link profiles: properties shared by the ports of links with the same rate and delay, at switches of one tier; and
+//! the settings that links change to.
 
 use crate::ids::{LinkId, PortId, ProfileId};
 use crate::run::check::BuildError;
@@ -16,7 +16,7 @@ use paceline_run::spec::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sizes that occur all the time: full data packets and acknowledgements of every scheme.
+/// Returns the packet sizes that occur all the time: full data packets and acknowledgements of every scheme.
 fn common_sizes(spec: &RunSpec, schemes: &[ActiveScheme]) -> Vec<u16> {
     let packet = &spec.packet;
     let mut sizes = Vec::new();
@@ -40,7 +40,7 @@ fn common_sizes(spec: &RunSpec, schemes: &[ActiveScheme]) -> Vec<u16> {
     sizes
 }
 
-/// Makes profiles, with event lanes for the delays that their common sizes make.
+/// Builder of profiles, with event lanes for the delays of their common sizes.
 struct Builder<'a> {
     queue: &'a mut EventQueue,
     sizes: Vec<u16>,
@@ -49,7 +49,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The number of a new profile, which has its lanes now.
+    /// Adds a profile and its lanes, and returns its number.
     fn add(&mut self, mut profile: LinkProfile) -> Result<ProfileId, BuildError> {
         if self.profiles.len() > usize::from(u16::MAX) {
             return Err(BuildError::TooLarge(
@@ -73,16 +73,16 @@ impl Builder<'_> {
     }
 }
 
-/// The profiles of a run: those of its links, and those that links have for a time.
+/// Profiles of a run: those of its links, and those that links have for a time.
 pub(super) struct Built {
     pub(super) profiles: Profiles,
-    /// Of each port at the start.
+    /// Profile of each port at the start.
     pub(super) of_port: List<PortId, ProfileId>,
-    /// Of links that change.
+    /// Settings of links that change.
     pub(super) settings: Settings,
 }
 
-/// One profile per (rate, delay, tier), and one for each rate and delay that a link changes to.
+/// Builds one profile per (rate, delay, tier), and one for each rate and delay that a link changes to.
 pub(super) fn build_profiles(
     spec: &RunSpec,
     schemes: &[ActiveScheme],
@@ -97,7 +97,7 @@ pub(super) fn build_profiles(
     let mut index: BTreeMap<(u64, u64, u16), ProfileId> = BTreeMap::new();
     let mut of_port: List<PortId, ProfileId> = List::new();
     let tier_of = spec.switch.tier_of(spec.nodes.len());
-    // A host's port shares the profile of the switch's: nothing in it that tiers change acts at hosts.
+    // A host's port shares the profile of the switch's: no property that differs between tiers has an effect at hosts.
     let tier = |node: NodeId, peer: NodeId| match spec.nodes[node.index()] {
         NodeKind::Host => tier_of[peer.index()],
         NodeKind::Switch => tier_of[node.index()],
@@ -121,7 +121,7 @@ pub(super) fn build_profiles(
     })
 }
 
-/// What links are from each time on at which one of their changes begins or ends.
+/// Returns the settings of links at the start and the end of each of their changes.
 fn settings(
     spec: &RunSpec,
     builder: &mut Builder<'_>,
@@ -156,7 +156,7 @@ fn settings(
                     ps_per_kib: rate.time_to_send(Bytes::new(1024)).as_ps(),
                     delay: delay.as_ps(),
                     common: Vec::new(),
-                    // What the switch was configured with stays.
+                    // Thresholds and headroom stay as configured for the original link.
                     ..builder.profiles[before].clone()
                 })?,
             };
@@ -223,7 +223,7 @@ fn red(spec: &RunSpec, tier: Option<&SwitchTier>, (i, link): (usize, &LinkSpec))
     Ok(red)
 }
 
-/// How far a dynamic threshold is shifted.
+/// Returns the shift of a dynamic threshold, which is alpha's power of two.
 fn shift(spec: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u32 {
     let FlowControl::Pfc(pfc) = spec.switch.flow_control else {
         return 0;
@@ -250,8 +250,10 @@ fn headroom(spec: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u32 {
     match tier.map_or(spec.switch.headroom, |tier| tier.headroom) {
         _ if !matches!(spec.switch.flow_control, FlowControl::Pfc(_)) => 0,
         Headroom::Fixed(bytes) => bytes.get() as u32,
-        // The delay's bytes are cut before they are multiplied, as the reference does.
+        // The bytes in the delay are cut to an integer before the multiplication, as in the reference.
         Headroom::PerLink { factor, extra } => {
+            // Bytes that arrive during the longest reaction time have to fit too, or frames that take effect late would
+            // lose packets.
             let unheeded = link.rate.bytes_in(spec.switch.longest_response());
             let (delay, extra) = (link.rate.bytes_in(link.delay), extra.get() + unheeded.get());
             (delay.get() as f64 * factor) as u32 + extra as u32

@@ -7,9 +7,9 @@ use paceline_kernel::queue::LaneId;
 use paceline_run::spec::TieOrder;
 
 impl Simulation {
-    /// The first sample of the queues is arranged for. Where events of one instant run in the order in which
-    /// they were scheduled, as in the reference, it is one of them; elsewhere samples are no events and move
-    /// nothing (see `watch/record/ports.rs`).
+    /// Arranges the first sample of the queues. If events of one instant run in the order in which they were scheduled,
+    /// as in the reference, samples are such events. Otherwise samples are no events and change nothing (see
+    /// `watch/record/ports.rs`).
     pub(super) fn arrange_queue_samples(&mut self) {
         if self.world.spec.record.queue_every.is_none() {
             return;
@@ -22,7 +22,7 @@ impl Simulation {
         }
     }
 
-    /// A sample of the queues that is an event.
+    /// Takes a sample of the queues that is an event.
     pub(super) fn queue_sample_event(&mut self) {
         let all_done = self.is_all_completed();
         let now = self.core.now();
@@ -31,8 +31,8 @@ impl Simulation {
         }
     }
 
-    /// Takes the samples that are due before the event at `at` happens: whether all flows have completed, and
-    /// nothing is under way any more.
+    /// Takes the samples that are due before the event at `at`. `all_done`: all flows have completed; `is_over`: no
+    /// packet is in the network either.
     #[cold]
     pub(super) fn sample_until(&mut self, at: u64, all_done: bool, is_over: bool) {
         let Self {
@@ -55,19 +55,19 @@ impl Simulation {
         core.sample_ports_until(at, is_over);
     }
 
-    /// Takes what is due until now, and closes the bin that is open.
+    /// Takes the samples that are due until now, and closes the current bin.
     pub(crate) fn last_samples(&mut self) {
         let (all_done, is_over) = self.what_is_over();
         self.take_last_samples(all_done, is_over);
     }
 
-    /// The same of a part of a run.
+    /// Takes the last samples of a part of a run.
     pub(super) fn take_last_samples(&mut self, all_done: bool, is_over: bool) {
         self.sample_until(self.core.now(), all_done, is_over);
         self.core.close_ports(is_over);
     }
 
-    /// Whether all flows have completed, and whether nothing is under way any more either.
+    /// Returns two values: true if all flows have completed, and true if no packet is in the network either.
     pub(super) fn what_is_over(&self) -> (bool, bool) {
         let all_done = self.is_all_completed();
         (all_done, all_done && self.core.packets.live() == 0)

@@ -1,4 +1,4 @@
-//! The simulation: all its state, and the loop that runs it.
+//! The simulation: its complete state, and the loop that runs it.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -20,46 +20,46 @@ use paceline_run::outcome::{EndedFlow, Outcome};
 
 pub use crate::run::check::BuildError;
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Simulated time.
+    /// Current simulated time.
     pub now: Time,
-    /// Events so far.
+    /// Number of events so far.
     pub events: u64,
-    /// Packet-hops so far.
+    /// Number of packet-hops so far.
     pub packet_hops: u64,
-    /// Flows completed.
+    /// Number of flows completed.
     pub completed: u64,
-    /// Iterations that are over, and all, of the program that is least far of those that repeat themselves.
+    /// Finished iterations and all iterations, of the repeating program that has made the least progress.
     pub iterations: Option<(u32, u32)>,
-    /// Whether the run is over: the stop time reached, or nothing left to happen.
+    /// True if the run is over: the stop time was reached, or no event is left.
     pub done: bool,
 }
 
-/// Up to where [`Simulation::advance_to`] goes.
+/// Point to which [`Simulation::advance_to`] goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// So many more events.
+    /// After this many further events.
     Events(u64),
-    /// This instant: all its events have run, and it is now.
+    /// After all events up to this instant, which is then the current time.
     Time(Time),
-    /// The next instant in which senders ask for decisions that are made outside the run
-    /// ([`paceline_congestion::Decisions::outside`]): all its events have run, and
-    /// [`Simulation::awaited`] tells whose they are. What was asked for before and is not answered does not count.
+    /// After all events of the next instant at which senders ask for decisions from outside the run
+    /// ([`paceline_congestion::Decisions::outside`]). [`Simulation::awaited`] returns their flows. Earlier questions
+    /// that are not answered do not count.
     Decisions,
-    /// The same, and on from there for all instants that come less than this after it: where decisions take so long,
-    /// the first of them is not due before, and all that are asked for meanwhile can be made together
+    /// Like `Decisions`, and then on through all instants that are less than this span later. If decisions take that
+    /// long, the first of them is not due before, and all that are asked for meanwhile can be made together
     /// ([`Simulation::answer`]).
     Due(Span),
 }
 
-/// One run in progress: a value, so that many fit in a process. A copy is the run forked: what either does from
-/// then on the other does not see. (But senders that [`paceline_congestion::registry::SchemeFactory`] makes may share
-/// what they keep outside the run.)
+/// One run in progress. It is a value, so that many fit in a process. A copy is a fork of the run: neither affects the
+/// other from then on. (But senders from a [`paceline_congestion::registry::SchemeFactory`] may share state outside the
+/// run.)
 #[derive(Clone)]
 pub struct Simulation {
-    /// Shared by the parts of a run that is cut ([`crate::run::cut`]), until one of them changes it.
+    /// Constant data, shared by the parts of a cut run ([`crate::run::cut`]) until one of them changes it.
     pub(crate) world: Arc<World>,
     pub(crate) core: Core,
     pub(crate) switches: Switches,
@@ -67,25 +67,25 @@ pub struct Simulation {
     pub(crate) traffic: Traffic,
     pub(super) kind: Kind,
     pub(super) foresight: Option<Foresight>,
-    /// Where the run is cut, the other parts.
+    /// Other parts, if the run is cut.
     pub(super) parts: Option<Box<Parts>>,
-    /// Where it was cut, and its parts are one again, what their windows were.
+    /// Statistics of windows, if the run was cut and its parts have been merged.
     pub(super) window_counts: Option<WindowCounts>,
-    /// Where phases are kept ([`Simulation::memoise`]).
+    /// State of memoisation, if it is on ([`Simulation::memoise`]).
     pub(super) memory: Option<Box<Memory>>,
     pub(super) ideals: Ideals,
 }
 
-/// The other parts of a run that is cut.
+/// Other parts of a cut run.
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) others: Vec<OtherPart>,
     pub(super) windows: Windows,
-    /// How many threads take the parts through their windows.
+    /// Number of threads that run the parts.
     pub(super) threads: usize,
 }
 
-/// A part, in cache lines of its own.
+/// A part that shares no cache line with others.
 #[derive(Clone)]
 #[repr(align(128))]
 pub(super) struct OtherPart(pub(super) Simulation);
@@ -103,14 +103,14 @@ impl DerefMut for OtherPart {
     }
 }
 
-/// What forks write their records into, where a scheme asks for foresight: nobody reads it.
+/// Recorders for forks, if a scheme asks for foresight; their records are discarded.
 #[derive(Clone)]
 pub(super) struct Foresight(pub(super) Box<Watch>);
 
-/// Events between two looks at the invariants.
+/// Number of events between two checks of the invariants.
 pub(super) const LOOK_EVERY: u64 = 1 << 10;
 
-/// A run, or its parts, may go from one thread to another.
+/// A run, or its parts, may be moved to other threads.
 const _: () = {
     const fn may_move<T: Send>() {}
     may_move::<World>();
@@ -122,12 +122,12 @@ const _: () = {
 };
 
 impl Simulation {
-    /// Executes at most `events` events.
+    /// Runs at most `events` events.
     pub fn advance(&mut self, events: u64) -> Progress {
         self.advance_to(Until::Events(events))
     }
 
-    /// Goes on until what `until` says, or the run's end. In what steps a run is made does not change it.
+    /// Runs until the given point, or the run's end. The steps in which a run is made do not affect its results.
     pub fn advance_to(&mut self, until: Until) -> Progress {
         match until {
             Until::Events(events) => {
@@ -144,24 +144,24 @@ impl Simulation {
         self.progress()
     }
 
-    /// Executes all events up to `at`, and goes there.
+    /// Runs all events up to `at`, and sets the clock to it.
     pub(super) fn execute_until(&mut self, at: u64) {
         if at >= self.world.spec.stop.as_ps() {
             return self.execute(u64::MAX, u64::MAX);
         }
         self.execute(u64::MAX, at + 1);
         if !self.core.is_over() && self.core.now() <= at {
-            // Behind all events of this instant.
+            // After all events of this instant.
             self.core.go_to(at);
         }
     }
 
-    /// Executes all events before the instant `limit`.
+    /// Runs all events before the instant `limit`.
     pub(super) fn execute_before(&mut self, limit: u64) {
         self.execute(u64::MAX, limit);
     }
 
-    /// Executes events before the instant `limit` until there have been `last` of them.
+    /// Runs events before the instant `limit` until there have been `last` of them.
     fn execute(&mut self, last: u64, limit: u64) {
         if self.parts.is_some() {
             return self.execute_parts(last, limit);
@@ -191,7 +191,7 @@ impl Simulation {
         }
     }
 
-    /// Executes the events before the instant `end`, until there have been `last` of them.
+    /// Runs the events before the instant `end`, until there have been `last` of them.
     #[inline]
     pub(super) fn run_until(&mut self, end: u64, last: u64) {
         while self.core.counters.events < last {
@@ -207,6 +207,7 @@ impl Simulation {
     }
 
     #[inline]
+    // Samples and checks are in the outer loops, so that this one has nothing to do between two events.
     fn run_a_while(&mut self, end: u64, last: u64) {
         let large = self.core.is_large();
         while self.core.counters.events < last
@@ -228,17 +229,18 @@ impl Simulation {
         }
     }
 
-    /// The first instant that events may not simply run into: samples or looks are due before, or the stop.
+    /// Returns the first instant that events may not run past: a sample, a deadlock search or the stop is due before.
     fn horizon(&self) -> u64 {
         let watch = &self.core.watch;
         let free_until = watch.recorder.free_until().min(watch.deadlock.due() - 1);
         self.stop().min(free_until) + 1
     }
 
-    /// No event is left before the horizon: samples up to the next one, or ends the run.
+    /// Takes the samples up to the next event, or ends the run, when no event is left before the horizon.
     #[cold]
     fn reach_horizon(&mut self, next: Option<u64>) {
         match next {
+            // Deadlocks first: a search may end the run, and no samples are due after that.
             Some(at) if at <= self.stop() => {
                 let look_at = self.core.watch.deadlock.due();
                 if look_at <= at {
@@ -255,14 +257,14 @@ impl Simulation {
         }
     }
 
-    /// The run is over: nothing is to happen any more, or only after its stop.
+    /// Ends the run, because no event is left, or none before its stop.
     pub(super) fn end(&mut self, next: Option<u64>) {
         self.core.end();
         if next.is_some() {
-            // It stays pending: its packet, if it has one, is still under way.
+            // The event stays pending: its packet, if it has one, is still in the network.
             self.core.set_clock(self.stop());
         } else if let Some(last) = self.last_call() {
-            // What came later were timers of flows that were over.
+            // Later events were timers of flows that were over.
             self.core.set_clock(last);
         }
     }
@@ -327,7 +329,7 @@ impl Simulation {
         }
     }
 
-    /// How far the run is.
+    /// Returns the progress of the run.
     pub fn progress(&self) -> Progress {
         let sum = |of: fn(&Self) -> u64| self.all_parts().map(of).sum::<u64>();
         let now = self.all_parts().map(|part| part.core.now()).max();
@@ -342,24 +344,28 @@ impl Simulation {
         }
     }
 
-    /// Takes the flows of a stream that are over, in the order of their ends. They are kept until somebody does.
+    /// Removes and returns the flows of a stream that are over, in the order of their ends. They are kept until then.
     pub fn take_ended(&mut self) -> Vec<EndedFlow> {
         self.traffic.take_ended()
     }
 
-    /// The most flows of a stream that were held at a time: those under way, and those of which packets were.
+    /// Returns the most flows of a stream that were held at a time: those under way, and those with packets in the
+    /// network.
     pub fn most_flows_held(&self) -> usize {
         self.core.most_described()
     }
 
-    /// The largest queue of any switch port so far.
+    /// Returns the longest queue of any switch port so far, in bytes.
     fn queue_max(&self) -> u32 {
         let seen = self.core.ports.iter().map(|port| port.queue_max).max();
         seen.unwrap_or(0).max(self.core.watch.recorder.ports.queue_max())
     }
 
-    /// Ends the run, wherever it is.
+    /// Ends the run at its current point, and returns the outcome.
     pub fn finish(mut self) -> Outcome {
+        // In this order: parts are merged and the network continued first, so that everything below sees the whole
+        // network; time and pauses are accounted up to now before records are closed, and counters last, since closing
+        // adds to them.
         self.join();
         self.stand_no_more();
         self.last_look();

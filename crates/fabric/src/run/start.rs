@@ -1,4 +1,4 @@
-//! The start of a flow: its paths, its queue pair, its first packet.
+//! Start of a flow: its paths, its queue pair, its first packet.
 
 use paceline_congestion::PathInfo;
 use paceline_kernel::{Bytes, Span};
@@ -11,7 +11,7 @@ use crate::world::routing::bdp;
 use paceline_run::spec::NodeId;
 
 impl Simulation {
-    /// The path of a flow as its scheme sees it.
+    /// Returns the properties of a flow's path that its scheme sees.
     pub(super) fn path_info(&self, flow: FlowId, forward: &[PortId], data_header: u16) -> PathInfo {
         let mtu = self.world.packet.mtu;
         let rate = |port: PortId| self.world.nominal(port).rate;
@@ -37,14 +37,14 @@ impl Simulation {
         }
     }
 
-    /// Source and destination of a path.
+    /// Returns source and destination of a path.
     pub(super) fn hosts_of(&self, forward: &[PortId]) -> (NodeId, NodeId) {
         let last = self.core.ports[forward[forward.len() - 1]].peer;
         (self.core.ports[forward[0]].node, self.core.ports[last].node)
     }
 
-    /// Round-trip time and slowest rate (bit/s) of an empty network between a path's ends: by this path, or
-    /// as the reference found them before the run.
+    /// Returns the round-trip time and the slowest rate (bit/s) of an empty network between a path's ends: by this
+    /// path, or as the reference found them before the run.
     fn round_trip_of(&self, forward: &[PortId]) -> (Span, u64) {
         let found = self.world.first_paths.round_trip(self.hosts_of(forward));
         found.unwrap_or_else(|| {
@@ -53,7 +53,7 @@ impl Simulation {
         })
     }
 
-    /// A flow starts: a queue pair begins to send.
+    /// Starts a flow: a queue pair starts to send, or a message is posted to an open connection.
     pub(super) fn flow_start(&mut self, flow: FlowId) {
         self.traffic.start(&self.world, &mut self.core, flow);
         let (kind, mut net) = self.split();
@@ -91,17 +91,18 @@ impl Simulation {
         self.hosts.watch_post(&mut self.core, slot, flow);
     }
 
-    /// Gives a flow its queue pair, or the connection that it is the first of; `None` where there is no way.
+    /// Creates a flow's queue pair, or the connection that it is the first of; `None` if there is no path.
     fn open(&mut self, flow: FlowId) -> Option<QpId> {
         let spec = self.world.flow(&self.core, flow);
         self.find_first_path(spec.dst);
         let paths = self.world.find_paths(&self.core, flow);
+        // Without later changes of topology no path can appear, and the flow would wait until the end of the run.
         if paths.is_none() && self.world.changes.is_empty() {
             self.traffic.give_up(&self.world, &mut self.core, flow);
             return None;
         }
         let reachable = paths.is_some();
-        // Without a path (a link is down) the flow waits at its host's first port.
+        // With a link down, the flow waits at its host's first port.
         let paths = paths.unwrap_or_else(|| Paths {
             forward: vec![self.world.routing.ports_of(spec.src)[0]],
             back: vec![self.world.routing.ports_of(spec.dst)[0]],
@@ -110,7 +111,7 @@ impl Simulation {
             .switches
             .data_route(&self.world, &self.core, &paths.forward, spec.dst);
         if reachable && self.world.spec.entropy.is_some() {
-            // Answers have many ways, too: those are found.
+            // Answers can take several paths too, whose next hops are needed.
             self.switches
                 .data_route(&self.world, &self.core, &paths.back, spec.src);
         }

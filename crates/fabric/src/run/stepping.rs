@@ -1,5 +1,5 @@
-//! Runs that those outside take part in: at the instants at which senders ask, the run stops, tells which of them
-//! wait, and takes what was decided for each. That then takes its time at the NIC, as any decision does.
+//! Runs with decisions from outside: the run stops at the instants at which senders ask, reports the senders that wait,
+//! and takes the decisions for each. These then take their time at the NIC, like any decision.
 
 use paceline_congestion::{Observation, PathInfo, SendLimits};
 use paceline_kernel::Span;
@@ -9,41 +9,41 @@ use crate::ids::FlowId;
 use crate::run::simulation::Simulation;
 
 impl Simulation {
-    /// Who waits for a decision that is made outside the run, in the order in which they asked.
+    /// Returns the open questions to those outside the run, in the order in which they were asked.
     pub fn questions(&self) -> impl Iterator<Item = Question<'_>> {
         self.hosts.open_decisions()
     }
 
-    /// The flows whose senders wait for a decision that is made outside the run, in the order in which they asked.
+    /// Returns the flows whose senders wait for a decision from outside the run, in the order in which they asked.
     pub fn awaited(&self) -> Vec<u32> {
         self.questions().map(|question| question.flow).collect()
     }
 
-    /// What was decided for `flow`, as of now: computing it begins. Says whether the flow waits for a decision;
-    /// if it does not, nothing happens.
+    /// Decides for `flow`, as of now: computing the decision starts. Returns false, and does nothing, if the flow does
+    /// not wait for a decision.
     pub fn decide(&mut self, flow: u32, limits: SendLimits) -> bool {
         self.hosts.take_answer(&mut self.core, FlowId(flow), limits)
     }
 
-    /// Who waits is told, in the order in which they asked, and is decided for where `answer` says what; computing it
-    /// began when it was asked for, so that what takes a latency takes effect that much later, whenever up to then the
+    /// Answers the open questions, in the order in which they were asked, where `answer` returns limits. Computing
+    /// started when the question was asked, so a decision takes effect its latency after that, whenever until then the
     /// answer comes ([`crate::Until::Due`]).
     pub fn answer(&mut self, answer: impl FnMut(Question<'_>) -> Option<SendLimits>) {
         self.hosts.take_answers(&mut self.core, answer);
     }
 
-    /// What the sender of `flow` tells those outside, and what it knows of its path; nothing of a flow that has not
-    /// started, or has ended, or whose scheme decides for itself.
+    /// Returns the observation that the sender of `flow` reports, and its path; `None` for a flow that has not started,
+    /// has ended, or decides for itself.
     pub fn report(&self, flow: u32) -> Option<(&Observation, &PathInfo)> {
         self.hosts.report(FlowId(flow))
     }
 
-    /// Whether a flow is under way; of a connection, whether any of its messages is.
+    /// Returns true if a flow is under way; for a connection, if any of its messages is.
     pub fn has_work(&self, flow: u32) -> bool {
         self.hosts.has_work(FlowId(flow))
     }
 
-    /// Until somebody asks who did not before, and from then on for `latency`, that instant not included; without a
+    /// Runs until a new question is asked, and from then on for `latency`, excluding the instant at its end; without a
     /// latency to the end of the instant.
     pub(super) fn execute_until_due(&mut self, latency: Span) {
         let asked_at = self.execute_until_asked(latency);
@@ -52,8 +52,8 @@ impl Simulation {
         }
     }
 
-    /// Until somebody asks who did not before, in steps as long as what is asked may wait: so nothing has to be looked
-    /// at after each event. Says when the first asked.
+    /// Runs until a new question is asked, in steps as long as a question may wait, so that no check is needed after
+    /// each event. Returns the time of the first question.
     fn execute_until_asked(&mut self, patience: Span) -> Option<u64> {
         let before = self.hosts.asked_outside();
         while !self.core.is_over() {

@@ -1,4 +1,4 @@
-//! How much the nodes of a network are going to have to do, and what will pass between them: by the paths of flows.
+//! Expected work of nodes and traffic between them, from the paths of flows.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,18 +9,18 @@ use crate::core::Core;
 use crate::world::World;
 use paceline_run::spec::{FlowSpec, NodeId, RunSpec};
 
-/// Flows whose paths are followed, at most: the largest half as many, and as many of all others, which stand for
-/// those that are left out.
+/// Largest number of flows whose paths are followed: half of them the largest flows, and half a sample of the others,
+/// which stands for those left out.
 const FOLLOWED: usize = 20_000;
-/// Where packets of a flow take many paths: how many of them are followed.
+/// Number of paths that are followed of a flow that takes many.
 const SPREAD: u16 = 8;
 
-/// What is going to be done, in packets.
+/// Expected work, in packets.
 #[derive(Debug)]
 pub(super) struct Load {
-    /// By each node: at least 1.
+    /// Work of each node: at least 1.
     pub(super) of_node: Vec<u64>,
-    /// Packets that pass from one node to another, whichever way: the smaller number first.
+    /// Packets between two nodes, in both directions: the smaller number first.
     pub(super) between: BTreeMap<(NodeId, NodeId), u64>,
 }
 
@@ -48,7 +48,7 @@ impl Load {
         load
     }
 
-    /// Adds what a flow sends, and the acknowledgements.
+    /// Adds the packets of a flow, and its acknowledgements.
     fn add(&mut self, world: &World, core: &Core, flow: usize, packets: u64) {
         let flow = &world.spec.flows[flow];
         let ways = ways(&world.spec);
@@ -77,12 +77,12 @@ impl Load {
     }
 }
 
-/// How many of the ways that its packets take are followed of a flow.
+/// Returns the number of a flow's paths that are followed.
 fn ways(spec: &RunSpec) -> u16 {
     if spec.has_one_way_per_flow() { 1 } else { SPREAD }
 }
 
-/// Packets that a flow can send before the run stops, at its line's rate.
+/// Returns the packets that a flow can send before the run stops.
 fn packets(world: &World, flow: &FlowSpec) -> u64 {
     let stop = world.spec.stop;
     if flow.start >= stop {

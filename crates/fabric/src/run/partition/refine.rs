@@ -1,19 +1,19 @@
-//! Makes a cut more even: groups of nodes move to other parts.
+//! Improves the balance of a cut by moving groups of nodes to other parts.
 
 use std::collections::BTreeMap;
 
-/// Groups of nodes that stay together, and what passes between them.
+/// Groups of nodes that stay together, and the traffic between them.
 #[derive(Debug)]
 pub(super) struct Graph {
-    /// What each has to do.
+    /// Work of each group.
     pub(super) work: Vec<u64>,
-    /// Neighbours of each: packets that pass, and the shortest delay of a link.
+    /// Neighbours of each group: packets between them, and the shortest delay of a link.
     pub(super) edges: Vec<BTreeMap<usize, Edge>>,
-    /// Whether it has hosts.
+    /// True for groups that have hosts.
     pub(super) hosts: Vec<bool>,
 }
 
-/// What is between two groups.
+/// Links and traffic between two groups.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) packets: u64,
@@ -31,7 +31,7 @@ impl Graph {
         }
     }
 
-    /// There is a link between two groups.
+    /// Adds a link between two groups.
     pub(super) fn link(&mut self, a: usize, b: usize, delay: u64) {
         for (one, other) in [(a, b), (b, a)] {
             let edge = self.edges[one].entry(other).or_insert(Edge {
@@ -44,7 +44,7 @@ impl Graph {
         }
     }
 
-    /// Packets pass between two groups, which have a link.
+    /// Adds packets between two groups, which must have a link.
     pub(super) fn pass(&mut self, a: usize, b: usize, packets: u64) {
         for (one, other) in [(a, b), (b, a)] {
             if let Some(edge) = self.edges[one].get_mut(&other) {
@@ -53,7 +53,7 @@ impl Graph {
         }
     }
 
-    /// Packets between a group and its neighbours in each part.
+    /// Returns the packets between a group and its neighbours in each part.
     fn packets_by_part(&self, group: usize, part: &[usize], parts: usize) -> Vec<u64> {
         let mut packets = vec![0; parts];
         for (&other, edge) in &self.edges[group] {
@@ -68,23 +68,23 @@ impl Graph {
 pub(super) struct Cut<'a> {
     graph: &'a Graph,
     pub(super) part: Vec<usize>,
-    /// Links that are shorter may not be cut.
+    /// Shortest delay of a link that may be cut, in ps.
     lookahead: u64,
-    /// What each part has to do: twice the packets that its nodes handle, and the packets that cross, which cost each of
-    /// the two parts about half as much.
+    /// Work of each part: twice the packets that its nodes handle, and the packets that cross, which cost each of the
+    /// two parts about half as much.
     load: Vec<u64>,
-    /// Groups with hosts of each part: there is always one.
+    /// Number of groups with hosts in each part: at least one.
     hosts: Vec<usize>,
 }
 
-/// A group goes to another part.
+/// A move of a group to another part.
 #[derive(Clone, Copy, Debug)]
 struct Move {
     group: usize,
     to: usize,
-    /// What the two parts have to do then.
+    /// Work of the two parts after the move.
     load: (u64, u64),
-    /// Packets that cross no longer, less those that do now.
+    /// Packets that no longer cross, less those that cross after the move only.
     saved: i64,
 }
 
@@ -110,14 +110,14 @@ impl<'a> Cut<'a> {
         cut
     }
 
-    /// Moves groups while that makes the cut more even, or spares crossings and leaves it as even.
+    /// Moves groups while that improves the balance, or saves crossings at the same balance.
     pub(super) fn refine(&mut self) {
         self.even_out();
         self.spare_crossings();
         self.even_out();
     }
 
-    /// Groups leave the part that has most to do, each time the one after which the two parts are the most even.
+    /// Moves groups out of the part with the most work, each time the one that leaves the two parts most even.
     fn even_out(&mut self) {
         for _ in 0..8 * self.part.len() {
             let Some(from) =
@@ -136,7 +136,7 @@ impl<'a> Cut<'a> {
         }
     }
 
-    /// Groups go where they have more to do with, unless a part gets more to do than the busiest has.
+    /// Moves groups to where they have more traffic, unless that gives a part more work than the busiest one has.
     fn spare_crossings(&mut self) {
         let most = self.load.iter().copied().max().unwrap_or(0);
         loop {
@@ -155,7 +155,7 @@ impl<'a> Cut<'a> {
         }
     }
 
-    /// The moves that a group may make: no shorter link is cut, and its part keeps hosts.
+    /// Returns the moves that a group may make: no shorter link is cut, and its part keeps hosts.
     fn moves(&self, group: usize) -> Vec<Move> {
         let (from, parts) = (self.part[group], self.load.len());
         if self.graph.hosts[group] && self.hosts[from] == 1 {
@@ -199,7 +199,7 @@ impl<'a> Cut<'a> {
 mod tests {
     use super::*;
 
-    /// Groups in a ring, all with hosts, that pass a packet to each neighbour.
+    /// Returns groups in a ring, all with hosts, that pass a packet to each neighbour.
     fn ring(work: &[u64], delays: &[u64]) -> Graph {
         let mut graph = Graph::new(work.len());
         graph.work = work.to_vec();
@@ -212,7 +212,7 @@ mod tests {
         graph
     }
 
-    /// What was kept up move by move is what a new count gives.
+    /// Refines a cut, and compares the loads kept move by move with a new count.
     fn refined(graph: &Graph, part: &[usize], parts: usize) -> Vec<usize> {
         let mut cut = Cut::new(graph, part.to_vec(), parts);
         let before = cut.load.iter().max().copied();
@@ -239,14 +239,14 @@ mod tests {
 
     #[test]
     fn short_links_stay_whole() {
-        // Any group that could leave would have a link of 10 ps cut.
+        // Any group that could leave would cut a link of 10 ps.
         let graph = ring(&[40, 30, 20, 10], &[10, 10, 1000, 1000]);
         assert_eq!(refined(&graph, &[0, 0, 0, 1], 2), [0, 0, 0, 1]);
     }
 
     #[test]
     fn crossings_are_spared_where_it_stays_even() {
-        // The busiest part has one group; the smallest one belongs to the second.
+        // The busiest part has one group; the smallest group belongs to the second part.
         let mut graph = ring(&[40, 40, 1, 100], &[1000; 4]);
         graph.pass(1, 2, 5);
         let part = refined(&graph, &[0, 1, 0, 2], 3);
