@@ -29,7 +29,7 @@ struct Announced {
     completed: AtomicU64,
     /// Packets in the part, and those that it has sent to others.
     packets: AtomicU64,
-    /// Packets sent to other parts.
+    /// The latter alone.
     crossed: AtomicU64,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Takes a part through a window, unless another thread does or did.
+    /// Takes a part through a window. Returns false if another thread does or did.
     fn take_through(&self, me: usize, window: u64, task: Task) -> bool {
         let Ok(mut seat) = self.seats[me].try_lock() else {
             return false;

@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::world::World;
 use paceline_run::spec::{Awaited, NodeId, NodeKind};
 
-/// A cut.
+/// A partition of the nodes.
 #[derive(Debug)]
 pub(super) struct Partition {
     /// Part of each node.

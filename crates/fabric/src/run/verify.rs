@@ -1,4 +1,4 @@
-//! Invariants, checked while a run goes when it asks for that.
+//! Invariants, checked during a run on request.
 
 use crate::ids::PacketId;
 use crate::run::kind::Kind;
@@ -6,7 +6,7 @@ use crate::run::simulation::Simulation;
 use paceline_kernel::ids::Id;
 
 impl Simulation {
-    /// Checks every invariant of the present state; of one part of a run that is cut, those that it can know.
+    /// Checks every invariant of the present state; in one part of a cut run, those that the part can know.
     ///
     /// # Panics
     /// If one is broken: a defect of the simulator, never of its input.
@@ -21,7 +21,7 @@ impl Simulation {
             Kind::Lanes(lanes) => lanes.verify(&self.core),
             _ => self.verify_queues(),
         }
-        // Nothing accounts for buffers there, and flows carry several messages.
+        // Other hosts have no buffer accounts, and their flows carry several messages.
         if self.kind.has_own_hosts() {
             let keeps = self.world.quirks.lost_bytes_stay && !self.world.changes.is_empty();
             if self.kind.is_own() && !keeps {
@@ -34,6 +34,7 @@ impl Simulation {
         self.switches.verify_assists(&self.core);
         self.hosts.verify_schedule();
         self.hosts.verify_decisions();
+        // With no event left, every packet must have a reason to stay where it is.
         if self.core.is_idle() && self.core.is_whole() && !self.stands() {
             assert_eq!(
                 self.core.packets.live(),
@@ -43,7 +44,7 @@ impl Simulation {
         }
     }
 
-    /// Packets of hosts whose link is down. (What a host answers to a packet that it had taken in before waits there.)
+    /// Returns the number of packets at hosts whose link is down. (Answers to packets that arrived before wait there.)
     fn packets_at_dead_links(&self) -> u32 {
         let dead = self
             .core
@@ -55,7 +56,7 @@ impl Simulation {
         packets.sum()
     }
 
-    /// Each queue holds the bytes that it says, and the ports' masks and sums agree.
+    /// Checks that each queue holds the bytes that it counts, and that the ports' masks and sums agree.
     fn verify_queues(&self) {
         for (id, port) in self.core.ports.numbered() {
             let mut total = 0;

@@ -1,4 +1,4 @@
-//! What the PFC watchdog has a port do: see [`crate::switch`]'s half, which knows when.
+//! Actions of the PFC watchdog at ports; [`crate::switch`] has the part that decides when.
 
 use crate::core::event::Event;
 use crate::core::lost::Lost;
@@ -10,7 +10,7 @@ use paceline_kernel::queue::LaneId;
 use paceline_run::spec::WatchdogAction;
 
 impl Simulation {
-    /// A frame pauses a port: whether it heeds it.
+    /// Notes a frame that pauses a port. Returns true if the port has to obey it.
     #[cold]
     pub(super) fn heeds_pause(&mut self, port: PortId, class: u8) -> bool {
         let now = self.core.now();
@@ -26,7 +26,7 @@ impl Simulation {
         heeds
     }
 
-    /// A pause is over.
+    /// Notes the end of a pause.
     #[cold]
     pub(super) fn pause_is_over(&mut self, port: PortId, class: u8) {
         let now = self.core.now();
@@ -36,7 +36,7 @@ impl Simulation {
         }
     }
 
-    /// It is time to look at a queue.
+    /// Checks a queue for the watchdog.
     #[cold]
     pub(super) fn watch_queue(&mut self, port: PortId, class: u8) {
         let is_empty = self.core.queues[(port, class)].head == PacketId::NONE;
@@ -54,6 +54,7 @@ impl Simulation {
                 let event = Event::Watchdog { port, class };
                 self.core.schedule(LaneId::WHEEL, at, event);
             }
+            // The port sends again, into whatever the storm's host does with the packets.
             Order::Storm(WatchdogAction::Forward) => self.unpause(port, class),
             Order::Storm(WatchdogAction::Drop) => {
                 let dropped = self.empty_queue(port, class, Lost::Watchdog);

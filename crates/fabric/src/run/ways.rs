@@ -1,4 +1,4 @@
-//! The ways of a flow, found when it starts and after every change of topology.
+//! Paths of a flow, found when it starts and after every change of topology.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::world::World;
 use paceline_run::spec::NodeId;
 
 impl Simulation {
-    /// Finds what [`crate::world::routing::FirstPaths`] knows of the ways to host `dst`.
+    /// Finds the entry of [`crate::world::routing::FirstPaths`] for host `dst`.
     pub(super) fn find_first_path(&mut self, dst: NodeId) {
         if !self.world.quirks.first_path_found {
             return;
@@ -29,7 +29,7 @@ impl Simulation {
             .or_insert_with(|| routing.reach_from(profiles, spec.packet.mtu, dst));
     }
 
-    /// Before a link fails: finds them for all flows that may still ask.
+    /// Finds the first paths of all flows that may still need them, before the first link fails.
     pub(super) fn find_first_paths(&mut self) {
         if self.world.epoch == 0 {
             let spec = self.world.spec.clone();

@@ -1,16 +1,15 @@
-//! The windows of a run that is cut: how long they are, and what they have been.
+//! Windows of a cut run: their length, and statistics.
 
 use serde::{Deserialize, Serialize};
 
-/// What the windows of a run in parts have been, in numbers that depend on the run and its parts alone.
+/// Statistics of the windows of a run in parts. They depend on the run and its parts alone, not on threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowCounts {
-    /// Windows in which the parts ran.
+    /// Number of windows in which the parts ran.
     pub windows: u64,
-    /// Events of all parts in them.
+    /// Events of all parts in the windows.
     pub events: u64,
-    /// The sum of the most events of one part in each: what is left to do one after another with a processor for each
-    /// part.
+    /// Sum over windows of the most events of one part: the events left in sequence with a processor for each part.
     pub busiest: u64,
     /// Packet-hops from one part to another.
     pub crossed: u64,
@@ -18,10 +17,10 @@ pub struct WindowCounts {
     pub largest_part: u64,
 }
 
-/// The windows of a run.
+/// Length of the next window, and counts of past ones.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
-    /// What a packet to another part takes at least, in ps: no window is longer.
+    /// Least time that a packet to another part takes, in ps: no window may be longer.
     lookahead: u64,
     /// How long the next one is.
     span: u64,
@@ -30,8 +29,8 @@ pub(super) struct Windows {
     counts: WindowCounts,
 }
 
-/// Events of one part in a window that is long enough, and too long: what waiting for the others takes is little alongside
-/// it, packets that change hands are still in the cache, and the user who wants to stop is heard soon.
+/// Events of one part per window to aim at. In a longer window the wait for other parts hardly matters any more. In a
+/// shorter one exchanged packets are still in the cache, and a user's request to stop is noticed soon.
 const ENOUGH: u64 = 1 << 14;
 
 impl Windows {
@@ -44,7 +43,7 @@ impl Windows {
         }
     }
 
-    /// How long the next window is, in ps.
+    /// Returns the length of the next window, in ps.
     pub(super) fn span(&self) -> u64 {
         self.span
     }
@@ -57,7 +56,7 @@ impl Windows {
         }
     }
 
-    /// Takes in a window: the events of each part so far, and the packets that it sent to others in it.
+    /// Counts a window: the events of each part so far, and the packets that it sent to others in the window.
     pub(super) fn count(&mut self, parts: impl Iterator<Item = [u64; 2]>) {
         let (mut all, mut most) = (0, 0);
         for ([events, crossed], before) in parts.zip(&mut self.events) {

@@ -1,9 +1,9 @@
-//! Phases that were simulated, kept for when they come again.
+//! Simulated phases, stored for when they recur.
 //!
-//! A *state* is what the network is at some instant, up to a shift in time and in the numbers of flows. A *phase*
-//! leads from one state to the next: all calls of programs in it, with what they asked for. What the network does depends on
-//! its state and on what is asked for, and on nothing else. So where the network is in a known state and programs ask for the
-//! same, the rest of the phase is known.
+//! A *state* is the network at some instant, up to a shift of time and of the flows' numbers. A *phase* leads from one
+//! state to the next: all calls of programs in it, with their requests. The network's behaviour depends on its state
+//! and on the requests, and on nothing else. So if the network is in a known state and programs request the same, the
+//! rest of the phase is known.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,7 +18,7 @@ use crate::world::World;
 use paceline_run::outcome::{Counters, FlowRecord, PfcEvent, Repeats, StateRepeats};
 use paceline_run::spec::{FlowSpec, NodeId};
 
-/// What a program is told; the end of a flow, of which no program hears.
+/// Event that a program is called for; `Ended` is the end of a flow, for which no program is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Begin,
@@ -33,13 +33,13 @@ pub(crate) enum What {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) at: u64,
-    /// The number of the flow.
+    /// Number of the flow; unused in calls without a flow.
     pub(super) of: u32,
     pub(super) program: u32,
     pub(super) what: What,
 }
 
-/// The same from the begin of its phase on, and how much was asked for.
+/// A call relative to the start of its phase, and the number of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) after: u64,
@@ -49,24 +49,24 @@ pub(super) struct Item {
     pub(super) what: What,
 }
 
-/// What was asked for, as far as the network depends on it.
+/// A request, as far as the network depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// A wake, so long after the begin of the phase.
+    /// A wake-up, this long after the start of the phase (ps).
     Wake { after: u64 },
-    /// A flow.
+    /// A flow of the program.
     Send {
         src: NodeId,
         dst: NodeId,
         size: u64,
         class: u8,
         scheme: u16,
-        /// Tells ways through the network apart, where there are several between its hosts.
+        /// Hash of the flow's paths, to tell paths apart if there are several between its hosts.
         ways: u64,
     },
 }
 
-/// A wake that is to come.
+/// A pending wake-up of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PendingWake {
     pub(super) after: u64,
@@ -80,18 +80,18 @@ impl PendingWake {
     }
 }
 
-/// What the network was at some instant.
+/// A state of the network.
 #[derive(Clone, Debug)]
 pub(super) struct NetworkState {
     /// What was left in the network that matters.
     pub(super) residue: u128,
     pub(super) wakes: Vec<PendingWake>,
-    /// Phases that have begun with it, the last that came first.
+    /// Phases that start in the state, the most recently taken first.
     pub(super) phases: Vec<u32>,
     pub(super) counts: StateRepeats,
 }
 
-/// From one state to the next.
+/// A simulated phase, from one state to the next.
 #[derive(Clone, Debug)]
 pub(super) struct Phase {
     pub(super) from: u32,
@@ -99,12 +99,12 @@ pub(super) struct Phase {
     pub(super) lasts: u64,
     pub(super) items: Vec<Item>,
     pub(super) asked: Vec<Asked>,
-    /// Records of flows that ended, with times from the begin of the phase on.
+    /// Records of flows that ended, with times relative to the start of the phase.
     pub(super) ends: Vec<FlowRecord>,
     pub(super) counts: Counts,
 }
 
-/// What is counted in a phase; times are from its begin on.
+/// Counters of a phase, with times relative to its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) counters: Counters,
@@ -115,17 +115,17 @@ pub(crate) struct Counts {
     pub(crate) completed: u64,
 }
 
-/// What has been counted of a run so far, apart from what the network counts since its last state; with times of the run.
+/// Counters of a run so far, with times of the run; without the network's own counters since its last state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Taken {
-    /// In phases that were taken from memory.
+    /// Counts in phases taken from memory.
     pub(crate) counters: Counters,
     pub(crate) sent: Sent,
     pub(crate) completed: u64,
-    /// In these, and in what was simulated before the network last stood still.
+    /// Counts in these phases, and in the phases simulated before the network was last suspended.
     pub(crate) digest: Digest,
     pub(crate) pfc: Vec<PfcEvent>,
-    /// In all phases.
+    /// Round-trip times of all phases.
     pub(crate) round_trips: [RoundTrips; 3],
 }
 
@@ -133,68 +133,69 @@ pub(crate) struct Taken {
 #[derive(Clone, Debug)]
 struct Recording {
     from: u32,
-    /// Time and number of the next flow when it began, in the network.
+    /// Time and next flow's number at the start, in the network.
     begin: Begin,
     items: Vec<Item>,
     asked: Vec<Asked>,
     ends: Vec<FlowRecord>,
-    /// What the phase began with that is known already, and the call in which programs asked for something else.
+    /// The known start of the phase, and the call in which programs requested something else.
     known: Option<Beginning>,
 }
 
-/// Where a phase begins.
+/// Start of a phase.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Begin {
     pub(crate) at: u64,
     pub(crate) flow: u32,
 }
 
-/// The part of a phase that programs have been through while the network stood still.
+/// The part of a phase that programs went through while the network was suspended.
 #[derive(Clone, Debug)]
 pub(crate) struct Beginning {
     pub(super) items: Vec<Item>,
-    /// What programs asked for in these, with times of the run, and how much of it the network has been told.
+    /// Requests of the programs in these calls, with times of the run, and the number of them that the network has
+    /// taken in.
     pub(super) requests: Vec<Request>,
     pub(super) next: usize,
-    /// The call behind them, and what they asked for in it that nobody foresaw.
+    /// The call behind them, with requests that no phase has.
     pub(super) last: Option<(Item, Vec<Request>)>,
 }
 
-/// What is known of a call beforehand.
+/// Prior knowledge of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// Nothing.
+    /// No knowledge.
     No,
-    /// What is asked for.
+    /// Known requests, not yet entered under their numbers.
     Requests,
-    /// That, and the program has got its numbers.
+    /// Known requests that were entered under their numbers.
     Whole,
 }
 
-/// Phases that were simulated.
+/// Memory of simulated phases.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memo {
     pub(super) states: Vec<NetworkState>,
     known: BTreeMap<u128, u32>,
-    /// Different ones of each part of states.
+    /// Hashes of each component of states, to count the different ones.
     parts: [HashSet<u64>; Part::ALL.len()],
     pub(super) phases: Vec<Phase>,
     recording: Option<Recording>,
-    /// Pairs of hosts with one way between them, and with several.
+    /// True for pairs of hosts with a single path between them, false for those with several.
     ways: HashMap<(NodeId, NodeId), bool>,
     pub(crate) taken: Taken,
     pub(super) report: Repeats,
     /// Bytes of all phases.
     bytes: usize,
-    /// Whether a tenth of the phases that could be taken are simulated.
+    /// True if a tenth of the known phases are simulated and compared.
     pub(super) checks: bool,
 }
 
-/// Phases take no more memory than this.
+/// Upper limit of the memory for phases, in bytes.
 const ROOM: usize = 1 << 29;
 
 impl Memo {
-    /// Without phases; with `checks`, a tenth of those that could be taken are simulated.
+    /// Creates an empty memory; with `checks`, a tenth of the known phases are simulated and compared.
     pub(crate) fn new(checks: bool) -> Self {
         Self {
             checks,
@@ -202,7 +203,7 @@ impl Memo {
         }
     }
 
-    /// The state with this fingerprint; with `wakes` in a network that is at rest.
+    /// Returns the state with this fingerprint; `wakes` are given for a network at rest.
     pub(super) fn state(&mut self, rest: Print, wakes: Vec<PendingWake>) -> u32 {
         let mut print = rest;
         print.begin(Part::Coming);
@@ -228,17 +229,17 @@ impl Memo {
         })
     }
 
-    /// Whether the state with this fingerprint is known.
+    /// Returns true if the state with this fingerprint is known.
     pub(super) fn has(&self, print: &Print) -> bool {
         self.known.contains_key(&print.finish())
     }
 
-    /// Tells the ways of a flow from others between its hosts.
+    /// Returns a number that distinguishes the paths of a flow from others between its hosts.
     pub(super) fn ways(&mut self, world: &World, flow: &FlowSpec) -> u64 {
         ways_of(&mut self.ways, world, flow)
     }
 
-    /// What to say of it.
+    /// Returns the statistics.
     pub(crate) fn report(&self) -> Repeats {
         Repeats {
             states: self.states.iter().map(|state| state.counts).collect(),
@@ -249,7 +250,7 @@ impl Memo {
         }
     }
 
-    /// Whether the network goes through what programs have been through.
+    /// Returns true if the network is still going through calls that programs have been through.
     pub(crate) fn is_catching_up(&self) -> bool {
         let Some(recording) = &self.recording else {
             return false;
@@ -258,8 +259,10 @@ impl Memo {
         known.is_some_and(|known| known.expected(recording.items.len()).is_some())
     }
 
-    /// A phase begins.
+    /// Starts the recording of a phase.
     pub(crate) fn record(&mut self, from: u32, begin: Begin, known: Option<Beginning>) {
+        // A phase that programs have partly been through is recorded even without room: its start has to be checked
+        // off.
         self.recording = (self.bytes < ROOM || known.is_some()).then(|| Recording {
             from,
             begin,
@@ -270,8 +273,8 @@ impl Memo {
         });
     }
 
-    /// The phase that was simulated has led to `to`, at `now`. If one with the same requests is known, they have to be
-    /// the same.
+    /// Ends the phase that was simulated, at `now`, in state `to`. If a phase with the same requests is known, both
+    /// have to be equal.
     pub(crate) fn close(&mut self, to: u32, now: u64, counts: impl FnOnce(u64) -> Counts) {
         let Some(recording) = self.recording.take() else {
             return;
@@ -322,7 +325,7 @@ impl Memo {
         self.states[from as usize].phases.insert(0, number);
     }
 
-    /// What is known of a call beforehand; `requests` are those that are.
+    /// Looks up what is known of a call, and puts known requests into `requests`.
     pub(super) fn known(&mut self, place: Place, requests: &mut Vec<Request>) -> Known {
         let Some(recording) = &mut self.recording else {
             return Known::No;
@@ -352,14 +355,14 @@ impl Memo {
         Known::Whole
     }
 
-    /// Which program is called next, where that is known.
+    /// Returns the program that is called next, if that is known.
     pub(super) fn known_program(&self) -> Option<u32> {
         let recording = self.recording.as_ref()?;
         let known = recording.known.as_ref()?;
         Some(known.expected(recording.items.len())?.program)
     }
 
-    /// A call happens.
+    /// Records a call.
     pub(super) fn note_call(&mut self, world: &World, place: Place, behind: u64, requests: &[Request]) {
         let Some(recording) = &mut self.recording else {
             return;
@@ -371,7 +374,7 @@ impl Memo {
         }
     }
 
-    /// A flow ends; whether that is known already.
+    /// Records the end of a flow. Returns true if it was known.
     pub(super) fn note_end(&mut self, place: Place, record: &FlowRecord) -> bool {
         let Some(recording) = &mut self.recording else {
             return false;
@@ -394,14 +397,15 @@ impl Memo {
         is_known
     }
 
-    /// What a program asks for, in a phase that began at `since` in the run.
+    /// Returns a program's request in the form of memory, for a phase that started at `since` in the run.
     pub(super) fn asked(&mut self, world: &World, since: u64, request: &Request) -> Asked {
         asked(&mut self.ways, world, since, request)
     }
 }
 
 impl Phase {
-    /// In what it differs from a phase in which the same was asked for; which may end at another state in between.
+    /// Returns the differences from a phase with the same requests. Either may end at a state that the other passes
+    /// through.
     fn differs(&self, other: &Self) -> Vec<&'static str> {
         let items = self.items.iter().zip(&other.items);
         if (self.to, self.lasts) != (other.to, other.lasts) {
@@ -429,7 +433,7 @@ impl Phase {
 }
 
 impl Beginning {
-    /// What comes at this place.
+    /// Returns the call at this index, if it is known.
     fn expected(&self, place: usize) -> Option<&Item> {
         let last = || self.last.as_ref().filter(|_| place == self.items.len());
         self.items.get(place).or_else(|| last().map(|(item, _)| item))
@@ -468,7 +472,7 @@ fn asked(ways: &mut HashMap<(NodeId, NodeId), bool>, world: &World, since: u64, 
     }
 }
 
-/// Tells the ways of a flow from others between its hosts.
+/// Returns a number that distinguishes the paths of a flow from others between its hosts.
 fn ways_of(known: &mut HashMap<(NodeId, NodeId), bool>, world: &World, flow: &FlowSpec) -> u64 {
     let pair = (flow.src, flow.dst);
     let has_one = *known.entry(pair).or_insert_with(|| world.has_one_way(flow));
@@ -485,7 +489,7 @@ fn ways_of(known: &mut HashMap<(NodeId, NodeId), bool>, world: &World, flow: &Fl
 }
 
 impl Taken {
-    /// Adds what is counted in a phase that begins at `at`.
+    /// Adds the counters of a phase that starts at `at`.
     pub(super) fn add(&mut self, phase: &Counts, at: u64) {
         self.counters.add(&phase.counters, 1);
         self.sent.add(&phase.sent, 1);
@@ -498,7 +502,7 @@ impl Taken {
     }
 }
 
-/// A frame as it is so much later.
+/// Returns the frame shifted by `by` ps.
 pub(crate) fn later(event: &PfcEvent, by: u64) -> PfcEvent {
     PfcEvent {
         at: Time::from_ps(event.at.as_ps().wrapping_add(by)),

@@ -1,4 +1,4 @@
-//! Flows: when they start, what they wait for, what became of them.
+//! Flows: their starts, their dependencies and their results.
 
 pub(crate) mod memo;
 mod parts;
@@ -23,21 +23,21 @@ use records::Records;
 use tasks::Dependencies;
 pub use tasks::find_cycle;
 
-/// Flows: what they wait for and what became of them.
+/// Flows: their dependencies and results.
 #[derive(Clone, Default)]
 pub struct Traffic {
     flows: Records,
     dependencies: Dependencies,
     /// Flows of a list that have completed, in that order.
     completions: Vec<FlowId>,
-    /// How many flows have completed.
+    /// Number of flows that have completed.
     completed: u64,
     programs: Programs,
-    /// Where flows come as a stream, what is still to come.
+    /// Flows of a stream still to come; `None` without a stream.
     stream: Option<FlowStream>,
-    /// Flows of the stream so far.
+    /// Number of the stream's flows so far.
     begun: u32,
-    /// Flows of the stream that are over and that nobody has taken yet.
+    /// Flows of the stream that are over and were not yet taken by the caller.
     ended: Vec<EndedFlow>,
 }
 
@@ -55,7 +55,7 @@ impl Traffic {
         }
     }
 
-    /// What there would be of it where nothing starts any more: what has become of flows.
+    /// Returns a copy in which no flow starts any more, with the results of flows.
     pub(crate) fn without_starts(&self) -> Self {
         Self {
             flows: self.flows.clone(),
@@ -63,37 +63,37 @@ impl Traffic {
         }
     }
 
-    /// How many flows have completed.
+    /// Returns the number of completed flows.
     pub(crate) fn completed(&self) -> u64 {
         self.completed + self.programs.memo.as_ref().map_or(0, |memo| memo.taken.completed)
     }
 
-    /// The same without those in phases that were taken from memory.
+    /// Returns the number of completed flows, except those in phases taken from memory.
     pub(crate) fn completed_in_network(&self) -> u64 {
         self.completed
     }
 
-    /// Programs, and how far the run is ahead of the network.
+    /// Returns the programs, which know how far the run is ahead of the network.
     pub(crate) fn programs(&self) -> &Programs {
         &self.programs
     }
 
-    /// Phases are kept from here on.
+    /// Starts the memoisation of phases.
     pub(crate) fn keep_phases(&mut self, memo: Memo) {
         self.programs.memo = Some(Box::new(memo));
     }
 
-    /// Phases that are kept.
+    /// Returns the memory of phases, if it is on.
     pub(crate) fn kept(&self) -> Option<&Memo> {
         self.programs.memo.as_deref()
     }
 
-    /// The same, to be changed.
+    /// Returns the memory of phases, to be changed.
     pub(crate) fn kept_mut(&mut self) -> Option<&mut Memo> {
         self.programs.memo.as_deref_mut()
     }
 
-    /// Notes flows that are under way and wakes that are to come; returns wakes that have their places among all events.
+    /// Notes flows under way and pending wake-ups. Returns wake-ups whose order among all events matters.
     pub(crate) fn note(
         &mut self,
         world: &World,
@@ -107,24 +107,24 @@ impl Traffic {
         wakes
     }
 
-    /// Whether the state with this fingerprint was there before.
+    /// Returns true if the state with this fingerprint has occurred before.
     pub(crate) fn has_state(&self, print: &Print) -> bool {
         self.programs.memo.as_ref().is_some_and(|memo| memo.has(print))
     }
 
-    /// What has become of a flow, unless it is one of a stream and over.
+    /// Returns the record of a flow, unless it is one of a stream and over.
     #[inline]
     pub fn record(&self, flow: FlowId) -> Option<&FlowRecord> {
         self.flows.get(flow)
     }
 
-    /// The same of a flow that is not over, to be changed.
+    /// Returns the record of a flow that is not over, to be changed.
     #[inline]
     pub fn record_mut(&mut self, flow: FlowId) -> &mut FlowRecord {
         &mut self.flows[flow]
     }
 
-    /// A flow starts.
+    /// Notes that a flow starts.
     pub fn start(&mut self, world: &World, core: &mut Core, flow: FlowId) {
         let record = &mut self.flows[flow];
         record.status = FlowStatus::Unfinished;
@@ -132,7 +132,7 @@ impl Traffic {
         self.release(world, core, flow, Awaited::Started);
     }
 
-    /// So much has arrived of a flow, which is not complete.
+    /// Writes the bytes that have arrived of an incomplete flow.
     pub(crate) fn has_delivered(&mut self, flow: FlowId, bytes: Bytes) {
         if let Some(record) = self.flows.get_mut(flow)
             && matches!(record.status, FlowStatus::Unfinished | FlowStatus::Unreachable)
@@ -141,7 +141,8 @@ impl Traffic {
         }
     }
 
-    /// A data packet of a flow has come with a mark; what comes after all of the flow has been there does not count.
+    /// Counts a marked data packet of a flow. Packets that arrive after the flow is complete at its receiver do not
+    /// count.
     pub fn came_marked(&mut self, flow: FlowId, mark: Mark) {
         let record = self.flows.get_mut(flow);
         if let Some(record) = record.filter(|record| record.received.is_none()) {
@@ -152,20 +153,20 @@ impl Traffic {
         }
     }
 
-    /// There is no way for a flow, and will be none.
+    /// Gives up a flow that has no path, and will never have one.
     pub fn give_up(&mut self, world: &World, core: &mut Core, flow: FlowId) {
         self.flows[flow].status = FlowStatus::Unreachable;
         self.end(world, core, flow, |_| false);
     }
 
-    /// Whether a flow has yet to start that waits for nothing but time, as far as is known.
+    /// Returns true if a flow is known that has yet to start and waits for nothing but time.
     pub(crate) fn is_expecting(&self, now: u64) -> bool {
         self.dependencies.latest > now
             || self.programs.are_expecting(now)
             || self.dependencies.is_someone_due(self.flows.listed())
     }
 
-    /// A flow has completed.
+    /// Counts a flow that has completed.
     pub fn complete(&mut self, flow: FlowId) {
         self.completed += 1;
         if self.flows.is_listed(flow) {
@@ -173,8 +174,8 @@ impl Traffic {
         }
     }
 
-    /// A flow is over: if it is one of a stream it is given away, and forgotten when nothing can ask for it any more;
-    /// `asks` says of one whether its receiver may.
+    /// Ends a flow. A stream's flow is handed to the caller, and forgotten when nothing can ask for it any more; `asks`
+    /// returns true if a flow's receiver may.
     pub(crate) fn end(
         &mut self,
         world: &World,
@@ -194,18 +195,18 @@ impl Traffic {
                 record,
             });
         }
-        // In the simulators of others, hosts keep flows that are over.
+        // In other simulators, hosts keep flows that are over.
         if !world.quirks.receiver_forgets {
             core.flow_is_over(flow, asks);
         }
     }
 
-    /// Takes the flows of a stream that are over.
+    /// Removes and returns the flows of a stream that are over.
     pub(crate) fn take_ended(&mut self) -> Vec<EndedFlow> {
         std::mem::take(&mut self.ended)
     }
 
-    /// Gives away what there is of the flows of a stream that are not over.
+    /// Hands over the flows of a stream that are not over at the end of the run.
     pub(crate) fn end_all(&mut self, world: &World, core: &Core) {
         let (of_programs, left): (Vec<_>, Vec<_>) = (self.flows.underway())
             .map(|(flow, record)| (flow, *record))
@@ -223,7 +224,7 @@ impl Traffic {
         self.ended[first..].sort_unstable_by_key(|ended| ended.flow);
     }
 
-    /// Puts completions of one instant in the order of flows.
+    /// Sorts completions of one instant by flow.
     pub(crate) fn put_in_order(&mut self) {
         let completed = |flow: &FlowId| {
             let record = &self.flows[*flow];
@@ -232,8 +233,8 @@ impl Traffic {
         self.completions.sort_by_key(completed);
     }
 
-    /// The run is over: the records of a list's flows, flows of a stream that nobody has taken, how many have started, and
-    /// which of a list have completed, in that order, and what has become of programs.
+    /// Returns the records of a list's flows, the stream's flows not yet taken, the number of flows started, the
+    /// completions of a list's flows in order, and the outcomes of programs.
     pub(crate) fn close(self) -> (Vec<FlowRecord>, Vec<EndedFlow>, u32, Vec<u32>, Vec<ModelOutcome>) {
         let completions = self.completions.iter().map(|flow| flow.0).collect();
         let programs = self.programs.close();
@@ -246,8 +247,8 @@ impl Traffic {
         )
     }
 
-    /// No flow has started before what it waits for, and those that have completed have come whole, and no sooner than
-    /// they could where `bounded` says so.
+    /// Checks that no flow has started before its dependencies were met, and that completed flows have arrived whole,
+    /// and if `bounded` no sooner than their ideal time.
     pub(crate) fn verify(&self, world: &World, core: &Core, bounded: bool) {
         for dependency in &world.spec.dependencies {
             let (record, before) = (

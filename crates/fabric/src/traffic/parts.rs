@@ -1,4 +1,4 @@
-//! How the flows of the parts of a run become one again ([`crate::run::cut`]).
+//! Merging of the flows of a run's parts ([`crate::run::cut`]).
 
 use crate::core::Core;
 use crate::traffic::Traffic;
@@ -6,8 +6,8 @@ use crate::world::World;
 use paceline_run::outcome::FlowRecord;
 
 impl Traffic {
-    /// Takes over what another part knows of flows: of those that its hosts send, and what has come of those that
-    /// its hosts receive. `core` is the other part's.
+    /// Takes over another part's results of the flows that its hosts send, and of what its hosts have received. `core`
+    /// is the other part's.
     pub(crate) fn take_over(&mut self, other: &mut Self, world: &World, core: &Core) {
         let records = self.flows.listed_mut().iter_mut().zip(other.flows.listed());
         for (flow, (mine, theirs)) in world.spec.flows.iter().zip(records) {
@@ -26,7 +26,7 @@ impl Traffic {
     }
 }
 
-/// A flow's record of which the receiver's part knows `received`, and the sender's part `sent`.
+/// Returns a flow's record from `received`, as the receiver's part has it, and `sent`, as the sender's part has it.
 const fn received_as(received: &FlowRecord, sent: &FlowRecord) -> FlowRecord {
     FlowRecord {
         received: received.received,

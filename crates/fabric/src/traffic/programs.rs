@@ -1,9 +1,9 @@
-//! Flows of programs: they start as the run goes on, and what becomes of them decides over the next.
+//! Flows of programs, which start as the run goes on, depending on earlier flows.
 //!
-//! A program only reacts: it is called, and asks for wakes and flows. Each call has two halves. One is the program's: what it
-//! is told, and how it calls its flows and wakes. The other is the network's: what is scheduled. Where a phase is taken
-//! from memory ([`super::memo`]) the program's half happens alone. So its times and numbers are those of the run, and the
-//! network's are behind them by a [`Shift`].
+//! A program only reacts: it is called, and requests wake-ups and flows. Each call has two halves. One is the
+//! program's: the event that it is called for, and its requests. The other is the network's: the events that are
+//! scheduled. If a phase is taken from memory ([`super::memo`]), only the program's half happens. So the program's
+//! times and numbers are those of the run, and the network's are behind them by a [`Shift`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,24 +29,24 @@ pub(crate) struct Programs {
     all: Vec<Running>,
     /// Flows that programs have started and that are not over, by their numbers in the run.
     told: Underway<Told>,
-    /// The number of the next flow of a program: behind all others. In the network, and in the run.
+    /// Number of a program's next flow, behind all others: in the network, and in the run.
     next: u32,
     pub(super) next_in_run: u32,
-    /// The first of them.
+    /// Number of the first flow of a program.
     first: u32,
     shift: Shift,
-    /// Whether events of an instant run in the order in which they were asked for: then each time has a place of its own
-    /// among them, and flows start at once.
+    /// True if events of an instant run in the order of requests. Then each wake-up has a position of its own among
+    /// them, and flows start at once.
     counted: bool,
-    /// Phases that were simulated, where they are kept.
+    /// Memory of phases; `None` without memoisation.
     pub(super) memo: Option<Box<Memo>>,
-    /// Room for what a call asks for.
+    /// Scratch memory for the requests of a call.
     requests: Vec<Request>,
-    /// The last instant of the run in which one was called, or a flow ended.
+    /// Last instant of the run in which a program was called, or a flow ended.
     last: u64,
 }
 
-/// By how much the run is ahead of the network: in time (ps), and in numbers of flows.
+/// Lead of the run over the network: in time (ps), and in numbers of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shift {
     time: u64,
@@ -61,38 +61,38 @@ struct Told {
     flow: FlowSpec,
 }
 
-/// A wake: its time, when it was asked for, by which rank, the how many-th it is, and its token. Times are in ps of the run.
+/// A wake-up: its time, the time of the request, the rank, a running number, and its token. Times are in ps of the run.
 type Wake = (u64, u64, u64, u64, u64);
 
-/// A program under way.
+/// State of one program.
 #[derive(Clone, Debug)]
 struct Running {
     state: State,
     begun: bool,
-    /// Times at which it is to be woken, in ps of the network, in the order in which it asked. Where that is counted, the
-    /// order is the place among all events.
+    /// Times of pending wake-ups, in ps of the network, in the order of the requests. If events are counted, the order
+    /// is the position among all events.
     wakes: BinaryHeap<Reverse<(u64, u64)>>,
-    /// The wakes that it asked for, in the order in which it is told of them; and how many there were.
+    /// Pending wake-ups in the order in which the program is called for them, and the number of all so far.
     tokens: BinaryHeap<Reverse<Wake>>,
     count: u64,
     asked: u64,
-    /// The time and place of the event that wakes it next.
+    /// Time and position of the next event that wakes the program.
     armed: (u64, u64),
 }
 
-/// None.
+/// Value of `armed` without such an event.
 const NEVER: (u64, u64) = (u64::MAX, u64::MAX);
 
-/// What a program asks for.
+/// A program's request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Request {
-    /// To be woken at a time of the run.
+    /// Wake-up at a time of the run.
     Wake { at: Time, token: u64 },
-    /// A flow.
+    /// Start of a flow.
     Send { message: u32, flow: FlowSpec },
 }
 
-/// What a program can ask for during a call.
+/// Requests that a program makes during a call.
 struct Asking<'a> {
     now: Time,
     requests: &'a mut Vec<Request>,
@@ -135,28 +135,28 @@ impl Programs {
         }
     }
 
-    /// Whether all have come to their end.
+    /// Returns true if all programs have ended.
     pub(super) fn are_done(&self) -> bool {
         self.all.iter().all(|program| program.state.is_done())
     }
 
-    /// How far the slowest is of those that repeat themselves: iterations that are over, and all.
+    /// Returns the finished iterations and all iterations of the repeating program that has made the least progress.
     pub(crate) fn iterations(&self) -> Option<(u32, u32)> {
         let all = self.all.iter().filter_map(|program| program.state.iterations());
         all.min_by_key(|&(over, of)| (u64::from(over) << 32) / u64::from(of.max(1)))
     }
 
-    /// Whether all have begun.
+    /// Returns true if all programs have started.
     pub(super) fn have_begun(&self) -> bool {
         self.all.iter().all(|program| program.begun)
     }
 
-    /// Flows that they have started.
+    /// Returns the number of flows that programs have started.
     pub(super) fn started(&self) -> u64 {
         u64::from(self.next_in_run - self.first)
     }
 
-    /// Whether one is to be woken after `now`.
+    /// Returns true if a program is to be woken after `now`.
     pub(super) fn are_expecting(&self, now: u64) -> bool {
         let wakes = |program: &Running| program.wakes.peek().map(|&Reverse((at, ..))| at);
         self.all.iter().filter_map(wakes).any(|at| at > now)
@@ -166,17 +166,17 @@ impl Programs {
         self.all.iter().map(|program| program.state.close()).collect()
     }
 
-    /// The last instant of the run in which one was called.
+    /// Returns the last instant of the run in which a program was called.
     pub(crate) fn last_call(&self) -> u64 {
         self.last
     }
 
-    /// By how much time the run is ahead of the network, in ps.
+    /// Returns the lead of the run over the network, in ps.
     pub(crate) fn ahead(&self) -> u64 {
         self.shift.time
     }
 
-    /// Whether a flow of the network is one of a program's.
+    /// Returns true if a flow of the network is a program's.
     pub(super) fn has(&self, flow: FlowId) -> bool {
         flow.0 >= self.first && !self.all.is_empty()
     }
@@ -185,23 +185,24 @@ impl Programs {
         FlowId(flow.0.wrapping_add(self.shift.flows))
     }
 
-    /// Whether the event that wakes a program now is the one that it waits for.
+    /// Returns true if the event that wakes a program now is the one that it waits for.
     pub(super) fn is_armed(&self, at: u64, tie: u64, program: u32) -> bool {
         let tie = if self.counted { tie } else { 0 };
         self.all[program as usize].armed == (at, tie)
     }
 
-    /// The number of the next flow, in the network.
+    /// Returns the number of the next flow, in the network.
     pub(crate) fn next_number(&self) -> u32 {
         self.next
     }
 
-    /// The same in the run.
+    /// Returns the number of the next flow, in the run.
     pub(crate) fn next_number_in_run(&self) -> u32 {
         self.next_in_run
     }
 
-    /// Wakes that are to come, in the order of their events; those of an instant in the order in which they are heard.
+    /// Returns the pending wake-ups in the order of their events; those of an instant in the order in which programs
+    /// are called.
     pub(super) fn pending_wakes(&self, now: u64) -> Vec<PendingWake> {
         let mut pending: Vec<_> = (0..)
             .zip(&self.all)
@@ -221,7 +222,7 @@ impl Programs {
         pending.into_iter().map(wake).collect()
     }
 
-    /// The program's half of a call, at a time of the run: `of` is the number of its flow there.
+    /// Runs the program's half of a call, at a time of the run. `of` is the number of its flow there.
     pub(super) fn ask(&mut self, now: u64, place: (What, u32, u32), requests: &mut Vec<Request>) {
         let (what, program, of) = place;
         self.last = now;
@@ -249,15 +250,15 @@ impl Programs {
         }
     }
 
-    /// What a program has asked for gets its numbers in the run.
+    /// Enters a program's requests under their numbers in the run.
     pub(super) fn enter(&mut self, program: u32, requests: &[Request]) {
         for request in requests {
             match *request {
                 Request::Wake { at, token } => {
                     let running = &mut self.all[program as usize];
                     running.count += 1;
-                    // Where events are counted, what was asked for at an earlier time comes first. Of one time it is the
-                    // lower rank: then iterations that do the same do it in the same order.
+                    // If events are counted, earlier requests come first. Among requests of one time the lower rank
+                    // comes first, so that iterations that do the same do it in the same order.
                     let asked = if self.counted { self.last } else { 0 };
                     let place = (at.as_ps(), asked, token >> 32, running.count, token);
                     running.tokens.push(Reverse(place));
@@ -275,7 +276,7 @@ impl Programs {
         }
     }
 
-    /// The network's half of a call.
+    /// Runs the network's half of a call.
     fn arrange(&mut self, core: &mut Core, flows: &mut Records, program: u32, requests: &[Request]) {
         let behind = self.shift.time;
         for request in requests {
@@ -290,7 +291,7 @@ impl Programs {
                     let (now, tie) = core.instant();
                     let start = Event::FlowStart { flow: id };
                     match self.counted {
-                        // Of several the one with the lower number goes first.
+                        // Of several such flows the one with the lower number starts first.
                         true => core.schedule_tied(now, tie, start),
                         false => core.schedule(LaneId::WHEEL, now, start),
                     }
@@ -299,7 +300,7 @@ impl Programs {
         }
     }
 
-    /// A program is to be woken at an instant of the network.
+    /// Notes that a program is to be woken at an instant of the network.
     fn keep_wake(&mut self, core: &mut Core, program: u32, at: u64) {
         let running = &mut self.all[program as usize];
         running.asked = match self.counted {
@@ -309,7 +310,7 @@ impl Programs {
         running.wakes.push(Reverse((at, running.asked)));
     }
 
-    /// A flow of the network is over: what it was in the run, unless that is known already.
+    /// Ends a flow of the network. Returns it as a flow of the run, unless its end is known already.
     pub(super) fn end(&mut self, now: u64, flow: FlowId, record: FlowRecord) -> Option<EndedFlow> {
         if let Some(memo) = &mut self.memo {
             let place = Place {
@@ -325,13 +326,13 @@ impl Programs {
         Some(self.leave(flow, record))
     }
 
-    /// A flow of the network is over, or the run is: what it was in the run.
+    /// Returns a flow of the network as a flow of the run, when it is over or the run is.
     pub(super) fn leave(&mut self, flow: FlowId, record: FlowRecord) -> EndedFlow {
         let flow = self.in_run(flow);
         self.ended(flow, shifted(record, self.shift.time))
     }
 
-    /// What a flow of the run came to.
+    /// Ends a flow of the run, and returns its results.
     pub(super) fn ended(&mut self, flow: FlowId, record: FlowRecord) -> EndedFlow {
         let told = self.told.remove(flow).expect("a flow ends once");
         EndedFlow {
@@ -341,7 +342,7 @@ impl Programs {
         }
     }
 
-    /// Sees to it that an event wakes the program when it next asked for that.
+    /// Schedules the event of the program's next wake-up, unless an earlier one is pending.
     fn arm(&mut self, core: &mut Core, program: u32) {
         let counted = self.counted;
         let running = &mut self.all[program as usize];
@@ -360,8 +361,8 @@ impl Programs {
         }
     }
 
-    /// The network stands still, and goes on at another place of the run: at the time `at` there, and with this number of
-    /// the next flow.
+    /// Continues the suspended network at another point of the run: at its time `at`, where the next flow's number is
+    /// `flow`.
     pub(super) fn move_on(&mut self, core: &Core, at: u64, flow: u32) {
         self.shift = Shift {
             time: at - core.now(),
@@ -369,7 +370,7 @@ impl Programs {
         };
     }
 
-    /// These wakes are to come, and no others; the first is the event that happens now. Returns whose it is.
+    /// Replaces all pending wake-ups by these. The first of them is the event that happens now. Returns its program.
     pub(super) fn wake_at(&mut self, core: &mut Core, wakes: &[PendingWake]) -> u32 {
         let now = core.now();
         for running in &mut self.all {
@@ -393,7 +394,7 @@ impl Programs {
         first
     }
 
-    /// Notes flows that are under way, and where wakes do not stand among all events, these; returns those that do.
+    /// Notes flows under way, and wake-ups if they have no position among all events; returns those that have.
     pub(super) fn note(
         &self,
         now: u64,
@@ -430,7 +431,7 @@ impl Programs {
     }
 }
 
-/// A record of the network as it is in the run.
+/// Converts a record of the network to the run's time.
 pub(super) fn shifted(record: FlowRecord, time: u64) -> FlowRecord {
     let later = |at: Time| Time::from_ps(at.as_ps().wrapping_add(time));
     FlowRecord {
@@ -441,7 +442,7 @@ pub(super) fn shifted(record: FlowRecord, time: u64) -> FlowRecord {
 }
 
 impl Traffic {
-    /// Flows that programs have started so far.
+    /// Returns the number of flows that programs have started so far.
     pub(crate) fn started_by_programs(&self) -> u64 {
         self.programs.started()
     }
@@ -451,7 +452,7 @@ impl Traffic {
         self.programs.are_done()
     }
 
-    /// A program begins, or is woken: it is told of every time that has come.
+    /// Starts a program, or calls it for every wake-up that is due.
     pub(crate) fn wake_program(&mut self, world: &World, core: &mut Core, program: u32) {
         let (now, tie) = core.instant();
         let counted = self.programs.counted;
@@ -462,7 +463,7 @@ impl Traffic {
         } else if self.is_woken(core, program) {
             self.programs.all[program as usize].armed = NEVER;
         } else {
-            // Another event wakes it, which was asked for later and comes earlier.
+            // The program waits for another event, which was requested later and comes earlier.
             return;
         }
         loop {
@@ -470,6 +471,7 @@ impl Traffic {
             let Some(&Reverse((at, asked))) = wakes.peek() else {
                 break;
             };
+            // A wake-up of this instant may be ordered behind the running event, and has an event of its own.
             if at > now || counted && asked > tie {
                 break;
             }
@@ -479,18 +481,18 @@ impl Traffic {
         self.programs.arm(core, program);
     }
 
-    /// Whether the event wakes the program, and it has begun.
+    /// Returns true if the running event wakes the program, and it has started.
     pub(crate) fn is_woken(&self, core: &Core, program: u32) -> bool {
         let (now, tie) = core.instant();
         self.programs.is_armed(now, tie, program)
     }
 
-    /// The last packet of a flow has left its host, for the first time.
+    /// Notes that the last packet of a flow has left its host, for the first time.
     pub(crate) fn flow_sent(&mut self, world: &World, core: &mut Core, flow: FlowId) {
         self.tell(world, core, flow, What::Left);
     }
 
-    /// Something has happened to a flow: the program that started it hears of it, if one did.
+    /// Calls the program that started the flow, if one did.
     pub(super) fn tell_program(&mut self, world: &World, core: &mut Core, flow: FlowId, what: Awaited) {
         match what {
             Awaited::Started => {}
@@ -503,7 +505,7 @@ impl Traffic {
         if !self.programs.has(flow) {
             return;
         }
-        // Where the call is known the flow may be over in the run.
+        // If the call is known, the flow may be over in the run already.
         let known = self.programs.memo.as_ref().and_then(|memo| memo.known_program());
         let told = || Some(self.programs.told.get(self.programs.in_run(flow))?.program);
         let Some(program) = known.or_else(told) else {
@@ -513,7 +515,7 @@ impl Traffic {
         self.programs.arm(core, program);
     }
 
-    /// Both halves of a call; `of` is the number of the flow in the network.
+    /// Runs both halves of a call. `of` is the number of the flow in the network.
     fn call_program(&mut self, world: &World, core: &mut Core, program: u32, (what, of): (What, u32)) {
         let programs = &mut self.programs;
         let mut requests = std::mem::take(&mut programs.requests);
@@ -529,6 +531,7 @@ impl Traffic {
             .memo
             .as_mut()
             .map_or(Known::No, |memo| memo.known(place, &mut requests));
+        // A known call was made while the network was suspended: to ask the program again would advance it twice.
         if known == Known::No {
             let of = match what {
                 What::Begin | What::Woken => 0,

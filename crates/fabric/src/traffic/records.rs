@@ -1,4 +1,4 @@
-//! What became of flows: of all of a list; of others, of those that are under way.
+//! Records of flows: all of a list, and of others those under way.
 
 use std::ops::{Index, IndexMut};
 
@@ -7,7 +7,7 @@ use crate::ids::FlowId;
 use paceline_kernel::ids::{Id, List};
 use paceline_run::outcome::FlowRecord;
 
-/// Records by flow: first those of the list, by their places; behind them what comes as a stream or from a program.
+/// Records by flow: first those of the list, by index; behind them those of streams and programs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     listed: List<FlowId, FlowRecord>,
@@ -15,7 +15,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Of a list, and whatever comes behind it.
+    /// Creates the records of a list's flows.
     pub(super) fn of_list(listed: List<FlowId, FlowRecord>) -> Self {
         Self {
             listed,
@@ -23,19 +23,19 @@ impl Records {
         }
     }
 
-    /// Whether the flow is one of the list.
+    /// Returns true if the flow is in the list.
     #[inline]
     pub(super) fn is_listed(&self, flow: FlowId) -> bool {
         flow.index() < self.listed.len()
     }
 
-    /// A flow's, unless it is over and not one of the list.
+    /// Returns a flow's record, unless the flow is over and not in the list.
     #[inline]
     pub(super) fn get(&self, flow: FlowId) -> Option<&FlowRecord> {
         self.listed.get(flow).or_else(|| self.underway.get(flow))
     }
 
-    /// The same, to be changed.
+    /// Returns a flow's record, to be changed.
     #[inline]
     pub(super) fn get_mut(&mut self, flow: FlowId) -> Option<&mut FlowRecord> {
         match self.listed.get_mut(flow) {
@@ -44,12 +44,12 @@ impl Records {
         }
     }
 
-    /// A flow that is not of the list comes to its start.
+    /// Adds a flow that is not in the list.
     pub(super) fn begin(&mut self, flow: FlowId, record: FlowRecord) {
         self.underway.insert(flow, record);
     }
 
-    /// A flow is over: its record, if it is not one of the list.
+    /// Ends a flow. Returns its record if it is not in the list.
     pub(super) fn end(&mut self, flow: FlowId) -> Option<FlowRecord> {
         if self.is_listed(flow) {
             return None;
@@ -57,22 +57,22 @@ impl Records {
         self.underway.remove(flow)
     }
 
-    /// Flows that are under way and not of the list, in no order that means anything.
+    /// Returns the flows under way that are not in the list, in arbitrary order.
     pub(super) fn underway(&self) -> impl Iterator<Item = (FlowId, &FlowRecord)> {
         self.underway.iter()
     }
 
-    /// Those of the list, which has ended.
+    /// Returns the records of the list, at the end of the run.
     pub(super) fn into_list(self) -> Vec<FlowRecord> {
         self.listed.into()
     }
 
-    /// Those of the list.
+    /// Returns the records of the list.
     pub(super) fn listed(&self) -> &[FlowRecord] {
         self.listed.as_slice()
     }
 
-    /// The same, to be changed.
+    /// Returns the records of the list, to be changed.
     pub(super) fn listed_mut(&mut self) -> &mut [FlowRecord] {
         self.listed.as_mut_slice()
     }

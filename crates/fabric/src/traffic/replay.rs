@@ -1,7 +1,7 @@
-//! Phases that are taken from memory: programs go through them while the network stands still.
+//! Replay of phases from memory: programs go through them while the network is suspended.
 //!
-//! The network stands still in one state, and can go on from that state alone (the *anchor*), or from one that differs from
-//! it only in what is to be woken. Phases may lead over other states, as long as they come back.
+//! The network is suspended in one state, and can continue from that state alone (the *anchor*), or from one that
+//! differs from it only in wake-ups. Phases may lead through other states, as long as they come back.
 
 use std::collections::BTreeSet;
 
@@ -14,30 +14,30 @@ use crate::traffic::Traffic;
 use crate::world::World;
 use paceline_kernel::rng::mix;
 
-/// Calls that are made at once; then there is time to say how far the run is.
+/// Number of calls in a row, before the run's progress is reported.
 const SLICE: usize = 1 << 17;
 
-/// Where a run is whose network stands still.
+/// Point of a run whose network is suspended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
     pub(crate) state: u32,
-    /// When, in the run, and the number of the next flow there.
+    /// Time in the run, and the number of the next flow there.
     pub(crate) at: u64,
     pub(crate) flow: u32,
-    /// What tells the network's state from those from which it cannot go on.
+    /// Fingerprint shared by the states from which the network can continue.
     pub(crate) residue: u128,
 }
 
-/// How it goes on.
+/// Continuation of a run.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// With what is in memory.
+    /// From memory, at this point.
     Standing(Standing),
-    /// The network has to go on, from this state, behind what is known of the phase.
+    /// By simulation: from this state, behind the known start of the phase.
     Network(Standing, Option<Beginning>),
 }
 
-/// What programs have been through since the anchor.
+/// Calls and requests of programs since the anchor.
 #[derive(Default)]
 struct Since {
     items: Vec<Item>,
@@ -46,7 +46,7 @@ struct Since {
     phases: Vec<(u32, u64)>,
 }
 
-/// Where programs are in a phase that they go through.
+/// Position of programs within a phase.
 struct Through {
     phase: u32,
     item: usize,
@@ -55,7 +55,7 @@ struct Through {
 }
 
 impl Traffic {
-    /// Takes phases from memory for a while, or until one is none of those that are known. No phase ends behind `stop`.
+    /// Takes phases from memory for a while, or until one is unknown. No phase may end after `stop`.
     pub(crate) fn replay(&mut self, world: &World, anchor: Standing, stop: u64) -> Next {
         let (mut anchor, mut here, mut since) = (anchor, anchor, Since::default());
         let mut left = SLICE;
@@ -84,6 +84,8 @@ impl Traffic {
                 flow,
                 residue: anchor.residue,
             };
+            // Only here could the network continue, so counts are final only here: until then, an unknown call takes
+            // everything back to the anchor.
             if memo.states[here.state as usize].residue == anchor.residue {
                 anchor = here;
                 left = left.saturating_sub(since.items.len().max(1));
@@ -97,8 +99,8 @@ impl Traffic {
         Next::Standing(anchor)
     }
 
-    /// The state of a network with this fingerprint, in which something is to be woken; `quiet` where that is all that
-    /// states with the same fingerprint differ in.
+    /// Returns the state of a network with this fingerprint. `quiet`: states with the same fingerprint may differ in
+    /// their wake-ups, which are compared too.
     pub(crate) fn state(&mut self, now: u64, print: Print, quiet: bool) -> u32 {
         let wakes = if quiet {
             self.programs.pending_wakes(now)
@@ -108,14 +110,14 @@ impl Traffic {
         self.memo_mut().state(print, wakes)
     }
 
-    /// Whether no flow is under way, and all programs have begun.
+    /// Returns true if no flow is under way, and all programs have started.
     pub(crate) fn is_quiet(&self) -> bool {
         self.programs.have_begun() && self.flows.underway().next().is_none()
     }
 
-    /// Whether a way back is known: over phases to a state from which the network can go on.
+    /// Returns true if a sequence of known phases leads to a state from which the network can continue.
     pub(crate) fn knows_more(&self, standing: &Standing) -> bool {
-        /// States that are looked at at most.
+        /// Largest number of states that are visited.
         const FAR: usize = 10_000;
         let memo = self.memo();
         let (mut seen, mut next) = (BTreeSet::new(), vec![standing.state]);
@@ -133,7 +135,7 @@ impl Traffic {
         false
     }
 
-    /// The network goes on in this state. Returns which program wakes, if that is what happens.
+    /// Continues the network in this state. Returns the program that wakes, if one does.
     pub(crate) fn move_on(&mut self, core: &mut Core, standing: &Standing) -> Option<u32> {
         self.programs.move_on(core, standing.at, standing.flow);
         let wakes = std::mem::take(&mut self.memo_mut().states[standing.state as usize].wakes);
@@ -150,8 +152,8 @@ impl Traffic {
         self.programs.memo.as_mut().expect("phases are kept")
     }
 
-    /// Programs go through a phase, or another one of the same state that begins alike: which one it was, and where programs
-    /// asked for something that is in none, the call and that.
+    /// Takes programs through a phase, or through another one of the same state that starts equally. Returns the phase,
+    /// and, if the requests of a call are in no phase, this call and its requests.
     fn go_through(
         &mut self,
         world: &World,
@@ -195,7 +197,7 @@ impl Traffic {
                 break Some((from_anchor, requests));
             }
             self.programs.enter(item.program, &requests);
-            // Perhaps of another phase, in which something else is asked for.
+            // Programs may be in another phase now, which has other requests here.
             since.items.push(Item {
                 asked: requests.len() as u32,
                 ..from_anchor
@@ -208,7 +210,7 @@ impl Traffic {
 }
 
 impl Since {
-    /// What is known of the phase that begins at the anchor; `last` is the call behind it, and what was asked for.
+    /// Returns the known start of the phase that starts at the anchor. `last` is the call behind it, with its requests.
     fn beginning(self, last: Option<(Item, Vec<Request>)>) -> Option<Beginning> {
         let is_nothing = self.items.is_empty() && last.is_none();
         (!is_nothing).then_some(Beginning {
@@ -221,7 +223,7 @@ impl Since {
 }
 
 impl Item {
-    /// The same told from the anchor on.
+    /// Returns the call relative to the anchor.
     fn told_from(&self, anchor: &Standing, here: &Standing) -> Self {
         let before = match self.what {
             What::Begin | What::Woken => 0,
@@ -236,7 +238,7 @@ impl Item {
 }
 
 impl Memo {
-    /// A phase was taken, which began at `at`.
+    /// Counts a phase that was taken, and started at `at`.
     fn take(&mut self, phase: u32, at: u64) {
         let done = &self.phases[phase as usize];
         self.taken.add(&done.counts, at);
@@ -245,15 +247,15 @@ impl Memo {
         self.states[done.from as usize].counts.taken += 1;
     }
 
-    /// A phase came last: it is likely to come next.
+    /// Moves a phase to the front: the last one is likely to come next.
     fn came_last(&mut self, state: u32, phase: u32) {
         let phases = &mut self.states[state as usize].phases;
         let place = phases.iter().position(|&other| other == phase);
         phases[..=place.expect("it is one of them")].rotate_right(1);
     }
 
-    /// Whether what is asked for now is in the phase that programs go through, or in another one that is the same up to here:
-    /// goes on to that.
+    /// Returns true if the requests are those of the current phase, or of another one that is equal up to here, which
+    /// becomes the current one.
     fn asks(
         &mut self,
         world: &World,

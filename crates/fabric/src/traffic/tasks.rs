@@ -1,7 +1,7 @@
-//! Flows that wait for others: steps of collectives, closed loops, traces with dependencies.
+//! Flows that depend on others: steps of collectives, closed loops, traces with dependencies.
 //!
-//! The graph is built once into flat arrays. A flow that nothing waits for costs a comparison when
-//! it ends, and nothing per packet; a run without dependencies has empty arrays.
+//! The graph is built once, into flat arrays. A flow that nothing depends on costs a comparison when it ends, and
+//! nothing per packet. In a run without dependencies the arrays are empty.
 
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::LaneId;
@@ -15,33 +15,32 @@ use crate::world::World;
 use paceline_run::outcome::{FlowRecord, FlowStatus};
 use paceline_run::spec::{Awaited, Dependency, RunSpec};
 
-/// What waits for whom.
+/// Dependencies between flows, and their state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dependencies {
-    /// Where each flow's successors begin in `successors`, and where the last ones end; empty where
-    /// no flow waits.
+    /// Index of each flow's first successor in `successors`, and the end of the last; empty without dependencies.
     first: List<FlowId, u32>,
-    /// Dependencies by their numbers in the specification, which are met by what a flow does.
+    /// Indices of dependencies in the specification, ordered by the flow that meets them.
     successors: Vec<u32>,
-    /// A place per flow; empty where no flow waits.
+    /// State of each flow; empty without dependencies.
     waits: List<FlowId, Wait>,
-    /// The last flow that has come to its start time.
+    /// Last flow whose start time has come.
     due: Option<FlowId>,
-    /// The latest start of a flow for which nothing but time is missing, in ps.
+    /// Latest start of a flow that waits for nothing but time, in ps.
     pub(in crate::traffic) latest: u64,
 }
 
-/// What a flow still waits for.
+/// Unmet dependencies of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wait {
-    /// Dependencies that are not met.
+    /// Number of dependencies that are not met.
     pending: u32,
-    /// Those that are met allow it from here on, in ps.
+    /// Time from which the met dependencies allow the flow to start, in ps.
     ready_at: u64,
 }
 
 impl Dependencies {
-    /// Takes over what another part knows of what its flows wait for.
+    /// Takes over the state of another part's flows.
     pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(FlowId) -> bool) {
         let places = self.waits.ids().filter(|&flow| theirs(flow));
         places.for_each(|flow| self.waits.exchange(&mut other.waits, flow));
@@ -49,13 +48,13 @@ impl Dependencies {
         self.latest = self.latest.max(other.latest);
     }
 
-    /// Whether a flow that waits for nothing any more has yet to start.
+    /// Returns true if a flow with all dependencies met has yet to start.
     pub(super) fn is_someone_due(&self, flows: &[FlowRecord]) -> bool {
         let mut waits = self.waits.iter().zip(flows);
         waits.any(|(wait, flow)| wait.pending == 0 && flow.status == FlowStatus::NotStarted)
     }
 
-    /// Of a description that has been checked.
+    /// Creates the dependencies of a description that was checked.
     pub(super) fn of(spec: &RunSpec) -> Self {
         if spec.dependencies.is_empty() {
             return Self::default();
@@ -86,8 +85,8 @@ impl Dependencies {
     }
 }
 
-/// A flow that waits for itself by way of others, if there is one (Kahn's algorithm). The
-/// dependencies must name flows that there are.
+/// Returns a flow that depends on itself through others, if there is one (Kahn's algorithm). The dependencies must name
+/// existing flows.
 pub fn find_cycle(flows: usize, dependencies: &[Dependency]) -> Option<u32> {
     let mut pending = vec![0u32; flows];
     let mut by_after: Vec<(u32, u32)> = Vec::with_capacity(dependencies.len());
@@ -108,7 +107,7 @@ pub fn find_cycle(flows: usize, dependencies: &[Dependency]) -> Option<u32> {
             }
         }
     }
-    // What only waits for a cycle is not in one: walk back until a flow comes again.
+    // A flow that depends on a cycle need not be part of it: go back until a flow comes up again.
     let mut flow = pending.iter().position(|&pending| pending > 0)? as u32;
     let mut stuck_after = vec![None; flows];
     for dependency in dependencies.iter().filter(|d| pending[d.after as usize] > 0) {
@@ -122,7 +121,7 @@ pub fn find_cycle(flows: usize, dependencies: &[Dependency]) -> Option<u32> {
 }
 
 impl Traffic {
-    /// The flows of one start time enter, in order; then the next start time is arranged for.
+    /// Starts the flows of one start time, in order, and schedules the next start time.
     pub(crate) fn flow_due(&mut self, world: &World, core: &mut Core, first: FlowId) {
         if self.stream.is_some() {
             return self.draw_due(world, core);
@@ -133,7 +132,7 @@ impl Traffic {
             && flow.start == start
         {
             if core.has(flow.src) && self.comes_due(core, next) {
-                // An event of its own, so that what was already due at this instant comes first.
+                // A separate event, so that events already due at this instant come first.
                 core.schedule(LaneId::WHEEL, core.now(), Event::FlowStart { flow: next });
             }
             next = next.plus(1);
@@ -143,7 +142,7 @@ impl Traffic {
         }
     }
 
-    /// The same of a stream: the flows of this start time are drawn.
+    /// Draws and starts the stream's flows of this start time.
     fn draw_due(&mut self, world: &World, core: &mut Core) {
         let (Some(stream), Some(arrivals)) = (&mut self.stream, &world.spec.arrivals) else {
             return;
@@ -164,7 +163,7 @@ impl Traffic {
         }
     }
 
-    /// The start time of a flow has come: whether nothing else keeps it.
+    /// Notes that the start time of a flow has come. Returns true if the flow may start.
     pub(super) fn comes_due(&mut self, core: &Core, flow: FlowId) -> bool {
         let now = core.now();
         let Some(wait) = self.dependencies.waits.get(flow) else {
@@ -174,8 +173,8 @@ impl Traffic {
         wait.pending == 0 && wait.ready_at <= now
     }
 
-    /// Something happened to `flow` that others may wait for: those for which it was the last
-    /// thing start, each after its delay.
+    /// Notes an event of `flow` that others may depend on. Flows for which it was the last dependency start, each after
+    /// its delay.
     pub fn release(&mut self, world: &World, core: &mut Core, flow: FlowId, what: Awaited) {
         self.tell_program(world, core, flow, what);
         if self.dependencies.first.is_empty() || flow.index() >= world.spec.flows.len() {
@@ -197,7 +196,7 @@ impl Traffic {
             wait.ready_at = (wait.ready_at).max(world.computed(src, core.now(), delay.as_ps()));
             let (pending, ready_at) = (wait.pending, wait.ready_at);
             let start = world.flow(core, flow).start.as_ps();
-            // Otherwise it starts when its start time comes.
+            // Otherwise the flow starts when its start time comes.
             if pending == 0 && (ready_at > start || Some(flow) <= self.dependencies.due) {
                 let event = Event::FlowStart { flow };
                 let at = ready_at.max(start);
@@ -207,7 +206,7 @@ impl Traffic {
         }
     }
 
-    /// A flow's last byte is here, and perhaps was before.
+    /// Notes that a flow's last byte has arrived, perhaps again.
     pub(crate) fn received_whole(&mut self, world: &World, core: &mut Core, flow: FlowId, bytes: Bytes) {
         let Some(record) = self.flows.get_mut(flow) else {
             return;

@@ -1,13 +1,13 @@
-//! Where a flow's time went: an exact decomposition of its completion time.
+//! Accounts of flows' time: an exact decomposition of the completion time.
 //!
-//! The acknowledgement that completes a flow answers one data packet. From the flow's start to the
-//! start of that packet's transmission it was the sender's turn ([`SenderTime`]); from there on the
-//! packet's, hop by hop, and then its acknowledgement's ([`HopTime`]). These are consecutive, so
-//! they sum to the completion time to the picosecond.
+//! The acknowledgement that completes a flow answers one data packet. From the flow's start to the start of that
+//! packet's transmission, the time is the sender's ([`SenderTime`]). After that it is the packet's, hop by hop, and
+//! then its acknowledgement's ([`HopTime`]). These are consecutive, so they sum to the completion time to the
+//! picosecond.
 //!
-//! Of several reasons for which a sender waits at the same time one counts: what its own scheme
-//! allows (the window, then pacing) before what others do to it (a pause, then a busy NIC). So "paused"
-//! is the time for which a pause held back what the scheme would have sent.
+//! If a sender waits for several reasons at the same time, one counts: limits of the flow's scheme (the window, then
+//! pacing) before influences of others (a pause, then a busy NIC). So "paused" is the time for which a pause held back
+//! data that the scheme would have sent.
 //!
 //! [`SenderTime`]: paceline_run::outcome::account::SenderTime
 //! [`HopTime`]: paceline_run::outcome::account::HopTime
@@ -31,22 +31,23 @@ mod totals;
 
 pub(crate) use hop_log::{Head, Step};
 
-/// The accounts of a run.
+/// Accounts of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accounts {
-    /// Place in the following of each flow's account; empty when there are none.
+    /// Index of each flow's account; empty without accounts.
     place: List<FlowId, AccountId>,
-    /// Behind those of flows come those of connections, which nobody sees: their time is that of their messages.
+    /// Senders of flows, and behind them those of connections, which are not shown: their time is that of their
+    /// messages.
     senders: List<AccountId, Sender>,
     totals: List<AccountId, Totals>,
-    /// How many are of flows.
+    /// Number of the flows' accounts.
     of_flows: usize,
-    /// The accounts of connections, by number; `AccountId::NONE` where nobody asks for any of their messages.
+    /// Accounts of connections, by number; `AccountId::NONE` if none of their messages has an account.
     of_connections: Vec<AccountId>,
-    /// Of the flows that have completed, but for what all their packets met.
+    /// Accounts of completed flows, except for the totals of all their packets.
     completed: Vec<FlowAccount>,
     hop_logs: HopLogs,
-    /// For how long each (port, class) was paused, pauses that last apart; empty without accounts.
+    /// Total time for which each (port, class) was paused, without pauses that still last; empty without accounts.
     paused: Grid<PortId, u64>,
     /// Whether there has been a pause.
     pauses: bool,
@@ -62,7 +63,7 @@ impl Accounts {
             Accounted::Flows(list) => list,
             Accounted::None | Accounted::All => &[],
         };
-        // As far as there are accounts: a run of many flows may have few.
+        // As long as the highest account: a run of many flows may have few.
         let named = named.iter().chain(flow_probes).map(|&flow| flow as usize + 1);
         let places = match asked {
             Accounted::All => flows,
@@ -105,13 +106,13 @@ impl Accounts {
         !self.place.is_empty()
     }
 
-    /// Whether packets are to say when they come to a queue: there have been pauses.
+    /// Returns true if packets have to note when they join a queue: there have been pauses.
     #[inline]
     pub(crate) fn awaits_pauses(&self) -> bool {
         self.pauses
     }
 
-    /// The account of a queue pair that begins with a flow: of a connection, its own.
+    /// Returns the account of a queue pair that starts with a flow; for a connection, the connection's own.
     pub(crate) fn of_sender(&self, flow: FlowId, connection: Option<NonZeroU32>) -> AccountId {
         let Some(number) = connection else {
             return self.find(flow).unwrap_or(AccountId::NONE);
@@ -125,27 +126,26 @@ impl Accounts {
         (place != AccountId::NONE).then_some(place)
     }
 
-    /// A pause begins.
+    /// Notes that a pause starts.
     pub(crate) fn pause_begins(&mut self) {
         self.pauses = self.on();
     }
 
-    /// A pause of `slot` (port and class) has ended after `span` ps.
+    /// Notes that a pause of `slot` (port and class) has ended after `span` ps.
     pub(crate) fn pause_ended(&mut self, slot: (PortId, u8), span: u64) {
         if let Some(sum) = self.paused.get_mut(slot) {
             *sum += span;
         }
     }
 
-    /// A packet whose way is written down goes on the wire of a port at `left`, and will be at the other end at
-    /// `arrives`.
+    /// Logs a hop: a packet goes on the wire of a port at `left`, and will be at the other end at `arrives`.
     #[inline(never)]
     pub(crate) fn step(&mut self, packet: PacketId, port: PortId, kind: PacketKind, left: u64, arrives: u64) {
         let key = key_of(port, kind == PacketKind::Data);
         self.hop_logs.get_mut(packet).leave(key, left, arrives);
     }
 
-    /// What the packet that had this slot met is added to its flow's, if it has not been.
+    /// Adds the log of the packet that had this slot to its flow's totals, unless that was done.
     #[inline]
     fn add_up(&mut self, packet: PacketId) {
         if let Some((head, steps)) = self.hop_logs.of(packet) {
@@ -158,8 +158,8 @@ impl Accounts {
         self.hop_logs.packets().for_each(|packet| self.add_up(packet));
     }
 
-    /// Takes out the journal of a packet that goes to another part of the network: its steps, as many as its
-    /// head says, are appended to `steps`.
+    /// Removes the log of a packet that goes to another part of the network. Its steps, as many as its head states, are
+    /// appended to `steps`.
     pub(crate) fn take(&mut self, packet: PacketId, steps: &mut Vec<Step>) -> Option<Head> {
         let (&head, found) = self.hop_logs.of(packet)?;
         steps.extend_from_slice(found);
@@ -167,7 +167,7 @@ impl Accounts {
         Some(head)
     }
 
-    /// Puts in the journal of a packet that came from another part of the network, where it is `packet`.
+    /// Stores the log of a packet that came from another part of the network and is in slot `packet` here.
     pub(crate) fn put(&mut self, packet: PacketId, head: &Head, steps: &[Step]) {
         self.add_up(packet);
         let hop_log = self.hop_logs.open(packet);
@@ -178,7 +178,7 @@ impl Accounts {
         }
     }
 
-    /// The time of an account until now: of a message, that of its connection since it was posted.
+    /// Returns the time of an account until now; for a message, that of its connection since it was posted.
     fn time_until(&mut self, place: AccountId, now: u64) -> SenderTime {
         let Sender {
             within, time: before, ..
@@ -189,8 +189,8 @@ impl Accounts {
         }
     }
 
-    /// Adds the accounts of another part of the same run. Each flow's sender is in one of them; its packets
-    /// have been added up wherever they ended.
+    /// Merges the accounts of another part of the same run. Each flow's sender is in one of them, and its packets were
+    /// added up where they ended.
     pub(super) fn merge(&mut self, mut other: Self) {
         self.add_up_all();
         other.add_up_all();
@@ -205,7 +205,7 @@ impl Accounts {
         }
     }
 
-    /// All accounts at the end of the run, in the order of the flows.
+    /// Returns all accounts at the end of the run, in the order of the flows.
     pub(crate) fn close(mut self, now: u64, name: &dyn Fn(PortId) -> PortRef) -> Vec<FlowAccount> {
         self.add_up_all();
         let mut accounts = std::mem::take(&mut self.completed);
@@ -230,7 +230,7 @@ impl Accounts {
     }
 }
 
-/// Accounts of connections that carry any flow that has one.
+/// Returns the accounts of connections that carry a flow with an account.
 fn connections_of(spec: &RunSpec, place: &List<FlowId, AccountId>, count: &mut usize) -> Vec<AccountId> {
     let mut accounts = Vec::new();
     for (&place, flow) in place.iter().zip(&spec.flows) {
