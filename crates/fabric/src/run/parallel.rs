@@ -79,7 +79,7 @@ struct Table<'a> {
     goal: Goal,
     barrier: Barrier<Task>,
     seats: Vec<Mutex<WorkerSlot<'a>>>,
-    /// Parts that have been through this window.
+    /// Number of parts that have been through this window.
     through: AtomicUsize,
     announced: Vec<Announced>,
     /// Mailboxes, by the window's parity, sender and receiver: what is sent in one window is read in the next, so that

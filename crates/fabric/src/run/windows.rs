@@ -22,7 +22,7 @@ pub struct WindowCounts {
 pub(super) struct Windows {
     /// Least time that a packet to another part takes, in ps: no window may be longer.
     lookahead: u64,
-    /// How long the next one is.
+    /// Length of the next window, in ps.
     span: u64,
     /// Events of each part so far.
     events: Vec<u64>,

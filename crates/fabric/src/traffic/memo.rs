@@ -83,7 +83,7 @@ impl PendingWake {
 /// A state of the network.
 #[derive(Clone, Debug)]
 pub(super) struct NetworkState {
-    /// What was left in the network that matters.
+    /// Fingerprint of everything in the network but the wake-ups.
     pub(super) residue: u128,
     pub(super) wakes: Vec<PendingWake>,
     /// Phases that start in the state, the most recently taken first.

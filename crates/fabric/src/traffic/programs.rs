@@ -53,7 +53,7 @@ struct Shift {
     flows: u32,
 }
 
-/// Whose flow it is, how its program calls it, and what it is.
+/// A program's flow: its program, the program's name for it, and its description.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     program: u32,
@@ -447,7 +447,7 @@ impl Traffic {
         self.programs.started()
     }
 
-    /// Whether programs have come to their end.
+    /// Returns true if all programs have ended.
     pub(crate) fn programs_are_done(&self) -> bool {
         self.programs.are_done()
     }

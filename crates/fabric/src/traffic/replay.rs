@@ -42,7 +42,7 @@ pub(crate) enum Next {
 struct Since {
     items: Vec<Item>,
     requests: Vec<Request>,
-    /// Phases, and when they began.
+    /// Phases, and their start times.
     phases: Vec<(u32, u64)>,
 }
 

@@ -49,9 +49,9 @@ pub(crate) struct Accounts {
     hop_logs: HopLogs,
     /// Total time for which each (port, class) was paused, without pauses that still last; empty without accounts.
     paused: Grid<PortId, u64>,
-    /// Whether there has been a pause.
+    /// True once there has been a pause.
     pauses: bool,
-    /// Whether ways can be known: see [`ways`].
+    /// True if the paths of flows are known beforehand: see [`paths`].
     fixed_ways: bool,
 }
 

@@ -1,17 +1,17 @@
-//! Who makes whom wait: at each port, how long packets of each party (a label or a host) wait for each other.
+//! Blame: at each port, the time for which packets of each party (a label or a host) wait for those of others.
 //!
-//! The definition is that of [`paceline_run::outcome::blame`]. A packet's wait is not told when it ends but as it passes:
-//! packets of a party that wait at a port are a *group*, and between two events at the port (a packet joins or leaves,
-//! a pause begins or ends) one thing holds back the whole group: a pause, or the packet on the wire. So an interval is
-//! charged once per group, its length times the packets that wait, and no packet stores anything but where it is.
-//! Sums of products of whole numbers: nothing is rounded. A pause's time is divided among several causes when it is
-//! closed, by cumulative shares, which add up to the whole.
+//! The definition is that of [`paceline_run::outcome::blame`]. A packet's wait is accounted as it passes, not when it
+//! ends. Packets of a party that wait at a port are a *group*. Between two events at the port (a packet joins or
+//! leaves, a pause starts or ends), one cause holds back the whole group: a pause, or the packet on the wire. So an
+//! interval is charged once per group, its length times the packets that wait, and packets store nothing but their
+//! position. Sums of products of integers need no rounding. A pause's time is divided among several causes when the
+//! pause is closed, by cumulative shares, which add up to the whole.
 //!
-//! Two groups of packets that wait for the same transmission wait for different reasons: those that came after it had
+//! Two kinds of packets in a group wait for the same transmission for other reasons: those that arrived after it had
 //! started ([`Why::InProgress`]), and those of the flow that is transmitted ([`Why::Own`]). Groups count the first
-//! (`fresh`), a list per flow counts the second.
+//! (`fresh`), and a list per flow counts the second.
 //!
-//! Nothing is allocated per packet once each party has met each other at a port, but for the origins of pauses.
+//! Nothing is allocated per packet once each party has met each other at a port, except for the origins of pauses.
 
 use crate::ids::{FlowId, PacketId, PortId};
 use crate::world::classes::STRICT;
@@ -23,46 +23,46 @@ use std::collections::BTreeMap;
 
 mod hooks;
 
-/// A label or a host; `None` where nobody is known.
+/// A label or a host; `None` if unknown.
 type Party = Option<u32>;
 
-/// Those that a pause comes from, with their bytes.
+/// Parties that a pause comes from, with their bytes.
 type Origins = Vec<(Party, u64)>;
 
-/// What the accounts of a port charge to one cause: [`Why::Own`], [`Why::InProgress`], [`Why::Queue`], [`Why::Paused`].
+/// Times that a port charges to one cause, in ps: [`Why::Own`], [`Why::InProgress`], [`Why::Queue`], [`Why::Paused`].
 type Charges = [u64; 4];
 
-/// Packets of one party that wait at a port, as far as the same pause would hold them back.
+/// Packets of one party that wait at a port and that the same pause would hold back.
 #[derive(Clone, Debug)]
 struct Group {
     victim: u32,
     packets: Waiting,
-    /// The class whose pauses hold them back.
+    /// Class whose pauses hold the packets back.
     held_by: u8,
     waiting: u64,
-    /// Those that came after the port's last transmission had started, if that is transmission `number`.
+    /// Packets that arrived after the start of the port's last transmission, if that is transmission `number`.
     fresh: u64,
     number: u64,
-    /// By place of the cause in [`AtPort::causes`], in ps.
+    /// Times by index of the cause in [`AtPort::causes`].
     charges: Vec<Charges>,
-    /// While the class was paused, and not yet divided among the causes.
+    /// Time of pauses, in ps, not yet divided among causes.
     paused: u64,
     idle: u64,
 }
 
-/// The accounts of a port.
+/// Accounts of a port.
 #[derive(Clone, Debug, Default)]
 struct AtPort {
-    /// Everything is charged up to here.
+    /// Time up to which everything is charged, in ps.
     until: u64,
-    /// Packets that wait.
+    /// Number of packets that wait.
     waiting: u64,
-    /// How many transmissions have started.
+    /// Number of transmissions so far.
     number: u64,
-    /// The flow of the last, and the place of its party.
+    /// Flow of the last transmission, and the index of its party.
     flow: Option<FlowId>,
     cause: usize,
-    /// Those that anybody has waited for here.
+    /// Parties that packets have waited for at the port.
     causes: Vec<Party>,
     groups: Vec<Group>,
 }
@@ -77,14 +77,14 @@ struct Own {
     number: u64,
 }
 
-/// Where a packet waits.
+/// Queue in which a packet waits.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// `PortId::NONE` where it does not.
+    /// `PortId::NONE` if the packet does not wait.
     port: PortId,
     group: u32,
     flow: FlowId,
-    /// The port's last transmission when it came.
+    /// Number of the port's last transmission when the packet joined.
     number: u64,
 }
 
@@ -97,21 +97,21 @@ impl Place {
     };
 }
 
-/// Who makes whom wait.
+/// Accounts of all ports: who makes whom wait.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blames {
     of: Blame,
     ports: List<PortId, AtPort>,
     places: List<PacketId, Place>,
-    /// By flow: where packets of it wait.
+    /// Queues in which packets of each flow wait.
     flows: List<FlowId, Vec<Own>>,
-    /// Of the last pause that was asked for, by the (port, class) that it holds back.
+    /// Origins of the last pause that was requested, by the (port, class) that it holds back.
     asked: BTreeMap<(PortId, u8), Origins>,
-    /// Of the pause that lasts, or was the last.
+    /// Origins of the pause in force, or of the last one.
     lasting: BTreeMap<(PortId, u8), Origins>,
 }
 
-/// A port as it is: its number, until when it transmits, which classes are paused.
+/// State of a port: its number, the end of its transmission, its paused classes.
 #[derive(Clone, Copy)]
 struct Now {
     port: PortId,
@@ -129,7 +129,7 @@ impl Blames {
         }
     }
 
-    /// Charges what has passed at a port, before anything changes there.
+    /// Charges the time since the last change at a port, before the next.
     fn advance(&mut self, now: Now) {
         let at = &mut self.ports[now.port];
         let from = std::mem::replace(&mut at.until, now.at);
@@ -144,6 +144,7 @@ impl Blames {
         for group in at.groups.iter_mut().filter(|group| group.waiting > 0) {
             group.pass(at.number, at.cause, (all, busy), now.paused);
         }
+        // Charged as for other flows above: for packets of the flow on the wire, the charge is moved.
         let own = at.flow.and_then(|flow| self.flows.get(flow));
         for own in own.into_iter().flatten().filter(|own| own.port == now.port) {
             let group = &mut at.groups[own.group as usize];
@@ -153,7 +154,7 @@ impl Blames {
         }
     }
 
-    /// A packet of a flow joins a queue.
+    /// Adds a packet of a flow to a queue.
     fn join(&mut self, now: Now, id: PacketId, flow: FlowId, (victim, packets, held_by): (u32, Waiting, u8)) {
         self.advance(now);
         let at = &mut self.ports[now.port];
@@ -185,7 +186,7 @@ impl Blames {
         };
     }
 
-    /// A packet leaves the queue of a port, if it is in it.
+    /// Removes a packet from the queue of a port, if it is in it.
     fn leave(&mut self, now: Now, id: PacketId) {
         self.advance(now);
         let Some(place) = self.places.get_mut(id).filter(|place| place.port == now.port) else {
@@ -209,7 +210,7 @@ impl Blames {
         }
     }
 
-    /// A packet goes on the wire of a port: that of a flow, or link control.
+    /// Notes a packet on the wire of a port: its flow, or link control.
     fn transmit(&mut self, port: PortId, flow: Option<FlowId>, party: Party) {
         let at = &mut self.ports[port];
         at.number += 1;
@@ -217,19 +218,20 @@ impl Blames {
         at.cause = at.place(party);
     }
 
-    /// A port asks its peer, `held`, to pause a class.
+    /// Notes that a port asks its peer, `held`, to pause a class.
     fn ask(&mut self, held: (PortId, u8), origins: Origins) {
         self.asked.insert(held, origins);
     }
 
-    /// A pause takes effect at a port: what pauses before it took is divided among their causes.
+    /// Notes that a pause takes effect at a port. The time of earlier pauses is divided among their causes first, since
+    /// they may have been others.
     fn pause(&mut self, held: (PortId, u8)) {
         self.divide(held);
         let origins = self.asked.get(&held).cloned().unwrap_or_default();
         self.lasting.insert(held, origins);
     }
 
-    /// Divides the time that pauses took among those that they came from.
+    /// Divides the time of pauses among the parties that they came from.
     fn divide(&mut self, held: (PortId, u8)) {
         let none = Vec::new();
         let origins = self.lasting.get(&held).unwrap_or(&none);
@@ -246,7 +248,7 @@ impl Blames {
         }
     }
 
-    /// All waits, in the order of ports, victims, packets, causes and reasons.
+    /// Returns all waits, in the order of ports, victims, packets, causes and reasons.
     fn rows(&mut self, name: &dyn Fn(PortId) -> PortRef, labels: &[String]) -> Vec<Waited> {
         let held: Vec<(PortId, u8)> = self
             .ports
@@ -289,7 +291,7 @@ impl Blames {
 }
 
 impl AtPort {
-    /// The place of a cause.
+    /// Returns the index of a cause.
     fn place(&mut self, party: Party) -> usize {
         match self.causes.iter().position(|&known| known == party) {
             Some(place) => place,
@@ -300,7 +302,7 @@ impl AtPort {
         }
     }
 
-    /// The place of a group.
+    /// Returns the index of a group.
     fn group(&mut self, victim: u32, packets: Waiting, held_by: u8) -> usize {
         let is_it = |of: &Group| (of.victim, of.packets, of.held_by) == (victim, packets, held_by);
         if let Some(place) = self.groups.iter().position(is_it) {
@@ -333,7 +335,7 @@ impl Group {
         &mut self.charges[cause]
     }
 
-    /// An interval passes, in which the port transmitted for the first part; all that is transmitted is another flow's.
+    /// Charges an interval, in whose first part the port transmitted. All transmissions count as another flow's here.
     fn pass(&mut self, number: u64, cause: usize, (all, busy): (u64, u64), paused: u16) {
         if self.is_held(paused) {
             self.paused += self.waiting * all;
@@ -349,7 +351,7 @@ impl Group {
         }
     }
 
-    /// In such an interval, what some of these packets waited for was of their own flow.
+    /// Moves the charges of the packets whose own flow was transmitted in the interval.
     fn take_over(&mut self, own: &Own, number: u64, cause: usize, busy: u64) {
         let fresh = if own.number == number { own.fresh } else { 0 };
         let charges = self.charge(cause);
@@ -376,7 +378,7 @@ impl Own {
     }
 }
 
-/// One more has come since transmission `number` started.
+/// Counts a packet that has arrived since transmission `number` started.
 fn count_fresh(fresh: &mut u64, known: &mut u64, number: u64) {
     if *known != number {
         (*fresh, *known) = (0, number);
@@ -384,7 +386,7 @@ fn count_fresh(fresh: &mut u64, known: &mut u64, number: u64) {
     *fresh += 1;
 }
 
-/// `time` divided in proportion to bytes: the shares add up to it. All of it is nobody's where there are no bytes.
+/// Divides `time` in proportion to bytes, into shares that add up to it. Without bytes, all of it belongs to nobody.
 fn shares(time: u64, origins: &[(Party, u64)]) -> Vec<(Party, u64)> {
     let all: u128 = origins.iter().map(|&(_, bytes)| u128::from(bytes)).sum();
     if all == 0 {

@@ -1,26 +1,27 @@
-//! What the search for endless pauses ([`crate::run::deadlock`]) has seen so far.
+//! State of the search for deadlocks ([`crate::run::deadlock`]).
 
 use paceline_run::outcome::Deadlock;
 use paceline_run::spec::RunSpec;
 
-/// Pauses that have lasted for less, in ps, are not looked at before the end: 1 ms.
+/// Shortest pause, in ps, that is examined before the end of the run: 1 ms.
 pub(crate) const LONG: u64 = 1_000_000_000;
 
-/// What the search for endless pauses has seen so far.
+/// State of the search for deadlocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     pub(crate) found: Option<Deadlock>,
-    /// When the next look is due, and the time between two.
+    /// Time of the next search, and the interval between two, in ps.
     pub(crate) due: u64,
     every: u64,
-    /// By how much the run is ahead of the clock, in ps.
+    /// Lead of the run over the network's clock, in ps.
     ahead: u64,
-    /// Data packets received at the last look.
+    /// Data packets received at the last search.
     pub(crate) received: u64,
 }
 
 impl Watch {
-    /// Looks are as far from each other as the longest retransmission timeout.
+    /// Creates the state. The interval is the longest retransmission timeout, or a wait for that could look like a
+    /// deadlock.
     pub(super) fn of(spec: &RunSpec) -> Self {
         let patience = spec.nic.recovery.longest_timeout(&spec.nic);
         let every = patience.unwrap_or(0).max(LONG);
@@ -37,20 +38,20 @@ impl Watch {
         self.due
     }
 
-    /// The next look is due after `at`.
+    /// Schedules the next search, after `at`.
     pub(crate) const fn next_after(&mut self, at: u64) {
         let in_run = at + self.ahead;
         self.due = (in_run / self.every + 1).saturating_mul(self.every) - self.ahead;
     }
 
-    /// The run is so much ahead of the clock from here on, and much has happened.
+    /// Notes that the run's lead over the clock has changed, and that data has arrived meanwhile.
     pub(crate) const fn move_on(&mut self, at: u64, ahead: u64) {
         self.ahead = ahead;
         self.received = u64::MAX;
         self.next_after(at);
     }
 
-    /// There was a look before the event at `at`, and nothing to be seen.
+    /// Notes a search without a result, before the event at `at`.
     pub(crate) fn nothing_found(&mut self, at: u64) {
         self.found = None;
         self.next_after(at);

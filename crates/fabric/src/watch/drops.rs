@@ -33,7 +33,7 @@ recorded! {
     }
 }
 
-/// Records dropped packets.
+/// Recorder of dropped packets.
 #[derive(Clone, Default)]
 pub(crate) struct Drops(Vec<LostPacket>);
 

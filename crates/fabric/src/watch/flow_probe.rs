@@ -1,13 +1,13 @@
-//! A flow, looked at closely: what made its sender slow down and from which port that came, who stood in
-//! its way there, who was behind the pauses that held it back.
+//! Flow probes: why a flow's sender slowed down and which port caused that, which flows were ahead of its packets
+//! there, and the origin of the pauses that held it back.
 //!
-//! The account of a flow's time ([`crate::watch::account`]) says that its sender waited for pacing; this says why
-//! pacing was slow. It is asked for flow by flow ([`paceline_run::spec::RecordSpec::flow_probes`]) and costs only runs that
-//! ask: a run that has ended is run again for it, which gives the same run.
+//! The account of a flow's time ([`crate::watch::account`]) shows that its sender waited for pacing; a probe shows why
+//! pacing was slow. It is requested flow by flow ([`paceline_run::spec::RecordSpec::flow_probes`]) and costs only runs
+//! that request it: a finished run is repeated for it, which gives the same run.
 //!
-//! Everything is taken from events as they happen. A sender's limits are looked at before each thing that may
-//! change them, so what has changed since the last look was the last such thing's doing. Whom a packet waits
-//! for is who is on the wire meanwhile: the sum over these is the time that it queued, to the picosecond.
+//! Everything is taken from events as they happen. A sender's limits are read before each event that may change them,
+//! so a change since the last reading was caused by the last such event. A packet waits for the flow that is on the
+//! wire: the sum over these flows is the time for which it queued, to the picosecond.
 
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use paceline_congestion::HopSample;
@@ -150,7 +150,7 @@ impl FlowProbes {
         !self.looks.is_empty()
     }
 
-    /// Queue pairs of looked-at flows other than `flow`.
+    /// Returns the queue pairs of probed flows other than `flow`.
     pub(crate) fn others(&self, flow: FlowId) -> impl Iterator<Item = QpId> {
         let others = self.looks.iter().filter(move |look| look.flow != flow);
         others.map(|look| look.slot).filter(|&slot| slot != QpId::NONE)
@@ -160,7 +160,7 @@ impl FlowProbes {
         self.looks.binary_search_by_key(&flow, |look| look.flow).ok()
     }
 
-    /// The looks at flows that a queue pair has under way: of a connection there may be several.
+    /// Returns the probes of the flows that a queue pair has under way: for a connection there may be several.
     fn of(&self, flow: FlowId) -> impl Iterator<Item = usize> + use<> {
         let looks = self.looks.iter().enumerate();
         let under_way = looks.filter(move |(_, look)| look.sent_as == flow && !look.is_over);
@@ -168,7 +168,7 @@ impl FlowProbes {
         places.into_iter()
     }
 
-    /// The flow whose packet a port sent last; `FlowId::NONE` before the first.
+    /// Returns the flow whose packet a port sent last; `FlowId::NONE` before the first.
     fn on_wire(&self, port: PortId) -> FlowId {
         self.on_wire.get(port).copied().unwrap_or(FlowId::NONE)
     }
@@ -187,7 +187,7 @@ const ITSELF: Trigger = Trigger {
 };
 
 impl Look {
-    /// A cut; the deepest are kept.
+    /// Adds a cut; only the deepest are kept.
     fn cut(&mut self, cut: Cut, port: PortId) {
         let totals = self.causes.entry((cut.cause, port)).or_insert(CutTotals {
             cause: cut.cause,
@@ -212,7 +212,7 @@ impl Look {
         self.cuts.push(cut);
     }
 
-    /// The port with the most marks that the sender was told of since the last cut.
+    /// Returns the port with the most marks reported to the sender since the last cut.
     fn most_marks(&self) -> Option<PortId> {
         let most = self
             .pending

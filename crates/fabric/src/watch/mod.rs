@@ -1,4 +1,4 @@
-//! What is written down of a run, as the core sees it happen.
+//! Recorders of a run, called by the core.
 
 pub(crate) mod account;
 pub(crate) mod blame;
@@ -22,10 +22,10 @@ use paceline_run::outcome::blame::Waited;
 use paceline_run::spec::{Blame, RecordSpec, RunSpec};
 use paceline_run::table::{Declared, Row};
 
-/// Tables of the probes.
+/// Tables that probes record.
 pub const TABLES: &[&Declared] = &[Waited::DECLARED, LostPacket::DECLARED];
 
-/// The probes that a run asks for.
+/// Returns the probes that a run requests.
 fn probes(record: &RecordSpec, ports: &Ports) -> Probes {
     let mut probes = Probes::default();
     if record.blame != Blame::Off {
@@ -37,7 +37,7 @@ fn probes(record: &RecordSpec, ports: &Ports) -> Probes {
     probes
 }
 
-/// What is written down of a run.
+/// All recorders of a run.
 #[derive(Clone)]
 pub(crate) struct Watch {
     pub(crate) recorder: Recorder,
@@ -48,7 +48,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// What a run's description asks for; there will be up to `packets` packets at a time.
+    /// Creates the recorders that a run's description requests. There will be up to `packets` packets at a time.
     pub(crate) fn of(
         spec: &RunSpec,
         ports: &Ports,
@@ -59,7 +59,7 @@ impl Watch {
         let record = &spec.record;
         let mut recorder = Recorder::new(spec, ports, profiles, classes);
         let probes = probes(record, ports);
-        // What is traced takes no short cuts through queues: closeups and some probes see every step, too.
+        // Traced packets take no short cuts through queues: flow probes and some other probes need every step too.
         recorder.tracing |= !record.flow_probes.is_empty() || probes.follow_packets();
         let sizes = (ports.len(), classes.count());
         Self {
@@ -71,13 +71,13 @@ impl Watch {
         }
     }
 
-    /// Whether accounts, and no traces, are to be told what senders are about to learn.
+    /// Returns true if accounts alone have to see answers before senders react; a trace would show them too.
     #[inline]
     pub(crate) fn accounts_alone(&self) -> bool {
         self.accounts.on() && !self.recorder.tracing
     }
 
-    /// Whether accounts, closeups or traces are to be told what senders wait for.
+    /// Returns true if accounts, flow probes or traces have to see the reasons for which senders wait.
     #[inline]
     pub(crate) fn is_traced(&self) -> bool {
         self.recorder.tracing || self.accounts.on()

@@ -1,6 +1,6 @@
-//! Probes: recorders that see packets and pauses at ports, and leave a table.
+//! Probes: recorders of packets and pauses at ports, which produce a table.
 //!
-//! A run without probes does not pay for them: the engine shows a packet only where something is traced.
+//! Runs without probes do not pay for them: the engine shows a packet only if something is traced.
 
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
@@ -12,47 +12,48 @@ use paceline_run::spec::FlowSpec;
 use paceline_run::table::Table;
 use std::collections::BTreeMap;
 
-/// The network as a probe sees it.
+/// View of the network for a probe.
 pub(crate) trait View {
-    /// What does not change.
+    /// Returns the constant data of the run.
     fn world(&self) -> &World;
-    /// The time, in ps.
+    /// Returns the time, in ps.
     fn now(&self) -> u64;
     fn packet(&self, id: PacketId) -> &Packet;
     fn port(&self, port: PortId) -> &Port;
-    /// A port as results name it.
+    /// Returns a port as results name it.
     fn port_ref(&self, port: PortId) -> PortRef;
     fn flow(&self, flow: FlowId) -> FlowSpec;
-    /// The flows whose bytes stand in the queue that a pause of a class through `ingress` comes from.
+    /// Returns the flows with bytes in the queue that a pause of a class through `ingress` comes from.
     fn behind_pause(&self, ingress: PortId, class: u8) -> BTreeMap<FlowId, u64>;
 }
 
-/// What happened at a port.
+/// An event at a port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sight {
-    /// A packet came, joined a queue or left it.
+    /// A packet that arrives, joins a queue or leaves it.
     Packet(PacketId, TraceKind),
-    /// A packet is about to be freed that will not arrive.
+    /// A packet that is about to be freed because it will not arrive.
     Lost(PacketId, Lost),
-    /// A pause of a class is about to be sent to the peer.
+    /// A pause of a class that is about to be sent to the peer.
     PauseSent(u8),
-    /// A class is about to be paused, or resumed.
+    /// A class that is about to be paused (true) or resumed.
     Pause(u8, bool),
 }
 
-/// A recorder of what happens at ports.
+/// A recorder of events at ports.
 pub(crate) trait Probe: Send + Sync {
-    /// Copies it: a run can be forked.
+    /// Copies the probe, for a fork of the run.
     fn copy(&self) -> Box<dyn Probe>;
-    /// Whether it sees packets step by step ([`Sight::Packet`]): they then take no short cuts through queues.
+    /// Returns true if the probe sees every step of packets ([`Sight::Packet`]). Packets then take no short cuts
+    /// through queues.
     fn follows_packets(&self) -> bool;
-    /// Sees something happen at a port, before it changes the network.
+    /// Sees an event at a port, before it changes the network.
     fn see(&mut self, view: &dyn View, port: PortId, sight: Sight);
-    /// Hands over what it has recorded.
+    /// Ends the probe, and returns its table.
     fn close(self: Box<Self>, view: &dyn View) -> Table;
 }
 
-/// The probes of a run.
+/// Probes of a run.
 #[derive(Default)]
 pub(crate) struct Probes(pub(super) Vec<Box<dyn Probe>>);
 

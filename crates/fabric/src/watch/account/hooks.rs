@@ -1,4 +1,4 @@
-//! What the core and senders tell accounts.
+//! Events of the core and of senders, as accounts follow them.
 
 use super::hop_log::{INSIDE, PAUSED, for_each_wait, key_of, port_of};
 use super::paths::Upto;
@@ -19,8 +19,8 @@ use paceline_run::outcome::account::{FlowAccount, HopTime, SenderTime};
 use paceline_run::outcome::{PacketKind, PortRef};
 
 impl Sender {
-    /// Accounts for the time until now: the whole time since the last call has one reason, but for pacing, which
-    /// ends at a time that is known. Returns for how long the sender has waited for its NIC.
+    /// Accounts for the time until now. The whole time since the last call has one reason, except for pacing, which
+    /// ends at a known time. Returns the time for which the sender has waited for its NIC, in ps.
     #[inline]
     fn settle(&mut self, qp: &Qp, port: &Port, now: u64) -> u64 {
         if now <= self.until {
@@ -37,6 +37,7 @@ impl Sender {
         let waited = self.pass(now);
         match held {
             Held::Unreachable => self.time.unreachable += waited,
+            // The sender waits for ACKs of data that may be lost: nothing else is left to do.
             Held::AllSent => self.time.recovery += waited,
             Held::Window => {
                 self.time.window += waited;
@@ -48,7 +49,7 @@ impl Sender {
         0
     }
 
-    /// The window was open: pacing, or others held the sender back.
+    /// Accounts for time in which the window was open: pacing, or others held the sender back.
     #[inline]
     fn settle_open(&mut self, qp: &Qp, port: &Port, now: u64) -> u64 {
         if port.paused & 1 << qp.class() == 0 && !qp.stands() {
@@ -59,6 +60,7 @@ impl Sender {
             self.time.grants += waited;
             return 0;
         }
+        // Pacing counts before the pause: only beyond it did the pause hold anything back.
         let paced = if qp.stands() { now } else { qp.next_avail() };
         self.settle_pacing(paced.min(now));
         let waited = self.pass(now);
@@ -66,7 +68,7 @@ impl Sender {
         0
     }
 
-    /// Nothing but pacing and its NIC held the sender back.
+    /// Accounts for time in which only pacing and the NIC held the sender back.
     #[inline]
     fn settle_unblocked(&mut self, qp: &Qp, now: u64) -> u64 {
         self.settle_pacing(qp.next_avail().min(now));
@@ -80,7 +82,7 @@ impl Sender {
 }
 
 impl Accounts {
-    /// A message is complete, and what completed it is older than it.
+    /// Closes the account of a message that an older packet completes: all its time was recovery.
     fn close_overtaken(&mut self, place: AccountId, fct: Span) {
         let sender = &mut self.senders[place];
         let time = SenderTime {
@@ -100,7 +102,7 @@ impl Accounts {
 }
 
 impl Core {
-    /// A flow starts: so does its account.
+    /// Opens the account of a flow that starts.
     pub(crate) fn open_account(&mut self, world: &World, qp: &Qp, paths: Option<[&[PortId]; 2]>) {
         let now = self.now();
         if let Some(sender) = self.watch.accounts.of(qp) {
@@ -111,7 +113,7 @@ impl Core {
         }
     }
 
-    /// A message is posted to its connection: so its account starts.
+    /// Opens the account of a message that is posted to its connection.
     pub(crate) fn open_account_of_message(&mut self, qp: &Qp, flow: FlowId) {
         let (now, accounts) = (self.now(), &mut self.watch.accounts);
         let Some(place) = accounts.find(flow) else {
@@ -120,7 +122,7 @@ impl Core {
         let Some(connection) = accounts.of(qp) else {
             return;
         };
-        // What it waited before is no part of the message's time, and stays what it was.
+        // The connection's wait before is no part of the message's time, and keeps its reason.
         connection.stalled = Span::ZERO;
         let message = connection.of_message(flow, qp.account(), now);
         accounts.senders[place] = message;
@@ -128,7 +130,7 @@ impl Core {
         accounts.totals[place] = way;
     }
 
-    /// Accounts for a sender's time until now. To be called before anything changes that says why it waits.
+    /// Accounts for a sender's time until now. To be called before anything changes the reason for which it waits.
     pub(crate) fn settle(&mut self, qp: &Qp) {
         if qp.is_done() {
             return;
@@ -142,8 +144,8 @@ impl Core {
         }
     }
 
-    /// The same of a flow that is not complete and that nobody looks at closely. Returns for how long it has
-    /// waited for its NIC.
+    /// Accounts for the time of an incomplete flow without a flow probe. Returns the time for which it has waited for
+    /// its NIC, in ps.
     #[inline(never)]
     pub(crate) fn settle_account(&mut self, qp: &Qp) -> u64 {
         let now = self.now();
@@ -153,7 +155,7 @@ impl Core {
         }
     }
 
-    /// There was progress.
+    /// Notes that an acknowledgement has brought progress.
     #[inline(never)]
     pub(crate) fn account_progress(&mut self, qp: &Qp) {
         if let Some(sender) = self.watch.accounts.of(qp) {
@@ -161,14 +163,14 @@ impl Core {
         }
     }
 
-    /// A timeout ended a wait.
+    /// Notes that a timeout has ended a wait.
     pub(crate) fn account_timeout(&mut self, qp: &Qp) {
         if let Some(sender) = self.watch.accounts.of(qp) {
             sender.time_out();
         }
     }
 
-    /// A data packet is about to leave its sender, whose state is still as before: its journal begins.
+    /// Starts the log of a data packet that is about to leave its sender, whose state is still as before.
     #[inline(never)]
     pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: PacketId) {
         let now = self.now();
@@ -184,6 +186,7 @@ impl Core {
         let Some(sender) = accounts.senders.get_mut(qp.account()) else {
             return;
         };
+        // Packets of the usual size log only where they waited, since their path and times are known.
         let is_quiet = packet.wire == sender.known_wire;
         packet.flags |= match is_quiet {
             true => Packet::ACCOUNTED,
@@ -191,7 +194,7 @@ impl Core {
         };
         match !qp.is_blocked(0) {
             true => sender.settle_unblocked(qp, now),
-            // What is sent again may be all that there was to send.
+            // A retransmission may be all that there was to send, so other reasons than pacing are possible.
             false => sender.settle(qp, port, now),
         };
         let hop_log = accounts.hop_logs.open(id);
@@ -205,7 +208,7 @@ impl Core {
         sender.send(now + profile.serialise(packet.wire).tx, again);
     }
 
-    /// There have been pauses, and a packet joins a queue.
+    /// Notes the pauses so far of a packet that joins a queue, once there have been pauses.
     #[cold]
     pub(crate) fn account_queued(&mut self, world: &World, port: PortId, id: PacketId) {
         if self.packets.get(id).is_accounted() {
@@ -214,7 +217,7 @@ impl Core {
         }
     }
 
-    /// There have been pauses, and a packet is about to leave the queue of a port.
+    /// Logs the pause of a packet that is about to leave a port's queue, once there have been pauses.
     #[cold]
     pub(crate) fn account_pause(&mut self, world: &World, port: PortId, id: PacketId) {
         if !self.packets.get(id).is_accounted() {
@@ -228,7 +231,7 @@ impl Core {
         }
     }
 
-    /// For how long the class that holds back a packet at a port has been paused up to now.
+    /// Returns the time, in ps, for which the class that holds back a packet at a port has been paused until now.
     fn paused_so_far(&self, world: &World, port: PortId, id: PacketId) -> u64 {
         let (p, class) = (&self.ports[port], self.packets.get(id).class);
         let class = if p.is_host {
@@ -246,7 +249,7 @@ impl Core {
             }
     }
 
-    /// A data packet enters the receiver's host and will be there for `inside`.
+    /// Logs that a data packet enters the receiver's host and will be there for `inside`.
     #[cold]
     pub(crate) fn account_host(&mut self, id: PacketId, inside: Span) {
         if self.packets.get(id).is_accounted() {
@@ -255,7 +258,7 @@ impl Core {
         }
     }
 
-    /// The flow completed with acknowledgement `id`.
+    /// Closes the account of a flow that acknowledgement `id` completes.
     #[cold]
     pub(crate) fn close_account(&mut self, world: &World, flow: FlowId, fct: Span, id: PacketId) {
         let Some(place) = self.watch.accounts.find(flow) else {
@@ -269,7 +272,7 @@ impl Core {
         let sender = &accounts.senders[place];
         let time = match sender.within {
             AccountId::NONE => head.sender,
-            // The packet set out before the message was posted, and what overtook it had to wait for it.
+            // The packet was sent before the message was posted, and the message waited for it to arrive.
             _ if head.start < sender.until => {
                 return accounts.close_overtaken(place, fct);
             }
@@ -310,7 +313,7 @@ impl Core {
 }
 
 impl Core {
-    /// A flow starts that goes these ways.
+    /// Stores the paths of a flow that starts, if they are known beforehand.
     fn foresee_way(&mut self, world: &World, qp: &Qp, [forward, back]: [&[PortId]; 2]) {
         let accounts = &mut self.watch.accounts;
         if !accounts.fixed_ways || self.watch.recorder.tracing {
@@ -331,7 +334,7 @@ impl Core {
         }
     }
 
-    /// All that a packet met has to be known from here on: it has come so far.
+    /// Completes the log of a packet that has come this far, because its path is no longer known from here on.
     #[cold]
     fn notify(&mut self, id: PacketId, upto: Upto) {
         let packet = self.packets.get_mut(id);
@@ -341,36 +344,36 @@ impl Core {
         }
     }
 
-    /// The same of a packet that came in by `ingress`.
+    /// Completes the log of a packet that came in by `ingress`.
     #[cold]
     pub(crate) fn notify_before(&mut self, ingress: PortId, id: PacketId) {
         self.notify(id, self.came_by(ingress, id));
     }
 
-    /// The same of a data packet that is where it was sent to.
+    /// Completes the log of a data packet that has arrived at its receiver.
     #[inline]
     pub(crate) fn notify_at_receiver(&mut self, id: PacketId) {
         self.notify(id, Upto::Receiver);
     }
 
-    /// A data packet ends where it was sent to, without an answer.
+    /// Ends a data packet at its receiver, without an answer.
     #[inline(never)]
     pub(crate) fn end_at_receiver(&mut self, id: PacketId) {
         self.notify_at_receiver(id);
         self.packets.remove(id);
     }
 
-    /// How far a packet has come that is at the end of a link.
+    /// Returns how far a packet at the end of a link has come.
     fn came_by(&self, ingress: PortId, id: PacketId) -> Upto {
         let is_data = self.packets.get(id).kind == PacketKind::Data;
         match self.ports.get(ingress) {
             Some(port) => Upto::Left(key_of(port.peer, is_data)),
-            // It began there.
+            // The packet started there.
             None => Upto::Left(PAUSED),
         }
     }
 
-    /// All that the packets under way met has to be known from here on.
+    /// Completes the logs of all packets in the network.
     pub(crate) fn notify_all(&mut self) {
         if !self.watch.accounts.on() {
             return;
@@ -399,7 +402,7 @@ impl Core {
     }
 }
 
-/// A port as results name it.
+/// Returns a port as results name it.
 fn name_of(ports: &Ports, recorder: &Recorder, port: PortId) -> PortRef {
     let p = &ports[port];
     PortRef {

@@ -1,38 +1,38 @@
-//! What packets of accounted flows write down on their way: which ports they left, and when.
+//! Hop logs: the ports that the packets of accounted flows left, and the times.
 //!
-//! Nothing else is written where a switch handles a packet. What a flow's packets met is added up when the
-//! slot of one is used again, and at the end of the run: sums and largest values, which do not depend on the order.
+//! Nothing else is recorded where a switch handles a packet. The logs of a flow's packets are added up when a packet's
+//! slot is used again, and at the end of the run: sums and maxima, which do not depend on the order.
 
 use crate::ids::{AccountId, PacketId, PortId};
 use paceline_kernel::ids::{Id, List};
 use paceline_run::outcome::account::SenderTime;
 
-/// Keys that are no ports: how long the packet's class was paused while it waited for what the next step says,
-/// how long it was in the receiver's host, and when the step before ended, where its key is [`LONG`].
+/// Keys that are no ports: the time for which the packet's class was paused while it waited for what the next step
+/// logs, the time in the receiver's host, and the end of the step before if its key has [`LONG`].
 pub(super) const PAUSED: u32 = u32::MAX;
 pub(super) const INSIDE: u32 = PAUSED - 1;
 pub(super) const ARRIVED: u32 = PAUSED - 2;
-/// Set in a key where the step's flight has no room in it.
+/// Flag in the key of a step whose flight is too long for its field.
 pub(super) const LONG: u32 = 1 << 31;
 
-/// A port that a packet left.
+/// A step of a packet: its departure from a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// See [`key_of`]; or one of the keys above.
+    /// Port as [`key_of`] encodes it, or one of the keys above.
     pub(super) key: u32,
-    /// How long it took from there until its last bit was at the other end, in ps.
+    /// Time from the departure until the last bit is at the other end, in ps.
     pub(super) flight: u32,
-    /// When its transmission began; with the keys above, how long, or when.
+    /// Start of the transmission, in ps; with the keys above, a duration or a time.
     pub(super) left: u64,
 }
 
-/// The key of a port that a packet left, as data or as an acknowledgement.
+/// Returns the key of a port that a packet left, as data or as an acknowledgement.
 #[inline(always)]
 pub(super) const fn key_of(port: PortId, is_data: bool) -> u32 {
     2 * port.0 + is_data as u32
 }
 
-/// A key's port, and whether it was left by acknowledgements.
+/// Returns a key's port, and true if acknowledgements left it.
 pub(super) const fn port_of(key: u32) -> (PortId, bool) {
     (PortId(key / 2), key.is_multiple_of(2))
 }
@@ -40,7 +40,7 @@ pub(super) const fn port_of(key: u32) -> (PortId, bool) {
 impl Step {
     const NONE: Self = Self::other(PAUSED, 0);
 
-    /// What is no port.
+    /// Returns a step that is no departure.
     pub(super) const fn other(key: u32, value: u64) -> Self {
         Self {
             key,
@@ -49,32 +49,32 @@ impl Step {
         }
     }
 
-    /// When it was at the other end.
+    /// Returns the arrival at the other end, in ps.
     #[inline]
     pub(super) const fn arrives(&self) -> u64 {
         self.left + self.flight as u64
     }
 }
 
-/// What a packet's journal begins with.
+/// Head of a packet's log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    /// The sender's time when its transmission began.
+    /// Sender's time at the start of the packet's transmission.
     pub(super) sender: SenderTime,
-    /// For how long its class had been paused, up to when it came to the queue that it is in.
+    /// Time for which the packet's class had been paused when the packet joined its present queue, in ps.
     pub(super) paused_before: u64,
-    /// The flow's account; `AccountId::NONE` where there is nothing to add.
+    /// Account of the flow; `AccountId::NONE` if the log was added up.
     pub(super) place: AccountId,
-    /// Steps so far.
+    /// Number of steps so far.
     pub(super) count: u32,
-    /// When the packet began to leave its sender.
+    /// Time at which the packet left its sender, in ps.
     pub(super) start: u64,
-    /// Whether only the ports where it waited are written down: it goes its flow's way ([`super::paths`]).
+    /// True if only the ports where the packet waited are logged: it takes its flow's known path ([`super::paths`]).
     pub(super) is_quiet: bool,
 }
 
 impl Head {
-    /// How many steps there are.
+    /// Returns the number of steps.
     pub(crate) const fn count(&self) -> usize {
         self.count as usize
     }
@@ -89,29 +89,30 @@ impl Head {
     };
 }
 
-/// Steps that a journal has room for: there and back through five switches.
+/// Steps that a log has room for: there and back through five switches.
 const ROOM: usize = 12;
 
-/// A packet's journal.
+/// Hop log of a packet.
 #[derive(Clone, Debug)]
 pub(super) struct HopLog {
     pub(super) head: Head,
     steps: [Step; ROOM],
-    /// All steps, if they are more.
+    /// All steps, if there are more than fit in `steps`.
     long: Vec<Step>,
 }
 
-/// The journals of all packets, by slot.
+/// Logs of all packets, by slot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HopLogs(List<PacketId, HopLog>);
 
 impl HopLogs {
-    /// Journals for so many packets take no memory before they begin, while a list that grows is copied.
+    /// Allocates logs for `expected` packets: memory that is set aside is not touched before use, while a list that
+    /// grows is copied.
     pub(super) fn new(expected: usize) -> Self {
         Self(Vec::with_capacity(expected).into())
     }
 
-    /// The journal of a packet that is to begin one.
+    /// Returns the log of a packet that is to start one.
     #[inline]
     pub(super) fn open(&mut self, packet: PacketId) -> &mut HopLog {
         if packet.index() >= self.0.len() {
@@ -134,38 +135,38 @@ impl HopLogs {
         &mut self.0[packet].head
     }
 
-    /// A packet's journal.
+    /// Returns a packet's log.
     #[inline(always)]
     pub(super) fn get_mut(&mut self, packet: PacketId) -> &mut HopLog {
         &mut self.0[packet]
     }
 
-    /// Adds a step to a packet's journal.
+    /// Adds a step to a packet's log.
     pub(super) fn push(&mut self, packet: PacketId, step: Step) {
         self.0[packet].push(step);
     }
 
-    /// A packet's journal, if there is one that has not been added up.
+    /// Returns a packet's log, if there is one that was not added up.
     #[inline]
     pub(super) fn of(&self, packet: PacketId) -> Option<(&Head, &[Step])> {
         let hop_log = self.0.get(packet)?;
         hop_log.read()
     }
 
-    /// A packet's journal has been added up, or is elsewhere.
+    /// Marks a packet's log as added up, or moved elsewhere.
     #[inline]
     pub(super) fn forget(&mut self, packet: PacketId) {
         self.0[packet].head.place = AccountId::NONE;
     }
 
-    /// Packets that there are journals for.
+    /// Returns the packets that have logs.
     pub(super) fn packets(&self) -> impl Iterator<Item = PacketId> + use<> {
         self.0.ids()
     }
 }
 
 impl HopLog {
-    /// Begins it: it must have been added up before.
+    /// Starts a log. The old one must have been added up.
     #[inline]
     pub(super) fn begin(&mut self, place: AccountId, sender: &SenderTime) {
         let head = &mut self.head;
@@ -173,14 +174,14 @@ impl HopLog {
         (head.sender, head.is_quiet) = (*sender, false);
     }
 
-    /// Begins it again with other steps.
+    /// Removes and returns all steps, to log them again in full.
     pub(super) fn begin_anew(&mut self) -> Vec<Step> {
         let steps = self.read().map_or(Vec::new(), |(_, steps)| steps.to_vec());
         (self.head.count, self.head.is_quiet) = (0, false);
         steps
     }
 
-    /// What there is in it, if it has not been added up.
+    /// Returns the contents, if the log was not added up.
     #[inline]
     pub(super) fn read(&self) -> Option<(&Head, &[Step])> {
         let steps = match self.steps.get(..self.head.count as usize) {
@@ -190,7 +191,7 @@ impl HopLog {
         (self.head.place != AccountId::NONE).then_some((&self.head, steps))
     }
 
-    /// The packet leaves a port.
+    /// Logs a departure from a port.
     #[inline(always)]
     pub(super) fn leave(&mut self, key: u32, left: u64, arrives: u64) {
         let count = self.head.count as usize;
@@ -218,7 +219,7 @@ impl HopLog {
         self.long.push(step);
     }
 
-    /// A step for which there is no room: it takes long, or has many before it.
+    /// Logs a step that does not fit: its flight is long, or there are many before it.
     #[cold]
     #[inline(never)]
     fn leave_for_long(&mut self, key: u32, left: u64, arrives: u64) {
@@ -230,9 +231,9 @@ impl HopLog {
     }
 }
 
-/// Shows the steps of a packet that comes to the first of these ports at `ready`: each with its key, when it was at
-/// the other end, how long it queued before, and how long it was paused there. That is what lies between its arrival
-/// and its leaving, less the time in the receiver's host.
+/// Calls `show` for each step of a packet that is at the first of these ports at `ready`: with the key, the arrival at
+/// the other end, the time of queueing before it, and the time of pauses. These times lie between the packet's arrival
+/// and its departure, without the time in the receiver's host.
 #[inline]
 pub(super) fn for_each_wait(steps: &[Step], mut ready: u64, mut show: impl FnMut(u32, &Step, u64, u64, u64)) {
     let mut paused = 0;

@@ -1,9 +1,9 @@
-//! The ways of flows, so that packets write down only where they waited.
+//! Known paths of flows, with which packets log only the ports where they waited.
 //!
-//! Where nothing is lost on links, all of a flow's packets go one way, and so do their acknowledgements: which, is known
-//! when the flow starts, and how long each port takes a packet that does not wait. So packets of the usual size are
-//! *quiet*: they write down the ports where they waited, and where nothing is written they left when they came. What
-//! ends before it comes back, or goes on where the way is not known, is *told*: all of it is written down.
+//! If links lose nothing, all packets of a flow take one path, and so do their acknowledgements. The paths are known
+//! when the flow starts, and so is the time of a packet that does not wait at each port. Packets of the usual size are
+//! therefore *quiet*: they log the ports where they waited, and left all others when they arrived. A packet that ends
+//! early, or continues on a path that is not known, is *traced*: all of its hops are logged.
 
 use super::Accounts;
 use super::hop_log::{ARRIVED, LONG, PAUSED, Step, port_of};
@@ -11,28 +11,28 @@ use super::totals::Totals;
 use crate::ids::PacketId;
 use paceline_run::spec::{Forwarding, RunSpec};
 
-/// A port of a flow's way.
+/// A port of a flow's path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop {
     key: u32,
-    /// Its place among the flow's ports.
+    /// Index among the flow's ports.
     place: usize,
-    /// From the beginning of its transmission to the next port.
+    /// Time from the start of a transmission to the arrival at the next port, in ps.
     flight: u64,
 }
 
 /// How far a packet has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Upto {
-    /// It left this port: see [`super::hop_log::key_of`].
+    /// Departure from this port, as [`super::hop_log::key_of`] encodes it.
     Left(u32),
-    /// It reached the receiver.
+    /// Arrival at the receiver.
     Receiver,
-    /// Its acknowledgement reached the sender.
+    /// Arrival of the acknowledgement at the sender.
     Sender,
 }
 
-/// Whether all packets of a flow go one way, and none is lost on it.
+/// Returns true if all packets of a flow take one path, and none is lost on it.
 pub(super) fn are_fixed(spec: &RunSpec) -> bool {
     let lossless = spec.links.iter().all(|link| link.error_rate == 0.0);
     let stores = (spec.lanes.as_ref()).is_none_or(|lanes| lanes.forwarding == Forwarding::StoreAndForward);
@@ -51,13 +51,13 @@ impl Hop {
 }
 
 impl Totals {
-    /// The flow's packets are going to leave this port, after those before.
+    /// Appends a port to the path that the flow's packets will take.
     pub(super) fn add_hop(&mut self, key: u32, flight: u64) {
         let place = self.place(key);
         self.way.push(Hop { key, place, flight });
     }
 
-    /// Adds a packet that has gone the whole way and started to do so at `start`.
+    /// Adds a quiet packet that has taken the whole path, from `start` on.
     #[inline]
     pub(super) fn add_quiet(&mut self, start: u64, steps: &[Step]) {
         self.quiet += 1;
@@ -83,7 +83,7 @@ impl Totals {
         }
     }
 
-    /// Quiet packets were at every port of the way: so does each port count.
+    /// Counts quiet packets at every port of the path.
     pub(super) fn count_quiet(&mut self) {
         let packets = std::mem::take(&mut self.quiet);
         for hop in &self.way {
@@ -93,7 +93,7 @@ impl Totals {
 }
 
 impl Accounts {
-    /// Writes down all that a quiet packet met.
+    /// Expands the log of a quiet packet to all its hops so far.
     pub(super) fn notify(&mut self, packet: PacketId, upto: Upto) {
         let hop_log = self.hop_logs.get_mut(packet);
         let Some((head, _)) = hop_log.read().filter(|(head, _)| head.is_quiet) else {

@@ -1,4 +1,4 @@
-//! A sender's time while its flow runs: what it waited for, up to when.
+//! A sender's time while its flow runs: what it waited for, and until when.
 
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
@@ -6,23 +6,23 @@ use paceline_kernel::ids::Id;
 use crate::ids::{AccountId, FlowId};
 use paceline_run::outcome::account::SenderTime;
 
-/// The account of a sender.
+/// Account of a sender.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
-    /// `FlowId::NONE` before the flow starts.
+    /// Flow; `FlowId::NONE` before it starts.
     pub(super) flow: FlowId,
-    /// Of a message, the account of its connection, whose time when it was posted is `time`; `AccountId::NONE` of a queue
-    /// pair.
+    /// For a message, the account of its connection, whose time at the posting is in `time`; `AccountId::NONE` for a
+    /// queue pair.
     pub(super) within: AccountId,
-    /// Bytes of the packets whose way is known ([`super::paths`]); 0 before.
+    /// Size of the packets whose path is known ([`super::paths`]), in bytes; 0 if none is.
     pub(super) known_wire: u16,
-    /// Whether the flow has completed: its account is closed.
+    /// True if the flow has completed, so that its account is closed.
     pub(super) is_complete: bool,
-    /// Whether its latest transmission sent old bytes.
+    /// True if the latest transmission was a retransmission.
     again: bool,
-    /// Up to here its time is accounted for: ahead of the clock while it puts a packet on the wire.
+    /// End of the time that is accounted for, in ps: ahead of the clock during a transmission.
     pub(super) until: u64,
-    /// Of `time.window`, what there was since the last progress.
+    /// The part of `time.window` since the last progress.
     pub(super) stalled: Span,
     pub(super) time: SenderTime,
 }
@@ -43,7 +43,7 @@ impl Sender {
         }
     }
 
-    /// Of a message that is posted now to the connection of account `within`, whose sender this is.
+    /// Returns the account of a message that is posted now to the connection of account `within`, whose sender this is.
     pub(super) fn of_message(&self, flow: FlowId, within: AccountId, now: u64) -> Self {
         Self {
             within,
@@ -57,18 +57,18 @@ impl Sender {
         self.flow != FlowId::NONE
     }
 
-    /// Whether its flow goes on.
+    /// Returns true if the flow has started and is not complete.
     pub(super) fn is_open(&self) -> bool {
         self.has_started() && !self.is_complete
     }
 
-    /// The time up to now, which from here on is accounted for.
+    /// Returns the time since `until`, which is moved to `now`.
     #[inline]
     pub(super) fn pass(&mut self, now: u64) -> Span {
         Span::from_ps(now - std::mem::replace(&mut self.until, now))
     }
 
-    /// Pacing held the sender back up to `end`.
+    /// Accounts for pacing up to `end`.
     #[inline]
     pub(super) fn settle_pacing(&mut self, end: u64) {
         if end > self.until {
@@ -77,7 +77,7 @@ impl Sender {
         }
     }
 
-    /// A packet is on the wire until `sent`, with bytes that have been sent before or not.
+    /// Accounts for a transmission that lasts until `sent`. `again` if its bytes were sent before.
     #[inline]
     pub(super) fn send(&mut self, sent: u64, again: bool) {
         self.again = again;
@@ -93,8 +93,8 @@ impl Sender {
         }
     }
 
-    /// Its time until now, to which it is accounted for: a transmission that lasts (the path begins at another port
-    /// now, or the run is over) counts up to here.
+    /// Returns the time until now, and cuts a transmission in progress off here (the path starts at another port now,
+    /// or the run is over).
     #[inline]
     pub(super) fn time_until(&mut self, now: u64) -> &SenderTime {
         if self.until > now {
@@ -103,7 +103,7 @@ impl Sender {
         &self.time
     }
 
-    /// The same without a change: what is on the wire goes on.
+    /// Returns the time until now, and leaves a transmission in progress as it is.
     pub(super) fn time_at(&self, now: u64) -> SenderTime {
         let mut sender = self.clone();
         *sender.time_until(now)
@@ -117,7 +117,7 @@ impl Sender {
         self.until = now;
     }
 
-    /// What it waited since the last progress was waiting for a timeout.
+    /// Accounts the wait since the last progress as recovery, since a timeout has ended it.
     pub(super) fn time_out(&mut self) {
         let stalled = std::mem::take(&mut self.stalled);
         self.time.window = self.time.window - stalled;

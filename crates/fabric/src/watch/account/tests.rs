@@ -10,7 +10,7 @@ use paceline_run::spec::NodeId;
 
 const FLOWS: u32 = 3;
 
-/// Accounts of so many flows in a network with so many ports.
+/// Returns the accounts of `flows` flows in a network with `ports` ports.
 fn of_flows(flows: u32, ports: u32) -> Accounts {
     let mut spec = star(2, scheme("hpcc"));
     (0..flows).for_each(|_| add_flow(&mut spec, 0, 1, 1_000, 0));
@@ -39,7 +39,7 @@ fn step(key: u32, left: u64, arrives: u64) -> Step {
     Step { key, flight, left }
 }
 
-/// The way of a packet: over some of the ports, with waits, a pause and a host in between.
+/// Returns the steps of a packet at some of the ports, with waits, a pause and a host in between.
 fn way(rng: &mut Rng, start: u64) -> Vec<Step> {
     let mut now = start;
     let mut steps = Vec::new();
@@ -66,8 +66,8 @@ fn way(rng: &mut Rng, start: u64) -> Vec<Step> {
     steps
 }
 
-/// Accounts of two parts are those of the whole: the senders here and there, packets that end in either, after they
-/// began in the other.
+/// Accounts of two parts add up to those of the whole, with senders in either part, and packets that end in another
+/// part than they started in.
 #[test]
 fn accounts_of_parts_merge() {
     let mut rng = Rng::stream(1, Purpose::Mark, 0);
@@ -113,7 +113,7 @@ fn head(flow: FlowId) -> Head {
     }
 }
 
-/// What lies between arriving and leaving is queueing and pause; ports are told in the order in which they were met.
+/// The time between arrival and departure is queueing and pause; ports are in the order in which they were passed.
 #[test]
 fn a_journal_is_read() {
     let mut accounts = accounts();
@@ -142,7 +142,7 @@ fn a_journal_is_read() {
     assert_eq!((found[0].host.packets, found[0].host.max.as_ps()), (1, 30));
 }
 
-/// Journals with more steps than there is room for, and links that take longer than a step has room for.
+/// Logs with more steps than there is room for, and links that take longer than a step has room for.
 #[test]
 fn long_ways_are_written_down() {
     const HOPS: u32 = 30;

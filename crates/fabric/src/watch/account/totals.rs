@@ -1,4 +1,4 @@
-//! What all packets of a flow met, added up in any order.
+//! Totals over all packets of a flow, in any order.
 
 use paceline_kernel::Span;
 
@@ -8,21 +8,21 @@ use crate::ids::PortId;
 use paceline_run::outcome::PortRef;
 use paceline_run::outcome::account::{HopTotals, HostTime};
 
-/// What a flow's packets met at ports and in the receiver's host.
+/// Sums over a flow's packets, for ports and for the receiver's host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
     pub(super) ports: Vec<AtPort>,
     pub(super) host: HostTime,
-    /// The way of most packets, and of how many it is known only where they waited ([`super::paths`]).
+    /// Path of most packets, and the number of those logged only where they waited ([`super::paths`]).
     pub(super) way: Vec<Hop>,
     pub(super) quiet: u64,
 }
 
-/// What they met at one port.
+/// Sums over packets at one port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AtPort {
     key: u32,
-    /// When the first of them left it.
+    /// First departure of a packet, in ps.
     first: u64,
     pub(super) packets: u64,
     queueing: u64,
@@ -44,7 +44,7 @@ impl AtPort {
         }
     }
 
-    /// A packet left at `left`.
+    /// Adds a packet that left at `left`.
     #[inline]
     fn add(&mut self, left: u64, queueing: u64) {
         self.packets += 1;
@@ -56,14 +56,14 @@ impl AtPort {
         }
     }
 
-    /// It had waited behind others.
+    /// Adds a wait behind other packets.
     #[inline]
     pub(super) fn add_queueing(&mut self, queueing: u64) {
         self.queueing += queueing;
         self.queueing_max = self.queueing_max.max(queueing);
     }
 
-    /// It had waited while its class was paused.
+    /// Adds a wait during a pause.
     pub(super) fn add_pause(&mut self, paused: u64) {
         self.paused += paused;
         self.paused_max = self.paused_max.max(paused);
@@ -71,7 +71,7 @@ impl AtPort {
 }
 
 impl Totals {
-    /// Of packets that go the same way, none so far.
+    /// Returns empty totals of packets that take the same path.
     pub(super) fn of_same_way(&self) -> Self {
         let ports = self.way.iter().map(|hop| AtPort::new(hop.key()));
         Self {
@@ -81,7 +81,7 @@ impl Totals {
         }
     }
 
-    /// Adds a packet's journal.
+    /// Adds a packet's log.
     #[inline]
     pub(super) fn add(&mut self, head: &Head, steps: &[Step]) {
         match head.is_quiet {
@@ -94,7 +94,7 @@ impl Totals {
     #[inline]
     fn add_told(&mut self, steps: &[Step]) {
         let mut ready = steps.first().map_or(0, |step| step.left);
-        // Most packets of a flow go one way, without a pause.
+        // Most packets of a flow take one path, without a pause.
         let known = self.ports.iter_mut().zip(steps);
         let mut added = 0;
         for (port, step) in known {
@@ -134,7 +134,7 @@ impl Totals {
         self.ports.len() - 1
     }
 
-    /// Adds what other packets of the flow met.
+    /// Adds the totals of the flow's packets in another part.
     pub(super) fn merge(&mut self, mut other: Self) {
         if self.way.is_empty() {
             std::mem::swap(self, &mut other);
@@ -156,7 +156,7 @@ impl Totals {
         self.host.max = self.host.max.max(other.host.max);
     }
 
-    /// The ports in the order in which they were met; those of one instant by direction and number.
+    /// Returns the ports in the order in which they were passed; those of one instant by direction and number.
     pub(super) fn hops(&mut self, name: &dyn Fn(PortId) -> PortRef) -> Vec<HopTotals> {
         let order = |port: &AtPort| {
             let (number, back) = port_of(port.key);

@@ -1,4 +1,4 @@
-//! What is seen at ports, as the accounts of who makes whom wait take it.
+//! Events at ports, as blame accounts follow them.
 
 use super::{Blames, Now, Party};
 use crate::core::packet::Packet;
@@ -51,7 +51,7 @@ impl Probe for Blames {
 }
 
 impl Blames {
-    /// Returns whose packets a flow's are.
+    /// Returns the party that a flow's packets belong to.
     fn party_of(&self, view: &dyn View, flow: FlowId) -> u32 {
         let flow = view.flow(flow);
         match self.of {
@@ -71,7 +71,7 @@ impl Blames {
         self.join(now, id, flow, (victim, packet.kind.waiting(), held_by));
     }
 
-    /// Notes whose bytes stand in the queue that a pause comes from.
+    /// Notes the owners of the bytes in the queue that a pause comes from.
     fn pause_sent(&mut self, view: &dyn View, ingress: PortId, class: u8) {
         let mut parties: BTreeMap<Party, u64> = BTreeMap::new();
         for (flow, bytes) in view.behind_pause(ingress, class) {
@@ -93,7 +93,7 @@ fn state_of(view: &dyn View, port: PortId) -> Now {
     }
 }
 
-/// The flow of a packet that is not link control.
+/// Returns the flow of a packet that is not link control.
 fn flow_of(packet: &Packet) -> Option<FlowId> {
     (packet.flow != FlowId::NONE && !packet.kind.is_pfc()).then_some(packet.flow)
 }

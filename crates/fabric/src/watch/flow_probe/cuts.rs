@@ -1,4 +1,4 @@
-//! What a sender was told before it slowed down, and which port that came from.
+//! Cuts of a sender's limits: the feedback before each, and the port that it came from.
 
 use super::{Cause, Cut, ITSELF, Limits, Trigger, watched};
 use crate::core::Core;
@@ -12,8 +12,8 @@ use paceline_kernel::{Bytes, Span, Time};
 use paceline_run::outcome::PacketKind;
 
 impl Core {
-    /// Before something changes that a sender's limits may follow: what has changed since the last time is the
-    /// doing of the last such thing.
+    /// Compares a sender's limits with those at the last call, before an event that may change them. The last such
+    /// event has caused the change.
     pub(in crate::watch) fn observe_limits(&mut self, qp: &Qp) {
         for place in self.watch.flow_probes.of(qp.flow()) {
             self.observe_limits_of(place, qp);
@@ -26,9 +26,11 @@ impl Core {
         let look = &mut self.watch.flow_probes.looks[place];
         let trigger = std::mem::replace(&mut look.trigger, ITSELF);
         let before = std::mem::replace(&mut look.limits, after);
+        // Only reductions are cuts: an increase needs no cause in the network.
         if after.rate >= before.rate && after.window >= before.window {
             return;
         }
+        // A loss or a notification names its cause. For others the marks since the last cut decide, if there were any.
         let (cause, port) = match (trigger.cause, look.most_marks()) {
             (Cause::Loss | Cause::Timeout | Cause::Notice | Cause::Report, _) => {
                 (trigger.cause, trigger.port)
@@ -50,12 +52,13 @@ impl Core {
         self.watch.flow_probes.looks[place].cut(cut, port);
     }
 
-    /// A timer or a decision of a sender's scheme, or a timeout.
+    /// Notes a timer or a decision of a sender's scheme, or a timeout.
     pub(crate) fn observe_timer(&mut self, qp: &Qp, cause: Cause) {
         let now = self.now();
         for place in self.watch.flow_probes.of(qp.flow()) {
             let look = &mut self.watch.flow_probes.looks[place];
-            // Which round-trip time a decision is about is not known here: where the last packet waited.
+            // The round-trip time that a decision is based on is not known here, so the port where the last packet
+            // waited is taken.
             let port = if cause == Cause::Delay {
                 look.waited_at
             } else {
@@ -70,7 +73,7 @@ impl Core {
         }
     }
 
-    /// An answer reaches its sender, which is about to learn something.
+    /// Notes an answer that reaches its sender, which is about to react.
     pub(crate) fn observe_answer(&mut self, world: &World, qp: &Qp, id: PacketId) {
         for place in self.watch.flow_probes.of(qp.flow()) {
             self.observe_answer_to(place, world, qp, id);
@@ -111,7 +114,7 @@ impl Core {
                 if noted {
                     (trigger.cause, trigger.port) = (Cause::Notice, told_by);
                 } else if packet.mark.is_set() && echoes {
-                    // The echo may be that of an earlier packet, which was not answered.
+                    // The echo may be that of an earlier packet, which had no answer of its own.
                     let port = if told_by == PortId::NONE {
                         look.last_marked
                     } else {
@@ -130,8 +133,8 @@ impl Core {
         look.trigger = trigger;
     }
 
-    /// The port on the data packet's way with the largest utilisation between the telemetry of this
-    /// acknowledgement and that of the last: HPCC's equation (2).
+    /// Returns the port on the data packet's path with the largest utilisation between the telemetry of this
+    /// acknowledgement and of the last: HPCC's equation (2).
     fn busiest_hop(&mut self, place: usize, path: &PathInfo, id: PacketId) -> Option<PortId> {
         let samples = self.packets.hops(id).to_vec();
         let look = &mut self.watch.flow_probes.looks[place];

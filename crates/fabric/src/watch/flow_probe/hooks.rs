@@ -1,4 +1,4 @@
-//! What the core tells those who look at flows closely.
+//! Events of the core, as flow probes follow them.
 
 use super::cuts::limits_of;
 use super::watched::Watched;
@@ -14,12 +14,12 @@ use paceline_run::outcome::flow_probe::{CutTotals, FlowProbe, Marks};
 use paceline_run::outcome::{PacketKind, PortRef, TraceKind};
 
 impl Core {
-    /// A port as results name it, if there is one.
+    /// Returns a port as results name it, if there is one.
     pub(super) fn known_port(&self, port: PortId) -> Option<PortRef> {
         self.ports.get(port).map(|_| self.port_ref(port))
     }
 
-    /// A looked-at flow starts.
+    /// Notes that a probed flow starts.
     pub(crate) fn look_begins(&mut self, flow: FlowId, slot: QpId, qp: &Qp) {
         let Some(place) = self.watch.flow_probes.find(flow) else {
             return;
@@ -32,14 +32,14 @@ impl Core {
         look.watched.push(Watched::new(port, class, now));
     }
 
-    /// A message of a connection is complete.
+    /// Notes that a message of a connection is complete.
     pub(crate) fn look_ends(&mut self, flow: FlowId) {
         if let Some(place) = self.watch.flow_probes.find(flow) {
             self.watch.flow_probes.looks[place].is_over = true;
         }
     }
 
-    /// A switch tells a sender in packet `id` about its port `egress`.
+    /// Notes that a switch sends packet `id` to a sender about its port `egress`.
     #[cold]
     pub(crate) fn observe_signal(&mut self, id: PacketId, egress: PortId) {
         let flow = self.packets.get(id).flow;
@@ -50,13 +50,13 @@ impl Core {
         };
     }
 
-    /// A switch writes a note about its port `egress` into data packet `id`.
+    /// Notes that a switch writes a note about its port `egress` into data packet `id`.
     #[cold]
     pub(crate) fn observe_note(&mut self, id: PacketId, egress: PortId) {
         self.watch.flow_probes.seen(id).told_by = egress;
     }
 
-    /// Something happened to a packet at a port.
+    /// Shows an event of a packet at a port.
     #[cold]
     pub(in crate::watch) fn look(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
         let packet = *self.packets.get(id);
@@ -81,7 +81,7 @@ impl Core {
             (PacketKind::Data, TraceKind::Receive) if is_host && packet.mark.is_set() => {
                 self.watch.flow_probes.looks[place].last_marked = self.watch.flow_probes.seen(id).told_by;
             }
-            // A packet of its own that the receiver sends about marks.
+            // The receiver sends a packet about marks.
             (PacketKind::Cnp, TraceKind::Enqueue) if is_host => {
                 let told_by = self.watch.flow_probes.looks[place].last_marked;
                 self.observe_signal(id, told_by);
@@ -90,7 +90,7 @@ impl Core {
         }
     }
 
-    /// A data packet joins a queue.
+    /// Notes that a data packet joins a queue.
     fn observe_arrival(&mut self, place: usize, port: PortId, id: PacketId) {
         let (now, class) = (self.now(), self.packets.get(id).class);
         let seen = self.watch.flow_probes.seen(id);
@@ -107,7 +107,7 @@ impl Core {
         }
     }
 
-    /// A data packet leaves a switch: perhaps with a mark that it came without.
+    /// Notes that a data packet leaves a switch, perhaps with a new mark.
     fn observe_mark(&mut self, place: usize, port: PortId, id: PacketId, queue_bytes: u32) {
         let packet = *self.packets.get(id);
         let seen = self.watch.flow_probes.seen(id);
@@ -156,7 +156,7 @@ impl Core {
         }
     }
 
-    /// What has been seen.
+    /// Ends all probes, and returns their results.
     pub(crate) fn close_looks(&mut self) -> Vec<FlowProbe> {
         let looks = std::mem::take(&mut self.watch.flow_probes.looks);
         looks
@@ -191,7 +191,7 @@ impl Core {
         }
     }
 
-    /// Whether a class that flows use is paused at a port.
+    /// Returns true if a class that flows use is paused at a port.
     pub(super) fn is_held(&self, port: PortId, class: u8) -> bool {
         class > STRICT && self.ports[port].paused & 1 << class != 0
     }

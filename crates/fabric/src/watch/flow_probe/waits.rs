@@ -1,4 +1,4 @@
-//! For whom the packets of a looked-at flow wait, and what pauses them, as the core shows it.
+//! Waits of probed flows' packets, and the pauses that hold them back.
 
 use super::Pauses;
 use super::watched::{Held, Origin};
@@ -8,11 +8,11 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::{Span, Time};
 use std::collections::BTreeMap;
 
-/// Nodes that a pause is followed through.
+/// Largest number of nodes through which a pause is followed.
 const DEPTH: usize = 16;
 
 impl Core {
-    /// Tells the time of all that waits at a port, before it changes for whom they wait.
+    /// Accounts the waits at a port up to now, before their cause changes.
     pub(super) fn observe_wait(&mut self, port: PortId) {
         let now = self.now();
         let flow = self.watch.flow_probes.on_wire(port);
@@ -28,7 +28,7 @@ impl Core {
         }
     }
 
-    /// A packet goes on the wire.
+    /// Notes a packet on the wire.
     pub(super) fn observe_wire(&mut self, port: PortId, id: PacketId) {
         let (flow, wire) = (self.packets.get(id).flow, u64::from(self.packets.get(id).wire));
         if !self.ports[port].is_host {
@@ -56,7 +56,7 @@ impl Core {
         }
     }
 
-    /// A packet of a looked-at flow leaves the queue that it is in, if it is in one.
+    /// Notes that a packet of a probed flow leaves the queue that it is in, if it is in one.
     pub(super) fn leave_queue(&mut self, port: PortId, id: PacketId) {
         let now = self.now();
         let flow = self.packets.get(id).flow;
@@ -79,13 +79,13 @@ impl Core {
         }
     }
 
-    /// A packet is lost, perhaps out of a queue.
+    /// Notes that a packet is lost, perhaps from a queue.
     pub(super) fn observe_loss(&mut self, port: PortId, id: PacketId) {
         self.observe_wait(port);
         self.leave_queue(port, id);
     }
 
-    /// A sender has waited for its NIC.
+    /// Notes that a sender has waited for its NIC.
     pub(in crate::watch) fn observe_nic(&mut self, flow: FlowId, port: PortId, span: Span) {
         let other = self.watch.flow_probes.on_wire(port);
         for place in self.watch.flow_probes.of(flow).filter(|_| span > Span::ZERO) {
@@ -94,7 +94,7 @@ impl Core {
         }
     }
 
-    /// A pause of a class goes out of `ingress`: where its cause is, if the port that it will pause matters.
+    /// Stores the origin of a pause that is sent out of `ingress`, if it will pause a port on a probed flow's path.
     #[cold]
     pub(crate) fn observe_pause_sent(&mut self, ingress: PortId, class: u8) {
         let paused = self.ports[ingress].peer;
@@ -106,8 +106,8 @@ impl Core {
         self.watch.flow_probes.origins.insert((paused, class), origin);
     }
 
-    /// Follows what came in by `ingress` to the egress port in which most of it stands, and on from there
-    /// while that is paused itself.
+    /// Follows the bytes that came in by `ingress` to the egress port that holds most of them, and on from there as
+    /// long as that port is paused too.
     pub(in crate::watch) fn origin(&self, mut ingress: PortId, class: u8) -> Origin {
         let mut origin = Origin::default();
         while origin.way.len() < DEPTH && !self.ports[ingress].is_host {
@@ -129,7 +129,7 @@ impl Core {
         origin
     }
 
-    /// Bytes of each flow in a port's queue of a class.
+    /// Returns the bytes of each flow in a port's queue of a class.
     fn queued_at(&self, port: PortId, class: u8) -> BTreeMap<FlowId, u64> {
         let mut flows = BTreeMap::new();
         let mut next = self.queues[(port, class)].head;
@@ -141,7 +141,7 @@ impl Core {
         flows
     }
 
-    /// A port's class is about to be paused, or resumed.
+    /// Notes that a port's class is about to be paused or resumed.
     #[cold]
     pub(crate) fn observe_pause(&mut self, port: PortId, class: u8, pause: bool) {
         self.observe_wait(port);
@@ -198,7 +198,7 @@ impl Core {
         }
     }
 
-    /// The pauses of a port from one root, at the end of the run or of the flow.
+    /// Returns the pauses of a port from one root, at the end of the run or of the flow.
     pub(super) fn close_held(&self, mut held: Held, now: u64) -> Option<Pauses> {
         held.end(now);
         let flows = held.flows.into_iter().map(|(flow, bytes)| (flow.0, bytes));

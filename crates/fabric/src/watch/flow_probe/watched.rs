@@ -1,4 +1,4 @@
-//! Ports on the way of a looked-at flow: whom its packets wait for, and what pauses them.
+//! Ports on the path of a probed flow: the flows that its packets wait for, and its pauses.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use paceline_run::outcome::PortRef;
 pub(super) struct Watched {
     pub(super) port: PortId,
     pub(super) class: u8,
-    /// Packets of the flow that wait there now.
+    /// Number of the flow's packets that wait at the port.
     pub(super) waiting: u64,
-    /// Their time is told up to here.
+    /// Time up to which waits are accounted, in ps.
     until: u64,
     pub(super) first: u64,
     pub(super) last: u64,
-    /// Bytes and time of each flow.
+    /// Bytes sent and time waited for, of each flow.
     pub(super) flows: BTreeMap<FlowId, (u64, u64)>,
     paused: u64,
     idle: u64,
@@ -40,7 +40,8 @@ impl Watched {
         }
     }
 
-    /// Tells the time until `now`, during which `flow` was on the wire up to `free_at`, or the class `held`.
+    /// Accounts the waits until `now`. Meanwhile `flow` was on the wire up to `free_at`, or the class was paused
+    /// (`held`).
     pub(super) fn advance(&mut self, now: u64, flow: FlowId, free_at: u64, held: bool) {
         let from = std::mem::replace(&mut self.until, now);
         if held {
@@ -74,7 +75,7 @@ impl Watched {
     }
 }
 
-/// Pauses of one port that go back to one root.
+/// Pauses of one port that have the same origin.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) port: PortId,
@@ -83,7 +84,7 @@ pub(super) struct Held {
     pub(super) time: u64,
     pub(super) first: u64,
     pub(super) last: u64,
-    /// When the pause that lasts began.
+    /// Start of the pause in force; `None` between pauses.
     pub(super) since: Option<u64>,
     pub(super) flows: BTreeMap<FlowId, u64>,
 }
@@ -96,8 +97,7 @@ pub(super) fn count(list: &mut Vec<(PortId, u64)>, port: PortId) {
     }
 }
 
-/// Where a pause came from: egress ports from the node that asked for it to the root, and whose bytes stood
-/// in the root's queue.
+/// Origin of a pause: egress ports from the node that sent it to the root, and the flows' bytes in the root's queue.
 #[derive(Clone, Debug, Default)]
 pub(in crate::watch) struct Origin {
     pub(super) way: Vec<PortId>,
@@ -105,7 +105,7 @@ pub(in crate::watch) struct Origin {
 }
 
 impl Held {
-    /// The pause that lasts ends.
+    /// Ends the pause in force.
     pub(super) fn end(&mut self, now: u64) {
         if let Some(since) = self.since.take() {
             self.time += now - since;
