@@ -29,7 +29,7 @@ struct Announced {
     completed: AtomicU64,
     /// Packets in the part, and those that it has sent to others.
     packets: AtomicU64,
-    /// The latter alone.
+    /// Packets sent to other parts.
     crossed: AtomicU64,
 }
 

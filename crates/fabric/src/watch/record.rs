@@ -1,4 +1,4 @@
-//! What a run writes down while it goes.
+//! Records that a run makes while it goes.
 
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
@@ -25,22 +25,22 @@ mod rates;
 pub(crate) mod round_trips;
 mod states;
 
-/// Bins of the queues of all ports together, at most: 20 MB.
+/// Upper limit of the bins of all ports' queues together: 20 MB.
 const QUEUE_BINS_MAX: usize = 1 << 19;
 
-/// Recorders; those that nobody asked for are empty and cost a comparison.
+/// Recorders. Those that nobody requested are empty and cost a comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     pub(crate) ports: PortRecorder,
     pub(crate) flows: FlowRecorder,
     pub(crate) states: ClassRecorder,
     pub(crate) credits: ClassRecorder,
-    /// Whether acknowledgements are to be shown to what follows flows.
+    /// True if acknowledgements are shown to recorders of flows.
     pub(crate) follows_flows: bool,
     pub(crate) tracing: bool,
-    /// Whether a port's packets are traced.
+    /// True for ports whose packets are traced.
     traced: List<PortId, bool>,
-    /// First and last instant of tracing.
+    /// First and last instant of tracing, in ps.
     trace_window: (u64, u64),
     /// Interface number of each port at its node, from 1 in the order of links.
     interfaces: List<PortId, u32>,
@@ -48,14 +48,14 @@ pub(crate) struct Recorder {
     pub(crate) rtt_per_round_trip: RoundTrips,
     pub(crate) rtt_per_ack: RoundTrips,
     pub(crate) rtt_samples: Vec<RttSample>,
-    /// Of data packets, one way; where that is asked for.
+    /// One-way latency of data packets, if requested.
     pub(crate) latency: Option<RoundTrips>,
     pub(crate) queues: Vec<QueueRecord>,
-    /// Ports that `queues` speaks of.
+    /// Ports in the order of `queues`.
     sampled: Vec<PortId>,
-    /// When the queues are looked at next; `u64::MAX` for never, and where that is an event.
+    /// Time of the next sample of the queues, in ps; `u64::MAX` for none, or if samples are events.
     pub(crate) queues_due: u64,
-    /// Samples of the queues so far.
+    /// Number of samples of the queues so far.
     samples: u64,
     room: Room,
     pub(crate) queue_dumps: Vec<QueueDump>,
@@ -122,7 +122,7 @@ impl Recorder {
         }
     }
 
-    /// The last instant before the next sample that is no event.
+    /// Returns the last instant before the next sample that is no event.
     pub(crate) fn free_until(&self) -> u64 {
         let sampled = self.ports.due().min(self.flows.due()).min(self.states.due());
         let sampled = sampled.min(self.credits.due());
@@ -137,7 +137,7 @@ impl Recorder {
         self.rates.add(flow, now, bytes);
     }
 
-    /// Whether what happens at a port now is traced.
+    /// Returns true if events at a port are traced now.
     pub(crate) fn traces(&self, port: PortId, now: u64) -> bool {
         let (from, to) = self.trace_window;
         self.traced[port] && (from..=to).contains(&now)
@@ -170,7 +170,7 @@ impl Recorder {
         };
         let got = match packet.kind {
             PacketKind::Credit => (u64::from(packet.note), packet.answers, packet.class - STRICT - 1),
-            // The scheme's words are not of the packet's payload.
+            // A signal has the scheme's words in the field of the payload.
             PacketKind::Signal => (packet.seq, 0, classes.priority(packet.class)),
             _ => (
                 packet.seq,
@@ -200,7 +200,7 @@ impl Recorder {
         });
     }
 
-    /// No more samples of queues will come.
+    /// Ends the series of queues.
     pub(crate) fn finish_queues(&mut self) {
         for queue in &mut self.queues {
             queue.series.finish(self.samples);
@@ -208,7 +208,7 @@ impl Recorder {
     }
 }
 
-/// Which ports' packets are traced.
+/// Returns true for each port whose packets are traced.
 fn traced(spec: &RecordSpec, ports: &Ports) -> List<PortId, bool> {
     let is_traced = |port: &Port| {
         let ends = (port.node, ports[port.peer].node);

@@ -1,4 +1,4 @@
-//! The core as probes see it.
+//! View of the core for probes.
 
 use super::probe::{Sight, View};
 use crate::core::Core;
@@ -41,7 +41,7 @@ impl View for Network<'_> {
 }
 
 impl Core {
-    /// Shows the probes what happens at a port.
+    /// Shows the probes an event at a port.
     #[cold]
     pub(crate) fn show(&mut self, world: &World, port: PortId, sight: Sight) {
         let mut probes = std::mem::take(&mut self.watch.probes);
@@ -52,7 +52,7 @@ impl Core {
         self.watch.probes = probes;
     }
 
-    /// Collects the tables of the probes.
+    /// Ends the probes, and returns their tables.
     pub(crate) fn close_probes(&mut self, world: &World) -> Tables {
         let probes = std::mem::take(&mut self.watch.probes);
         let view = Network { core: self, world };

@@ -1,5 +1,5 @@
-//! What changes at known times: links that fail or come back, links whose rate, delay or loss become others, and hosts that
-//! compute more slowly.
+//! Changes at known times: links that fail or come back, links whose rate, delay or loss change, and hosts that compute
+//! more slowly.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +11,40 @@ use paceline_run::spec::{NodeId, slowness};
 /// A change of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
-    /// When, in ps.
+    /// Time of the change, in ps.
     pub(crate) at: u64,
     pub(crate) link: LinkId,
     pub(crate) what: What,
 }
 
-/// What happens to a link.
+/// Kind of a change of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum What {
-    /// It goes down, or comes up.
+    /// Failure (false) or return (true) of the link.
     Up(bool),
-    /// Routes follow: they leave it out, or take it in.
+    /// Reaction of the routes: they leave the link out (false) or use it again (true).
     Routed(bool),
-    /// Its rate, delay and loss become these.
+    /// Change of rate, delay and loss.
     Set(Setting),
 }
 
-/// What a link is from some time on: the profiles of its two ports, and the share of packets that it loses.
+/// Properties of a link from some time on: the profiles of its two ports, and the share of packets that it loses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Setting {
     pub(crate) profiles: [ProfileId; 2],
     pub(crate) error_rate: f64,
 }
 
-/// By link, what it is from which time (ps) on, in order of time; only links that change.
+/// Settings of links that change: times in ps and the properties from then on, in order of time.
 pub(crate) type Settings = BTreeMap<LinkId, Vec<(u64, Setting)>>;
 
 impl World {
-    /// What a port's link was built with: what schemes are configured for, and what ideal times are reckoned by.
+    /// Returns the original profile of a port's link, for which schemes are configured and ideal times computed.
     pub(crate) fn nominal(&self, port: PortId) -> &LinkProfile {
         &self.profiles[self.routing.end(port).profile]
     }
 
-    /// What a port's link is at a time, in ps.
+    /// Returns the profile of a port's link at a time, in ps.
     pub(crate) fn profile_at(&self, port: PortId, at: u64) -> &LinkProfile {
         let settings = self.settings.get(&port.link());
         let last = settings.and_then(|all| all.iter().rev().find(|(from, _)| *from <= at));
@@ -54,7 +54,8 @@ impl World {
         }
     }
 
-    /// When the transmission of a packet began that arrives at `port` now: the latest time whose rate and delay give that.
+    /// Returns the start of the transmission of a packet that arrives at `port` now: the latest time whose rate and
+    /// delay give that arrival.
     pub(crate) fn began(&self, port: PortId, now: u64, wire: u16) -> u64 {
         let began = |profile: &LinkProfile| now.saturating_sub(profile.delay + profile.serialise(wire).tx);
         let mut until = u64::MAX;
@@ -68,21 +69,21 @@ impl World {
         began(self.nominal(port))
     }
 
-    /// The shortest delay that a port's link ever has, in ps.
+    /// Returns the shortest delay that a port's link ever has, in ps.
     pub(crate) fn least_delay(&self, port: PortId) -> u64 {
         let settings = self.settings.get(&port.link()).into_iter().flatten();
         let delays = settings.map(|(_, setting)| self.profiles[setting.profiles[port.end()]].delay);
         delays.fold(self.nominal(port).delay, u64::min)
     }
 
-    /// Everything that a port's link ever is.
+    /// Returns all profiles that a port's link ever has.
     pub(crate) fn profiles_of(&self, port: PortId) -> impl Iterator<Item = &LinkProfile> {
         let settings = self.settings.get(&port.link()).into_iter().flatten();
         let others = settings.map(move |(_, setting)| &self.profiles[setting.profiles[port.end()]]);
         std::iter::once(self.nominal(port)).chain(others)
     }
 
-    /// When a host has done what takes it so long (ps) otherwise, if it begins at `from`.
+    /// Returns the time at which a host that starts at `from` has done work that normally takes `takes` ps.
     pub(crate) fn computed(&self, node: NodeId, from: u64, takes: u64) -> u64 {
         match self.spec.host_changes.is_empty() {
             true => from.saturating_add(takes),

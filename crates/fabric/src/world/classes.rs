@@ -1,11 +1,11 @@
-//! Priority classes.
+//! Priority classes of a run, in dense numbers.
 
-/// The dense class of link-level frames (PFC): first in every port, never paused.
+/// Dense class of link-level frames (PFC): first in every port, never paused.
 pub const LINK_CONTROL: u8 = 0;
-/// The dense class of priority 0: strict, exempt from buffer accounting and flow control.
+/// Dense class of priority 0: strict, exempt from buffer accounting and flow control.
 pub const STRICT: u8 = 1;
 
-/// Which priority classes a run uses, numbered densely so that a port holds only those.
+/// Priority classes that a run uses, in dense numbers, so that a port has queues for those only.
 #[derive(Clone, Debug)]
 pub struct Classes {
     dense: [u8; 8],
@@ -13,7 +13,7 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Link control, priority 0, and the given others in ascending order.
+    /// Creates the classes: link control, priority 0, and the given others in ascending order.
     pub(crate) fn new(used: impl IntoIterator<Item = u8>) -> Self {
         let mut used: Vec<u8> = used.into_iter().filter(|&class| class != 0).collect();
         used.sort_unstable();
@@ -27,8 +27,8 @@ impl Classes {
             priority: [0, 0].into_iter().chain(used).collect(),
         }
     }
-    /// Of a network under credits: link control, priority 0, and the lanes, each with the first priority that goes on
-    /// it; one that none does stands for none.
+    /// Creates the classes of a network under credits: link control, priority 0, and the lanes. A lane's priority is
+    /// the first that uses it, or 0 if none does.
     pub(crate) fn of_lanes(lane_of: [u8; 8], lanes: u8) -> Self {
         let dense = lane_of.map(|lane| STRICT + 1 + lane.min(lanes - 1));
         let first = |lane: u8| (1..8).find(|&priority| lane_of[usize::from(priority)] == lane);
@@ -43,16 +43,16 @@ impl Classes {
                 .collect(),
         }
     }
-    /// The dense class of a priority.
+    /// Returns the dense class of a priority.
     pub fn dense(&self, priority: u8) -> u8 {
         self.dense[usize::from(priority)]
     }
-    /// The priority of a dense class.
+    /// Returns the priority of a dense class.
     pub fn priority(&self, dense: u8) -> u8 {
         self.priority[usize::from(dense)]
     }
-    /// The dense classes of some priorities, a bit each; neither priority 0 nor one that is not used has a queue of its
-    /// own.
+    /// Returns the dense classes of a set of priorities, a bit each. Priority 0, and priorities that are not used, have
+    /// no queue of their own.
     pub(crate) fn of(&self, priorities: u8) -> u16 {
         let named = (1..8).filter(|&priority| priorities >> priority & 1 == 1);
         let own = named
@@ -60,7 +60,7 @@ impl Classes {
             .filter(|&class| class > STRICT);
         own.fold(0, |mask, class| mask | 1 << class)
     }
-    /// How many dense classes there are.
+    /// Returns the number of dense classes.
     pub fn count(&self) -> usize {
         self.priority.len()
     }
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!([classes.of(0xff), classes.of(1 << 5 | 1 << 1)], [0b1100, 0b1000]);
     }
 
-    /// Whichever of its priorities is named, a lane is meant.
+    /// A lane is found by any of its priorities.
     #[test]
     fn lanes_are_found_by_any_of_their_priorities() {
         let classes = Classes::of_lanes([0, 0, 1, 0, 1, 0, 1, 0], 2);

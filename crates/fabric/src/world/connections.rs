@@ -1,4 +1,4 @@
-//! Persistent connections: which flows go over which.
+//! Persistent connections: the flows that each carries.
 
 use std::num::NonZeroU32;
 
@@ -7,20 +7,20 @@ use crate::world::World;
 use paceline_kernel::ids::Id;
 use paceline_run::spec::RunSpec;
 
-/// The connections of a run, by number.
+/// Connections of a run, by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connections(Vec<Carried>);
 
-/// What a connection carries.
+/// Flows of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Carried {
-    /// The first flow of the list: the connection goes by its number.
+    /// First flow in the list, which names the connection.
     first: FlowId,
     count: u32,
 }
 
 impl Connections {
-    /// Of a description that has been checked.
+    /// Creates the connections of a description that was checked.
     pub(crate) fn of(spec: &RunSpec) -> Self {
         let mut all: Vec<Carried> = Vec::new();
         for (flow, described) in (0..).zip(&spec.flows) {
@@ -44,24 +44,24 @@ impl Connections {
         Self(all)
     }
 
-    /// The first flow of a connection.
+    /// Returns the first flow of a connection.
     pub(crate) fn first(&self, number: NonZeroU32) -> FlowId {
         self.0[number.get() as usize - 1].first
     }
 
-    /// How many flows it carries in all.
+    /// Returns the number of flows that a connection carries in all.
     pub(crate) fn count(&self, number: NonZeroU32) -> u32 {
         self.0[number.get() as usize - 1].count
     }
 }
 
 impl World {
-    /// The flow by which the queue pair goes that carries a flow: its own, or its connection's first.
+    /// Returns the flow that names the queue pair of a flow: itself, or the first of its connection.
     pub(crate) fn sending_flow(&self, flow: FlowId) -> FlowId {
         self.connection_of(flow).unwrap_or(flow)
     }
 
-    /// The flow by which the connection goes that carries a flow; `None` where that has a queue pair of its own.
+    /// Returns the flow that names the connection of a flow; `None` if the flow has a queue pair of its own.
     pub(crate) fn connection_of(&self, flow: FlowId) -> Option<FlowId> {
         let number = self.spec.flows.get(flow.index())?.connection?;
         Some(self.connections.first(number))

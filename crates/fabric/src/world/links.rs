@@ -1,4 +1,4 @@
-//! What links of one rate and delay have in common, and their ports at switches that are alike.
+//! Link profiles: properties of links with one rate and delay, and of their ports at switches of one tier.
 
 use paceline_congestion::Red;
 use paceline_kernel::ids::List;
@@ -8,25 +8,25 @@ use paceline_kernel::{BitRate, Bytes, Span, ns3};
 use crate::ids::ProfileId;
 use paceline_run::spec::Rounding;
 
-/// What ports have in common, by their links' rate and delay and by what switches they are of.
+/// All link profiles of a run.
 pub type Profiles = List<ProfileId, LinkProfile>;
 
-/// What all ports share whose links have one rate and delay, and whose switches are alike.
+/// Properties shared by all ports whose links have one rate and delay, and whose switches are of one tier.
 #[derive(Clone, Debug)]
 pub struct LinkProfile {
-    /// What the link carries.
+    /// Rate of the link.
     pub rate: BitRate,
-    /// Picoseconds that 1024 bytes take, cut to whole ones.
+    /// Time of 1024 bytes at this rate, in whole ps.
     pub(crate) ps_per_kib: u64,
     /// Propagation delay, in ps.
     pub(crate) delay: u64,
     /// Right shift of 128 times the free buffer that gives the dynamic PFC threshold at this rate: 7 for alpha 1.
     pub(crate) shift: u32,
-    /// Bytes of headroom of an ingress port.
+    /// Headroom of an ingress port, in bytes.
     pub(crate) headroom: u32,
-    /// The marking curve.
+    /// ECN marking curve at the egress.
     pub(crate) red: Red,
-    /// Sizes that occur all the time.
+    /// Packet sizes that occur all the time.
     pub(crate) common: Vec<CommonSize>,
     /// Bytes that the link adds to each packet.
     pub(crate) framing: u16,
@@ -34,7 +34,7 @@ pub struct LinkProfile {
     pub(crate) rounding: Rounding,
 }
 
-/// A packet size with a serialisation time and event lanes of its own.
+/// A packet size with its serialisation time and event lanes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommonSize {
     pub(crate) wire: u16,
@@ -44,7 +44,7 @@ pub(crate) struct CommonSize {
 }
 
 impl LinkProfile {
-    /// Serialisation time in ps, and the lanes of its end and of the arrival.
+    /// Returns the serialisation time of a packet in ps, and the lanes of its end and of the arrival.
     #[inline(always)]
     pub(crate) fn serialise(&self, wire: u16) -> CommonSize {
         for common in &self.common {
@@ -77,14 +77,14 @@ impl LinkProfile {
         self.time_to_send(self.rate, wire).as_ps()
     }
 
-    /// Time for a packet of `wire` bytes and its framing at `rate`, by this run's arithmetic.
+    /// Returns the time for a packet of `wire` bytes and its framing at `rate`, in this run's arithmetic.
     #[inline]
     pub(crate) fn time_to_send(&self, rate: BitRate, wire: u16) -> Span {
         time_to_send(rate, wire + self.framing, self.rounding)
     }
 }
 
-/// Time for `wire` bytes at `rate`: exact, or as ns-3 has it.
+/// Returns the time for `wire` bytes at `rate`: exact, or as ns-3 computes it.
 #[inline]
 pub(crate) fn time_to_send(rate: BitRate, wire: u16, rounding: Rounding) -> Span {
     match rounding {

@@ -1,4 +1,4 @@
-//! What does not change while events run.
+//! Data that is constant while events run.
 
 pub(crate) mod changes;
 pub(crate) mod classes;
@@ -21,44 +21,44 @@ use crate::world::routing::Routing;
 use crate::world::signals::Signals;
 use paceline_run::spec::{FlowControl, NicSpec, NodeId, NodeKind, PacketFormat, Quirks, Rounding, RunSpec};
 
-/// Set in the epoch of packets that are spread. The other bits say which way a packet has come.
+/// Flag in the epoch of packets under load balancing. The other bits are a hash of the path so far.
 pub(crate) const SPREAD: u16 = 1 << 15;
 
-/// The way that a data packet with `epoch` has come, where switches chose it; otherwise 0.
+/// Returns the path hash in a data packet's `epoch` if switches chose the path; otherwise 0.
 pub(crate) const fn way(epoch: u16) -> u16 {
     if epoch & SPREAD != 0 { epoch } else { 0 }
 }
 
-/// What does not change while events run, but when the topology does.
+/// Data that is constant while events run, except for changes of topology.
 #[derive(Clone)]
 pub struct World {
-    /// The run's description.
+    /// Description of the run.
     pub spec: Arc<RunSpec>,
-    /// What packets ask of it at every hop, here at hand: what hosts are told.
+    /// Settings of hosts, copied here because packets need them at every hop.
     pub nic: NicSpec,
     pub(crate) quirks: Quirks,
-    /// [`Quirks::rounding`].
+    /// Rounding of times, from [`Quirks::rounding`].
     pub(crate) rounding: Rounding,
-    /// Whether hosts are a model's, which look for themselves whether they may send.
+    /// True if hosts belong to a network model, which checks for itself when they may send.
     pub(crate) hosts_are_foreign: bool,
-    /// Sizes of packets.
+    /// Sizes of packets and headers.
     pub packet: PacketFormat,
-    /// What the first packet of a message has alongside other headers.
+    /// Bytes that the first packet of a message has in addition to other headers.
     pub(crate) first_header: u16,
-    /// The schemes that it lists, at work.
+    /// Schemes that the description lists, ready to create senders.
     pub(crate) schemes: Vec<ActiveScheme>,
-    /// Whose signals there are.
+    /// Numbers of the schemes' signals.
     pub signals: Signals,
-    /// Classes of packets.
+    /// Priority classes in dense numbers.
     pub classes: Classes,
     pub(crate) connections: Connections,
-    /// How many classes there are, those without accounts among them.
+    /// Number of dense classes, including those without accounts.
     pub class_count: usize,
-    /// What links have in common.
+    /// Link profiles, shared by ports.
     pub profiles: Profiles,
-    /// Generation of the topology: one more after every change.
+    /// Generation of the topology, incremented at every change.
     pub epoch: u16,
-    /// Paths.
+    /// Routes in the present topology.
     pub routing: Routing,
     pub(crate) first_paths: crate::world::routing::FirstPaths,
     pub(crate) changes: Vec<Change>,
@@ -68,12 +68,12 @@ pub struct World {
 }
 
 impl World {
-    /// A generation of routes that is not the network's: packets that carry it are looked up.
+    /// Returns a generation that is never the network's present one: packets with it are routed hop by hop.
     pub(crate) const fn old_epoch(&self) -> u16 {
         self.epoch.wrapping_sub(1) & !SPREAD
     }
 
-    /// Whether priority flow control keeps packets of a class from being lost.
+    /// Returns true if PFC keeps packets of a class from being lost.
     pub(crate) fn is_lossless(&self, class: u8) -> bool {
         let switch = &self.spec.switch;
         matches!(switch.flow_control, FlowControl::Pfc(_))
@@ -81,7 +81,7 @@ impl World {
             && switch.loss.lossless >> self.classes.priority(class) & 1 == 1
     }
 
-    /// What a node is.
+    /// Returns the kind of a node.
     pub(crate) fn kind(&self, node: NodeId) -> NodeKind {
         self.spec.nodes[node.index()]
     }

@@ -1,8 +1,8 @@
 //! Shortest paths, and the hash that spreads flows over equal ones (ECMP).
 //!
-//! Routes are computed when a flow needs them: one breadth-first search per destination's switch,
-//! kept as a distance per node. A flow's path is then looked up once, hop by hop with the hash
-//! that a switch would compute for every packet, and its packets follow the list.
+//! Routes are computed when a flow needs them: one breadth-first search per destination's switch, stored as a distance
+//! per node. A flow's path is then looked up once, hop by hop, with the hash that a switch would compute for every
+//! packet, and its packets follow the list.
 
 mod extent;
 mod flow_key;
@@ -18,70 +18,70 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// The seed of the hash by which a host with several NICs chooses one (ns-3's default).
+/// Seed of the hash by which a host with several NICs chooses one (ns-3's default).
 const NIC_HASH_SEED: u32 = 0x8BAD_F00D;
 const FAR: u16 = u16::MAX;
 
-/// One end of a link, as routes see it.
+/// One end of a link, for routing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkEnd {
     pub(crate) node: NodeId,
     pub(crate) profile: ProfileId,
-    /// Whether the link is up.
+    /// True if the link is up.
     pub(crate) up: bool,
-    /// Where the ports of its node begin in the list of all, and its place among them.
+    /// Index of the node's first port in `adjacency`, and the end's index from there.
     pub(crate) ways: u32,
     pub(crate) place: u16,
 }
 
-/// Ports by node, and distances to the destinations asked for so far.
+/// Ports by node, and distances to the destinations needed so far.
 #[derive(Clone, Debug)]
 pub struct Routing {
     ends: List<PortId, LinkEnd>,
     kinds: List<NodeId, NodeKind>,
-    /// Ports of each node: `adjacency[first[n]..first[n + 1]]`, in descending order of the
-    /// neighbour's id (the order of the reference's next-hop lists).
+    /// Ports of each node: `adjacency[first[n]..first[n + 1]]`, in descending order of the neighbour's id (the order of
+    /// the reference's next-hop lists).
     first: List<NodeId, u32>,
     adjacency: Vec<PortId>,
-    /// The node at the other end of each port in that list.
+    /// Node at the other end of each port in `adjacency`.
     neighbours: Vec<NodeId>,
     /// Bits for a port's place among those of a switch: see [`source_route`].
     bits: u32,
     /// Distances to a destination, by node; a host with one link shares its switch's.
     distances: List<NodeId, OnceLock<Distances>>,
-    /// Mixed into the hash's seed, a switch's id.
+    /// Seed of the hash, combined with the switch's id.
     seed: u32,
     hash: EcmpHash,
-    /// With [`EcmpHash::DModK`]: the number of each host among hosts, and how far switches are above them.
+    /// With [`EcmpHash::DModK`]: the number of each host among hosts, and the level of switches above them.
     ranks: List<NodeId, u32>,
     last_parallel_only: bool,
-    /// [`paceline_run::spec::Quirks::next_hops_as_found`].
+    /// True under the quirk [`paceline_run::spec::Quirks::next_hops_as_found`].
     as_found: bool,
     /// Set once a switch had several next hops to choose from.
     chose: OnceLock<()>,
-    /// Next hops that are given: (node, destination) to neighbour.
+    /// Static next hops: (node, destination) to neighbour.
     fixed: BTreeMap<(NodeId, NodeId), NodeId>,
-    /// Destinations of those of switches.
+    /// Destinations of the switches' static next hops.
     fixed_to: BTreeSet<NodeId>,
 }
 
 /// All nodes as a breadth-first search from one of them reaches them.
 #[derive(Clone, Debug)]
 struct Distances {
-    /// By how many hops; [`FAR`] where there is no path.
+    /// Number of hops; [`FAR`] if there is no path.
     hops: List<NodeId, u16>,
-    /// In which place; empty where no order depends on it.
+    /// Order in which nodes were found; empty if no order depends on it.
     found: List<NodeId, u32>,
 }
 
-/// What a path adds up to.
+/// Ports of a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Path {
     /// Egress ports, the host's first.
     pub(crate) ports: Vec<PortId>,
 }
 
-/// Next hops among which one is chosen without looking for it again.
+/// Largest number of next hops that are kept from the count to the choice.
 const NOTED: usize = 32;
 
 impl Routing {
@@ -131,7 +131,7 @@ impl Routing {
         routing
     }
 
-    /// Takes next hops that are given, instead of those of shortest paths.
+    /// Adds static next hops, which replace those of shortest paths.
     pub(crate) fn fix(&mut self, routes: &[StaticRoute]) {
         let of_switches = routes
             .iter()
@@ -141,39 +141,39 @@ impl Routing {
         self.fixed.extend(routes);
     }
 
-    /// Ports of `node`.
+    /// Returns the ports of `node`.
     pub(crate) fn ports_of(&self, node: NodeId) -> &[PortId] {
         &self.adjacency[self.places_of(node)]
     }
 
-    /// Where those stand in the list of all.
+    /// Returns the range of the node's ports in `adjacency`.
     fn places_of(&self, node: NodeId) -> Range<usize> {
         self.first[node] as usize..self.first[node.plus(1)] as usize
     }
 
-    /// Forgets everything computed: links went down or came up.
+    /// Forgets all distances after links failed or came back.
     pub(crate) fn forget(&mut self) {
         self.distances.iter_mut().for_each(|known| drop(known.take()));
     }
 
-    /// One end of a link.
+    /// Returns one end of a link.
     pub(crate) fn end(&self, port: PortId) -> &LinkEnd {
         &self.ends[port]
     }
 
-    /// A link goes down, or comes up.
+    /// Notes that a link fails or comes back.
     pub(crate) fn set_link(&mut self, link: LinkId, up: bool) {
         for port in link.ends() {
             self.ends[port].up = up;
         }
     }
 
-    /// The node at the other end of a port's link.
+    /// Returns the node at the other end of a port's link.
     fn peer(&self, port: PortId) -> NodeId {
         self.ends[port.other()].node
     }
 
-    /// Where those of a node's ports stand that lead to `peer`: side by side.
+    /// Returns the range in `adjacency` of the node's ports that lead to `peer`, which are adjacent.
     fn places_to(&self, node: NodeId, peer: NodeId) -> Range<usize> {
         let places = self.places_of(node);
         let neighbours = &self.neighbours[places.clone()];
@@ -182,8 +182,8 @@ impl Routing {
         places.start + first..places.start + first + count
     }
 
-    /// The node that the distances to host `dst` are counted from: its switch if it has but one
-    /// live link, else itself.
+    /// Returns the node that distances to host `dst` are counted from: its switch if the host has only one live link,
+    /// else the host.
     fn root(&self, dst: NodeId) -> NodeId {
         let mut up = self.ports_of(dst).iter().filter(|&&port| self.ends[port].up);
         match (up.next(), up.next()) {
@@ -192,7 +192,7 @@ impl Routing {
         }
     }
 
-    /// Distances of all nodes to `root`; hosts never forward.
+    /// Returns the distances of all nodes to `root`; hosts never forward.
     fn search(&self, root: NodeId) -> Distances {
         let mut distance = List::of(self.kinds.len(), FAR);
         distance[root] = 0;
@@ -210,7 +210,8 @@ impl Routing {
                 if node != root && self.kinds[node] == NodeKind::Host {
                     continue;
                 }
-                // In a large network most ports lead to nodes that are known: those are not looked at.
+                // In a large network most ports lead to nodes that are known: those are skipped before their link is
+                // read.
                 for place in self.places_of(node) {
                     let peer = self.neighbours[place];
                     if distance[peer] == FAR && self.ends[self.adjacency[place]].up {
@@ -232,17 +233,17 @@ impl Routing {
         }
     }
 
-    /// Those to `root`, found when they are asked for first.
+    /// Returns the distances to `root`, computed on first use.
     fn distances(&self, root: NodeId) -> &Distances {
         self.distances[root].get_or_init(|| self.search(root))
     }
 
-    /// The egress port that packets with `key` take from `node` towards host `dst`.
+    /// Returns the egress port that packets with `key` take from `node` towards host `dst`.
     pub(crate) fn next_hop(&self, node: NodeId, dst: NodeId, key: FlowKey) -> Option<PortId> {
         self.hop(node, dst, key).map(|(port, _)| port)
     }
 
-    /// The same, and among how many it was chosen.
+    /// Returns the egress port, and the number of next hops that it was chosen from.
     fn hop(&self, node: NodeId, dst: NodeId, key: FlowKey) -> Option<(PortId, u32)> {
         let root = self.root(dst);
         let Distances {
@@ -293,6 +294,7 @@ impl Routing {
         let choice = match count {
             1 => 0,
             _ if is_host(node) => key.hash(NIC_HASH_SEED) % count,
+            // Recorded, because the choice depends on the seed: another seed gives another run.
             _ if self.hash == EcmpHash::DModK => self.by_destination(node, dst, count),
             _ => {
                 self.chose.get_or_init(|| ());
@@ -305,7 +307,7 @@ impl Routing {
         };
 
         if self.as_found && count > 1 {
-            // Parallel links stay in their order.
+            // The sort is stable, so parallel links keep their order.
             let mut places: Vec<usize> = (0..list.len()).filter(|&i| keep(i)).collect();
             places.sort_by_key(|&i| found[neighbours[i]]);
             return Some((list[places[choice as usize]], count));
@@ -320,24 +322,24 @@ impl Routing {
         port.map(|port| (port, count))
     }
 
-    /// Whether a switch chose, of another part of the run too.
+    /// Takes over from another part of the run whether a switch had a choice.
     pub(crate) fn also_chose(&self, other: &Self) {
         if other.chose.get().is_some() {
             self.chose.get_or_init(|| ());
         }
     }
 
-    /// Whether a switch chose among several next hops by a hash that depends on the run's seed.
+    /// Returns true if a switch chose among several next hops by a hash that depends on the run's seed.
     pub(crate) fn chose_by_seed(&self) -> bool {
         self.chose.get().is_some() && self.seed != 0
     }
 
-    /// The next hop that is given from switch `node` to host `dst`.
+    /// Returns the static next hop from switch `node` to host `dst`, if there is one.
     pub fn given(&self, node: NodeId, dst: NodeId) -> Option<NodeId> {
         self.fixed.get(&(node, dst)).copied()
     }
 
-    /// Ports of switch `node` by which host `dst` is nearest.
+    /// Returns the ports of switch `node` on shortest paths to host `dst`.
     pub fn ways(&self, node: NodeId, dst: NodeId) -> Vec<PortId> {
         let root = self.root(dst);
         if node == root {
@@ -348,12 +350,12 @@ impl Routing {
         ways
     }
 
-    /// Whether a switch has its next hop to host `dst` given.
+    /// Returns true if a switch has a static next hop to host `dst`.
     pub(crate) fn is_fixed(&self, dst: NodeId) -> bool {
         self.fixed_to.contains(&dst)
     }
 
-    /// Appends to `list` the ports of switch `node` that lead nearer to switch `root`.
+    /// Appends the ports of switch `node` that lead nearer to switch `root` to `list`.
     pub(crate) fn next_hops(&self, node: NodeId, root: NodeId, list: &mut Vec<PortId>) {
         let distance = &self.distances(root).hops;
         let here = distance[node];
@@ -364,7 +366,7 @@ impl Routing {
             if !nearer || !self.ends[port].up || self.kinds[peer] == NodeKind::Host {
                 continue;
             }
-            // Parallel links stand side by side.
+            // Parallel links are adjacent.
             let same = |&last: &PortId| self.peer(last) == peer;
             if self.last_parallel_only && list[first..].last().is_some_and(same) {
                 list.pop();
@@ -373,7 +375,7 @@ impl Routing {
         }
     }
 
-    /// Whether there is one path only from host `src` to host `dst`.
+    /// Returns true if there is only one path from host `src` to host `dst`.
     pub(crate) fn has_one_path(&self, src: NodeId, dst: NodeId) -> bool {
         let (mut node, any) = (src, FlowKey::new(src.0, dst.0, 0, 0));
         for _ in 0..self.kinds.len() {
@@ -388,13 +390,13 @@ impl Routing {
         false
     }
 
-    /// The path of packets with `key` from host `src` to host `dst`.
+    /// Returns the path of packets with `key` from host `src` to host `dst`.
     pub(crate) fn path(&self, src: NodeId, dst: NodeId, key: FlowKey) -> Option<Path> {
         let mut path = Path::default();
         self.extend(&mut path, src, dst, key).then_some(path)
     }
 
-    /// The same of packets that leave their host by `first`, and the network by `last`.
+    /// Returns the path of packets that leave their host by `first`, and the network by `last`.
     pub(crate) fn path_between(&self, [first, last]: [PortId; 2], key: FlowKey) -> Option<Path> {
         let mut path = Path { ports: vec![first] };
         if first != last {
@@ -407,7 +409,7 @@ impl Routing {
         Some(path)
     }
 
-    /// Goes on from `node`; says whether there is a path.
+    /// Extends a path from `node` to `dst`. Returns false if there is none.
     fn extend(&self, path: &mut Path, mut node: NodeId, dst: NodeId, key: FlowKey) -> bool {
         while node != dst {
             let Some(port) = self.next_hop(node, dst, key) else {
@@ -415,6 +417,7 @@ impl Routing {
             };
             path.ports.push(port);
             node = self.peer(port);
+            // Static next hops may form a loop.
             if path.ports.len() > self.kinds.len() {
                 return false;
             }

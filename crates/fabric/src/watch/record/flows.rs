@@ -9,31 +9,31 @@ use paceline_kernel::ids::{Id, List};
 use paceline_run::outcome::{Binned, FlowSeries, Room};
 use paceline_run::spec::RunSpec;
 
-/// Bins of all flows' series together, at most: 10 MB.
+/// Upper limit of the bins of all flows' series together: 10 MB.
 const BINS_MAX: usize = 1 << 18;
 
-/// What is recorded of flows; empty when nobody asked.
+/// Recorder of flows; empty if nobody requested it.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowRecorder {
-    /// When the next sample is due; `u64::MAX` for never.
+    /// Time of the next sample, in ps; `u64::MAX` for none.
     due: u64,
     period: u64,
     room: Room,
-    /// Bins that a series has memory for from the beginning.
+    /// Number of bins that a series has memory for from the start.
     reserved: usize,
     watched: List<FlowId, Watched>,
-    /// Those that have started and not ended.
+    /// Watched flows that have started and not ended.
     live: Vec<FlowId>,
-    /// How many have not ended.
+    /// Number of watched flows that have not ended.
     left: usize,
 }
 
-/// A flow that is watched.
+/// A flow that is recorded.
 #[derive(Clone, Debug)]
 struct Watched {
-    /// Its queue pair, once it has one.
+    /// Queue pair of the flow; `QpId::NONE` before it starts.
     slot: QpId,
-    /// The last round-trip time, in ps; 0 before the first.
+    /// Last round-trip time, in ps; 0 before the first.
     last_rtt: u64,
     rate: Option<Binned>,
     window: Option<Binned>,
@@ -69,7 +69,7 @@ impl FlowRecorder {
         }
     }
 
-    /// Whether there are flows to watch.
+    /// Returns true if flows are recorded.
     pub(super) fn is_on(&self) -> bool {
         !self.watched.is_empty()
     }
@@ -78,21 +78,21 @@ impl FlowRecorder {
         self.due
     }
 
-    /// An acknowledgement of a flow came back.
+    /// Notes the round-trip time of an acknowledgement.
     pub(super) fn heard(&mut self, flow: FlowId, rtt: u64) {
         if let Some(watched) = self.watched.get_mut(flow) {
             watched.last_rtt = rtt;
         }
     }
 
-    /// There are too many bins: the longest series get wider ones.
+    /// Makes the bins of the longest series wider, because there are too many.
     #[cold]
     fn thin(&mut self) {
         let all = self.watched.iter_mut().flat_map(Watched::series);
         self.room.thin(all.collect());
     }
 
-    /// Adds what has been recorded in another part of the network, where other flows began.
+    /// Adds the records of another part of the network, where other flows start.
     pub(super) fn merge(&mut self, other: Self) {
         for (mine, theirs) in self.watched.iter_mut().zip(other.watched) {
             if theirs.rate.is_some() {
@@ -104,7 +104,7 @@ impl FlowRecorder {
         self.room.merge(&other.room, all.collect());
     }
 
-    /// What has been recorded until `now`.
+    /// Ends the recorder at `now`, and returns the series.
     pub(crate) fn finish(mut self, now: u64) -> Vec<FlowSeries> {
         for &flow in &self.live {
             self.watched[flow].finish(now / self.period + 1);
@@ -127,7 +127,7 @@ impl FlowRecorder {
 }
 
 impl Watched {
-    /// Sample `end` is not taken, and none after.
+    /// Ends all series before sample `end`.
     fn finish(&mut self, end: u64) {
         self.series().for_each(|series| series.finish(end));
     }

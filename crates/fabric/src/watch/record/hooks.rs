@@ -1,4 +1,4 @@
-//! What the core shows to recorders.
+//! Events of the core, as recorders follow them.
 
 use paceline_kernel::ids::List;
 use paceline_kernel::{Bytes, Time};
@@ -11,7 +11,7 @@ use crate::world::classes::STRICT;
 use paceline_run::outcome::{PortRef, QueueDump, TraceKind};
 
 impl Core {
-    /// A data packet is at its receiver; one that was trimmed is not.
+    /// Records the latency of a data packet at its receiver, unless it was trimmed.
     pub(crate) fn record_latency(&mut self, id: PacketId) {
         let (packet, now) = (self.packets.get(id), self.now());
         if let Some(latency) = &mut self.watch.recorder.latency
@@ -21,7 +21,7 @@ impl Core {
         }
     }
 
-    /// Records an event of a packet at a traced node.
+    /// Traces an event of a packet at a port.
     #[cold]
     pub(crate) fn trace(
         &mut self,
@@ -61,7 +61,7 @@ impl Core {
         }
     }
 
-    /// Samples the queue of every switch port at `at`; says when the next sample is due.
+    /// Samples the queue of every switch port at `at`. Returns the time of the next sample.
     pub(crate) fn sample_queues(&mut self, world: &World, at: u64, all_done: bool) -> Option<u64> {
         let recorder = &mut self.watch.recorder;
         let number = recorder.samples;
@@ -70,7 +70,7 @@ impl Core {
             let bytes: u32 = if self.ports[port].queued == 0 {
                 0
             } else {
-                // What the buffer accounts for: not PFC frames, not priority 0.
+                // Only what the buffer accounts for: no PFC frames, no priority 0.
                 self.queues.row(port)[usize::from(STRICT) + 1..]
                     .iter()
                     .map(|q| q.bytes)
@@ -111,12 +111,12 @@ impl Core {
 }
 
 impl Core {
-    /// An acknowledgement of a queue pair, which is called by its first flow, took so long.
+    /// Records the round-trip time of an acknowledgement of a queue pair, which is named by its first flow.
     pub(crate) fn record_rtt_of(&mut self, flow: FlowId, rtt: u64) {
         self.watch.recorder.flows.heard(flow, rtt);
     }
 
-    /// So much of a flow is newly acknowledged.
+    /// Records newly acknowledged bytes of a flow.
     pub(crate) fn record_goodput(&mut self, world: &World, flow: FlowId, newly_acked: u64) {
         if newly_acked > 0 && world.spec.record.rate_every.is_some() {
             self.watch.recorder.record_rate(flow, self.now(), newly_acked);
@@ -125,8 +125,8 @@ impl Core {
 }
 
 impl Core {
-    /// Takes the samples of the ports that are due before the event at `at`. When all flows have completed and
-    /// nothing is under way, what else there is are timers without a flow.
+    /// Takes the samples of the ports that are due before the event at `at`. `is_over`: all flows have completed and no
+    /// packet is left, so that only timers without a flow remain.
     pub(crate) fn sample_ports_until(&mut self, at: u64, is_over: bool) {
         while self.watch.recorder.ports.due <= at {
             let recorder = &mut self.watch.recorder.ports;
@@ -140,7 +140,7 @@ impl Core {
         }
     }
 
-    /// Closes the bin that is open. Unless the run `is_over` it is cut there.
+    /// Closes the current bin. Unless the run `is_over`, it is cut off there.
     pub(crate) fn close_ports(&mut self, is_over: bool) {
         let now = self.now();
         let recorder = &mut self.watch.recorder.ports;
@@ -153,7 +153,7 @@ impl Core {
         }
     }
 
-    /// A port as results name it.
+    /// Returns a port as results name it.
     pub(crate) fn port_ref(&self, port: PortId) -> PortRef {
         PortRef {
             node: self.ports[port].node,
@@ -162,7 +162,7 @@ impl Core {
         }
     }
 
-    /// Every port as results name it.
+    /// Returns every port as results name it.
     pub(crate) fn port_refs(&self) -> List<PortId, PortRef> {
         self.ports.ids().map(|port| self.port_ref(port)).collect()
     }

@@ -1,15 +1,15 @@
-//! Records of parts of a network as one, and the order of what was written down as it happened.
+//! Merging of the records of a network's parts, and the order of records.
 
 use super::Recorder;
 use crate::core::Core;
 use crate::ids::PortId;
 
-/// What of a network is another part's.
+/// Returns true for ports that belong to another part.
 pub(crate) type Theirs<'a> = &'a dyn Fn(PortId) -> bool;
 
 impl Core {
-    /// Adds what has been counted and written down in another part of the network, up to the same instant: both
-    /// have taken their last samples.
+    /// Adds the counters and records of another part of the network, up to the same instant: both have taken their last
+    /// samples.
     pub(crate) fn merge_records(&mut self, other: Self, theirs: Theirs<'_>) {
         self.merge_counts(&other);
         self.watch.recorder.merge(other.watch.recorder, theirs);
@@ -18,8 +18,8 @@ impl Core {
 }
 
 impl Recorder {
-    /// Adds what another part of the network has recorded up to the same instant; `theirs` says which ports are
-    /// that part's. A flow is where its sender is.
+    /// Adds the records of another part of the network up to the same instant. `theirs` returns true for that part's
+    /// ports. A flow belongs to its sender's part.
     fn merge(&mut self, other: Self, theirs: Theirs<'_>) {
         assert_eq!(
             self.samples, other.samples,
@@ -55,8 +55,8 @@ impl Recorder {
         self.room.merge(&other.room, all.collect());
     }
 
-    /// Puts what happened at one instant in the order of the nodes and flows that it happened to. What happened at
-    /// one node stays as it came: that is in the order of cause and effect.
+    /// Sorts records of one instant by node or flow. Records of one node keep their order, which is that of cause and
+    /// effect.
     pub(crate) fn put_in_order(&mut self) {
         self.pfc.sort_by_key(|event| (event.at, event.node));
         self.trace.sort_by_key(|event| (event.at, event.node));
@@ -74,7 +74,7 @@ mod tests {
     use paceline_kernel::{Bytes, Span, Time};
     use paceline_run::spec::{Accounted, NodeId, NodeKind, RunSpec};
 
-    /// Two networks without a link between them: in each, hosts send more to one than PFC lets through, and a
+    /// Two networks without a link between them: in each, hosts send more to one of them than PFC lets through, and a
     /// flow that would start after the end keeps all of it recorded to the end.
     fn two_networks() -> RunSpec {
         let mut spec = natural(star(8, scheme("dcqcn")));
@@ -109,7 +109,7 @@ mod tests {
         spec
     }
 
-    /// The run of the flows that `starts` says, to the end.
+    /// Runs the flows for which `starts` returns true, to the end.
     fn run(starts: &dyn Fn(u32) -> bool) -> Simulation {
         let mut simulation = Simulation::new(two_networks()).unwrap();
         // All flows come due; those that do not start are forgotten.
@@ -132,7 +132,7 @@ mod tests {
         simulation
     }
 
-    /// What two parts have recorded, put together, is what was recorded of the whole.
+    /// The merged records of two parts are those of the whole.
     #[test]
     fn records_of_parts_merge() {
         let whole = run(&|_| true).finish();

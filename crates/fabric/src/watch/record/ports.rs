@@ -1,11 +1,10 @@
-//! Every port and every switch's buffer over time, in bins of one width.
+//! Series of every port and every switch's buffer over time, in bins of equal width.
 //!
-//! Samples are no events: the loop compares the time of the next event with the end of the run
-//! anyway, and here with the next sample if that is earlier. So a sample sees the network as it is
-//! between two events, costs the run nothing when there is none, and moves nothing: no tie, no
-//! count of events, no end of the run.
+//! Samples are no events: the loop compares the time of the next event with the end of the run anyway, and here with
+//! the next sample if that is earlier. So a sample sees the network between two events, costs nothing when there is
+//! none, and changes nothing: no tie, no count of events, no end of the run.
 //!
-//! Memory does not grow with the run: when the bins are full, each pair of them becomes one.
+//! Memory does not grow with the run: when the bins are full, each pair of them is merged.
 
 use crate::core::port::{Port, Ports};
 use crate::ids::{PortId, SwitchId};
@@ -15,64 +14,64 @@ use paceline_kernel::ids::{Id, List};
 use paceline_run::outcome::{PortBin, PortRef, PortSeries};
 use paceline_run::spec::{NodeId, NodeKind, RunSpec};
 
-/// Bins of all ports together, at most: 64 MB.
+/// Upper limit of the bins of all ports together: 64 MB.
 const CELLS_MAX: usize = 1 << 22;
-/// Looks at the buffers in a bin that is wider than the narrowest.
+/// Samples of the buffers in a bin that is wider than the narrowest.
 const LOOKS: u64 = 8;
 
-/// What is recorded of the ports; empty when nobody asked.
+/// Recorder of the ports; empty if nobody requested it.
 #[derive(Clone, Debug)]
 pub(crate) struct PortRecorder {
-    /// When the next sample is due; `u64::MAX` for never.
+    /// Time of the next sample, in ps; `u64::MAX` for none.
     pub(super) due: u64,
-    /// Width of a bin, and of the narrowest that there were, in ps.
+    /// Width of a bin, and of the narrowest bins so far, in ps.
     bin: u64,
     narrowest: u64,
-    /// When the open bin ends.
+    /// End of the current bin, in ps.
     ends: u64,
-    /// Number of the first bin, and bins that are closed.
+    /// Number of the first bin, and number of closed bins.
     first: u64,
     bins: usize,
     bins_max: usize,
     cells: Vec<PortBin>,
     buffers: Vec<u32>,
     open: List<PortId, Open>,
-    /// Bytes in each switch: now, and the most in the open bin.
+    /// Bytes in each switch: at the last sample, and the maximum in the current bin.
     held: List<SwitchId, u32>,
     held_max: List<SwitchId, u32>,
-    /// Of each port, the interface of its node at which most stood of what had come in by it, when it first asked for a
-    /// pause in the open bin; 0 where it did not. Empty unless there are detectors.
+    /// For each port, the interface of its node that held most bytes of what had come in by the port, when it first
+    /// sent a pause in the current bin; 0 if it did not. Empty unless there are detectors.
     behind: List<PortId, u16>,
-    /// The same of closed bins.
+    /// Values of `behind` in closed bins.
     behind_cells: Vec<u16>,
-    /// Largest queue of all closed bins.
+    /// Longest queue in all closed bins, in bytes.
     queue_max: u32,
 }
 
-/// A port in the open bin.
+/// State of a port in the current bin.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Bytes that had left the port when the bin began: part of a packet, perhaps of a byte.
+    /// Bytes that had left the port when the bin started: possibly part of a packet or of a byte.
     sent: f64,
-    /// Bytes that the port has sent, if nothing was left of it when the bin began: no transmission, no queue, no
-    /// pause. As long as it is so there is nothing to tell.
+    /// Value of `tx_bytes` at the start of the bin, if the port was idle then: no transmission, no queue, no pause. As
+    /// long as it stays the same, the bin is empty.
     idle_at: u64,
-    /// What the link carries, in a ps and in a bin.
+    /// Capacity of the link in bytes, per ps and per bin.
     bytes_per_ps: f64,
     full: f64,
-    /// Bytes queued when the bin began.
+    /// Bytes queued at the start of the bin.
     queued: u32,
-    /// Packets marked since.
+    /// Packets marked in the bin.
     marks: u32,
-    /// Time paused since, up to `paused_from`, if it is paused now; `u64::MAX` if not.
+    /// Time paused in the bin, up to `paused_from` if the port is paused now; `u64::MAX` there if it is not.
     paused: u64,
     paused_from: u64,
-    /// Whether there is more to tell of the bin than what was sent, as far as that is known here.
+    /// True if the bin has more to record than the bytes sent, as far as is known here.
     is_eventful: bool,
 }
 
 impl Open {
-    /// A port that has done nothing and is not paused.
+    /// Creates the state of a port that has done nothing and is not paused.
     fn new(bytes_per_ps: f64, width: u64) -> Self {
         Self {
             sent: 0.0,
@@ -87,11 +86,11 @@ impl Open {
         }
     }
 
-    /// Closes the bin at `now`, of whose queue and pauses there is nothing to tell: what the port sent in it.
+    /// Closes a bin without a queue or pauses at `now`. Returns the utilisation.
     #[inline]
     fn close(&mut self, port: &Port, now: u64) -> f32 {
-        // Of the current transmission, the next bins have what is left of it. Signed numbers become floating-point
-        // ones in one step.
+        // The rest of the current transmission belongs to the next bins. Signed numbers are converted to floating point
+        // in one step.
         let left = (port.free_at as i64 - now as i64).max(0);
         let sent = port.tx_bytes as i64 as f64 - left as f64 * self.bytes_per_ps;
         let sent = if sent > self.sent { sent } else { self.sent };
@@ -101,7 +100,7 @@ impl Open {
         utilisation
     }
 
-    /// Closes the bin of this width at `now`: what the port did in it.
+    /// Closes the bin of this width at `now`, and returns its contents.
     fn close_eventful(&mut self, port: &mut Port, now: u64, width: f64) -> PortBin {
         let mut bin = PortBin {
             utilisation: self.close(port, now),
@@ -121,7 +120,7 @@ impl Open {
         bin
     }
 
-    /// The share of the bin in which the port was paused.
+    /// Returns the share of the bin in which the port was paused.
     #[cold]
     fn close_pause(&mut self, now: u64, width: f64) -> f32 {
         if self.paused_from != u64::MAX {
@@ -152,7 +151,7 @@ impl PortRecorder {
             behind_cells: Vec::new(),
             queue_max: 0,
         };
-        // Before the first flow there is nothing to see.
+        // The network is empty before the first flow.
         let (Some(bin), Some(first)) = (spec.record.port_bin, spec.first_start()) else {
             return recorder;
         };
@@ -186,7 +185,7 @@ impl PortRecorder {
         self.due
     }
 
-    /// A packet got its mark at `port`.
+    /// Counts a packet that got its mark at `port`.
     pub(crate) fn marked(&mut self, port: PortId) {
         if let Some(open) = self.open.get_mut(port) {
             open.marks += 1;
@@ -194,7 +193,7 @@ impl PortRecorder {
         }
     }
 
-    /// Whether some class of `port` is paused may have changed.
+    /// Notes that some class of `port` is paused or not, which may have changed.
     pub(crate) fn paused(&mut self, port: PortId, is: bool, now: u64) {
         let Some(open) = self.open.get_mut(port) else {
             return;
@@ -203,7 +202,7 @@ impl PortRecorder {
         open.is_eventful = true;
         let was = open.paused_from != u64::MAX;
         if is && !was {
-            // Before the first bin nothing counts.
+            // Time before the first bin does not count.
             open.paused_from = now.max(self.ends - self.bin);
         } else if was && !is {
             open.paused += now.saturating_sub(open.paused_from);
@@ -211,24 +210,24 @@ impl PortRecorder {
         }
     }
 
-    /// Whether it is to be told where most stands of what came in by a port, which asks for a pause.
+    /// Returns true if the recorder wants the cause of a pause that a port sends.
     pub(crate) fn asks_why(&self, port: PortId) -> bool {
         self.behind.get(port) == Some(&0)
     }
 
-    /// Most of it stands at this interface.
+    /// Stores the interface that holds most of the bytes.
     pub(crate) fn stands_behind(&mut self, port: PortId, interface: u32) {
         self.behind[port] = interface as u16;
     }
 
-    /// What is due at `due`: a look at the buffers, or the end of a bin.
+    /// Takes what is due at `due`: a sample of the buffers, or the end of a bin.
     pub(super) fn sample(&mut self, ports: &mut Ports) {
         let now = self.due;
         if now < self.ends {
             self.look(ports);
         } else {
             self.close(now, ports);
-            // The next bin begins an even one, so all have their other half.
+            // The next bin has an even number, so that all bins have a partner.
             let even = (self.first + self.bins as u64).is_multiple_of(2);
             if even && self.bins + 1 >= self.bins_max {
                 self.double();
@@ -239,7 +238,7 @@ impl PortRecorder {
         self.due = now.saturating_add(look).min(self.ends);
     }
 
-    /// How much the switches hold now.
+    /// Samples the bytes in each switch.
     fn look(&mut self, ports: &Ports) {
         self.held.as_mut_slice().fill(0);
         for port in ports.iter().filter(|port| !port.is_host) {
@@ -250,12 +249,13 @@ impl PortRecorder {
         }
     }
 
-    /// Closes the open bin at `now`.
+    /// Closes the current bin at `now`.
     pub(super) fn close(&mut self, now: u64, ports: &mut Ports) {
         let Self { held, held_max, .. } = self;
         let (width, mut largest) = (self.bin as f64, self.queue_max);
         held.as_mut_slice().fill(0);
         let cells = ports.iter_mut().zip(&mut self.open).map(|(port, open)| {
+            // In a large network most ports are idle most of the time, so those are checked first.
             if port.queued | port.queue_max == 0 && !open.is_eventful {
                 let idle = port.tx_bytes == open.idle_at;
                 let utilisation = if idle { 0.0 } else { open.close(port, now) };
@@ -280,15 +280,15 @@ impl PortRecorder {
         self.buffers.extend_from_slice(held_max.as_slice());
         held_max.as_mut_slice().copy_from_slice(held.as_slice());
         self.behind_cells.extend_from_slice(self.behind.as_slice());
-        // Where a pause goes on, so does its cause.
+        // The cause lasts as long as the pause.
         let over = self.behind.iter_mut().zip(ports.iter());
         over.filter(|(_, port)| port.asked == 0)
             .for_each(|(behind, _)| *behind = 0);
         self.bins += 1;
     }
 
-    /// Where a run is cut within a bin, shares of that bin are of the part that there was: a pause that lasts to the end
-    /// does not fade there.
+    /// Scales the shares of a bin that the end of the run cuts short to the time that there was: a pause that lasts to
+    /// the end must not seem to fade.
     pub(super) fn scale_last(&mut self, now: u64) {
         let part = now - (self.ends - self.bin).min(now);
         if part == self.bin {
@@ -306,7 +306,7 @@ impl PortRecorder {
         }
     }
 
-    /// Makes one bin of every two.
+    /// Merges every two bins into one.
     fn double(&mut self) {
         let needs_slow_path = !self.first.is_multiple_of(2);
         merge_rows(&mut self.cells, self.open.len(), needs_slow_path, PortBin::merged);
@@ -322,13 +322,12 @@ impl PortRecorder {
         }
     }
 
-    /// Largest queue of any port that a closed bin has seen.
+    /// Returns the longest queue of any port in all closed bins, in bytes.
     pub(crate) fn queue_max(&self) -> u32 {
         self.queue_max
     }
 
-    /// Adds what has been recorded in another part of the network, up to the same instant, of the ports that are
-    /// its own.
+    /// Adds the records of another part of the network, up to the same instant, for the ports that belong to it.
     pub(super) fn merge(&mut self, other: &Self, theirs: &dyn Fn(PortId) -> bool) {
         assert_eq!(
             (self.first, self.bin, self.bins),
@@ -341,18 +340,18 @@ impl PortRecorder {
                 *mine = *cell;
             }
         }
-        // A port asks in one part only.
+        // A port sends pauses in one part only.
         for (mine, behind) in self.behind_cells.iter_mut().zip(&other.behind_cells) {
             *mine = (*mine).max(*behind);
         }
-        // A switch is in one part, and holds nothing in others.
+        // A switch belongs to one part, and is empty in others.
         for (mine, held) in self.buffers.iter_mut().zip(&other.buffers) {
             *mine = (*mine).max(*held);
         }
         self.queue_max = self.queue_max.max(other.queue_max);
     }
 
-    /// What has been recorded, if that was asked for.
+    /// Ends the recorder, and returns the series if they were requested.
     pub(crate) fn finish(
         self,
         nodes: &[NodeKind],
@@ -362,7 +361,7 @@ impl PortRecorder {
         if self.open.is_empty() {
             return None;
         }
-        // What a port asks for pauses its peer.
+        // A port's pause holds back its peer.
         let count = ports.len();
         let rows = self.behind_cells.chunks(count);
         let of_row = |row| (0..count).map(move |port| (row, port));
@@ -382,8 +381,7 @@ impl PortRecorder {
     }
 }
 
-/// Merges rows of `width` values two by two; the first alone (with what is as good as nothing) if it
-/// has no other half.
+/// Merges rows of `width` values in pairs; the first row alone (with zeros) if it has no partner.
 fn merge_rows<T: Copy + Default>(rows: &mut Vec<T>, width: usize, first_alone: bool, merge: fn(T, T) -> T) {
     let mut to = if first_alone { width } else { 0 };
     for value in &mut rows[..to] {

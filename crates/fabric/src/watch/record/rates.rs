@@ -7,23 +7,23 @@ use paceline_kernel::Span;
 use crate::ids::FlowId;
 use paceline_run::outcome::RateRecord;
 
-/// Bins of all flows together, at most (8 MB); or so many for each flow.
+/// Upper limits of the number of bins: of all flows together (8 MB), or for each flow if that is more.
 const BINS_MAX: usize = 1 << 20;
 const BINS_OF_FLOW: usize = 16;
 
-/// What has been acknowledged so far.
+/// Bytes acknowledged so far, by flow and bin.
 #[derive(Clone, Debug)]
 pub(crate) struct Rates {
-    /// Width of a bin, in ps: what was asked for times a power of two, the same for all flows.
+    /// Width of a bin in ps, equal for all flows: the requested width times a power of two.
     bin: u64,
-    /// Bins that there are, and may be.
+    /// Present number of bins, and its limit.
     bins: usize,
     most: usize,
     of: BTreeMap<FlowId, RateRecord>,
 }
 
 impl Rates {
-    /// In bins of `every`, of so many flows at most.
+    /// Creates the recorder with bins of `every`, for at most `flows` flows.
     pub(super) fn new(every: Option<Span>, flows: usize) -> Self {
         Self {
             bin: every.map_or(u64::MAX, |bin| bin.as_ps().max(1)),
@@ -33,7 +33,7 @@ impl Rates {
         }
     }
 
-    /// So many bytes of a flow were acknowledged at `now`.
+    /// Adds bytes of a flow that were acknowledged at `now`.
     pub(super) fn add(&mut self, flow: FlowId, now: u64, bytes: u64) {
         loop {
             let bin = now / self.bin;
@@ -44,7 +44,7 @@ impl Rates {
             });
             let index = (bin - record.first_bin) as usize;
             let more = (index + 1).saturating_sub(record.bytes.len());
-            // Wider bins before there are more than may be: a flow that was silent for long adds many at once.
+            // Bins are widened before the limit is exceeded: a flow that was silent for long adds many at once.
             if more == 0 || self.bins + more <= self.most {
                 record.bytes.resize(record.bytes.len() + more, 0);
                 record.bytes[index] += bytes;
@@ -55,7 +55,7 @@ impl Rates {
         }
     }
 
-    /// Makes one bin of every two, as often as there are too many. Each has the sum of both.
+    /// Merges every two bins into one, with the sum of both, as often as there are too many.
     #[cold]
     fn widen(&mut self) {
         while self.bins > self.most {
@@ -77,7 +77,7 @@ impl Rates {
         }
     }
 
-    /// Adds what was acknowledged in another part of the network, to other senders.
+    /// Adds the bytes acknowledged in another part of the network, to other senders.
     pub(super) fn merge(&mut self, mut other: Self) {
         while self.bin < other.bin {
             self.double();
@@ -90,7 +90,7 @@ impl Rates {
         self.widen();
     }
 
-    /// The records in the order of flows, and the width of their bins.
+    /// Returns the records in the order of flows, and the width of their bins.
     pub(crate) fn finish(self) -> (Vec<RateRecord>, Span) {
         (self.of.into_values().collect(), Span::from_ps(self.bin))
     }
@@ -100,7 +100,7 @@ impl Rates {
 mod tests {
     use super::*;
 
-    /// A flow is silent for a second, of which a bin for each picosecond would fill terabytes.
+    /// A flow is silent for a second; a bin for each picosecond would fill terabytes.
     #[test]
     fn bins_of_a_long_silence_are_as_few_as_may_be() {
         let mut rates = Rates::new(Some(Span::from_ps(1)), 2);
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(last, 1_000_000_000_007 / bin.as_ps());
     }
 
-    /// Three flows that begin at other times, one of which pauses: in wide bins is the sum of what narrow ones have.
+    /// Three flows that start at different times, one of which pauses: wide bins have the sums of narrow ones.
     #[test]
     fn wide_bins_have_the_sum_of_narrow_ones() {
         let every = Some(Span::from_ps(10));

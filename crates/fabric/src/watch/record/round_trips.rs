@@ -6,29 +6,28 @@ use paceline_run::outcome::RttStats;
 
 /// Times below this, in ns, are counted one by one.
 const SHORT: usize = 1 << 15;
-/// Longer ones are counted in rows, one for each power of two, of so many: four digits, which is what the histogram
-/// tells apart.
+/// Number of bins for each power of two of longer times: four digits, the resolution of the histogram.
 const ROW: usize = SHORT / 2;
 
-/// Round-trip times so far, in the bins of the histogram that is made of them at the end: that one grows by copies of
-/// itself, and takes longer to find a bin.
+/// Round-trip times so far, in the bins of the histogram that is made from them at the end. The histogram itself grows
+/// by copying, and takes longer to find a bin.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundTrips {
-    /// How many had each whole number of nanoseconds.
+    /// Number of samples of each whole number of nanoseconds.
     short: Box<[u64]>,
-    /// The row of times from `SHORT << n` ns; those that were needed.
+    /// Row of times from `SHORT << n` ns; only rows that were needed.
     long: Vec<Box<[u64]>>,
-    /// The least of the long ones, in ns.
+    /// Smallest of the long times, in ns.
     least_long: u64,
     sum_ps: u128,
     max_ps: u64,
     samples: u64,
 }
 
-/// Some of them, in few words.
+/// Some round-trip times in compact form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RoundTripCounts {
-    /// Row, 0 for short ones, bin and count of each bin that is not empty.
+    /// Row (0 for short times), bin and count of each bin that is not empty.
     bins: Vec<(u32, u32, u64)>,
     least_long: u64,
     sum_ps: u128,
@@ -36,7 +35,7 @@ pub(crate) struct RoundTripCounts {
     samples: u64,
 }
 
-/// To the nearest nanosecond.
+/// Rounds to the nearest nanosecond.
 fn whole_ns(ps: u64) -> u64 {
     (ps + 500) / 1000
 }
@@ -89,7 +88,7 @@ impl RoundTrips {
         &mut self.long[row]
     }
 
-    /// Adds those of another part of the network.
+    /// Adds the times of another part of the network.
     pub(crate) fn merge(&mut self, other: &Self) {
         let add = |mine: &mut [u64], theirs: &[u64]| {
             for (mine, theirs) in mine.iter_mut().zip(theirs) {
@@ -106,7 +105,7 @@ impl RoundTrips {
         self.samples += other.samples;
     }
 
-    /// Takes all of them out.
+    /// Removes and returns all times.
     pub(crate) fn take(&mut self) -> RoundTripCounts {
         if self.samples == 0 {
             return RoundTripCounts::default();
@@ -130,7 +129,7 @@ impl RoundTrips {
         }
     }
 
-    /// Adds some.
+    /// Adds times in compact form.
     pub(crate) fn add(&mut self, counts: &RoundTripCounts) {
         if counts.samples == 0 {
             return;
@@ -148,7 +147,7 @@ impl RoundTrips {
         self.samples += counts.samples;
     }
 
-    /// All of them.
+    /// Returns the distribution of all times.
     pub(crate) fn finish(mut self) -> RttStats {
         // With room for the largest: it grows by copies of itself, each a little longer.
         let largest = whole_ns(self.max_ps).max(2);
@@ -161,7 +160,7 @@ impl RoundTrips {
                 added.expect("the histogram resizes itself");
             }
         };
-        // The histogram knows the extremes to the nanosecond.
+        // The histogram gets the extremes to the nanosecond.
         let max = whole_ns(self.max_ps);
         if max >= SHORT as u64 {
             *self.long_bin(max) -= 1;
@@ -188,7 +187,7 @@ impl RoundTrips {
 mod tests {
     use super::*;
 
-    /// Short and long ones are where a histogram of all has them.
+    /// Short and long times are in the bins that a histogram of all would have.
     #[test]
     fn the_distribution_is_the_histograms() {
         let mut all = Histogram::<u64>::new(4).unwrap();
@@ -207,7 +206,7 @@ mod tests {
         );
     }
 
-    /// So are the least and the longest of a few, to the nanosecond.
+    /// The smallest and the largest of a few are exact to the nanosecond.
     #[test]
     fn the_extremes_are_the_histograms() {
         for times in [
@@ -228,7 +227,7 @@ mod tests {
         }
     }
 
-    /// Those of two parts together are those of the whole.
+    /// The merged times of two parts are those of the whole.
     #[test]
     fn distributions_merge() {
         let (mut whole, mut parts) = (RoundTrips::new(), [RoundTrips::new(), RoundTrips::new()]);

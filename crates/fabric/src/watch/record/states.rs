@@ -1,4 +1,4 @@
-//! What is sampled of each class of each port: what detectors find it to be; and of each lane, how many credits it has.
+//! Samples of each class of each port: the states that detectors find, and the credits of each lane.
 //!
 //! Samples are no events: see [`super::ports`].
 
@@ -13,20 +13,20 @@ use crate::world::classes::{Classes, STRICT};
 use paceline_run::outcome::{Binned, PortRef, Room, StateRecord};
 use paceline_run::spec::RunSpec;
 
-/// Bins of all series together, at most: 20 MB.
+/// Upper limit of the bins of all series together: 20 MB.
 const BINS_MAX: usize = 1 << 19;
 
-/// What is recorded; empty when nobody asked, or nobody tells.
+/// Recorder of classes; empty if nobody requested it, or if nothing detects or has credits.
 #[derive(Clone, Debug)]
 pub(crate) struct ClassRecorder {
-    /// When the next sample is due; `u64::MAX` for never.
+    /// Time of the next sample, in ps; `u64::MAX` for none.
     due: u64,
     period: u64,
     room: Room,
     followed: Vec<Followed>,
 }
 
-/// A class of a port.
+/// A recorded class of a port.
 #[derive(Clone, Debug)]
 struct Followed {
     port: PortId,
@@ -36,8 +36,8 @@ struct Followed {
 }
 
 impl ClassRecorder {
-    /// Of what detectors find: the classes of switches' ports that carry data and have a detector. Under credits they go
-    /// by their lanes, whatever priorities go on these.
+    /// Creates a recorder of detectors' states, for the classes of switch ports that carry data and have a detector.
+    /// Under credits they are named by their lanes, whatever priorities use these.
     pub(super) fn of_states(spec: &RunSpec, ports: &Ports, classes: &Classes) -> Self {
         let detected = spec.switch.detectors().into_iter();
         let detected = detected.fold(0, |mask, (priorities, _)| mask | priorities);
@@ -57,7 +57,7 @@ impl ClassRecorder {
         Self::new(spec.record.state_every, spec, switches.flat_map(of_port))
     }
 
-    /// Of credits: every lane of every port.
+    /// Creates a recorder of credits, for every lane of every port.
     pub(super) fn of_credits(spec: &RunSpec, ports: &Ports) -> Self {
         let (lanes, first) = match (&spec.model, &spec.lanes) {
             (Some(model), _) => (model.credit_lanes(), 0),
@@ -68,7 +68,7 @@ impl ClassRecorder {
         Self::new(spec.record.credit_every, spec, ports.ids().flat_map(of_port))
     }
 
-    /// Of these ports and classes, with the classes' names.
+    /// Creates a recorder of these ports and classes, with the classes' names.
     fn new(every: Option<Span>, spec: &RunSpec, of: impl Iterator<Item = (PortId, u8, u8)>) -> Self {
         let (Some(every), Some(first)) = (every, spec.first_start()) else {
             return Self::nothing();
@@ -101,17 +101,17 @@ impl ClassRecorder {
         }
     }
 
-    /// What has been recorded; from here on nothing is.
+    /// Returns the records so far, and leaves an empty recorder.
     pub(crate) fn end_with(&mut self) -> Self {
         std::mem::replace(self, Self::nothing())
     }
 
-    /// When the next sample is due.
+    /// Returns the time of the next sample, in ps.
     pub(crate) fn due(&self) -> u64 {
         self.due
     }
 
-    /// Takes the sample that is due; it is the last one if nothing is under way any more.
+    /// Takes the sample that is due. It is the last one if no packet is in the network any more.
     pub(crate) fn sample(&mut self, is_over: bool, value: impl Fn(PortId, u8, u64) -> u64) {
         let number = self.due / self.period;
         for one in &mut self.followed {
@@ -129,14 +129,13 @@ impl ClassRecorder {
         }
     }
 
-    /// Sample `end` is not taken, and none after.
+    /// Ends all series before sample `end`.
     fn end(&mut self, end: u64) {
         self.due = u64::MAX;
         self.followed.iter_mut().for_each(|one| one.series.finish(end));
     }
 
-    /// Adds what has been recorded in another part of the network, up to the same instant, of the ports that are its
-    /// own.
+    /// Adds the records of another part of the network, up to the same instant, for the ports that belong to it.
     pub(super) fn merge(&mut self, other: Self, theirs: &dyn Fn(PortId) -> bool) {
         for (mine, record) in self.followed.iter_mut().zip(other.followed) {
             if theirs(mine.port) {
@@ -147,7 +146,7 @@ impl ClassRecorder {
         self.room.merge(&other.room, all.collect());
     }
 
-    /// What has been recorded until `now`, of those ports and classes that are to be told of.
+    /// Ends the recorder at `now`, and returns the series of ports and classes for which `notifies` returns true.
     pub(crate) fn finish(
         mut self,
         now: u64,

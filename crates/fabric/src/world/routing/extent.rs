@@ -1,4 +1,4 @@
-//! How far apart hosts are: round-trip times and bandwidth-delay products over the first shortest paths.
+//! Size of the network: round-trip times and bandwidth-delay products over the first shortest paths.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::ids::{PortId, ProfileId};
 use crate::world::links::{LinkProfile, Profiles};
 
 impl Routing {
-    /// Round-trip time and slowest rate (bit/s) of a path.
+    /// Returns the round-trip time and the slowest rate (bit/s) of a path.
     pub(crate) fn path_rtt(&self, path: &[PortId], profiles: &Profiles, mtu: Bytes) -> (Span, u64) {
         let (mut rtt, mut bps) = (Span::ZERO, u64::MAX);
         for &port in path {
@@ -22,18 +22,18 @@ impl Routing {
         (rtt, bps)
     }
 
-    /// How large the network is; round-trip times as the reference defines them: twice the propagation plus one payload's serialisation per link, along
-    /// the first shortest path found.
+    /// Returns the size of the network. Round-trip times are those that the reference defines: twice the propagation
+    /// plus one payload's serialisation per link, along the first shortest path found.
     ///
-    /// Hosts behind the same switch over equal links are alike, so one of them stands for all. In
-    /// very large networks only some of those are searched from (evenly spread, each to all hosts),
-    /// which is still exact in networks whose switches of a tier are alike.
+    /// Hosts behind the same switch over equal links are alike, so one of them stands for all. In very large networks
+    /// the search starts at some of those only (evenly spread, each to all hosts), which is still exact in networks
+    /// whose switches of a tier are alike.
     pub(crate) fn extent(&self, profiles: &Profiles, mtu: Bytes) -> ScenarioSize {
         let mut alike: BTreeMap<(NodeId, ProfileId), NodeId> = BTreeMap::new();
         for host in self.kinds.ids() {
             if self.kinds[host] == NodeKind::Host {
                 let key = match self.ports_of(host) {
-                    // From a host without links nothing is reached.
+                    // A host without links reaches nothing.
                     [] => continue,
                     [only] => (self.peer(*only), self.ends[*only].profile),
                     _ => (host, ProfileId::NONE),
@@ -65,8 +65,8 @@ impl Routing {
         }
     }
 
-    /// Of every node the round-trip time, slowest rate (bit/s) and links of the first shortest path to `root`
-    /// that is found, breadth first and by descending numbers.
+    /// Returns, for every node, the round-trip time, slowest rate (bit/s) and number of links of the first shortest
+    /// path to `root` in a breadth-first search by descending numbers.
     pub(crate) fn reach_from(
         &self,
         profiles: &Profiles,
@@ -104,47 +104,47 @@ impl Routing {
     }
 }
 
-/// Round-trip time, slowest rate (bit/s) and links of a path.
+/// Round-trip time, slowest rate (bit/s) and number of links of a path.
 type Reached = (Span, u64, usize);
 
-/// What the reference knows of pairs of hosts ([`paceline_run::spec::Quirks::first_path_found`]), by destination and
-/// node; empty without that.
+/// Paths that the reference stores for pairs of hosts ([`paceline_run::spec::Quirks::first_path_found`]), by
+/// destination and node; empty without the quirk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstPaths {
-    /// As it was before the run.
+    /// Paths before the run.
     pub(crate) before: BTreeMap<NodeId, List<NodeId, Option<Reached>>>,
-    /// After the last failure.
+    /// Paths after the last failure.
     pub(crate) now: BTreeMap<NodeId, List<NodeId, Option<Reached>>>,
 }
 
 impl FirstPaths {
-    /// Round-trip time and slowest rate from one host to another.
+    /// Returns the round-trip time and slowest rate from one host to another.
     pub(crate) fn round_trip(&self, (src, dst): (NodeId, NodeId)) -> Option<(Span, u64)> {
         let (rtt, bps, _) = self.before.get(&dst)?[src]?;
         Some((rtt, bps))
     }
 
-    /// The slowest rate in the present network, if a link has failed.
+    /// Returns the slowest rate in the present network, if a link has failed.
     pub(crate) fn rate_now(&self, (src, dst): (NodeId, NodeId)) -> Option<u64> {
         Some(self.now.get(&dst)?[src]?.1)
     }
 }
 
-/// How large a network is, over all pairs of hosts.
+/// Size of a network, over all pairs of hosts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ScenarioSize {
-    /// Largest round-trip time.
+    /// Largest round-trip time of an empty network.
     pub(crate) rtt: Span,
     /// Largest bandwidth-delay product, in bytes.
     pub(crate) bdp: u64,
-    /// Switches on the longest path.
+    /// Number of switches on the longest path.
     pub(crate) switches: usize,
 }
 
-/// Ports looked at in the search for the largest round-trip time.
+/// Largest number of ports visited in the search for the largest round-trip time.
 const SEARCH_BUDGET: usize = 50_000_000;
 
-/// A link's share of a round-trip time: both ways' propagation, one payload's serialisation.
+/// Returns a link's share of a round-trip time: the propagation in both directions, and one payload's serialisation.
 fn link_rtt(profile: &LinkProfile, mtu: Bytes) -> Span {
     let payload = profile.rate.time_to_send(mtu);
     Span::from_ps(2 * profile.delay)
@@ -155,7 +155,7 @@ fn link_rtt(profile: &LinkProfile, mtu: Bytes) -> Span {
         }
 }
 
-/// Bandwidth-delay product in bytes, rounded down.
+/// Returns the bandwidth-delay product in bytes, rounded down.
 pub(crate) fn bdp(rtt: Span, bps: u64) -> u64 {
     (u128::from(rtt.as_ps()) * u128::from(bps) / 8_000_000_000_000) as u64
 }

@@ -1,17 +1,17 @@
-//! What ECMP hashes of a flow.
+//! Header fields that ECMP hashes.
 
 use paceline_run::spec::FlowSpec;
 
-/// What ECMP hashes, packed as the reference packs it: addresses, then ports.
+/// Header fields that ECMP hashes, packed as in the reference: addresses, then ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowKey([u32; 3]);
 
 impl FlowKey {
-    /// The key of a flow's data packets.
+    /// Returns the key of a flow's data packets.
     pub fn of(flow: &FlowSpec) -> Self {
         Self::new(flow.src.0, flow.dst.0, flow.sport, flow.dport)
     }
-    /// The key of packets from node `src` to node `dst`.
+    /// Returns the key of packets from node `src` to node `dst`.
     pub fn new(src: u32, dst: u32, sport: u16, dport: u16) -> Self {
         Self([
             address(src),
@@ -19,16 +19,16 @@ impl FlowKey {
             u32::from(sport) | u32::from(dport) << 16,
         ])
     }
-    /// The key of its acknowledgements.
+    /// Returns the key of the flow's acknowledgements.
     pub fn reversed(self) -> Self {
         Self([self.0[1], self.0[0], self.0[2].rotate_left(16)])
     }
-    /// The key of packets with this entropy value, which stands in their source port.
+    /// Returns the key of packets with this entropy value, which changes the source port.
     pub fn with_entropy(self, entropy: u16) -> Self {
         let [src, dst, ports] = self.0;
         Self([src, dst, ports ^ u32::from(entropy)])
     }
-    /// MurmurHash3 (x86, 32 bits) of the key's 12 bytes.
+    /// Returns the MurmurHash3 (x86, 32 bits) of the key's 12 bytes.
     pub fn hash(self, seed: u32) -> u32 {
         let mut h = seed;
         for word in self.0 {
@@ -45,7 +45,7 @@ impl FlowKey {
     }
 }
 
-/// A node's address: 11.x.y.1, as the reference numbers its nodes.
+/// Returns a node's address: 11.x.y.1, as the reference numbers its nodes.
 pub fn address(node: u32) -> u32 {
     0x0b00_0001 + (node / 256) * 0x1_0000 + (node % 256) * 0x100
 }
@@ -56,8 +56,8 @@ mod tests {
 
     #[test]
     fn murmur3_of_known_keys() {
-        // 12 zero bytes with seed 0, from the algorithm's definition worked by hand: only the
-        // additive constants and the finaliser act.
+        // 12 zero bytes with seed 0, worked out by hand from the algorithm's definition: only the additive constants
+        // and the finaliser have an effect.
         let mut h: u32 = 0;
         for _ in 0..3 {
             h = h.rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);

@@ -1,11 +1,11 @@
-//! Next hops by the destination's number (d mod k), as the forwarding tables of InfiniBand's fat trees have them.
+//! Next hops by the destination's number (d mod k), as in the forwarding tables of InfiniBand fat trees.
 
 use super::Routing;
 use paceline_kernel::ids::List;
 use paceline_run::spec::{NodeId, NodeKind};
 
 impl Routing {
-    /// Numbers hosts, and tells switches how far above them they are.
+    /// Numbers the hosts, and computes the level of each switch above them.
     pub(super) fn rank(&mut self) {
         let hosts = |node: &NodeId| self.kinds[*node] == NodeKind::Host;
         let mut ranks = List::of(self.kinds.len(), u32::MAX);
@@ -27,8 +27,9 @@ impl Routing {
         self.ranks = ranks;
     }
 
-    /// Which of `count` next hops a switch takes to host `dst`: above each level of switches another digit of the
-    /// host's number chooses, so that hosts which share a way up to one level part at the next.
+    /// Returns the index of the next hop, of `count`, that a switch takes to host `dst`. At each level of switches
+    /// another digit of the host's number decides, so that hosts which share a path up to one level separate at the
+    /// next.
     pub(super) fn by_destination(&self, node: NodeId, dst: NodeId, count: u32) -> u32 {
         let passed = count.saturating_pow(self.ranks[node]);
         self.ranks[dst] / passed % count

@@ -1,4 +1,4 @@
-//! What senders show of their flows.
+//! Samples of senders.
 
 use super::{FlowRecorder, Watched};
 use crate::host::Qp;
@@ -7,7 +7,7 @@ use paceline_kernel::ids::List;
 use paceline_run::outcome::{Binned, Room};
 
 impl FlowRecorder {
-    /// A flow begins, in queue pair `slot`.
+    /// Notes that a flow starts in queue pair `slot`.
     pub(crate) fn started(&mut self, slot: QpId, qp: &Qp, now: u64) {
         if let Some(watched) = self.watched.get_mut(qp.flow()) {
             watched.slot = slot;
@@ -23,7 +23,8 @@ impl FlowRecorder {
         }
     }
 
-    /// Takes the sample that is due before the event at `at`: all that are due see the same.
+    /// Takes the sample that is due before the event at `at`. If several are due, all see the same state, so one
+    /// suffices.
     pub(super) fn sample(&mut self, at: u64, qps: &List<QpId, Qp>) {
         let Self { watched, live, .. } = self;
         live.retain(|&flow| {
@@ -50,7 +51,7 @@ impl FlowRecorder {
 }
 
 impl Watched {
-    /// Samples what there is at `now`.
+    /// Samples the sender at `now`.
     fn sample(&mut self, now: u64, period: u64, qp: &Qp, room: &mut Room, reserved: usize) {
         let number = now / period;
         let mut take = |series: &mut Option<Binned>, value: u64| {
