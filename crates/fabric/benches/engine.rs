@@ -13,7 +13,7 @@ fn engine(c: &mut Criterion) {
         let build = || Simulation::new(spec()).expect("a network that can be built");
         let (hops, _) = simulate(&mut build());
         if hops > 10_000_000 {
-            // Minutes, for what one run tells.
+            // Would take minutes, for what one run shows as well.
             continue;
         }
         group.throughput(Throughput::Elements(hops));

@@ -1,8 +1,7 @@
-//! Runs one workload of the benchmarks, for instruction counts: `packet_hops NAME [PARTS [THREADS]]` prints its
-//! packet-hops and events, how long that took (by the clock, and on Linux of the processor), and what its windows
-//! were; without a name, the names.
-//! With `SMALL_PAGES` in the environment no memory is asked for in huge pages.
-//! `NAME+ports`, `NAME+accounts`, `NAME+ports+accounts` is the same with these recorders.
+//! Runs one workload of the benchmarks, to count instructions. `packet_hops NAME [PARTS [THREADS]]` prints its
+//! packet-hops and events, the time that the run took (elapsed, and on Linux the processor's), and the statistics of
+//! its windows. Without a name it lists the names. With `SMALL_PAGES` in the environment no memory is requested in huge
+//! pages. `NAME+ports`, `NAME+accounts` and `NAME+ports+accounts` add these recorders.
 
 #![allow(clippy::disallowed_macros, reason = "the counts are its result")]
 
@@ -15,7 +14,7 @@ static ALLOCATOR: paceline_kernel::memory::HugePages = paceline_kernel::memory::
 use paceline_fabric::Simulation;
 use workloads::{WORKLOADS, simulate};
 
-/// Nanoseconds that this thread has had of a processor; 0 where that is not told.
+/// Returns the processor time of this thread in ns; 0 if the system does not report it.
 fn processor_ns() -> u64 {
     let stats = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let first = stats.split_whitespace().next();

@@ -11,12 +11,12 @@ use paceline_fabric::Simulation;
 use paceline_fabric::spec::*;
 use paceline_kernel::Span;
 
-/// The system's allocator, and how often it was asked.
+/// The system's allocator, with a count of its calls.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 #[expect(unsafe_code, reason = "an allocator cannot be written without")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -38,7 +38,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations in 100000 events of a steady run, after four times as many to warm up; pauses so far.
+/// Returns the number of allocations in 100000 events of a steady run, after four times as many to warm up, and the
+/// pauses so far.
 fn allocations(spec: &RunSpec) -> (u64, u64) {
     let (warm_up, events) = (400_000, 100_000);
     let mut simulation = Simulation::new(spec.clone()).unwrap();
@@ -62,7 +63,7 @@ fn incast(mut spec: RunSpec) -> RunSpec {
     spec
 }
 
-/// One test, so that nothing else in the process allocates meanwhile.
+/// A single test, so that nothing else in the process allocates meanwhile.
 #[test]
 fn packets_allocate_nothing() {
     for name in [
@@ -89,7 +90,7 @@ fn packets_allocate_nothing() {
         }
     }
 
-    // Who makes whom wait is charged as time passes: nothing is kept per packet.
+    // Blame is charged as time passes: nothing is stored per packet.
     for blame in [Blame::Labels, Blame::Hosts] {
         let mut blamed = incast(natural(star(17, scheme("dctcp"))));
         blamed.record.blame = blame;
@@ -97,7 +98,7 @@ fn packets_allocate_nothing() {
         assert!(pauses == 0 && count <= 4, "{blame:?}: {count}, {pauses} pauses");
     }
 
-    // Every packet's way is chosen.
+    // Every packet chooses a path.
     for policy in [
         LoadBalancing::Spray,
         LoadBalancing::AdaptiveFlowlet(Flowlets {
@@ -118,7 +119,7 @@ fn packets_allocate_nothing() {
         assert!(count <= 4, "{policy:?}: {count}");
     }
 
-    // Two switches, losses and timeouts; pauses are recorded one by one, so there are none.
+    // Two switches, losses and timeouts. Pauses are recorded one by one, so there are none.
     let mut chain = natural(star(3, scheme("dctcp")));
     chain.nodes.extend([NodeKind::Switch, NodeKind::Host]);
     chain.links.push(link(0, 4, G100));
@@ -133,7 +134,7 @@ fn packets_allocate_nothing() {
     let (count, _) = allocations(&chain);
     assert!(count <= 4, "{count}");
 
-    // The same with selective repeat, and with trimmed packets: bitmaps grow to what is in flight.
+    // Selective repeat and trimmed packets: bitmaps grow to the packets in flight.
     let irn = Irn {
         rto_low: Span::from_us(100),
         rto_high: Span::from_us(320),
@@ -150,7 +151,7 @@ fn packets_allocate_nothing() {
     let (count, _) = allocations(&chain);
     assert!(count <= 4, "{count}");
 
-    // Pauses all the time: the list of them grows by doubling, the rest does not.
+    // Pauses all the time: only their list grows, by doubling.
     let mut paused = incast(natural(star(17, scheme("none"))));
     static_pfc(&mut paused, 20_000, 18_000, 60_000);
     paused.nic.rto = Some(Span::from_us(10_000));

@@ -1,4 +1,4 @@
-//! Networks and traffic to measure the engine with.
+//! Networks and traffic for measurements of the engine.
 
 #[path = "../../tests/it/common/mod.rs"]
 mod common;
@@ -17,13 +17,13 @@ use paceline_fabric::spec::{
 };
 use paceline_kernel::{Bytes, Span, Time};
 
-/// When the flows start, in ns.
+/// Start of the flows, in ns.
 const START: u64 = 2_000_000_000;
 
-/// A name and what makes the run.
+/// A name, and the function that builds the run.
 type Workload = (&'static str, fn() -> RunSpec);
 
-/// What is measured.
+/// Workloads that are measured.
 pub(crate) const WORKLOADS: [Workload; 19] = [
     ("incast-16/ns3-hpcc", || incast(16)),
     ("incast-16/exact", || exact(incast(16))),
@@ -52,7 +52,7 @@ pub(crate) const WORKLOADS: [Workload; 19] = [
     ("permutation-k16/ib", || on_credit(permutation(16, "none"))),
 ];
 
-/// `spec` under InfiniBand's credits, cut through, by destination.
+/// Returns `spec` under InfiniBand's credits, with cut-through switches and routes by destination.
 fn on_credit(spec: RunSpec) -> RunSpec {
     let mut lanes = lanes::ib(1288);
     lanes.forwarding = Forwarding::CutThrough {
@@ -66,7 +66,7 @@ fn on_credit(spec: RunSpec) -> RunSpec {
     }
 }
 
-/// `spec` in exact time, without the checks that tests make.
+/// Returns `spec` in exact time, without the checks that tests make.
 fn exact(spec: RunSpec) -> RunSpec {
     RunSpec {
         check: false,
@@ -74,7 +74,7 @@ fn exact(spec: RunSpec) -> RunSpec {
     }
 }
 
-/// `spec` with ternary congestion detection at all ports, as in its authors' thesis.
+/// Returns `spec` with ternary congestion detection at all ports, as in its authors' thesis.
 fn detecting(mut spec: RunSpec) -> RunSpec {
     spec.switch.detection = Detection::Tcd(Tcd {
         variant: Variant::Thesis,
@@ -84,8 +84,7 @@ fn detecting(mut spec: RunSpec) -> RunSpec {
     spec
 }
 
-/// `spec` with some of the recorders that a scenario has unless it says otherwise: `ports` in bins, `accounts` of all
-/// flows.
+/// Returns `spec` with some of the recorders that scenarios have by default: `ports` in bins, `accounts` of all flows.
 fn recorded(mut spec: RunSpec, recorders: &str) -> RunSpec {
     for recorder in recorders.split('+') {
         match recorder {
@@ -97,7 +96,7 @@ fn recorded(mut spec: RunSpec, recorders: &str) -> RunSpec {
     spec
 }
 
-/// The workload of this name, which may be followed by recorders: `incast-20/exact+ports+accounts`.
+/// Returns the workload of this name, which may be followed by recorders: `incast-20/exact+ports+accounts`.
 #[allow(
     dead_code,
     reason = "the benchmarks measure all, instructions are counted of one"
@@ -112,7 +111,7 @@ pub(crate) fn find(name: &str) -> Option<RunSpec> {
     Some(recorded(spec(), recorders))
 }
 
-/// `senders` hosts send 500 KB each to one more through a switch, under HPCC.
+/// Incast: `senders` hosts send 500 KB each to one more through a switch, under HPCC.
 fn incast(senders: u32) -> RunSpec {
     let mut spec = star(senders + 1, scheme("hpcc"));
     for sender in 1..=senders {
@@ -121,8 +120,8 @@ fn incast(senders: u32) -> RunSpec {
     spec
 }
 
-/// A fat tree with switches of `k` ports (Al-Fares et al., SIGCOMM 2008): `k³ / 4` hosts, then
-/// edge, aggregation and core switches. Every host sends 200 KB to the one half the network away.
+/// Fat tree with switches of `k` ports (Al-Fares et al., SIGCOMM 2008): `k³ / 4` hosts, then edge, aggregation and core
+/// switches. Every host sends 200 KB to the one half the network away.
 fn permutation(k: u32, name: &str) -> RunSpec {
     let half = k / 2;
     let hosts = k * half * half;
@@ -174,9 +173,9 @@ const IRN: Irn = Irn {
     reordering: 0,
 };
 
-/// 90 hosts with 91 persistent connections each, over which a second message of 64 KB is posted 1 ms after the first, to
-/// one more through a 400 Gbit/s switch that drops what its queue of 1 MB has no room for: tuned Swift, whose windows are
-/// far below a packet.
+/// 90 hosts with 91 persistent connections each, to one more through a 400 Gbit/s switch that drops what its queue of 1
+/// MB has no room for. A second message of 64 KB is posted 1 ms after the first. Tuned Swift, whose windows are far
+/// below a packet.
 fn connections(recovery: Recovery) -> RunSpec {
     let settings = [
         ("base-delay", "10us"),
@@ -207,7 +206,8 @@ fn connections(recovery: Recovery) -> RunSpec {
     spec
 }
 
-/// 20,000 messages of a packet each, one every 20 ns, over a fat tree with 16 hosts: what a flow's begin and end cost.
+/// 20,000 messages of a packet each, one every 20 ns, on a fat tree with 16 hosts: the cost of starting and ending a
+/// flow.
 fn messages() -> RunSpec {
     let mut spec = permutation(4, "hpcc");
     spec.flows.clear();
@@ -224,7 +224,7 @@ fn messages() -> RunSpec {
     spec
 }
 
-/// Runs to the end: (packet-hops, events).
+/// Runs to the end. Returns (packet-hops, events).
 #[inline(never)]
 pub(crate) fn simulate(simulation: &mut Simulation) -> (u64, u64) {
     loop {

@@ -1,9 +1,9 @@
-//! Networks of another make: what another simulator's network has to offer to be run here, and what it is lent.
+//! Network models: the interface for networks of other simulators that run here.
 //!
-//! A model is what the ports and hosts of a network are, where they are not this crate's. It is told what it is in
-//! [`RunSpec::model`](paceline_run::RunSpec::model) by a [`ModelSpec`](paceline_run::spec::ModelSpec), whose [`Builder`] makes a
-//! [`NetworkModel`]. The loop, the clock, links, flows and records are the same for all; the rest happens in the model,
-//! which leaves behind what it likes in [`Outcome::model`](paceline_run::Outcome::model).
+//! A model replaces the ports and hosts of this crate. It is named in [`RunSpec::model`](paceline_run::RunSpec::model)
+//! by a [`ModelSpec`](paceline_run::spec::ModelSpec), whose [`Builder`] creates a [`NetworkModel`]. The loop, clock,
+//! links, flows and records are the same for all models. Everything else happens in the model, which may store results
+//! in [`Outcome::model`](paceline_run::Outcome::model).
 
 mod net;
 
@@ -29,120 +29,120 @@ use paceline_run::outcome::credits::Stalls;
 use paceline_run::outcome::{ModelOutcome, PortRef};
 use paceline_run::spec::{PacketFormat, RunSpec};
 
-/// Where a model is built.
+/// Data from which a model is built.
 pub struct Site<'a> {
-    /// The run.
+    /// Description of the run.
     pub run: &'a RunSpec,
-    /// Its ports: `2i` and `2i + 1` are the ends of link `i`.
+    /// All ports: `2i` and `2i + 1` are the ends of link `i`.
     pub ports: &'a Ports,
-    /// What links have in common.
+    /// Link profiles, shared by ports.
     pub profiles: &'a Profiles,
-    /// Priorities.
+    /// Priority classes in dense numbers.
     pub classes: &'a Classes,
-    /// Paths.
+    /// Routes of the network.
     pub routing: &'a Routing,
-    /// The queue of events, to which a model may add lanes.
+    /// Queue of events, to which a model may add lanes.
     pub queue: &'a mut EventQueue,
 }
 
-/// What builds a model.
+/// Function that creates a model.
 #[derive(Clone, Copy)]
 pub struct Builder(pub fn(Site<'_>) -> Box<dyn NetworkModel>);
 
-/// How flows get to their start.
+/// Order in which flows start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Starts {
-    /// As everywhere: when their time has come and what they wait for has happened.
+    /// Each when its time has come and its dependencies are met, as in other networks.
     AsDue,
-    /// All are scheduled before the run, ahead of whatever it makes, in this order.
+    /// All scheduled before the run, ahead of the model's events, in this order.
     Ahead(Vec<FlowId>),
-    /// The model starts them.
+    /// Started by the model.
     Own,
 }
 
-/// The ports and hosts of a network of another make.
+/// Ports and hosts of another simulator's network.
 pub trait NetworkModel: CopyModel {
-    /// How flows get to their start.
+    /// Returns the order in which flows start.
     fn starts(&self, _run: &RunSpec) -> Starts {
         Starts::AsDue
     }
 
-    /// The run is about to begin.
+    /// Prepares the model when the run is about to start.
     fn begin(&mut self, _net: &mut Net<'_>) {}
 
-    /// A flow starts. Returns whether it is to have a queue pair, which comes with [`Self::open`].
+    /// Starts a flow. Returns true if it is to have a queue pair, which is passed to [`Self::open`].
     fn start(&mut self, _net: &mut Net<'_>, _flow: FlowId) -> bool {
         false
     }
 
-    /// A queue pair may send from here on.
+    /// Lets a queue pair send from now on.
     fn open(&mut self, _net: &mut Net<'_>, _slot: QpId) {}
 
-    /// A packet has arrived that is no pause.
+    /// Handles the arrival of a packet that is no pause frame.
     fn receive(&mut self, _net: &mut Net<'_>, _port: PortId, _id: PacketId) {}
 
-    /// A frame takes effect that pauses or resumes a class.
+    /// Handles a frame that pauses or resumes a class now.
     fn receive_frame(&mut self, _net: &mut Net<'_>, _port: PortId, _class: u8, _pause: bool) {}
 
-    /// Something else happens: the end of a transmission or of a pause, a timer, an event of its own.
+    /// Handles another event: the end of a transmission or of a pause, a timer, an event of the model.
     fn handle(&mut self, net: &mut Net<'_>, event: Event);
 
     /// Takes the samples of states and credits that are due before the event at `at`.
     fn sample(&self, _core: &mut Core, _at: u64, _is_over: bool) {}
 
-    /// Whether samples of queues are events among others.
+    /// Returns true if samples of queues are events.
     fn samples_are_events(&self) -> bool {
         true
     }
 
-    /// Whether queues and packets are kept in its own way, so that only [`Self::verify`] knows what holds of them.
+    /// Returns true if the model stores queues and packets itself, so that only [`Self::verify`] can check them.
     fn keeps_queues(&self) -> bool {
         false
     }
 
-    /// Checks what always holds.
+    /// Checks the model's invariants.
     ///
     /// # Panics
-    /// If something does not: a defect of the simulator, never of its input.
+    /// If one is broken: a defect of the simulator, never of its input.
     fn verify(&self, _core: &Core) {}
 
-    /// Whether it draws from streams of the seed for whatever it does.
+    /// Returns true if the model draws from streams of the seed.
     fn draws(&self) -> bool {
         false
     }
 
-    /// Under credits: how often and how long ports have waited for some.
+    /// Returns how often and how long ports have waited for credits.
     fn stalls(&self, _now: u64) -> Stalls {
         Stalls::default()
     }
 
-    /// Whether a lane of a port, under credits, has ever let a packet go.
+    /// Returns true if a lane of a port, under credits, has ever sent a packet.
     fn has_used(&self, _port: PortId, _lane: u8) -> bool {
         false
     }
 
-    /// What [`paceline_run::spec::Quirks::ideal_by_formula`] counts for each link of a path.
+    /// Returns the packet size that [`paceline_run::spec::Quirks::ideal_by_formula`] counts for each link of a path.
     fn formula_packet(&self, packet: &PacketFormat) -> Bytes {
         packet.mtu
     }
 
-    /// The run is over: writes down what a queue pair has sent of what is not acknowledged.
+    /// Records the unacknowledged bytes that a queue pair has sent, at the end of the run.
     fn record_sent(&self, _net: &mut Net<'_>, _slot: QpId) {}
 
-    /// The run is over: where the time of flows went, if the model accounts for that itself.
+    /// Ends the run, and returns the accounts of flows if the model has them.
     fn accounts(&mut self, _net: &Net<'_>, _ports: &List<PortId, PortRef>) -> Option<Vec<FlowAccount>> {
         None
     }
 
-    /// The run is over: what it has counted.
+    /// Ends the run, and returns what the model has counted.
     fn close(&mut self, _net: &mut Net<'_>) -> Option<ModelOutcome> {
         None
     }
 }
 
-/// What every model has to be able to do; every plain value is.
+/// Copying of models; implemented for all types that can be cloned.
 pub trait CopyModel: Send + Sync {
-    /// A copy: a run that is forked.
+    /// Returns a copy, for a fork of the run.
     fn copy(&self) -> Box<dyn NetworkModel>;
 }
 

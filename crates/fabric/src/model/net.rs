@@ -1,4 +1,4 @@
-//! What a model is lent, and what it writes down.
+//! Parts of a run that a model may use, and the records that it may make.
 
 use paceline_kernel::ids::Id;
 
@@ -11,28 +11,28 @@ use crate::traffic::Traffic;
 use crate::world::World;
 use paceline_run::outcome::{PacketKind, TraceEvent, TraceKind};
 
-/// What a run lends to its network: what happens at ports and hosts needs no more.
+/// Parts of a run that the events at its ports and hosts need.
 pub struct Net<'a> {
-    /// What does not change.
+    /// Constant data of the run.
     pub world: &'a World,
-    /// Clock, packets, ports.
+    /// Clock, packets and ports.
     pub core: &'a mut Core,
-    /// Switches.
+    /// Buffers of this crate's switches.
     pub switches: &'a mut Switches,
-    /// NICs, queue pairs, receivers.
+    /// NICs, queue pairs and receivers.
     pub hosts: &'a mut Hosts,
-    /// Flows.
+    /// Flows and their results.
     pub traffic: &'a mut Traffic,
 }
 
 impl Net<'_> {
-    /// Writes down what happens to a packet, where that is asked for.
+    /// Records an event of a packet, if that is requested.
     pub fn trace(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
         self.hosts
             .trace(self.world, self.core, port, event, id, queue_bytes);
     }
 
-    /// Takes the first packet of a queue that has one.
+    /// Removes the first packet of a queue, which must have one.
     pub fn take_from(&mut self, port: PortId, class: u8) -> PacketId {
         let queue = &mut self.core.queues[(port, class)];
         let (id, packet) = queue.pop(&self.core.packets);
@@ -49,44 +49,44 @@ impl Net<'_> {
     }
 }
 
-/// What is written down of what happens.
+/// Records that models make.
 impl Net<'_> {
-    /// The number of a port's interface at its node, from 1 in the order of links.
+    /// Returns the number of a port's interface at its node, from 1 in the order of links.
     pub fn interface(&self, port: PortId) -> u32 {
         self.core.watch.recorder.interface(port)
     }
 
-    /// A port has marked a packet.
+    /// Records that a port has marked a packet.
     #[inline]
     pub fn record_mark(&mut self, port: PortId) {
         self.core.watch.recorder.ports.marked(port);
     }
 
-    /// So much of a flow has come, or been acknowledged.
+    /// Records bytes of a flow that have arrived or were acknowledged.
     pub fn record_rate(&mut self, flow: FlowId, bytes: u64) {
         let now = self.core.now();
         self.core.watch.recorder.record_rate(flow, now, bytes);
     }
 
-    /// Whether a port waits for credits, or is paused, from now on.
+    /// Records that a port waits from now on, for credits or because of a pause, or no longer waits.
     pub fn record_wait(&mut self, port: PortId, waits: bool) {
         let now = self.core.now();
         self.core.watch.recorder.ports.paused(port, waits, now);
     }
 
-    /// Whether it is to be told behind which port a port's packets stand.
+    /// Returns true if the cause of a port's wait is to be recorded.
     pub fn asks_why(&self, port: PortId) -> bool {
         self.core.watch.recorder.ports.asks_why(port)
     }
 
-    /// They stand behind this one.
+    /// Records that a port's packets wait for `output`.
     pub fn record_behind(&mut self, port: PortId, output: PortId) {
         let recorder = &mut self.core.watch.recorder;
         let interface = recorder.interface(output);
         recorder.ports.stands_behind(port, interface);
     }
 
-    /// Keeps an event of a trace, if such at this port and now are to be kept.
+    /// Records an event of a trace, if events at this port and time are requested.
     pub fn keep_trace(&mut self, port: PortId, event: TraceEvent) {
         let now = self.core.now();
         let recorder = &mut self.core.watch.recorder;
@@ -97,38 +97,38 @@ impl Net<'_> {
 }
 
 impl Core {
-    /// Counts a packet that goes on a wire without [`Core::start_transmission`].
+    /// Counts a packet that is sent without [`Core::start_transmission`].
     #[inline(always)]
     pub fn count_packet(&mut self, kind: PacketKind, wire: u16) {
         self.agenda.count(kind, wire);
     }
 
-    /// Keeps so many places free among the events of an instant, behind all that were given so far: see
+    /// Reserves positions among the events of an instant, after all that were given so far: see
     /// [`Core::schedule_tied`]. Returns the first of them.
     #[inline]
     pub fn reserve_ties(&mut self, places: u64) -> u64 {
         self.agenda.reserve(places)
     }
 
-    /// Whether packets are traced.
+    /// Returns true if packets are traced.
     #[inline]
     pub fn is_tracing(&self) -> bool {
         self.watch.recorder.tracing
     }
 
-    /// Whether accounts, and no traces, are to be told what senders are about to learn.
+    /// Returns true if accounts alone have to see answers before senders react; a trace would show them too.
     #[inline]
     pub fn accounts_alone(&self) -> bool {
         self.watch.accounts_alone()
     }
 
-    /// Bytes in a queue.
+    /// Returns the bytes in a queue.
     #[inline]
     pub fn queue_bytes(&self, port: PortId, class: u8) -> u32 {
         self.queues[(port, class)].bytes
     }
 
-    /// Appends a packet to a queue of which nobody writes down what comes into it.
+    /// Appends a packet to a queue without recording it.
     pub fn append(&mut self, port: PortId, class: u8, id: PacketId) {
         self.queues[(port, class)].push(&mut self.packets, id);
         let p = &mut self.ports[port];
@@ -136,7 +136,7 @@ impl Core {
         p.queued += u32::from(self.packets.get(id).wire);
     }
 
-    /// Takes the samples of what detectors find ports to be that are due before the event at `at`.
+    /// Takes the samples of detectors' states that are due before the event at `at`.
     pub fn sample_classes(&mut self, at: u64, is_over: bool, state: impl Fn(PortId, u8) -> u64) {
         let recorder = &mut self.watch.recorder.states;
         while recorder.due() <= at {

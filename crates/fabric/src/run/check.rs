@@ -18,17 +18,17 @@ use paceline_run::spec::{
     DropPolicy, FlowControl, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery, RunSpec, Scheduling,
 };
 
-/// Why a network cannot be built.
+/// Reason why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// A node id beyond the nodes.
     #[error("{what}: node {node} does not exist; nodes are 0 to {last}")]
     NoSuchNode {
-        /// Where it is named.
+        /// Item that names the node.
         what: String,
-        /// The id.
+        /// Id that does not exist.
         node: u32,
-        /// The largest id.
+        /// Largest existing id.
         last: usize,
     },
     /// A flow from or to a switch.
@@ -44,52 +44,52 @@ pub enum BuildError {
     NoLink {
         /// Index of the flow.
         flow: usize,
-        /// The host.
+        /// Node id of the host.
         node: u32,
     },
-    /// A flow that cannot be.
+    /// An invalid flow.
     #[error("flow {flow}: {why}")]
     BadFlow {
         /// Index of the flow.
         flow: usize,
-        /// What is wrong.
+        /// Message for the user.
         why: String,
     },
-    /// A stream of flows that cannot be.
+    /// An invalid stream of flows.
     #[error("arrivals: {0}")]
     BadArrivals(String),
-    /// A program that cannot be.
+    /// An invalid program.
     #[error("program {program}: {why}")]
     BadProgram {
-        /// Its number.
+        /// Index of the program.
         program: usize,
-        /// What is wrong.
+        /// Message for the user.
         why: String,
     },
-    /// A link that cannot be.
+    /// An invalid link.
     #[error("link {link} (node {a} to node {b}): {why}")]
     BadLink {
         /// Index of the link.
         link: usize,
-        /// One end.
+        /// Node at one end.
         a: u32,
-        /// The other.
+        /// Node at the other end.
         b: u32,
-        /// What is wrong.
+        /// Message for the user.
         why: String,
     },
-    /// Packet sizes that cannot be.
+    /// Packet sizes that no packet can have.
     #[error("packet sizes: {0}")]
     BadPacket(String),
-    /// A marking curve that cannot be.
+    /// An invalid marking curve.
     #[error("marking curve for {rate} ports: {why}")]
     BadCurve {
-        /// The ports' rate.
+        /// Rate of the ports.
         rate: BitRate,
-        /// What is wrong.
+        /// Message for the user.
         why: String,
     },
-    /// No marking curve for a rate that occurs.
+    /// A missing marking curve for a rate that occurs.
     #[error("no marking curve for {rate} ports (link {link}); there are curves for {known}")]
     NoCurve {
         /// The rate.
@@ -102,32 +102,32 @@ pub enum BuildError {
     /// Schemes that cannot share a network.
     #[error("schemes: {0}")]
     BadSchemes(String),
-    /// Hosts that cannot work.
+    /// Settings of hosts that contradict each other.
     #[error("hosts: {0}")]
     BadHost(String),
-    /// Flow control that cannot work.
+    /// Settings of flow control that contradict each other.
     #[error("flow control: {0}")]
     BadFlowControl(String),
-    /// What the simulator does not have whose network it is.
+    /// A setting that the network model does not support.
     #[error("{0}")]
     BadModel(String),
-    /// A next hop that cannot be.
+    /// An invalid static next hop.
     #[error("route {route}: {why}")]
     BadRoute {
         /// Index of the route.
         route: usize,
-        /// What is wrong.
+        /// Message for the user.
         why: String,
     },
-    /// A link or a host that changes in a way that it cannot.
+    /// An invalid change of a link or a host.
     #[error("{0}")]
     BadChange(String),
-    /// More than the simulator can number.
+    /// A network with more parts than the simulator can number.
     #[error("{0}")]
     TooLarge(String),
 }
 
-/// Everything that would make the run fail or lie later.
+/// Checks a description for everything that would make the run fail, or its results wrong, later.
 pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
     let nodes = spec.nodes.len();
     let exists = |what: &dyn Fn() -> String, node: NodeId| {

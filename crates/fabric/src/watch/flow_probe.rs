@@ -25,19 +25,19 @@ use paceline_run::outcome::flow_probe::{
     Cause, Cut, CutTotals, FlowProbe, Limits, Marks, Neighbour, Pauses, Shared,
 };
 
-/// What a packet of a looked-at flow met.
+/// Observations of a packet of a probed flow.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     flow: FlowId,
-    /// The port that marked it, or that a message is about.
+    /// Port that marked the packet, or that a notification is about.
     told_by: PortId,
-    /// The port in whose queue it is.
+    /// Port in whose queue the packet is.
     inside: PortId,
-    /// Where it has waited longest, and for how long.
+    /// Port at which the packet waited longest, and the time in ps.
     longest: (PortId, u64),
-    /// When it came to the queue that it is in.
+    /// Time at which the packet joined its present queue, in ps.
     since: u64,
-    /// HPCC-PINT's digest as it was, and the port that wrote it.
+    /// HPCC-PINT's last digest, and the port that wrote it.
     digest: (u16, PortId),
 }
 
@@ -52,7 +52,7 @@ impl Seen {
     };
 }
 
-/// The last thing that may have changed a sender's limits.
+/// The last event that may have changed a sender's limits.
 #[derive(Clone, Copy, Debug)]
 struct Trigger {
     at: u64,
@@ -61,47 +61,47 @@ struct Trigger {
     rtt: Option<u64>,
 }
 
-/// A looked-at flow while it runs.
+/// A probed flow while it runs.
 #[derive(Clone, Debug)]
 struct Look {
     flow: FlowId,
-    /// The flow by which its queue pair goes.
+    /// Flow that names the queue pair.
     sent_as: FlowId,
-    /// Whether the flow has completed.
+    /// True if the flow has completed.
     is_over: bool,
-    /// Its queue pair; `QpId::NONE` before it starts.
+    /// Queue pair; `QpId::NONE` before the flow starts.
     slot: QpId,
     began: Limits,
     limits: Limits,
     line: BitRate,
     trigger: Trigger,
-    /// Marks that the sender has been told of since the last cut, by port.
+    /// Marks that the sender has been notified of since the last cut, by port.
     pending: Vec<(PortId, u64)>,
     pending_told: Cause,
     causes: BTreeMap<(Cause, PortId), CutTotals>,
     cuts: Vec<Cut>,
     marks: Vec<(PortId, Marks)>,
-    /// What the packet that came last to the receiver with a mark had met.
+    /// Port that marked the last marked packet at the receiver.
     last_marked: PortId,
-    /// Telemetry of the last acknowledgement, and the egress ports on the way of data.
+    /// Telemetry of the last acknowledgement, and the egress ports on the data's path.
     samples: Vec<HopSample>,
     way: Vec<PortId>,
     watched: Vec<Watched>,
     held: Vec<Held>,
-    /// How long its sender waited for its NIC, by the flow that was on the wire.
+    /// Time for which the sender waited for its NIC, by the flow that was on the wire.
     nic: BTreeMap<FlowId, Span>,
-    /// Where the packet whose answer came last had waited longest.
+    /// Port at which the packet waited longest that was acknowledged last.
     waited_at: PortId,
 }
 
-/// The close-ups of a run.
+/// Flow probes of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowProbes {
     looks: Vec<Look>,
     seen: List<PacketId, Seen>,
-    /// The flow whose packet each port sent last.
+    /// Flow whose packet each port sent last.
     on_wire: List<PortId, FlowId>,
-    /// Where the last pause of a (port, class) came from.
+    /// Origin of the last pause of a (port, class).
     origins: BTreeMap<(PortId, u8), Origin>,
 }
 

@@ -45,7 +45,7 @@ pub struct Routing {
     adjacency: Vec<PortId>,
     /// Node at the other end of each port in `adjacency`.
     neighbours: Vec<NodeId>,
-    /// Bits for a port's place among those of a switch: see [`source_route`].
+    /// Bits of a port's index among those of a switch: see [`source_route`].
     bits: u32,
     /// Distances to a destination, by node; a host with one link shares its switch's.
     distances: List<NodeId, OnceLock<Distances>>,

@@ -1,21 +1,21 @@
-//! Whose signals a run may have: each scheme's that runs something in switches.
+//! Numbers of signals: one for each scheme with a switch half.
 
 use paceline_congestion::registry::ActiveScheme;
 
-/// The schemes of a run that have a half in switches, and what their signals are called.
+/// Schemes of a run that have a switch half, and the names of their signals.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
-    /// By number: the scheme's name, and that of its signals.
+    /// Name of the scheme and of its signals, by number.
     names: Vec<(&'static str, &'static str)>,
-    /// The number of each scheme that the run lists.
+    /// Number of each scheme that the run lists.
     of_scheme: Vec<u8>,
 }
 
 impl Signals {
-    /// The number of those who have none.
+    /// Number of schemes without signals.
     pub const NONE: u8 = u8::MAX;
 
-    /// Of a run's schemes.
+    /// Collects the signals of a run's schemes.
     pub(crate) fn of(schemes: &[ActiveScheme]) -> Self {
         let mut signals = Self::default();
         for scheme in schemes {
@@ -31,18 +31,18 @@ impl Signals {
         signals
     }
 
-    /// The number of a scheme, by its name.
+    /// Returns the number of a scheme, by its name.
     pub fn named(&self, scheme: &str) -> u8 {
         let found = self.names.iter().position(|(name, _)| *name == scheme);
         found.map_or(Self::NONE, |place| u8::try_from(place).unwrap_or(Self::NONE))
     }
 
-    /// The number of a scheme, by its place in the run's description.
+    /// Returns the number of a scheme, by its index in the run's description.
     pub fn of_scheme(&self, scheme: u16) -> u8 {
         self.of_scheme[usize::from(scheme)]
     }
 
-    /// What signals are called, by number.
+    /// Returns the names of signals, by number.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         self.names.iter().map(|(_, signal)| *signal).collect()
     }

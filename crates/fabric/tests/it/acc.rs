@@ -1,10 +1,10 @@
-//! ACC in a network: alongside others, and where packets are lost.
+//! ACC in a network: with other schemes, and with packet losses.
 
 use crate::common::{add_flow, assert_complete, kb, natural, run, scheme, star};
 use paceline_fabric::spec::*;
 use paceline_kernel::Bytes;
 
-/// So many hosts send to one from one instant, at 100 Gbit/s and 1 us per link, steps of marks at 20 KB.
+/// Incast of `flows` hosts that start together, at 100 Gbit/s and 1 us per link, with marking steps at 20 KB.
 fn incast(flows: u32) -> RunSpec {
     let mut spec = natural(star(flows + 1, scheme("acc")));
     for curve in &mut spec.switch.ecn {
@@ -16,7 +16,7 @@ fn incast(flows: u32) -> RunSpec {
     spec
 }
 
-/// Alongside a scheme that is deaf: it takes what the others leave, and nothing stands still.
+/// With a scheme that ignores all feedback: ACC takes what the other leaves, and does not stop.
 #[test]
 fn it_shares_with_one_that_does_not_listen() {
     let mut spec = incast(3);
@@ -28,7 +28,7 @@ fn it_shares_with_one_that_does_not_listen() {
     assert_eq!(outcome.counters.buffer_drops, 0);
 }
 
-/// Losses are survived: a quarter of a buffer, and no pauses.
+/// Recovers from losses, with a quarter of a buffer and no pauses.
 #[test]
 fn losses_are_repaired() {
     let mut spec = incast(8);

@@ -1,4 +1,4 @@
-//! Where the time of flows goes, against computation by hand.
+//! Accounts of flows' time, compared with computation by hand.
 
 use crate::common::{add_flow, natural, run, scheme, scheme_with, star, static_pfc};
 use paceline_congestion::registry::WindowMode;
@@ -7,7 +7,7 @@ use paceline_fabric::outcome::Outcome;
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Span, Time};
 
-/// Data packets of 1048 B and ACKs of 60 B at 100 Gbit/s, data packets at 40, a cable, in ps.
+/// Times in ps of data packets of 1048 B and ACKs of 60 B at 100 Gbit/s, of data packets at 40 Gbit/s, and of a cable.
 const TX: u64 = 83_840;
 const TX_ACK: u64 = 4_800;
 const TX40: u64 = 209_600;
@@ -22,7 +22,7 @@ fn accounted(mut spec: RunSpec) -> Outcome {
     outcome
 }
 
-/// Serialisation, propagation, queueing, pause of each hop.
+/// Returns serialisation, propagation, queueing and pause of each hop.
 fn hops(way: &[paceline_fabric::account::HopTime]) -> Vec<[u64; 4]> {
     way.iter()
         .map(|hop| hop.parts().map(|(_, span)| span.as_ps()))
@@ -54,7 +54,7 @@ fn alone_it_is_serialisation_and_propagation() {
     assert_eq!((last_hop.port.peer, last_hop.port.interface), (NodeId(2), 2));
 }
 
-/// Two flows of a host take turns; the first packets leave at once and a packet's time later.
+/// Two flows of a host take turns; the second's first packet leaves a packet's time later.
 #[test]
 fn a_shared_nic() {
     let mut spec = natural(star(3, scheme("none")));
@@ -71,8 +71,8 @@ fn a_shared_nic() {
     }
 }
 
-/// Two senders with a window of one bandwidth-delay product each: the window is what they wait
-/// for, and the switch's port to the receiver is where their packets wait.
+/// Two senders with a window of one bandwidth-delay product each wait for the window, and their packets wait at the
+/// switch's port to the receiver.
 #[test]
 fn an_incast_under_a_window() {
     let mut spec = natural(star(3, scheme_with("none", WindowMode::Fixed, &[])));
@@ -84,7 +84,7 @@ fn an_incast_under_a_window() {
         let sender = account.sender;
         assert_eq!(sender.sending, Span::from_ps(199 * TX));
         assert_eq!(sender.total(), sender.sending + sender.window);
-        // 52 packets are in flight, 48 or so of them in a queue that both share.
+        // 52 packets are in flight, about 48 of them in the queue that both share.
         let hop = totals(account, 0, false);
         let mean = hop.queueing.as_ps() / hop.packets;
         assert_eq!((hop.packets, hop.paused), (200, Span::ZERO));
@@ -107,13 +107,13 @@ fn an_incast_under_pacing() {
         let sender = account.sender;
         assert_eq!(sender.sending, Span::from_ps(4999 * TX));
         assert_eq!(sender.total(), sender.sending + sender.pacing + sender.nic);
-        // CNPs and ACKs do not leave these hosts: nothing else is in the way.
+        // CNPs and ACKs do not leave these hosts, so nothing else delays data.
         assert_eq!(sender.nic, Span::ZERO);
         assert!(sender.pacing > Span::from_us(100));
     }
 }
 
-/// Into a slow link, without a window: pauses hold the sender back, and nothing else does.
+/// Into a slow link, without a window: only pauses hold the sender back.
 #[test]
 fn a_sender_that_is_paused() {
     let mut spec = natural(star(2, scheme("none")));
@@ -131,14 +131,14 @@ fn a_sender_that_is_paused() {
         panic!("two hops")
     };
     assert_eq!((down[0], down[3]), (TX40, 0), "the switch itself is not paused");
-    // Whatever is not sent by then waits in the queue: the whole is the slow link's time.
+    // All unsent data waits for the queue, so the slow link's time is the total.
     assert_eq!(
         outcome.flows[0].fct.as_ps(),
         2000 * TX40 + TX + 2 * CABLE + 2 * CABLE + TX_ACK + TX_ACK * 5 / 2
     );
 }
 
-/// The receiver's NIC pauses its switch for 20 us: the packets that arrive meanwhile wait for that.
+/// The receiver's NIC pauses its switch for 20 us, and packets that arrive meanwhile wait for the resume.
 #[test]
 fn a_switch_that_is_paused() {
     let mut spec = natural(star(2, scheme("none")));
@@ -157,14 +157,14 @@ fn a_switch_that_is_paused() {
     let waited = resumed - (TX + CABLE);
     let hop = totals(account, 0, false);
     assert_eq!((hop.packets, hop.paused_max.as_ps()), (2, waited));
-    // The second comes a packet later, and leaves a packet after the first.
+    // The second packet arrives one packet time later, and leaves one after the first.
     assert_eq!(hop.paused.as_ps(), waited + waited - TX);
     assert_eq!(hop.queueing.as_ps(), TX);
     assert_eq!(hops(&account.data)[1], [TX, CABLE, TX, waited - TX]);
     assert_eq!(account.sender.paused, Span::ZERO);
 }
 
-/// The last packet is lost on a broken link: the sender waits for its timeout.
+/// The last packet is lost on a broken link, and the sender waits for its timeout.
 #[test]
 fn a_timeout() {
     let mut spec = natural(star(2, scheme("none")));
@@ -185,7 +185,7 @@ fn a_timeout() {
     assert_eq!(sender.window + sender.pacing + sender.paused, Span::ZERO);
 }
 
-/// Only the flows that were asked for; one that does not finish is accounted for to the end.
+/// Only the requested flows have accounts; an unfinished one is accounted for until the end.
 #[test]
 fn a_list_of_flows_and_an_end() {
     let mut spec = natural(star(3, scheme("none")));

@@ -1,4 +1,4 @@
-//! Load balancing: which ports packets take, and what that does to their order.
+//! Load balancing: the ports that packets take, and its effect on their order.
 
 use crate::common;
 
@@ -19,7 +19,7 @@ fn flowlets(gap_us: u64) -> Flowlets {
     }
 }
 
-/// `uplinks` links between two switches (0 and 1), `hosts` hosts at each: 2 to `hosts + 1`, then the rest.
+/// `uplinks` links between two switches (0 and 1), with `hosts` hosts at each: 2 to `hosts + 1`, then the rest.
 fn parallel(uplinks: &[BitRate], hosts: u32, policy: LoadBalancing) -> RunSpec {
     let mut spec = natural(star(2, scheme("none")));
     spec.nodes = vec![NodeKind::Switch; 2];
@@ -34,7 +34,7 @@ fn parallel(uplinks: &[BitRate], hosts: u32, policy: LoadBalancing) -> RunSpec {
     spec
 }
 
-/// Data packets that left switch 0 by each of its first `uplinks` interfaces.
+/// Counts data packets that left switch 0 by each of its first `uplinks` interfaces.
 fn counts(outcome: &Outcome, uplinks: usize) -> Vec<usize> {
     let mut counts = vec![0; uplinks];
     for event in common::traced(outcome, 0, TraceKind::Dequeue) {
@@ -45,12 +45,12 @@ fn counts(outcome: &Outcome, uplinks: usize) -> Vec<usize> {
     counts
 }
 
-/// ECMP's choices at one switch say nothing about those at the next: 4 times 4 ways are all used alike.
+/// ECMP's choices at one switch are independent of those at the next: all 4 times 4 paths are used equally.
 #[test]
 fn ecmp_does_not_polarise_unless_all_hash_alike() {
     let (hosts, ways) = (2, 4);
     let mut spec = natural(star(2, scheme("none")));
-    // Hosts 0 and 1, their switches 2 and 3, in between 4 and 4 and 16 switches.
+    // Hosts 0 and 1, their switches 2 and 3; between them 4, 4 and 16 switches.
     let (near, far, core) = (4, 4 + ways, 4 + 2 * ways);
     spec.nodes = vec![NodeKind::Host; hosts];
     spec.nodes.resize((core + ways * ways) as usize, NodeKind::Switch);
@@ -76,9 +76,9 @@ fn ecmp_does_not_polarise_unless_all_hash_alike() {
         }
     }
     assert_eq!(through.len(), 16);
-    // 100 expected of each; four standard deviations are 39.
+    // 100 are expected of each; four standard deviations are 39.
     assert!(through.values().all(|n| (61..140).contains(n)), "{through:?}");
-    // With one hash for all, a switch in between sends what it got by it on by the same way again.
+    // With one hash for all, a switch in the middle sends everything that its hash brought there the same way again.
     spec.ecmp_hash = EcmpHash::Shared;
     let outcome = run(spec);
     let came = outcome
@@ -102,7 +102,7 @@ fn every_policy_uses_all_parallel_links() {
         LoadBalancing::AdaptiveFlowlet(flowlets(5)),
     ] {
         let mut spec = parallel(&[G100; 4], 4, policy);
-        // One after the other, four at a time: nothing waits, and packets keep their order.
+        // One after the other, four at a time: no packet waits, and all keep their order.
         for round in 0..100 {
             for host in 2..6 {
                 add_flow(&mut spec, host, host + 4, 1000, 10 * US * round);
@@ -137,12 +137,12 @@ fn spraying_is_even_for_a_single_flow() {
         counts.iter().all(|&n| (n as f64 - expected).abs() < deviation),
         "{counts:?}"
     );
-    // Alone on idle links of one length, packets keep their order whichever they take.
+    // Alone on idle links of equal length, packets keep their order on any of them.
     assert_eq!(outcome.counters.nacks, 0);
 }
 
-/// A flow of 100 Gbit/s over four links of 40: by one of them with ECMP, by all of them when its packets
-/// are spread, and with selective repeat nothing is sent twice.
+/// A flow of 100 Gbit/s over four links of 40 uses one of them with ECMP, and all of them if its packets are sprayed.
+/// With selective repeat nothing is sent twice.
 #[test]
 fn an_elephant_fills_parallel_links_with_selective_repeat() {
     let g40 = BitRate::from_gbps(40);
@@ -175,8 +175,7 @@ fn an_elephant_fills_parallel_links_with_selective_repeat() {
         let (spread, ideal) = fct(policy, false);
         assert!((838_400..860_000).contains(&ideal), "{ideal}");
         assert!(spread < ideal + ideal / 100, "{policy:?}: {spread} for {ideal}");
-        // A BDP in flight is that of all links together, and just too little where chance makes some
-        // packets wait.
+        // The BDP in flight is that of all links together, and a little too small when chance makes some packets wait.
         let (capped, _) = fct(policy, true);
         assert!(capped < ideal + ideal / 20, "{policy:?}: {capped} for {ideal}");
     }
@@ -202,7 +201,7 @@ fn a_flowlet_ends_after_the_gap_and_not_before() {
         let mut long = counts_of(9);
         long.sort_unstable();
         assert_eq!(long, [0, 0, 0, 1000]);
-        // Each comes after the gap: 250 expected of each port, 55 are four standard deviations.
+        // Each packet comes after the gap: 250 are expected of each port, and 55 are four standard deviations.
         let short = counts_of(8);
         assert!(short.iter().all(|n| (195..=305).contains(n)), "{short:?}");
     }
@@ -221,7 +220,7 @@ fn flowlets_keep_their_order_if_the_gap_outlasts_the_difference_of_paths() {
         assert_eq!(used, 4);
         outcome.counters.nacks
     };
-    // Two of four ports are so much slower; packets come 8.384 us apart.
+    // Two of four ports are slower by the skew; packets are 8.384 us apart.
     assert_eq!(with_skew(8), 0);
     assert!(with_skew(20) > 0);
 }
@@ -235,7 +234,7 @@ fn flows_whose_hashes_meet_are_taken_for_one() {
             entries,
         });
         let mut spec = parallel(&[G100; 4], 1, policy);
-        // 64 flows of a packet, 10 us apart: never a gap in what they send together.
+        // 64 flows of a packet, 10 us apart: together they never leave a gap.
         for flow in 0..64 {
             add_flow(&mut spec, 2, 3, 1000, 10 * US * flow);
         }
@@ -247,7 +246,7 @@ fn flows_whose_hashes_meet_are_taken_for_one() {
 
 #[test]
 fn adaptive_fills_links_by_their_rates() {
-    // 200 Gbit/s into 100 + 25 + 100: the slow one gets a ninth.
+    // 200 Gbit/s into 100 + 25 + 100: the slow link gets a ninth.
     let uplinks = [G100, BitRate::from_gbps(25), G100];
     let shares = |policy| {
         let mut spec = parallel(&uplinks, 2, policy);
@@ -264,8 +263,8 @@ fn adaptive_fills_links_by_their_rates() {
     assert!((adaptive[1] - 1.0 / 9.0).abs() < 0.01, "{adaptive:?}");
     assert!((adaptive[0] - adaptive[2]).abs() < 0.05, "{adaptive:?}");
     let spray = shares(LoadBalancing::Spray);
-    // What the slow one cannot carry waits in front of it, behind a pause in the end: but a third of
-    // what was let in went there.
+    // Packets beyond the slow link's rate wait ahead of it, in the end behind a pause; still a third of all admitted
+    // packets went there.
     assert!(spray[1] > adaptive[1], "{spray:?}");
 }
 
@@ -283,7 +282,7 @@ fn adaptive_flowlets_find_a_link_each() {
     }
 }
 
-/// A class that is paused on one link goes by the other.
+/// A class that is paused on one link takes the other.
 #[test]
 fn adaptive_avoids_a_paused_port() {
     // Switch 0 between host 2 and switches 1 and 3, which both lead to switch 4 and host 5.
@@ -306,7 +305,7 @@ fn adaptive_avoids_a_paused_port() {
     ]
     .map(|(a, b)| link(a, b, G100))
     .to_vec();
-    // Host 6 never takes a packet, so the way from 0 to 1 is paused for good.
+    // Host 6 never takes a packet, so the link from 0 to 1 is paused for good.
     spec.storms.push(PauseStorm {
         node: NodeId(6),
         link: None,
@@ -355,7 +354,7 @@ fn a_failed_uplink_is_left_and_taken_again() {
         assert!(by_first(0, 2_000) > 50, "{policy:?}");
         assert_eq!(by_first(2_000, 5_000), 0, "{policy:?}");
         assert!(by_first(5_000, 9_000) > 50, "{policy:?}");
-        // What was on the wire is all that was lost.
+        // Only packets on the wire were lost.
         assert!(
             outcome.counters.link_drops <= 2,
             "{policy:?}: {:?}",
@@ -392,8 +391,8 @@ fn flows_to_hosts_with_given_routes_keep_their_path() {
     assert_eq!(counts, [0, 0, 0, 1000]);
 }
 
-/// Where the time went is told hop by hop, by whichever ports packets went; `check` asserts that the
-/// parts sum to the completion time.
+/// The time is accounted hop by hop, at all ports that packets passed; `check` asserts that the parts sum to the
+/// completion time.
 #[test]
 fn accounts_know_every_port() {
     let mut spec = parallel(&[G100; 4], 2, LoadBalancing::Spray);

@@ -1,5 +1,5 @@
-//! Who makes whom wait: against computation by hand, against what the trace of all packets and the list of pauses say,
-//! and against the accounts of flows.
+//! Blame: compared with computation by hand, with the trace of all packets and the list of pauses, and with the
+//! accounts of flows.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use paceline_fabric::{RunSpec, Simulation};
 use paceline_kernel::Time;
 use proptest::prelude::*;
 
-/// A data packet of 1048 B at 100 Gbit/s, in ps.
+/// Time of a data packet of 1048 B at 100 Gbit/s, in ps.
 const TX: u64 = 83_840;
 
-/// With accounts between these labels, a label for each flow in turn.
+/// Labels flows in turn, with accounts between these labels.
 fn labelled(mut spec: RunSpec, labels: &[&str]) -> RunSpec {
     spec.labels = labels.iter().map(|label| (*label).to_string()).collect();
     for (i, flow) in spec.flows.iter_mut().enumerate() {
@@ -26,12 +26,12 @@ fn labelled(mut spec: RunSpec, labels: &[&str]) -> RunSpec {
     spec
 }
 
-/// Waits of a run.
+/// Returns the waits of a run.
 fn waits(outcome: &Outcome) -> &[Waited] {
     outcome.tables.rows()
 }
 
-/// Waits of data at the port from `node` to `peer`.
+/// Returns the waits of data at the port from `node` to `peer`.
 fn of_data(outcome: &Outcome, node: u32, peer: u32) -> Vec<(&str, &str, Why, u64)> {
     let here = |of: &&Waited| (of.port.node.0, of.port.peer.0, of.packets) == (node, peer, Waiting::Data);
     let found = waits(outcome).iter().filter(here);
@@ -40,8 +40,8 @@ fn of_data(outcome: &Outcome, node: u32, peer: u32) -> Vec<(&str, &str, Why, u64
         .collect()
 }
 
-/// Packets come to the port 0, 40, 60 and 143.84 ns after the first, and leave every 83.84 ns in that order; the last two
-/// are of one flow.
+/// Packets arrive at the port 0, 40, 60 and 143.84 ns after the first, and leave every 83.84 ns in that order. The last
+/// two belong to one flow.
 #[test]
 fn an_incast_of_two_labels() {
     let mut spec = natural(star(4, scheme("none")));
@@ -57,9 +57,9 @@ fn an_incast_of_two_labels() {
         [
             // Flow 2's second packet waits for its first.
             (a, a, Why::Own, TX),
-            // Its first came while flow 0's packet was sent.
+            // Its first packet arrived while flow 0's packet was sent.
             (a, a, Why::InProgress, TX - 60_000),
-            // Its second came while flow 1's packet was sent, and its first waited for all of that.
+            // Its second packet arrived while flow 1's packet was sent, and its first waited for all of that.
             (a, b, Why::InProgress, 2 * TX - 60_000 - TX),
             (a, b, Why::Queue, TX),
             (b, a, Why::InProgress, TX - 40_000),
@@ -70,7 +70,7 @@ fn an_incast_of_two_labels() {
             .iter()
             .all(|of| of.port.node == NodeId(0) && of.port.peer == NodeId(4))
     );
-    // Between hosts it is the same: flows 0 and 2 are of hosts 1 and 3.
+    // Between hosts the waits are the same: flows 0 and 2 belong to hosts 1 and 3.
     let mut spec = spec;
     spec.record.blame = Blame::Hosts;
     let of_hosts = run(spec);
@@ -87,8 +87,8 @@ fn an_incast_of_two_labels() {
     );
 }
 
-/// Five hosts send to one behind a trunk, and a flow of another label goes the same way to a host of its own: what pauses
-/// it are those five.
+/// Five hosts send to one behind a trunk, and a flow of another label takes the same trunk to a host of its own: the
+/// five cause its pauses.
 #[test]
 fn pauses_are_those_of_their_root() {
     let mut spec = natural(star(2, scheme("none")));
@@ -118,7 +118,7 @@ fn pauses_are_those_of_their_root() {
     sums(&outcome);
 }
 
-/// A NIC that pauses for no reason of the network: nobody is to blame.
+/// A NIC that pauses for no reason in the network: nobody is to blame.
 #[test]
 fn a_host_that_pauses_is_nobody() {
     let mut spec = natural(star(2, scheme("none")));
@@ -144,7 +144,7 @@ fn a_host_that_pauses_is_nobody() {
     sums(&outcome);
 }
 
-/// What the packets of flows waited at each port is what their accounts say, paused and not.
+/// Compares the waits of flows' packets at each port with the flows' accounts, paused and not.
 fn sums(outcome: &Outcome) {
     let key = |port: &paceline_fabric::outcome::PortRef, back: bool, paused: bool| {
         (port.node.0, port.interface, back, paused)
@@ -166,11 +166,12 @@ fn sums(outcome: &Outcome) {
     assert_eq!(blamed, accounts);
 }
 
-/// A victim's label, which packets, and the cause's label where it is known; with the reason, where transmissions in
-/// progress count as others do.
+/// Port, victim's label, kind of packets, cause's label if known, and reason; transmissions in progress count as
+/// others.
 type Cell = ((u32, u32), u16, Waiting, Option<u16>, Why);
 
-/// Time that packets in queues waited, from the list of events: every wait is cut at each pause and each departure.
+/// Returns the time that packets waited in queues, from the list of events: every wait is cut at each pause and each
+/// departure.
 fn from_trace(spec: &RunSpec, outcome: &Outcome) -> BTreeMap<Cell, u64> {
     type Packet = (u32, PacketKind, u64);
     let label = |flow: u32| (flow != u32::MAX).then(|| spec.flows[flow as usize].label);
@@ -241,7 +242,7 @@ fn overlap(a: (u64, u64), b: (u64, u64)) -> u64 {
     a.1.min(b.1).saturating_sub(a.0.max(b.0))
 }
 
-/// In Gbit/s.
+/// Returns the rate of a port's link in Gbit/s.
 fn rate_of(spec: &RunSpec, (node, interface): (u32, u32)) -> u64 {
     let here = |link: &&LinkSpec| link.a.0 == node || link.b.0 == node;
     let mut links = spec.links.iter().filter(here);
@@ -249,7 +250,7 @@ fn rate_of(spec: &RunSpec, (node, interface): (u32, u32)) -> u64 {
     link.rate.as_bps() / 1_000_000_000
 }
 
-/// When a class was paused at a port, up to `end`.
+/// Returns the times at which a class was paused at a port, up to `end`.
 fn pauses_of(outcome: &Outcome, (node, interface): (u32, u32), class: u8, end: u64) -> Vec<(u64, u64)> {
     let frames = outcome
         .pfc
@@ -270,7 +271,8 @@ fn pauses_of(outcome: &Outcome, (node, interface): (u32, u32), class: u8, end: u
     pauses
 }
 
-/// The same of the accounts: those that a pause comes from are in no list of events.
+/// Returns the time that packets waited, from the accounts. Waits with a pause's origin are left out, since no list of
+/// events has them.
 fn from_accounts(outcome: &Outcome) -> BTreeMap<Cell, u64> {
     let mut cells = BTreeMap::new();
     for of in waits(outcome) {
@@ -292,8 +294,8 @@ fn from_accounts(outcome: &Outcome) -> BTreeMap<Cell, u64> {
     cells
 }
 
-/// What was in progress when a packet came: strictly before in the list of events, and at most what began in the same
-/// instant besides.
+/// Returns bounds of the transmissions in progress when packets arrived: those strictly before in the list of events,
+/// and those plus all that started in the same instant.
 fn in_progress(spec: &RunSpec, outcome: &Outcome) -> [u64; 2] {
     let mut sums = [0; 2];
     for (i, came) in outcome.trace.iter().enumerate() {
@@ -362,7 +364,7 @@ fn a_few_packets_by_the_trace() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(600), ..ProptestConfig::default() })]
 
-    /// Accounts move nothing, and are whole: what packets waited is what the accounts of flows and the trace say.
+    /// Accounts change nothing and are complete: packets' waits agree with the accounts of flows and with the trace.
     #[test]
     fn waits_add_up(case in case(&["none", "dcqcn", "dctcp", "hpcc", "swift", "nscc", "nscc-rccc", "bolt", "qcn"])) {
         let mut spec = blamed(build(&case));
@@ -377,7 +379,7 @@ proptest! {
         if lost == 0 {
             sums(&outcome);
         }
-        // The list of frames says when pauses arrive: that is when they begin and end, unless ports take their time or
+        // The list of frames has the arrivals of pauses. They start and end then, unless ports have a reaction time or
         // timers end them.
         let at_once = match case.flow_control {
             FlowControl::Pfc(pfc) => pfc.mode == PfcMode::OnOff && pfc.response == PfcResponse::NONE,
@@ -386,7 +388,7 @@ proptest! {
         if case.failures.is_empty() && at_once {
             prop_assert_eq!(from_accounts(&outcome), from_trace(&spec, &outcome));
         }
-        // Between hosts it is the same time.
+        // Between hosts the times are the same.
         let mut of_hosts = spec.clone();
         of_hosts.record.blame = Blame::Hosts;
         let of_hosts = run(of_hosts);
@@ -397,7 +399,7 @@ proptest! {
     }
 }
 
-/// A run that is to be cut is not, and says why.
+/// A run that is to be cut is not, and returns the reason.
 #[test]
 fn several_threads_are_refused() {
     let mut spec = natural(star(4, scheme("none")));

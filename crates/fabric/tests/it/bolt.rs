@@ -1,6 +1,5 @@
-//! Bolt at one bottleneck: a flow that joins, one that ends, one that vanishes. Two senders and two
-//! receivers, 102 Gbit/s to the hosts, 100 between the switches, round-trip time 8 us (Arslan et
-//! al., NSDI 2023, figures 8 to 12).
+//! Bolt at one bottleneck: a flow that joins, one that ends, one that vanishes. Two senders and two receivers, 102
+//! Gbit/s to the hosts, 100 between the switches, round-trip time 8 us (Arslan et al., NSDI 2023, figures 8 to 12).
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
 
@@ -19,7 +18,7 @@ const RTT_US: f64 = 8.0;
 
 /// Switches 0 and 1; senders 2 and 3, receivers 4 and 5. Packets of 1500 B on the wire.
 fn dumbbell(settings: &[(&str, &str)]) -> RunSpec {
-    // As the authors' scripts have it: two packets, and only the link between the switches.
+    // As in the authors' scripts: two packets, and only the link between the switches.
     let settings = [&[("threshold", "3000B")], settings].concat();
     let mut spec = natural(star(2, scheme_with("bolt", WindowMode::Off, &settings)));
     spec.nodes = [vec![NodeKind::Switch; 2], vec![NodeKind::Host; 4]].concat();
@@ -42,7 +41,7 @@ fn us(at: Time) -> f64 {
     at.as_ps() as f64 / 1e6
 }
 
-/// Data at the bottleneck: time in us, event, bytes in the queue, bytes of the packet.
+/// Returns data events at the bottleneck: time in us, bytes in the queue, bytes of the packet.
 fn bottleneck(outcome: &Outcome, kind: TraceKind) -> Vec<(f64, u32, u32)> {
     traced(outcome, 0, kind)
         .filter(|event| event.interface == 1 && event.kind == PacketKind::Data)
@@ -50,7 +49,7 @@ fn bottleneck(outcome: &Outcome, kind: TraceKind) -> Vec<(f64, u32, u32)> {
         .collect()
 }
 
-/// Microseconds in which the bottleneck sent nothing, from `from` to `to`.
+/// Returns the microseconds in which the bottleneck sent nothing, from `from` to `to`.
 fn idle(outcome: &Outcome, from: f64, to: f64) -> f64 {
     let sent = bottleneck(outcome, TraceKind::Dequeue);
     let pairs = sent.windows(2).filter(|pair| pair[0].0 >= from && pair[1].0 < to);
@@ -59,7 +58,7 @@ fn idle(outcome: &Outcome, from: f64, to: f64) -> f64 {
         .sum()
 }
 
-/// When the window of a flow is 95 % of a round trip's bytes, from `from` on.
+/// Returns the first time after `from` at which the window of a flow is 95 % of a round trip's bytes.
 fn recovered(outcome: &Outcome, flow: usize, from: f64) -> f64 {
     let full = |bin: &paceline_fabric::outcome::Bin| {
         us(bin.at) >= from && bin.max as f64 * 1500.0 / 1443.0 >= 0.95 * f64::from(BDP)
@@ -94,14 +93,14 @@ fn a_joining_flow_is_answered_within_a_round_trip() {
     println!("peak {peak} B, empty after {empty:.2} RTT");
     assert!(peak < BDP, "{peak}");
     assert!(empty < 2.0, "{empty}");
-    // The round trip of feedback costs a round trip of queue.
+    // Feedback that takes a round trip costs a round trip of queue.
     let (without, later) = joining(&[("src", "false")]);
     println!("without SRC: peak {without} B, empty after {later:.2} RTT");
     assert!(without > peak + peak / 4 && later > 2.0, "{without} {later}");
 }
 
-/// A flow ends after about 200 us of sharing: for how long the link has nothing to send in the `span`
-/// microseconds that follow, on the mean of 20 phases of its packets against the other's.
+/// A flow ends after about 200 us of sharing. Returns the time for which the link has nothing to send in the `span`
+/// microseconds that follow, on the mean of 20 phases of its packets relative to the other's.
 fn ending(settings: &[(&str, &str)], span: f64) -> f64 {
     let lost = (0..20).map(|phase| {
         let mut spec = dumbbell(settings);
@@ -128,8 +127,8 @@ fn a_flow_that_ends_leaves_no_gap() {
     );
 }
 
-/// Clocked by ACKs alone, with a threshold of one packet (`bolt-paper`), windows come back to back and the
-/// queue stands: packets with LAST leave no token, and a gap brings one packet per round trip.
+/// Clocked by ACKs alone, with a threshold of one packet (`bolt-paper`), windows arrive back to back and the queue
+/// persists: packets with LAST leave no token, and a gap brings one packet per round trip.
 #[test]
 fn as_listed_in_the_paper_a_flow_that_ends_leaves_a_gap() {
     let listed = [("threshold", "1500B"), ("pace", "false")];

@@ -1,4 +1,4 @@
-//! Links and hosts that change while a run goes on, and the PFC watchdog.
+//! Links and hosts that change during a run, and the PFC watchdog.
 
 use crate::common::{G100, add_flow, assert_complete, link, natural, run, scheme, star, static_pfc, traced};
 use crate::networks::{build, case};
@@ -29,7 +29,7 @@ fn change(at_ns: u64, until_ns: u64) -> LinkChange {
     }
 }
 
-/// When data packets arrived at host 2, in ps.
+/// Returns the arrivals of data packets at host 2, in ps.
 fn arrivals(outcome: &Outcome) -> Vec<u64> {
     traced(outcome, 2, TraceKind::Receive)
         .filter(|event| event.kind == PacketKind::Data)
@@ -45,15 +45,15 @@ fn a_slower_link_by_hand() {
         ..change(1200, 3000)
     });
     let outcome = run(spec.clone());
-    // The second begins to leave the switch at 1167.68 ns, the third at 1251.52 ns and takes 335.36 ns from then on; the
-    // eighth begins at 2928.32 ns, and what follows it is fast again.
+    // The second packet starts to leave the switch at 1167.68 ns, the third at 1251.52 ns and takes 335.36 ns from then
+    // on. The eighth starts at 2928.32 ns, and the next ones are fast again.
     let by_hand = [
         2_167_680, 2_251_520, 2_586_880, 2_922_240, 3_257_600, 3_592_960, 3_928_320, 4_263_680, 4_347_520,
         4_431_360,
     ];
     assert_eq!(arrivals(&outcome), by_hand);
     assert_complete(&spec, &outcome);
-    // Its time adds up (the run checks), and the ideal is that of the network as it was built.
+    // Its time adds up (the run checks that), and the ideal time is that of the original network.
     assert_eq!(outcome.accounts[0].total(), outcome.flows[0].fct);
     assert_eq!(outcome.flows[0].ideal, run(line(10)).flows[0].ideal);
 }
@@ -68,7 +68,7 @@ fn no_packet_overtakes_another_where_a_delay_shrinks() {
     let outcome = run(spec.clone());
     let starts = |packet: u64| 1_083_840 + 83_840 * packet;
     let mut by_hand = vec![2_167_680];
-    // Ten begin while the delay is 3 us; the last of them ends at 2006.08 ns. Then the port rests for 2 us.
+    // Ten packets start while the delay is 3 us; the last of them ends at 2006.08 ns. Then the port rests for 2 us.
     by_hand.extend((1..=10).map(|packet| starts(packet) + 83_840 + 3_000_000));
     by_hand.extend((0..3).map(|packet| 4_006_080 + 83_840 * (packet + 1) + 1_000_000));
     assert_eq!(arrivals(&outcome), by_hand);
@@ -84,11 +84,11 @@ fn a_link_that_loses_all_for_a_while() {
     });
     let outcome = run(spec.clone());
     assert_complete(&spec, &outcome);
-    // Those that arrive before 3 us: 1 + (3000 - 2167.68) / 83.84.
+    // Packets that arrive before 3 us: 1 + (3000 - 2167.68) / 83.84.
     assert_eq!(outcome.counters.link_drops, 10);
 }
 
-/// A link that fails loses what was on it by the rate that it had then.
+/// A link that fails loses what was on it, by the rate that it had then.
 #[test]
 fn a_change_and_a_failure_of_one_link() {
     for at in [1_500, 2_600] {
@@ -105,7 +105,7 @@ fn a_change_and_a_failure_of_one_link() {
         let outcome = run(spec.clone());
         assert_complete(&spec, &outcome);
         let lost = traced(&outcome, 2, TraceKind::Drop).filter(|event| event.kind == PacketKind::Data);
-        // What began and had not arrived.
+        // Packets that had started and not arrived.
         let sent = (0..40)
             .filter(|packet| 1_083_840 + 83_840 * packet < at * 1000)
             .count();
@@ -116,7 +116,7 @@ fn a_change_and_a_failure_of_one_link() {
     }
 }
 
-/// Routes that follow a failure later lose what comes meanwhile, and no more.
+/// Routes that follow a failure later lose the packets of that time, and no others.
 #[test]
 fn routes_follow_later() {
     let spec = |failing, reconvergence| {
@@ -149,7 +149,7 @@ fn routes_follow_later() {
     let later = of(Span::from_us(20));
     assert!(later.iter().all(|outcome| outcome.completions.len() == 1));
     assert_eq!(dropped(&later[1 - used]), 0, "the other link");
-    // A packet each 83.84 ns from 1083.84 ns on; those of 10 to 30 us.
+    // One packet each 83.84 ns from 1083.84 ns on; those of 10 to 30 us.
     let missed = (0..1000).filter(|packet| (10_000_000..30_000_000).contains(&(1_083_840 + 83_840 * packet)));
     assert_eq!(dropped(&later[used]) - dropped(&at_once[used]), missed.count());
 }
@@ -199,7 +199,7 @@ fn a_watchdog_drops() {
         (found.dropped, found.dropped)
     );
     assert_eq!((counters.lossless_drops, &outcome.deadlock), (0, &None));
-    // Without end it is dropped for ever, and nobody else waits.
+    // Without an end, packets are dropped forever, and nobody else waits.
     let endless = run(storm(None, Some(WatchdogAction::Drop)));
     assert_eq!(endless.storms[0].restored, None);
     assert_eq!(endless.completions, [1]);
@@ -210,7 +210,7 @@ fn a_watchdog_forwards_or_tells() {
     let outcome = run(storm(Some(500), Some(WatchdogAction::Forward)));
     assert_eq!(outcome.completions.len(), 2);
     assert_eq!((outcome.counters.buffer_drops, outcome.storms[0].dropped), (0, 0));
-    // 2000 packets go on as soon as the storm is found.
+    // 2000 packets are sent as soon as the storm is detected.
     let end = outcome.flows[0].received.unwrap();
     assert!(end < Time::from_ns(111_006 + 2000 * 84 + 5_000), "{end}");
     let alert = run(storm(None, Some(WatchdogAction::Alert)));
@@ -231,7 +231,8 @@ fn short_pauses_are_none() {
     assert_eq!(outcome.storms[0].detected, Time::from_ps(310_000_000 + FRAME));
 }
 
-/// A NIC that reads at a quarter of its line: it pauses its switch, loses nothing, and reads more slowly for a while.
+/// A NIC that reads at a quarter of its line rate pauses its switch and loses nothing; it reads more slowly for a
+/// while.
 #[test]
 fn a_nic_pauses_its_switch() {
     let mut spec = natural(star(2, scheme("none")));
@@ -259,10 +260,10 @@ fn a_nic_pauses_its_switch() {
         .iter()
         .filter(|event| event.node == NodeId(0) && event.pause);
     assert!(of_nic.count() > 5);
-    // 1000 packets of 1048 bytes at 25 Gbit/s, after the first has come.
+    // 1000 packets of 1048 bytes at 25 Gbit/s, after the first has arrived.
     let data = |spec: &RunSpec| run(spec.clone()).flows[0].received.unwrap().as_ps();
     assert_eq!(data(&spec), 2_167_680 + 1000 * 335_360);
-    // A second at a tenth of that would take 10 times as long; 100 us of it make 90 us.
+    // A second at a tenth of that rate would take 10 times as long; 100 us of it cost 90 us.
     spec.host_changes.push(HostChange {
         node: NodeId(2),
         at: Time::from_ns(50_000),
@@ -275,7 +276,7 @@ fn a_nic_pauses_its_switch() {
         (90_000_000 - 3_400_000..90_000_000 + 3_400_000).contains(&slowed),
         "{slowed}"
     );
-    // Without flow control what does not fit is lost.
+    // Without flow control, packets that do not fit are lost.
     spec.switch.flow_control = FlowControl::None;
     spec.nic.receive_buffer = buffer(50_000);
     let outcome = run(spec.clone());
@@ -302,7 +303,7 @@ fn a_host_computes_more_slowly() {
         receive_rate: None,
     });
     let outcome = run(spec);
-    // It begins at 2167.68 ns; 1 us of work is done in the 3 us.
+    // The work starts at 2167.68 ns; 1 us of it is done in the 3 us.
     assert_eq!(outcome.flows[1].start, Time::from_ps(2_167_680 + 12_000_000));
 }
 
@@ -335,7 +336,7 @@ fn changes_that_contradict_each_other_are_refused() {
     assert!(refused(vec![later(5, 5)]).is_some());
 }
 
-/// Everything that can change, in a network that is drawn at random.
+/// Adds every kind of change to a random network.
 fn changing(spec: &mut RunSpec, draws: [u64; 4]) {
     let [a, b, c, d] = draws;
     let links = spec.links.len() as u64;
@@ -407,7 +408,7 @@ fn changing(spec: &mut RunSpec, draws: [u64; 4]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(400), ..ProptestConfig::default() })]
 
-    /// Every flow completes, invariants hold (the run checks), its time adds up, and the run is the same in parts.
+    /// Every flow completes, invariants hold (the run checks them), its time adds up, and the run is the same in parts.
     #[test]
     fn networks_that_change_at_random(case in case(&["none", "dcqcn", "hpcc", "timely", "nscc"]), draws in any::<[u64; 4]>()) {
         let mut spec = build(&case);

@@ -1,4 +1,4 @@
-//! Persistent connections: what lives on from message to message, and what does not.
+//! Persistent connections: the state that persists from message to message, and the state that does not.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use paceline_fabric::spec::*;
 use paceline_fabric::{BuildError, Simulation};
 use paceline_kernel::{Bytes, Span, Time};
 
-/// Three hosts send to one over a connection each: 200 KB, and 10 KB when all of that is long done.
+/// Three hosts send to one over a connection each: 200 KB, and 10 KB long after that is complete.
 fn twice() -> RunSpec {
     let mut spec = natural(star(4, scheme("hpcc")));
     for (start, size) in [(0, 200_000), (300_000, 10_000)] {
@@ -26,7 +26,7 @@ fn twice() -> RunSpec {
     spec
 }
 
-/// The scheme of a connection goes on where it was; with a pause that is long enough, it begins again.
+/// The scheme of a connection keeps its state; after a pause that is long enough, it starts again.
 #[test]
 fn a_scheme_lives_on() {
     let fct = |spec: RunSpec| {
@@ -54,8 +54,8 @@ fn a_scheme_lives_on() {
     assert_ne!(kept, alone);
 }
 
-/// A scheme is told what there is to send at its start: a flow's size, or what a connection begins with, or begins again
-/// with.
+/// A scheme knows the data to send at its start: a flow's size, or the first message of a connection that starts or
+/// starts again.
 #[test]
 fn a_scheme_is_told_the_first_message() {
     let told = |spec: RunSpec| {
@@ -79,7 +79,7 @@ fn a_scheme_is_told_the_first_message() {
     assert_eq!(told(alone), (3, 6));
 }
 
-/// Series are the queue pair's: one for each connection, over both messages and the time between them.
+/// Series belong to queue pairs: one for each connection, over both messages and the time between them.
 #[test]
 fn series_are_the_queue_pairs() {
     let outcome = run(twice());
@@ -92,7 +92,7 @@ fn series_are_the_queue_pairs() {
     }
 }
 
-/// The last packet of a message is lost: the first of the next, which is posted meanwhile, shows it.
+/// The last packet of a message is lost: the first of the next message, which is posted meanwhile, reveals it.
 #[test]
 fn the_next_message_shows_that_a_tail_is_lost() {
     let mut spec = natural(star(2, scheme("none")));
@@ -102,7 +102,7 @@ fn the_next_message_shows_that_a_tail_is_lost() {
     for flow in &mut spec.flows {
         (flow.connection, flow.sport) = (NonZeroU32::new(1), 10_000);
     }
-    // What is on the second link, or comes to it, between the fifth packet and the sixth.
+    // Packets on the second link, or arriving at it, between the fifth packet and the sixth.
     spec.links[1].error_rate = 0.3;
     let mut shown = 0;
     for seed in 1..40 {
@@ -117,7 +117,7 @@ fn the_next_message_shows_that_a_tail_is_lost() {
     assert!(shown > 0);
 }
 
-/// What has arrived of messages when a run ends is told of each.
+/// The bytes of messages that have arrived at the end of a run are recorded for each.
 #[test]
 fn a_run_that_ends_in_a_message() {
     let mut spec = natural(star(2, scheme("none")));
@@ -141,7 +141,7 @@ fn a_run_that_ends_in_a_message() {
     assert!(outcome.flows[1].sent.get() > delivered);
 }
 
-/// What cannot share a connection is refused, and so are hosts that have none.
+/// Flows that cannot share a connection are refused, and so are hosts without connections.
 #[test]
 fn what_is_refused() {
     let refused = |change: fn(&mut RunSpec)| {
@@ -177,7 +177,7 @@ const IRN: Irn = Irn {
     reordering: 0,
 };
 
-/// Goodput is that of each message, whatever its connection is called, also where packets are lost.
+/// Goodput is recorded for each message, whatever its connection's number, even if packets are lost.
 #[test]
 fn goodput_is_of_messages() {
     for (recovery, error_rate) in [

@@ -1,5 +1,5 @@
-//! What a scheme may count on: its limits hold from the moment it changes them, its timers expire when it
-//! said, and a rate of zero is one.
+//! The contract with schemes: limits hold from the moment they change, timers expire when set to, and a rate of zero is
+//! allowed.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,20 +11,20 @@ use paceline_fabric::outcome::TraceKind;
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-/// What a sender does.
+/// Behaviour of a sender.
 #[derive(Clone, Copy, Debug)]
 enum Script {
-    /// A window of one packet until the tenth acknowledgement, then none of its own; the rate stays.
+    /// A window of one packet until the tenth acknowledgement, then none; the rate stays.
     Opens,
-    /// At the tenth acknowledgement it stops for 100 us, once.
+    /// A stop for 100 us at the tenth acknowledgement, once.
     Stops,
-    /// At each of the first so many acknowledgements it sets its timer to [`PUT_OFF`] from then.
+    /// A timer set to [`PUT_OFF`] from now at each of the first acknowledgements, as many as given.
     PutsOff(u32),
 }
 
 const PUT_OFF: Span = Span::from_us(2500);
 
-/// When acknowledgements came and timers expired.
+/// Times of acknowledgements and expired timers.
 #[derive(Clone, Debug, Default)]
 struct Log {
     acks: Vec<Time>,
@@ -63,7 +63,7 @@ impl CongestionControl for Actor {
     }
 }
 
-/// One flow of so many packets between two hosts, in the natural mode unless `change` says otherwise.
+/// One flow of `packets` packets between two hosts, without quirks unless `change` adds some.
 fn act(script: Script, rate: BitRate, packets: u64, change: impl FnOnce(&mut RunSpec)) -> (Outcome, Log) {
     act_with(Requirements::default(), script, rate, packets, change)
 }
@@ -104,7 +104,7 @@ fn sent(outcome: &Outcome) -> Vec<Time> {
     traced(outcome, 1, TraceKind::Dequeue).map(|e| e.at).collect()
 }
 
-/// Ten round trips with one packet each, then the line's rate.
+/// Ten round trips with one packet each, then line rate.
 #[test]
 fn a_window_that_is_given_up_is_gone() {
     let (outcome, log) = act(Script::Opens, G100, 1000, |_| ());
@@ -115,7 +115,7 @@ fn a_window_that_is_given_up_is_gone() {
     assert!(gaps.iter().zip(0..).all(|(&gap, n)| gap == n * 83_840));
 }
 
-/// Nothing leaves while the rate is zero, everything goes on with the next rate, paced as before.
+/// Nothing leaves while the rate is zero. Everything continues with the next rate, paced as before.
 #[test]
 fn a_rate_of_zero_holds_until_it_changes() {
     let repacing = Requirements {
@@ -143,7 +143,7 @@ fn a_rate_of_zero_holds_until_it_changes() {
     }
 }
 
-/// Where a NIC does not look again after a timer, it does after one that ends a deadlock.
+/// A NIC that does not look again after a timer does so after one that ends a rate of zero.
 #[test]
 fn a_rate_of_zero_ends_where_wake_ups_are_suppressed() {
     let (outcome, log) = act(Script::Stops, G100, 1000, |spec| {
@@ -153,7 +153,7 @@ fn a_rate_of_zero_ends_where_wake_ups_are_suppressed() {
     assert!(sent(&outcome).contains(&log.expired[0]));
 }
 
-/// Set 257 times, a timer has the generation of the first setting again; it expires once, at the last deadline.
+/// After 257 settings a timer has the generation of the first again; it expires once, at the last deadline.
 #[test]
 fn a_timer_expires_when_it_was_set_to_last() {
     for ties in [TieOrder::Structural, TieOrder::Insertion, TieOrder::Shuffled(3)] {
@@ -164,13 +164,13 @@ fn a_timer_expires_when_it_was_set_to_last() {
     }
 }
 
-/// As a timeout is that a scheme sets at every acknowledgement.
+/// The cost of a timeout that a scheme sets at every acknowledgement.
 #[test]
 fn a_timer_that_is_put_off_costs_one_event_at_a_time() {
     let events = |times| {
         let (outcome, _) = act(Script::PutsOff(times), BitRate::from_gbps(1), 1000, |_| ());
         outcome.counters.events
     };
-    // 1000 acknowledgements in 8.5 ms, and at most one look in 2.5 ms.
+    // 1000 acknowledgements in 8.5 ms, and at most one event in 2.5 ms.
     assert!(events(1000) - events(0) <= 4, "{} {}", events(1000), events(0));
 }

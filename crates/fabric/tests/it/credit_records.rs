@@ -1,4 +1,4 @@
-//! What is recorded of credits as standards have them: over time, on the wire, who waits for them and behind what.
+//! Records of standard credits: over time, on the wire, and the ports that wait for them with their causes.
 
 use crate::common;
 use crate::networks::lanes;
@@ -10,9 +10,9 @@ use paceline_fabric::outcome::{PacketKind, StateRecord, TraceKind};
 use paceline_fabric::spec::*;
 use paceline_kernel::{Bytes, Span, Time};
 
-/// The first flow-control packet of the switch reaches host 1: the period, 8 bytes, the cable.
+/// Arrival of the switch's first flow-control packet at host 1: the period, 8 bytes, the cable.
 const TRACED: u64 = 4_096_000 + 640 + 1_000_000;
-/// What a packet of 1050 bytes takes.
+/// Time of a packet of 1050 bytes, in ps.
 const PACKET: u64 = 84_000;
 
 /// Host 1 sends three packets of 17 blocks to host 2, of which the switch's buffer holds two.
@@ -22,13 +22,13 @@ fn three_packets() -> RunSpec {
     spec
 }
 
-/// What a series says of an instant: what was sampled last.
+/// Returns the value of a series at an instant: the last sample.
 fn value_at(series: &StateRecord, ps: u64) -> u64 {
     let before = series.series.bins().take_while(|bin| bin.at.as_ps() <= ps);
     before.last().unwrap().last
 }
 
-/// The credits of node 1 at an instant.
+/// Returns the credits of node 1 at an instant.
 fn credits_at(outcome: &Outcome, ps: u64) -> u64 {
     let of_host = |one: &&StateRecord| one.port.node == NodeId(1);
     value_at(outcome.credit_series.iter().find(of_host).unwrap(), ps)
@@ -41,7 +41,8 @@ fn credits_over_time_are_what_a_port_may_send() {
     spec.record.credit_every = Some(Span::from_ps(PACKET / 2));
     let seen = run(spec);
     assert_eq!((bare.digest, &bare.flows), (seen.digest, &seen.flows));
-    // The switch has let both go when it tells: 34 more blocks may be sent, of which the third packet takes 17.
+    // The switch has sent both packets when it announces: 34 more blocks may be sent, of which the third packet takes
+    // 17.
     let expected = [
         (PACKET / 2, 17),
         (PACKET * 3 / 2, 0),
@@ -50,7 +51,7 @@ fn credits_over_time_are_what_a_port_may_send() {
     ];
     let got = expected.map(|(at, _)| (at, credits_at(&seen, at)));
     assert_eq!(got, expected);
-    // Host 1 sends data, the switch hands it on, host 2 and the switch acknowledge: nobody else used a lane.
+    // Host 1 sends data, the switch forwards it, host 2 and the switch acknowledge: nobody else used a lane.
     assert_eq!(seen.credit_series.len(), 4);
 }
 
@@ -77,10 +78,10 @@ fn flow_control_packets_are_traced_as_they_say() {
     let heard: Vec<_> = credits(1, TraceKind::Receive)
         .map(|event| (event.at.as_ps(), event.seq, event.payload, event.class))
         .collect();
-    // Two packets have come, and two have room; the switch has sent nothing on the lane but the two acknowledgements
-    // (30 bytes, a block each) of what it brought.
+    // Two packets have arrived, and two have room. The switch has sent nothing on the lane but two acknowledgements (30
+    // bytes, a block each).
     assert_eq!(heard[0], (TRACED, 68, 2, 0));
-    // Each that left the switch towards host 1 came, with what it said when it left.
+    // Each packet that left the switch towards host 1 arrived, with the contents that it had when it left.
     let sent = credits(0, TraceKind::Dequeue).filter(|event| event.interface == 1);
     let sent: Vec<_> = sent
         .map(|event| {
@@ -100,7 +101,7 @@ fn flow_control_packets_are_traced_as_they_say() {
     }));
 }
 
-/// Three hosts to one: they wait for credits at the switch, where their packets stand at the port of the fourth.
+/// Three hosts send to one: they wait for credits at the switch, where their packets wait at the fourth host's port.
 #[test]
 fn ports_that_wait_are_told_with_what_is_in_their_way() {
     for lanes in [lanes::ib(1024), lanes::cbfc(1024)] {
@@ -119,7 +120,7 @@ fn ports_that_wait_are_told_with_what_is_in_their_way() {
             .take_while(|&n| ports.begin(n) < Time::from_ns(200_000))
             .collect();
         assert!(middle.len() > 10);
-        // The host always has something to send: it sends or waits, but for a part of a packet at a bin's ends.
+        // The host always has data: it sends or waits, except for part of a packet at a bin's ends.
         let bins: Vec<_> = ports.of_port(place).collect();
         for &n in &middle {
             let (sent, waited) = (bins[n].utilisation, bins[n].paused);
@@ -132,7 +133,7 @@ fn ports_that_wait_are_told_with_what_is_in_their_way() {
     }
 }
 
-/// Switch 0 with host 2, switch 1 with hosts 3 to 5; 2, 3 and 4 send to 5, under ternary detection.
+/// Switch 0 with host 2, switch 1 with hosts 3 to 5. Hosts 2, 3 and 4 send to 5, under ternary detection.
 fn two_switches(lanes: LaneSpec) -> RunSpec {
     let mut spec = lanes::row(2, 100, lanes);
     spec.nodes.extend([NodeKind::Host; 2]);
@@ -153,7 +154,7 @@ fn two_switches(lanes: LaneSpec) -> RunSpec {
     spec
 }
 
-/// A port that waits for credits is undetermined, the one behind which packets stand a root: in each sample, by lane,
+/// A port that waits for credits is undetermined, and the port that packets wait at is a root: in each sample, by lane,
 /// whichever of a lane's priorities flows have.
 #[test]
 fn states_of_ports_are_sampled() {

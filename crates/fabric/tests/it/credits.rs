@@ -1,4 +1,4 @@
-//! Credits as standards have them: traces worked out by hand, and what must hold.
+//! Standard credits: traces worked out by hand, and invariants.
 
 use crate::common;
 use crate::networks::lanes;
@@ -11,14 +11,14 @@ use paceline_fabric::spec::*;
 use paceline_fabric::{Outcome, Simulation};
 use paceline_kernel::{Bytes, Span};
 
-/// Picoseconds that bytes take at 100 Gbit/s.
+/// Returns the time of `bytes` at 100 Gbit/s, in ps.
 const fn tx(bytes: u64) -> u64 {
     bytes * 80
 }
 
 const CABLE: u64 = 1_000_000;
 
-/// A packet of 100 bytes over a switch and its acknowledgement: 126 and 30 bytes on each wire.
+/// A packet of 100 bytes through a switch and its acknowledgement: 126 and 30 bytes on each wire.
 #[test]
 fn a_packet_alone_is_stored_and_forwarded() {
     let mut spec = lanes::star(2, lanes::ib(512));
@@ -29,7 +29,7 @@ fn a_packet_alone_is_stored_and_forwarded() {
     assert_eq!(outcome.flows[0].ideal, Span::from_ps(fct));
 }
 
-/// The switch sends on once it has read 20 bytes.
+/// The switch forwards once it has read 20 bytes.
 #[test]
 fn a_packet_alone_is_cut_through() {
     let mut lanes = lanes::ib(512);
@@ -42,7 +42,7 @@ fn a_packet_alone_is_cut_through() {
     let fct = (tx(20) + CABLE + tx(126) + CABLE) + (tx(20) + CABLE + tx(30) + CABLE);
     assert_eq!(outcome.flows[0].fct, Span::from_ps(fct));
     assert_eq!(outcome.flows[0].ideal, Span::from_ps(fct));
-    // On a wire four times as fast it begins when three quarters are here: it never runs dry.
+    // On a wire four times as fast it starts when three quarters have arrived, so that it never runs out of bytes.
     let mut spec = lanes::star(2, lanes);
     spec.links[1].rate = common::G400;
     add_flow(&mut spec, 1, 2, 100, 0);
@@ -53,7 +53,7 @@ fn a_packet_alone_is_cut_through() {
     assert_eq!(outcome.flows[0].ideal, Span::from_ps(there + back));
 }
 
-/// When and how long the data packets are that host 1 puts on its wire, in ps and bytes.
+/// Returns times (ps) and sizes (bytes) of the data packets that host 1 sends.
 fn sent_by_host_1(outcome: &Outcome) -> Vec<(u64, u32)> {
     common::traced(outcome, 1, TraceKind::Dequeue)
         .filter(|event| event.kind == PacketKind::Data)
@@ -76,7 +76,7 @@ fn the_first_packet_of_a_message_is_longer() {
     let there = tx(1066) + CABLE + tx(1066 + 1050 + 126) + CABLE;
     let fct = Span::from_ps(there + 2 * (tx(30) + CABLE));
     assert_eq!((outcome.flows[0].fct, outcome.flows[0].ideal), (fct, fct));
-    // A message of one packet is all first, and so is each of several over one connection.
+    // A message of one packet has the longer header, and so has each of several messages on one connection.
     let mut spec = lanes::star(2, lanes);
     spec.record.trace_nodes = vec![NodeId(1)];
     (0..2).for_each(|_| add_flow(&mut spec, 1, 2, 1024 + 100, 0));
@@ -88,8 +88,8 @@ fn the_first_packet_of_a_message_is_longer() {
     assert_eq!(wires, [1066, 126, 1066, 126]);
 }
 
-/// A first packet that has no room is held back, though others would have: 17 blocks, of which 1050 bytes need all, and
-/// 1066 do too; of 1100 they would be 18.
+/// A first packet without room is held back, even if others would have room: of 17 blocks, 1050 bytes need all, and so
+/// do 1066; 1100 would need 18.
 #[test]
 fn the_first_packet_needs_its_credits() {
     let mut lanes = lanes::ib(17);
@@ -104,7 +104,7 @@ fn the_first_packet_needs_its_credits() {
     assert!(error.contains("a packet of 1100 bytes takes 18"), "{error}");
 }
 
-/// When flow-control packets of the switch leave towards host 1, and what the sender's next packets wait for.
+/// Departures of the switch's flow-control packets towards host 1, and the packets of the sender that wait for them.
 #[test]
 fn credits_come_back_once_in_a_period() {
     // Two packets of 17 blocks each fit: 1024 + 26 bytes, 84 ns.
@@ -116,12 +116,12 @@ fn credits_come_back_once_in_a_period() {
         .filter(|event| event.kind == PacketKind::Data)
         .map(|event| event.at.as_ps())
         .collect();
-    // The first two go at once. The switch has let both go long before it looks at 4.096 us; its packet of 8 bytes
-    // takes 640 ps and the cable a microsecond.
+    // The first two leave at once. The switch has forwarded both long before its announcement at 4.096 us, whose packet
+    // of 8 bytes takes 640 ps, and the cable a microsecond.
     let update = 4_096_000 + tx(8) + CABLE;
     assert_eq!(sent, [0, tx(1050), update]);
     assert_complete(&spec, &outcome);
-    // Ethernet's come when places are free: the first packet has left the switch 1.168 us after it set out.
+    // Ethernet's credits come when space is freed: the first packet has left the switch 1.168 us after its departure.
     let mut spec = lanes::star(2, lanes::cbfc(34));
     spec.record.trace_nodes = vec![NodeId(1)];
     add_flow(&mut spec, 1, 2, 3 * 1024, 0);
@@ -133,16 +133,16 @@ fn credits_come_back_once_in_a_period() {
     assert_eq!(third, Some(tx(1050) + CABLE + tx(1050) + tx(8) + CABLE));
 }
 
-/// What a sender of full packets gets, in bytes of a period, when it may have so many packets in the switch.
+/// Throughput of a sender of full packets, in bytes of a period, if it may have `packets` packets in the switch.
 #[test]
 fn a_buffer_lets_through_what_it_holds_in_a_period() {
-    // Of more than ten the last would come to the host behind the switch after that has looked.
+    // With more than ten, the last would reach the host behind the switch after its announcement.
     for packets in [1, 2, 5, 10] {
         let mut spec = lanes::star(2, lanes::ib(17 * packets));
         add_flow(&mut spec, 1, 2, 100 * 1024 * u64::from(packets), 0);
         let outcome = run(spec.clone());
         assert_complete(&spec, &outcome);
-        // One buffer's worth goes in each period, as long as that is not faster than the line.
+        // One buffer's worth is sent in each period, as long as that is not faster than the line.
         let periods = Span::from_ps(4_096_000 * 99).as_ns_f64();
         let took = outcome.flows[0].fct.as_ns_f64();
         assert!(
@@ -152,11 +152,11 @@ fn a_buffer_lets_through_what_it_holds_in_a_period() {
     }
 }
 
-/// Ethernet's credits: a sender has the whole line if the buffer holds what comes until the first credit is back, to
-/// one cell.
+/// Ethernet's credits: a sender has the whole line if the buffer holds all that arrives until the first credit is back,
+/// to within one cell.
 #[test]
 fn a_buffer_of_a_round_trip_is_enough_to_a_cell() {
-    // A cell is a packet here: 64 bytes on the wire, 5.12 ns. It is free when it has left the switch.
+    // A cell is a packet here: 64 bytes on the wire, 5.12 ns. Its space is free when it has left the switch.
     let time = |cells: u32| {
         let mut spec = lanes::star(2, lanes::cbfc(cells));
         spec.packet.mtu = Bytes::new(38);
@@ -165,14 +165,14 @@ fn a_buffer_of_a_round_trip_is_enough_to_a_cell() {
         add_flow(&mut spec, 1, 2, 38 * 20_000, 0);
         run(spec).flows[0].fct.as_ps()
     };
-    // Cell, cable, cell out, credit of 8 bytes, cable: 2 us and 10.88 ns, in which 392.7 cells begin, so 393.
+    // Cell, cable, cell out, credit of 8 bytes, cable: 2 us and 10.88 ns, in which 392.7 cells start, so 393.
     let round_trip: u64 = tx(64) + CABLE + tx(64) + tx(8) + CABLE;
     let bound = round_trip.div_ceil(tx(64)) as u32;
-    // The acknowledgement goes behind the credit for the last cell.
+    // The acknowledgement follows the credit for the last cell.
     let full = 20_000 * tx(64) + tx(64) + 2 * CABLE + tx(8) + 2 * (tx(30) + CABLE);
     assert_eq!(time(bound), full);
     assert_eq!(time(bound + 50), full);
-    // One cell less: a cell in so many round trips.
+    // With one cell less, the sender loses a cell per round trip.
     let less = time(bound - 1);
     let expected = full as f64 * round_trip as f64 / (f64::from(bound - 1) * tx(64) as f64);
     assert!(
@@ -181,7 +181,7 @@ fn a_buffer_of_a_round_trip_is_enough_to_a_cell() {
     );
 }
 
-/// Four hosts to one: nothing is lost, each has its share.
+/// Four hosts send to one: nothing is lost, and each has its share.
 #[test]
 fn inputs_share_an_output() {
     for lanes in [lanes::ib(1024), lanes::cbfc(1024)] {
@@ -197,8 +197,8 @@ fn inputs_share_an_output() {
     }
 }
 
-/// Seven hosts to one over credits by event: RRCC and DCQCN hear of it and slow down, nothing is lost, and the port before
-/// the crowded one waits less for credits than without them.
+/// Seven hosts send to one under event-driven credits: RRCC and DCQCN get feedback and slow down, nothing is lost, and
+/// the port before the congested one waits less for credits than without them.
 #[test]
 fn rates_are_controlled_over_credits_by_event() {
     let waited = |scheme: &str| {
@@ -226,13 +226,13 @@ fn rates_are_controlled_over_credits_by_event() {
     }
 }
 
-/// Two lanes of one output whose weights are 1 to 3: the bytes that go while both have something.
+/// Two lanes of one output with weights 1 to 3: the bytes sent while both have packets.
 #[test]
 fn lanes_have_their_weights() {
     let mut lanes = lanes::cbfc(2048);
     lanes.buffers = vec![2048, 2048];
     lanes.lane_of = [0, 0, 0, 0, 1, 1, 1, 1];
-    // 1024 and 3072 bytes: used up with one packet of 1050, and with three.
+    // 1024 and 3072 bytes: used up by one packet of 1050, and by three.
     lanes.arbitration.low = vec![(0, 16), (1, 48)];
     let mut spec = lanes::star(3, lanes);
     add_flow(&mut spec, 1, 3, 30 << 20, 0);
@@ -244,8 +244,8 @@ fn lanes_have_their_weights() {
     assert!((got(1) / got(0) - 3.0).abs() < 0.02, "{} {}", got(0), got(1));
 }
 
-/// Each lane has a round robin of its own: two at work take turns packet by packet, and so do the two queue pairs of each,
-/// in whatever order these began.
+/// Each lane has a separate round robin: two busy lanes take turns packet by packet, and so do the two queue pairs of
+/// each, in whatever order they started.
 #[test]
 fn queue_pairs_of_each_lane_take_turns() {
     for classes in [[3, 3, 5, 5], [3, 5, 3, 5]] {
@@ -270,7 +270,7 @@ fn queue_pairs_of_each_lane_take_turns() {
     }
 }
 
-/// Flow-control packets and data that links lose are made good.
+/// Lost flow-control packets and data are compensated for.
 #[test]
 fn what_links_lose_is_told_again() {
     for lanes in [lanes::ib(256), lanes::cbfc(256)] {
@@ -284,7 +284,7 @@ fn what_links_lose_is_told_again() {
     }
 }
 
-/// Switches 0 to 3 in a ring, host 4 + i at switch i; packets go round clockwise, each to the host two switches on.
+/// Switches 0 to 3 in a ring, host 4 + i at switch i; packets go clockwise, each to the host two switches on.
 fn ring(lanes: LaneSpec) -> RunSpec {
     let mut spec = lanes::row(4, 100, lanes);
     spec.links.push(common::link(3, 0, common::G100));
@@ -301,7 +301,7 @@ fn ring(lanes: LaneSpec) -> RunSpec {
     spec
 }
 
-/// Buffers that wait for each other in a ring: found by proof, and the run ends.
+/// Buffers that wait for each other in a ring: the deadlock is found by proof, and the run ends.
 #[test]
 fn a_ring_stands_still() {
     for lanes in [lanes::ib(17 * 4), lanes::cbfc(17 * 4)] {
@@ -321,8 +321,8 @@ fn a_ring_stands_still() {
     }
 }
 
-/// A second lane for what has crossed the link back to switch 0 (a dateline) would be needed; two hosts that do not
-/// close the ring need none.
+/// The full ring would need a second lane for packets that have crossed the link back to switch 0 (a dateline); two
+/// hosts that do not close the ring need none.
 #[test]
 fn half_a_ring_does_not() {
     let mut spec = ring(lanes::ib(17 * 4));
@@ -332,7 +332,7 @@ fn half_a_ring_does_not() {
     assert_complete(&spec, &outcome);
 }
 
-/// Hosts 0 to 15 of a fat tree of switches with four ports: by destination each core gets as much as every other.
+/// Hosts 0 to 15 of a fat tree of four-port switches: by destination all cores get the same load.
 #[test]
 fn d_mod_k_uses_all_cores() {
     let mut spec = lanes::star(1, lanes::ib(512));
@@ -361,7 +361,7 @@ fn d_mod_k_uses_all_cores() {
     }
     spec.ecmp_hash = EcmpHash::DModK;
     spec.record.trace_nodes = cores.clone().map(NodeId).collect();
-    // Each to the host of the same place in the next pod.
+    // Each sends to the host with the same index in the next pod.
     (0..16).for_each(|host| add_flow(&mut spec, host, (host + 4) % 16, 1024, 0));
     let outcome = run(spec.clone());
     assert_complete(&spec, &outcome);
@@ -373,7 +373,7 @@ fn d_mod_k_uses_all_cores() {
     assert!(!outcome.hangs_on_seed);
 }
 
-/// A link that fails and comes back begins with what its other end has free.
+/// A link that fails and comes back starts with the free space at its other end.
 #[test]
 fn a_link_that_comes_back_has_its_credits() {
     for lanes in [lanes::ib(256), lanes::cbfc(256)] {

@@ -1,4 +1,4 @@
-//! Pauses that never end: what is found, and what is not taken for it.
+//! Deadlocks: pauses that never end are found, others are not mistaken for them.
 
 use crate::common;
 
@@ -7,7 +7,7 @@ use paceline_fabric::outcome::{Deadlock, FlowStatus};
 use paceline_fabric::spec::*;
 use paceline_kernel::{Span, Time};
 
-/// Pauses as `node->peer`.
+/// Returns the ports of a deadlock's pauses, as `node->peer`.
 fn ports(deadlock: &Deadlock) -> Vec<String> {
     let name = |pause: &paceline_fabric::outcome::EndlessPause| {
         format!("{}->{}", pause.port.node.0, pause.port.peer.0)
@@ -15,7 +15,7 @@ fn ports(deadlock: &Deadlock) -> Vec<String> {
     deadlock.pauses.iter().map(name).collect()
 }
 
-/// Hosts 1 and 2 send to 3 and 4; host 3's NIC pauses for ever from 10 us on.
+/// Hosts 1 and 2 send to 3 and 4; host 3's NIC pauses forever from 10 us on.
 fn storm(until: Option<u64>) -> RunSpec {
     let mut spec = natural(star(4, scheme("none")));
     static_pfc(&mut spec, 40_000, 38_000, 60_000);
@@ -45,7 +45,7 @@ fn a_storm_and_its_victims() {
         deadlock.pauses[1].since,
         Time::from_ps(10_000_000 + 5_120 + 1_000_000)
     );
-    // The other flow is not concerned; then the run ends, a timeout or two later.
+    // The other flow is not affected; then the run ends, a timeout or two later.
     assert_eq!(outcome.flows[1].status, FlowStatus::Completed);
     assert_eq!(outcome.flows[0].status, FlowStatus::Unfinished);
     assert!(
@@ -63,7 +63,7 @@ fn a_storm_that_ends_is_survived() {
     assert!(outcome.flows[0].fct > Span::from_us(500));
 }
 
-/// Without timeouts nothing is left to happen: found at the end.
+/// Without timeouts no event is left: found at the end.
 #[test]
 fn a_storm_without_timeouts() {
     let mut spec = storm(None);
@@ -72,7 +72,7 @@ fn a_storm_without_timeouts() {
     assert_eq!(ports(&deadlock), ["1->0", "0->3"]);
 }
 
-/// Timed pauses are renewed: the storm lasts as well.
+/// Timed pauses are renewed, so the storm lasts as well.
 #[test]
 fn a_storm_of_timed_pauses() {
     let mut spec = storm(None);
@@ -87,8 +87,7 @@ fn a_storm_of_timed_pauses() {
     assert_eq!(outcome.flows[1].status, FlowStatus::Completed);
 }
 
-/// Switches 0 to n - 1 in a ring, host n + i at switch i; packets go round clockwise, each to the host
-/// `hops` switches on.
+/// Switches 0 to n - 1 in a ring, host n + i at switch i; packets go clockwise, each to the host `hops` switches on.
 fn ring(n: u32, hops: u32) -> RunSpec {
     let mut spec = natural(star(1, scheme("none")));
     spec.nodes = [
@@ -135,7 +134,7 @@ fn a_ring_that_deadlocks() {
     assert!(outcome.end < Time::from_ns(5_000_000), "{}", outcome.end);
 }
 
-/// The last bin of a run that stands still is paused as a whole, wherever in it the run ends.
+/// The last bin of a deadlocked run is paused as a whole, wherever in it the run ends.
 #[test]
 fn a_deadlock_does_not_fade() {
     for bin_us in [1, 70, 1_000] {
@@ -151,7 +150,7 @@ fn a_deadlock_does_not_fade() {
     }
 }
 
-/// The same ring, where no packet passes two of its links: congested, paused, alive.
+/// The same ring, in which no packet passes two of its links: congested, paused, alive.
 #[test]
 fn a_ring_that_lives() {
     let mut spec = ring(4, 1);
@@ -167,7 +166,7 @@ fn a_ring_that_lives() {
     common::assert_complete(&spec, &outcome);
 }
 
-/// A link that fails breaks the circle: what is lost is sent again, and everything arrives.
+/// A link that fails breaks the cycle: lost data is retransmitted, and everything arrives.
 #[test]
 fn a_failure_breaks_a_deadlock() {
     let mut spec = ring(4, 3);
@@ -179,11 +178,11 @@ fn a_failure_breaks_a_deadlock() {
     spec.routes.clear();
     spec.routes = ring(4, 3).routes;
     let outcome = run(spec);
-    // It may come again after that; but the run did not end before.
+    // Another deadlock may follow; but the run did not end before.
     assert!(outcome.end > Time::from_ns(3_001_000));
 }
 
-/// A flow that is to start long after another has ended is waited for, whatever stands still.
+/// A flow that starts long after another has ended is waited for, whatever is deadlocked.
 #[test]
 fn what_is_still_to_come_is_waited_for() {
     let mut spec = storm(None);

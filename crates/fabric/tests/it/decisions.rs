@@ -1,4 +1,4 @@
-//! Decisions that take time at NICs: when they take effect, who waits, what flows that end leave behind.
+//! Decisions that take time at NICs: when they take effect, which senders wait, and what becomes of flows that end.
 
 use crate::common;
 
@@ -15,7 +15,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 
-/// (sender in the order of starts, when, whether it asked or was answered).
+/// Index of the sender in the order of starts, time, and whether it asked or got its decision.
 type Log = Arc<Mutex<Vec<(usize, Time, What)>>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,14 +24,14 @@ enum What {
     Decided,
 }
 
-/// When a sender asks.
+/// Occasion on which a sender asks.
 #[derive(Clone, Copy, Debug)]
 enum Ask {
-    /// So long after its first packet, once.
+    /// Once, this long after its first packet.
     After(Span),
     /// At each acknowledgement, unless it waits for an answer; it sends nothing meanwhile.
     EachAck,
-    /// The same, and it sends on.
+    /// At each acknowledgement, unless it waits for an answer; it continues to send.
     OnTheWay,
     Never,
 }
@@ -86,7 +86,7 @@ impl CongestionControl for Thinker {
     }
 }
 
-/// A star whose senders are thinkers, in the order in which their flows start.
+/// Returns a star whose senders are thinkers, in the order in which their flows start.
 fn thinkers(hosts: u32, cost: Decisions, senders: Vec<(Ask, BitRate)>) -> (RunSpec, SchemeFactory, Log) {
     let log = Log::default();
     let (next, shared) = (AtomicUsize::new(0), Arc::clone(&log));
@@ -121,7 +121,7 @@ fn cost(latency_us: u64, in_service: u32) -> Decisions {
     }
 }
 
-/// What was answered: (sender, when in ps).
+/// Returns the decisions delivered: (sender, time in ps).
 fn decided(log: &Log) -> Vec<(usize, u64)> {
     let log = log.lock().unwrap();
     let decided = log.iter().filter(|(_, _, what)| *what == What::Decided);
@@ -131,11 +131,11 @@ fn decided(log: &Log) -> Vec<(usize, u64)> {
 const G1: BitRate = BitRate::from_gbps(1);
 
 const US: u64 = 1_000_000;
-/// A full packet of 1048 bytes at 100 Gbit/s.
+/// Time of a full packet of 1048 bytes at 100 Gbit/s, in ps.
 const PACKET: u64 = 83_840;
 
-/// Three flows of one NIC; each asks 20, 22 or 24 us after its first packet for what takes 10 us. Those
-/// leave one after another from 0 on.
+/// Three flows of one NIC. Each asks 20, 22 or 24 us after its first packet for a decision that takes 10 us. The first
+/// packets leave one after another from 0 on.
 fn three_at_one_nic(in_service: u32, ties: TieOrder) -> (Vec<u64>, Outcome) {
     let after = |us| (Ask::After(Span::from_us(us)), BitRate::from_gbps(100));
     let (mut spec, factory, log) = thinkers(4, cost(10, in_service), vec![after(20), after(22), after(24)]);
@@ -152,12 +152,12 @@ fn three_at_one_nic(in_service: u32, ties: TieOrder) -> (Vec<u64>, Outcome) {
 fn decisions_of_one_nic_by_hand() {
     let asked = [20 * US, 22 * US + PACKET, 24 * US + 2 * PACKET];
     for ties in [TieOrder::Structural, TieOrder::Insertion] {
-        // Any number: 10 us after each was asked for.
+        // Any number at a time: 10 us after each was asked for.
         let (times, outcome) = three_at_one_nic(0, ties);
         assert_eq!(times, asked.map(|at| at + 10 * US));
         let stats = outcome.decisions.unwrap();
         assert_eq!((stats.made, stats.waited_ps, stats.busy_share()), (3, 0, None));
-        // One at a time: the second waits until 30 us, the third until 40 us; nothing is idle.
+        // One at a time: the second waits until 30 us, the third until 40 us, and the processor is never idle.
         let (times, outcome) = three_at_one_nic(1, ties);
         assert_eq!(times, [30 * US, 40 * US, 50 * US]);
         let stats = outcome.decisions.unwrap();
@@ -175,8 +175,8 @@ fn decisions_of_one_nic_by_hand() {
     }
 }
 
-/// A sender with a window of one packet that closes until its decision takes effect: a packet leaves at
-/// that instant. The last acknowledgement ends the flow, so what it asks for then is not computed.
+/// A sender with a window of one packet that closes until its decision takes effect: a packet leaves at that instant.
+/// The last acknowledgement ends the flow, so the decision requested then is not computed.
 #[test]
 fn what_is_decided_takes_effect_at_once() {
     // 2 x (83.84 + 4.8 + 2 x 1000) ns.
@@ -196,8 +196,8 @@ fn what_is_decided_takes_effect_at_once() {
     }
 }
 
-/// The first flow ends while its decision is being worked on (which goes on), the second while its waits
-/// (which is passed over), and another starts in a slot that they left and gets neither's decision.
+/// The first flow ends while its decision is in service (which goes on), the second while its decision waits (which is
+/// skipped). Others start in their slots and get neither's decision.
 #[test]
 fn flows_that_end_leave_their_decisions() {
     let after = |us, gbps| (Ask::After(Span::from_us(us)), BitRate::from_gbps(gbps));
@@ -213,7 +213,7 @@ fn flows_that_end_leave_their_decisions() {
     add_flow(&mut spec, 1, 2, 6000, 0);
     add_flow(&mut spec, 1, 3, 5000, 0);
     add_flow(&mut spec, 1, 4, 100_000, 0);
-    // In their slots.
+    // These take over the slots.
     add_flow(&mut spec, 1, 2, 100_000, 60_000);
     add_flow(&mut spec, 1, 3, 100_000, 60_000);
     let outcome = run_with(spec.clone(), &factory);
@@ -227,7 +227,7 @@ fn flows_that_end_leave_their_decisions() {
         ends[0] < 60 && ends[1] < 60 && ends[2..].iter().all(|&end| end > 210),
         "{ends:?}"
     );
-    // The first is worked on from 10 to 110 us, then it is the third's turn.
+    // The first decision is in service from 10 to 110 us, then it is the third's turn.
     assert_eq!(decided(&log), [(2, 210 * US)]);
     let stats = outcome.decisions.unwrap();
     assert_eq!((stats.made, stats.flow_ended, stats.started), (1, 2, 2));
@@ -237,7 +237,7 @@ fn flows_that_end_leave_their_decisions() {
     assert_eq!(stats.waited_max, Span::from_ps(96 * US - 2 * PACKET));
 }
 
-/// What is under way when a run ends is neither made nor lost.
+/// Decisions in progress at the end of a run count as neither made nor lost.
 #[test]
 fn runs_that_end_before_decisions_do() {
     let after = (Ask::After(Span::from_us(10)), G1);
@@ -267,8 +267,8 @@ fn flows() -> impl Strategy<Value = Vec<(u32, u64, u64)>> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(64)))]
-    /// Every decision that is asked for is delivered once, in turn and in time, or its flow has ended; at
-    /// most so many are worked on at a time.
+    /// Every requested decision is delivered once, in turn and in time, or its flow has ended; at most the given number
+    /// are in service at a time.
     #[test]
     fn each_decision_is_delivered_once_or_its_flow_has_ended(
         mut flows in flows(),
@@ -277,7 +277,7 @@ proptest! {
         gbps in 1..100u64,
         holds in any::<bool>(),
     ) {
-        // Senders are made in the order of starts, which ties may shuffle among equals.
+        // Senders are created in the order of starts, which ties may shuffle among equals.
         flows.sort_by_key(|&(_, _, start)| start);
         flows.dedup_by_key(|&mut (_, _, start)| start);
         let ask = if holds { Ask::EachAck } else { Ask::OnTheWay };
@@ -298,7 +298,7 @@ proptest! {
         assert_complete(&spec, &outcome);
         let log = log.lock().unwrap();
         let end = |id: usize| outcome.flows[id].start + outcome.flows[id].fct;
-        // What a flow asks with its last acknowledgement is not computed.
+        // A decision that a flow requests with its last acknowledgement is not computed.
         let asked: Vec<(usize, Time)> = log
             .iter()
             .filter(|&&(id, at, what)| what == What::Asked && at < end(id))

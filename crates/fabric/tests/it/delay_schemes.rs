@@ -1,4 +1,4 @@
-//! DX and PowerTCP in networks: the queue at which each comes to rest.
+//! DX and PowerTCP in networks: the queue that each converges to.
 
 use crate::common::{add_flow, natural, run, scheme, scheme_with, star};
 use paceline_congestion::registry::WindowMode;
@@ -19,7 +19,7 @@ fn steady(name: &str, flows: u32) -> Outcome {
     run(spec)
 }
 
-/// Mean of the receiver's port, in bytes.
+/// Returns the mean queue at the receiver's port, in bytes.
 fn queue(outcome: &Outcome, flows: u32) -> f64 {
     let queues = &outcome.queues;
     let queue = queues
@@ -29,7 +29,7 @@ fn queue(outcome: &Outcome, flows: u32) -> f64 {
     queue.sum as f64 / queue.histogram_kb.iter().sum::<u64>() as f64
 }
 
-/// Gbit/s of each flow in the last ms.
+/// Returns the rate of each flow in the last ms, in Gbit/s.
 fn rates(outcome: &Outcome) -> Vec<f64> {
     outcome
         .rates
@@ -38,7 +38,7 @@ fn rates(outcome: &Outcome) -> Vec<f64> {
         .collect()
 }
 
-/// The queue of PowerTCP is the sum of the flows' β: a tenth of the bandwidth-delay product each.
+/// PowerTCP's queue is the sum of the flows' β: a tenth of the bandwidth-delay product each.
 #[test]
 fn powertcp_queues_beta_of_each_flow() {
     for (name, headers) in [("powertcp", 90.0), ("powertcp-theta", 56.0)] {
@@ -55,7 +55,7 @@ fn powertcp_queues_beta_of_each_flow() {
     }
 }
 
-/// The queue of DX is a packet of each flow.
+/// DX's queue is a packet of each flow.
 #[test]
 fn dx_queues_a_packet_of_each_flow() {
     for flows in [2, 5, 10] {
@@ -69,7 +69,7 @@ fn dx_queues_a_packet_of_each_flow() {
     }
 }
 
-/// The flows have the whole link, and equal parts of it.
+/// Asserts that the flows use the whole link, in equal shares.
 fn assert_shared(outcome: &Outcome, goodput: f64) {
     let rates = rates(outcome);
     let (sum, count) = (rates.iter().sum::<f64>(), rates.len() as f64);
@@ -80,10 +80,9 @@ fn assert_shared(outcome: &Outcome, goodput: f64) {
     );
 }
 
-/// Patched TIMELY by its own defaults: eight flows come to rest at its fixed point, a round trip of
-/// T_low (1 + N delta / (beta C)) = 50 (1 + 8 * 0.1 / (0.008 * 100)) = 100 us, and nobody is paused. Without
-/// control, or with its `beta` and flows that start at line rate and decide once per round trip, the queue
-/// is what PFC lets it be.
+/// Patched TIMELY with its own defaults: eight flows converge to its fixed point, a round trip of T_low (1 + N delta /
+/// (beta C)) = 50 (1 + 8 * 0.1 / (0.008 * 100)) = 100 us, without any pause. Without control, or with its `beta` and
+/// flows that start at line rate and decide once per round trip, PFC determines the queue.
 #[test]
 fn patched_timely_holds_its_queue() {
     let incast = |scheme| {

@@ -1,4 +1,4 @@
-//! Flows that wait for others: closed loops, steps of collectives, and what never starts.
+//! Flows that depend on others: closed loops, steps of collectives, and flows that never start.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use paceline_fabric::{BuildError, Simulation, find_cycle};
 use paceline_kernel::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-/// A full data packet and an ACK at 100 Gbit/s, in ps.
+/// Times of a full data packet and an ACK at 100 Gbit/s, in ps.
 const DATA: u64 = 83_840;
 const ACK: u64 = 4_800;
 const US: u64 = 1_000_000;
@@ -33,7 +33,7 @@ fn start(record: &FlowRecord) -> u64 {
     record.start.as_ps()
 }
 
-/// When the last of `n` packets through one switch has arrived.
+/// Returns the arrival of the last of `n` packets through one switch, in ps.
 const fn arrival(n: u64) -> u64 {
     (n + 1) * DATA + 2 * US
 }
@@ -59,7 +59,7 @@ fn each_kind_of_waiting_by_hand() {
     assert_eq!(start(&flows[1]), acknowledged + 7_000);
     assert_eq!(start(&flows[2]), arrival(10));
     assert_eq!(start(&flows[3]), 3 * US);
-    // Completion times count from the real start; host 2's ACK goes before its own data.
+    // Completion times count from the actual start; host 2's ACK leaves before its own data.
     assert_eq!(flows[1].fct.as_ps(), arrival(1) + 2 * ACK + 2 * US);
     assert_eq!(flows[2].fct.as_ps(), ACK + arrival(1) + 2 * ACK + 2 * US);
 }
@@ -105,7 +105,7 @@ fn the_order_of_ties_does_not_matter_for_who_starts() {
 #[test]
 fn what_waits_for_something_that_never_happens_does_not_start() {
     let mut spec = plain(3);
-    // Host 5 is at a switch of its own.
+    // Host 5 is at a switch without a link to the others.
     spec.nodes.extend([NodeKind::Switch, NodeKind::Host]);
     spec.links.push(link(4, 5, common::G100));
     add_flow(&mut spec, 1, 5, 1_000, 0);
@@ -143,7 +143,7 @@ fn graphs_that_cannot_be() {
         }
     };
     let after = |flow, after| wait(flow, after, Awaited::Received, 0);
-    // Flow 3 waits for the cycle without being in it.
+    // Flow 3 waits for the cycle without being part of it.
     let (flow, why) = error(vec![after(3, 2), after(1, 2), after(2, 1), after(1, 0)]);
     assert!(
         [1, 2].contains(&flow) && why.contains("waits for itself"),
@@ -159,8 +159,7 @@ fn graphs_that_cannot_be() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(32), ..ProptestConfig::default() })]
 
-    /// Any graph without cycles runs to its end, and nothing starts before its time: the checks of
-    /// the run assert it.
+    /// Any graph without cycles runs to its end, and no flow starts before its time, as the checks of the run assert.
     #[test]
     fn any_acyclic_graph_runs_to_its_end(
         flows in prop::collection::vec((1u32..=5, 1u32..=4, 1u64..20_000, 0u64..20_000), 1..30),
@@ -214,7 +213,7 @@ fn a_long_chain_takes_its_steps_one_by_one() {
     let outcome = run(spec.clone());
     assert_complete(&spec, &outcome);
     assert_eq!(spec.flows[0].size, Bytes::new(1_000));
-    // Ping-pong: the ACK of what came goes before the answer.
+    // Ping-pong: the ACK of the received flow leaves before the answer.
     let last = outcome.flows[steps as usize - 1].received.unwrap();
     assert_eq!(
         last.as_ps(),

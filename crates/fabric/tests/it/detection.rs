@@ -1,5 +1,5 @@
-//! What detectors find ports to be: sampled states against machines that are driven by the trace, causes of pauses,
-//! marks of flows, detectors by class of traffic, parts of a run.
+//! States that detectors find: samples compared with machines driven by the trace, causes of pauses, marks of flows,
+//! detectors by traffic class, parts of a run.
 
 use crate::common::{G100, G400, add_flow, link, natural, run, scheme, star, static_pfc, traced};
 use paceline_congestion::Mark;
@@ -19,14 +19,14 @@ const TCD: Tcd = Tcd {
 const A: u32 = 8;
 const B: u32 = 9;
 
-/// The victim (flow 0, to host 2) shares the way to B with the culprit (flow 1, to host 3), whose port four others
-/// fill, too.
+/// The victim (flow 0, to host 2) shares the path to B with the culprit (flow 1, to host 3), whose port four others
+/// fill too.
 fn victim_and_culprit(detection: Detection) -> RunSpec {
     let mut spec = natural(star(8, scheme("dcqcn")));
     spec.nodes = vec![NodeKind::Host; 8];
     spec.nodes.extend([NodeKind::Switch; 2]);
     spec.links = vec![link(A, B, G400), link(0, A, G100), link(1, A, G100)];
-    // What a pause held back comes to the victim's receiver as fast as it leaves.
+    // Data that a pause held back reaches the victim's receiver as fast as it leaves.
     spec.links.push(link(2, B, G400));
     spec.links.extend((3..8).map(|host| link(host, B, G100)));
     static_pfc(&mut spec, 40_000, 38_000, 300_000);
@@ -50,7 +50,7 @@ fn state_of(outcome: &Outcome, node: u32, peer: u32) -> &StateRecord {
         .expect("every switch port is sampled")
 }
 
-/// The value at each sample, from the first.
+/// Returns the value at each sample, from the first.
 fn samples(record: &StateRecord, end: Time) -> Vec<(Time, u64)> {
     let bins: Vec<_> = record.series.bins().collect();
     let period = record.series.period();
@@ -65,7 +65,7 @@ fn samples(record: &StateRecord, end: Time) -> Vec<(Time, u64)> {
     found
 }
 
-/// What a machine says that is told of A's port to B by the trace and the pauses, at the same instants.
+/// Returns the states of a machine that is driven by the trace and the pauses of A's port to B, at the same instants.
 fn by_hand(outcome: &Outcome, at: &[(Time, u64)]) -> Vec<(Time, u64)> {
     let port = EgressPort {
         classes: 3,
@@ -138,7 +138,7 @@ fn sampled_states_are_those_of_a_machine_that_the_trace_drives() {
     );
 }
 
-/// The port of B at which what A sends stands: interface 3 of B leads to host 3.
+/// The port of B that holds A's packets is the cause: interface 3 of B leads to host 3.
 #[test]
 fn pauses_are_written_down_with_their_cause() {
     let outcome = run(victim_and_culprit(Detection::Tcd(TCD)));
@@ -150,13 +150,13 @@ fn pauses_are_written_down_with_their_cause() {
     let causes: Vec<u16> = ports.paused_for(place(A, B)).collect();
     assert_eq!(causes.len(), ports.bins());
     assert!(causes.contains(&3) && causes.iter().all(|&cause| cause == 0 || cause == 3));
-    // Where there is a cause the port was paused in that bin, or will be in the next: the pause takes a microsecond.
+    // If there is a cause, the port was paused in that bin, or will be in the next: the pause takes a microsecond.
     let paused: Vec<f32> = ports.of_port(place(A, B)).map(|bin| bin.paused).collect();
     for (bin, _) in causes.iter().enumerate().filter(|&(_, &cause)| cause > 0) {
         let near = &paused[bin..(bin + 3).min(paused.len())];
         assert!(near.iter().any(|&share| share > 0.0), "bin {bin}");
     }
-    // Of a host's port, too: A holds back the culprit's host for its own port to B.
+    // Hosts' ports have causes too: A holds back the culprit's host because of its own port to B.
     let hosts: Vec<u16> = ports.paused_for(place(1, A)).collect();
     assert!(hosts.iter().all(|&cause| cause <= 1));
     let without = run(victim_and_culprit(Detection::Red));
@@ -164,7 +164,7 @@ fn pauses_are_written_down_with_their_cause() {
     assert!(without.states.is_empty());
 }
 
-/// Marks of each flow are those with which its packets came.
+/// Marks of each flow are those that its packets arrived with.
 #[test]
 fn marks_are_counted_where_packets_arrive() {
     let mut spec = victim_and_culprit(Detection::Tcd(TCD));
@@ -187,11 +187,11 @@ fn marks_are_counted_where_packets_arrive() {
     assert!(culprit.congested > 50, "{culprit:?}");
 }
 
-/// The victim in a class of its own.
+/// Puts the victim in a separate class.
 fn two_classes(classes: Vec<(u8, Detection)>, rest: Detection) -> Outcome {
     let mut spec = victim_and_culprit(rest);
     spec.switch.class_detection = classes;
-    // Its class has a culprit of its own.
+    // The victim's class has a culprit as well.
     add_flow(&mut spec, 1, 3, 400_000, 5_000);
     add_flow(&mut spec, 0, 2, 400_000, 5_000);
     for flow in [6, 7] {

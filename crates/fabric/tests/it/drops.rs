@@ -1,4 +1,4 @@
-//! Lost packets one by one: as many of each cause as are counted, and recording them moves nothing.
+//! Lost packets one by one: as many of each cause as are counted, and recording them changes nothing.
 
 use crate::common::run;
 use crate::networks::{build, case};

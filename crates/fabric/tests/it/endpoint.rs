@@ -14,8 +14,8 @@ const NOTHING: Endpoint = Endpoint {
     jitter: Span::ZERO,
 };
 
-/// `packets` packets of 1048 bytes from host 1 to host 2 at line rate: the first arrives at 2167.68 ns,
-/// the others 83.84 ns apart.
+/// `packets` packets of 1048 bytes from host 1 to host 2 at line rate: the first arrives at 2167.68 ns, the others
+/// 83.84 ns apart.
 fn line(packets: u64, endpoint: Endpoint) -> RunSpec {
     let mut spec = natural(star(2, scheme("none")));
     spec.nic.endpoint = Some(endpoint);
@@ -25,7 +25,7 @@ fn line(packets: u64, endpoint: Endpoint) -> RunSpec {
     spec
 }
 
-/// When the acknowledgements left, in ps.
+/// Returns the departures of acknowledgements, in ps.
 fn answers(outcome: &Outcome) -> Vec<u64> {
     traced(outcome, 2, TraceKind::Enqueue)
         .filter(|e| e.kind == PacketKind::Ack)
@@ -43,11 +43,11 @@ fn a_fixed_delay_holds_nothing_up() {
     assert_complete(&spec, &outcome);
     let by_hand: Vec<u64> = (0..4).map(|i| FIRST + 83_840 * i + 3_000_000).collect();
     assert_eq!(answers(&outcome), by_hand);
-    // Data counts as received when the host has it.
+    // Data counts as received when the host has delivered it.
     assert_eq!(outcome.flows[0].received, Some(Time::from_ps(by_hand[3])));
     // An ACK of 60 bytes over two links of 1 us.
     assert_eq!(outcome.flows[0].fct.as_ps(), by_hand[3] + 2 * (1_000_000 + 4_800));
-    // The parts of its time sum to it (the run checks), and the host's is among them.
+    // The parts of its time sum to it (the run checks that), and the host's time is among them.
     let host = outcome.accounts[0].host;
     assert_eq!(
         (host.time, host.packets, host.total, host.max),
@@ -102,14 +102,14 @@ fn jitter_is_the_hosts_own_and_keeps_the_order() {
         inside.iter().all(|ps| (2_000_000..3_000_000).contains(ps)),
         "{inside:?}"
     );
-    // Without overtaking a packet takes the largest of its own time and the rests of those before it.
+    // Without overtaking, a packet takes the largest of its own jitter and the rests of those before it.
     let mean = inside.iter().sum::<u64>() / 400;
     assert!((2_500_000..2_950_000).contains(&mean), "{mean}");
     assert_eq!(with(1).digest, outcome.digest);
     assert_ne!(answers(&with(2)), left);
 }
 
-/// Two senders to a host that takes 40 Gbit/s from a link of 100.
+/// Two senders to a host that reads 40 Gbit/s from a link of 100.
 fn slow_host(endpoint_window: bool) -> (RunSpec, Outcome) {
     let window = if endpoint_window { "true" } else { "false" };
     let settings = [
@@ -134,7 +134,7 @@ fn slow_host(endpoint_window: bool) -> (RunSpec, Outcome) {
     (spec, outcome)
 }
 
-/// A slow host: the endpoint's windows hold its delay at their target, and nothing waits in the fabric.
+/// A slow host: the endpoint's windows hold its delay at their target, and nothing waits in the network.
 #[test]
 fn the_endpoint_window_answers_to_a_slow_host() {
     let steady = |outcome: &Outcome| {
@@ -156,7 +156,7 @@ fn the_endpoint_window_answers_to_a_slow_host() {
         "{:?}",
         port(&outcome)
     );
-    // All of the host's 40 Gbit/s, of which 1000 of 1060 bytes are payload, and fair halves.
+    // All of the host's 40 Gbit/s, of which 1000 of 1060 bytes are payload, in equal halves.
     let each: Vec<f64> = outcome
         .rates
         .iter()
@@ -167,8 +167,8 @@ fn the_endpoint_window_answers_to_a_slow_host() {
         each.iter().all(|rate| (rate / 18.9 - 1.0).abs() < 0.1),
         "{each:?}"
     );
-    // Without those windows the fabric's have no reason to shrink once their first burst is over: more
-    // and more waits for the host.
+    // Without those windows, the fabric's have no reason to shrink after their first burst: more and more packets wait
+    // for the host.
     let (_, outcome) = slow_host(false);
     let rtt = steady(&outcome);
     assert!(rtt > 200.0, "{rtt} us");
@@ -177,8 +177,8 @@ fn the_endpoint_window_answers_to_a_slow_host() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(48), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever hosts take: every flow completes, nothing is reordered, and the parts of each flow's time
-    /// sum to it (the run checks that and its invariants).
+    /// With any delays in hosts, every flow completes, nothing is reordered, and the parts of each flow's time sum to
+    /// it (the run checks that and its invariants).
     #[test]
     fn every_flow_completes(
         delay in 0..20_000u64,

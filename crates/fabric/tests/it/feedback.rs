@@ -1,17 +1,17 @@
-//! How much leaves a sender before it hears anything of its flow.
+//! Unscheduled bytes: the data that leaves a sender before its first feedback.
 
 use crate::common::{add_flow, assert_complete, natural, run, scheme, star};
 use paceline_fabric::spec::*;
 use paceline_kernel::Span;
 use proptest::prelude::*;
 
-/// A full data packet and an ACK at 100 Gbit/s, in ps.
+/// Times of a full data packet and an ACK at 100 Gbit/s, in ps.
 const DATA: u64 = 83_840;
 const ACK: u64 = 4_800;
 const US: u64 = 1_000_000;
 
-/// One flow alone at line rate: its first ACK is back after two packets, two ACKs and four links; until then
-/// a packet has left every 83.84 ns.
+/// One flow alone at line rate: its first ACK is back after two packets, two ACKs and four links; until then a packet
+/// has left every 83.84 ns.
 #[test]
 fn one_flow_by_hand() {
     let first_ack = 2 * DATA + 2 * ACK + 4 * US;
@@ -26,8 +26,8 @@ fn one_flow_by_hand() {
     }
 }
 
-/// A NACK for the very first byte is the first that a sender hears where its first packets were lost: later
-/// than the acknowledgement would have come, but long before the first that acknowledges anything.
+/// If the first packets are lost, the first feedback is a NACK for the very first byte: later than the acknowledgement
+/// would have come, but long before the first one for new data.
 #[test]
 fn a_nack_is_feedback() {
     let mut spec = natural(star(2, scheme("dcqcn")));
@@ -44,7 +44,7 @@ fn a_nack_is_feedback() {
     );
 }
 
-/// A flow that has heard nothing when the run ends, and one that has not started.
+/// A flow without feedback at the end of the run, and one that has not started.
 #[test]
 fn flows_that_do_not_end() {
     let mut spec = natural(star(3, scheme("dcqcn")));
@@ -61,7 +61,7 @@ fn flows_that_do_not_end() {
     assert_eq!([of(0), of(1)], [(11_000, 11_000), (0, 0)]);
 }
 
-/// Messages in a row between the same hosts are flows of their own: each begins without knowing anything.
+/// Messages in a row between the same hosts are separate flows: each starts without feedback.
 #[test]
 fn a_closed_loop() {
     let mut spec = natural(star(2, scheme("hpcc")));
@@ -88,8 +88,8 @@ fn a_closed_loop() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(24), ..ProptestConfig::default() })]
 
-    /// Never more than was sent, and of a completed flow all is sent; recorded samples say the same of how
-    /// soon the first of them came.
+    /// Unscheduled bytes are at most the bytes sent, and of a completed flow all bytes are sent. Recorded samples agree
+    /// with the time of the first feedback.
     #[test]
     fn it_is_a_part_of_what_was_sent(
         sizes in proptest::collection::vec(1u64..400_000, 2..8),

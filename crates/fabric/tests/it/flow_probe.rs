@@ -1,5 +1,5 @@
-//! Flows looked at closely, in networks small enough to know what made them slow: against computation by
-//! hand, and against what the trace of all packets says.
+//! Flow probes, in networks small enough to know what made flows slow: compared with computation by hand, and with the
+//! trace of all packets.
 
 use crate::common;
 
@@ -13,7 +13,7 @@ use paceline_fabric::outcome::{Outcome, PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-/// A data packet of 1048 B at 100 Gbit/s, in ps.
+/// Time of a data packet of 1048 B at 100 Gbit/s, in ps.
 const TX: u64 = 83_840;
 
 fn looked_at(mut spec: RunSpec) -> Outcome {
@@ -28,7 +28,7 @@ fn looked_at(mut spec: RunSpec) -> Outcome {
     outcome
 }
 
-/// Whom packets waited for sums to how long they waited.
+/// Asserts that the times waited for each flow sum to the time that packets waited.
 fn sums(look: &FlowProbe, account: &paceline_fabric::account::FlowAccount) {
     assert_eq!(look.flow, account.flow);
     let nic = look.nic.iter().fold(Span::ZERO, |sum, &(_, span)| sum + span);
@@ -45,7 +45,7 @@ fn sums(look: &FlowProbe, account: &paceline_fabric::account::FlowAccount) {
     }
 }
 
-/// Events of data packets at one egress port.
+/// Returns the events of data packets at one egress port.
 fn at_port(outcome: &Outcome, node: u32, interface: u32) -> Vec<TraceEvent> {
     let here = |event: &&TraceEvent| {
         (event.node.0, event.interface, event.kind) == (node, interface, PacketKind::Data)
@@ -54,8 +54,8 @@ fn at_port(outcome: &Outcome, node: u32, interface: u32) -> Vec<TraceEvent> {
     outcome.trace.iter().filter(here).copied().collect()
 }
 
-/// For how long packets of `flow` waited for each flow at a port that was never paused, from the trace: every
-/// packet's wait is cut at each departure.
+/// Returns the time for which packets of `flow` waited for each flow at a port that was never paused, from the trace:
+/// every packet's wait is cut at each departure.
 fn waits_by_trace(events: &[TraceEvent], flow: u32) -> BTreeMap<u32, (u64, u64)> {
     let mut waits: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     let departures: Vec<&TraceEvent> = events.iter().filter(|e| e.event == TraceKind::Dequeue).collect();
@@ -121,7 +121,7 @@ fn two_flows_share_a_port() {
         "{:?}",
         outcome.flow_probes[2].shared
     );
-    // Flows 1 and 2 take turns at their NIC; flow 0 has its own.
+    // Flows 1 and 2 take turns at their NIC; flow 0 has another.
     assert!(outcome.flow_probes[0].nic.is_empty());
     assert_eq!(
         outcome.flow_probes[1]
@@ -179,7 +179,7 @@ fn marks_come_from_the_port_that_marked() {
         .max()
         .unwrap();
     assert_eq!(marks.queue_max.get(), deepest);
-    // Every cut: by marks of that port, when an acknowledgement came, from what the sender was last allowed.
+    // Every cut was caused by marks of that port, came with an acknowledgement, and started from the last limits.
     let [cause] = &look.causes[..] else {
         panic!("one cause: {:?}", look.causes);
     };
@@ -200,7 +200,7 @@ fn marks_come_from_the_port_that_marked() {
     for cut in &look.cuts {
         assert!(acks.contains(&cut.at), "{cut:?}");
         assert!(cut.after.window < cut.before.window && cut.factor() > 1.0);
-        // What was recorded of the window alongside it says the same.
+        // The recorded window agrees.
         let until = windows.iter().rev().find(|window| window.0 <= cut.at).unwrap();
         let since = windows.iter().find(|window| window.0 > cut.at).unwrap();
         assert_eq!(
@@ -209,11 +209,11 @@ fn marks_come_from_the_port_that_marked() {
             "{cut:?}"
         );
     }
-    // The third has a port to itself.
+    // The third flow has a port to itself.
     assert!(outcome.flow_probes[2].causes.is_empty() && outcome.flow_probes[2].marks.is_empty());
 }
 
-/// DCQCN's receiver sends packets of its own; HPCC reads telemetry; TIMELY measures: the port is the same.
+/// DCQCN's receiver sends CNPs; HPCC reads telemetry; TIMELY measures: the port is the same.
 #[test]
 fn each_kind_of_scheme_is_told_by_the_shared_port() {
     let kinds = [
@@ -261,8 +261,8 @@ fn each_kind_of_scheme_is_told_by_the_shared_port() {
     }
 }
 
-/// Two switches. Flow 0 goes from host 2 into the slow link to host 6; flow 1 from host 3 to host 7, which is
-/// idle. PFC holds the link between the switches back for the sake of flow 0, and flow 1 with it.
+/// Two switches. Flow 0 goes from host 2 into the slow link to host 6; flow 1 from host 3 to host 7, which is idle. PFC
+/// pauses the link between the switches because of flow 0, and holds flow 1 back with it.
 fn victim() -> RunSpec {
     let mut spec = natural(star(2, scheme("none")));
     use NodeKind::{Host, Switch};
@@ -293,7 +293,7 @@ fn a_victim_names_the_port_and_the_flow_behind_the_pauses() {
         .find(|pauses| name(&pauses.port) == (0, 1))
         .expect("the trunk");
     assert_eq!(at_trunk.way.iter().map(name).collect::<Vec<_>>(), [(1, 6)]);
-    // All that stands at the root is flow 0's.
+    // All bytes at the root are flow 0's.
     assert_eq!(at_trunk.flows.iter().map(|of| of.0).collect::<Vec<_>>(), [0]);
     // Counts and times are those of the frames that the switch received.
     let frames: Vec<_> = outcome
@@ -322,7 +322,7 @@ fn a_victim_names_the_port_and_the_flow_behind_the_pauses() {
         .map(|&i| resumes[i].as_ps() - pauses[i].as_ps())
         .sum();
     assert_eq!(at_trunk.time.as_ps(), time);
-    // The trunk is paused, so its switch pauses the senders: by way of the trunk, from the same root.
+    // The trunk is paused, so its switch pauses the senders: through the trunk, from the same root.
     let at_nic = look.pauses.iter().find(|pauses| name(&pauses.port) == (3, 0));
     if let Some(at_nic) = at_nic {
         assert_eq!(at_nic.way.iter().map(name).next_back(), Some((1, 6)));
@@ -333,7 +333,7 @@ fn a_victim_names_the_port_and_the_flow_behind_the_pauses() {
     assert!(paused > Span::ZERO && look.causes.is_empty());
 }
 
-/// A NIC that pauses for no reason of the network: the way is empty.
+/// A NIC that pauses for no reason in the network: the path to the root is empty.
 #[test]
 fn a_host_that_pauses_is_the_root() {
     let mut spec = natural(star(2, scheme("none")));

@@ -8,8 +8,8 @@ use paceline_fabric::outcome::{Bin, Binned, FlowSeries, Outcome};
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::{Span, Time};
 
-/// Alone, nothing changes but that a round trip is known once there was one: two packets of 83.84 ns,
-/// two of 4.8 ns, four links of 1 us.
+/// A flow alone: nothing changes, except that the round trip is known once there was one: two packets of 83.84 ns, two
+/// of 4.8 ns, four links of 1 us.
 #[test]
 fn a_flow_alone() {
     let mut spec = natural(star(2, scheme_with("none", WindowMode::Fixed, &[])));
@@ -27,7 +27,7 @@ fn a_flow_alone() {
     else {
         panic!("{:?}", outcome.flow_series)
     };
-    // The flow ends between 10 and 90 us: the last sample says how long what is said holds.
+    // The flow ends between 10 and 90 us: the last sample shows how long the values hold.
     let values = |series: &Binned| -> Vec<u64> { series.bins().map(|bin| bin.last).collect() };
     assert_eq!(rate.bins().next().unwrap().at, Time::from_ns(300));
     assert_eq!(values(rate), [G100.as_bps(); 2]);
@@ -39,7 +39,7 @@ fn a_flow_alone() {
     assert!(end <= over && over < end + Span::from_us(1), "{end} {over}");
 }
 
-/// Eight flows of a scheme that moves all the time: in order, the first ones only.
+/// Eight flows of a scheme that changes all the time: samples are in order, and only of the first flows.
 #[test]
 fn samples_are_in_order() {
     let mut spec = natural(star(9, scheme("timely")));
@@ -67,13 +67,13 @@ fn samples_are_in_order() {
     }
 }
 
-/// The same samples taken in a run that follows this flow alone.
+/// Runs the scenario with records of the first `flows` flows only.
 fn alone(mut spec: RunSpec, flows: u32) -> Outcome {
     spec.record.flows_max = flows;
     run(spec)
 }
 
-/// With many flows each has fewer bins, and they say what the samples in them were.
+/// With many flows each has fewer bins, which summarise the samples in them.
 #[test]
 fn long_flows_are_thinned() {
     let mut spec = natural(star(65, scheme("timely")));
@@ -94,7 +94,7 @@ fn long_flows_are_thinned() {
         let (width, period) = (thinned.width().as_ps(), thinned.period().as_ps());
         let last = held[held.len() - 1].at.as_ps();
         for bin in thinned.bins() {
-            // The samples in the bin, from what is held at each.
+            // The samples in the bin, from the value held at each.
             let begin = bin.at.as_ps() / width * width;
             let taken = (0..factor).map(|k| begin + k * period);
             let taken: Vec<u64> = taken
@@ -134,8 +134,8 @@ fn the_list_of_pauses_can_be_left_out() {
     assert_eq!((whole.counters, whole.digest), (without.counters, without.digest));
 }
 
-/// What is recorded of a flow does not depend on what happens elsewhere meanwhile: samples that nobody was there to
-/// take, since nothing happened anywhere, say what those say that others' events had taken.
+/// The records of a flow do not depend on events elsewhere: samples that no event made due have the values that they
+/// would have had with events of others.
 #[test]
 fn others_events_take_no_samples() {
     let mut spec = natural(star(4, scheme("timely")));

@@ -1,9 +1,9 @@
-//! Ways that packets carry: at each switch the place of the egress port among the switch's ports.
+//! Paths that packets carry: for each switch, the index of the egress port among the switch's ports.
 //!
-//! A way is one word, a group of bits for each switch, the next switch's lowest. A switch takes its group off
-//! and puts the place of the port by which the packet came in at the top: so the word that holds the way on
-//! holds the way back too, and a switch that turns a packet back knows where to. A network whose longest way
-//! does not fit has its packets looked up at every switch.
+//! A path is one word, with a group of bits for each switch, the next switch's lowest. A switch removes its group and
+//! writes the index of the packet's ingress port at the top. So the word that has the path ahead also has the path
+//! back, and a switch that turns a packet back knows where to send it. If the longest path of a network does not fit,
+//! its packets are routed at every switch.
 
 use paceline_kernel::ids::Id;
 
@@ -11,7 +11,7 @@ use super::Routing;
 use crate::ids::PortId;
 
 impl Routing {
-    /// Tells every port where it stands among those of its node.
+    /// Writes each port's index at its node into the port.
     pub(super) fn number_places(&mut self) {
         let mut most = 1;
         for node in self.kinds.ids() {
@@ -22,14 +22,14 @@ impl Routing {
             }
             for (place, &port) in list.iter().enumerate() {
                 let end = &mut self.ends[port];
-                // A host with more ports than that has none that a packet turns back at.
+                // A host has no packets that turn back at it, so indices beyond the bits do not matter.
                 (end.ways, end.place) = (ways, place as u16);
             }
         }
         self.bits = most.ilog2() + 1;
     }
 
-    /// The egress ports of a path, its host's first, as packets carry them; `None` if they have no room for it.
+    /// Returns a path, the host's port first, in the form that packets carry; `None` if it does not fit.
     pub(crate) fn write_way(&self, path: &[PortId]) -> Option<u64> {
         let (switches, bits) = (&path[1..], self.bits as usize);
         if switches.len() * bits > u64::BITS as usize || self.bits > u16::BITS {
@@ -40,8 +40,8 @@ impl Routing {
         Some(groups.fold(0, |way, (shift, place)| way | place << shift))
     }
 
-    /// Takes the next switch's group off a way, and puts the place of the port by which the packet came in at its top;
-    /// says the place of the port by which it leaves.
+    /// Removes the next switch's group from a path, and writes the index of the packet's ingress port at its top.
+    /// Returns the index of the egress port.
     #[inline(always)]
     pub(crate) fn follow(&self, entry: u16, way: &mut u64) -> usize {
         let place = *way & ((1 << self.bits) - 1);
@@ -49,16 +49,16 @@ impl Routing {
         place as usize
     }
 
-    /// The port at a place among those of a node, which begin at `ways`.
+    /// Returns the port at an index of a node whose first port has index `ways`.
     #[inline(always)]
     pub fn port_at(&self, ways: u32, place: usize) -> PortId {
         self.adjacency[ways as usize + place]
     }
 
-    /// The way of a packet that leaves a switch by the port by which one came in that has its way on from there
-    /// in `way`.
+    /// Returns the path back for a packet that leaves a switch by its ingress port; `way` is the path of the arrived
+    /// packet from there on.
     pub fn turn_back(&self, way: u64) -> u64 {
-        // The topmost group is the port by which it leaves.
+        // The topmost group is the ingress port, by which the packet leaves.
         let (mut rest, mut back, mut shift) = (way << self.bits, 0, 0);
         while rest != 0 && shift < u64::BITS {
             back |= rest >> (u64::BITS - self.bits) << shift;
@@ -80,7 +80,7 @@ mod tests {
     use crate::run::simulation::Simulation;
     use paceline_run::spec::{LinkSpec, NodeId, NodeKind};
 
-    /// A row of `n` switches behind host 1, with host 2 at its end, and a host at each for more ports.
+    /// Returns a row of `n` switches behind host 1, with host 2 at its end, and a host at each switch for more ports.
     fn row(n: u32) -> Simulation {
         let mut spec = star(2, scheme_with("none", WindowMode::Off, &[]));
         let link = spec.links[0].clone();
@@ -106,14 +106,14 @@ mod tests {
         Simulation::new(spec).unwrap()
     }
 
-    /// The port by which a packet that came in by `entry` leaves.
+    /// Returns the port by which a packet that came in by `entry` leaves.
     fn follow(routing: &Routing, entry: &Port, way: &mut u64) -> PortId {
         let place = routing.follow(entry.place, way);
         routing.port_at(entry.ways, place)
     }
 
-    /// A packet that follows its way comes through the ports of its path, and wherever it is turned back it
-    /// comes back through the other ends of those.
+    /// A packet that follows its path passes the ports of the path, and comes back through their other ends wherever it
+    /// is turned back.
     #[test]
     fn there_and_back() {
         for switches in [1, 2, 7, 32] {

@@ -1,4 +1,4 @@
-//! Networks for tests: small, explicit, as the reference configures them.
+//! Networks for tests: small, explicit, with the reference's settings.
 #![allow(dead_code, unreachable_pub, reason = "each test uses what it needs")]
 
 use paceline_congestion::registry::{SchemeConfig, SchemeFactory, SchemeParams, WindowMode};
@@ -13,7 +13,7 @@ pub fn kb(n: u64) -> Bytes {
     Bytes::new(n * 1000)
 }
 
-/// A scheme with the parameters that the reference runs at 100 Gbit/s have.
+/// Returns a scheme with the reference's parameters at 100 Gbit/s.
 pub fn scheme(name: &str) -> SchemeSpec {
     SchemeParams::default().configure(name).unwrap().into()
 }
@@ -26,7 +26,7 @@ pub fn scheme_with(name: &str, window: WindowMode, settings: &[(&str, &str)]) ->
     SchemeSpec { config, window }
 }
 
-/// `hosts` hosts (nodes 1 to `hosts`) around switch 0, 100 Gbit/s, 1 µs, in the reference's mode.
+/// Returns `hosts` hosts (nodes 1 to `hosts`) around switch 0, at 100 Gbit/s and 1 µs, with the reference's quirks.
 pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
     let dctcp = scheme.config.name() == "dctcp";
     let curve = |rate: BitRate, min: u64, max: u64, pmax| EcnCurve {
@@ -67,7 +67,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
     }
 }
 
-/// The same network as nature has it: exact times, control class for ACKs, timeouts.
+/// Returns the network without quirks: exact times, ACKs in the control class, timeouts.
 pub fn natural(mut spec: RunSpec) -> RunSpec {
     spec.quirks = Quirks::default();
     spec.ties = TieOrder::Structural;
@@ -89,7 +89,7 @@ pub fn link(a: u32, b: u32, rate: BitRate) -> LinkSpec {
     }
 }
 
-/// Adds a flow; starts in ns. Flows must be added in order of start.
+/// Adds a flow that starts at `start_ns`. Flows must be added in order of start.
 pub fn add_flow(spec: &mut RunSpec, src: u32, dst: u32, size: u64, start_ns: u64) {
     let before = spec
         .flows
@@ -116,7 +116,7 @@ pub fn run(spec: RunSpec) -> Outcome {
     simulation.finish()
 }
 
-/// The same, with senders of another make for the first scheme.
+/// Runs `spec` with senders of `factory` for the first scheme.
 pub fn run_with(spec: RunSpec, factory: &SchemeFactory) -> Outcome {
     let mut simulation = build_with(spec, factory);
     while !simulation.advance(1 << 20).done {}
@@ -127,12 +127,12 @@ pub fn build_with(spec: RunSpec, factory: &SchemeFactory) -> Simulation {
     Simulation::with_factories(spec, Factories::from([(0, factory.clone())])).unwrap()
 }
 
-/// Completion times in ns, in the order of the flows.
+/// Returns completion times in ns, in the order of the flows.
 pub fn fcts(outcome: &Outcome) -> Vec<u64> {
     outcome.flows.iter().map(|flow| flow.fct.as_ns()).collect()
 }
 
-/// Events of one kind at one node, in order of time.
+/// Returns events of one kind at one node, in order of time.
 pub fn traced(
     outcome: &Outcome,
     node: u32,
@@ -142,7 +142,7 @@ pub fn traced(
     events.filter(move |e| e.node == NodeId(node) && e.event == event)
 }
 
-/// Static PFC thresholds, pause until resume, and `headroom` bytes per port.
+/// Sets static PFC thresholds, pauses until a resume, and `headroom` bytes per port.
 pub fn static_pfc(spec: &mut RunSpec, xoff: u64, xon: u64, headroom: u64) {
     spec.switch.headroom = Headroom::Fixed(Bytes::new(headroom));
     spec.switch.flow_control = FlowControl::Pfc(Pfc {
@@ -156,7 +156,7 @@ pub fn static_pfc(spec: &mut RunSpec, xoff: u64, xon: u64, headroom: u64) {
     });
 }
 
-/// Every flow completed, and delivered its bytes once.
+/// Asserts that every flow completed, and delivered its bytes once.
 pub fn assert_complete(spec: &RunSpec, outcome: &Outcome) {
     assert_eq!(
         outcome.completions.len(),
@@ -179,9 +179,8 @@ pub fn to_the_end(mut simulation: Simulation) -> Outcome {
     simulation.finish()
 }
 
-/// Runs `spec` and forks it after each of these numbers of events. Forks are run to their ends between steps of
-/// the run that they left, and every one that is copied, the copy of a copy included, ends as the run that never
-/// forked.
+/// Runs `spec` and forks it after each of these numbers of events. Forks are run to their ends between steps of the
+/// original run. Every copy, including copies of copies, ends like the run that never forked.
 pub fn assert_forks(spec: &RunSpec, steps: &[u64]) -> Outcome {
     let alone = run(spec.clone());
     let mut simulation = Simulation::new(spec.clone()).unwrap();
