@@ -36,7 +36,7 @@ pub enum BuildError {
     NotAHost {
         /// Index of the flow.
         flow: usize,
-        /// The switch.
+        /// Node id of the switch.
         node: u32,
     },
     /// A host without a link that has a flow.
@@ -92,7 +92,7 @@ pub enum BuildError {
     /// A missing marking curve for a rate that occurs.
     #[error("no marking curve for {rate} ports (link {link}); there are curves for {known}")]
     NoCurve {
-        /// The rate.
+        /// Rate without a curve.
         rate: BitRate,
         /// A link of that rate.
         link: usize,

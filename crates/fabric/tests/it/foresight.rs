@@ -1,4 +1,4 @@
-//! What senders are told of the round-trip time of their next packet, against what it then is.
+//! Foresight: the round-trip time that senders are given for their next packet, compared with the measured one.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
 
@@ -15,7 +15,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
-/// An acknowledgement: which sender's, when, the time measured, and what was told before it, all in ps.
+/// An acknowledgement: the sender, the time, the measured round-trip time, and the foresight before it, in ps.
 #[derive(Clone, Copy, Debug)]
 struct Ack {
     sender: usize,
@@ -26,12 +26,12 @@ struct Ack {
 
 type Log = Arc<Mutex<Vec<Ack>>>;
 
-/// How a sender sends.
+/// Behaviour of a sender.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
     rate: BitRate,
     window: u64,
-    /// Multiplies the rate after each acknowledgement, by turns: a flow that changes its mind.
+    /// Factor of the rate after each acknowledgement, used in turn with its inverse, so that the rate keeps changing.
     swing: f64,
 }
 
@@ -87,7 +87,7 @@ impl CongestionControl for Seer {
     }
 }
 
-/// A star of such senders, in the order in which their flows start.
+/// Returns a star of such senders, in the order in which their flows start.
 fn seers(hosts: u32, foresight: bool, manners: Vec<Manner>) -> (RunSpec, SchemeFactory, Log) {
     let log = Log::default();
     let (next, shared) = (AtomicUsize::new(0), Arc::clone(&log));
@@ -111,8 +111,8 @@ fn seers(hosts: u32, foresight: bool, manners: Vec<Manner>) -> (RunSpec, SchemeF
     (natural(star(hosts, scheme)), factory, log)
 }
 
-/// What was told at each acknowledgement and what the next packet of that sender then measured, with how
-/// long after it left.
+/// Returns the foresight at each acknowledgement, the round-trip time of that sender's next packet, and how long after
+/// the acknowledgement it left.
 fn comparisons(log: &Log) -> Vec<(u64, u64, u64)> {
     let log = log.lock().unwrap();
     let compare = |(i, ack): (usize, &Ack)| {
@@ -125,7 +125,7 @@ fn comparisons(log: &Log) -> Vec<(u64, u64, u64)> {
     log.iter().enumerate().filter_map(compare).collect()
 }
 
-/// Mean absolute relative error, and the share that is exact.
+/// Returns the mean absolute relative error, and the share that is exact.
 fn error(comparisons: &[(u64, u64, u64)]) -> (f64, f64) {
     let of = |&(got, is, _): &(u64, u64, u64)| (got as f64 - is as f64).abs() / is as f64;
     let exact = comparisons.iter().filter(|(got, is, _)| got == is).count();
@@ -150,9 +150,9 @@ fn an_idle_network_gives_its_round_trip() {
     assert_eq!(times, [(IDLE, Some(IDLE)); 5]);
 }
 
-/// The first sender's second packet leaves at 4177.28 ns and comes to the switch 1083.84 ns later, at
-/// 5261.12 ns. Before it come those that the two others began to send, from 3000 ns on, before then: 15
-/// each, from 4083.84 ns on. They keep the port until 4083.84 + 30 x 83.84 = 6599.04 ns.
+/// The first sender's second packet leaves at 4177.28 ns and arrives at the switch 1083.84 ns later, at 5261.12 ns.
+/// Ahead of it are the packets that the two others started to send before that, from 3000 ns on: 15 each, from 4083.84
+/// ns on. They keep the port busy until 4083.84 + 30 x 83.84 = 6599.04 ns.
 #[test]
 fn a_queue_by_hand() {
     let (mut spec, factory, log) = seers(4, true, vec![window(1), paced(G100), paced(G100)]);
@@ -168,7 +168,7 @@ fn a_queue_by_hand() {
     assert_eq!(first[1].rtt, IDLE + waits);
 }
 
-/// What a sender is told changes nothing else.
+/// Foresight changes nothing else.
 #[test]
 fn a_run_with_foresight_is_the_run_without() {
     let digest = |foresight| {
@@ -186,8 +186,8 @@ fn a_run_with_foresight_is_the_run_without() {
     assert_eq!(digest(true), digest(false));
 }
 
-/// Twenty into one, each flow with a window: a packet leaves with each acknowledgement, and what is
-/// under way decides its round-trip time.
+/// Incast of twenty flows with windows: a packet leaves with each acknowledgement, and packets in the network decide
+/// its round-trip time.
 #[test]
 fn an_incast_of_windows_is_foreseen_exactly() {
     for packets in [1, 3, 8] {
@@ -208,8 +208,8 @@ fn an_incast_of_windows_is_foreseen_exactly() {
     }
 }
 
-/// The same paced, where packets leave some time after the acknowledgement: with rates that fill the link
-/// and do not change, and with rates that do.
+/// The incast with pacing, where packets leave some time after the acknowledgement: with constant rates that fill the
+/// link, and with changing ones.
 #[test]
 fn an_incast_of_rates_is_foreseen_closely() {
     for (swing, at_most) in [(1.0, 0.02), (1.3, 0.05)] {
@@ -231,8 +231,8 @@ fn an_incast_of_rates_is_foreseen_closely() {
     }
 }
 
-/// Two switches, traffic in both directions, ACKs in the flows' class or before it, hosts that take time: all
-/// senders are at the same distance from both bottlenecks.
+/// Two switches, traffic in both directions, ACKs in the flows' class or ahead of it, hosts that take time: all senders
+/// are at the same distance from both bottlenecks.
 #[test]
 fn queues_behind_each_other_are_foreseen() {
     for (ack_class, delay) in [(Some(0), 0), (None, 0), (Some(0), 700)] {
@@ -265,8 +265,8 @@ fn queues_behind_each_other_are_foreseen() {
     }
 }
 
-/// Twenty into one where the switch pauses its senders again and again: a probe waits for the resume. What others
-/// send at theirs, before it, is not known.
+/// Incast of twenty flows whose switch pauses its senders again and again: a probe waits for the resume. Packets that
+/// others send before it, after their resumes, are not known.
 #[test]
 fn pauses_are_foreseen_closely() {
     let (mut spec, factory, log) = seers(21, true, vec![window(8); 20]);
@@ -285,7 +285,7 @@ fn pauses_are_foreseen_closely() {
     assert!(exact > 0.9 && error < 0.05, "{exact} {error}");
 }
 
-/// A sender that is told and does not apply it.
+/// A sender that gets foresight and does not use it.
 #[derive(Clone, Debug)]
 struct Deaf(Arc<AtomicUsize>);
 
@@ -305,7 +305,7 @@ impl CongestionControl for Deaf {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(200), ..ProptestConfig::default() })]
 
-    /// In any network, with marks, losses, pauses, failures, links chosen packet by packet: forks do not move the
+    /// In any network, with marks, losses, pauses, failures, and links chosen packet by packet, forks do not change the
     /// run that they leave.
     #[test]
     fn foresight_moves_nothing(case in case(&["dctcp", "hpcc", "pcn", "bolt"])) {

@@ -1,4 +1,4 @@
-//! Runs that fork: what either does after the fork is what it would have done alone.
+//! Runs that fork: after the fork, either continues as it would have done alone.
 
 use crate::networks;
 
@@ -10,7 +10,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::Span;
 use proptest::prelude::*;
 
-/// Everything that can be recorded.
+/// Turns on everything that can be recorded.
 fn record(spec: &mut RunSpec) {
     networks::record(spec);
     spec.record.flow_probes = (0..spec.flows.len() as u32).step_by(3).collect();
@@ -43,7 +43,7 @@ fn known_runs_fork() {
     }
 }
 
-/// A star in which all of 8 hosts send to one.
+/// A star in which 8 hosts send to one.
 fn incast(scheme: SchemeSpec) -> RunSpec {
     let mut spec = star(9, scheme);
     for host in 1..=8 {
@@ -52,7 +52,7 @@ fn incast(scheme: SchemeSpec) -> RunSpec {
     spec
 }
 
-/// The simulator that is reproduced has generators, clocks and orders of its own.
+/// The reference's mode has special generators, clocks and orders.
 #[test]
 fn runs_of_reference_fidelity_fork() {
     for name in ["dcqcn", "hpcc", "timely", "dctcp"] {
@@ -64,7 +64,7 @@ fn runs_of_reference_fidelity_fork() {
     }
 }
 
-/// Hosts that take time, decisions that take time, a sender that is told what it cannot know.
+/// Hosts that take time, decisions that take time, and a sender with foresight.
 #[test]
 fn runs_whose_hosts_take_time_fork() {
     let settings = [("predictor", "oracle"), ("decision-latency", "2us")];
@@ -89,7 +89,7 @@ fn a_fork_goes_elsewhere_without_disturbing_the_run() {
     let before = simulation.progress();
     let mut ended = simulation.clone();
     ended.advance(500);
-    // A run that is ended early leaves what it has.
+    // A run that is ended early keeps the results so far.
     let partial = ended.finish();
     assert!(partial.counters.events < alone.counters.events && partial.digest != alone.digest);
     assert_eq!(simulation.progress(), before);

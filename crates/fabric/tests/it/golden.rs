@@ -1,4 +1,4 @@
-//! Runs of different kinds and their digests; what may change them and what may not.
+//! Runs of different kinds and their digests: which changes may affect them, and which may not.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
 
@@ -86,7 +86,7 @@ fn runs() -> Vec<(&'static str, RunSpec)> {
     ]
 }
 
-/// A digest of what the run measured, whatever events it took.
+/// Returns a digest of the run's results, independent of its events.
 fn results(outcome: &Outcome) -> u64 {
     let c = &outcome.counters;
     let flows = outcome
@@ -105,9 +105,8 @@ fn results(outcome: &Outcome) -> u64 {
     flows.chain(totals).fold(0, |digest, x| mix(digest ^ x))
 }
 
-/// Change only with a reason. The first number is the digest of all events: an optimisation that
-/// needs fewer events may change it. The second is that of the results: only a change of what is
-/// simulated may.
+/// Change only with a reason. The first number is the digest of all events: an optimisation that needs fewer events may
+/// change it. The second is that of the results: only a change of the simulated behaviour may change it.
 const GOLDEN: [(u64, u64); 7] = [
     (0xad05_4134_9bf7_6e4b, 0x7a35_f054_2d31_feaf),
     (0x274a_360a_20fb_2b25, 0x5896_0dc1_4021_cbbe),
@@ -147,7 +146,7 @@ fn runs_repeat() {
     }
 }
 
-/// Taking the events in small steps changes nothing.
+/// Running in small steps changes nothing.
 #[test]
 fn steps_do_not_matter() {
     for (name, spec) in runs() {
@@ -161,8 +160,8 @@ fn steps_do_not_matter() {
     }
 }
 
-/// Another seed draws other numbers, and shuffled ties order what nature does not: other runs, but
-/// every flow completes. Without random numbers and ties that matter the results stay.
+/// Another seed draws other numbers, and shuffled ties order events that have no order in reality: other runs, but
+/// every flow completes. Without random numbers and ties that matter, the results stay.
 #[test]
 fn seeds_and_ties() {
     for (name, spec) in runs().into_iter().skip(3) {
@@ -194,7 +193,7 @@ fn seeds_and_ties() {
     }
 }
 
-/// Looking at a run does not change it.
+/// Recording a run does not change it.
 #[test]
 fn recorders_change_nothing() {
     for (name, spec) in runs() {
@@ -226,7 +225,7 @@ fn recorders_change_nothing() {
         assert_eq!(results(&plain), results(&seen), "{name}");
         assert_eq!(plain.completions, seen.completions, "{name}");
         assert_eq!(plain.rtt_per_ack.sum_ps, seen.rtt_per_ack.sum_ps, "{name}");
-        // Nor do accounts alone, and they say how long the flows took.
+        // Nor do accounts alone, and they add up to the flows' times.
         let mut accounted = spec.clone();
         accounted.record.accounts = Accounted::All;
         let accounted = run(accounted);
@@ -236,7 +235,7 @@ fn recorders_change_nothing() {
             assert_eq!(account.total(), flow.fct, "{name} flow {}", account.flow);
         }
         assert_eq!(accounted.accounts.len(), spec.flows.len(), "{name}");
-        // And what they saw adds up.
+        // And the records add up.
         let acked: u64 = seen.rates.iter().flat_map(|rate| &rate.bytes).sum();
         let sizes: Bytes = spec
             .flows

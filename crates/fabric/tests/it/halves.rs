@@ -1,4 +1,4 @@
-//! The book's example in a network: a scheme with a sender's, a receiver's and a switch's half that is in no list.
+//! The book's example in a network: a scheme with a sender, a receiver and a switch half that is not built in.
 
 use crate::common::{add_flow, assert_complete, build_with, natural, run_with, scheme, star};
 use paceline_congestion::Mark;
@@ -14,7 +14,7 @@ fn incast() -> RunSpec {
     let mut aimd = scheme("none");
     aimd.window = WindowMode::Variable;
     let mut spec = natural(star(9, aimd));
-    // What the network marks by itself is not what this scheme goes by.
+    // This scheme does not use the network's own marks.
     for curve in &mut spec.switch.ecn {
         (curve.kmin, curve.kmax, curve.pmax) = (Bytes::ZERO, Bytes::ZERO, 1.0);
     }
@@ -26,7 +26,7 @@ fn incast() -> RunSpec {
     spec
 }
 
-/// Marks of data packets as they leave the switch, and of answers as they leave the receiver, flow by flow.
+/// Returns the marks of data packets as they leave the switch, and of answers as they leave the receiver, for one flow.
 fn marks(outcome: &Outcome, flow: u32) -> (Vec<Mark>, Vec<Mark>) {
     let of = |node, kind| {
         let event = |event: &&paceline_fabric::outcome::TraceEvent| {
@@ -63,7 +63,7 @@ fn all_three_act() {
     }
     assert!(echoed > 10 && echoed < outcome.counters.marked);
     assert_eq!(outcome.counters.notifications, echoed);
-    // And the senders cut.
+    // And the senders cut their rates.
     let unmarking = Params {
         threshold: Bytes::new(100_000_000),
         ..Params::default()

@@ -1,4 +1,4 @@
-//! The completion time of a flow alone, against runs of it alone.
+//! Ideal completion times, compared with runs of the flow alone.
 
 use crate::networks::lanes;
 
@@ -10,14 +10,14 @@ use proptest::prelude::*;
 /// A network, and a flow in it.
 #[derive(Clone, Debug)]
 struct Case {
-    /// Rate in Mbit/s and delay in ps of the links of a chain: two of hosts, and between switches one
-    /// less than there are switches.
+    /// Rates in Mbit/s and delays in ps of a chain's links: two to hosts, and one fewer between switches than there are
+    /// switches.
     chain: Vec<(u64, u64)>,
-    /// Links besides those of the chain, between any two switches.
+    /// Links in addition to those of the chain, between any two switches.
     extra: Vec<(u32, u32, u64, u64)>,
     size: u64,
     mtu: u64,
-    /// Headers of data and of acknowledgements, the least acknowledgement, framing.
+    /// Headers of data and of acknowledgements, the smallest acknowledgement, framing.
     headers: (u64, u64, u64, u64),
     ack: AckPolicy,
     ack_class: Option<u8>,
@@ -117,7 +117,7 @@ fn mbps(n: u64) -> BitRate {
     BitRate::from_bps(n * 1_000_000)
 }
 
-/// Switches 0 to n - 1 in a chain, host n at its beginning and host n + 1 at its end.
+/// Switches 0 to n - 1 in a chain, host n at its start and host n + 1 at its end.
 fn network(case: &Case, name: &str) -> RunSpec {
     let switches = case.chain.len() as u32 - 1;
     let mut spec = natural(star(2, scheme(name)));
@@ -141,7 +141,7 @@ fn network(case: &Case, name: &str) -> RunSpec {
     });
     spec.links.extend(extra);
     spec.switch.ecn.clear();
-    // Room for everything.
+    // Large enough for everything.
     spec.switch.buffer = Bytes::new(1 << 30);
     if !case.lossless {
         spec.switch.flow_control = FlowControl::None;
@@ -198,8 +198,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(600)))]
 
-    /// Under credits, too, with first packets that are longer than others, over switches that cut through or do not: as
-    /// long as there is room, and no flow-control packet comes in between.
+    /// The same under credits, with longer first packets, through cut-through or store-and-forward switches: as long as
+    /// there is room, and no flow-control packet gets in between.
     #[test]
     fn a_message_alone_takes_its_ideal_time(
         case in case(),
@@ -229,9 +229,9 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(250)))]
 
-    /// With others, under any scheme, wherever switches send its packets, a flow takes no less. (The runs
-    /// check that themselves, too. What is lost may be an acknowledgement, and where those are the bottleneck
-    /// the others are the sooner back.)
+    /// With other flows, under any scheme and load balancing, a flow takes no less than its ideal time. (The runs check
+    /// that themselves too. A lost packet may be an acknowledgement, and where those are the bottleneck, the others are
+    /// back sooner.)
     #[test]
     fn no_flow_beats_its_ideal_time(
         case in case(),
@@ -240,7 +240,7 @@ proptest! {
         sizes in prop::collection::vec((1u64..150_000, 0u64..40_000, any::<bool>(), any::<u16>()), 1..6),
         room in any::<bool>(),
     ) {
-        // HPCC's telemetry needs packets that follow each other.
+        // HPCC's telemetry needs packets of a flow on one path.
         let name = if matches!(balancing, 1 | 2) && name == "hpcc" { "dctcp" } else { name };
         let mut spec = network(&case, name);
         if spec.schemes[0].config.needs().int && case.headers.1 + 42 > 1500 {
@@ -280,8 +280,8 @@ proptest! {
     }
 }
 
-/// One byte over two hops of 10 Gbit/s with packets of up to 9000 bytes: a small packet's time at each link,
-/// not a full one's.
+/// One byte over two hops of 10 Gbit/s with packets of up to 9000 bytes: a small packet's time at each link, not a full
+/// one's.
 #[test]
 fn a_byte_is_not_a_full_packet() {
     let mut spec = natural(star(2, scheme("none")));
@@ -298,7 +298,7 @@ fn a_byte_is_not_a_full_packet() {
     assert_eq!(outcome.flows[0].fct.as_ps(), ps);
 }
 
-/// HPCC's formula, where it is asked for, is what it was: it is no bound, and longer for small messages.
+/// HPCC's formula, if requested, is as published: no bound, and longer for small messages.
 #[test]
 fn by_formula() {
     let mut spec = natural(star(2, scheme("none")));
@@ -310,8 +310,8 @@ fn by_formula() {
     assert!(outcome.flows[0].fct < outcome.flows[0].ideal);
 }
 
-/// A leaf and a spine, four links of 40 Gbit/s between them, hosts of 100: packet by packet all links
-/// together are faster than the host, one by one they are not.
+/// A leaf and a spine, four links of 40 Gbit/s between them, hosts of 100: packet by packet, all links together are
+/// faster than the host; one alone is not.
 #[test]
 fn many_ways() {
     let ideal = |policy, gbps| {

@@ -25,8 +25,8 @@ const SCHEMES: [&str; 12] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(1000), ..ProptestConfig::default() })]
 
-    /// Every flow completes, nothing is lost or delivered twice, buffers are conserved (checked in
-    /// the run itself), lossless classes lose nothing in switches, and the run repeats bit for bit.
+    /// Every flow completes, nothing is lost or delivered twice, buffers are conserved (checked in the run itself),
+    /// lossless classes lose nothing in switches, and the run repeats bit for bit.
     #[test]
     fn everything_arrives_once(case in case(&SCHEMES)) {
         let outcome = run(build(&case));
@@ -34,24 +34,24 @@ proptest! {
             prop_assert_eq!(flow.status, FlowStatus::Completed, "flow {}: {:?}", i, outcome.counters);
         }
         prop_assert_eq!(&outcome.deadlock, &None);
-        // Pauses by quanta may end before the queue has drained: only on/off promises no loss.
+        // Pauses by quanta may end before the queue has drained: only on/off pauses guarantee no loss.
         let lossless = matches!(case.flow_control, FlowControl::Pfc(Pfc { mode: PfcMode::OnOff, .. }));
         if lossless && case.failures.is_empty() && case.error_rate == 0.0 {
             prop_assert_eq!(outcome.counters.buffer_drops, 0);
-            // With coalesced ACKs a window that shrinks may have to wait for a timeout; packets that
-            // overtake each other look like losses.
+            // With coalesced ACKs a window that shrinks may have to wait for a timeout; packets that overtake each
+            // other look like losses.
             let in_order = build(&case).has_one_way_per_flow();
             if case.ack == AckPolicy::EveryPackets(1) && in_order {
                 prop_assert_eq!(outcome.counters.retransmitted_bytes, 0);
             }
             prop_assert_eq!(outcome.counters.pause_frames, outcome.counters.resume_frames);
         }
-        // Where the time of each went is all of its time; every packet's way is accounted for.
+        // The parts of each flow's time add up to it, and every packet's path is accounted for.
         prop_assert_eq!(outcome.accounts.len(), outcome.flows.len());
         for account in &outcome.accounts {
             prop_assert_eq!(account.total(), outcome.flows[account.flow as usize].fct);
         }
-        // Whom packets waited for is all that they waited.
+        // The times waited for other flows add up to the whole wait.
         let lost = outcome.counters.buffer_drops + outcome.counters.link_drops + outcome.counters.trimmed;
         for look in outcome.flow_probes.iter().filter(|_| lost == 0) {
             let account = &outcome.accounts[look.flow as usize];

@@ -1,4 +1,4 @@
-//! Selective repeat as IRN has it: what is sent again, when, and what waits.
+//! IRN: which packets are retransmitted, when, and which wait.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use paceline_fabric::outcome::{FlowStatus, Outcome, PacketKind, TraceKind};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-/// The paper's: 100 and 320 us, fewer than 3 packets, in order.
+/// The paper's settings: 100 and 320 us, fewer than 3 packets, in order.
 const IRN: Irn = Irn {
     rto_low: Span::from_us(100),
     rto_high: Span::from_us(320),
@@ -18,7 +18,7 @@ const IRN: Irn = Irn {
     reordering: 0,
 };
 
-/// Of a packet, of an acknowledgement at 100 Gbit/s, of a cable, in ps.
+/// Times in ps of a packet and of an acknowledgement at 100 Gbit/s, and of a cable.
 const DATA: u64 = 83_840;
 const ACK: u64 = 4_800;
 const CABLE: u64 = 1_000_000;
@@ -34,7 +34,7 @@ fn flow(packets: u64) -> RunSpec {
     spec
 }
 
-/// What is on `link` at `ns` is lost.
+/// Loses everything on `link` at `ns`.
 fn lose(spec: &mut RunSpec, link: usize, ns: u64) {
     spec.failures.push(LinkFailure {
         link,
@@ -48,7 +48,7 @@ fn sent(outcome: &Outcome) -> Vec<u64> {
     events.map(|e| e.seq / 1000).collect()
 }
 
-/// When each transmission of packet `number` began, in ps.
+/// Returns the start of each transmission of packet `number`, in ps.
 fn sent_at(outcome: &Outcome, number: u64) -> Vec<u64> {
     let events = traced(outcome, 1, TraceKind::Dequeue);
     events
@@ -57,8 +57,8 @@ fn sent_at(outcome: &Outcome, number: u64) -> Vec<u64> {
         .collect()
 }
 
-/// At 2 us packets 11 to 22 and a part of 23 are on the first link: twelve and a half, all lost. They
-/// are sent again in order, once, as soon as a NACK comes, and what had arrived is not.
+/// At 2 us packets 11 to 22 and part of 23 are on the first link: twelve and a half, all lost. They are retransmitted
+/// in order, once, as soon as a NACK arrives; packets that had arrived are not.
 #[test]
 fn a_burst_of_losses() {
     let mut spec = flow(200);
@@ -81,7 +81,7 @@ fn a_burst_of_losses() {
     let again = sent_at(&outcome, 11)[1];
     let nack = behind + 2 * (DATA + CABLE) + 2 * (ACK + CABLE);
     assert!((nack..nack + DATA).contains(&again), "{nack} {again}");
-    // Every packet beyond the gap is reported, until it is filled.
+    // Every packet beyond the gap is reported, until the gap is filled.
     let nacks: Vec<_> = traced(&outcome, 2, TraceKind::Dequeue)
         .filter(|e| e.kind == PacketKind::Nack)
         .collect();
@@ -91,7 +91,7 @@ fn a_burst_of_losses() {
     assert_eq!(outcome.counters.timeouts, 0);
 }
 
-/// The retransmission is lost as well: it is sent again when the higher timeout has run from then on.
+/// The retransmission is lost as well: it is repeated when the higher timeout has run from then on.
 #[test]
 fn a_retransmission_is_lost() {
     let mut spec = flow(200);
@@ -115,8 +115,7 @@ fn a_retransmission_is_lost() {
     );
 }
 
-/// One packet, two packets: the lower timeout. Three: the higher one, and one round trip for each
-/// that follows.
+/// One packet, two packets: the lower timeout. Three: the higher one, and one round trip for each that follows.
 #[test]
 fn the_tail_is_lost() {
     for (packets, timeout) in [(1, 100), (2, 100), (3, 320)] {
@@ -139,11 +138,11 @@ fn the_tail_is_lost() {
     }
 }
 
-/// Acknowledgements that are lost are made good by later ones; the last one by a timeout, and the
-/// receiver, which has everything, says so again.
+/// Later acknowledgements make up for lost ones; for the last one a timeout does, after which the receiver, which has
+/// everything, acknowledges again.
 #[test]
 fn acknowledgements_are_lost() {
-    // The first acknowledgements are on the way back from 2.17 us on.
+    // The first acknowledgements are on the path back from 2.17 us on.
     let mut spec = flow(200);
     lose(&mut spec, 1, 2_600);
     let outcome = run(spec.clone());
@@ -165,14 +164,14 @@ fn acknowledgements_are_lost() {
     );
 }
 
-/// A bandwidth-delay product of packets leaves before the first acknowledgement is back; without the
-/// bound there is none.
+/// A bandwidth-delay product of packets leaves before the first acknowledgement is back; without BDP-FC there is no
+/// limit.
 #[test]
 fn bdp_cap() {
     let in_flight = |bdp_cap: bool| {
         let mut spec = flow(500);
         spec.nic.recovery = Recovery::SelectiveRepeat(Irn { bdp_cap, ..IRN });
-        // Half a round trip of waiting that the product does not know of.
+        // Half a round trip of waiting that is not part of the product.
         spec.links[1].delay = Span::from_us(1);
         spec.nic.ack = AckPolicy::EveryPackets(16);
         let outcome = run(spec.clone());
@@ -189,8 +188,8 @@ fn bdp_cap() {
     assert!(open > product + 10, "{open} {product}");
 }
 
-/// Packets that buffers have no room for, and nothing else, are sent again: without reordering and
-/// with every acknowledgement, IRN repeats exactly what was lost.
+/// Only packets that found no room in buffers are retransmitted: without reordering and with every acknowledgement, IRN
+/// repeats exactly the lost ones.
 #[test]
 fn only_what_was_lost() {
     let mut spec = natural(star(9, scheme_with("none", WindowMode::Off, &[])));
@@ -215,7 +214,7 @@ fn only_what_was_lost() {
     );
 }
 
-/// A slot that one flow leaves serves the next, whose packets are its own.
+/// A slot that one flow leaves serves the next, without any packets of the first.
 #[test]
 fn slots_are_used_again() {
     let mut spec = flow(50);
@@ -233,10 +232,10 @@ fn slots_are_used_again() {
     );
 }
 
-/// Of each acknowledgement: the highest byte, bytes delivered, bytes in flight, bytes new with it.
+/// Values of each acknowledgement: the highest byte, bytes delivered, bytes in flight, newly acknowledged bytes.
 type Seen = Arc<Mutex<Vec<[u64; 4]>>>;
 
-/// Sends at line rate and writes down what acknowledgements say.
+/// Sends at line rate and logs acknowledgements.
 #[derive(Clone, Debug)]
 struct Listener(Seen);
 
@@ -253,7 +252,7 @@ impl CongestionControl for Listener {
     }
 }
 
-/// Schemes see a gap: bytes below it are not delivered, though later ones are, and are in flight.
+/// Schemes see a gap: bytes beyond it are delivered, and those in it are not and count as in flight.
 #[test]
 fn a_gap_is_not_delivered() {
     let mut spec = flow(200);

@@ -12,7 +12,7 @@ fn one_flow(size: u64) -> RunSpec {
     spec
 }
 
-/// What a packet with so much payload takes alone, in ps: twice onto a wire at 100 Gbit/s, and twice 1 µs.
+/// Returns the time of a packet with this payload alone, in ps: twice onto a wire at 100 Gbit/s, and twice 1 µs.
 fn alone(payload: u64) -> u64 {
     2 * (payload + 48) * 80 + 2_000_000
 }
@@ -38,7 +38,7 @@ fn it_is_recorded_only_where_it_is_asked_for() {
     assert_eq!(plain.digest, seen.digest);
 }
 
-/// The second packet of two that meet waits for the first.
+/// The second of two packets that meet waits for the first.
 #[test]
 fn a_queue_is_part_of_it() {
     let mut spec = one_flow(1_000);
@@ -48,7 +48,7 @@ fn a_queue_is_part_of_it() {
     assert_eq!(latency.sum_ps, u128::from(2 * alone(1_000) + 1_048 * 80));
 }
 
-/// So is the time that the receiver's host takes.
+/// The time in the receiver's host is part of the latency.
 #[test]
 fn a_host_is_part_of_it() {
     let mut spec = one_flow(1_000);
@@ -62,7 +62,7 @@ fn a_host_is_part_of_it() {
     assert_eq!(latency.max_ps, alone(1_000) + 3_000_000);
 }
 
-/// Packets that are lost have none, and those that come twice have one each.
+/// Lost packets have no latency; packets that arrive twice have one each time.
 #[test]
 fn each_that_comes_counts() {
     let mut spec = one_flow(200_000);

@@ -1,5 +1,5 @@
-//! Corners of what can be described: all classes at once, buffers too small, runs cut short,
-//! flows that start while their path is down.
+//! Edge cases: all classes at once, buffers that are too small, runs cut short, flows that start while their path is
+//! down.
 
 use crate::common::{add_flow, assert_complete, link, natural, run, scheme, star, static_pfc};
 use paceline_fabric::Simulation;
@@ -25,7 +25,7 @@ fn all_priorities_at_once() {
     assert_eq!(paused, [1, 2, 3, 4, 5, 6, 7]);
 }
 
-/// Static thresholds may promise more than there is: then the buffer's end decides.
+/// Static thresholds may add up to more than the buffer: then the end of the buffer decides.
 #[test]
 fn static_thresholds_do_not_exceed_the_buffer() {
     let mut spec = natural(star(9, scheme("none")));
@@ -60,7 +60,7 @@ fn reserves_are_kept_when_the_pool_is_full() {
     assert_eq!(outcome.flows[2].retransmitted, Bytes::ZERO);
 }
 
-/// A run that ends while packets are under way is as whole as one that does not.
+/// Invariants hold for a run that ends with packets in the network.
 #[test]
 fn checks_hold_wherever_a_run_ends() {
     for stop in (0..6_000).step_by(50) {
@@ -90,7 +90,7 @@ fn a_flow_that_waits_for_its_path() {
     let outcome = run(spec.clone());
     assert_complete(&spec, &outcome);
     assert_eq!(outcome.flows[0].ideal, outcome.flows[1].ideal);
-    // It waits for the link and for nothing else: no timeout runs while nothing is in flight.
+    // It waits for the link alone: no timeout runs while nothing is in flight.
     let waited = Span::from_ps(5_000_000_000 - 1_000_000);
     assert_eq!(outcome.flows[0].fct, outcome.flows[1].fct + waited);
     assert_eq!(outcome.counters.timeouts, 0);
@@ -145,7 +145,7 @@ fn impossible_flow_control() {
     }
 }
 
-/// So are timeouts of no time, and control packets that no 16 bits can count.
+/// Timeouts of zero are refused, and so are control packets too large for 16 bits.
 #[test]
 fn impossible_hosts() {
     let refused = |change: fn(&mut RunSpec)| {
@@ -171,7 +171,7 @@ fn impossible_hosts() {
     );
 }
 
-/// Switches write one digest: senders that would read it differently are refused.
+/// Switches write digests in one base: senders that would read another are refused.
 #[test]
 fn one_base_for_all_digests() {
     let built = |base: &str| {
@@ -193,8 +193,8 @@ fn acknowledgements_of_classes_are_paused_apart() {
         spec.switch.ecn.clear();
         static_pfc(&mut spec, 20_000, 18_000, 60_000);
         spec.links[2].rate = BitRate::from_gbps(10);
-        // Host 1 is paused in class 3 for most of the time by what it sends to host 3; it receives
-        // in class 3 from host 4 and in class 5 from host 5.
+        // Host 1 is paused in class 3 most of the time because of its data to host 3. It receives in class 3 from host
+        // 4 and in class 5 from host 5.
         let mut classes = vec![5];
         add_flow(&mut spec, 5, 1, 100_000, 0);
         if paused {
@@ -214,11 +214,10 @@ fn acknowledgements_of_classes_are_paused_apart() {
     assert!(beside < 2 * alone, "{beside} {alone}");
 }
 
-/// A path back through the port it came from, and a failure while pauses are asked for there.
+/// A path back through the port that packets came from, and a failure while it has sent pauses.
 #[test]
 fn failures_on_the_way_back() {
-    // Host 5 - 0 - {1, 2} - 3 - host 4; packets at 1 turn back to 0 when 1 - 3 fails, and 0 - 1
-    // fails while they wait.
+    // Host 5 - 0 - {1, 2} - 3 - host 4. Packets at 1 turn back to 0 when 1 - 3 fails, and 0 - 1 fails while they wait.
     let mut spec = natural(star(2, scheme("none")));
     spec.nodes = [vec![NodeKind::Switch; 4], vec![NodeKind::Host; 3]].concat();
     let g = BitRate::from_gbps;
@@ -231,7 +230,7 @@ fn failures_on_the_way_back() {
         link(0, 5, g(400)),
         link(0, 6, g(400)),
     ];
-    // Some 60 KB are on the long cable when their way ends, and 0 soon pauses what comes back.
+    // About 60 KB are on the long cable when their path ends, and 0 soon pauses packets that come back.
     spec.links[0].delay = Span::from_us(5);
     static_pfc(&mut spec, 5_000, 3_000, 200_000);
     for k in 0..8 {
@@ -257,7 +256,7 @@ fn instants_beyond_the_end_of_time() {
     spec.stop = Time::from_ns(7 * 86_400 * 1_000_000_000);
     let error = Simulation::new(spec.clone()).err().unwrap().to_string();
     assert_eq!(error, "the run would stop at 604800s; runs stop before 576461 s");
-    // A timeout that lies there is one that never comes.
+    // A timeout beyond the end of time never comes.
     spec.stop = Time::from_ns(1_000_000_000);
     spec.nic.rto = Some(Span::from_ps(u64::MAX / 2));
     assert_complete(&spec, &run(spec.clone()));

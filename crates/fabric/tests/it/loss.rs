@@ -1,5 +1,4 @@
-//! What is lost and what is not: drop policies, trimming, lossy alongside lossless classes; and that
-//! every kind of recovery repairs it.
+//! Losses: drop policies, trimming, lossy next to lossless classes; every kind of recovery repairs them.
 
 use crate::common::{add_flow, assert_complete, natural, run, scheme, scheme_with, star, static_pfc, traced};
 use paceline_congestion::registry::WindowMode;
@@ -19,7 +18,7 @@ const IRN: Irn = Irn {
 
 const RECOVERIES: [Recovery; 2] = [Recovery::GoBackN, Recovery::SelectiveRepeat(IRN)];
 
-/// Eight full packets.
+/// Bytes of eight full packets on the wire.
 const EIGHT: u64 = 8 * 1048;
 
 /// Hosts 1 to `senders` send `packets` each to the next one at line rate, through a lossy switch.
@@ -45,9 +44,9 @@ fn trimming(senders: u32, packets: u64, recovery: Recovery) -> RunSpec {
     spec
 }
 
-/// Two packets arrive for each that leaves: behind the ninth the queue is full, and the next one loses
-/// its payload. Its headers overtake what waits. IRN's NACK leaves the instant they are here, that of
-/// go-back-N when what they overtook has arrived: before that nothing is missing.
+/// Two packets arrive for each that leaves: behind the ninth the queue is full, and the next one loses its payload. Its
+/// headers overtake the queue. IRN's NACK leaves the instant they arrive. Go-back-N's leaves when the packets that they
+/// overtook have arrived: before that nothing is missing.
 #[test]
 fn headers_overtake() {
     for recovery in RECOVERIES {
@@ -62,7 +61,7 @@ fn headers_overtake() {
             .collect();
         assert_eq!(headers.len() as u64, counters.trimmed);
         assert!(headers.iter().all(|e| (e.wire, e.class) == (48, 0)));
-        // It had to wait for one packet at most.
+        // The header had to wait for one packet at most.
         let first = headers[0];
         let (data, header, cable) = (83_840, 3_840, 1_000_000);
         let sent = first.seq / 1000 * data;
@@ -81,14 +80,14 @@ fn headers_overtake() {
             assert!(nack.at.as_ps() - first.at.as_ps() <= 4_800);
         }
         if recovery != Recovery::GoBackN {
-            // What was trimmed, and nothing else, is sent again.
+            // Trimmed packets are retransmitted, and no others.
             assert_eq!(counters.retransmitted_bytes, 1000 * counters.trimmed);
         }
     }
 }
 
-/// Go-back-N with a NACK for each trimmed transmission of the next expected packet: no spacing of
-/// NACKs keeps it waiting.
+/// Go-back-N sends a NACK for each trimmed transmission of the next expected packet: no minimum interval of NACKs
+/// delays it.
 #[test]
 fn trimmed_again_and_again() {
     let mut spec = trimming(8, 40, Recovery::GoBackN);
@@ -100,7 +99,7 @@ fn trimmed_again_and_again() {
     assert!(last < Span::from_us(100_000), "{last}");
 }
 
-/// Headers have a limit of their own; beyond it they are dropped, and found by what follows.
+/// Headers have a separate limit. Beyond it they are dropped, and later packets reveal the loss.
 #[test]
 fn headers_are_dropped() {
     for recovery in RECOVERIES {
@@ -114,8 +113,7 @@ fn headers_are_dropped() {
     }
 }
 
-/// A queue never holds more than its limit; a dynamic limit leaves `alpha` parts of free buffer
-/// for each part in the queue.
+/// A queue never holds more than its limit. A dynamic limit is `alpha` times the free buffer.
 #[test]
 fn limits_of_queues() {
     let queue_max = |drop: DropPolicy| {
@@ -146,8 +144,8 @@ fn limits_of_queues() {
     assert!(quarter > 40_000 && quarter <= 54_000, "{quarter}");
 }
 
-/// Class 3 is lossless, class 5 is lossy: through one port, the one is paused and loses nothing, the
-/// other is dropped and pauses nobody.
+/// Class 3 is lossless, class 5 is lossy. Through one port, class 3 is paused and loses nothing, class 5 is dropped and
+/// pauses nobody.
 #[test]
 fn lossy_beside_lossless() {
     let mut spec = incast(8, 300, Recovery::SelectiveRepeat(IRN));
@@ -174,7 +172,7 @@ fn lossy_beside_lossless() {
     }
 }
 
-/// What does not fit together is refused.
+/// Settings that contradict each other are refused.
 #[test]
 fn refused() {
     let why = |change: &dyn Fn(&mut RunSpec)| {
@@ -300,7 +298,7 @@ fn build(case: &Case) -> RunSpec {
     spec
 }
 
-/// What IRN sent again beyond what was lost, in bytes.
+/// Returns the bytes that IRN retransmitted beyond those lost.
 fn in_vain(outcome: &Outcome) -> u64 {
     let lost = outcome.counters.buffer_drops + outcome.counters.trimmed;
     outcome.counters.retransmitted_bytes.saturating_sub(1000 * lost)
@@ -309,9 +307,8 @@ fn in_vain(outcome: &Outcome) -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(400), ..ProptestConfig::default() })]
 
-    /// With links that lose up to 5 % of all packets and switches that drop or trim more, no flow
-    /// hangs, with any recovery; every byte arrives once. What is in the run's state is checked as it
-    /// goes.
+    /// With links that lose up to 5 % of all packets and switches that drop or trim more, no flow hangs, with any
+    /// recovery, and every byte arrives once. Invariants of the state are checked during the run.
     #[test]
     fn no_flow_hangs(case in case()) {
         let spec = build(&case);
@@ -323,7 +320,7 @@ proptest! {
         for account in &outcome.accounts {
             prop_assert_eq!(account.total(), outcome.flows[account.flow as usize].fct);
         }
-        // In order, every acknowledgement back, no timeout: nothing is sent again in vain.
+        // In order, with every acknowledgement back and no timeout, nothing is retransmitted in vain.
         let selective = matches!(case.recovery, Recovery::SelectiveRepeat(_));
         if selective && case.error_rate == 0.0 && outcome.counters.timeouts == 0 {
             prop_assert_eq!(in_vain(&outcome), 0, "{:?}", outcome.counters);

@@ -1,4 +1,4 @@
-//! Networks of a few nodes and at random, packet by packet.
+//! Networks of a few nodes and random ones, packet by packet.
 
 mod acc;
 mod accounts;

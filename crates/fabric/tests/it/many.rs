@@ -1,5 +1,5 @@
-//! Very many flows of one host, and very many nodes. What takes a time that grows with their square does not come to its
-//! end here: a run of a second would take minutes.
+//! Very many flows of one host, and very many nodes. Work that grows with their square would not end in time here: a
+//! run of a second would take minutes.
 
 use crate::common;
 
@@ -11,7 +11,7 @@ use paceline_kernel::{Bytes, Time};
 
 const MANY: u32 = 200_000;
 
-/// So many flows from node 1 to node 2 that start at the same instant, of a byte each.
+/// Returns `count` flows of a byte each from node 1 to node 2 that start at the same instant.
 fn flows(mut spec: RunSpec, count: u32) -> RunSpec {
     add_flow(&mut spec, 1, 2, 1, 0);
     spec.flows = vec![spec.flows[0]; count as usize];

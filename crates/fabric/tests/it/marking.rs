@@ -1,4 +1,4 @@
-//! RED and step marking, from the trace of every packet that leaves.
+//! RED and step marking, from the trace of every departing packet.
 
 use crate::common;
 
@@ -8,7 +8,7 @@ use paceline_fabric::outcome::{Outcome, PacketKind, TraceKind};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes};
 
-/// Four hosts overload a fifth for a while; the trace holds every departure of its port.
+/// Four hosts overload a fifth for a while; the trace has every departure of its port.
 fn overload(kmin: u64, kmax: u64, pmax: f64, change: impl FnOnce(&mut RunSpec)) -> Outcome {
     let mut spec = natural(star(5, scheme("none")));
     spec.switch.ecn = vec![EcnCurve {
@@ -25,7 +25,7 @@ fn overload(kmin: u64, kmax: u64, pmax: f64, change: impl FnOnce(&mut RunSpec)) 
     run(spec)
 }
 
-/// (bytes left behind, marked) of the data packets that leave the overloaded port.
+/// Returns (bytes left behind, marked) of the data packets that leave the overloaded port.
 fn departures(outcome: &Outcome) -> Vec<(f64, bool)> {
     traced(outcome, 0, TraceKind::Dequeue)
         .filter(|e| e.kind == PacketKind::Data && e.interface == 5)
@@ -33,7 +33,8 @@ fn departures(outcome: &Outcome) -> Vec<(f64, bool)> {
         .collect()
 }
 
-/// What is marked against what should be, in standard deviations; and how many of each sort.
+/// Returns the deviation of the marks from their expected number, in standard deviations. Both kinds of packets must be
+/// frequent.
 fn deviation(packets: &[(f64, bool)], probability: impl Fn(f64) -> f64) -> f64 {
     let (mut expected, mut variance, mut marked) = (0.0, 0.0, 0.0);
     for &(left, mark) in packets {
@@ -91,7 +92,7 @@ fn red_with_the_references_generator() {
     assert!(deviation(&packets, red(3e5, 13e5, 0.5)).abs() < 5.0);
 }
 
-/// Kmin = Kmax: all that leave more than it behind are marked, no others.
+/// Kmin = Kmax: packets that leave more than that behind are marked, no others.
 #[test]
 fn a_step_is_a_step() {
     let outcome = overload(500, 500, 1.0, |_| ());
@@ -101,7 +102,7 @@ fn a_step_is_a_step() {
     assert!(marked > 1000 && marked < 3900, "{marked}");
 }
 
-/// A class's marks follow its own queue, whatever the others' hold.
+/// A class's marks follow its own queue, whatever others hold.
 #[test]
 fn classes_are_marked_apart() {
     let outcome = overload(300, 300, 1.0, |spec| spec.flows[3].class = 5);
@@ -121,7 +122,7 @@ fn classes_are_marked_apart() {
     );
 }
 
-/// A mark stays on, and counts once, where a second switch would set it too; none without curves.
+/// A mark stays, and counts once, even if a second switch would set it too; without curves there are none.
 #[test]
 fn marks_on_two_switches() {
     let chain = |spec: &mut RunSpec| {
@@ -159,21 +160,21 @@ fn marks_on_two_switches() {
     assert_eq!(without.counters.marked, 0);
 }
 
-/// One ACK for several packets echoes a mark of any of them; each is told once.
+/// One ACK for several packets echoes a mark of any of them; each mark is echoed once.
 #[test]
 fn coalesced_acknowledgements_echo_marks() {
     let outcome = overload(500, 500, 1.0, |spec| spec.nic.ack = AckPolicy::EveryPackets(4));
     let marked = outcome.counters.marked;
     let echoes = outcome.counters.notifications;
     assert_eq!(outcome.counters.ack_hops, 2 * 1000);
-    // Marks come in one long row, so all but the ends of it are told four at a time, per flow.
+    // Marks come in one long row, so all but its ends are echoed four at a time, per flow.
     assert!(
         echoes * 4 >= marked && echoes * 4 <= marked + 4 * 6,
         "{echoes} {marked}"
     );
 }
 
-/// A missing curve is an error that names the rates there are.
+/// The error for a missing curve names the existing rates.
 #[test]
 fn a_missing_curve_is_refused() {
     let mut spec = natural(star(2, scheme("none")));

@@ -1,4 +1,4 @@
-//! Phases that come again are taken from memory, and what comes out is what would have come out without.
+//! Memoisation: phases that recur are taken from memory, with the results of a run without it.
 
 use crate::common::{natural, scheme, star};
 use paceline_fabric::Simulation;
@@ -7,23 +7,23 @@ use paceline_fabric::spec::*;
 use paceline_kernel::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-/// What is sent in a round: from, to, size, and how long after the round begins (ns).
+/// Flows of a round: from, to, size, and the delay after the start of the round (ns).
 type Round = Vec<(u32, u32, u64, u64)>;
 
-/// Sends what each of its rounds says, and begins the next when all of it is there.
+/// Sends the flows of its rounds, and starts the next round when all have arrived.
 #[derive(Clone, Debug)]
 struct Rounds {
     kinds: Vec<Round>,
-    /// The kind of each round, and what passes before it (ns).
+    /// Kind of each round, and the pause before it (ns).
     order: Vec<(usize, u64)>,
     next: usize,
     left: usize,
     messages: u32,
-    /// What was heard, and when.
+    /// Calls of the program, and their times.
     heard: Vec<(u32, u8, u64)>,
 }
 
-/// A token that stands for the begin of a round.
+/// Token for the start of a round.
 const BEGIN: u64 = 1 << 40;
 
 impl Rounds {
@@ -170,7 +170,7 @@ fn equal(with: &Outcome, without: &Outcome) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("CI").is_some() { 150 } else { 30 }))]
 
-    /// Rounds of a few kinds in any order, with pauses between them or without, whatever decides over simultaneous events.
+    /// Rounds of a few kinds in any order, with or without pauses between them, in any order of simultaneous events.
     #[test]
     fn a_run_with_memory_is_the_run_without(
         kinds in prop::collection::vec(
@@ -186,7 +186,7 @@ proptest! {
         let other = |(src, other, size, after): (u32, u32, u64, u64)| (src, (src + other - 1) % 4 + 1, size, after);
         let kinds: Vec<Round> = kinds.into_iter().map(|round| round.into_iter().map(other).collect()).collect();
         let order: Vec<_> = order.into_iter().map(|(kind, pause)| (kind % kinds.len(), pause)).collect();
-        // Five times the same, so that there is something to remember.
+        // Five repetitions, so that there is something to remember.
         let order = order.repeat(5);
         let ties = if insertion { TieOrder::Insertion } else { TieOrder::Structural };
         let spec = spec_of(name, ties, Time::from_ns(stop), &kinds, &order);
@@ -196,7 +196,7 @@ proptest! {
     }
 }
 
-/// Rounds alike: nearly all are taken from memory, with the network at rest between them and with packets under way.
+/// Equal rounds: nearly all are taken from memory, with the network at rest between them and with packets under way.
 #[test]
 fn most_of_what_is_alike_is_taken() {
     for (name, ties, pause) in [
@@ -221,7 +221,7 @@ fn most_of_what_is_alike_is_taken() {
     }
 }
 
-/// What keeps phases from coming again is said.
+/// The reason why phases cannot recur is reported.
 #[test]
 fn what_cannot_come_again_is_said() {
     let mut spec = natural(star(2, scheme("none")));
@@ -241,7 +241,7 @@ fn what_cannot_come_again_is_said() {
     assert_eq!(why(&spec), "links lose packets at random");
 }
 
-/// What keeps states with packets under way from being compared is said, and only where it is so.
+/// The reason why states with packets under way cannot be compared is reported, and only if it applies.
 #[test]
 fn why_only_states_at_rest_are_compared_is_said() {
     let ring: Round = (1..5).map(|host| (host, host % 4 + 1, 100_000, 0)).collect();

@@ -1,4 +1,4 @@
-//! What the reference does that no experiment of its own shows often, one quirk at a time, by hand.
+//! Quirks of the reference that its own experiments show rarely, one at a time, computed by hand.
 
 use crate::common::{G100, add_flow, link, run, scheme, scheme_with, star, traced};
 use paceline_congestion::registry::WindowMode;
@@ -20,8 +20,8 @@ fn starts(outcome: &Outcome) -> Vec<u64> {
         .collect()
 }
 
-/// With pacing off HPCC's rate moves the next packet by what it would if it paced: not at all while it is
-/// the line's, later once it is not.
+/// With pacing off, HPCC's rate still moves the next packet by the change of the gap: not at all while it is the
+/// line's, later once it is not.
 #[test]
 fn a_rate_that_does_not_pace_moves_packets_all_the_same() {
     let sent = |repaces_unpaced| {
@@ -46,7 +46,7 @@ fn a_rate_that_does_not_pace_moves_packets_all_the_same() {
     );
 }
 
-/// Chunks of 4000 bytes: 8000 bytes are acknowledged whole, of 9000 the last 1000 never.
+/// Chunks of 4000 bytes: 8000 bytes are acknowledged whole; of 9000 the last 1000 never are.
 #[test]
 fn only_whole_chunks_are_acknowledged() {
     let status = |size, whole_chunks_only| {
@@ -60,9 +60,9 @@ fn only_whole_chunks_are_acknowledged() {
     assert_eq!(status(9000, false), FlowStatus::Completed);
 }
 
-/// A packet is lost before the queue of a slow link. When the receiver hears of it, the queue holds what takes
-/// 2.7 ms, and every 500 us of that it asks again: the sender sends the rest several times. What comes after
-/// the flow has completed is data of a flow that the receiver has forgotten, and it asks for its first byte.
+/// A packet is lost before the queue of a slow link. When the receiver notices, the queue holds 2.7 ms of packets, and
+/// every 500 us of that it asks again: the sender sends the rest several times. Data that arrives after the flow has
+/// completed belongs to a flow that the receiver has forgotten, and it asks for the first byte.
 #[test]
 fn a_receiver_that_has_forgotten_a_flow_asks_for_its_first_byte() {
     let nacks = |receiver_forgets| {
@@ -89,8 +89,8 @@ fn a_receiver_that_has_forgotten_a_flow_asks_for_its_first_byte() {
     assert!(nacks(true) > 0);
 }
 
-/// What the queue of a failed link held stays counted in the reference's switch, so that
-/// the pauses of those who sent it never end.
+/// Bytes in the queue of a failed link stay counted in the reference's switch, so that the pauses of their senders
+/// never end.
 #[test]
 fn what_a_failed_link_loses_stays_in_the_buffer() {
     let paused = |lost_bytes_stay| {
@@ -117,8 +117,8 @@ fn what_a_failed_link_loses_stays_in_the_buffer() {
     assert!(pauses > resumes, "{pauses} {resumes}");
 }
 
-/// Two ways of different lengths between leaves 0 and 1, over spines 2 (1 us) and 3 (5 us): the first found
-/// is that over the spine of the higher number, and its round trip is every pair's.
+/// Two paths of different lengths between leaves 0 and 1, over spines 2 (1 us) and 3 (5 us): the first one found is
+/// that over the spine with the higher number, and its round trip is every pair's.
 #[test]
 fn the_round_trip_of_the_first_path_found() {
     let ideals = |first_path_found| {

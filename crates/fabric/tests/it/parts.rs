@@ -1,4 +1,4 @@
-//! Runs that are cut into parts, which run at the same time: what comes out is what one thread gives, all of it.
+//! Runs in parts that run at the same time: all results are those of a single thread.
 
 use crate::common;
 
@@ -11,12 +11,12 @@ use paceline_fabric::{Factories, Outcome, Simulation};
 use paceline_kernel::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-/// The run in `parts` parts, and in how many it really is; `None` if it cannot be cut.
+/// Returns the outcome in `parts` parts, and their actual number; `None` if the run cannot be cut.
 fn in_parts(spec: &RunSpec, parts: usize, step: u64) -> Option<(Outcome, usize)> {
     on_threads(spec, parts, parts, step)
 }
 
-/// The same on so many threads, whatever the number of processors.
+/// Returns the outcome in `parts` parts on this many threads, whatever the number of processors.
 fn on_threads(spec: &RunSpec, parts: usize, threads: usize, step: u64) -> Option<(Outcome, usize)> {
     let mut simulation = Simulation::new(spec.clone()).unwrap();
     let parts = simulation.cut(parts).ok()?;
@@ -25,7 +25,7 @@ fn on_threads(spec: &RunSpec, parts: usize, threads: usize, step: u64) -> Option
     Some((simulation.finish(), parts))
 }
 
-/// All that comes out is the same; says what is not, field by field.
+/// Asserts that all results are the same, field by field.
 fn assert_same(cut: &Outcome, alone: &Outcome) {
     assert_eq!(cut.counters, alone.counters);
     assert_eq!(cut.completions, alone.completions);
@@ -98,8 +98,8 @@ fn known_runs_in_parts() {
     assert!(cut >= 4, "{cut} could be cut");
 }
 
-/// A host that loses one of its two links moves its flows in their own order, not in that of the slots that they have:
-/// one of these has the slot of a flow of the other host, but in a run in parts.
+/// A host that loses one of its two links moves its flows in their own order, not in that of their slots. One of them
+/// has the slot of a flow of the other host, except in a run in parts.
 #[test]
 fn flows_that_move_to_another_link_keep_their_order() {
     let mut spec = natural(star(2, scheme("hpcc")));
@@ -124,8 +124,8 @@ fn flows_that_move_to_another_link_keep_their_order() {
     assert_same(&cut, &run(spec));
 }
 
-/// 17 leaves of two hosts under three spines: each host sends to one of the next leaf, to one half the
-/// network away, and to the last.
+/// 17 leaves of two hosts under three spines: each host sends to one of the next leaf, to one half the network away,
+/// and to the last.
 fn leaves(name: &'static str) -> RunSpec {
     let mut spec = natural(star(2, scheme(name)));
     spec.nodes = [vec![NodeKind::Switch; 20], vec![NodeKind::Host; 34]].concat();
@@ -153,7 +153,7 @@ fn leaves(name: &'static str) -> RunSpec {
     spec
 }
 
-/// With losses, a failure, and every policy of choosing among next hops.
+/// With losses, a failure, and every load-balancing policy.
 #[test]
 fn many_parts() {
     let policies = [
@@ -180,7 +180,7 @@ fn many_parts() {
     }
 }
 
-/// Senders that choose a path for each packet, receivers that take them in any order, switches that trim.
+/// Senders that choose a path for each packet, receivers that take packets in any order, switches that trim.
 #[test]
 fn many_parts_of_packets_that_are_spread() {
     for selector in [Selector::Reps, Selector::Mixed] {
@@ -212,8 +212,8 @@ fn many_parts_of_packets_that_are_spread() {
     }
 }
 
-/// Hosts and decisions that take time, a NIC that pauses for a while, flows that wait for others at their own host
-/// and elsewhere.
+/// Hosts and decisions that take time, a NIC that pauses for a while, flows that wait for others at their own host and
+/// elsewhere.
 #[test]
 fn hosts_that_take_time_and_flows_that_wait() {
     let mut spec = leaves("hpcc");
@@ -251,7 +251,7 @@ fn hosts_that_take_time_and_flows_that_wait() {
             delay: Span::from_ns(u64::from(flow % 3) * 50),
         });
     }
-    // Of a host three leaves on: those two are in one part.
+    // For a host three leaves on: those two are in one part.
     let elsewhere = spec.flows.len() as u32 - 1;
     spec.dependencies.push(Dependency {
         flow: elsewhere,
@@ -273,7 +273,7 @@ fn hosts_that_take_time_and_flows_that_wait() {
     }
 }
 
-/// A ring of switches that pause each other for ever: found, at the same instant, across parts.
+/// A ring of switches that pause each other forever: found at the same instant across parts.
 #[test]
 fn a_standstill_across_parts() {
     let mut spec = natural(star(2, scheme("none")));
@@ -281,7 +281,7 @@ fn a_standstill_across_parts() {
     spec.links = (0..3).map(|n| link(n, (n + 1) % 3, G100)).collect();
     spec.links.extend((0..3).map(|n| link(n, 3 + n, G100)));
     common::static_pfc(&mut spec, 20_000, 18_000, 60_000);
-    // The long way round: each host to the switch two further on.
+    // The longer direction: each host to the switch two further on.
     for n in 0..3 {
         spec.routes.push(StaticRoute {
             node: NodeId(n),
@@ -303,7 +303,7 @@ fn a_standstill_across_parts() {
     assert_same(&outcome, &alone);
 }
 
-/// A fault in one of the parts is told as it is told without parts.
+/// A defect in one of the parts is reported as it is without parts.
 #[test]
 fn a_fault_in_a_part() {
     let mut spec = leaves("none");
@@ -319,7 +319,7 @@ fn a_fault_in_a_part() {
     assert_eq!(panic.downcast_ref(), Some(&"no sender of the last leaf"));
 }
 
-/// What is counted of windows adds up, and depends on the parts alone, not on threads or steps.
+/// Counts of windows add up, and depend on the parts alone, not on threads or steps.
 #[test]
 fn windows_are_counted() {
     let spec = leaves("hpcc");

@@ -1,4 +1,4 @@
-//! Paths against 100 observed in the reference run.
+//! Paths compared with 100 observed in the reference run.
 
 use crate::common::{G100, G400, add_flow, link, run, scheme, star};
 use paceline_fabric::outcome::{PacketKind, TraceKind};

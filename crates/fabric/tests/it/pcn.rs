@@ -1,4 +1,4 @@
-//! PCN in a network: marks that spare what was paused, reports, and what that does for victims.
+//! PCN in a network: marks that spare paused packets, reports, and the effect on victims.
 
 use crate::common;
 
@@ -28,9 +28,8 @@ fn network(name: &str, nodes: Vec<NodeKind>, links: Vec<LinkSpec>) -> RunSpec {
     spec
 }
 
-/// Host 2 behind switches 0 and 1 sends to host 3 while bursts of hosts 6 to 13 fill host 5's port at
-/// switch 1, to which host 4 sends too, from switch 0: its packets and the pauses are in front of the
-/// victim's.
+/// Host 2 behind switches 0 and 1 sends to host 3, while bursts of hosts 6 to 13 fill host 5's port at switch 1. Host 4
+/// at switch 0 sends there too: its packets and the pauses are ahead of the victim's.
 fn victim(name: &str) -> RunSpec {
     let mut nodes = vec![NodeKind::Switch; 2];
     nodes.resize(14, NodeKind::Host);
@@ -55,7 +54,7 @@ fn victim(name: &str) -> RunSpec {
     spec
 }
 
-/// Gbit/s that the victim got, and the lowest rate that it allowed itself.
+/// Returns the victim's throughput, and the lowest rate that it used, in Gbit/s.
 fn victims_rates(name: &str) -> (f64, f64) {
     let outcome = run(victim(name));
     assert!(outcome.counters.pauses > 0, "{name}");
@@ -69,8 +68,8 @@ fn victims_rates(name: &str) -> (f64, f64) {
     (gbps, lowest as f64 / 1e9)
 }
 
-/// What waits at switch 0 waits for a pause to end: DCQCN takes it for congestion and cuts the victim,
-/// PCN does not. The link between the switches is never full.
+/// Packets at switch 0 wait for a pause to end: DCQCN takes that for congestion and cuts the victim, PCN does not. The
+/// link between the switches is never full.
 #[test]
 fn a_victim_behind_pauses_keeps_its_rate() {
     let (pcn, lowest) = victims_rates("pcn");
@@ -79,11 +78,11 @@ fn a_victim_behind_pauses_keeps_its_rate() {
         assert!(pcn > 1.15 * dcqcn, "{name}: {dcqcn} against {pcn} Gbit/s");
         assert!(lowest > cut_to, "{name}");
     }
-    // Of 40, and it is held back while pauses last.
+    // Of 40, and it is held back during pauses.
     assert!(pcn > 35.0 && lowest > 39.0, "{pcn} {lowest}");
 }
 
-/// `n` hosts to one, in a star.
+/// `n` hosts send to one, in a star.
 fn incast(n: u32, ms: u64) -> RunSpec {
     let mut nodes = vec![NodeKind::Switch];
     nodes.resize(n as usize + 2, NodeKind::Host);
@@ -108,7 +107,7 @@ fn an_incast_is_drained_and_pauses_end() {
     }
 }
 
-/// The receiver judges a flow every 50 us, back to back, and says at what rate it came.
+/// The receiver measures a flow every 50 us, back to back, and reports the rate at which it arrived.
 #[test]
 fn receivers_report_every_period() {
     let mut spec = incast(2, 5);
@@ -128,7 +127,7 @@ fn receivers_report_every_period() {
             .all(|pair| (499..=501).contains(&(pair[1] - pair[0]))),
         "{times:?}"
     );
-    // What came in the last period is reported when the sender has finished: the receiver cannot know.
+    // Packets of the last period are reported when the sender has finished: the receiver cannot know that.
     let done = (outcome.flows[0].start + outcome.flows[0].fct).as_ns() / 100;
     let heard = times.iter().filter(|&&at| at <= done).count();
     assert_eq!(
@@ -137,8 +136,8 @@ fn receivers_report_every_period() {
     );
 }
 
-/// A flow that is over within a period is reported all the same, also when another has taken over its sender's
-/// queue pair.
+/// A flow that is over within a period is reported all the same, even if another has taken over its sender's queue
+/// pair.
 #[test]
 fn reports_outlive_their_flows() {
     let mut spec = incast(1, 1);
@@ -157,8 +156,8 @@ fn reports_outlive_their_flows() {
     assert_eq!(reported, (0..20).collect::<Vec<_>>());
 }
 
-/// Packets that wait while their class is paused are not marked, however many they are; those that
-/// come after the pause are.
+/// Packets that wait while their class is paused are not marked, however many they are; those that arrive after the
+/// pause are.
 #[test]
 fn what_was_paused_is_not_marked() {
     let marked = |name| {

@@ -1,4 +1,4 @@
-//! Priority flow control against computation by hand.
+//! Priority flow control, compared with computation by hand.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 const XOFF: u64 = 40_000;
 const XON: u64 = 38_000;
-/// Data packets of 1048 B at 100 and at 40 Gbit/s, and a PFC frame of 64 B at 100, in ps.
+/// Times in ps of data packets of 1048 B at 100 and at 40 Gbit/s, and of a PFC frame of 64 B at 100.
 const TX100: u64 = 83_840;
 const TX40: u64 = 209_600;
 const TX_PFC: u64 = 5_120;
@@ -41,14 +41,14 @@ fn heeded_after(spec: &mut RunSpec, least: Span, jitter: Span) {
     pfc.response = PfcResponse { least, jitter };
 }
 
-/// Frames that arrived at a node.
+/// Returns the frames that arrived at a node.
 fn at(outcome: &Outcome, node: u32) -> Vec<PfcEvent> {
     let events = outcome.pfc.iter().copied();
     events.filter(|e| e.node == NodeId(node)).collect()
 }
 
-/// The queue rises at 60 Gbit/s and falls at 40: with B1 - B0 the distance of the thresholds and
-/// tau the response time, `Ton = (B1 - B0 + Ri tau) / (Ri - Rd)`, `Toff = (B1 - B0 + Ri tau) / Rd`.
+/// The queue rises at 60 Gbit/s and falls at 40: with B1 - B0 the distance of the thresholds and tau the response time,
+/// `Ton = (B1 - B0 + Ri tau) / (Ri - Rd)`, `Toff = (B1 - B0 + Ri tau) / Rd`.
 #[test]
 fn on_off_periods_follow_from_thresholds() {
     for response in [Span::ZERO, Span::from_us(3)] {
@@ -65,15 +65,15 @@ fn periods_follow(response: Span) {
     let events = at(&outcome, 1);
     assert!(events.len() > 12, "{}", events.len());
     assert!(events.iter().enumerate().all(|(i, e)| e.pause == (i % 2 == 0)));
-    // A frame, a cable there and back; on average half a packet is under way when it arrives.
+    // A frame, a cable there and back; on average half a packet is on the wire when the frame arrives.
     let tau = (TX_PFC + 2_000_000 + TX100 / 2 + response.as_ps()) as f64;
     let swing = (XOFF - XON) as f64 + tau / 80.0;
     let (on, off) = (swing * 8.0 / 60.0 * 1000.0, swing * 8.0 / 40.0 * 1000.0);
     let gap = |i: usize| (events[i + 1].at.as_ps() - events[i].at.as_ps()) as f64;
-    // The first period starts from an empty switch, the last ends when the flow does.
+    // The first period starts from an empty switch, the last ends with the flow.
     for i in (2..events.len() - 4).step_by(2) {
-        // Each threshold is met within a packet of the model's fluid; what goes over the upper
-        // comes back at the ratio of the rates.
+        // Each threshold is met to within a packet of the fluid model; the excess over the upper one drains at the
+        // ratio of the rates.
         assert!((gap(i) - off).abs() < 1.5 * TX40 as f64, "off {} {off}", gap(i));
         assert!(
             (gap(i + 1) - on).abs() < 1.5 * TX40 as f64,
@@ -87,8 +87,8 @@ fn periods_follow(response: Span) {
     assert!((share - 1.0).abs() < 0.03, "{share}");
 }
 
-/// Ports that take up to 20 us, each time another: nothing is lost where the headroom has room for that, no resume
-/// overtakes the pause before it, and chance is the seed's.
+/// Ports with a random reaction time of up to 20 us: nothing is lost if the headroom allows for it, no resume overtakes
+/// the pause before it, and the times depend on the seed.
 #[test]
 fn ports_may_take_their_time() {
     let spec = |seed, headroom| {
@@ -112,17 +112,17 @@ fn ports_may_take_their_time() {
     assert!(short.counters.lossless_drops > 0);
 }
 
-/// The first pause: the switch has sent a packet whenever the slow link was free, and asks when
-/// what is left exceeds XOFF.
+/// The first pause: the switch has sent a packet whenever the slow link was free, and pauses when the rest exceeds
+/// XOFF.
 #[test]
 fn first_pause_to_the_picosecond() {
     let outcome = run(into_slow_link(1, 2_000_000));
-    // Packet n (from 1) arrives at n TX100 + 1 us; the k-th leaves at TX100 + (k - 1) TX40 + 1 us
-    // and gives its bytes back at that moment, before an arrival of the same instant is counted.
+    // Packet n (from 1) arrives at n TX100 + 1 us. The k-th leaves at TX100 + (k - 1) TX40 + 1 us and frees its bytes
+    // at that moment, before an arrival of the same instant is counted.
     let n = (1..)
         .find(|n| {
             let gone = (n * TX100 - TX100) / TX40 + 1;
-            // The packet that just arrived leaves at once only if the queue is empty.
+            // The packet that has just arrived leaves at once only if the queue is empty.
             (n - gone) * 1048 > XOFF
         })
         .unwrap();
@@ -136,7 +136,7 @@ fn first_pause_to_the_picosecond() {
     );
 }
 
-/// Whoever shares the slow link gets half, and is paused for the rest of the time.
+/// Senders that share the slow link get half each, and are paused for the rest of the time.
 #[test]
 fn two_senders_are_paused_alike() {
     let spec = into_slow_link(2, 2_000_000);
@@ -154,7 +154,7 @@ fn two_senders_are_paused_alike() {
     assert!((share - 0.8).abs() < 0.05, "{share}");
 }
 
-/// While it must, the switch asks again every half of the pause's time; a resume ends it at once.
+/// The switch renews the pause every half of its time as long as it must; a resume ends it at once.
 #[test]
 fn timed_pauses_are_renewed_and_ended() {
     let pause = Span::from_us(1);
@@ -181,8 +181,8 @@ fn timed_pauses_are_renewed_and_ended() {
     assert_eq!(outcome.flows[0].fct, on_off.flows[0].fct);
 }
 
-/// Pauses shorter than half of the time they carry: each is one frame. (Half of 22 us falls into
-/// the next of these pauses, which the renewal of the last one is not to touch.)
+/// Pauses shorter than half of the time that they carry: each is one frame. (Half of 22 us falls into the next of these
+/// pauses, which the renewal of the last one must not affect.)
 #[test]
 fn short_pauses_are_not_renewed() {
     let mut spec = into_slow_link(1, 2_000_000);
@@ -194,7 +194,7 @@ fn short_pauses_are_not_renewed() {
     assert!(alternate, "a pause shorter than half its time was renewed");
 }
 
-/// Where PFC frames can be lost, a lost resume stops the link for good unless pauses expire.
+/// If PFC frames can be lost, a lost resume stops the link for good unless pauses expire.
 #[test]
 fn timed_pauses_expire() {
     let lossy = |timed: bool| {
@@ -248,7 +248,7 @@ fn classes_are_paused_apart() {
     assert!(fct < 1000 * TX100 * 100 / 50, "{fct}");
 }
 
-/// PFC frames wait for the packet on the wire and for nothing else, class 0 included.
+/// PFC frames wait only for the packet on the wire, whatever is queued, class 0 included.
 #[test]
 fn pfc_frames_go_first() {
     let mut spec = into_slow_link(1, 1_000_000);
@@ -275,7 +275,7 @@ fn pfc_frames_go_first() {
     assert!(frames > 10 && waited > 10, "{frames} {waited}");
 }
 
-/// What arrives after the pause was asked for: two cables, a frame, a packet at either end.
+/// Headroom for the packets that arrive after the pause was sent: two cables, a frame, a packet at either end.
 #[test]
 fn headroom_is_what_lossless_takes() {
     let needed = 2 * 12_500 + 64 + 2 * 1048 + 1048;

@@ -1,4 +1,4 @@
-//! Ports and buffers over time: bins by hand, by what else a run leaves behind, and their sums.
+//! Series of ports and buffers: bins computed by hand, compared with other records of a run, and their sums.
 
 use crate::common;
 
@@ -16,7 +16,7 @@ fn recorded(mut spec: RunSpec, bin_ns: u64) -> (Outcome, PortSeries) {
     (outcome, ports)
 }
 
-/// The bins of the port from one node to another.
+/// Returns the bins of the port from one node to another.
 fn between(series: &PortSeries, from: u32, to: u32) -> Vec<PortBin> {
     let port =
         |port: &paceline_fabric::outcome::PortRef| (port.node, port.peer) == (NodeId(from), NodeId(to));
@@ -58,7 +58,7 @@ fn utilisation_by_hand() {
     assert_eq!(shares(0, 1).len(), series.bins());
 }
 
-/// A packet that takes 15 bins, and one flow that starts late: the bins begin with it.
+/// A packet that takes 15 bins, and one flow that starts late: the bins start with it.
 #[test]
 fn long_transmissions_are_shared_out() {
     let mut spec = natural(star(2, scheme("none")));
@@ -76,7 +76,7 @@ fn long_transmissions_are_shared_out() {
     assert_close(&shares[..18], &expected);
 }
 
-/// Two hosts send four packets each at once: one leaves for two that come.
+/// Two hosts send four packets each at once: one leaves for two that arrive.
 #[test]
 fn queues_and_buffers_by_hand() {
     let mut spec = natural(star(3, scheme("none")));
@@ -94,7 +94,7 @@ fn queues_and_buffers_by_hand() {
     assert_eq!(series.switches, [NodeId(0)]);
 }
 
-/// Eight hosts overload one: pauses as the list of them tells, marks as the trace does.
+/// Eight hosts overload one: pauses agree with their list, and marks with the trace.
 #[test]
 fn pauses_and_marks_agree_with_the_events() {
     let mut spec = natural(star(9, scheme("dcqcn")));
@@ -141,7 +141,7 @@ fn pauses_and_marks_agree_with_the_events() {
     assert_eq!(u64::from(marks.iter().sum::<u32>()), outcome.counters.marked);
 }
 
-/// What the port sent, marked and queued does not depend on how often bins were merged.
+/// Bytes sent, marks and queues of a port do not depend on how often bins were merged.
 #[test]
 fn doubling_conserves() {
     let mut spec = natural(star(9, scheme("dcqcn")));
@@ -169,7 +169,7 @@ fn doubling_conserves() {
         assert_eq!(u64::from(marks), outcome.counters.marked);
         let bytes = 1048 * outcome.counters.data_hops + outcome.counters.control_bytes;
         assert!((sent / bytes as f64 - 1.0).abs() < 1e-4, "{sent} {bytes}");
-        // One class: what the port is paused is what the class is.
+        // One class: the port is paused when the class is.
         assert!((paused / outcome.counters.paused_ps as f64 - 1.0).abs() < 1e-4);
         series.bin.as_ns() / bin_ns
     };
@@ -177,7 +177,7 @@ fn doubling_conserves() {
     assert!(doubled[0] >= 64 && doubled[3] == 1, "{doubled:?}");
 }
 
-/// No event more, and none at another time: in nature's order and in that of the reference.
+/// Recording adds no event and moves none, in the structural order and in that of the reference.
 #[test]
 fn recording_moves_nothing() {
     for natural_order in [true, false] {
@@ -207,7 +207,7 @@ fn recording_moves_nothing() {
     }
 }
 
-/// A host that has paused its switch since long before the first flow: whole bins, none more.
+/// A host that has paused its switch since long before the first flow: whole bins, and no more.
 #[test]
 fn pauses_from_before_the_first_bin() {
     let mut spec = natural(star(2, scheme("none")));

@@ -1,5 +1,5 @@
-//! Small runs of the reference that pin one rule each: acknowledgement threshold, link errors,
-//! telemetry units, target utilisation, missing window, additive stages, class of ACKs.
+//! Small runs of the reference that pin one rule each: acknowledgement threshold, link errors, telemetry units, target
+//! utilisation, missing window, additive stages, class of ACKs.
 
 use crate::common::{add_flow, fcts, run, scheme, scheme_with, star};
 use paceline_congestion::registry::WindowMode;
@@ -26,8 +26,8 @@ fn lossy(rate: f64) -> impl FnOnce(&mut RunSpec) {
     move |spec| spec.links.iter_mut().for_each(|link| link.error_rate = rate)
 }
 
-/// Four ACKs at multiples of the chunk (4, 8, 12, 16 KB), then one per packet from 20 KB on: the
-/// interval is a threshold on the sequence number.
+/// Four ACKs at multiples of the chunk (4, 8, 12, 16 KB), then one per packet from 20 KB on: the interval is a
+/// threshold on the sequence number.
 #[test]
 fn acknowledgement_threshold() {
     let outcome = alone(scheme("dcqcn"), 100_000, |spec| {
@@ -90,7 +90,7 @@ fn additive_stages() {
     }
 }
 
-/// ACKs of high priority are so in the host's NIC alone: switches queue them with the data.
+/// ACKs have high priority in the host's NIC alone: switches queue them with the data.
 #[test]
 fn high_priority_acknowledgements() {
     let outcome = alone(scheme("dcqcn"), 10_000, |spec| {
@@ -121,7 +121,7 @@ fn pauses_hold_acknowledgements() {
         assert!(outcome.counters.pauses > 0);
         fcts(&outcome)[2]
     };
-    // One-way data never waits, so with ACKs let go the flow is as fast as alone.
+    // Data in one direction never waits, so if ACKs are not held back the flow is as fast as alone.
     assert!(first_acks(true) < 90_000, "{}", first_acks(true));
     assert!(first_acks(false) > 90_000, "{}", first_acks(false));
 }

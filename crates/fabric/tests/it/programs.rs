@@ -1,4 +1,4 @@
-//! Flows of programs: a program that starts what a list describes gives the run of the list.
+//! Flows of programs: a program that starts the flows of a list gives the run of the list.
 
 use crate::common::{natural, run, scheme, star};
 use paceline_fabric::outcome::{EndedFlow, FlowRecord, FlowStatus, ModelOutcome};
@@ -7,12 +7,12 @@ use paceline_fabric::{BuildError, Simulation};
 use paceline_kernel::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-/// Starts each flow of a list when what it waits for has happened.
+/// Starts each flow of a list when its dependencies are met.
 #[derive(Clone, Debug, Default)]
 struct Follows {
     flows: Vec<FlowSpec>,
     dependencies: Vec<Dependency>,
-    /// What each flow still waits for, and from when on it may start.
+    /// Number of unmet dependencies of each flow, and the earliest start.
     waits: Vec<(usize, Time)>,
     left: usize,
 }
@@ -72,7 +72,7 @@ fn program(spec: &RunSpec, follows: Follows) -> Program {
     program_of(spec, &flows, follows)
 }
 
-/// A program of all hosts that starts these flows.
+/// Returns a program of all hosts that starts these flows.
 fn program_of(spec: &RunSpec, flows: &[FlowSpec], behaviour: impl Behaviour) -> Program {
     Program {
         digest: String::new(),
@@ -86,7 +86,7 @@ fn program_of(spec: &RunSpec, flows: &[FlowSpec], behaviour: impl Behaviour) -> 
     }
 }
 
-/// A flow that starts at so many ns.
+/// Returns a flow that starts at `start` ns.
 fn flow(src: u32, dst: u32, size: u64, start: u64) -> FlowSpec {
     FlowSpec {
         src: NodeId(src),
@@ -102,7 +102,7 @@ fn flow(src: u32, dst: u32, size: u64, start: u64) -> FlowSpec {
     }
 }
 
-/// Everything of each flow that its start, size and hosts tell apart.
+/// Returns the results of all flows, sorted, with start, size and hosts to tell flows apart.
 fn sorted(
     flows: impl Iterator<Item = (FlowSpec, FlowRecord)>,
 ) -> Vec<(u64, u64, u32, u32, FlowStatus, u64, u64)> {
@@ -130,7 +130,7 @@ fn sorted(
     all
 }
 
-/// Flows among four hosts; each waits for some of those before it.
+/// Flows among four hosts; each depends on some of those before it.
 fn flows() -> impl Strategy<Value = (Vec<FlowSpec>, Vec<Dependency>)> {
     let flow = (1..5u32, 1..4u32, 1..40_000u64, 0..20_000u64);
     let wait = (
@@ -179,7 +179,8 @@ fn flows() -> impl Strategy<Value = (Vec<FlowSpec>, Vec<Dependency>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("CI").is_some() { 200 } else { 40 }))]
 
-    /// The same starts, completion times and events, whether a list describes the flows or a program starts them.
+    /// The starts, completion times and events are the same, whether a list describes the flows or a program starts
+    /// them.
     #[test]
     fn a_program_gives_the_run_of_its_list((flows, waits) in flows(), natural_ in any::<bool>()) {
         let mut spec = star(4, scheme("dcqcn"));
@@ -201,7 +202,7 @@ proptest! {
     }
 }
 
-/// A list and a program beside each other; a copy of the run under way goes the same way.
+/// A list together with a program; a copy of the run continues in the same way.
 #[test]
 fn a_program_runs_alongside_a_list_and_in_copies() {
     let mut spec = natural(star(4, scheme("hpcc")));
@@ -253,7 +254,7 @@ fn a_program_of_hosts_that_are_not_there_is_refused() {
     assert_eq!(error, "program 0: priority 9 is not one of 1 to 7");
 }
 
-/// Sends a flow at a time, the next a microsecond after the last; and wants to be woken often, later.
+/// Sends a flow at a time, the next a microsecond after the last; and requests many wake-ups, later.
 #[derive(Clone, Debug)]
 struct Impatient {
     flow: FlowSpec,
@@ -294,7 +295,7 @@ impl Behaviour for Impatient {
     }
 }
 
-/// What is asked for later and comes earlier leaves an event behind, and no more: whatever decides over the order of events.
+/// A wake-up that is requested later for an earlier time leaves an event behind, and no more, in any order of events.
 #[test]
 fn a_program_is_woken_by_an_event_for_each_time() {
     for ties in [TieOrder::Structural, TieOrder::Insertion, TieOrder::Shuffled(7)] {
@@ -313,7 +314,7 @@ fn a_program_is_woken_by_an_event_for_each_time() {
     }
 }
 
-/// Sends one flow, and notes when it hears what of it.
+/// Sends one flow, and logs its calls with their times.
 #[derive(Clone, Debug, Default)]
 struct Hears {
     flow: Option<FlowSpec>,
@@ -349,7 +350,7 @@ impl Behaviour for Hears {
     }
 }
 
-/// Three packets of 1048 bytes at 100 Gbit/s, 83.84 ns each: the last has left when it is on the wire whole.
+/// Three packets of 1048 bytes at 100 Gbit/s, 83.84 ns each: the last has left when it is completely on the wire.
 #[test]
 fn a_program_hears_when_the_last_packet_has_left() {
     let mut spec = natural(star(2, scheme("none")));

@@ -1,4 +1,4 @@
-//! QCN in a network.
+//! QCN in a network: its queue, its messages, and the ports that sample.
 
 use crate::common;
 
@@ -11,7 +11,7 @@ use paceline_kernel::{BitRate, Span, Time};
 
 const MS: u64 = 1_000_000;
 
-/// `senders` hosts to one for `ms`, at `rate`.
+/// `senders` hosts send to one for `ms`, at `rate`.
 fn incast(name: &str, senders: u32, rate: BitRate, ms: u64) -> RunSpec {
     let mut spec = natural(star(senders + 1, scheme(name)));
     for link in &mut spec.links {
@@ -29,7 +29,7 @@ fn incast(name: &str, senders: u32, rate: BitRate, ms: u64) -> RunSpec {
     spec
 }
 
-/// Mean of the busiest queue over the second half, in KB, and the share of the link that was used.
+/// Returns the mean of the busiest queue over the second half, in KB, and the utilisation of the link.
 fn steady(spec: &RunSpec, outcome: &Outcome) -> (f64, f64) {
     let busiest = outcome.queues.iter().max_by_key(|queue| queue.sum).unwrap();
     let samples = busiest.histogram_kb.iter().sum::<u64>() as f64;
@@ -59,7 +59,7 @@ fn the_queue_stands_at_the_equilibrium() {
     }
 }
 
-/// Another equilibrium, another queue: it is the parameter that decides.
+/// Another equilibrium parameter gives another queue.
 #[test]
 fn the_equilibrium_is_a_parameter() {
     let mut spec = incast("qcn", 4, G100, 20);
@@ -68,8 +68,8 @@ fn the_equilibrium_is_a_parameter() {
     assert!((queue / 520.0 - 1.0).abs() < 0.15, "{queue} KB");
 }
 
-/// From a port two switches away, with several ways back: every message reaches the sender of the
-/// sampled frame, and is seen there as what it is.
+/// From a port two switches away, with several paths back: every message reaches the sender of the sampled frame, and
+/// is received there as a message.
 #[test]
 fn messages_find_the_sender() {
     let mut spec = incast("qcn", 1, G100, 1);

@@ -1,4 +1,4 @@
-//! Queues over time: what a long run says of them is what was there.
+//! Series of queues: the bins of a long run agree with its samples.
 
 use crate::common::{add_flow, natural, run, scheme, star};
 use paceline_fabric::outcome::{Bin, QueueRecord};
@@ -7,7 +7,7 @@ use paceline_kernel::{Span, Time};
 
 const EVERY: Span = Span::from_ns(100);
 const END_MS: u64 = 24;
-/// So many parts of the time have few enough samples.
+/// Number of parts of the time, each with few enough samples for single bins.
 const PARTS: u64 = 4;
 
 /// Bulk flows to host 4 and, every millisecond, 20 KB to host 5 from two hosts at once.
@@ -28,7 +28,7 @@ fn bulk_and_bursts() -> RunSpec {
     spec
 }
 
-/// Every sample of some ports, from runs that each sample a part of the time.
+/// Returns every sample of some ports, from runs that each sample a part of the time.
 fn samples<const N: usize>(spec: &RunSpec, interfaces: [usize; N]) -> [Vec<u64>; N] {
     let mut all = [const { Vec::new() }; N];
     let part = END_MS * 1_000_000 / PARTS;
@@ -54,7 +54,7 @@ fn samples<const N: usize>(spec: &RunSpec, interfaces: [usize; N]) -> [Vec<u64>;
     all
 }
 
-/// Asserts that each bin is what its samples were; that of several each has the next alongside it.
+/// Asserts that each bin agrees with its samples. A bin of several samples has the first of the next.
 fn agree(record: &QueueRecord, samples: &[u64]) {
     let factor = (record.series.width().as_ps() / EVERY.as_ps()) as usize;
     let parts: Vec<&[u64]> = samples.chunks(factor).collect();
@@ -83,14 +83,14 @@ fn a_port_that_empties_is_empty_whatever_other_ports_do() {
     let outcome = run(spec.clone());
     let [bulk, bursts] = [3, 4].map(|interface| &outcome.queues[interface]);
     assert_eq!((bulk.port.peer.0, bursts.port.peer.0), (4, 5));
-    // The busy port is thinned, for itself.
+    // The busy port is thinned, independently of the other.
     assert!(bulk.series.width() > EVERY);
     assert_eq!(bursts.series.width(), EVERY);
     let [in_bulk, in_bursts] = samples(&spec, [3, 4]);
     assert!(in_bursts.iter().max().unwrap() > &10_000);
     agree(bulk, &in_bulk);
     agree(bursts, &in_bursts);
-    // Between bursts it is empty, and told to be: after each, a point at 0.
+    // Between bursts the port is empty, and recorded as empty: after each, a point at 0.
     let bins: Vec<Bin> = bursts.series.bins().collect();
     for ms in 2..END_MS {
         let before = Time::from_ns(ms * 1_000_000 - 1000);

@@ -13,7 +13,7 @@ use paceline_kernel::{Bytes, Span};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-/// Schemes that ask nothing of switches but marks and telemetry.
+/// Schemes that need only marks and telemetry from switches.
 const SCHEMES: [&str; 10] = [
     "none",
     "dcqcn",
@@ -39,7 +39,7 @@ fn binding() -> impl Strategy<Value = Binding> {
     ]
 }
 
-/// Any lanes, buffers from a packet on, tables, ways to forward.
+/// Returns any lanes, buffers from a packet on, tables, and forwarding.
 fn lanes() -> impl Strategy<Value = LaneSpec> {
     let tables = (
         prop::collection::vec((0u8..7, any::<u8>()), 0..6),
@@ -71,7 +71,7 @@ fn lanes() -> impl Strategy<Value = LaneSpec> {
                         .map(|(lane, weight)| (lane % count, weight))
                         .collect()
                 };
-                // Each lane is somewhere in the low table, so none is left out.
+                // Each lane is somewhere in the low table, so that none is left out.
                 let mut low = within(low);
                 low.extend((0..count).map(|lane| (lane, 1)));
                 LaneSpec {
@@ -93,7 +93,7 @@ fn lanes() -> impl Strategy<Value = LaneSpec> {
         )
 }
 
-/// The same told by event.
+/// Returns any lanes with event-driven credits.
 fn by_event() -> impl Strategy<Value = LaneSpec> {
     (lanes(), 0u64..3_000_000).prop_map(|(lanes, delay)| LaneSpec {
         binding: match lanes.binding {
@@ -117,11 +117,11 @@ fn under(case: &Case, lanes: &LaneSpec) -> RunSpec {
     spec
 }
 
-/// Nothing is dropped where there is no room, and what the links bring arrives once.
+/// Nothing is dropped for lack of room, and packets that links do not lose arrive once.
 fn holds(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(outcome.counters.buffer_drops, 0);
     if outcome.deadlock.is_some() {
-        // Networks with circles can stand still under any flow control without loss.
+        // Networks with cycles can deadlock under any lossless flow control.
         return Ok(());
     }
     for (i, flow) in outcome.flows.iter().enumerate() {
@@ -142,8 +142,8 @@ fn holds(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Credits add up (checked in the run itself), nothing goes without, nothing is dropped, every flow completes, and the run
-/// repeats bit for bit. How many events that were is printed.
+/// Credits add up (checked in the run itself), nothing is sent without credit, nothing is dropped, every flow
+/// completes, and the run repeats bit for bit. The number of events is printed.
 #[test]
 fn credits_add_up() {
     const TOLD_EVERY: u64 = 100_000_000;
@@ -178,7 +178,7 @@ fn credits_add_up() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(150)))]
 
-    /// RRCC and DCQCN, of which the one was made for credits in periods and the other for pauses, over credits by event.
+    /// RRCC and DCQCN under event-driven credits: RRCC was designed for periodic credits and DCQCN for pauses.
     #[test]
     fn rates_are_controlled_over_credits_by_event(case in case(&["rrcc", "dcqcn", "dcqcn-paper"]), lanes in by_event()) {
         let outcome = run(under(&case, &lanes));

@@ -1,4 +1,4 @@
-//! Loss and what comes after: go-back-N, timeouts, coalesced ACKs, lossy and failing links.
+//! Recovery from losses: go-back-N, timeouts, coalesced ACKs, lossy and failing links.
 
 use crate::common::{G100, add_flow, assert_complete, link, natural, run, scheme, scheme_with, star, traced};
 use paceline_congestion::registry::WindowMode;
@@ -32,7 +32,7 @@ fn leaf_spine(name: &str) -> RunSpec {
     spec
 }
 
-/// One flow of `packets` over a link that is down from `at` to `until` (ns): what is on it is lost.
+/// One flow of `packets` over a link that is down from `at` to `until` (ns): packets on it are lost.
 fn interrupted(packets: u64, at: u64, until: u64, change: impl FnOnce(&mut RunSpec)) -> Outcome {
     let mut spec = natural(star(2, scheme("none")));
     spec.switch.ecn.clear();
@@ -90,7 +90,7 @@ fn go_back_n() {
 /// A NACK that is lost is repeated after the interval, not before.
 #[test]
 fn nacks_are_spaced() {
-    // The second failure takes the NACK (under way from about 4.1 us on) with it.
+    // The second failure also loses the NACK (on the links from about 4.1 us on).
     let outcome = interrupted(2000, 2_000, 2_001, |spec| {
         spec.nic.nack_interval = Span::from_us(50);
         spec.failures.push(LinkFailure {
@@ -123,7 +123,7 @@ fn back_to_the_chunk() {
     assert_eq!(outcome.flows[0].delivered, Bytes::new(200_000));
 }
 
-/// Chunks that are no multiples of the MTU: packets overlap what has arrived.
+/// Chunks that are no multiples of the MTU: packets overlap data that has arrived.
 #[test]
 fn chunks_beside_packets() {
     for chunk in [700, 1901, 3333] {
@@ -137,8 +137,7 @@ fn chunks_beside_packets() {
     }
 }
 
-/// Nothing but a timeout finds the loss of the last packet, or of the last ACK; a duplicate is
-/// acknowledged again.
+/// Only a timeout reveals the loss of the last packet, or of the last ACK; a duplicate is acknowledged again.
 #[test]
 fn the_end_is_lost() {
     // Three packets: the last leaves at 167.68 ns and is at the switch at 1251.52.
@@ -166,7 +165,7 @@ fn the_end_is_lost() {
     );
     assert_eq!(last_ack.flows[0].status, FlowStatus::Completed);
 
-    // Without timeouts, or where duplicates are ignored, the flow hangs and is reported.
+    // Without timeouts, or if duplicates are ignored, the flow hangs and is reported.
     for change in [
         |spec: &mut RunSpec| spec.nic.rto = None,
         |spec: &mut RunSpec| spec.quirks.ignore_duplicates = true,
@@ -198,7 +197,7 @@ fn coalesced_acknowledgements() {
     // Whenever 3500 bytes are new: every fourth packet, and the last.
     let bytes = AckPolicy::EveryBytes(Bytes::new(3500));
     assert_eq!([1, 8, 10].map(|n| acks_by(bytes, n, open())), [1, 2, 3]);
-    // A window of 52 packets is never filled up to a multiple of 8: the packet that fills it asks.
+    // A window of 52 packets is never filled up to a multiple of 8: the packet that fills it asks for an ACK.
     let windowed = acks(1000, scheme_with("none", WindowMode::Fixed, &[]));
     assert!(windowed > 125 && windowed < 400, "{windowed}");
 }
@@ -215,13 +214,13 @@ fn lossy_links_lose_no_flow() {
             let hops = outcome.counters.packet_hops() as f64;
             let lost = outcome.counters.link_drops as f64;
             let deviation = (lost - rate * hops).abs() / (rate * hops).sqrt();
-            // Pauses are not lost: a few hops less than all.
+            // Pauses are not lost: slightly fewer hops than all.
             assert!(deviation < 5.0, "{name} {rate}: {lost} of {hops}");
         }
     }
 }
 
-/// A sender's, the receiver's link, or one to a spine fails and comes back.
+/// A sender's link, the receiver's, or one to a spine fails and comes back.
 #[test]
 fn failures_with_recovery() {
     for name in ["dcqcn", "hpcc"] {
@@ -238,12 +237,12 @@ fn failures_with_recovery() {
     }
 }
 
-/// A receiver cannot know that its sender has heard enough: data that comes once more is acknowledged once
-/// more, also when another flow has taken over the queue pair.
+/// A receiver cannot know that its sender has all acknowledgements: data that arrives again is acknowledged again, even
+/// if another flow has taken over the queue pair.
 #[test]
 fn what_comes_twice_is_acknowledged_twice() {
     for others in [0, 1_u64] {
-        // The timeout is shorter than the round trip: the packet is sent again before its acknowledgement.
+        // The timeout is shorter than the round trip: the packet is retransmitted before its acknowledgement arrives.
         let mut spec = natural(star(2, scheme("none")));
         spec.nic.rto = Some(Span::from_us(3));
         spec.record.trace_nodes = vec![NodeId(2)];

@@ -19,7 +19,8 @@ const SELECTORS: [Selector; 4] = [
     Selector::Mixed,
 ];
 
-/// Two switches (0 and 1) with links of these rates between them, `hosts` hosts at each: 2 to `hosts + 1`, then the rest.
+/// Two switches (0 and 1) with links of these rates between them, `hosts` hosts at each: 2 to `hosts + 1`, then the
+/// rest.
 fn parallel(uplinks: &[BitRate], hosts: u32, selector: Option<Selector>) -> RunSpec {
     let mut spec = natural(star(2, scheme("none")));
     spec.nodes = vec![NodeKind::Switch; 2];
@@ -44,8 +45,8 @@ fn data_by_interface(outcome: &Outcome, uplinks: usize) -> Vec<usize> {
     counts
 }
 
-/// One flow takes all links, each data packet is acknowledged by the link that it took, and nothing is sent twice though
-/// packets overtake each other.
+/// One flow uses all links, each data packet is acknowledged over the link that it took, and nothing is retransmitted
+/// although packets overtake each other.
 #[test]
 fn packets_of_a_flow_take_all_links() {
     for selector in SELECTORS {
@@ -56,8 +57,8 @@ fn packets_of_a_flow_take_all_links() {
         assert_complete(&spec, &outcome);
         assert_eq!(outcome.counters.retransmitted_bytes, 0);
         let counts = data_by_interface(&outcome, 4);
-        // 1000 of each on average; of 64 values, how many a link has is binomial: three standard deviations of the share
-        // are 650.
+        // 1000 of each on average; of 64 values, the number per link is binomial: three standard deviations of the
+        // share are 650.
         assert!(
             counts.iter().all(|&count| count > 350),
             "{selector:?}: {counts:?}"
@@ -66,8 +67,8 @@ fn packets_of_a_flow_take_all_links() {
     }
 }
 
-/// Two flows at line rate over two links: a flow each under lucky ECMP, both on one under the other. Spread, both are
-/// done in little more than the time that one takes alone.
+/// Two flows at line rate over two links: one flow each if ECMP is lucky, both on one otherwise. With spraying, both
+/// complete in little more than the time that one takes alone.
 #[test]
 fn two_flows_share_two_links_evenly() {
     let mut spec = parallel(&[G100; 2], 2, Some(Selector::Mixed));
@@ -82,7 +83,7 @@ fn two_flows_share_two_links_evenly() {
     }
 }
 
-/// One of four links has a tenth of the rate of the others. Who listens to marks and trims avoids it.
+/// One of four links has a tenth of the rate of the others. Selectors that use marks and trims avoid it.
 #[test]
 fn feedback_avoids_a_slow_link() {
     let share = |selector| {
@@ -112,8 +113,8 @@ fn feedback_avoids_a_slow_link() {
     }
 }
 
-/// An incast into a switch that trims: each trimmed packet is sent again once for each time that it was trimmed, and
-/// nothing waits for a timeout. The window bounds what is sent again, too: with two packets each, the queue is short.
+/// An incast into a switch that trims: each trimmed packet is retransmitted once per trim, and nothing waits for a
+/// timeout. The window limits retransmissions too: with two packets each, the queue is short.
 #[test]
 fn trimmed_packets_are_sent_again_within_the_window() {
     let mut spec = star(9, common::scheme_with("none", WindowMode::Fixed, &[]));
@@ -137,7 +138,7 @@ fn trimmed_packets_are_sent_again_within_the_window() {
     assert_eq!(counters.data_received, 8 * 200);
 }
 
-/// The link fails for a while: what was lost on it is sent again after a timeout, packet by packet.
+/// The link fails for a while: packets lost on it are retransmitted after a timeout, one by one.
 #[test]
 fn what_a_broken_link_lost_is_sent_again() {
     for selector in SELECTORS {
@@ -152,12 +153,12 @@ fn what_a_broken_link_lost_is_sent_again() {
         assert_complete(&spec, &outcome);
         let counters = &outcome.counters;
         assert!(counters.link_drops > 0 && counters.timeouts > 0, "{counters:?}");
-        // ACKs are lost, too: what they answered for comes twice.
+        // ACKs are lost too: the packets that they acknowledged arrive twice.
         assert!(counters.retransmitted_bytes <= 1000 * counters.timeouts);
     }
 }
 
-/// Acknowledgements answer for several packets: 16 kB here, but at once for the first, the last, and what is marked.
+/// Acknowledgements stand for several packets: 16 kB here, but at once for the first, the last, and marked ones.
 #[test]
 fn acknowledgements_are_coalesced() {
     let mut spec = natural(star(2, scheme("none")));
@@ -173,8 +174,8 @@ fn acknowledgements_are_coalesced() {
     assert_eq!(acks.count(), 21);
 }
 
-/// The same incast by a receiver's grants: after the first windows the queue is short, nobody waits for a timeout, and all
-/// end at nearly the same time.
+/// The incast under a receiver's grants: after the first windows the queue is short, nobody waits for a timeout, and
+/// all flows end at nearly the same time.
 #[test]
 fn grants_share_a_link() {
     let run_of = |name: &str| {
@@ -194,7 +195,7 @@ fn grants_share_a_link() {
     for name in ["rccc", "nscc-rccc"] {
         let outcome = run_of(name);
         let counters = &outcome.counters;
-        // One of eight sends at a time: that is where nearly all of a flow's time goes.
+        // One of eight sends at a time: a flow spends nearly all of its time waiting for grants.
         for account in &outcome.accounts {
             let fct = outcome.flows[account.flow as usize].fct;
             assert_eq!(account.total(), fct);
@@ -211,7 +212,8 @@ fn grants_share_a_link() {
             counters.grants > 400 && counters.timeouts == 0,
             "{name}: {counters:?}"
         );
-        // 16 kB each, to eight flows of 1 MB, and a little ahead at their ends; less each where windows are smaller.
+        // 16 kB each, to eight flows of 1 MB, and a little ahead at their ends; fewer bytes each if windows are
+        // smaller.
         let most = if name == "rccc" { 800 } else { 2000 };
         assert!(counters.grants < most, "{name}: {counters:?}");
         let ends: Vec<f64> = outcome
@@ -223,14 +225,14 @@ fn grants_share_a_link() {
         let first = ends.iter().copied().fold(f64::MAX, f64::min);
         // 8 MB of payload in packets of 1000 and 56 or 64 bytes of headers at 99 % of 100 Gbit/s take some 690 us.
         assert!((660.0..730.0).contains(&last), "{name}: {last}");
-        // Credit is shared evenly; windows of senders beside it are not.
+        // Credit is shared evenly; additional windows of senders are not.
         let share = if name == "rccc" { 0.8 } else { 0.5 };
         assert!(first > share * last, "{name}: {first} to {last}");
     }
 }
 
-/// Every packet has a timer of its own: what is lost within a window is sent again side by side, each packet a timeout after
-/// it was sent last, and ten losses cost one timeout.
+/// Every packet has a timer: losses within a window are retransmitted independently, each packet a timeout after its
+/// last transmission, so that ten losses cost one timeout.
 #[test]
 fn losses_wait_side_by_side() {
     let rto = Span::from_us(100);

@@ -1,4 +1,4 @@
-//! Who sends next, and when: priorities, round robin, pacing, windows.
+//! The order and the times of transmissions: priorities, round robin, pacing, windows.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span};
 use std::num::NonZeroU32;
 
-/// A full data packet at 100 Gbit/s, in ps.
+/// Time of a full data packet at 100 Gbit/s, in ps.
 const TX: u64 = 83_840;
 
 fn plain(hosts: u32) -> RunSpec {
@@ -19,7 +19,7 @@ fn plain(hosts: u32) -> RunSpec {
     spec
 }
 
-/// (time in ps, flow, kind) of what leaves `interface` of `node`.
+/// Returns (time in ps, flow, kind) of the packets that leave `interface` of `node`.
 fn departures(outcome: &Outcome, node: u32, interface: u32) -> Vec<(u64, u32, PacketKind)> {
     traced(outcome, node, TraceKind::Dequeue)
         .filter(|e| e.interface == interface)
@@ -31,7 +31,7 @@ fn departures(outcome: &Outcome, node: u32, interface: u32) -> Vec<(u64, u32, Pa
 #[test]
 fn priority_zero_is_strict() {
     let mut spec = plain(4);
-    // Hosts 2 and 3 overload the port to host 1, which host 1's own data acknowledged by 4 shares.
+    // Hosts 2 and 3 overload the port to host 1, which also carries host 4's acknowledgements for host 1's data.
     add_flow(&mut spec, 2, 1, 1_000_000, 0);
     add_flow(&mut spec, 3, 1, 1_000_000, 0);
     add_flow(&mut spec, 1, 4, 1_000_000, 0);
@@ -57,7 +57,7 @@ fn priority_zero_is_strict() {
     assert!(outcome.queue_max.get() > 500_000, "the port was overloaded");
 }
 
-/// While three classes wait they leave in turn, a packet each, whatever came in faster.
+/// While three classes wait, they leave in turn, a packet each, whichever arrived faster.
 #[test]
 fn classes_take_turns() {
     let mut spec = plain(6);
@@ -73,7 +73,7 @@ fn classes_take_turns() {
         .map(|&(_, flow, _)| spec.flows[flow as usize].class)
         .collect();
     assert_eq!(order.len(), 1500);
-    // The first few leave as they come; all classes wait until 4 and 7 have sent their 300 packets.
+    // The first few leave as they arrive; all classes wait until 4 and 7 have sent their 300 packets.
     for window in order[6..880].windows(3) {
         assert!(
             [[1, 4, 7], [4, 7, 1], [7, 1, 4]].contains(&[window[0], window[1], window[2]]),
@@ -111,8 +111,7 @@ fn queue_pairs_take_turns() {
     assert!(turns(&order[146..230], 2));
 }
 
-/// After one cut to half of the rate, with nothing that raises it, packets leave twice as far
-/// apart, to the picosecond.
+/// After one cut to half of the rate, with nothing that raises it, packets leave twice as far apart, to the picosecond.
 #[test]
 fn pacing_is_exact() {
     let settings = [
@@ -122,7 +121,7 @@ fn pacing_is_exact() {
         ("byte-counter", "1GB"),
     ];
     let mut spec = natural(star(3, scheme_with("dcqcn-paper", WindowMode::Off, &settings)));
-    // Whatever finds another packet in front of it is marked, and one CNP a second is all.
+    // Packets that find another ahead of them are marked, and there is only one CNP a second.
     spec.switch.ecn = vec![EcnCurve {
         rate: common::G100,
         kmin: Bytes::new(0),
@@ -150,7 +149,7 @@ fn pacing_is_exact() {
     );
 }
 
-/// The pace of one queue pair does not hold back another of the same host.
+/// Pacing of one queue pair does not hold back another of the same host.
 #[test]
 fn paced_queue_pairs_interleave() {
     let mut spec = natural(star(
@@ -168,11 +167,11 @@ fn paced_queue_pairs_interleave() {
     assert!(fcts.iter().all(|&fct| fct < 1.3 * together), "{fcts:?}");
 }
 
-/// A fixed window: never more than it and one packet in flight, and full when the path is long.
+/// A fixed window: never more than it and one packet in flight, and full if the path is long.
 #[test]
 fn windows_bound_what_is_in_flight() {
     let mut spec = natural(star(2, scheme_with("none", WindowMode::Fixed, &[])));
-    // A bottleneck in front of the receiver, so that the window and not the line decides.
+    // A bottleneck before the receiver, so that the window and not the line decides.
     spec.links[1].rate = BitRate::from_gbps(25);
     spec.switch.ecn.clear();
     add_flow(&mut spec, 1, 2, 1_000_000, 0);
@@ -200,8 +199,8 @@ fn windows_bound_what_is_in_flight() {
     assert_eq!((most, acked), (14_000, 1_000_000));
 }
 
-/// Without pacing packets leave at line rate whatever the scheme's rate, which then only bounds the
-/// window; and each flow's window is that of its own path, if that is asked for.
+/// Without pacing, packets leave at line rate whatever the scheme's rate, which then only limits the window. Each
+/// flow's window is that of its own path, if requested.
 #[test]
 fn no_pacing_and_own_paths() {
     let mut spec = natural(star(3, scheme_with("hpcc", WindowMode::Off, &[("eta", "0.5")])));
@@ -236,7 +235,7 @@ fn no_pacing_and_own_paths() {
     assert_eq!([most_in_flight(false), most_in_flight(true)], [14_000, 277_000]);
 }
 
-/// In a chain the flows that share a link share it by what their ports hold: FIFO within a class.
+/// In a chain, flows share a link by the packets that its port holds: FIFO within a class.
 #[test]
 fn one_class_is_first_in_first_out() {
     let mut spec = plain(3);
@@ -263,7 +262,7 @@ fn one_class_is_first_in_first_out() {
     }
 }
 
-/// The order in which three connections of host 1 send: their packets are of 1048, 548 and 298 bytes on the wire.
+/// Returns the order in which three connections of host 1 send: their packets have 1048, 548 and 298 bytes on the wire.
 fn order_of_three(scheduling: Scheduling) -> Vec<u32> {
     let mut spec = plain(4);
     spec.nic.scheduling = scheduling;
@@ -286,7 +285,7 @@ fn order_of_three(scheduling: Scheduling) -> Vec<u32> {
     sent.iter().take(20).map(|&(_, flow, _)| flow % 3).collect()
 }
 
-/// By hand: of three that always may go, what each rule lets go.
+/// Computed by hand: the packets that each rule lets three ever-ready queue pairs send.
 #[test]
 fn queue_pairs_go_by_the_rule_of_their_nic() {
     let [packets, turns, least] = [
@@ -306,7 +305,8 @@ fn queue_pairs_go_by_the_rule_of_their_nic() {
     assert_eq!(least[..15], [0, 1, 2, 2, 1, 2, 2, 0, 1, 2, 2, 1, 2, 2, 0]);
 }
 
-/// Twenty queue pairs, so that the NIC keeps when each may go: under max-min those with small packets get as many bytes.
+/// Twenty queue pairs, so that the NIC has a tree of departure times: under max-min those with small packets send as
+/// many bytes.
 #[test]
 fn many_queue_pairs_share_by_bytes() {
     let share_of_small = |scheduling| {
@@ -336,7 +336,7 @@ fn many_queue_pairs_share_by_bytes() {
     }
 }
 
-/// What cannot be is refused.
+/// Rules that do not suit the hosts are refused.
 #[test]
 fn rules_that_do_not_fit_are_refused() {
     let refused = |change: fn(&mut RunSpec)| {

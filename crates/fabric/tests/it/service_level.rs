@@ -1,4 +1,4 @@
-//! IBCC by service level: what one queue pair is notified of slows down all of its port and level, and no others.
+//! IBCC by service level: a notification of one queue pair slows down all of its port and level, and no others.
 
 use crate::common;
 use crate::networks::lanes;
@@ -11,13 +11,14 @@ use paceline_fabric::outcome::{PacketKind, TraceKind};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-/// Flows of host 1: the innocent one; the one that is notified; two that begin later, on the same service level and on another.
+/// Flows of host 1: the innocent one, the one that is notified, and two that start later, on the same service level and
+/// on another.
 const INNOCENT: u32 = 0;
 const NOTIFIED: u32 = 3;
 const LATER: u32 = 4;
 const OTHER_LEVEL: u32 = 5;
 
-/// Hosts 2 and 5 fill the port of host 3, through which one packet of host 1 goes. A BECN takes the index to 127 at once.
+/// Hosts 2 and 5 fill the port of host 3, to which one packet of host 1 goes. A BECN sets the index to 127 at once.
 fn network(per_sl: &str) -> RunSpec {
     let settings = [("fecn", "false"), ("ccti-increase", "127"), ("per-sl", per_sl)];
     let mut spec = lanes::star(5, lanes::ib(2048));
@@ -40,7 +41,7 @@ fn network(per_sl: &str) -> RunSpec {
     spec
 }
 
-/// When the BECN comes to host 1.
+/// Returns the arrival of the BECN at host 1.
 fn notified_at(outcome: &Outcome) -> u64 {
     let becns: Vec<(u32, u64)> = common::traced(outcome, 1, TraceKind::Receive)
         .filter(|event| event.kind == PacketKind::Ack && event.mark == Mark::Congested)
@@ -52,7 +53,7 @@ fn notified_at(outcome: &Outcome) -> u64 {
     at
 }
 
-/// From each packet of a flow that host 1 sends from `from` to `until` to the next, in ps.
+/// Returns the distances between a flow's packets that host 1 sends from `from` to `until`, in ps.
 fn gaps(outcome: &Outcome, flow: u32, from: u64, until: u64) -> Vec<u64> {
     let sent: Vec<u64> = common::traced(outcome, 1, TraceKind::Dequeue)
         .filter(|event| event.kind == PacketKind::Data && event.flow == flow)
@@ -63,7 +64,7 @@ fn gaps(outcome: &Outcome, flow: u32, from: u64, until: u64) -> Vec<u64> {
     sent.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-/// What lies between packets of 1050 bytes that the table has so many packet times for.
+/// Returns the gap between packets of 1050 bytes for a table entry of `packets` packet times.
 fn gap(packets: f64) -> u64 {
     let rate = BitRate::from_gbps(100).scale(1.0 / (1.0 + packets));
     rate.time_to_send(Bytes::new(1050)).as_ps()
@@ -72,7 +73,8 @@ fn gap(packets: f64) -> u64 {
 const TIMER: u64 = 29 * 1_024_000;
 const US: u64 = 1_000_000;
 
-/// Index 127 stands for 15.1 packet times, in eighths 121; after 29.696 us 126 stands for 15.1 (126/127)^2 = 14.863, 119 eighths.
+/// Index 127 stands for 15.1 packet times, in eighths 121; after 29.696 us 126 stands for 15.1 (126/127)^2 = 14.863,
+/// 119 eighths.
 #[test]
 fn queue_pairs_of_a_service_level_share_an_index_and_its_timer() {
     let outcome = run(network("true"));
@@ -91,7 +93,8 @@ fn queue_pairs_of_a_service_level_share_an_index_and_its_timer() {
     );
     alike(INNOCENT, at, at + TIMER, 15.125);
     alike(INNOCENT, at + TIMER, 45 * US, 14.875);
-    // One that begins later has the index that the others have, on another service level its own.
+    // A flow that starts later has the index of the others on its level; on another service level it has a separate
+    // one.
     let begun = gaps(&outcome, LATER, 45 * US, at + 2 * TIMER);
     assert!(
         begun.iter().all(|&found| found.abs_diff(gap(14.875)) <= 84_000),
@@ -101,7 +104,7 @@ fn queue_pairs_of_a_service_level_share_an_index_and_its_timer() {
     assert!(other.iter().all(|&gap| gap <= 3 * 84_000), "{other:?}");
 }
 
-/// By queue pair the innocent one goes on.
+/// By queue pair, the innocent one is not affected.
 #[test]
 fn queue_pairs_have_their_own_index_otherwise() {
     let outcome = run(network("false"));
@@ -112,8 +115,8 @@ fn queue_pairs_have_their_own_index_otherwise() {
     }
 }
 
-/// Connections that begin again, links that fail and come back, hosts with many queue pairs: what a service level shares
-/// goes with it, every flow completes, and a run cut in parts is the same.
+/// Connections that start again, links that fail and come back, hosts with many queue pairs: the state of a service
+/// level follows its queue pairs, every flow completes, and a run in parts is the same.
 #[test]
 fn what_is_shared_outlasts_idle_connections_and_failed_links() {
     let mut spec = network("true");

@@ -1,4 +1,4 @@
-//! Runs in steps: in what steps a run is made does not change it, and those outside may decide for its senders.
+//! Runs in steps: the steps do not change a run, and code outside may decide for its senders.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,8 +17,8 @@ enum Step {
     Ns(u64),
 }
 
-/// In these steps, of events and of time, the run is the same; a step of time ends when all events up to then have run,
-/// none behind it has, and it is that time.
+/// Asserts that the run is the same in these steps, of events and of time. A step of time ends when all events up to
+/// then have run and no later one has, with the clock at that time.
 fn assert_steps(mut spec: RunSpec, steps: Vec<Step>) {
     spec.record.queue_every = Some(Span::from_us(1));
     spec.record.queue_window = (Time::ZERO, Time::from_ns(200_000));
@@ -26,7 +26,7 @@ fn assert_steps(mut spec: RunSpec, steps: Vec<Step>) {
     spec.record.flow_every = Some(Span::from_us(1));
     spec.record.flows_max = 4;
     let mut simulation = Simulation::new(spec.clone()).unwrap();
-    // Event by event: when each is, and the time after it.
+    // Event by event: the time of each, and a time after it.
     let mut single = simulation.clone();
     let mut until = Time::ZERO;
     for step in steps {
@@ -87,7 +87,7 @@ fn to_the_end(mut simulation: Simulation) -> Outcome {
     simulation.finish()
 }
 
-/// A run that is ended at a time ends at that time, and counts as one whose stop is there.
+/// A run that is finished at some time ends there, and counts as one that stops there.
 #[test]
 fn a_run_ends_where_it_was_led() {
     let mut spec = natural(star(3, scheme("hpcc")));
@@ -102,7 +102,7 @@ fn a_run_ends_where_it_was_led() {
     assert_eq!(led, run(spec));
 }
 
-/// The limits that a sender gets after so many acknowledgements.
+/// Returns the limits that a sender gets after `acks` acknowledgements.
 fn policy(acks: u64) -> SendLimits {
     SendLimits {
         rate: BitRate::from_gbps(3 + acks * 7 % 40),
@@ -117,7 +117,7 @@ struct Pupil {
     every: u64,
     limits: SendLimits,
     asked_at: Option<u64>,
-    /// Its flow, and at which acknowledgement each last asked: so that those outside know as much.
+    /// Index of the flow, and the log of the acknowledgement at which each flow last asked, for those who answer.
     flow: usize,
     log: Log,
 }
@@ -145,11 +145,11 @@ impl CongestionControl for Pupil {
     }
 }
 
-/// A star of such senders, and what they ask.
+/// Returns a star of such senders, and the log of their questions.
 fn pupils(hosts: u32, every: u64, limits: SendLimits, decisions: Decisions) -> (RunSpec, SchemeFactory, Log) {
     let log = Log::default();
     let shared = Arc::clone(&log);
-    // Made in the order of the flows.
+    // Created in the order of the flows.
     let factory = SchemeFactory::new(move |_| {
         let mut asked = shared.lock().unwrap();
         asked.push(0);
@@ -171,7 +171,7 @@ fn pupils(hosts: u32, every: u64, limits: SendLimits, decisions: Decisions) -> (
     (natural(star(hosts, scheme)), factory.needing(needs), log)
 }
 
-/// Answers whoever asks by the same policy.
+/// Answers all questions by the same policy.
 fn answer_all(spec: RunSpec, factory: &SchemeFactory, log: &Log) -> Outcome {
     let mut simulation = build_with(spec, factory);
     while !simulation.advance_to(Until::Decisions).done {
@@ -189,7 +189,7 @@ fn answer_all(spec: RunSpec, factory: &SchemeFactory, log: &Log) -> Outcome {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(64), ..ProptestConfig::default() })]
 
-    /// Senders that those outside decide for, by the rule by which others decide for themselves: the same run.
+    /// Decisions from outside by the rule that others apply themselves give the same run.
     #[test]
     fn those_outside_decide_as_senders_do(
         sizes in prop::collection::vec((1u32..5, 1u64..60), 1..6),
@@ -214,7 +214,7 @@ proptest! {
     }
 }
 
-/// The same in batches: all that is asked for within a latency is answered together, as if at once.
+/// Answers in batches: all questions within a latency are answered together, as if at once.
 fn answer_in_batches(
     spec: RunSpec,
     factory: &SchemeFactory,
@@ -254,7 +254,7 @@ proptest! {
         let (other, asking, log) = build(true);
         let (mut outside, _) = answer_in_batches(other, &asking, &log, latency);
         let inside = run_with(spec, &factory);
-        // A flow that ends before its answer leaves no event behind where nobody answers it.
+        // A flow that ends before its answer leaves no event behind if nobody answers.
         prop_assert!(outside.counters.events <= inside.counters.events);
         (outside.counters.events, outside.digest) = (inside.counters.events, inside.digest);
         outside.decisions = inside.decisions;
@@ -279,7 +279,7 @@ fn a_latency_makes_batches() {
     assert_eq!(sizes[0], 3, "the fourth begins too late");
 }
 
-/// Two senders whose links are alike ask at the same instants: the run stops once for both.
+/// Two senders with equal links ask at the same instants: the run stops once for both.
 #[test]
 fn senders_that_ask_together_are_told_together() {
     let cost = Decisions {
@@ -310,8 +310,7 @@ fn senders_that_ask_together_are_told_together() {
     assert_eq!((stats.made, stats.flow_ended, stats.under_way), (6, 0, 0));
 }
 
-/// What was decided takes effect after its latency, counted from the answer: a window that opens lets a packet go
-/// at that instant.
+/// A decision takes effect its latency after the answer: a window that opens lets a packet leave at that instant.
 #[test]
 fn an_answer_takes_its_latency() {
     // 2 x (83.84 + 4.8 + 2 x 1000) ns.
@@ -353,7 +352,7 @@ fn an_answer_takes_its_latency() {
     }
 }
 
-/// Flows that nobody answers send on as they do, end, and are asked for no more.
+/// Flows without answers continue as before and end; then they are no longer asked about.
 #[test]
 fn flows_that_end_unanswered() {
     let cost = Decisions {
@@ -375,7 +374,7 @@ fn flows_that_end_unanswered() {
     simulation.advance_to(Until::Time(Time::from_ns(100_000)));
     assert_eq!(simulation.awaited(), [1]);
     assert!(!simulation.decide(0, policy(1)), "it has ended");
-    // The other asked once, and nobody answers: there is no further instant to stop at.
+    // The other flow asked once, and nobody answers: there is no further instant to stop at.
     assert!(simulation.advance_to(Until::Decisions).done);
     let outcome = simulation.finish();
     assert_complete(&spec, &outcome);

@@ -1,4 +1,4 @@
-//! Flows that come as a stream: the run is that of their list, and holds those that are under way.
+//! Flows of a stream: the run is that of their list, and stores only those under way.
 
 use crate::common;
 use crate::networks;
@@ -11,8 +11,8 @@ use paceline_fabric::{Outcome, Simulation};
 use paceline_kernel::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-/// Poisson arrivals between all hosts that have links, and incasts of two, some `flows` in all until `end`; and
-/// messages that are told, of which some start together, and the last after the others.
+/// Poisson arrivals between all hosts that have links, and incasts of two, about `flows` in all until `end`; and
+/// explicit messages, some of which start together, the last after all others.
 fn sources(spec: &RunSpec, flows: u32, end: Time) -> Vec<ArrivalSource> {
     let linked = |node: &u32| spec.links.iter().any(|link| [link.a.0, link.b.0].contains(node));
     let is_host = |node: &u32| spec.nodes[*node as usize] == NodeKind::Host;
@@ -52,7 +52,7 @@ fn sources(spec: &RunSpec, flows: u32, end: Time) -> Vec<ArrivalSource> {
     vec![source(0, poisson), source(1, incasts), source(2, got)]
 }
 
-/// Runs a stream in steps of so many events, after each of which what is over is taken.
+/// Runs a stream in steps of `events` events, and takes the ended flows after each.
 fn in_steps(spec: RunSpec, events: u64) -> (Vec<EndedFlow>, usize, Outcome) {
     let mut simulation = Simulation::new(spec).unwrap();
     let mut ended = Vec::new();
@@ -63,7 +63,7 @@ fn in_steps(spec: RunSpec, events: u64) -> (Vec<EndedFlow>, usize, Outcome) {
     (ended, most, simulation.finish())
 }
 
-/// Both runs leave the same behind, flow by flow.
+/// Asserts that stream and list have the same results, flow by flow.
 fn assert_same(spec: RunSpec, events: u64) {
     let list = spec.listed().unwrap();
     let expected = run(list.clone());
@@ -79,7 +79,7 @@ fn assert_same(spec: RunSpec, events: u64) {
         );
         records[flow.flow as usize] = flow.record;
     }
-    // Each came once, and of those that did not come none had started.
+    // Each flow was returned once, and none that was not had started.
     let mut numbers: Vec<u32> = ended.iter().map(|flow| flow.flow).collect();
     numbers.sort_unstable();
     assert!(numbers.iter().copied().eq(0..outcome.begun));
@@ -98,7 +98,7 @@ fn assert_same(spec: RunSpec, events: u64) {
     assert_eq!(as_list, expected);
 }
 
-/// The network of a case, with some `flows` that come as a stream.
+/// Returns the network of a case, with about `flows` flows as a stream.
 fn streamed(case: &networks::Case, flows: u32) -> RunSpec {
     let mut spec = build(case);
     spec.flows.clear();
@@ -122,7 +122,7 @@ fn known_networks_with_streams() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(300), ..ProptestConfig::default() })]
 
-    /// Whatever the network, its losses, its failures: also where the run ends in the middle.
+    /// In any network, with losses and failures, even if the run ends in the middle.
     #[test]
     fn a_stream_runs_as_its_list(
         case in case(&schemes()),
@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// A fat tree of 16 hosts with switches of four ports.
+/// A fat tree of 16 hosts with four-port switches.
 fn fat_tree() -> RunSpec {
     let mut spec = natural(star(2, scheme("hpcc")));
     spec.nodes = vec![NodeKind::Host; 16];
@@ -155,8 +155,8 @@ fn fat_tree() -> RunSpec {
     spec
 }
 
-/// What is held is what is under way, however many flows there are: ten times as many flows over ten times as long
-/// take no more room.
+/// Only flows under way are stored, however many there are: ten times as many flows over ten times the time take no
+/// more memory.
 #[test]
 fn room_is_for_what_is_under_way() {
     let most = |flows: u32| {
@@ -173,7 +173,7 @@ fn room_is_for_what_is_under_way() {
     assert!(few < 3_000 && many < few + few / 2, "{few} flows, then {many}");
 }
 
-/// Streams that cannot be are told.
+/// Invalid streams are reported.
 #[test]
 fn mistakes_are_told() {
     let spec = natural(star(4, scheme("hpcc")));

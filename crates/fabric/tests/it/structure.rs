@@ -1,4 +1,4 @@
-//! Which parts of the engine may name which, as ARCHITECTURE.md says: read off the sources.
+//! Dependencies between parts of the engine, as ARCHITECTURE.md allows them: read from the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use paceline_testkit::modules::Modules;
 
-/// What all folders may name: numbers, and what tests have in common.
+/// Modules that all folders may name: ids, and the harness of the tests.
 const ALL_MAY_NAME: [&str; 2] = ["ids", "common"];
 
-/// Fields that other folders may name, by struct: all else is asked for by methods. An empty list is all of them.
+/// Fields that other folders may name, by struct: all others need methods. An empty list stands for all fields.
 const OPEN_FIELDS: [(&str, &[&str], &str); 21] = [
     (
         "core::Core",
@@ -73,7 +73,7 @@ const OPEN_FIELDS: [(&str, &[&str], &str); 21] = [
     ),
     ("world::", &[], "all have the world to read, and nobody to change"),
 ];
-/// Folders whose files nobody else names: what others may know of is named in their `mod.rs`.
+/// Folders whose files nobody else names: what others may use is exported in their `mod.rs`.
 const CLOSED: [&str; 2] = ["host", "switch"];
 
 fn sources(folder: &Path, list: &mut Vec<PathBuf>) {
@@ -87,7 +87,7 @@ fn sources(folder: &Path, list: &mut Vec<PathBuf>) {
     }
 }
 
-/// Each folder with those that it may name alongside itself: the table of ARCHITECTURE.md.
+/// Returns the folders that each may name in addition to itself: the table of ARCHITECTURE.md.
 fn may_name() -> BTreeMap<String, BTreeSet<String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
     let text = fs::read_to_string(path).expect("ARCHITECTURE.md");
@@ -105,7 +105,7 @@ fn may_name() -> BTreeMap<String, BTreeSet<String>> {
     text.lines().filter_map(row).collect()
 }
 
-/// A switch cannot name a queue pair, a host cannot name a buffer, the world names nothing that moves.
+/// A switch cannot name a queue pair, a host cannot name a buffer, and the world names nothing that changes.
 #[test]
 fn folders_name_what_they_may() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -120,7 +120,7 @@ fn folders_name_what_they_may() {
         for (module, named) in modules.iter().filter(|(module, _)| first(module) == folder) {
             for (other, names) in named {
                 let of = first(other);
-                // A folder that may name all names the crate's root, too.
+                // A folder that may name all others names the crate's root too.
                 let may = of == folder
                     || others.contains(&of)
                     || others.contains("all")
@@ -139,7 +139,7 @@ fn folders_name_what_they_may() {
     );
 }
 
-/// The structs of a source, each with its fields that the whole crate may name.
+/// Returns the structs of a source, each with the fields that the whole crate may name.
 fn open_fields(source: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for line in source.lines() {
@@ -165,7 +165,7 @@ fn open_fields(source: &str) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// What a folder holds is its own, but for what is said here with a reason; and what is said here is so.
+/// Fields are private to their folder, except for those listed above with a reason; and those listed are used.
 #[test]
 fn fields_are_their_folders_own() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -207,7 +207,7 @@ fn fields_are_their_folders_own() {
     }
 }
 
-/// A queue pair, a buffer: outside they have the names that their folder gives them.
+/// Queue pairs and buffers are named by their folders' exports alone.
 #[test]
 fn files_of_closed_folders_are_their_own() {
     for folder in CLOSED {

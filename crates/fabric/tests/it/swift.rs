@@ -1,4 +1,4 @@
-//! Swift in networks: the queue that it holds, windows below one packet.
+//! Swift in networks: the queue that it holds, and windows below one packet.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
 
@@ -14,8 +14,8 @@ fn swift(settings: &[(&str, &str)]) -> SchemeSpec {
     scheme_with("swift", WindowMode::Off, &settings)
 }
 
-/// The dumbbell of Bolt's simulations: hosts of 102 Gbit/s at two switches (0 and 1) with one link of
-/// 100 Gbit/s between them, 1.272 us each; `flows` flows that do not end.
+/// The dumbbell of Bolt's simulations: hosts of 102 Gbit/s at two switches (0 and 1) with one link of 100 Gbit/s
+/// between them, 1.272 us each; `flows` flows that do not end.
 fn dumbbell(flows: u32) -> RunSpec {
     let mut spec = natural(star(2, swift(&[("max-window", "256")])));
     spec.nodes = vec![NodeKind::Switch; 2];
@@ -41,8 +41,8 @@ fn dumbbell(flows: u32) -> RunSpec {
     spec
 }
 
-/// N equal flows hold the round-trip time at the target that goes with their windows, so the queue
-/// is what that leaves alongside the empty network's round trip.
+/// N equal flows hold the round-trip time at the target for their windows, so the queue is the rest beyond the empty
+/// network's round trip.
 #[test]
 fn the_standing_queue_is_the_target() {
     // Equation (1) with the default parameters.
@@ -91,9 +91,8 @@ fn below_one_packet_a_packet_leaves_every_rtt_over_cwnd() {
     }
 }
 
-/// 600 flows into one port: windows of less than a
-/// packet fill the link, and the queue stays near its target; with windows of at least one packet
-/// there would always be 600 packets.
+/// 600 flows into one port: windows below one packet fill the link, and the queue stays near its target. With windows
+/// of at least one packet there would always be 600 packets.
 #[test]
 fn many_flows_share_a_port_with_windows_below_one_packet() {
     let mean_queue = |min_window: &str| {
@@ -126,10 +125,10 @@ fn many_flows_share_a_port_with_windows_below_one_packet() {
     let (queue, gbps) = mean_queue("0.01");
     let (full, _) = mean_queue("1");
     eprintln!("{queue:.0} B at {gbps:.1} Gbit/s; at least one packet: {full:.0} B");
-    // The target of 12 us leaves 7.8 us of queue, 98 KB, alongside which the increases of 600 flows weigh.
+    // The target of 12 us leaves 7.8 us of queue, 98 KB, in addition to the increases of 600 flows.
     assert!((98_000.0..147_000.0).contains(&queue), "{queue:.0} B");
     // 1000 of 1056 bytes are payload.
     assert!(gbps > 94.0, "{gbps:.1} Gbit/s");
-    // 600 packets of which 52 are on the wire.
+    // 600 packets, of which 52 are on the wire.
     assert!(full > 550_000.0, "{full:.0} B");
 }

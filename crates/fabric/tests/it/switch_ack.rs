@@ -10,7 +10,7 @@ use paceline_fabric::spec::*;
 use paceline_fabric::{Outcome, Simulation, Until};
 use paceline_kernel::{Bytes, Span, Time};
 
-/// Hosts 1 and 2 send to host 3, each at the line's rate; the second begins half a packet later.
+/// Hosts 1 and 2 send to host 3, each at line rate; the second starts half a packet later.
 fn two_to_one(settings: &[(&str, &str)]) -> RunSpec {
     let own = [("initial-rate", "100Gbps"), ("feedback", "switch-ack")];
     let settings: Vec<_> = own.iter().chain(settings).copied().collect();
@@ -25,12 +25,12 @@ fn two_to_one(settings: &[(&str, &str)]) -> RunSpec {
     spec
 }
 
-/// 1056 bytes at 100 Gbit/s.
+/// Time of 1056 bytes at 100 Gbit/s.
 const PACKET: Span = Span::from_ps(84_480);
 const WIRE: u64 = 1056;
 const LINK: Span = Span::from_us(1);
 
-/// What flow 1 is told, and when; whoever asks goes on as before.
+/// Returns the answers to flow 1 and their times; their sender continues as before.
 fn got(spec: &RunSpec) -> (Vec<(Time, Answers)>, Outcome) {
     let mut simulation = Simulation::new(spec.clone()).unwrap();
     let mut found = Vec::new();
@@ -49,9 +49,9 @@ fn got(spec: &RunSpec) -> (Vec<(Time, Answers)>, Outcome) {
     (found, simulation.finish())
 }
 
-/// By hand. Packet k of the second host is in the switch at `packets(k)`; by then 2k + 1 others have been, of which k + 1
-/// have left for the wire: k are queued. The answer of 64 bytes takes its time and the link's. Windows are of 2 us, and
-/// before the third nothing is known of a whole one in which the port was busy all the time.
+/// Computed by hand. Packet k of the second host is in the switch at `packets(k)`. By then 2k + 1 others have arrived,
+/// of which k + 1 have left for the wire: k are queued. The answer of 64 bytes takes its time and the link's. Windows
+/// are of 2 us, and before the third no whole window is known in which the port was always busy.
 #[test]
 fn every_packet_is_answered_with_what_it_found() {
     let every = [
@@ -74,7 +74,7 @@ fn every_packet_is_answered_with_what_it_found() {
         let k = k as u64;
         let (now, window) = (in_switch(k), 2_000_000);
         if k < 20 {
-            // No acknowledgement has been in its way.
+            // No acknowledgement has been ahead of it.
             let small = G100.time_to_send(Bytes::new(64));
             assert_eq!(at.as_ps(), now + small.as_ps() + LINK.as_ps(), "{k}");
         }
@@ -87,7 +87,7 @@ fn every_packet_is_answered_with_what_it_found() {
             (answer.utilisation_max - used).abs() < 1e-4,
             "{k}: {answer:?}, {used}"
         );
-        // What was queued when the window before began: what had come by then, less what had left.
+        // Bytes queued at the start of the last window: those that had arrived by then, less those that had left.
         let came = |offset: u64| {
             (0..)
                 .take_while(|k| first + offset + k * PACKET.as_ps() < before)
@@ -108,7 +108,7 @@ fn every_packet_is_answered_with_what_it_found() {
     assert!(wires.len() as u64 + 2 > answered && wires.iter().all(|&wire| wire == 64));
 }
 
-/// A packet asks every so often, and is answered from the threshold on. The k-th packet finds k packets.
+/// A packet asks at each interval, and is answered above the threshold. The k-th packet finds k packets.
 #[test]
 fn thresholds_and_intervals_hold() {
     let answers = |settings: &[(&str, &str)]| {
@@ -131,7 +131,7 @@ fn thresholds_and_intervals_hold() {
     assert_eq!(found[..4], [10, 20, 30, 40]);
 }
 
-/// Without it, no packet asks, and no port answers.
+/// With other feedback, no packet asks, and no port answers.
 #[test]
 fn nobody_answers_who_is_not_asked() {
     for feedback in ["ack", "int"] {
@@ -140,7 +140,8 @@ fn nobody_answers_who_is_not_asked() {
     }
 }
 
-/// Answers from a port two switches away find the sender, whichever way the packet went; and those of several ports do.
+/// Answers from a port two switches away reach the sender, whichever path the packet took; and those of several ports
+/// do.
 #[test]
 fn answers_find_the_sender_over_several_hops() {
     let mut spec = two_to_one(&[("switch-interval", "0s"), ("clock", "feedback")]);

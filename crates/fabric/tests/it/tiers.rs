@@ -1,4 +1,4 @@
-//! Switches that have buffers, headroom, thresholds and marking in their own way.
+//! Tiers of switches with different buffers, headroom, thresholds and marking.
 
 use crate::common::{G100, add_flow, kb, link, natural, run, scheme, star, static_pfc};
 use paceline_fabric::Simulation;
@@ -6,7 +6,7 @@ use paceline_fabric::outcome::Outcome;
 use paceline_fabric::spec::*;
 use paceline_kernel::Bytes;
 
-/// What all switches have, as a tier of these.
+/// Returns the settings of all switches, as a tier of these.
 fn as_all(spec: &RunSpec, switches: &[u32]) -> SwitchTier {
     SwitchTier {
         switches: switches.iter().copied().map(NodeId).collect(),
@@ -85,7 +85,7 @@ fn a_tier_marks_by_its_own_curves() {
             .marked
     };
     assert!(marked(&[0]) > 100);
-    // Nothing queues at the other switch.
+    // No packets queue at the other switch.
     assert_eq!(marked(&[7]), 0);
 }
 
@@ -108,7 +108,7 @@ fn a_tier_pauses_by_its_own_thresholds_and_buffer() {
     }
 }
 
-/// A switch that would pause drops instead, where its tier never does.
+/// A switch that would pause drops instead if its tier never pauses.
 #[test]
 fn a_tier_that_never_pauses_drops() {
     let small = |pauses: bool| {
@@ -125,7 +125,7 @@ fn a_tier_that_never_pauses_drops() {
     assert_eq!(silent.counters.lossless_drops, silent.counters.buffer_drops);
 }
 
-/// Of several tiers that name a switch the first counts, and a tier names switches that there are.
+/// If several tiers name a switch, the first counts; tiers must name existing switches.
 #[test]
 fn tiers_that_contradict() {
     let mut spec = two_switches();

@@ -13,7 +13,7 @@ fn down(link: usize, at: u64, until: Option<u64>) -> LinkFailure {
     }
 }
 
-/// Flow and interface of every packet that leaves a node for another than `host`.
+/// Returns time, interface and flow of every packet that leaves a node.
 fn departures(outcome: &Outcome, node: u32) -> Vec<(u64, u32, u32)> {
     traced(outcome, node, TraceKind::Dequeue)
         .map(|e| (e.at.as_ns(), e.interface, e.flow))
@@ -64,7 +64,7 @@ fn failed_paths_are_left() {
     }
 }
 
-/// Both spines lose a link: nothing connects the leaves any more, and that is what is reported.
+/// Both spines lose a link: nothing connects the leaves any more, and that is reported.
 #[test]
 fn unreachable_hosts_are_reported() {
     let mut spec = two_spines();
@@ -86,7 +86,7 @@ fn unreachable_hosts_are_reported() {
     let first = outcome.flows[0].delivered.get();
     assert!(first > 100_000 && first < 500_000, "{first}");
     assert_eq!(outcome.flows[2].delivered, Bytes::ZERO);
-    // Without failures too: a switch of its own, linked to nothing.
+    // Without failures too: a switch without links to the others.
     let mut spec = natural(star(2, scheme("dcqcn")));
     spec.nodes.extend([NodeKind::Switch, NodeKind::Host]);
     spec.links.push(link(3, 4, G100));
@@ -97,12 +97,12 @@ fn unreachable_hosts_are_reported() {
     assert_eq!(status, [FlowStatus::Unreachable, FlowStatus::Completed]);
 }
 
-/// A host with two NICs spreads its flows over both, and uses the other when one is cut off.
+/// A host with two NICs spreads its flows over both, and uses the other if one is cut off.
 #[test]
 fn several_nics() {
     let build = || {
         let mut spec = natural(star(2, scheme("dcqcn")));
-        // Host 1 depends on switches 0 and 3, host 2 too.
+        // Host 1 has links to switches 0 and 3, and so has host 2.
         spec.nodes.push(NodeKind::Switch);
         spec.links.push(link(3, 1, G100));
         spec.links.push(link(3, 2, G100));
@@ -165,8 +165,8 @@ fn parallel_links() {
     assert_eq!(used(true), [0, 0, 60]);
 }
 
-/// Equal next hops stand by descending number, or, with the quirk, in the order in which a search from the
-/// destination reaches them: here the other way round, since 6 is behind 1 and 5 behind 2.
+/// Equal next hops are in descending order, or, with the quirk, in the order in which a search from the destination
+/// reaches them: here the reverse, since 6 is behind 1 and 5 behind 2.
 #[test]
 fn next_hops_in_the_order_of_a_search() {
     let taken = |as_found: bool| {
@@ -193,7 +193,7 @@ fn next_hops_in_the_order_of_a_search() {
     assert_eq!(found, exchanged);
 }
 
-/// The hash that spreads flows follows the seed.
+/// The hash that spreads flows depends on the seed.
 #[test]
 fn another_seed_takes_other_paths() {
     let upward = |seed: u64| {
@@ -217,7 +217,7 @@ fn another_seed_takes_other_paths() {
 fn answers_to_a_host_that_is_cut_off() {
     for at in (1_000..12_000).step_by(500) {
         let mut spec = natural(star(2, scheme("none")));
-        // Host 1 depends on switches 0 and 3, host 2 on 0 alone; one NIC of host 1 is down at once.
+        // Host 1 has links to switches 0 and 3, host 2 to 0 alone; one NIC of host 1 is down at once.
         spec.nodes.push(NodeKind::Switch);
         spec.links.push(link(3, 1, G100));
         spec.links.push(link(3, 0, G100));

@@ -1,4 +1,4 @@
-//! The packet trace of a 10-packet flow against the reference's, event by event.
+//! The packet trace of a 10-packet flow, compared with the reference's, event by event.
 
 use crate::common::{add_flow, run, scheme, star};
 use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
@@ -6,7 +6,7 @@ use paceline_fabric::routing::address;
 use paceline_fabric::spec::{FlowSpec, NodeId};
 use paceline_kernel::Time;
 
-/// One event as the reference's trace reader prints it.
+/// Formats one event as the reference's trace reader prints it.
 fn line(event: &TraceEvent, flow: &FlowSpec, timestamps: bool) -> String {
     let name = match event.event {
         TraceKind::Receive => "Recv",
@@ -46,7 +46,7 @@ fn line(event: &TraceEvent, flow: &FlowSpec, timestamps: bool) -> String {
     }
 }
 
-/// When packet `seq / 1000` of the flow set out: they leave back to back, 84 ns apart.
+/// Returns the departure of packet `seq / 1000` of the flow: packets leave back to back, 84 ns apart.
 fn sent_at(event: &TraceEvent) -> u64 {
     2_000_000_000 + event.seq / 1000 * 84
 }
@@ -71,7 +71,7 @@ fn every_event_of_ten_packets() {
             .collect();
         let mut expected: Vec<String> = expected.lines().map(strip_ack_time).collect();
         assert_eq!(expected.len(), 110);
-        // Within an instant events of different nodes may stand in either order.
+        // Within an instant, events of different nodes may be in either order.
         ours.sort();
         expected.sort();
         assert_eq!(ours, expected, "{name}");
@@ -88,7 +88,7 @@ fn strip_ack_time(line: &str) -> String {
     fields.join(" ")
 }
 
-/// A port and a stretch of time: of the events of its node those that are its own, and in it.
+/// A single port and a time window: the node's events at this port, in this window.
 #[test]
 fn single_ports_and_windows() {
     let (from, to) = (Time::from_ns(2_000_001_500), Time::from_ns(2_000_002_000));

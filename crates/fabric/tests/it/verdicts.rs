@@ -1,4 +1,4 @@
-//! Switch halves that have packets trimmed or dropped: none is lost without a trace.
+//! Switch halves that have packets trimmed or dropped: every loss is traced.
 
 use crate::common::{add_flow, assert_complete, build_with, natural, run_with, scheme, star};
 use paceline_congestion::api::{AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits};
@@ -106,7 +106,7 @@ impl SwitchHalf for Half {
     }
 }
 
-/// Sends at line rate, and at a half of what it did before at each signal.
+/// Sends at line rate, and halves the rate at each signal.
 #[derive(Clone, Debug)]
 struct Sender {
     rate: paceline_kernel::BitRate,
@@ -176,7 +176,7 @@ fn every_tenth_is_trimmed_and_comes_again() {
             let outcome = run_with(spec.clone(), &SchemeFactory::of(Params::default()));
             assert_complete(&spec, &outcome);
             let counters = outcome.counters;
-            // A trace of what comes to the switch has the hosts' ends of its links, too: as many as were sent.
+            // The trace of arrivals at the switch has the data from the hosts' links: as many packets as were sent.
             let came = count(&outcome, 0, TraceKind::Receive, PacketKind::Data);
             assert_eq!(counters.trimmed, came / 10, "{recovery:?}");
             assert_eq!(counters.data_received + counters.trimmed, came);
@@ -197,7 +197,7 @@ fn every_tenth_is_trimmed_and_comes_again() {
 
 #[test]
 fn some_are_dropped_and_come_again() {
-    // Few enough for go-back-N, which sends a window again for each.
+    // Few enough for go-back-N, which retransmits a window for each.
     let drops = SchemeFactory::of(Params {
         every: 97,
         fate: Fate::Dropped,
@@ -216,13 +216,13 @@ fn some_are_dropped_and_come_again() {
                 counters.buffer_drops
             );
             assert_eq!(counters.data_received + counters.buffer_drops, came);
-            // The headroom has nothing to do with it.
+            // Headroom is not involved.
             assert_eq!((counters.lossless_drops, counters.trimmed), (0, 0));
         }
     }
 }
 
-/// The sender is told in headers of the full packet, whatever becomes of that.
+/// The sender gets a signal with the full packet's headers, whatever becomes of the packet.
 #[test]
 fn what_is_lost_may_be_signalled() {
     for fate in [Fate::Trimmed, Fate::Dropped] {
@@ -241,7 +241,7 @@ fn what_is_lost_may_be_signalled() {
         let signals = crate::common::traced(&outcome, 0, TraceKind::Dequeue);
         let signals: Vec<_> = signals.filter(|e| e.kind == PacketKind::Signal).collect();
         assert_eq!(signals.len() as u64, lost);
-        // Headers alone, and nothing of the scheme's words is taken for payload.
+        // Headers alone, and the scheme's words do not count as payload.
         assert!(
             signals
                 .iter()

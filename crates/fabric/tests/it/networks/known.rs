@@ -1,4 +1,5 @@
-//! Cases in which something was wrong once. They are written out: what draws cases changes, and a seed would draw others.
+//! Cases that failed once. They are written out, because a seed would draw other cases after a change of the
+//! generators.
 
 use super::Case;
 use paceline_fabric::spec::*;
@@ -12,7 +13,7 @@ const IRN: Irn = Irn {
     reordering: 0,
 };
 
-/// What several of them have in common: one flow of a network without losses.
+/// Common settings of several cases: one flow in a network without losses.
 fn plain(switches: u32, homes: &[&[u32]]) -> Case {
     Case {
         switches,
@@ -37,7 +38,7 @@ fn plain(switches: u32, homes: &[&[u32]]) -> Case {
     }
 }
 
-/// A host with two links to one switch loses one of them, in an order of events that is drawn.
+/// A host with two links to one switch loses one of them, in a random order of events.
 fn a_link_of_two() -> Case {
     Case {
         flows: vec![(3, 1, 85_233, 3_948, 3)],
@@ -51,7 +52,7 @@ fn a_link_of_two() -> Case {
     }
 }
 
-/// A host whose flows move to its other link and back, under timed pauses, losses and notices of switches.
+/// A host whose flows move to its other link and back, under timed pauses, losses and signals of switches.
 fn flows_that_move() -> Case {
     Case {
         extra: vec![(0, 1), (1, 0), (0, 1)],
@@ -82,7 +83,7 @@ fn flows_that_move() -> Case {
     }
 }
 
-/// Links fail before, while and after a flow starts, two of them for a nanosecond.
+/// Links fail before, during and after the start of a flow, two of them for a nanosecond.
 fn three_failures() -> Case {
     Case {
         extra: vec![(2, 1)],
@@ -110,7 +111,7 @@ fn chunks_and_a_failure() -> Case {
     }
 }
 
-/// Nothing paces and nothing limits, but timers wait.
+/// No pacing and no limits, but timers.
 fn unpaced() -> Case {
     Case {
         extra: vec![(0, 1)],
@@ -127,7 +128,7 @@ fn unpaced() -> Case {
     }
 }
 
-/// All of them.
+/// Returns all known cases.
 pub fn known() -> [Case; 5] {
     [
         a_link_of_two(),

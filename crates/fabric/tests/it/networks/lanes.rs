@@ -1,4 +1,4 @@
-//! Networks under credits.
+//! Networks under credits, for tests.
 #![allow(dead_code, unreachable_pub, reason = "each test uses what it needs")]
 
 use paceline_fabric::spec::*;
@@ -6,7 +6,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use super::common;
 
-/// InfiniBand's credits, one lane of `blocks`, told every 4.096 us.
+/// InfiniBand's credits, one lane of `blocks`, announced every 4.096 us.
 pub fn ib(blocks: u32) -> LaneSpec {
     LaneSpec {
         binding: Binding::Ib {
@@ -24,7 +24,7 @@ pub fn ib(blocks: u32) -> LaneSpec {
     }
 }
 
-/// Ethernet's, one lane of `cells` of 64 bytes.
+/// Ethernet's credits, one lane of `cells` of 64 bytes.
 pub fn cbfc(cells: u32) -> LaneSpec {
     LaneSpec {
         binding: Binding::Cbfc {
@@ -35,7 +35,7 @@ pub fn cbfc(cells: u32) -> LaneSpec {
     }
 }
 
-/// A network as nature has it under these credits: packets of 1024 bytes with InfiniBand's headers, acknowledgements on
+/// A network without quirks under these credits: packets of 1024 bytes with InfiniBand's headers, acknowledgements on
 /// the lanes of their flows, links of 100 Gbit/s and 1 us.
 pub fn under(mut spec: RunSpec, lanes: LaneSpec) -> RunSpec {
     spec = common::natural(spec);
@@ -49,7 +49,7 @@ pub fn under(mut spec: RunSpec, lanes: LaneSpec) -> RunSpec {
     spec
 }
 
-/// Hosts around a switch.
+/// Returns hosts around a switch, under these credits.
 pub fn star(hosts: u32, lanes: LaneSpec) -> RunSpec {
     under(common::star(hosts, common::scheme("none")), lanes)
 }

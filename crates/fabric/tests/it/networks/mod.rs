@@ -17,11 +17,11 @@ use proptest::prelude::*;
 
 use crate::common::{self, add_flow, link, natural, scheme, star};
 
-/// A network and what happens in it.
+/// A network and its traffic.
 #[derive(Clone, Debug)]
 pub struct Case {
     switches: u32,
-    /// Links between switches, on top of a chain that connects them all.
+    /// Links between switches, in addition to a chain that connects them all.
     extra: Vec<(u32, u32)>,
     /// Switches of each host; more than one for a multi-homed host.
     homes: Vec<Vec<u32>>,
@@ -39,8 +39,7 @@ pub struct Case {
     pacing: bool,
     global_rtt: bool,
     ack_class: Option<u8>,
-    /// Whether flows of the same hosts and class share a persistent connection, and after which pause that begins again,
-    /// in µs.
+    /// Pause in µs after which persistent connections start again, if they do; `None` for a queue pair per flow.
     pub connections: Option<Option<u64>>,
     seed: u64,
 }
@@ -77,7 +76,7 @@ fn flow_control() -> impl Strategy<Value = FlowControl> {
     ]
 }
 
-/// Timeouts that no queue here lasts for: what is repeated was lost.
+/// Timeouts longer than any queue here, so that only lost packets are retransmitted.
 fn recovery() -> impl Strategy<Value = Recovery> {
     let irn = (1u32..5, any::<bool>(), prop_oneof![Just(0), 1u32..8]);
     let irn = irn.prop_map(|(low_packets, bdp_cap, reordering)| {
@@ -95,7 +94,7 @@ fn recovery() -> impl Strategy<Value = Recovery> {
     prop_oneof![2 => Just(Recovery::GoBackN), 2 => irn, 1 => Just(rud)]
 }
 
-/// What senders, receivers and the order of events are like.
+/// Settings of senders and receivers, and the order of events.
 fn sender() -> impl Strategy<Value = (AckPolicy, Option<u64>, TieOrder, bool, bool)> {
     let ack = prop_oneof![
         3 => Just(AckPolicy::EveryPackets(1)),
@@ -111,7 +110,7 @@ fn sender() -> impl Strategy<Value = (AckPolicy, Option<u64>, TieOrder, bool, bo
     (ack, chunk, ties, prop::bool::weighted(0.8), any::<bool>())
 }
 
-/// Networks with one of these schemes.
+/// Returns networks with one of these schemes.
 pub fn case(schemes: &[&'static str]) -> impl Strategy<Value = Case> + use<> {
     let schemes = schemes.to_vec();
     (2u32..5, 3usize..9).prop_flat_map(move |(switches, hosts)| {
@@ -172,7 +171,7 @@ pub fn case(schemes: &[&'static str]) -> impl Strategy<Value = Case> + use<> {
     })
 }
 
-/// Any policy that goes with the scheme; half of the time ECMP.
+/// Returns any policy that the scheme allows; half of the time ECMP.
 fn balancing(spec: &RunSpec, seed: u64) -> LoadBalancing {
     let flowlets = Flowlets {
         gap: Span::from_ns(seed >> 8 & 0xfff),
@@ -191,7 +190,7 @@ fn balancing(spec: &RunSpec, seed: u64) -> LoadBalancing {
     }
 }
 
-/// Every second time with ECMP, where packets have room for the value: any selector.
+/// Returns any selector, every second time with ECMP, if packets have room for the value.
 fn entropy(spec: &RunSpec, seed: u64) -> Option<Entropy> {
     let needs = spec.schemes[0].config.needs();
     let may = spec.load_balancing == LoadBalancing::Ecmp && !needs.int && !needs.pint;
@@ -207,7 +206,7 @@ fn entropy(spec: &RunSpec, seed: u64) -> Option<Entropy> {
     })
 }
 
-/// Half of the time round robin.
+/// Returns any scheduling, half of the time round robin.
 fn scheduling(seed: u64) -> Scheduling {
     match seed >> 20 & 3 {
         0 | 1 => Scheduling::RoundRobin,
@@ -216,7 +215,7 @@ fn scheduling(seed: u64) -> Scheduling {
     }
 }
 
-/// What it is as a run.
+/// Builds the run of a case.
 pub fn build(case: &Case) -> RunSpec {
     let mut spec = natural(star(2, scheme(case.scheme)));
     let hosts = case.homes.len() as u32;
@@ -260,7 +259,7 @@ pub fn build(case: &Case) -> RunSpec {
         })
         .to_vec();
     spec.switch.flow_control = case.flow_control;
-    // Enough for what arrives after a pause was asked for: two cables and a frame at both ends.
+    // Enough for packets that arrive after a pause was sent: two cables and a frame at both ends.
     spec.switch.headroom = Headroom::PerLink {
         factor: 2.0,
         extra: Bytes::new(6000),
@@ -277,7 +276,7 @@ pub fn build(case: &Case) -> RunSpec {
     spec.entropy = entropy(&spec, case.seed);
     // Some have a window of their own, which may be smaller than a chunk: such runs are refused.
     let any_window = spec.schemes[0].window == WindowMode::Off && !refuses_chunks(&spec.schemes[0].config);
-    // Where packets overtake each other, a chunk may never come whole: such runs are refused.
+    // If packets overtake each other, a chunk may never arrive whole: such runs are refused.
     let in_order = spec.has_one_way_per_flow();
     if any_window && in_order && case.recovery == Recovery::GoBackN {
         spec.nic.back_to_chunk = case.chunk.map(Bytes::new);
@@ -319,7 +318,7 @@ pub fn build(case: &Case) -> RunSpec {
     spec
 }
 
-/// Whether scenarios with this scheme may not go back to chunks.
+/// Returns true if scenarios with this scheme may not go back to chunks.
 fn refuses_chunks(config: &SchemeConfig) -> bool {
     let facts = NetworkFacts {
         acks_each_packet: true,
@@ -342,7 +341,7 @@ fn refuses_chunks(config: &SchemeConfig) -> bool {
     config.incompatible(&facts).iter().any(of_chunks)
 }
 
-/// Flows of the same hosts and class share a persistent connection.
+/// Lets flows of the same hosts and class share a persistent connection.
 pub fn connect(spec: &mut RunSpec) {
     let mut known: BTreeMap<_, (NonZeroU32, u16)> = BTreeMap::new();
     for flow in &mut spec.flows {
@@ -353,7 +352,7 @@ pub fn connect(spec: &mut RunSpec) {
     }
 }
 
-/// Every scheme, by every name.
+/// Returns every scheme, by every name.
 pub fn schemes() -> Vec<&'static str> {
     let names = |scheme: &'static Scheme| {
         let aliases = scheme.aliases.iter().map(|alias| alias.name);
@@ -362,7 +361,7 @@ pub fn schemes() -> Vec<&'static str> {
     SCHEMES.iter().flat_map(names).collect()
 }
 
-/// Everything that can be recorded, but close looks.
+/// Turns on all recorders except flow probes.
 pub fn record(spec: &mut RunSpec) {
     let every = |us| Some(Span::from_us(us));
     spec.record.queue_every = every(1);
