@@ -4,7 +4,7 @@
 //! `switch`, `host`, `traffic`. The loop in `run` lends each part the others that it needs. A switch cannot name a
 //! queue pair, and a host cannot name a buffer.
 
-// The harness of the integration tests serves unit tests too.
+// Unit tests use the harness of the integration tests too.
 #[cfg(test)]
 extern crate self as paceline_fabric;
 #[cfg(test)]
@@ -34,7 +34,7 @@ pub use run::build::{Factories, RoundTrip, check_credits, longest_round_trip, ro
 pub use run::ideal;
 pub use run::simulation::{BuildError, Progress, Simulation, Until};
 pub use run::windows::WindowCounts;
-/// Recorders of what happens at ports.
+/// Recorders of events at ports.
 pub mod probes {
     pub use crate::core::lost::Lost;
     pub use crate::watch::TABLES;

@@ -168,7 +168,7 @@ impl Core {
             }
             let at = &self.ports[port];
             let Some(id) = packet else {
-                // The next packet of the queue leaves.
+                // The next packet of the queue leaves then.
                 if look == Look::Second
                     && let Some(class) = at.next_class()
                 {

@@ -1,4 +1,4 @@
-//! Links: transmissions, arrivals, pauses.
+//! Transmissions, arrivals and losses on links, and pause frames.
 
 use crate::core::Core;
 use crate::core::event::{Event, Ties};

@@ -299,7 +299,7 @@ impl PacketSlab {
         &self.telemetry[first..first + count]
     }
 
-    /// True if packets have telemetry.
+    /// Returns true if packets have telemetry.
     pub(super) fn has_samples(&self) -> bool {
         self.samples > 0
     }

@@ -193,7 +193,7 @@ impl Connection {
 }
 
 impl Qp {
-    /// Posts a message.
+    /// Posts a message to the connection.
     pub(super) fn post(&mut self, flow: FlowId, size: u64, mtu: u64) {
         let Some(connection) = &mut self.connection else {
             return;

@@ -31,7 +31,7 @@ struct GrantingHost {
 /// A receiver's registration with its host's scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Granted {
-    /// Index in [`Grants::hosts`].
+    /// Index in [`Grants::hosts`], by NIC and scheme.
     place: u32,
     /// Number of the flow in the scheduler; [`Self::NEW`] until the first packet arrives.
     flow: u32,

@@ -115,7 +115,7 @@ pub(crate) struct Way {
 /// Cause that keeps a queue pair from sending, except for pauses, pacing and other queue pairs' turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// No cause.
+    /// No cause: it may send.
     No,
     /// No path to the receiver.
     Unreachable,
@@ -343,7 +343,7 @@ impl Qp {
         qp
     }
 
-    /// Takes another path.
+    /// Puts the flow on another path.
     pub(super) fn take_path(&mut self, way: Way, info: PathInfo) {
         self.reachable = way.reachable;
         (self.route, self.data_epoch) = (way.route, way.epoch);

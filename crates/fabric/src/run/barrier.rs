@@ -106,7 +106,7 @@ impl<T: Copy> Barrier<T> {
     }
 }
 
-/// Guard of [`Barrier::breaks_with_me`].
+/// Guard that breaks the barrier: see [`Barrier::breaks_with_me`].
 pub(super) struct BreaksWith<'a, T: Copy>(&'a Barrier<T>);
 
 impl<T: Copy> Drop for BreaksWith<'_, T> {

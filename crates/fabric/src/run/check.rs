@@ -26,9 +26,9 @@ pub enum BuildError {
     NoSuchNode {
         /// Item that names the node.
         what: String,
-        /// Id that does not exist.
+        /// Node id that does not exist.
         node: u32,
-        /// Largest existing id.
+        /// Largest existing node id.
         last: usize,
     },
     /// A flow from or to a switch.
@@ -47,7 +47,7 @@ pub enum BuildError {
         /// Node id of the host.
         node: u32,
     },
-    /// An invalid flow.
+    /// An invalid flow in the list.
     #[error("flow {flow}: {why}")]
     BadFlow {
         /// Index of the flow.
@@ -58,7 +58,7 @@ pub enum BuildError {
     /// An invalid stream of flows.
     #[error("arrivals: {0}")]
     BadArrivals(String),
-    /// An invalid program.
+    /// An invalid program of flows.
     #[error("program {program}: {why}")]
     BadProgram {
         /// Index of the program.
@@ -66,7 +66,7 @@ pub enum BuildError {
         /// Message for the user.
         why: String,
     },
-    /// An invalid link.
+    /// An invalid link of the network.
     #[error("link {link} (node {a} to node {b}): {why}")]
     BadLink {
         /// Index of the link.

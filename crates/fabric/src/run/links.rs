@@ -17,8 +17,8 @@ impl Simulation {
     #[inline(always)]
     pub(super) fn transmission_done(&mut self, port: PortId) {
         let p = &self.core.ports[port];
-        // A link that failed and came back may have started another transmission since.
-        // Equal times with another tie: what ended then is not this transmission.
+        // A link that failed and came back may have started another transmission since. Equal times with another tie:
+        // what ended then is not this transmission.
         if !self.core.is_end(p) {
             return;
         }

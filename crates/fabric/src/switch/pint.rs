@@ -18,7 +18,7 @@ pub(super) struct PintPorts {
     ports: List<PortId, PintPort>,
     /// Span of the estimate in ns: the largest round-trip time.
     window_ns: f64,
-    /// See [`paceline_run::spec::Quirks::pint_approximate_logs`].
+    /// True under the quirk [`paceline_run::spec::Quirks::pint_approximate_logs`].
     approximate: bool,
     /// Bits of a power that a packet has room for.
     kept: u16,
@@ -165,7 +165,7 @@ impl Switches {
 mod tests {
     use super::*;
 
-    /// 100 Gbit/s, T = 4160 ns, dt = 84 ns, 50 KB queued, 1050 B before, u = 0.9.
+    /// An estimate at 100 Gbit/s, T = 4160 ns, dt = 84 ns, with 50 KB queued, 1050 B before, u = 0.9.
     #[test]
     fn approximation_is_close_to_the_equation() {
         let port = PintPort {

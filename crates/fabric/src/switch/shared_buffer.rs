@@ -22,7 +22,7 @@ pub(super) struct BufferRules {
     limit: Limit,
     /// Bytes of class 0 up to which headers of trimmed packets are admitted to an egress port; `None` without trimming.
     pub(super) trim: Option<u32>,
-    /// See [`paceline_run::spec::Quirks::wrapping_threshold`].
+    /// True under the quirk [`paceline_run::spec::Quirks::wrapping_threshold`].
     wrapping: bool,
 }
 

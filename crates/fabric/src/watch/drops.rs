@@ -1,4 +1,4 @@
-//! Dropped packets, one by one.
+//! Recorder of single dropped packets.
 
 use super::probe::{Probe, Sight, View};
 use crate::core::lost::Lost;

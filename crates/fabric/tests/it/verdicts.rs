@@ -13,25 +13,25 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{Bytes, Span};
 
 scheme_choice! {
-    /// What becomes of a packet.
+    /// Fate of a packet.
     pub enum Fate {
-        /// It loses its payload.
+        /// Loses its payload.
         Trimmed = "trimmed",
-        /// It goes.
+        /// Lost as a whole.
         Dropped = "dropped",
     }
 }
 
 scheme_params! {
-    /// Of a scheme whose switches trim or drop every so-manieth data packet.
+    /// A scheme whose switches trim or drop data packets at a fixed interval.
     pub struct Params {
-        /// Every so many.
+        /// Packets from one to the next that is trimmed or dropped.
         every: u32 = 10, in Range::AtLeast(1.0), from "test";
-        /// What becomes of it.
+        /// Fate of these packets.
         fate: Fate = Fate::Trimmed, in Range::Any, from "test";
-        /// Whether its sender is told.
+        /// True if the sender gets a signal.
         tells: bool = false, in Range::Any, from "test";
-        /// Whether the scheme says that it trims.
+        /// True if the scheme declares that it trims.
         trims: bool = true, in Range::Any, from "test";
     }
 }

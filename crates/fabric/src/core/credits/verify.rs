@@ -1,4 +1,4 @@
-//! Invariants of credits.
+//! Invariants of credits, checked on request.
 
 use paceline_kernel::ids::Grid;
 

@@ -1,4 +1,4 @@
-//! Checks of programs.
+//! Checks of programs and their hosts.
 
 use paceline_congestion::registry::ActiveScheme;
 
