@@ -179,7 +179,7 @@ impl Core {
             let packet = self.packets.get(id);
             if at.is_host {
                 at_host(look, packet);
-            // A packet of another epoch was routed before the last change of topology: its path means nothing now.
+            // A packet of another epoch has no path of the present topology.
             } else if look == Look::Second && packet.epoch == world.epoch {
                 let place = world.routing.follow(0, &mut { packet.path });
                 let egress = world.routing.port_at(at.ways, place);

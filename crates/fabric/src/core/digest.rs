@@ -32,6 +32,7 @@ impl Digest {
 
     /// Returns the digest without the events of `first`.
     pub(crate) fn without(&self, first: &Self) -> Self {
+        // Sums can be subtracted, so that the digest of the first events can be taken out again.
         let [a, b, c] = first.0.map(u64::wrapping_neg);
         let mut rest = *self;
         rest.add(&Self([a, b, c]));

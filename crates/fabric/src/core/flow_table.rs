@@ -53,6 +53,7 @@ impl<I: Id> FlowTable<I> {
             })
         });
         let place = &mut page.slots[flow.index() % PAGE];
+        // A flow that moves to another slot is counted once.
         page.live += u32::from(*place == I::NONE);
         *place = slot;
     }
@@ -66,6 +67,7 @@ impl<I: Id> FlowTable<I> {
             return None;
         }
         slots.live -= 1;
+        // Kept for the next flow that needs a page: with few flows under way, pages come and go all the time.
         if slots.live == 0 {
             self.spare = page.take();
         }

@@ -62,7 +62,7 @@ pub(crate) struct EventSchedule {
     pub(super) queue: EventQueue,
     pub(super) ties: Ties,
     pub(super) sent: Sent,
-    /// Packets on their way to each other part of the run; empty if the run has one part.
+    /// Packets bound for each other part of the run; empty if the run has one part.
     pub(super) outboxes: Vec<Vec<Crossing>>,
     /// Packets from other parts, not yet in order.
     pub(super) trays: Vec<Inbox>,

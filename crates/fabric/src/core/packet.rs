@@ -294,6 +294,7 @@ impl PacketSlab {
     /// Returns a packet's telemetry: a sample of each switch that stamped it.
     #[inline(always)]
     pub(crate) fn hops(&self, id: PacketId) -> &[HopSample] {
+        // Hops beyond the longest path are counted, but have no sample.
         let count = usize::from(self.packets[id].hops).min(self.samples);
         let first = id.index() * self.samples;
         &self.telemetry[first..first + count]

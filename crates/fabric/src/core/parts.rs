@@ -17,7 +17,7 @@ use crate::watch::account::{Head, Step};
 use crate::world::World;
 use paceline_run::spec::NodeId;
 
-/// Packets on their way to another part, with a list for each kind of data that the receiving part needs.
+/// Packets bound for another part, with a list for each kind of data that the receiving part needs.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     crossings: Vec<Crossing>,
@@ -183,6 +183,7 @@ impl Core {
     ) {
         let share = Share { part, of_node };
         let part_of = |node: NodeId| share.of_node[node];
+        // Ports without a peer in another part keep a constant there, which one comparison finds.
         for port in self.ports.ids() {
             let peer = self.ports[port].peer;
             let (here, there) = (self.ports[port].node, self.ports[peer].node);
@@ -242,6 +243,7 @@ impl Core {
             }
             self.pauses.take_over_stream(&other.pauses, port);
         }
+        // Parts stop at different times: the clock of the whole is that of the last one.
         self.now = self.now.max(other.now);
         let mut pending = Vec::new();
         other.agenda.queue.for_each(|entry| pending.push(*entry));

@@ -147,6 +147,7 @@ impl Core {
     pub fn resume(&mut self, port: PortId, class: u8) {
         let p = &mut self.ports[port];
         p.paused &= !(1 << class);
+        // Another class may still be paused, and the recorder follows the port as a whole.
         let still = p.paused != 0;
         self.watch.recorder.ports.paused(port, still, self.now);
         self.count_pause(port, class);

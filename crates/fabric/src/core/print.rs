@@ -77,6 +77,7 @@ impl Print {
     #[inline]
     pub(crate) fn note(&mut self, word: u64) {
         const FACTOR: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
+        // The product spreads a word over the upper bits, and the shift brings these down again.
         let mixed = (self.hash ^ word as u128).wrapping_mul(FACTOR);
         self.hash = mixed ^ mixed >> 67;
         self.words += 1;
@@ -141,6 +142,7 @@ impl Text<'_> {
 impl fmt::Write for Text<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for byte in text.bytes() {
+            // An `@` starts a time in the text: its digits are noted as a number, relative to now.
             if let Some(time) = &mut self.time {
                 if byte.is_ascii_digit() {
                     *time = time.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));

@@ -138,6 +138,7 @@ impl LinkErrors {
             let ports = 2 * spec.links.len();
             return Self::Ports(PortStreams::new(spec.seed, Purpose::LinkError, ports));
         }
+        // With equal rates the reference has a single error model, from which all links draw in turn.
         let generators = if shares_error_model(spec) {
             1
         } else {

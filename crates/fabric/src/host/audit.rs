@@ -35,6 +35,7 @@ impl Hosts {
     pub(crate) fn verify_flows(&self, world: &World, core: &Core, traffic: &Traffic) {
         for (slot, qp) in self.qps.numbered().filter(|(_, qp)| !qp.done) {
             let flow = qp.flow;
+            // In a cut run, the receiver may be in another part.
             if core.has(world.flow(core, flow).dst) {
                 self.verify_arrived(world, traffic, qp);
             }
@@ -93,6 +94,7 @@ impl Hosts {
             if qp.is_connection() {
                 return Err("messages share the queue pair of a connection");
             }
+            // The positions of senders' streams are not compared, so equal states could draw different numbers.
             if has_drawn(world, qp) {
                 return Err("senders draw random numbers");
             }

@@ -157,6 +157,7 @@ impl Connection {
     /// newly acknowledged payload of each. Messages are filled in order, even if bytes behind a gap were acknowledged.
     #[inline(never)]
     pub(super) fn notify(&mut self, acknowledged: u64, mut show: impl FnMut(FlowId, u64)) {
+        // Padding up to full packets is acknowledged like data, but is no payload.
         let mut newly = (acknowledged - self.unfilled).saturating_sub(self.notified);
         for message in self.messages.iter_mut() {
             if newly == 0 {
@@ -205,8 +206,10 @@ impl Qp {
             retransmitted: 0,
             notified: 0,
         };
+        // Messages start at multiples of the MTU, so that packet numbers follow from sequence numbers.
         self.size = message.end(mtu);
         self.limit = self.size;
+        // Otherwise a message posted earlier is the next to be complete.
         if connection.is_idle() {
             self.end_seq = self.size;
         }
@@ -233,6 +236,7 @@ impl Qp {
     pub(super) fn reset(&mut self, world: &World, core: &Core, first: u64) {
         self.path.first_message = Bytes::new(first);
         self.scheme = world.scheme_of(core, self.flow).build(&self.path);
+        // A timer of the old state would change the new one when it expires.
         for timer in 0..TimerBank::SLOTS {
             self.timers.cancel(TimerSlot(timer as u8));
         }

@@ -55,8 +55,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Returns the time at which a packet that arrives at `now` is delivered. It is read at the rate of the time at
-    /// which its service begins.
+    /// Takes the sample of recorded flows that is due before the event at `at`.
     fn enter(
         &mut self,
         model: &Endpoint,

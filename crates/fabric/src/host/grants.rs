@@ -129,6 +129,7 @@ impl Grants {
         }
         host.wakes_at = u64::MAX;
         let now = Time::from_ps(core.now());
+        // Data that arrived since the event was scheduled may have moved the next grant.
         let is_due = host.scheduler.due().is_some_and(|due| due <= now);
         let granted = is_due.then(|| host.scheduler.grant(now)).flatten();
         let granted = granted.map(|(flow, grant)| (host.flows[flow as usize], grant));

@@ -68,6 +68,7 @@ impl Qp {
     /// Advances by a packet that was sent. Returns how many of its bytes were sent before.
     pub fn advance(&mut self, payload: u64) -> u64 {
         self.snd_nxt += payload;
+        // Bytes below the highest one sent are retransmissions, no matter why they are sent again.
         if self.snd_nxt > self.max_sent {
             self.max_sent = self.snd_nxt;
             return 0;

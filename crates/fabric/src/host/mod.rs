@@ -132,6 +132,7 @@ impl Hosts {
     ) {
         let packet = core.packets.get(id);
         match packet.kind {
+            // Only data passes through the host's receive engine; feedback is handled by the NIC.
             PacketKind::Data if self.endpoints.is_some() => self.enter_host(world, core, port, id),
             PacketKind::Data => self.receive_data(world, core, traffic, id),
             PacketKind::Ack | PacketKind::Nack => self.receive_ack(world, core, traffic, id),

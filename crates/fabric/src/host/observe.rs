@@ -90,6 +90,7 @@ impl Hosts {
         if core.watch.flow_probes.on() {
             core.observe_pause(port, class, pause);
         }
+        // A pause at a switch delays packets, not senders.
         if !core.watch.accounts.on() || !core.ports[port].is_host {
             return;
         }

@@ -77,7 +77,6 @@ impl Hosts {
             self.qps[slot].notify_message(&message, record);
             let fct = record.fct;
             traffic.complete(flow);
-            // Flows that wait for this message start before the record is closed, at the same instant.
             traffic.release(world, core, flow, Awaited::Acknowledged);
             if core.packets.get(id).is_accounted() {
                 core.close_account(world, flow, fct, id);
@@ -85,6 +84,7 @@ impl Hosts {
             core.look_ends(flow);
         }
         let qp = &mut self.qps[slot];
+        // A connection is over with the last of all its messages, posted or not.
         qp.done = qp
             .connection
             .as_ref()

@@ -388,7 +388,7 @@ impl Qp {
             self.sent_unscheduled = self.max_sent;
         }
     }
-    /// Returns true if the scheme's rate is zero, so that nothing may be sent whatever the window.
+    /// Returns true if the scheme's rate is zero, so that nothing may be sent, regardless of the window.
     #[inline]
     pub(crate) fn stands(&self) -> bool {
         self.rate == NO_RATE

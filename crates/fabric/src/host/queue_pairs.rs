@@ -21,6 +21,7 @@ impl Hosts {
         info: PathInfo,
     ) -> QpId {
         let qp = Qp::new(world, core, flow, way, info);
+        // A quirk hides the product from the scheme; the window of IRN must not shrink to a packet because of that.
         let bdp = match qp.path.bdp {
             Bytes::ZERO => world.bdp,
             bdp => bdp.get(),
@@ -131,6 +132,7 @@ impl Hosts {
     fn enter_anew(&mut self, world: &World, core: &mut Core) {
         for nic in self.scheduler.nics.ids() {
             for slot in self.scheduler.take(nic) {
+                // A finished queue pair is no longer in the order, so it is freed here.
                 if self.qps[slot].is_finished() {
                     self.free_qps.push(slot);
                 }

@@ -1,4 +1,4 @@
-//! Receivers of flows.
+//! Receivers of flows, and their slots.
 
 use crate::core::Core;
 use crate::core::flow_table::FlowTable;
@@ -205,6 +205,7 @@ impl Receivers {
             Some(place) => place,
             None => self.begin(world, core, first, qp),
         };
+        // Registered until it is complete: a duplicate afterwards would stay registered forever.
         if !is_over {
             self.of_flow.set(flow, place);
         }
@@ -213,6 +214,7 @@ impl Receivers {
 
     /// Notes that a message is complete, which came over the connection of `first`.
     pub(super) fn end_message(&mut self, first: FlowId, flow: FlowId) {
+        // The first flow names the connection, and stays registered as long as it is open.
         if flow != first {
             self.of_flow.take(flow);
         }
@@ -238,6 +240,7 @@ impl Receivers {
     /// into the packet.
     pub(super) fn turn(&mut self, world: &World, core: &mut Core, place: ReceiverId, id: PacketId) {
         let receiver = &mut self.list[place];
+        // The packet becomes the acknowledgement, so its words can carry the bitmap.
         core.packets.set_words(id, receiver.sack);
         let ports = [receiver.path.ack_port, receiver.path.ack_last];
         if let Some(ways) = &mut receiver.ways

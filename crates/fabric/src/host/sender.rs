@@ -167,7 +167,7 @@ impl Hosts {
     ) {
         let qp = &mut self.qps[slot];
         core.watch.recorder.rtt_per_ack.record(rtt);
-        // One sample per round trip: those of packets that were in flight together are not independent.
+        // One sample per round trip: the next one has to be of data sent after this.
         if seq > qp.sample_after {
             qp.sample_after = qp.snd_nxt;
             qp.on_feedback();

@@ -45,6 +45,7 @@ impl Hosts {
             let Some(other) = self.scheduler.at(nic, place) else {
                 continue;
             };
+            // A queue pair that is done may still be in the list.
             let is_another = other != slot && !self.qps[other].done;
             if is_another && self.group_of(world, core, other) == group {
                 self.notify_shared(world, core, other, &shared);

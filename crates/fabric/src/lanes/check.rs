@@ -19,10 +19,12 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Stri
     if !credits {
         return Err("credits and another flow control in one network".into());
     }
+    // Checked first, since the sizes below are counted in units.
     check_units(lanes)?;
     check_lanes(spec, lanes)?;
     check_ports(spec)?;
     check_rest(spec, schemes)?;
+    // Every packet has to fit into a buffer and a counter, or it would wait forever.
     let longest = spec
         .packet
         .longest(schemes.iter().map(ActiveScheme::needs), lanes.first_header);

@@ -72,8 +72,10 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
         routing.extent(&profiles, spec.packet.mtu)
     };
     let int = schemes.iter().any(|scheme| scheme.needs().int);
+    // Flows are not all under way at once, so that a long list does not mean as many packets.
     let packets = packets_of(&spec).min(PacketSlab::SET_ASIDE);
     let watch = Watch::of(&spec, &ports, &profiles, &classes, packets);
+    // The kind of network and credits add lanes to the queue, so they come before the core, which takes it over.
     let kind = Kind::of(Site {
         run: &spec,
         ports: &ports,
@@ -288,6 +290,7 @@ fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
         .iter()
         .filter(|change| change.error_rate.is_some());
     let failing = spec.failures.iter().map(|failure| failure.link);
+    // A link that can lose packets at some time takes the slow path from the start.
     let fallible: BTreeSet<usize> = failing.chain(losing.map(|change| change.link)).collect();
     for (i, link) in spec.links.iter().enumerate() {
         let fallible = link.error_rate > 0.0 || fallible.contains(&i);
@@ -407,6 +410,7 @@ fn build_changes(spec: &RunSpec, settings: &Settings) -> Vec<Change> {
         })
         .collect();
     failures.sort_unstable();
+    // Merged, or the end of the first failure would bring the link up during the second.
     failures.dedup_by(|next, first| {
         let overlap = next.0 == first.0 && next.1 <= first.2;
         if overlap {
@@ -437,6 +441,7 @@ fn build_changes(spec: &RunSpec, settings: &Settings) -> Vec<Change> {
         };
         changes.extend(settings.iter().map(set));
     }
+    // The sort is stable: at one instant failures and routes come before other settings.
     changes.sort_by_key(|change| change.at);
     changes
 }

@@ -6,8 +6,8 @@
 //! affect each other ([`super::parallel`]).
 //!
 //! An event's position among those of its instant depends on its kind and its owner, and events of one instant at
-//! different nodes do not affect each other. So each node sees the same events in the same order, whatever the number
-//! of parts, and records are sorted when they are merged.
+//! different nodes do not affect each other. So each node sees the same events in the same order, regardless of the
+//! number of parts, and records are sorted when they are merged.
 
 use std::sync::Arc;
 
@@ -149,7 +149,7 @@ impl Simulation {
             self.hosts
                 .take_over(hosts, &self.world, &mut self.core, &mut core);
             self.core.take_over(&mut core);
-            // Noted before the part's core is merged, which changes who has which port.
+            // Noted before the merge, which takes over the part's core.
             let theirs: List<PortId, bool> = core.ports.iter().map(|port| core.has(port.node)).collect();
             self.core.merge_records(core, &|port| theirs[port]);
         }

@@ -34,8 +34,8 @@ impl Simulation {
             What::Up(up) => {
                 // Time that has passed is accounted under the old topology.
                 self.settle_all();
-                // Paths from before the failure are looked up first, for flows that the reference compares with them
-                // later.
+                // The reference finds these paths before the run, so they are found while the link is still part of the
+                // routes.
                 self.find_first_paths();
                 self.fail_or_come_back(link, up);
                 // With a reconvergence time, routes change by a later event.
@@ -70,7 +70,7 @@ impl Simulation {
         world.routing.set_link(link, up);
         world.routing.forget();
         self.switches.forget_ways();
-        // Packets on their way have the old generation, and are routed hop by hop.
+        // Packets in the network have the old generation, and are routed hop by hop.
         world.epoch = (world.epoch + 1) & !SPREAD;
         for slot in self.hosts.live_senders() {
             self.find_new_path(slot);

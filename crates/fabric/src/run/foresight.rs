@@ -94,6 +94,7 @@ impl Simulation {
         let watch = self.foresight.take()?;
         let packet = self.hosts.probe(&self.world, slot);
         let mut fork = self.fork(watch);
+        // The fork's state is put into the run, so that the same code runs it.
         self.swap(&mut fork);
         let probe = Probe {
             id: self.core.packets.insert(packet),
@@ -104,6 +105,7 @@ impl Simulation {
         let rtt = self.run_until_back(probe);
         self.swap(&mut fork);
         let mut watch = fork.core.watch;
+        // Frames are recorded in forks too, and nobody reads them.
         watch.recorder.pfc.clear();
         self.foresight = Some(Foresight(Box::new(watch)));
         rtt
@@ -135,6 +137,7 @@ impl Simulation {
         while let Some(event) = self.core.next_uncounted(end) {
             match event {
                 Event::Arrive { port, packet } => {
+                    // The fork has no senders that could take the packet.
                     if self.comes_back(port, packet) {
                         let sent_at = self.core.packets.get(packet).sent_at;
                         let lost = self.core.ports[port].needs_slow_path

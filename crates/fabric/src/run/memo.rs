@@ -305,6 +305,7 @@ impl Simulation {
             return false;
         }
         memory.standing = Some((standing, event));
+        // Its pending events are put aside, so that the suspended network cannot go on by itself.
         self.core.exchange_agenda(&mut memory.aside);
         let (ahead, digest) = (self.traffic.programs().ahead(), self.core.take_digest());
         let memo = self.traffic.kept_mut().expect("phases are kept");
@@ -336,6 +337,7 @@ impl Simulation {
         ];
         let begun = self.memory.as_ref().expect("phases are kept").begun;
         let (mut counters, mut sent, digest) = self.core.counted();
+        // A phase's counters are the difference between its end and its start.
         counters.add(&begun.counters, Counters::MINUS_ONE);
         sent.add(&begun.sent, Counters::MINUS_ONE);
         let (now, completed) = (
@@ -394,6 +396,7 @@ impl Simulation {
     pub(super) fn replay(&mut self) -> bool {
         let memory = self.memory.as_mut().expect("it stands still");
         let (standing, event) = memory.standing.take().expect("it stands still");
+        // A phase cannot be cut short, so those that would pass the stop are simulated.
         let stop = self.world.spec.stop.as_ps();
         match self.traffic.replay(&self.world, standing, stop) {
             Next::Standing(standing) => {

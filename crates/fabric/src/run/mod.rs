@@ -1,4 +1,4 @@
-//! The loop that runs a simulation, and whatever concerns all its components.
+//! The loop that runs a simulation, and the code that concerns all its components.
 
 mod barrier;
 pub(crate) mod build;

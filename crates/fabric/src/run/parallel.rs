@@ -63,7 +63,7 @@ enum Task {
     Run { end: u64 },
     /// Takes the samples that are due before this instant.
     Sample { at: u64, all_done: bool, is_over: bool },
-    /// Ends the threads.
+    /// Ends the threads of the run.
     Leave,
 }
 
@@ -164,6 +164,7 @@ impl<'a> Table<'a> {
     fn is_last(&self) -> bool {
         let last = self.through.fetch_add(1, Ordering::AcqRel) + 1 == self.seats.len();
         if last {
+            // No other thread touches it before the barrier opens.
             self.through.store(0, Ordering::Relaxed);
         }
         last
@@ -171,6 +172,7 @@ impl<'a> Table<'a> {
 
     fn notify(&self, me: usize, part: &Simulation, posted: Posted) {
         let (announced, core) = (&self.announced[me], &part.core);
+        // Relaxed is enough: the counter in `is_last` orders these stores before the reads of the last part.
         let set = |place: &AtomicU64, value: u64| place.store(value, Ordering::Relaxed);
         let next = core.next_event_at().unwrap_or(u64::MAX);
         set(&announced.next, next.min(posted.first));
@@ -233,6 +235,7 @@ impl<'a> Table<'a> {
                 is_over: all_done && heard.packets == 0,
             };
         }
+        // No packet of another part can arrive earlier than this.
         let end = (heard.next + lock(&self.windows).span()).min(limit).min(stop + 1);
         Task::Run {
             end: end.min(heard.free_until + 1),

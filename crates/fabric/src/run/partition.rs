@@ -66,6 +66,7 @@ pub(super) fn partition(world: &World, core: &Core, parts: usize) -> Option<Part
         .ports
         .ids()
         .filter(|&port| of_node[core.ports[port].node] != of_node[core.peer_node(port)]);
+    // Measured on the final cut, which the refinement may have changed.
     let lookahead = crossing.map(|port| world.least_delay(port)).min()?;
     Some(Partition {
         of_node,
@@ -184,6 +185,7 @@ impl Groups {
                 groups.join(port.node, peer);
             }
         }
+        // The flow starts at the instant of the other one's progress, which only a host of the same part sees in time.
         for dependency in &spec.dependencies {
             let (before, after) = (
                 &spec.flows[dependency.after as usize],
@@ -212,6 +214,7 @@ impl Groups {
 
     fn join(&mut self, a: NodeId, b: NodeId) {
         let (a, b) = (self.find(a.index()), self.find(b.index()));
+        // The smaller number stands for the set, so that the result does not depend on the order of joins.
         let (first, second) = (a.min(b), a.max(b));
         self.parent[second] = first;
     }

@@ -15,6 +15,7 @@ impl Simulation {
             return;
         }
         let from = self.world.spec.record.queue_window.0.as_ps();
+        // As events, samples have a position among those of their instant, which is part of the reference's order.
         if self.world.spec.ties == TieOrder::Insertion && self.kind.samples_are_events() {
             self.core.schedule(LaneId::WHEEL, from, Event::Sample);
         } else {

@@ -23,7 +23,7 @@ pub use crate::run::check::BuildError;
 /// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Current simulated time.
+    /// Current simulated time of the run.
     pub now: Time,
     /// Number of events so far.
     pub events: u64,
@@ -181,6 +181,7 @@ impl Simulation {
             if self.core.counters.events >= last {
                 return;
             }
+            // The last event may have brought the network into a known state.
             if self.stands() {
                 continue;
             }
@@ -289,6 +290,7 @@ impl Simulation {
             }
             Event::Special { .. } => self.notify_kind(event),
             Event::FlowDue { flow } => {
+                // The same flows need a different number of such events in a list, in a stream and in a program.
                 self.core.discount_event(event);
                 self.traffic.flow_due(&self.world, &mut self.core, flow);
             }
@@ -305,6 +307,7 @@ impl Simulation {
             Event::Watchdog { port, class } => self.watch_queue(port, class),
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => {
+                // Every part has this event, and one of them counts it.
                 if !self.core.is_first() {
                     self.core.discount_event(event);
                 }

@@ -26,8 +26,8 @@ impl Simulation {
     }
 
     /// Answers the open questions, in the order in which they were asked, where `answer` returns limits. Computing
-    /// started when the question was asked, so a decision takes effect its latency after that, whenever until then the
-    /// answer comes ([`crate::Until::Due`]).
+    /// started when the question was asked, so a decision takes effect its latency after that, no matter when the
+    /// answer comes before that ([`crate::Until::Due`]).
     pub fn answer(&mut self, answer: impl FnMut(Question<'_>) -> Option<SendLimits>) {
         self.hosts.take_answers(&mut self.core, answer);
     }

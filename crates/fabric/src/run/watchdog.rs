@@ -54,7 +54,7 @@ impl Simulation {
                 let event = Event::Watchdog { port, class };
                 self.core.schedule(LaneId::WHEEL, at, event);
             }
-            // The port sends again, into whatever the storm's host does with the packets.
+            // The port sends again, although the other end still pauses it.
             Order::Storm(WatchdogAction::Forward) => self.unpause(port, class),
             Order::Storm(WatchdogAction::Drop) => {
                 let dropped = self.empty_queue(port, class, Lost::Watchdog);

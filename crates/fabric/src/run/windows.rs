@@ -69,6 +69,8 @@ impl Windows {
         self.counts.windows += 1;
         self.counts.events += all;
         self.counts.busiest += most;
+        // With too many events, other threads and the user wait for long; with too few, the barrier takes most of the
+        // time.
         self.span = if most > ENOUGH {
             (self.span / 2).max(1)
         } else if most < ENOUGH / 4 {

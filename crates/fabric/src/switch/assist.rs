@@ -165,6 +165,7 @@ impl Assists {
         if asking.is_empty() && detectors.is_empty() {
             return assists;
         }
+        // Each port has its own stream, so that results do not depend on the order of ports, or on parts.
         let stream = |port| Rng::stream(spec.seed, Purpose::Switch, port);
         assists.rngs = (0..ports.len() as u64).map(stream).collect();
         // Ports that take part, with the size of full packets under the scheme's headers.
@@ -200,6 +201,7 @@ impl Assists {
                 });
             }
         }
+        // Ports whose halves are all inactive skip the hooks for departures.
         if assists.departures {
             let awake = |port| assists.is_someone_awake(port, Time::ZERO);
             assists.awake = ports.ids().map(awake).collect();

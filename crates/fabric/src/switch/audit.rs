@@ -33,6 +33,7 @@ impl Switches {
         for (id, port) in core.ports.numbered().filter(|(_, port)| !port.is_host) {
             for class in STRICT + 1..core.class_count() as u8 {
                 let queue = &mut queues[(id, class)];
+                // All other bytes count as gone: a pause that could not end even then never will.
                 let leaves = (queue.ingress + queue.headroom).saturating_sub(held[(id, class)]);
                 self.rules.release(&mut buffers[port.switch()], queue, leaves);
             }

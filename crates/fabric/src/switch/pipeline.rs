@@ -61,7 +61,7 @@ impl Switches {
             return self.refuse(world, core, egress, class, id);
         }
         self.enqueue(world, core, egress, class, id);
-        // Measured after the packet has joined, and even if it has left at once, as samples count its bytes too.
+        // Measured once the packet has joined: one that leaves at once has not queued.
         let port = &mut core.ports[egress];
         port.queue_max = port.queue_max.max(port.queued);
     }

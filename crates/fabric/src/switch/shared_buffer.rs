@@ -173,7 +173,7 @@ impl BufferRules {
         let new_bytes = queue.ingress + size;
         let above_reserve = new_bytes.saturating_sub(self.reserve);
         let from_pool = size.min(above_reserve);
-        // The reserve is not part of the pool, so a packet within it fits whatever others use.
+        // The reserve is not part of the pool, so a packet within it fits no matter how much others use.
         let in_pool = from_pool == 0 || i64::from(buffer.shared_used) + i64::from(from_pool) <= buffer.pool;
         let no_headroom = size + queue.headroom > headroom;
         let (fits, dropped) = match self.kind_of::<ALIKE>(class) {

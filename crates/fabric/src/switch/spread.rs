@@ -254,7 +254,9 @@ impl Switches {
     fn load(&self, world: &World, core: &Core, port: PortId, class: u8) -> u64 {
         let port = &core.ports[port];
         let profile = &world.profiles[port.profile];
+        // Compared as a time, since the ports may have different rates.
         let queued = (u64::from(port.queued) * profile.ps_per_kib) >> 10;
+        // Large enough that a paused port is chosen only if all are paused.
         let paused = if port.paused & 1 << class != 0 { 1 << 62 } else { 0 };
         port.free_at.saturating_sub(core.now()) + queued + paused
     }
@@ -272,6 +274,7 @@ impl Switches {
         let now = core.now();
         let flowlet = &mut self.spreading.flowlets[entry];
         let idle = now - flowlet.last_seen;
+        // Every packet extends the flowlet, whichever flow of the entry it belongs to.
         flowlet.last_seen = now;
         if flowlet.port == PortId::NONE || idle > gap {
             return None;

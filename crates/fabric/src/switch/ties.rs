@@ -111,6 +111,7 @@ impl TieWatch {
     /// Counts the arrivals of an instant that is over.
     fn settle(&mut self, egress: PortId) {
         let instant = &mut self.latest[egress];
+        // With a single arrival there is no order that could matter.
         if instant.dropped > 0 && instant.arrived > 1 {
             self.drops += u64::from(instant.dropped);
             // Where all were dropped, the order decided nothing between the sides.
@@ -147,6 +148,7 @@ impl TieWatch {
     /// Ends and returns the counts.
     pub(super) fn finish(&mut self, port_refs: &List<PortId, PortRef>) -> TiedArrivals {
         let ports: Vec<PortId> = self.latest.ids().collect();
+        // The last instant of each port is still open.
         ports.into_iter().for_each(|egress| self.settle(egress));
         let side = |(&(egress, ingress), &(taken, dropped)): (&(PortId, PortId), &(u64, u64))| {
             paceline_run::outcome::Side {

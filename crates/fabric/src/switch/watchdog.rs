@@ -40,7 +40,7 @@ struct Storm {
 /// Action for the caller to take on a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// No action.
+    /// No action on the queue.
     Leave,
     /// Another check of the queue at this time, in ps.
     LookAt(u64),

@@ -59,6 +59,7 @@ impl Switches {
         let beyond = |port: PortId| core.ports[core.ports[port].peer].switch();
         let mut switches = vec![beyond(forward[0])];
         let mut stages = Vec::with_capacity(forward.len() - 2);
+        // Breadth first: each round is one hop, from all switches where packets can be.
         while switches != [root] {
             let (mut next, mut stage) = (Vec::new(), Stage::default());
             for (from, &switch) in switches.iter().enumerate() {

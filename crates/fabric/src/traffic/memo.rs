@@ -164,7 +164,7 @@ pub(crate) struct Beginning {
 /// Prior knowledge of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// No knowledge.
+    /// No knowledge of the call.
     No,
     /// Known requests, not yet entered under their numbers.
     Requests,
@@ -207,6 +207,7 @@ impl Memo {
     pub(super) fn state(&mut self, rest: Print, wakes: Vec<PendingWake>) -> u32 {
         let mut print = rest;
         print.begin(Part::Coming);
+        // Wake-ups are part of the state but not of the residue, so that a suspended network can go on with others.
         wakes.iter().for_each(|wake| wake.note(&mut print));
         let Self {
             states, known, parts, ..
@@ -239,7 +240,7 @@ impl Memo {
         ways_of(&mut self.ways, world, flow)
     }
 
-    /// Returns the statistics.
+    /// Returns the statistics of phases.
     pub(crate) fn report(&self) -> Repeats {
         Repeats {
             states: self.states.iter().map(|state| state.counts).collect(),
@@ -322,6 +323,7 @@ impl Memo {
         self.report.kept += 1;
         let number = self.phases.len() as u32;
         self.phases.push(phase);
+        // In front, since the last phase is the likeliest to recur.
         self.states[from as usize].phases.insert(0, number);
     }
 
@@ -362,12 +364,13 @@ impl Memo {
         Some(known.expected(recording.items.len())?.program)
     }
 
-    /// Records a call.
+    /// Records a call of a program.
     pub(super) fn note_call(&mut self, world: &World, place: Place, behind: u64, requests: &[Request]) {
         let Some(recording) = &mut self.recording else {
             return;
         };
         recording.items.push(recording.begin.item(place, requests.len()));
+        // Relative to the start of the phase, so that repeated requests are equal.
         let since = recording.begin.at + behind;
         for request in requests {
             recording.asked.push(asked(&mut self.ways, world, since, request));
@@ -476,6 +479,7 @@ fn asked(ways: &mut HashMap<(NodeId, NodeId), bool>, world: &World, since: u64, 
 fn ways_of(known: &mut HashMap<(NodeId, NodeId), bool>, world: &World, flow: &FlowSpec) -> u64 {
     let pair = (flow.src, flow.dst);
     let has_one = *known.entry(pair).or_insert_with(|| world.has_one_way(flow));
+    // With a single path, the ports that the hash is computed from make no difference.
     if has_one {
         return 0;
     }

@@ -134,6 +134,7 @@ impl Traffic {
 
     /// Writes the bytes that have arrived of an incomplete flow.
     pub(crate) fn has_delivered(&mut self, flow: FlowId, bytes: Bytes) {
+        // A complete flow has its bytes in the record already.
         if let Some(record) = self.flows.get_mut(flow)
             && matches!(record.status, FlowStatus::Unfinished | FlowStatus::Unreachable)
         {
@@ -221,6 +222,7 @@ impl Traffic {
         for (flow, record) in of_programs {
             self.ended.push(self.programs.leave(flow, record));
         }
+        // Flows under way come in arbitrary order.
         self.ended[first..].sort_unstable_by_key(|ended| ended.flow);
     }
 

@@ -35,8 +35,8 @@ pub(crate) struct Programs {
     /// Number of the first flow of a program.
     first: u32,
     shift: Shift,
-    /// True if events of an instant run in the order of requests. Then each wake-up has a position of its own among
-    /// them, and flows start at once.
+    /// True if events of an instant run in the order of requests. Then each wake-up has a separate position among them,
+    /// and flows start at once.
     counted: bool,
     /// Memory of phases; `None` without memoisation.
     pub(super) memo: Option<Box<Memo>>,
@@ -83,7 +83,7 @@ struct Running {
 /// Value of `armed` without such an event.
 const NEVER: (u64, u64) = (u64::MAX, u64::MAX);
 
-/// A program's request.
+/// A request of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Request {
     /// Wake-up at a time of the run.
@@ -303,6 +303,7 @@ impl Programs {
     /// Notes that a program is to be woken at an instant of the network.
     fn keep_wake(&mut self, core: &mut Core, program: u32, at: u64) {
         let running = &mut self.all[program as usize];
+        // If events are counted, the wake-up takes its position now, and has its event only when it is the next.
         running.asked = match self.counted {
             true => core.agenda.reserve(1),
             false => running.asked + 1,
@@ -350,6 +351,7 @@ impl Programs {
             return;
         };
         let next = (at, if counted { asked } else { 0 });
+        // The event that is pending comes first, and will arm this one.
         if next >= running.armed {
             return;
         }
@@ -375,6 +377,7 @@ impl Programs {
         let now = core.now();
         for running in &mut self.all {
             running.wakes.clear();
+            // Events that are pending for the old wake-ups find that they are not armed.
             running.armed = NEVER;
         }
         let first = wakes[0].program;
@@ -471,7 +474,7 @@ impl Traffic {
             let Some(&Reverse((at, asked))) = wakes.peek() else {
                 break;
             };
-            // A wake-up of this instant may be ordered behind the running event, and has an event of its own.
+            // A wake-up of this instant may be ordered behind the running event, and has a separate event.
             if at > now || counted && asked > tie {
                 break;
             }

@@ -65,6 +65,7 @@ impl Traffic {
             let known = memo.states[here.state as usize].phases.iter().find(fits).copied();
             let is_checked =
                 || memo.checks && mix(memo.report.taken + memo.report.checked).is_multiple_of(10);
+            // A known phase may be simulated as a check only at the anchor: elsewhere the network could not go on.
             let Some(phase) = known.filter(|_| !since.phases.is_empty() || !is_checked()) else {
                 return Next::Network(anchor, since.beginning(None));
             };
@@ -84,8 +85,8 @@ impl Traffic {
                 flow,
                 residue: anchor.residue,
             };
-            // Only here could the network continue, so counts are final only here: until then, an unknown call takes
-            // everything back to the anchor.
+            // The network could continue here, so counts are final. Between anchors, an unknown call makes the network
+            // go through everything from the anchor on.
             if memo.states[here.state as usize].residue == anchor.residue {
                 anchor = here;
                 left = left.saturating_sub(since.items.len().max(1));
@@ -127,6 +128,7 @@ impl Traffic {
                 if memo.states[to as usize].residue == standing.residue {
                     return true;
                 }
+                // Bounded, as a longer search would cost more than it could save.
                 if seen.len() < FAR && seen.insert(to) {
                     next.push(to);
                 }
@@ -281,6 +283,7 @@ impl Memo {
             other.items.get(through.item).is_some_and(is_same)
                 && other.asked.get(through.asked..up_to) == Some(&asked[..])
         };
+        // The present phase first, since most calls repeat it.
         let found = fits(now).then_some(through.phase).or_else(|| {
             let begins_alike = |&&number: &&u32| {
                 let other = &self.phases[number as usize];

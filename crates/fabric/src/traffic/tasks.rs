@@ -186,6 +186,7 @@ impl Traffic {
             let Dependency {
                 flow, awaited, delay, ..
             } = world.spec.dependencies[met];
+            // A flow is awaited for its start, its arrival or its acknowledgement, and this is one of them.
             if awaited != what {
                 continue;
             }

@@ -195,6 +195,7 @@ impl Accounts {
         self.add_up_all();
         other.add_up_all();
         for (mine, theirs) in self.senders.iter_mut().zip(other.senders) {
+            // The flow's sender is in one part, and the other's entry is empty.
             if !mine.has_started() {
                 *mine = theirs;
             }

@@ -141,6 +141,7 @@ impl Blames {
             _ => now.free_at.clamp(from, now.at),
         };
         let (all, busy) = (now.at - from, sent_until - from);
+        // All packets of a group wait for the same thing, so one product charges them all.
         for group in at.groups.iter_mut().filter(|group| group.waiting > 0) {
             group.pass(at.number, at.cause, (all, busy), now.paused);
         }
@@ -195,6 +196,7 @@ impl Blames {
         let place = std::mem::replace(place, Place::NOWHERE);
         let at = &mut self.ports[now.port];
         at.waiting -= 1;
+        // Fresh packets are those that arrived during the transmission in progress.
         let is_fresh = place.number == at.number;
         at.groups[place.group as usize].leave(is_fresh);
         let list = &mut self.flows[place.flow];
@@ -204,6 +206,7 @@ impl Blames {
         if let Some(known) = known {
             list[known].waiting -= 1;
             list[known].fresh -= u64::from(is_fresh);
+            // Removed, so that a flow's list is no longer than the queues that it is in.
             if list[known].waiting == 0 {
                 list.swap_remove(known);
             }
@@ -255,6 +258,7 @@ impl Blames {
             .numbered()
             .flat_map(|(port, at)| at.groups.iter().map(move |group| (port, group.held_by)))
             .collect();
+        // Pauses in force have not been divided yet.
         held.into_iter().for_each(|held| self.divide(held));
         let mut sums: BTreeMap<(PortId, u32, Waiting, Party, Why), u64> = BTreeMap::new();
         for (port, at) in self.ports.numbered() {
@@ -395,6 +399,7 @@ fn shares(time: u64, origins: &[(Party, u64)]) -> Vec<(Party, u64)> {
     let (mut bytes_so_far, mut time_so_far) = (0u128, 0u64);
     let share = |&(party, bytes): &(Party, u64)| {
         bytes_so_far += u128::from(bytes);
+        // Cumulative, so that rounding loses nothing in the sum.
         let upto = (u128::from(time) * bytes_so_far / all) as u64;
         let share = upto - std::mem::replace(&mut time_so_far, upto);
         (party, share)

@@ -59,6 +59,7 @@ impl World {
     pub(crate) fn began(&self, port: PortId, now: u64, wire: u16) -> u64 {
         let began = |profile: &LinkProfile| now.saturating_sub(profile.delay + profile.serialise(wire).tx);
         let mut until = u64::MAX;
+        // From the last setting back, since the latest start that fits is the right one.
         for (from, setting) in self.settings.get(&port.link()).into_iter().flatten().rev() {
             let at = began(&self.profiles[setting.profiles[port.end()]]);
             if (*from..until).contains(&at) {

@@ -52,7 +52,7 @@ impl Classes {
         self.priority[usize::from(dense)]
     }
     /// Returns the dense classes of a set of priorities, a bit each. Priority 0, and priorities that are not used, have
-    /// no queue of their own.
+    /// no queue.
     pub(crate) fn of(&self, priorities: u8) -> u16 {
         let named = (1..8).filter(|&priority| priorities >> priority & 1 == 1);
         let own = named

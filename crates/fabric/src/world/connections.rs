@@ -61,7 +61,7 @@ impl World {
         self.connection_of(flow).unwrap_or(flow)
     }
 
-    /// Returns the flow that names the connection of a flow; `None` if the flow has a queue pair of its own.
+    /// Returns the flow that names the connection of a flow; `None` if the flow has a separate queue pair.
     pub(crate) fn connection_of(&self, flow: FlowId) -> Option<FlowId> {
         let number = self.spec.flows.get(flow.index())?.connection?;
         Some(self.connections.first(number))

@@ -87,8 +87,8 @@ fn an_incast_of_two_labels() {
     );
 }
 
-/// Five hosts send to one behind a trunk, and a flow of another label takes the same trunk to a host of its own: the
-/// five cause its pauses.
+/// Five hosts send to one behind a trunk, and a flow of another label takes the same trunk to a separate host: the five
+/// cause its pauses.
 #[test]
 fn pauses_are_those_of_their_root() {
     let mut spec = natural(star(2, scheme("none")));

@@ -177,7 +177,7 @@ const IRN: Irn = Irn {
     reordering: 0,
 };
 
-/// Goodput is recorded for each message, whatever its connection's number, even if packets are lost.
+/// Goodput is recorded for each message, regardless of its connection's number, even if packets are lost.
 #[test]
 fn goodput_is_of_messages() {
     for (recovery, error_rate) in [

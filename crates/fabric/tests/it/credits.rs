@@ -245,7 +245,7 @@ fn lanes_have_their_weights() {
 }
 
 /// Each lane has a separate round robin: two busy lanes take turns packet by packet, and so do the two queue pairs of
-/// each, in whatever order they started.
+/// each, in any order of their starts.
 #[test]
 fn queue_pairs_of_each_lane_take_turns() {
     for classes in [[3, 3, 5, 5], [3, 5, 3, 5]] {

@@ -150,7 +150,7 @@ fn a_deadlock_does_not_fade() {
     }
 }
 
-/// The same ring, in which no packet passes two of its links: congested, paused, alive.
+/// A ring in which no packet passes two of its links: congested, paused, alive.
 #[test]
 fn a_ring_that_lives() {
     let mut spec = ring(4, 1);
@@ -182,7 +182,7 @@ fn a_failure_breaks_a_deadlock() {
     assert!(outcome.end > Time::from_ns(3_001_000));
 }
 
-/// A flow that starts long after another has ended is waited for, whatever is deadlocked.
+/// A flow that starts long after another has ended is waited for, even during a deadlock.
 #[test]
 fn what_is_still_to_come_is_waited_for() {
     let mut spec = storm(None);

@@ -198,8 +198,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(600)))]
 
-    /// The same under credits, with longer first packets, through cut-through or store-and-forward switches: as long as
-    /// there is room, and no flow-control packet gets in between.
+    /// Under credits a message alone takes its ideal time too, with longer first packets, through cut-through or
+    /// store-and-forward switches: as long as there is room, and no flow-control packet gets in between.
     #[test]
     fn a_message_alone_takes_its_ideal_time(
         case in case(),

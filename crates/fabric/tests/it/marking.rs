@@ -102,7 +102,7 @@ fn a_step_is_a_step() {
     assert!(marked > 1000 && marked < 3900, "{marked}");
 }
 
-/// A class's marks follow its own queue, whatever others hold.
+/// A class's marks follow its own queue, regardless of the others'.
 #[test]
 fn classes_are_marked_apart() {
     let outcome = overload(300, 300, 1.0, |spec| spec.flows[3].class = 5);

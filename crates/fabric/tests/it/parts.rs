@@ -16,7 +16,7 @@ fn in_parts(spec: &RunSpec, parts: usize, step: u64) -> Option<(Outcome, usize)>
     on_threads(spec, parts, parts, step)
 }
 
-/// Returns the outcome in `parts` parts on this many threads, whatever the number of processors.
+/// Returns the outcome in `parts` parts on this many threads, regardless of the number of processors.
 fn on_threads(spec: &RunSpec, parts: usize, threads: usize, step: u64) -> Option<(Outcome, usize)> {
     let mut simulation = Simulation::new(spec.clone()).unwrap();
     let parts = simulation.cut(parts).ok()?;

@@ -248,7 +248,7 @@ fn classes_are_paused_apart() {
     assert!(fct < 1000 * TX100 * 100 / 50, "{fct}");
 }
 
-/// PFC frames wait only for the packet on the wire, whatever is queued, class 0 included.
+/// PFC frames wait only for the packet on the wire, ahead of all queued packets, class 0 included.
 #[test]
 fn pfc_frames_go_first() {
     let mut spec = into_slow_link(1, 1_000_000);

@@ -199,7 +199,7 @@ fn windows_bound_what_is_in_flight() {
     assert_eq!((most, acked), (14_000, 1_000_000));
 }
 
-/// Without pacing, packets leave at line rate whatever the scheme's rate, which then only limits the window. Each
+/// Without pacing, packets leave at line rate regardless of the scheme's rate, which then only limits the window. Each
 /// flow's window is that of its own path, if requested.
 #[test]
 fn no_pacing_and_own_paths() {

@@ -222,7 +222,7 @@ fn some_are_dropped_and_come_again() {
     }
 }
 
-/// The sender gets a signal with the full packet's headers, whatever becomes of the packet.
+/// The sender gets a signal with the full packet's headers, no matter what becomes of the packet.
 #[test]
 fn what_is_lost_may_be_signalled() {
     for fate in [Fate::Trimmed, Fate::Dropped] {

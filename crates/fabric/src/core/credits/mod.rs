@@ -149,7 +149,7 @@ impl Credits {
     #[inline]
     fn available(&self, lane: &Lane) -> u32 {
         let left = lane.limit.wrapping_sub(lane.sent) & (self.numbers - 1);
-        // A link that came back has a limit behind the count: more than half of the numbers means less than none.
+        // A limit behind the count wraps around to more than half of the numbers: nothing may be sent.
         if left > self.numbers / 2 { 0 } else { left }
     }
 
@@ -327,7 +327,7 @@ impl Core {
         enough && self.ports[port].paused & 1 << class != 0
     }
 
-    /// Announces a lane's credits again, after the link has lost the flow-control packet that was on its way to `port`.
+    /// Announces a lane's credits again, after the link has lost the flow-control packet that was bound for `port`.
     pub(crate) fn lost_update(&mut self, port: PortId, class: u8) {
         let from = self.ports[port].peer;
         self.links_mut().lanes[(from, class)].announced = None;

@@ -91,6 +91,7 @@ impl Core {
         };
         self.agenda.count(kind, wire);
         let done = Event::TxDone { port }.encode();
+        // Drawn even if the end is no event: other events of its instant may have to be ordered against it later.
         let tie = self.agenda.ties.next(self.now + timing.tx, done);
         let p = &mut self.ports[port];
         p.tx_bytes += u64::from(wire);

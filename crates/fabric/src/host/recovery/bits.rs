@@ -46,6 +46,7 @@ impl Bits {
             words: vec![0; words],
             count: 0,
         };
+        // A packet's bit depends on the length of the ring, so bits are moved one by one.
         for packet in from..from.saturating_add(old) {
             if self.get(packet) {
                 grown.set(packet);
@@ -106,6 +107,7 @@ impl Bits {
         if self.count == 0 {
             return next;
         }
+        // No more packets than bits are set can follow, which bounds the search.
         let behind = self.first_clear(next, next + self.count);
         self.clear_range(next, behind);
         behind
@@ -114,6 +116,7 @@ impl Bits {
     /// Clears the bits from `from` up to `until`.
     #[inline]
     pub(super) fn clear_range(&mut self, from: u32, until: u32) {
+        // Usually no bit is set, and the window moves without a loop.
         if self.count == 0 {
             return;
         }

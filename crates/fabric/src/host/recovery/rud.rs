@@ -94,6 +94,7 @@ impl Reliability for Rud {
         sender.sacked.reset();
         sender.lost.reset();
         sender.waiting.clear();
+        // The memory of the slot's last flow is used again.
         *sender = Sender {
             total: qp.size.div_ceil(mtu) as u32,
             sacked: std::mem::take(&mut sender.sacked),
@@ -157,6 +158,7 @@ impl Reliability for Rud {
     fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
         let mtu = world.packet.mtu.get();
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
+        // Lost packets first: without them the flow cannot complete, however many new ones arrive.
         let (packet, seq) = match sender.lost.take(sender.una, sender.next) {
             Some(packet) => (packet, u64::from(packet) * mtu),
             None => {
@@ -193,7 +195,7 @@ impl Reliability for Rud {
         };
         sender.lose(packet);
         let (_, entropy) = sender.sent[sender.place(packet)];
-        // The path that lost the packet may have failed: the selector avoids it from now on.
+        // The path may have failed, and only its packets can tell the selector.
         if let Some(ways) = &mut qp.ways {
             ways.on_feedback(core.now(), entropy, PathFeedback::Timeout);
         }

@@ -198,6 +198,7 @@ impl QpScheduler {
         qps: &mut List<QpId, Qp>,
         free: &mut Vec<QpId>,
     ) -> Choice {
+        // A single queue pair, which is common, needs no search.
         if let [only] = self.nics[nic].slots[..] {
             let qp = &qps[only];
             if !qp.is_blocked(paused) {
@@ -250,6 +251,7 @@ impl QpScheduler {
         free: &mut Vec<QpId>,
     ) -> Option<(usize, QpId)> {
         let n = &mut self.nics[nic];
+        // The lane's round robin replaces that of the NIC for this choice.
         n.served = n.served_of_lane(class);
         match self.choose(nic, (now, !(1 << class)), qps, free) {
             Choice::Now(place, slot) => Some((place, slot)),

@@ -80,6 +80,7 @@ impl Nic {
     /// Removes a queue pair from the list. The one that would have been next stays next. Returns false if it was not in
     /// the list.
     pub(super) fn remove(&mut self, slot: QpId, qps: &mut List<QpId, Qp>) -> bool {
+        // With a tree, each queue pair knows its index, and the list is not searched.
         let place = match self.tree.is_known() {
             true => Some(qps[slot].place as usize).filter(|&place| self.slots.get(place) == Some(&slot)),
             false => self.slots.iter().position(|&other| other == slot),
@@ -121,6 +122,7 @@ impl Nic {
             self.first += 1;
         }
         let (first, last) = (self.first, self.slots.len().saturating_sub(1));
+        // The search starts behind this index, and so wraps around to the first entry.
         for served in std::iter::once(&mut self.served).chain(&mut self.served_of_lane) {
             if *served < first || *served > last {
                 *served = last;
@@ -146,6 +148,7 @@ impl Nic {
     /// Removes the empty entries from the list.
     fn close_up(&mut self) {
         if self.gone > 0 {
+            // Indices count only the entries that remain.
             for served in std::iter::once(&mut self.served).chain(&mut self.served_of_lane) {
                 let up_to = self.slots[..=*served].iter();
                 let live = up_to.filter(|&&slot| slot != QpId::NONE).count();

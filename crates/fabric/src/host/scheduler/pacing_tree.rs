@@ -57,6 +57,7 @@ impl Tree {
         while node > 1 {
             node /= 2;
             let sooner = self.nodes[2 * node].min(self.nodes[2 * node + 1]);
+            // Nothing further up can change either.
             if std::mem::replace(&mut self.nodes[node], sooner) == sooner {
                 return;
             }
@@ -198,6 +199,7 @@ impl PacingTree {
         if !self.is_known() {
             return false;
         }
+        // Later queue pairs move up by one, as in the NIC's list.
         for tree in &mut self.trees {
             let (first, end) = (self.width + place, self.width + self.count);
             tree.nodes.copy_within(first + 1..end, first);

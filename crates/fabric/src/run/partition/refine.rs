@@ -128,6 +128,7 @@ impl<'a> Cut<'a> {
             let groups = (0..self.part.len()).filter(|&group| self.part[group] == from);
             let moves = groups.flat_map(|group| self.moves(group));
             let worse = |made: &Move| made.load.0.max(made.load.1);
+            // The larger of the two loads has to fall below the present one, or the moves would not end.
             let better = moves.filter(|made| worse(made) < self.load[from]);
             let Some(best) = better.min_by_key(|made| (worse(made), made.group, made.to)) else {
                 return;
@@ -138,6 +139,7 @@ impl<'a> Cut<'a> {
 
     /// Moves groups to where they have more traffic, unless that gives a part more work than the busiest one has.
     fn spare_crossings(&mut self) {
+        // Fewer crossings must not cost balance: no part may get more than the busiest one has.
         let most = self.load.iter().copied().max().unwrap_or(0);
         loop {
             let mut moved = false;

@@ -145,7 +145,7 @@ fn a_report_by_hand() {
 }
 
 /// Leaves 0 and 1, four spines, four hosts at each leaf. A leaf's report goes back through the spine that the data came
-/// through, whatever the hash would choose.
+/// through, no matter which one the hash would choose.
 #[test]
 fn reports_go_back_the_way_that_data_came() {
     let mut spec = natural(star(2, scheme("bolt")));

@@ -195,6 +195,7 @@ impl HopLog {
     #[inline(always)]
     pub(super) fn leave(&mut self, key: u32, left: u64, arrives: u64) {
         let count = self.head.count as usize;
+        // Nearly all steps fit into the array and its 32-bit field.
         if let Ok(flight) = u32::try_from(arrives - left)
             && let Some(place) = self.steps.get_mut(count)
         {
@@ -212,6 +213,7 @@ impl HopLog {
             *place = step;
             return;
         }
+        // The steps move to the heap once, when the array is full.
         if count == ROOM {
             self.long.clear();
             self.long.extend_from_slice(&self.steps);
@@ -226,6 +228,7 @@ impl HopLog {
         if let Ok(flight) = u32::try_from(arrives - left) {
             return self.push(Step { key, flight, left });
         }
+        // The end of a long flight needs a separate step.
         self.push(Step::other(key | LONG, left));
         self.push(Step::other(ARRIVED, arrives));
     }
@@ -239,6 +242,7 @@ pub(super) fn for_each_wait(steps: &[Step], mut ready: u64, mut show: impl FnMut
     let mut paused = 0;
     for (place, step) in steps.iter().enumerate() {
         match step.key {
+            // A pause is logged ahead of the departure that it delayed.
             PAUSED => paused = step.left,
             INSIDE => {
                 ready += step.left;

@@ -68,6 +68,7 @@ impl Totals {
                 paused = if step.key == PAUSED { step.left } else { paused };
                 continue;
             }
+            // Ports without a step were passed without a wait.
             for hop in hops.by_ref() {
                 if hop.key == step.key & !LONG {
                     let port = &mut self.ports[hop.place];
@@ -104,6 +105,7 @@ impl Accounts {
         let mut steps = steps.iter().filter(|step| step.key != ARRIVED).peekable();
         let (mut paused, mut last) = (0, PAUSED);
         for hop in way {
+            // The packet has not come this far.
             let beyond = match upto {
                 Upto::Left(end) => last == end,
                 Upto::Receiver => port_of(hop.key).1,

@@ -81,6 +81,7 @@ impl Sender {
     #[inline]
     pub(super) fn send(&mut self, sent: u64, again: bool) {
         self.again = again;
+        // Counted in advance; if the transmission is cut off, `cut` takes the rest back.
         let now = std::mem::replace(&mut self.until, sent);
         *self.sending() += Span::from_ps(sent - now);
     }

@@ -136,6 +136,7 @@ impl Totals {
 
     /// Adds the totals of the flow's packets in another part.
     pub(super) fn merge(&mut self, mut other: Self) {
+        // Only the part of the sender knows the path.
         if self.way.is_empty() {
             std::mem::swap(self, &mut other);
         }
@@ -163,6 +164,7 @@ impl Totals {
             (port.first, back, number)
         };
         self.count_quiet();
+        // A known path has the ports in order already.
         if self.way.is_empty() {
             self.ports.sort_unstable_by_key(order);
         }

@@ -114,7 +114,7 @@ impl Core {
                 if noted {
                     (trigger.cause, trigger.port) = (Cause::Notice, told_by);
                 } else if packet.mark.is_set() && echoes {
-                    // The echo may be that of an earlier packet, which had no answer of its own.
+                    // The echo may be that of an earlier packet, which was not answered.
                     let port = if told_by == PortId::NONE {
                         look.last_marked
                     } else {

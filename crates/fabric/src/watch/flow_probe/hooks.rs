@@ -111,6 +111,7 @@ impl Core {
     fn observe_mark(&mut self, place: usize, port: PortId, id: PacketId, queue_bytes: u32) {
         let packet = *self.packets.get(id);
         let seen = self.watch.flow_probes.seen(id);
+        // The packet may have got its mark at an earlier port.
         let newly = packet.mark.is_set() && seen.told_by == PortId::NONE;
         if newly {
             seen.told_by = port;
@@ -119,6 +120,7 @@ impl Core {
             seen.digest = (packet.pint, port);
         }
         let look = &mut self.watch.flow_probes.looks[place];
+        // The number of stamps says which hop of the path this port is.
         let hop = usize::from(packet.hops.max(1)) - 1;
         if packet.hops > 0 {
             look.way.resize(look.way.len().max(hop + 1), PortId::NONE);

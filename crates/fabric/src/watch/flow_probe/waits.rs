@@ -31,6 +31,7 @@ impl Core {
     /// Notes a packet on the wire.
     pub(super) fn observe_wire(&mut self, port: PortId, id: PacketId) {
         let (flow, wire) = (self.packets.get(id).flow, u64::from(self.packets.get(id).wire));
+        // At a host senders wait, not packets.
         if !self.ports[port].is_host {
             self.observe_wait(port);
             self.leave_queue(port, id);
@@ -110,10 +111,12 @@ impl Core {
     /// long as that port is paused too.
     pub(in crate::watch) fn origin(&self, mut ingress: PortId, class: u8) -> Origin {
         let mut origin = Origin::default();
+        // A paused switch passes the pause on, so the root is the first port that is not paused itself.
         while origin.way.len() < DEPTH && !self.ports[ingress].is_host {
             let Some(egress) = self.where_most_stands(ingress, class) else {
                 break;
             };
+            // A cycle of pauses has no root.
             if origin.way.contains(&egress) {
                 break;
             }
@@ -167,6 +170,7 @@ impl Core {
                 .iter_mut()
                 .find(|held| held.port == port && held.since.is_some());
             match (pause, lasting) {
+                // A renewed pause is not a new one.
                 (true, None) if !already => {
                     let known = look
                         .held

@@ -44,6 +44,7 @@ impl Watched {
     /// (`held`).
     pub(super) fn advance(&mut self, now: u64, flow: FlowId, free_at: u64, held: bool) {
         let from = std::mem::replace(&mut self.until, now);
+        // A pause holds the packets back, no matter what is on the wire.
         if held {
             self.paused += (now - from) * self.waiting;
             return;

@@ -111,6 +111,7 @@ impl RoundTrips {
             return RoundTripCounts::default();
         }
         let mut bins = Vec::new();
+        // Bins beyond the largest sample are empty.
         let longest = (whole_ns(self.max_ps) as usize).min(SHORT - 1);
         let short = &mut self.short[..=longest];
         for (row, counts) in

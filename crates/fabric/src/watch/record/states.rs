@@ -37,7 +37,7 @@ struct Followed {
 
 impl ClassRecorder {
     /// Creates a recorder of detectors' states, for the classes of switch ports that carry data and have a detector.
-    /// Under credits they are named by their lanes, whatever priorities use these.
+    /// Under credits they are named by their lanes, no matter which priorities use these.
     pub(super) fn of_states(spec: &RunSpec, ports: &Ports, classes: &Classes) -> Self {
         let detected = spec.switch.detectors().into_iter();
         let detected = detected.fold(0, |mask, (priorities, _)| mask | priorities);

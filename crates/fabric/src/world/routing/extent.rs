@@ -42,6 +42,7 @@ impl Routing {
             }
         }
         let roots: Vec<NodeId> = alike.into_values().collect();
+        // As many searches as the budget allows, spread evenly over the hosts.
         let affordable = (SEARCH_BUDGET / self.ends.len().max(1)).max(1);
         let step = roots.len().div_ceil(affordable).max(1);
         let mut extent = ScenarioSize::default();

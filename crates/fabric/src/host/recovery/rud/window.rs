@@ -33,6 +33,7 @@ impl Sender {
         if packets as usize > length {
             let grown = (packets as usize).next_power_of_two().max(16);
             let mut sent = vec![(0, 0); grown];
+            // An entry's position depends on the length of the ring.
             if length > 0 {
                 for packet in self.una..self.una + length as u32 {
                     sent[packet as usize & (grown - 1)] = self.sent[packet as usize & (length - 1)];

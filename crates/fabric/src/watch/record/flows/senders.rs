@@ -1,4 +1,4 @@
-//! Samples of senders.
+//! Samples of senders for the flow series.
 
 use super::{FlowRecorder, Watched};
 use crate::host::Qp;
@@ -30,6 +30,7 @@ impl FlowRecorder {
         live.retain(|&flow| {
             let watched = &mut watched[flow];
             let qp = &qps[watched.slot];
+            // The queue pair may have another flow by now.
             let ended = qp.is_done() || qp.flow() != flow;
             if ended {
                 self.left -= 1;
