@@ -119,6 +119,7 @@ impl Event {
             0 => Self::Topology { change: b },
             1 => Self::FlowDue { flow: FlowId(b) },
             2 => Self::FlowStart { flow: FlowId(b) },
+            // Checked before the ends of pauses, which share the kind.
             3 if b & WATCHDOG != 0 => Self::Watchdog {
                 port: PortId(a),
                 class: b as u8,

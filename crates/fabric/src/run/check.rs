@@ -425,6 +425,7 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
         }
     }
     let ends = |a: NodeId, b: NodeId| (a.min(b), a.max(b));
+    // Built only if there are routes, since a large network has many links.
     let links: BTreeSet<_> = match spec.routes[..] {
         [] => BTreeSet::new(),
         _ => spec.links.iter().map(|link| ends(link.a, link.b)).collect(),

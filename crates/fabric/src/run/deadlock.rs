@@ -150,6 +150,7 @@ impl Simulation {
             let p = &self.core.ports[port];
             let peer = &self.core.ports[p.peer];
             let mut waits_for = Vec::new();
+            // A pause waits for another if its sender holds bytes that came in by this link in the other's queue.
             for (i, &other) in stuck.iter().enumerate() {
                 let (out, its_class) = other;
                 let same_switch = self.core.ports[out].node == peer.node && !peer.is_host;

@@ -92,6 +92,7 @@ impl Simulation {
         let spec = &*self.world.spec;
         let needs =
             |of: fn(&Requirements) -> bool| self.world.schemes.iter().any(|scheme| of(&scheme.needs()));
+        // Most of these depend on absolute time, or have a state that fingerprints leave out.
         let reasons = [
             (spec.programs.is_empty(), "no job is by a trace"),
             (

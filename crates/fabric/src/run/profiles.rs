@@ -59,6 +59,7 @@ impl Builder<'_> {
         }
         let Self { queue, lanes, .. } = self;
         let mut lane = |delay: u64| *lanes.entry(delay).or_insert_with(|| queue.add_lane(delay));
+        // Events of equal delay are in order by themselves, so that a lane needs no sorting.
         for &wire in &self.sizes {
             let tx = profile.time_to_send(profile.rate, wire).as_ps();
             let (tx_lane, arrive_lane) = (lane(tx), lane(tx + profile.delay));

@@ -18,6 +18,7 @@ impl Core {
     #[inline]
     pub fn mark(&mut self, egress: PortId, id: PacketId, mark: Mark) {
         let packet = self.packets.get_mut(id);
+        // A port on the path has found as much congestion or more, and the sender has to see that.
         if mark <= packet.mark {
             return;
         }

@@ -75,6 +75,7 @@ impl BufferRules {
             },
         };
         let accounted = (usize::from(STRICT) + 1..classes.count()).map(|class| class as u8);
+        // In dense numbers, as packets carry them.
         let lossless: u16 = match spec.flow_control {
             FlowControl::None | FlowControl::Credits => 0,
             FlowControl::Pfc(_) => accounted
@@ -94,6 +95,7 @@ impl BufferRules {
             reserve: spec.reserve.get() as u32,
             kind,
             lossless,
+            // Where classes do not differ, packets are admitted without a look at their class's rules.
             alike: bounded == 0 && (lossless == 0 || lossy == 0),
             bounded,
             limit,

@@ -200,6 +200,7 @@ impl Look {
         totals.count += 1;
         totals.last = cut.at;
         totals.lowest = totals.lowest.min(cut.after.rate);
+        // The list is bounded: the flattest cut makes room for a deeper one.
         if self.cuts.len() == FlowProbe::CUTS_MAX {
             let flattest = (0..self.cuts.len())
                 .min_by(|&a, &b| self.cuts[a].factor().total_cmp(&self.cuts[b].factor()))

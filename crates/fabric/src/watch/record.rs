@@ -76,6 +76,7 @@ impl Recorder {
         let mut sampled: Vec<PortId> = Vec::new();
         if spec.queue_every.is_some() {
             sampled = ports.ids().filter(|&id| !ports[id].is_host).collect();
+            // The order of results: by node, then by interface.
             sampled.sort_by_key(|&id| (ports[id].node, interfaces[id]));
         }
         let from = spec.queue_window.0.as_ps();

@@ -98,6 +98,7 @@ impl Routing {
         let mut first = List::from(vec![0]);
         let mut adjacency = Vec::with_capacity(ends.len());
         for list in &mut by_node {
+            // In descending order, so that parallel links are adjacent: searches by neighbour and a quirk rely on it.
             list.sort_by_key(|&id| (std::cmp::Reverse(ends[id.other()].node), id));
             adjacency.extend_from_slice(list);
             first.push(adjacency.len() as u32);

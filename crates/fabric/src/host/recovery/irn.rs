@@ -188,6 +188,7 @@ impl Reliability for Irn {
         let mtu = world.packet.mtu.get();
         let (qp, sender) = (&hosts.qps[slot], &hosts.repeats[slot]);
         let flow = qp.flow;
+        // A complete flow has no receiver any more: nothing is left to compare.
         let Some(place) = hosts.receivers.find(flow) else {
             return;
         };
@@ -206,6 +207,7 @@ impl Reliability for Irn {
         );
         assert_eq!(qp.repairs, sender.lost.count() > 0, "flow {flow}: lost packets");
         let expected = number(receiver.expected);
+        // Counted packet by packet, and compared with the counts that are kept.
         let (mut sacked, mut lost, mut arrived) = (0, 0, 0);
         for packet in sender.una..sender.next {
             let is_sacked = sender.sacked.has(sender.una, packet);

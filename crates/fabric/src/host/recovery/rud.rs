@@ -227,6 +227,7 @@ impl Reliability for Rud {
         assert_eq!((una..next).find(both), None, "flow {flow}: lost and acknowledged");
         let in_flight = |packet: &u32| !sacked.has(una, *packet) && !lost.has(una, *packet);
         let sent_at = |packet: u32| (sender.sent[sender.place(packet)].0, packet);
+        // The first valid entry has to be the oldest packet in flight, or a timeout would come too late.
         let oldest = (una..next).filter(in_flight).map(sent_at).min();
         let is_current = |&(at, packet): &(u64, u32)| {
             (una..next).contains(&packet) && in_flight(&packet) && sent_at(packet).0 == at

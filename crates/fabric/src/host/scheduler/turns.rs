@@ -79,12 +79,14 @@ impl Turns {
         served: usize,
         may_go: impl Fn(usize) -> bool,
     ) -> Option<usize> {
+        // The search starts behind the one served last, so that equals take turns.
         let start = (served + 1) % qps.len().max(1);
         let mut round = (start..qps.len()).chain(0..start).filter(|&place| may_go(place));
         match self {
             Self::Quantum { .. } if self.goes_on(nic, qps, served) && may_go(served) => Some(served),
             Self::Quantum { .. } => round.next(),
             Self::MaxMin { ends, virtual_time } => {
+                // The first of several minima wins, so equals take turns here too.
                 round.min_by_key(|&place| ends[qps[place]].max(virtual_time[nic]))
             }
         }

@@ -27,6 +27,7 @@ pub(super) fn check_changes(spec: &RunSpec) -> Result<(), String> {
     }
     for (i, change) in spec.link_changes.iter().enumerate() {
         check_link_change(spec, change).map_err(|why| format!("change {i} of a link: {why}"))?;
+        // Two changes of one property at the same time would leave its value open.
         let before = spec.link_changes[..i]
             .iter()
             .filter(|other| other.link == change.link);

@@ -24,6 +24,7 @@ pub(super) fn check_connections(spec: &RunSpec) -> Result<(), BuildError> {
                 spec.flows.len()
             ));
         };
+        // Counted in packets, since each message takes whole ones.
         let (before, packets) = known.get_or_insert((i, 0));
         *packets = packets.saturating_add(flow.size.get().div_ceil(spec.packet.mtu.get().max(1)));
         if *packets > most {

@@ -160,6 +160,7 @@ impl<'a> Cut<'a> {
     /// Returns the moves that a group may make: no shorter link is cut, and its part keeps hosts.
     fn moves(&self, group: usize) -> Vec<Move> {
         let (from, parts) = (self.part[group], self.load.len());
+        // Without hosts no flow would start in the part.
         if self.graph.hosts[group] && self.hosts[from] == 1 {
             return Vec::new();
         }

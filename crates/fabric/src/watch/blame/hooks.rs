@@ -27,6 +27,7 @@ impl Probe for Blames {
             Sight::Packet(id, TraceKind::Dequeue) => {
                 let flow = flow_of(view.packet(id));
                 let party: Party = flow.map(|flow| self.party_of(view, flow));
+                // Removed before its transmission is noted: a packet does not wait for itself.
                 self.leave(now, id);
                 self.transmit(port, flow, party);
             }
@@ -64,6 +65,7 @@ impl Blames {
         let packet = view.packet(id);
         let Some(flow) = flow_of(packet) else { return };
         let victim = self.party_of(view, flow);
+        // A host may hold its ACKs back by the pauses of another class.
         let held_by = match view.port(now.port).is_host {
             true => view.world().ack_held_by(packet.class),
             false => packet.class,

@@ -95,6 +95,7 @@ impl FlowRecorder {
     /// Adds the records of another part of the network, where other flows start.
     pub(super) fn merge(&mut self, other: Self) {
         for (mine, theirs) in self.watched.iter_mut().zip(other.watched) {
+            // A flow starts in one part only.
             if theirs.rate.is_some() {
                 *mine = theirs;
             }

@@ -85,6 +85,7 @@ impl Core {
             record.sum += u128::from(bytes);
             recorder.room.sample(&mut record.series, number, u64::from(bytes));
         }
+        // All ports share one memory budget, so the longest series are thinned.
         if recorder.room.is_exceeded() {
             let all = recorder.queues.iter_mut().map(|queue| &mut queue.series);
             recorder.room.thin(all.collect());

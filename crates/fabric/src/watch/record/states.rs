@@ -118,10 +118,12 @@ impl ClassRecorder {
             let value = value(one.port, one.class, self.due);
             self.room.sample(&mut one.series, number, value);
         }
+        // All series share one memory budget, so the longest are thinned.
         if self.room.is_exceeded() {
             let all = self.followed.iter_mut().map(|one| &mut one.series);
             self.room.thin(all.collect());
         }
+        // No packet is left, so the values stay as they are.
         if is_over {
             self.end(number + 1);
         } else {
