@@ -1,4 +1,4 @@
-//! Ideal completion times that were found before: of many small messages most are alike.
+//! A cache of ideal completion times, since most of many small messages have the same size and kind of path.
 
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id as _;
@@ -6,26 +6,26 @@ use paceline_kernel::ids::Id as _;
 use crate::ids::{PortId, ProfileId};
 use crate::world::World;
 
-/// Links of both paths of a flow whose time is kept.
+/// The most links that the two paths of a flow may have together for its time to be cached.
 const LINKS: usize = 16;
-/// Times that are kept, a power of two.
+/// The number of times that the cache holds, a power of two.
 const KEPT: usize = 256;
 
-/// All that the ideal time of a flow on one path depends on, in a given run.
+/// Everything in a given run that the ideal time of a flow depends on, if all its packets take one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     size: u64,
     forward: u8,
-    /// Links of the path, then those of the way back; none behind them.
+    /// The profiles of the links of the path, then of the path back, then [`ProfileId::NONE`] up to the end.
     links: [ProfileId; LINKS],
 }
 
-/// The times of some flows, each at the index of its key's hash.
+/// The cached times, each at the index that the hash of its key gives.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ideals(Vec<Option<(Key, Span)>>);
 
 impl Key {
-    /// Returns the key of a flow, unless its paths are too long.
+    /// Returns the key of a flow, or `None` if its two paths have more than [`LINKS`] links together.
     pub(super) fn of(world: &World, size: u64, forward: &[PortId], back: &[PortId]) -> Option<Self> {
         let mut links = [ProfileId::NONE; LINKS];
         let (there, rest) = links.split_at_mut_checked(forward.len())?;
@@ -54,13 +54,14 @@ impl Key {
 }
 
 impl Ideals {
-    /// Returns the time of a flow with this key.
+    /// Returns the time of a flow with this key, if it is cached.
     pub(super) fn get(&self, key: &Key) -> Option<Span> {
         let (kept, ideal) = self.0.get(key.index())?.as_ref()?;
+        // Two keys may share an index, and the time of the other flow would be wrong for this one.
         (kept == key).then_some(*ideal)
     }
 
-    /// Keeps a time, in place of another's.
+    /// Caches a time and discards the one at its index, if any.
     pub(super) fn keep(&mut self, key: Key, ideal: Span) {
         if self.0.is_empty() {
             self.0.resize(KEPT, None);

@@ -150,7 +150,7 @@ impl RoundTrips {
 
     /// Returns the distribution of all times.
     pub(crate) fn finish(mut self) -> RttStats {
-        // With room for the largest: it grows by copies of itself, each a little longer.
+        // Without room for the largest value from the start, it would grow in many steps and copy itself in each.
         let largest = whole_ns(self.max_ps).max(2);
         let mut histogram_ns =
             Histogram::new_with_max(largest, 4).expect("four digits are within what the histogram can");
