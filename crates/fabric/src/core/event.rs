@@ -89,6 +89,7 @@ impl Event {
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
             Self::ReceiverTimer { flow } => (13, flow.0, 0),
+            // Argument 0 of this kind is the receiver's timer, so schemes are counted from 1.
             Self::GrantDue { nic, scheme } => (13, nic.0, 1 + u32::from(scheme)),
             Self::HostDone { nic } => (12, nic.0, 0),
             Self::Decided { nic } => (15, nic.0, 0),
@@ -213,9 +214,11 @@ impl Ties {
             TieOrder::Drawn if what >> KIND == ARRIVE => {
                 // A counter would depend on the order of calls, which differs between runs in one part and in several.
                 let port = what >> 32 & A_MASK;
+                // The kind stays in front, or arrivals would be spread among the other events of the instant.
                 ARRIVE << KIND | mix(self.seed ^ mix(at ^ port << (64 - A_BITS))) >> (64 - KIND)
             }
             TieOrder::Drawn => what,
+            // This too depends on the order of calls, so runs with it are never cut into parts.
             TieOrder::Shuffled(seed) => {
                 self.counter += 1;
                 mix(seed ^ self.counter)

@@ -66,6 +66,7 @@ impl PortStreams {
 
     #[cold]
     fn make(&mut self, port: PortId) {
+        // By the port's number, not in order of creation, which differs between runs in one part and in several.
         let stream = Rng::stream(self.seed, self.purpose, port.index() as u64);
         self.made.push(stream);
         self.number[port] = self.made.len() as u32;
@@ -152,6 +153,7 @@ impl LinkErrors {
         match self {
             Self::Ports(streams) => streams.get(port).next_f64(),
             Self::Links(generators) => {
+                // A single generator serves all links.
                 let last = LinkId::new(generators.len() - 1);
                 generators[last.min(link)].next_f64()
             }

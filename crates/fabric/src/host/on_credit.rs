@@ -19,6 +19,7 @@ impl Hosts {
         }
         let (nic, paused, has_acks) = (p.nic(), p.paused, p.ready != 0);
         if core.is_busy(port) {
+            // Otherwise the end of the transmission would be no event, and what waits could stay here.
             if has_acks || !self.scheduler.is_empty(nic) {
                 core.await_transmission(port);
             }
@@ -61,6 +62,7 @@ impl Hosts {
     #[inline(never)]
     fn send_control(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
         if class == LINK_CONTROL {
+            // Only now: credit that came free while the packet waited would not be in it otherwise.
             core.write_update(port);
         }
         self.send_ack::<true>(world, core, port, class);

@@ -252,6 +252,7 @@ impl Qp {
     /// Returns the cause that keeps the queue pair from sending.
     #[inline]
     pub(crate) fn held(&self) -> Held {
+        // Several causes can hold at once, so their order decides which of them accounts name.
         if !self.reachable {
             Held::Unreachable
         } else if self.snd_nxt < self.bound {
@@ -282,6 +283,7 @@ impl Qp {
             .map(|number| Connection::of(world, number, core.now()));
         let (size, end_seq) = match connection {
             None => (described.size.get(), described.size.get()),
+            // A connection has nothing to send until a message is posted, and is not finished before either.
             Some(_) => (0, u64::MAX),
         };
         let mut qp = Self {
@@ -433,7 +435,7 @@ impl Qp {
             (false, _) => 0,
             // Under RUD lost bytes are not in flight, so that a retransmission takes window like new data.
             (true, true) if self.bounds_repairs && self.in_flight() >= self.window => 0,
-            // Elsewhere what is lost still counts as in flight: the window has room for it already.
+            // Under the others lost bytes still count as in flight, so a retransmission takes no more of the window.
             (true, true) => u64::MAX,
             // With `unsigned_in_flight` only: the difference wraps, and is larger than any window.
             (true, false) if self.snd_nxt < self.snd_una && self.window != u64::MAX => 0,
@@ -468,6 +470,7 @@ impl Qp {
                     limits.rate.as_bps(),
                     self.path.line_rate.as_bps(),
                 );
+                // Bytes times bit/s exceed 64 bits on long, fast paths.
                 let window = match bdp.checked_mul(rate) {
                     Some(product) => product / line,
                     None => (u128::from(bdp) * u128::from(rate) / u128::from(line)) as u64,

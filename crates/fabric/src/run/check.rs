@@ -246,6 +246,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
         let why = format!("the run would stop at {}; runs stop before {end:.0} s", spec.stop);
         return Err(BuildError::TooLarge(why));
     }
+    // Each link has two ports, and events have 27 bits for the number of a port or a flow.
     if spec.links.len() * 2 > Event::MAX_ENTITIES || spec.flow_count() > Event::MAX_ENTITIES {
         return Err(BuildError::TooLarge(format!(
             "{} links and {} flows are more than can be numbered",
@@ -466,6 +467,7 @@ fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {
             return bad("it resumes below zero bytes: never".into());
         }
     }
+    // Half of a pause later it is renewed: at less than 2 ps at once, again and again in the same instant.
     if matches!(pfc.mode, PfcMode::Quanta { pause } if pause.as_ps() < 2) {
         return bad("a pause frame carries no time".into());
     }

@@ -43,6 +43,7 @@ impl Simulation {
             return Err("no cut of this network leaves hosts on both sides and takes a packet time to cross");
         };
         let of_node: Arc<List<NodeId, u8>> = of_node.into();
+        // Copied while this is still the whole run, since each part keeps only its own events of all.
         let mut others: Vec<OtherPart> = (1..parts).map(|_| OtherPart(self.clone())).collect();
         for (part, other) in (1..).zip(&mut others) {
             other.become_part(part, parts, of_node.clone());

@@ -200,6 +200,7 @@ fn red(spec: &RunSpec, tier: Option<&SwitchTier>, (i, link): (usize, &LinkSpec))
     let is_switch = |node: NodeId| spec.nodes[node.index()] == NodeKind::Switch;
     let curves: &[EcnCurve] = tier.map_or(&spec.switch.ecn, |tier| &tier.ecn);
     let mut red = Red::OFF;
+    // Hosts do not mark, so links between two of them need no curve.
     if !curves.is_empty() && (is_switch(link.a) || is_switch(link.b)) {
         let Some(curve) = curves.iter().find(|curve| curve.rate == link.rate) else {
             let known: Vec<String> = curves.iter().map(|curve| curve.rate.to_string()).collect();
@@ -241,6 +242,7 @@ fn shift(spec: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u32 {
                 (link.rate.as_bps() / reference).max(1).ilog2()
             };
             let shift = PfcThreshold::shift_at(shift, doublings);
+            // Counted from the least shift, which is negative, so that switches can shift by it.
             (shift.min(PfcThreshold::SHIFT_MAX) - PfcThreshold::SHIFT_MIN).max(0) as u32
         }
         PfcThreshold::Static { .. } => 0,

@@ -130,6 +130,7 @@ impl Simulation {
         {
             info.bdp = Bytes::ZERO;
         }
+        // A connection's messages get their ideal times when they are posted.
         if reachable && spec.connection.is_none() {
             self.traffic.record_mut(flow).ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }

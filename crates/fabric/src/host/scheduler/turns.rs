@@ -61,6 +61,7 @@ impl Turns {
         match self {
             Self::Quantum { left, .. } => {
                 left.reach(slot, || 0);
+                // The slot may have been another queue pair's, whose debt is not this one's.
                 left[slot] = 0;
             }
             Self::MaxMin { ends, .. } => {
@@ -122,6 +123,7 @@ impl Turns {
                 left[slot] -= i64::from(wire);
             }
             Self::MaxMin { ends, virtual_time } => {
+                // At least the virtual time, or a queue pair that was held back would have the port alone.
                 let start = ends[slot].max(virtual_time[nic]);
                 virtual_time[nic] = start;
                 ends[slot] = start + u64::from(wire);

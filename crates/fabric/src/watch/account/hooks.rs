@@ -198,6 +198,7 @@ impl Core {
             false => sender.settle(qp, port, now),
         };
         let hop_log = accounts.hop_logs.open(id);
+        // The slot may hold the log of an earlier packet, which would be lost if it were not added up now.
         if let Some((head, steps)) = hop_log.read() {
             accounts.totals[head.place].add(head, steps);
         }
