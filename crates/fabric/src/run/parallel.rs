@@ -254,6 +254,7 @@ impl Simulation {
             let look_at = self.core.watch.deadlock.due();
             let goal = Goal {
                 events: last,
+                // The search for deadlocks sees all parts at one instant, so no window may pass it.
                 limit: limit.min(look_at),
                 stop: self.world.spec.stop.as_ps(),
                 flows: self.world.spec.flow_count() as u64,

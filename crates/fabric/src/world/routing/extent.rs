@@ -81,6 +81,7 @@ impl Routing {
         while let Some(&node) = order.get(next) {
             next += 1;
             let (rtt, bps, links) = reached[node].expect("a node in the order was reached");
+            // Hosts do not forward, so no path leads through one.
             if node != root && self.kinds[node] == NodeKind::Host {
                 continue;
             }
