@@ -96,7 +96,7 @@ impl Hosts {
     ) {
         let receiver = &mut self.receivers.list[place];
         let (flow, path) = (receiver.flow, receiver.path);
-        // Timers of receivers have no generation, so a second one could not be told from the first.
+        // Timers of receivers have no generation, so a second one could not be distinguished from the first.
         if let Some(span) = reaction.timer {
             assert!(!receiver.timer_runs, "a receiver has one timer");
             receiver.timer_runs = true;

@@ -112,7 +112,7 @@ impl Hosts {
         let qp = &self.qps[slot];
         let nic = core.ports[qp.port].nic();
         let wake_at = self.scheduler.nics[nic].wake_at;
-        // A NIC that is not armed waits for something else than pacing.
+        // A NIC that is not armed waits for something other than pacing.
         if qp.next_avail < wake_at && wake_at != u64::MAX {
             self.set_wake(core, nic, qp.next_avail.max(core.now()));
         }

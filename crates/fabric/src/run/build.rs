@@ -65,7 +65,7 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     let ports = build_ports(&spec, &of_port);
     let (mut ports, nics) = number_owners(&spec, ports);
     let routing = build_routing(&spec, &mut ports);
-    // Without flows nobody needs the result, and it takes time in a large network.
+    // Without flows the result is not needed, and it takes time in a large network.
     let extent = if spec.flow_count() == 0 {
         ScenarioSize::default()
     } else {

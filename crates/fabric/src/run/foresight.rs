@@ -105,7 +105,7 @@ impl Simulation {
         let rtt = self.run_until_back(probe);
         self.swap(&mut fork);
         let mut watch = fork.core.watch;
-        // Frames are recorded in forks too, and nobody reads them.
+        // Frames are recorded in forks too, where they are never read.
         watch.recorder.pfc.clear();
         self.foresight = Some(Foresight(Box::new(watch)));
         rtt

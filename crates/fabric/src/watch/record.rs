@@ -28,7 +28,7 @@ mod states;
 /// Upper limit of the bins of all ports' queues together: 20 MB.
 const QUEUE_BINS_MAX: usize = 1 << 19;
 
-/// Recorders. Those that nobody requested are empty and cost a comparison.
+/// Recorders of a run. One that is not requested is empty and costs a comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     pub(crate) ports: PortRecorder,

@@ -119,7 +119,7 @@ impl Credits {
             stalls: 0,
             unexplained: Vec::new(),
         };
-        // Half of the numbers at most, or a limit ahead could not be told from one behind.
+        // Half of the numbers at most, or a limit ahead could not be distinguished from one behind.
         let room = credits.numbers / 2;
         for port in ports.ids() {
             for (class, &buffer) in (STRICT + 1..).zip(&spec.buffers) {

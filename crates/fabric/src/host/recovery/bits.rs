@@ -100,8 +100,8 @@ impl Bits {
         self.set(packet);
     }
 
-    /// Moves the window past its first packet, which has arrived, and past those behind that have. Returns the first
-    /// that has not.
+    /// Moves the window past its first packet, which has arrived, and past all that have arrived directly behind it.
+    /// Returns the first packet that has not.
     pub(super) fn pass(&mut self, first: u32) -> u32 {
         let next = first + 1;
         if self.count == 0 {

@@ -2,7 +2,7 @@
 //!
 //! Queue pairs are served round robin, packet by packet, or by [`turns`]. Pauses, windows and pacing hold them back. A
 //! NIC with few of them looks at each. With many it keeps their departure times in a tree ([`pacing_tree`]), so that no
-//! packet takes time in proportion to their number. The choice is always that of looking at all of them.
+//! packet takes time in proportion to their number. The choice is always that of a search of all of them.
 
 mod nic;
 mod pacing_tree;

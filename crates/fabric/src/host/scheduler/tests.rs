@@ -1,4 +1,4 @@
-//! Comparison with looking at all queue pairs, and with a list without empty entries.
+//! Comparison of the scheduler with a search of all queue pairs, and with a list without empty entries.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const IRN: Irn = Irn {
     reordering: 0,
 };
 
-/// Returns the index that looking at all queue pairs would choose.
+/// Returns the index that a search of all queue pairs would choose.
 fn choose_by_looking(list: &Nic, qps: &List<QpId, Qp>, now: u64, paused: u16) -> Option<usize> {
     let (slots, start) = (&list.slots, list.served + 1);
     let may_go = |place: &usize| {
@@ -33,7 +33,7 @@ fn choose_by_looking(list: &Nic, qps: &List<QpId, Qp>, now: u64, paused: u16) ->
 }
 
 /// Hundreds of flows of two senders, with windows, pacing, pauses, losses and a failure: after every event the tree
-/// agrees with each queue pair, and the choice with that of looking at all.
+/// agrees with each queue pair, and the choice with that of a search of all.
 #[test]
 fn the_array_is_what_looking_would_find() {
     let mut held = 0;

@@ -12,7 +12,7 @@ use paceline_run::spec::RunSpec;
 /// Upper limit of the bins of all flows' series together: 10 MB.
 const BINS_MAX: usize = 1 << 18;
 
-/// Recorder of flows; empty if nobody requested it.
+/// Recorder of flows; empty if it is not requested.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowRecorder {
     /// Time of the next sample, in ps; `u64::MAX` for none.

@@ -19,7 +19,7 @@ const CELLS_MAX: usize = 1 << 22;
 /// Samples of the buffers in a bin that is wider than the narrowest.
 const LOOKS: u64 = 8;
 
-/// Recorder of the ports; empty if nobody requested it.
+/// Recorder of the ports; empty if it is not requested.
 #[derive(Clone, Debug)]
 pub(crate) struct PortRecorder {
     /// Time of the next sample, in ps; `u64::MAX` for none.
@@ -287,8 +287,8 @@ impl PortRecorder {
         self.bins += 1;
     }
 
-    /// Scales the shares of a bin that the end of the run cuts short to the time that there was: a pause that lasts to
-    /// the end must not seem to fade.
+    /// Scales the shares of a bin that the end of the run cuts short to its actual length: a pause that lasts to the
+    /// end must not seem to fade.
     pub(super) fn scale_last(&mut self, now: u64) {
         let part = now - (self.ends - self.bin).min(now);
         if part == self.bin {

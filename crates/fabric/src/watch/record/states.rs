@@ -16,7 +16,7 @@ use paceline_run::spec::RunSpec;
 /// Upper limit of the bins of all series together: 20 MB.
 const BINS_MAX: usize = 1 << 19;
 
-/// Recorder of classes; empty if nobody requested it, or if nothing detects or has credits.
+/// Recorder of classes; empty if it is not requested, or if nothing detects or has credits.
 #[derive(Clone, Debug)]
 pub(crate) struct ClassRecorder {
     /// Time of the next sample, in ps; `u64::MAX` for none.
