@@ -1,6 +1,6 @@
 //! The clock, the pending events and the counters of past events.
 
-use paceline_kernel::queue::{Entry, EventQueue, LaneId, Look};
+use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 
 use crate::core::Core;
 use crate::core::digest::Digest;
@@ -145,10 +145,12 @@ impl Core {
     pub(crate) fn fetch_upcoming(
         &self,
         world: &World,
-        at_host: impl Fn(Look, &Packet),
+        at_host: impl Fn(&Packet),
+        soon_at_host: impl Fn(&Packet),
         at_switch: impl Fn(PortId),
     ) {
-        self.agenda.queue.for_upcoming(|look, what| {
+        // Far ahead only numbers in the event itself are of use: following a pointer would miss the cache.
+        let far = |what| {
             let (port, packet) = match Event::arrival(what) {
                 Some((port, packet)) => (port, Some(packet)),
                 None => match Event::sent(what) {
@@ -156,38 +158,43 @@ impl Core {
                     None => return,
                 },
             };
-            // The first look can only use numbers that are in the event itself: following a pointer now would miss the
-            // cache.
-            if look == Look::First {
-                self.ports.prefetch(port);
-                self.queues.prefetch(port);
-                if let Some(packet) = packet {
-                    self.packets.prefetch(packet);
-                }
-                return;
+            self.ports.prefetch(port);
+            self.queues.prefetch(port);
+            if let Some(packet) = packet {
+                self.packets.prefetch(packet);
             }
-            let at = &self.ports[port];
-            let Some(id) = packet else {
+        };
+        let near = |what| match Event::arrival(what) {
+            Some((port, id)) => {
+                let (at, packet) = (&self.ports[port], self.packets.get(id));
+                if at.is_host {
+                    at_host(packet);
+                // A packet of another epoch has no path of the present topology.
+                } else if packet.epoch == world.epoch {
+                    let place = world.routing.follow(0, &mut { packet.path });
+                    let egress = world.routing.port_at(at.ways, place);
+                    self.ports.prefetch(egress);
+                    self.queues.prefetch(egress);
+                    at_switch(egress);
+                }
+            }
+            None => {
                 // The next packet of the queue leaves then.
-                if look == Look::Second
-                    && let Some(class) = at.next_class()
+                if let Some(port) = Event::sent(what)
+                    && let Some(class) = self.ports[port].next_class()
                 {
                     self.packets.prefetch(self.queues[(port, class)].head);
                 }
-                return;
-            };
-            let packet = self.packets.get(id);
-            if at.is_host {
-                at_host(look, packet);
-            // A packet of another epoch has no path of the present topology.
-            } else if look == Look::Second && packet.epoch == world.epoch {
-                let place = world.routing.follow(0, &mut { packet.path });
-                let egress = world.routing.port_at(at.ways, place);
-                self.ports.prefetch(egress);
-                self.queues.prefetch(egress);
-                at_switch(egress);
             }
-        });
+        };
+        let next = |what| {
+            if let Some((port, id)) = Event::arrival(what)
+                && self.ports[port].is_host
+            {
+                soon_at_host(self.packets.get(id));
+            }
+        };
+        self.agenda.queue.for_upcoming(far, near, next);
     }
 }
 

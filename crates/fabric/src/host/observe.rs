@@ -6,23 +6,25 @@ use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};
 use crate::world::World;
 use paceline_kernel::prefetch::prefetch_all;
-use paceline_kernel::queue::Look;
 use paceline_run::outcome::{PacketKind, TraceKind};
 
 impl Hosts {
-    /// Prefetches what a packet that is soon to arrive will touch: its queue pair or receiver, and then the scheme's
-    /// state.
+    /// Prefetches the queue pair or receiver of a packet that will arrive.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, look: Look, packet: &Packet) {
-        match (look, packet.kind) {
-            (Look::Second, PacketKind::Data) => self.receivers.prefetch(packet.flow),
-            (Look::Second, _) => self.qps.prefetch_all(packet.qp),
-            (_, PacketKind::Data) => {}
-            _ => {
-                if let Some(qp) = self.qps.get(packet.qp) {
-                    prefetch_all(&*qp.scheme);
-                }
-            }
+    pub(crate) fn prefetch(&self, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.receivers.prefetch(packet.flow),
+            _ => self.qps.prefetch_all(packet.qp),
+        }
+    }
+
+    /// Prefetches the state of a scheme to which a packet that is about to arrive brings feedback.
+    #[inline(always)]
+    pub(crate) fn prefetch_scheme(&self, packet: &Packet) {
+        if packet.kind != PacketKind::Data
+            && let Some(qp) = self.qps.get(packet.qp)
+        {
+            prefetch_all(&*qp.scheme);
         }
     }
 

@@ -208,18 +208,27 @@ impl Simulation {
     }
 
     #[inline]
-    // Samples and checks are in the outer loops, so that this one has nothing to do between two events.
     fn run_a_while(&mut self, end: u64, last: u64) {
-        let large = self.core.is_large();
+        match self.core.is_large() {
+            true => self.run_events::<true>(end, last),
+            false => self.run_events::<false>(end, last),
+        }
+    }
+
+    /// Runs events before `end` until there have been `last`; with `FETCH` it prefetches what the next ones will touch.
+    // Code that prefetches takes registers that small networks have better uses for. Samples and checks are in the outer
+    // loops, so that this one has nothing to do between two events.
+    fn run_events<const FETCH: bool>(&mut self, end: u64, last: u64) {
         while self.core.counters.events < last
             && let Some(event) = self.core.take_event(end)
         {
             self.core.begin(event);
-            if large {
+            if FETCH {
                 let (hosts, switches) = (&self.hosts, &self.switches);
                 self.core.fetch_upcoming(
                     &self.world,
-                    |look, packet| hosts.prefetch(look, packet),
+                    |packet| hosts.prefetch(packet),
+                    |packet| hosts.prefetch_scheme(packet),
                     |egress| switches.prefetch(egress),
                 );
             }

@@ -1,6 +1,5 @@
 //! FIFO lanes for constant delays, and a timing wheel for all others.
 
-use super::Look;
 use super::heads::{Heads, MAX_LANES, NEVER};
 use super::ring::Ring;
 use super::wheel::Wheel;
@@ -167,26 +166,25 @@ impl<E: Copy + Default + Ord> Lanes<E> {
     }
 
     #[inline(always)]
-    pub(super) fn for_upcoming(&self, mut show: impl FnMut(Look, E)) {
-        const LOOKS: [Look; 3] = [Look::First, Look::Second, Look::Last];
-        if self.next == self.instant.len() {
+    pub(super) fn for_upcoming(&self, far: impl Fn(E), near: impl Fn(E), next: impl Fn(E)) {
+        let mut new = &[][..];
+        let soon = if self.next == self.instant.len() {
             let lane = &self.lanes[self.heads.first().lane()];
-            for (look, ahead) in LOOKS.into_iter().zip(AHEAD_IN_LANE) {
-                if let Some(soon) = lane.get(ahead) {
-                    show(look, soon.event);
-                }
+            AHEAD_IN_LANE.map(|ahead| lane.get(ahead).map(|timed| timed.event))
+        } else {
+            if self.next == 1 {
+                // Nobody has looked at the first events of an instant yet.
+                new = &self.instant[1..self.instant.len().min(AHEAD[0])];
             }
-            return;
+            AHEAD.map(|ahead| self.instant.get(self.next + ahead - 1).copied())
+        };
+        // Each is called in one place, so that its code is inlined.
+        new.iter().chain(&soon[0]).for_each(|&event| far(event));
+        if let Some(event) = soon[1] {
+            near(event);
         }
-        // A new instant, of which nothing has been prefetched.
-        if self.next == 1 {
-            let all = self.instant[1..].iter().take(AHEAD[0] - 1);
-            all.for_each(|&event| show(Look::First, event));
-        }
-        for (look, ahead) in LOOKS.into_iter().zip(AHEAD) {
-            if let Some(&event) = self.instant.get(self.next + ahead - 1) {
-                show(look, event);
-            }
+        if let Some(event) = soon[2] {
+            next(event);
         }
     }
 

@@ -41,17 +41,6 @@ impl LaneId {
     pub const WHEEL: Self = Self(0);
 }
 
-/// Stage of prefetching for an event that will run soon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    /// Nothing of the event is in the cache.
-    First,
-    /// The data prefetched by the first stage are in the cache.
-    Second,
-    /// The event runs next or nearly next.
-    Last,
-}
-
 /// Event with its time, as stored in lanes and wheel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Timed<E> {
@@ -198,14 +187,19 @@ impl EventQueue {
         each!(&self.0, lanes => lanes.longest_lane())
     }
 
-    /// Calls `show` for events that will probably run soon, at three decreasing distances. The rest of an
-    /// instant is sorted, as is a lane, so data prefetched at one distance are in the cache at the next. Some
-    /// events are shown twice, others never.
+    /// Shows events that will probably run soon to `far`, later to `near`, and shortly before they run to `next`. The rest
+    /// of an instant is sorted, as is a lane, so data prefetched by one are in the cache at the next. Some events are shown
+    /// twice, others never.
     #[inline(always)]
-    pub fn for_upcoming(&self, mut show: impl FnMut(Look, u64)) {
-        each!(&self.0, lanes => lanes.for_upcoming(|look, event| {
-            show(look, Entry::from(Timed { at: 0, event }).what);
-        }));
+    pub fn for_upcoming(&self, far: impl Fn(u64), near: impl Fn(u64), next: impl Fn(u64)) {
+        match &self.0 {
+            Kind::Untied(lanes) => lanes.for_upcoming(far, near, next),
+            Kind::Tied(lanes) => lanes.for_upcoming(
+                |(_, what)| far(what),
+                |(_, what)| near(what),
+                |(_, what)| next(what),
+            ),
+        }
     }
 
     /// Calls `show` for every pending event in arbitrary order. This is slow and intended for inspection

@@ -228,16 +228,19 @@ fn a_large_set_shows_what_is_soon_to_run() {
     assert!(queue.longest_lane() < 10_000);
     (0..20_000).for_each(|n| queue.push(lane, event(n)));
     assert!(queue.longest_lane() >= 20_000);
-    let mut seen = [(); 3].map(|()| std::collections::BTreeSet::new());
+    let seen = [(); 3].map(|()| std::cell::RefCell::new(std::collections::BTreeSet::new()));
     for n in 0..20_000 {
         assert_eq!(queue.pop(), Some(event(n)));
-        queue.for_upcoming(|look, what| {
-            let ahead = [13, 5, 2][look as usize];
-            assert!(what > n && what < n + ahead, "{look:?} at {what} after {n}");
-            seen[look as usize].insert(what);
-        });
+        let show = |look: usize, ahead: u64| {
+            let seen = &seen[look];
+            move |what| {
+                assert!(what > n && what < n + ahead, "look {look} at {what} after {n}");
+                seen.borrow_mut().insert(what);
+            }
+        };
+        queue.for_upcoming(show(0, 13), show(1, 5), show(2, 2));
     }
-    let [first, second, last] = seen.map(|seen| seen.len());
+    let [first, second, last] = seen.map(|seen| seen.borrow().len());
     assert!(
         first > 19_000 && second > 19_000 && last > 19_000,
         "{first} {second} {last}"
