@@ -1,20 +1,24 @@
-//! ACC: acknowledgements set the rate of a congested flow, and a stop at the source drains what was sent too much.
+//! ACC: congestion control for lossless Ethernet from the arrival rate of acknowledgements (ACKs).
 //!
 //! # What it does
-//! Where no packet is lost, packets are conserved: as many are acknowledged as are delivered. So the rate at which a
-//! congested flow's ACKs arrive is its share of the bottleneck, and what is in flight beyond that rate times the empty
-//! network's round trip is what waits in queues. A sender whose flow is congested falls to that rate at once, and
-//! stops until this excess has drained. Marks tell three classes of flows apart: *congested*; *victims*, which pass
-//! ports that pauses stop and start (undetermined marks) and are held, or lowered gently; and all others, which
-//! climb back, half-way at first.
+//! The sender measures the rate at which a flow's ACKs arrive, and reads the marks that they echo. In a lossless
+//! network packets are conserved, so this rate is a congested flow's share of the bottleneck. A congested sender falls
+//! to that rate at once and stops until its excess has drained. ACC is for lossless Ethernet with ternary detection.
+//! It is a reconstruction from a talk (Zhang et al., NSDI 2024) and a thesis.
+//!
+//! The excess is the number of bytes in flight beyond the arrival rate times the empty network's round trip. These
+//! bytes wait in queues. Marks separate three classes of flows. *Congested* flows fall and stop. *Victims* have
+//! undetermined marks, because they pass ports that pauses stop and start: their rate is held or lowered gently. All
+//! other flows climb back, half-way at first.
 //!
 //! # Signal it needs
-//! ECN, echoed in every ACK: congested and undetermined marks (ternary detection, the default with this scheme), best
-//! with a step. With RED alone there are no victims. Pauses: without them packets are lost.
+//! ECN, echoed in every ACK, with congested and undetermined marks (ternary detection, the default with this scheme).
+//! A step works best as the marking curve. With RED alone there are no victims. Pauses are needed, as packets are lost
+//! without them.
 //!
 //! # Equations
-//! A window of measurement begins with an ACK of what was sent after the last decrease, and again with the first
-//! congested mark in it, from which on what is in flight does not grow (ours). It ends when `acks` ACKs have followed,
+//! A measurement window starts with an ACK of data that was sent after the last decrease. It restarts at the first
+//! congested mark in it; from that mark on, bytes in flight do not grow (ours). It ends when `acks` ACKs have followed
 //! and T0, the empty network's round trip, has passed. With B bytes acknowledged after its first ACK:
 //! ```text
 //! Rack = B / (last - first)                                                    seed    (1)
@@ -32,27 +36,28 @@
 //! otherwise, by the number n of such windows since the last decrease:          ours    (9)
 //!   n <= F: R = (R + Rt) / 2;   n <= 2 F: Rt += AI first;   then: Rt += HAI first
 //! ```
-//! C is the line's rate; flows begin at R = Rt = C. A loss cuts as DCQCN does at first, once per T0:
+//! C is the line rate; flows start at R = Rt = C. A loss cuts the rate as DCQCN's first cut does, at most once per T0:
 //! ```text
 //! Rt = R;  R = R / 2                                                           ours    (10)
 //! ```
 //!
 //! # Parameters
-//! [`Params`]. None depends on the rates. What is known of ACC is its principle, no algorithm and no number: `seed`
-//! is what the known text of a thesis says, which breaks off on the first page of the chapter on ACC; `talk` a summary
-//! of the talk at NSDI 2024; `ours` is reconstruction. Marking is the network's: by default a step at 50 KB at 40
-//! Gbit/s, on other ports in proportion, with ternary detection (ours). So is a bound on what is in flight, the
-//! bandwidth-delay product (ours; `cc.window`).
+//! [`Params`]. None has to be adapted to the line rate. Only ACC's principle is known, neither its algorithm nor its
+//! numbers. The sources have three names. `seed` is the known text of a thesis, which breaks off on the first page of
+//! the chapter on ACC. `talk` is a summary of the talk at NSDI 2024. `ours` is reconstruction. The network sets
+//! marking: by default a step at 50 KB at 40 Gbit/s, in proportion on other ports, with ternary detection (ours). It
+//! also bounds bytes in flight to one bandwidth-delay product (ours; `cc.window`).
 //!
 //! # Where we differ from the paper or public code
-//! * Reconstructed: no code is public, and neither algorithm nor parameters nor results of the thesis's chapter are
-//!   known. It is compared with no run of its authors. The thesis tries two functions f1 and f2 by which victims slow
-//!   down; which ones is not known: ours are (8).
-//! * T0 is the smallest round trip that the flow has seen by its own clock, at most the path's.
-//! * The sum of all flows' excesses at a port is its queue: the stop leaves none, and the link does not idle. No probe is
-//!   sent in a stop: more is in flight than it waits for.
-//! * Where packets are lost they are not conserved, and (1) to (6) measure something else: runs say so.
-//! * A flow that passes several congested ports is marked by each, and gets less than by max-min.
+//! * Reconstructed: no code is public, and the algorithm, parameters and results of the thesis's chapter are not
+//!   known. No run of its authors was available for a comparison. The thesis tries two functions f1 and f2 that slow
+//!   victims down. They are not known; ours are (8).
+//! * T0 is the smallest round trip that the flow has measured with its own clock, at most the path's.
+//! * The excesses of all flows at a port add up to its queue. The stop therefore empties the queue, and the link does
+//!   not idle. A stopped flow sends no probe, because more bytes are in flight than it waits for.
+//! * Where packets are lost they are not conserved, and (1) to (6) measure something else. Paceline warns of such
+//!   runs.
+//! * A flow that passes several congested ports is marked by each of them, and gets less than its max-min share.
 //!
 //! # References
 //! Y. Zhang, Q. Meng, C. Hu, F. Ren, "Revisiting Congestion Control for Lossless Ethernet", NSDI 2024 (`talk`).

@@ -1,14 +1,14 @@
-//! ADPG (RL-CC): a network of 204 weights multiplies the rate, once per round trip.
+//! ADPG (RL-CC): a network of 204 weights multiplies the rate once per round trip.
 //!
 //! # What it does
-//! Once per round trip the sender makes of the round-trip time and its rate a number that is 0 where flows that share a
-//! port fairly rest, and gives that of this round and the last, with what it did after each, to a small network. What
-//! comes out multiplies its rate. The network was trained in the simulator by analytic deterministic policy gradients:
-//! `paceline train adpg`.
+//! Once per round trip, the sender computes a congestion signal from its round-trip time and its rate. The signal is 0
+//! where flows that share a port fairly come to rest. A small neural network reads the signals of this round trip and
+//! the last, and the last two actions; its output multiplies the rate. It was trained in the simulator by analytic
+//! deterministic policy gradients (`paceline train adpg`). The method is RL-CC's (Tessler et al., AAAI 2022), for
+//! incasts in data centres.
 //!
 //! # Signal it needs
-//! The mean round-trip time since the last decision. Data packets carry the time at which they were sent. Switches do
-//! nothing.
+//! The mean round-trip time since the last decision. Data packets carry their send time. Switches do nothing.
 //!
 //! # Equations
 //! With R the round-trip time, B the empty network's, r the rate as a share of the line:
@@ -18,29 +18,29 @@
 //! r = r (1 + step a) where a >= 0, r / (1 - step a) otherwise                           (3)
 //! ```
 //! N flows that share a port evenly are at x = target where `R = B (offset + target sqrt(N))` (4): the more flows, the
-//! longer the queue. The network is 4-12-12-1, rectified units without biases, and a hyperbolic tangent at its end; its
-//! weights minimise, G discounting what comes later and being the mean of z from t on, the mean of `a G` and half the
-//! mean square of the differences of flows' actions.
+//! longer the queue. The network is 4-12-12-1, with rectified units without biases and a hyperbolic tangent at its
+//! end. Let G be the discounted mean of z from t on. Training minimises the mean of `a G` plus half the mean square of
+//! the differences of flows' actions.
 //!
-//! The function of (2) may be a forest of boosted trees as well, which reads and gives the same: `model` says which.
-//! `adpg-tree-100`, `-300` and `-1000` were distilled from `adpg` (`paceline forest distill adpg`); `paceline reproduce
-//! adpg-distilled` holds them beside it.
+//! The function of (2) may also be a forest of boosted trees with the same inputs and output; `model` selects it.
+//! `adpg-tree-100`, `-300` and `-1000` were distilled from `adpg` (`paceline forest distill adpg`).
+//! `paceline reproduce adpg-distilled` compares them with it.
 //!
 //! # Parameters
-//! [`Params`]. `base-rtt` is by default that of the path; RL-CC's is 8192 ns, whatever the network.
+//! [`Params`]. `base-rtt` is by default that of the path; RL-CC uses 8192 ns for every network.
 //!
 //! # Where we differ from the paper or public code
-//! * The network was trained here, in runs of ours; the authors' weights are not free.
-//! * The round-trip time is the mean over acknowledgements since the last decision; RL-CC sends a probe of its own.
-//! * z is cut at 100, and at -1, which it never reaches; in training what is above 5 counts as 5. Without that behind a
-//!   full buffer slowing down was all that counted, and the policy learned nothing else: seen in the first training.
-//! * In training flows begin at 10 Gbit/s and go no lower than 100 Mbit/s.
-//! * A rate has a lower bound, and a flow begins at `initial-rate`; RL-CC's senders begin at the line's.
+//! * The network was trained here, in our own runs; the authors' weights are not free.
+//! * The round-trip time is the mean over the ACKs since the last decision; RL-CC sends a probe packet.
+//! * z is cut at 100, and at -1, which it never reaches. In training, values above 5 count as 5. Otherwise the long
+//!   queues behind a full buffer outweigh everything else, and the policy learns only to slow down.
+//! * In training, flows start at 10 Gbit/s and stay above 100 Mbit/s.
+//! * A rate has a lower bound, and a flow starts at `initial-rate`; RL-CC's senders start at line rate.
 //!
 //! # References
 //! C. Tessler et al., "Reinforcement Learning for Datacenter Congestion Control", AAAI 2022.
 //! B. Fuhrer et al., "Implementing Reinforcement Learning Datacenter Congestion Control in NVIDIA NICs", CCGRID 2023.
-//! Public code: NVlabs/RLCC (facts; its licence is not for reuse).
+//! Public code: NVlabs/RLCC (facts; its licence does not allow reuse).
 
 use std::sync::Arc;
 

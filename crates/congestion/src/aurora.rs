@@ -1,15 +1,15 @@
-//! Aurora: a network multiplies the rate, twice per round trip, by how delay grows, how long it is, and how much of what
-//! was sent arrived.
+//! Aurora: a network multiplies the rate twice per round trip, by the growth of the delay, the delay, and the share of
+//! data that arrived.
 //!
 //! # What it does
-//! Time goes in monitor intervals of half a round trip of the empty network. At the end of each the sender makes three
-//! numbers of what it has counted in it, puts those of the last ten intervals into a network, and multiplies its rate by
-//! what comes out. The network was trained in the simulator, by proximal policy optimisation: `paceline train aurora`.
-//! Each flow wants the most for itself; nothing in its reward is about others.
+//! Time is divided into monitor intervals of half a round trip of the empty network. At the end of each, the sender
+//! computes three numbers from delay and delivered bytes. A neural network reads those of the last ten intervals, and
+//! its output multiplies the rate. It was trained in the simulator by proximal policy optimisation
+//! (`paceline train aurora`), for few long flows. Each flow maximises its own reward, and no term of it is about other
+//! flows (Jay et al., ICML 2019).
 //!
 //! # Signal it needs
-//! The round-trip times and what was acknowledged. Data packets carry the time at which they were sent. Switches do
-//! nothing.
+//! Round-trip times and acknowledged bytes. Data packets carry their send time. Switches do nothing.
 //!
 //! # Equations
 //! With R the mean round-trip time of an interval of length T, d the empty network's:
@@ -20,8 +20,8 @@
 //! a = network of (1) to (3) over the last ten intervals, from -10 to 10          (4)
 //! rate = rate (1 + step a) where a >= 0, rate / (1 - step a) otherwise           (5)
 //! ```
-//! The network is 30-32-16-1, hyperbolic tangents, and a sum at its end. In training the reward of an interval is, with
-//! what was delivered as a share of the line and the share of acknowledgements that told of a loss,
+//! The network is 30-32-16-1, with hyperbolic tangents and a linear output. In training, the reward of an interval
+//! depends on the delivered bytes as a share of the line, and on the share of ACKs that reported a loss:
 //! ```text
 //! 10 delivered - 2 (R / d - 1) - 2000 loss                                       (6)
 //! ```
@@ -30,17 +30,17 @@
 //! [`Params`].
 //!
 //! # Where we differ from the paper or public code
-//! * Trained in networks of data centres: 25 to 400 Gbit/s, round trips of 4 to 40 us, 1 to 16 flows of which each learns
-//!   and decides for itself. The authors' are of 100 to 500 packets per second, 50 to 500 ms, and one flow.
-//! * (6) has the line and the empty network's round trip as units, where the authors' has packets per second and seconds
+//! * Trained in data-centre networks: 25 to 400 Gbit/s, round trips of 4 to 40 us, 1 to 16 flows of which each learns
+//!   and decides for itself. The authors' networks have 100 to 500 packets per second, 50 to 500 ms, and one flow.
+//! * (6) uses the line and the empty network's round trip as units. The authors use packets per second and seconds
 //!   (10, 1000 and 2000).
-//! * (1) is the difference to the interval before; the authors take that of an interval's halves. Where many flows share a
-//!   line an interval has less than two acknowledgements.
-//! * (2) is over the empty network's round trip; the authors take the least that the flow has seen.
-//! * An interval is half of the empty network's round trip, or up to the next acknowledgement where there is none for
-//!   longer; the authors' is half the mean round-trip time.
-//! * In training what is below -5 counts as -5: otherwise flows learned to brake, and no more.
-//! * Cuts at 10: ours. So a decision changes the rate by a quarter at the most.
+//! * (1) is the difference from the previous interval; the authors take that of an interval's halves. If many flows
+//!   share a line, an interval has fewer than two ACKs.
+//! * (2) is relative to the empty network's round trip; the authors take the smallest that the flow has seen.
+//! * An interval is half of the empty network's round trip, or lasts until the next ACK if none arrives for longer.
+//!   The authors' is half the mean round-trip time.
+//! * In training, rewards below -5 count as -5; otherwise flows learned only to brake.
+//! * The cuts at 10 are ours. A decision changes the rate by a quarter at most.
 //!
 //! # References
 //! N. Jay et al., "A Deep Reinforcement Learning Perspective on Internet Congestion Control", ICML 2019.

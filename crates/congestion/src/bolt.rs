@@ -1,20 +1,23 @@
-//! Bolt: switches answer senders before the receiver can, and hand out what will soon be free.
+//! Bolt: switches report congestion straight to senders, and hand out tokens for capacity that is about to become
+//! free.
 //!
 //! # What it does
-//! A window, changed by single packets. A switch whose queue has reached a threshold sends a small
-//! packet of its own (SRC) straight back to the sender, which takes one packet off its window, no
-//! more often than its share of the queue asks for. A packet that asks for more (INC) keeps its
-//! flag only if every switch on its way has a token for it: one that a flow about to end left
-//! behind (PRU), or one of unused capacity (SM); its ACK adds one packet to the window.
+//! The sender keeps a window and changes it by single packets. A switch whose queue has reached a threshold sends a
+//! small packet (SRC) straight back to the sender. The sender then takes one packet off its window, no more often than
+//! its share of the queue requires. A packet that asks for more (INC) keeps its flag only if every switch on its path
+//! has a token for it; its ACK adds one packet to the window. Bolt is for short messages at high line rates (Arslan et
+//! al., NSDI 2023).
+//!
+//! A token comes from a flow that is about to end (PRU) or from unused capacity (SM).
 //!
 //! # Signal it needs
-//! Switches that run the ingress algorithm below (`[network] assist`): nine bytes of header in
-//! data packets, ACKs and SRCs. Flags: FIRST, no feedback came yet; LAST, the sender has no more
-//! than this window; INC, one more packet per round trip wanted; DEC, a congested port has been met.
+//! Switches that run the ingress algorithm below (`[network] assist`), and nine bytes of header in data packets, ACKs
+//! and SRCs. Flags: FIRST, no feedback has arrived yet; LAST, the sender has no more than this window; INC, one more
+//! packet per round trip is wanted; DEC, the packet has met a congested port.
 //!
 //! # Equations
-//! At every packet that will leave through a port of rate `C`, `gap` after the one before, and for
-//! data packets in this order, the first that applies:
+//! For every packet that will leave through a port of rate `C`, `gap` after the one before. For data packets the first
+//! line of (2) to (5) that applies, in this order:
 //! ```text
 //! sm = min(sm + C gap - size, 1 packet)                                                (1)
 //! queue >= threshold:  SRC(queue, C, t_tx) to the sender unless DEC;  set DEC; clear INC  (2)
@@ -22,71 +25,54 @@
 //! INC and pru > 0:     pru = pru - 1                                                    (4)
 //! INC:                 sm >= 1 packet: sm = sm - 1 packet; otherwise clear INC          (5)
 //! ```
-//! The sender, `rtt` being the latest sample:
+//! The sender, with `rtt` the latest sample:
 //! ```text
 //! target = queue (cwnd / rtt) / C, in packets                                          (6)
 //! SRC, rtt_src after t_tx: if now - last >= rtt_src / target: cwnd = cwnd - 1 packet; last = now  (7)
 //! ACK with INC: cwnd = cwnd + 1 packet                                                 (8)
 //! once per round trip: cwnd = cwnd + ai                                                (9)
 //! ```
-//! `min-window <= cwnd <= max-window`. The first window goes out at line rate. After that ACKs clock
-//! what is sent, and a pacer of ours keeps packets apart (not in `bolt-paper`):
+//! `min-window <= cwnd <= max-window`. The first window is sent at line rate. After that, ACKs clock sending, and a
+//! pacer of ours spreads packets (not in `bolt-paper`):
 //! ```text
 //! gap >= base_rtt packet / (pace-gain cwnd)                                            (10)
 //! ```
-//! Below one packet they are `rtt · packet / cwnd` apart: that is all there is to such a window.
+//! Windows below one packet send packets `rtt · packet / cwnd` apart, in both variants.
 //!
 //! # Parameters
-//! [`Params`]. `src`, `pru` and `sm` turn parts off: without SRC the report rides on the data packet
-//! and its ACK, and (7) holds with the whole round trip. `bolt-paper` is (1) to (9) with a threshold of
-//! one packet and nothing else; `bolt` has a threshold of two, and (10).
+//! [`Params`]. `src`, `pru` and `sm` turn parts off. Without SRC, the report rides on the data packet and its ACK, and
+//! (7) uses the whole round trip. `bolt-paper` is (1) to (9) with a threshold of one packet and nothing else; `bolt`
+//! has a threshold of two, and (10).
 //!
 //! # Where we differ from the paper or public code
-//! * `bolt` is not what the paper lists: that is `bolt-paper`, which loses what the paper promises
-//!   where a flow leaves. A link of 100 Gbit/s, round trip 8 us, two flows; one leaves. Time in us
-//!   that the link loses, mean and most over phases of the two flows' packets, and until the other
-//!   has 95 % of the link where nothing announced it (the paper: 1 us, and 23 us):
-//!
-//!   | threshold, packets | `pace-gain` | leaves after 0.2 ms, 20 phases | 4 ms, 10 phases | cut off |
-//!   |---|---|---|---|---|
-//!   | 1 (`bolt-paper`) | no pacer | 16.3, 25.8 | 28.2, 38.5 | 149 |
-//!   | 1 | 1.25 | 2.9, 4.1 | 3.1, 4.7 | 18.5 |
-//!   | 2 | no pacer | 4.7, 9.4 | 13.9, 34.1 | 94.5 |
-//!   | 2 | 1 | 2.9, 4.9 | 2.6, 4.3 | 19.5 |
-//!   | 2 | 1.1 | 2.2, 3.0 | 1.9, 2.1 | 16.5 |
-//!   | 2 (`bolt`) | 1.25 | 2.3, 3.2 | 1.4, 2.4 | 18 |
-//!   | 2 | 1.5 | 3.1, 6.8 | 1.8, 2.6 | 22.5 |
-//!   | 3 | 1.25 | 1.8, 4.0 | 1.5, 2.9 | 22 |
-//!
-//! * Why (10): clocked by ACKs alone, flows end up sending their windows one after the other, back to
-//!   back, in runs of 32 to 37 packets. (1), which holds one packet, sees of the gap that a flow leaves
-//!   behind one packet per round trip. And the queue stands at a packet, so that nearly all packets with
-//!   LAST come to a congested port and leave no token: (2) comes before (3). At just `cwnd / rtt` a
-//!   queue that stands slows a flow below its window; so the pacer goes by the round trip of an empty
-//!   network, and a little faster: it spreads packets, the window decides how many.
-//! * It is no reading of ours. Packets of the public code are spread by a pause of `rtt · packet / cwnd`
-//!   whenever less than a packet of the window is left, which is nearly always. The same simulator
-//!   without that pause (`parity.bolt-ns3.window-pause`; `paceline reproduce bolt-b2 bolt-b4` run it) loses 38.7 us
-//!   instead of 6.7 where a flow is cut off, in the same runs of packets, and 3.7 and 7.3 us instead of 1.1
-//!   and 1.6 where one leaves after 0.2 and 4 ms. A threshold of one packet costs it nothing: its queues
-//!   leave out two packets.
-//! * Why two packets: the public code's scripts have them, at all packet sizes, and less is lost (its queue
-//!   leaves out a packet that ours counts, so that its two are nearer to three here). The
-//!   queue hardly grows: where short messages and a long flow fill a link (`bolt-util60`) its mean is
-//!   7.1 KB instead of 7.0 (9.0 and 8.9 without a pacer).
-//! * What the paper leaves open, as far as its text is known to us, in both: whether hosts spread packets
-//!   of a window; what a queue is (here what waits, not the packet on the wire; the public code leaves
-//!   out one more); the flow's rate in (6) (the latest round trip; the line's rate before the first ACK);
-//!   the largest and smallest window, and (7) below two packets, where it halves the window so that it
-//!   never falls from above a packet to next to nothing (the public code halves from one packet down,
-//!   at every SRC; here (7) spaces that, too); whether ACKs and SRCs count in (1) (here they do, as in
-//!   the public code); `pru-max`; losses, but for "as Swift": at most once per round trip
-//!   `cwnd (1 - max-md)`, the minimum after `reset-after` timeouts in a row. Windows below a packet are
-//!   paced in both, as Swift's.
-//! * Windows are in payload bytes, as everywhere here; (6) counts headers on both sides.
-//! * (1) is kept as time on the port: exact, where the public code adds one byte per packet.
-//! * (9) goes by sequence numbers, as the paper's listing does. The public code flags a packet, and
-//!   stops increasing for good if that one is lost.
+//! * `bolt` is not the paper's listing; `bolt-paper` is. The listing alone does not reach the paper's numbers when a
+//!   flow leaves. The book's findings on Bolt show the lost link time for several thresholds and values of
+//!   `pace-gain`.
+//! * Reason for (10): clocked by ACKs alone, flows send their windows back to back, one after the other. (1) holds one
+//!   packet, so it sees only one packet per round trip of the gap that a flow leaves. The queue also stays at one
+//!   packet. Nearly all packets with LAST then meet a congested port and leave no token, because (2) comes before (3).
+//! * The pacer uses the round trip of an empty network and is slightly faster. At exactly `cwnd / rtt`, a standing
+//!   queue would slow a flow below its window. The pacer spreads packets; the window decides how many there are.
+//! * The public code spreads packets, too: it pauses for `rtt · packet / cwnd` whenever less than a packet of the
+//!   window is left, which is nearly always. `parity.bolt-ns3.window-pause` turns this pause off in the authors'
+//!   simulator, and `paceline reproduce bolt-b2 bolt-b4` runs both.
+//! * Reason for two packets: the public code's scripts use two at all packet sizes, and less link time is lost. Its
+//!   queue leaves out a packet that ours counts, so its two are nearer to three here.
+//! * The paper's text, as far as we know it, leaves some points open; `bolt` and `bolt-paper` decide them alike. It
+//!   does not say whether hosts spread the packets of a window. A queue here is the waiting data without the packet on
+//!   the wire; the public code leaves out one more. The flow's rate in (6) uses the latest round trip, or the line
+//!   rate before the first ACK.
+//! * The largest and smallest window are open, too. So is (7) below two packets: there it halves the window, which
+//!   then never falls from above one packet to nearly nothing. The public code halves from one packet down, at every
+//!   SRC; here (7) spaces these cuts as well. ACKs and SRCs count in (1), as in the public code. `pru-max` has the
+//!   public code's value.
+//! * For losses the paper says only "as Swift". Here a loss sets the window to `cwnd (1 - max-md)`, at most once per
+//!   round trip. After `reset-after` timeouts in a row the window is the smallest. Windows below a packet are paced as
+//!   Swift's are.
+//! * Windows are in payload bytes, as everywhere in Paceline; (6) counts headers on both sides.
+//! * (1) is kept as time on the port, which is exact. The public code adds one byte per packet.
+//! * (9) follows sequence numbers, as the paper's listing does. The public code flags a packet, and never increases
+//!   again if that packet is lost.
 //!
 //! # References
 //! S. Arslan, Y. Li, G. Kumar, N. Dukkipati, "Bolt: Sub-RTT Congestion Control for Ultra-Low

@@ -1,15 +1,17 @@
 //! DCQCN: congestion control for RoCEv2 from ECN marks.
 //!
 //! # What it does
-//! Switches mark packets as queues grow; the receiver tells the sender with congestion notification
-//! packets (CNPs). The sender cuts its rate by half of α, an estimate of the notification rate, and
-//! recovers in three phases: fast recovery half-way back to the rate before the cut, additive
-//! increase, hyper increase. Two flavours: `paper`, the published algorithm, and `nic`, as NICs and
-//! the public code of HPCC have it, where timers look for CNPs.
+//! Switches mark packets as queues grow. The receiver returns marks as congestion notification packets (CNPs). The
+//! sender cuts its rate by half of α, an estimate of the notification rate, and then recovers by timers and bytes
+//! sent. DCQCN is for RoCEv2 with PFC (Zhu et al., SIGCOMM 2015).
+//!
+//! Recovery has three phases: fast recovery half-way back to the rate before the cut, additive increase, and hyper
+//! increase. There are two flavours. `paper` is the published algorithm. `nic` follows NICs and the public code of
+//! HPCC, where timers check for CNPs.
 //!
 //! # Signal it needs
-//! ECN (RED between two thresholds), and either a CNP per flow and `cnp-interval` from the
-//! receiver, or with `cnp-interval` zero the echo of each mark in its ACK.
+//! ECN (RED between two thresholds), and either one CNP per flow and `cnp-interval` from the receiver, or with
+//! `cnp-interval` zero the echo of each mark in its ACK.
 //!
 //! # Equations
 //! `paper`, at a CNP, and then (2) after each `alpha-interval` without one:
@@ -17,50 +19,48 @@
 //! Rt = R;  R = R (1 - alpha/2);  alpha = (1 - g) alpha + g                             (1)
 //! alpha = (1 - g) alpha                                                                (2)
 //! ```
-//! After each `increase-timer` T counts one more, after each `byte-counter` sent B does; a CNP sets
-//! both to zero. With F stages:
+//! T counts expiries of `increase-timer`, and B counts multiples of `byte-counter` sent; a CNP sets both to zero. With
+//! F stages:
 //! ```text
 //! max(T, B) <= F:  R = (Rt + R)/2                                      fast recovery   (3)
 //! otherwise:       Rt = Rt + AI;  R = (Rt + R)/2                       additive        (4)
 //! min(T, B) > F:   Rt = Rt + (min(T, B) - F) HAI;  R = (Rt + R)/2      hyper
 //! ```
-//! `nic`: every `alpha-interval`, (1)'s or (2)'s step of α, as a CNP came since or not. Every
-//! `cut-interval`, if a CNP came: `Rt = R` if the rate has been increased since the last cut (or
-//! `clamp-target`), `R = R (1 - alpha/2)`, stage 0. Every `increase-timer` since the cut: stage < F
-//! as (3), stage = F as (4), stage > F with HAI, then one more stage.
+//! `nic`: every `alpha-interval`, α takes the step of (1) if a CNP has arrived since the last one, otherwise that of
+//! (2). Every `cut-interval`, if a CNP has arrived: `Rt = R` if the rate has been increased since the last cut (or
+//! always with `clamp-target`), `R = R (1 - alpha/2)`, stage 0. Every `increase-timer` since the cut: stage < F as
+//! (3), stage = F as (4), stage > F with HAI; then the stage grows by one.
 //!
-//! Rt and R are at most the line's rate, R at least `min-rate`.
+//! Rt and R are at most the line rate, R at least `min-rate`.
 //!
-//! With ternary detection (`tcd`, flavour `paper`), at a CNP that says undetermined:
+//! With ternary detection (`tcd`, flavour `paper`), at a CNP that reports an undetermined mark:
 //! ```text
 //! Rt = R;  T = B = 0, timers restart                                                   (5)
 //! ```
-//! and with `aggressive`, in (1), `R = R (1 - cut-factor max(alpha, alpha-floor)/2)`, and g is `g-factor` g.
+//! With `aggressive`, (1) uses `R = R (1 - cut-factor max(alpha, alpha-floor)/2)`, and g is `g-factor` g.
 //!
 //! # Parameters
-//! [`Params`]; some defaults depend on `flavour`, and the steps on the line's rate: the launcher of HPCC's
-//! public code scales AI as 5 and HAI as 50 Mbit/s per 25 Gbit/s of line (20 and 200 at 100 Gbit/s); the
-//! paper has an AI of 40 Mbit/s at 40 Gbit/s, and its authors' public code an HAI of 200, which `paper`
-//! scales alike.
+//! [`Params`]. Some defaults depend on `flavour`, and the steps on the line rate. The launcher of HPCC's public code
+//! scales AI as 5 and HAI as 50 Mbit/s per 25 Gbit/s of line (20 and 200 at 100 Gbit/s). The paper has an AI of 40
+//! Mbit/s at 40 Gbit/s, and its authors' public code an HAI of 200; `paper` scales both in proportion.
 //!
-//! Marking belongs to the network (`[network.ecn]`), and its default to the flavour: of `nic` the
-//! launcher's Kmin 100 KB, Kmax 400 KB, Pmax 20 % per 25 Gbit/s of a port, of `paper` the paper's 5 KB,
-//! 200 KB and 1 % at 40 Gbit/s, on other ports in proportion to their rate. Where schemes share a network,
-//! the first one's counts.
+//! Marking belongs to the network (`[network.ecn]`); its default depends on the flavour. For `nic` it is the
+//! launcher's Kmin 100 KB, Kmax 400 KB, Pmax 20 % per 25 Gbit/s of a port. For `paper` it is the paper's 5 KB, 200 KB
+//! and 1 % at 40 Gbit/s, in proportion on other ports. If schemes share a network, the first one's default applies.
 //!
 //! # Where we differ from the paper or public code
-//! * `nic` differs in nothing known from the public code; its timers there take whole microseconds.
-//!   The first CNP sets α to 1, starts the timers, and counts for the first cut (1 ns after the
-//!   fourth step of α with default intervals) but not for the first step of α.
-//! * `paper`: timers and byte counter start at the first CNP; before, the rate is the line's. Fast
-//!   recovery has F steps.
-//! * `tcd = "hold"` is the public code of ternary detection; `aggressive` what its thesis says in words, in numbers of
-//!   ours. That code's CNPs go by a clock of 50 us for each flow, ours 50 us after the last.
-//! * There is no separate limit to α's or the increase's timer once the rate is the line's again.
+//! * `nic` has no known difference from the public code, except that timers there take whole microseconds. The first
+//!   CNP sets α to 1, starts the timers, and counts for the first cut (1 ns after the fourth step of α with default
+//!   intervals). It does not count for the first step of α.
+//! * `paper`: timers and byte counter start at the first CNP; until then the rate is the line's. Fast recovery has F
+//!   steps.
+//! * `tcd = "hold"` is the public code of ternary detection. `aggressive` follows the words of its thesis, with our
+//!   numbers. CNPs of that code follow a clock of 50 us per flow; ours come at least 50 us after the last.
+//! * The timers of α and of increases do not stop when the rate is back at the line's.
 //!
 //! # References
 //! Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, §3.
-//! IEEE 802.1Qau (QCN), from which the increase phases come.
+//! IEEE 802.1Qau (QCN), the origin of the increase phases.
 //! Y. Zhang et al., "Congestion Detection in Lossless Networks", SIGCOMM 2021 (`tcd`).
 //! Public code: alibaba-edu/High-Precision-Congestion-Control; Yi-ran/DCQCN-TCD.
 

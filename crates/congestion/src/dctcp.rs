@@ -1,34 +1,35 @@
 //! DCTCP, in the rate-based form that RDMA simulations use.
 //!
 //! # What it does
-//! The sender estimates the fraction α of marked packets, round trip by round trip. With marks it
-//! cuts its rate once per round trip by α/2; without, it adds a step per round trip.
+//! Switches mark packets above one queue threshold, and the receiver echoes each mark. The sender estimates the
+//! fraction α of marked packets, round trip by round trip. With marks it cuts its rate by α/2, once per round trip;
+//! without, it adds a step per round trip. DCTCP works in any network whose switches mark (Alizadeh et al., SIGCOMM
+//! 2010).
 //!
 //! # Signal it needs
 //! ECN: switches mark above one threshold (a step, Kmin = Kmax), the receiver echoes each mark.
 //!
 //! # Equations
-//! Once per round trip (an ACK covers what was sent after the last update), F being the fraction of
-//! its ACKs that were marked:
+//! Once per round trip (an ACK covers data that was sent after the last update), with F the fraction of marked ACKs:
 //! ```text
 //! alpha = (1 - g) alpha + g F                                                          (1)
 //! ```
-//! At a marked ACK, at most once until all that was then in flight is acknowledged:
+//! At a marked ACK, at most once until all data then in flight is acknowledged:
 //! ```text
 //! R = R (1 - alpha / 2)                                                                (2)
 //! ```
-//! Otherwise, once per round trip: `R = R + AI`. R stays from `min-rate` to the line's.
+//! Otherwise, once per round trip: `R = R + AI`. R stays between `min-rate` and the line rate.
 //!
 //! # Parameters
-//! [`Params`]. `rate-ai` is by itself the paper's step of one packet per round trip, as a rate: the MTU
-//! over the base RTT. The launcher of HPCC's public code writes 615 Mbit/s whatever the network, which is
-//! 1000 B in 13 us; `fidelity = "ns3-hpcc"` does as well.
+//! [`Params`]. The default of `rate-ai` is the paper's step of one packet per round trip, as a rate: the MTU over the
+//! base RTT. The launcher of HPCC's public code uses 615 Mbit/s for every network, which is 1000 B in 13 us;
+//! `fidelity = "ns3-hpcc"` does as well.
 //!
 //! # Where we differ from the paper or public code
-//! * A rate instead of a window, no slow start: flows start at line rate (as the public code of
-//!   HPCC does for its comparison). The NIC scales the window with the rate.
-//! * As that code: F counts marked ACKs over the packets sent in the round, at most 1; marks of the
-//!   first round count in the second; α starts at 1.
+//! * A rate instead of a window, and no slow start: flows start at line rate, as in the comparisons of HPCC's public
+//!   code. The NIC scales the window with the rate.
+//! * As in that code, F is the number of marked ACKs over the packets sent in the round, at most 1. Marks of the first
+//!   round count in the second; α starts at 1.
 //!
 //! # References
 //! M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, §3.1.

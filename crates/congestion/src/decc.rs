@@ -1,33 +1,36 @@
-//! DECC: a rate law that was found by direct search in the simulator, a network alongside it, a network or trees that were
-//! cloned from it; or the policy as its paper prints it.
+//! DECC: a rate law found by direct search in the simulator, networks and trees built on it, or the policy as its
+//! paper prints it.
 //!
 //! # What it does
-//! Once per round trip the sender takes the mean and the newest round-trip time since its last decision, the time since
-//! then, and the share of negative acknowledgements, and moves its rate by a law of these. The law is scale-free: it knows
-//! rates as shares of the line and times in round trips of the empty network. A message of a few bandwidth-delay products
-//! starts at line rate; a longer one starts lower, and leaps to its fair share with the first answers. The coefficients are
-//! a model, for which `paceline train decc` searches: it runs candidates in networks that it draws.
+//! Once per round trip, the sender reads the round-trip times since its last decision, the time since then, and the
+//! share of negative acknowledgements. A law of these moves its rate. The law is scale-free: rates are shares of the
+//! line, times are round trips of the empty network. Its coefficients are a model that `paceline train decc` finds by
+//! running candidates in random networks. DECC is for incasts and all-to-all traffic of AI clusters (Chen et al.).
 //!
-//! Other models build on a law. A residual network moves the rate a little alongside it. A network, or boosted trees, cloned
-//! from the law decide in its place; compressed networks and trees do so in whole numbers. A decision takes effect after
-//! `decision-latency`.
+//! The round-trip times are the mean and the newest. A message of a few bandwidth-delay products starts at line rate.
+//! A longer one starts lower, and moves to its fair share in one step with the first answers. A decision takes effect
+//! after `decision-latency`.
 //!
-//! `model = "paper"` is the policy as printed, trained here by `paceline train decc --algorithm paper`. It reads five numbers of
-//! five decisions, remembers, and moves a window. Switches answer on their own, or with `feedback = "ack"` do not. It is a
-//! policy with a card, as those of the scheme `policy`; any other such policy can stand in its place.
+//! Other models build on a law. A residual network moves the rate slightly in addition to the law. A network or
+//! boosted trees cloned from the law decide instead of it; compressed networks and trees do so in integers.
 //!
-//! A law goes on learning where it is used. `paceline run --upload DIR` writes down the network that a run met, and how the
-//! run went. `paceline train decc --continue MODEL --experience DIR` searches on from the law there, and keeps it good in
-//! the networks that it was found in.
+//! `model = "paper"` is the policy as printed, trained here by `paceline train decc --algorithm paper`. It reads five
+//! features of five decisions, has a memory, and moves a window. Switches send notices of their own, unless
+//! `feedback = "ack"`. It is a policy with a card, like those of the scheme `policy`, and any other such policy can
+//! replace it.
+//!
+//! A law can keep learning where it is used. `paceline run --upload DIR` records the network of a run and the run's
+//! results. `paceline train decc --continue MODEL --experience DIR` continues the search from that law, and keeps it
+//! good in the networks in which it was found.
 //!
 //! # Signal it needs
-//! The round-trip times, what was acknowledged and what was lost. Data packets carry the time at which they were sent.
-//! Switches do nothing; under a policy with a card they answer, if `feedback` is `switch-ack`.
+//! Round-trip times, acknowledged data and losses. Data packets carry their send time. Switches do nothing; under a
+//! policy with a card they answer, if `feedback` is `switch-ack`.
 //!
 //! # Equations
-//! The law, with w the rate as a share of the line, r the round-trip time in base round trips, P packets of a
-//! bandwidth-delay product, and e the base round trips since the last decision. A coefficient that is a pair is blended
-//! by lo:
+//! The law, with w the rate as a share of the line, r the round-trip time in base round trips, P packets per
+//! bandwidth-delay product, and e the base round trips since the last decision. lo blends each coefficient that is a
+//! pair:
 //! ```text
 //! lo     = 1 / (1 + w P),   q = q_many + lo (q_few - q_many)                                                (1)
 //! r      = mean + last (newest - mean)                                                                      (2)
@@ -38,68 +41,71 @@
 //! w      = w exp(d), from 2^-18 to 1.5                                                                      (7)
 //! rate   = rg w / max(r, 1)^rho,   in flight at most max((wcap w P + wadd) packets, 1 packet)               (8)
 //! ```
-//! A flow starts by how much it has to send: S is its size, or its connection's first message, in bandwidth-delay
-//! products; wl is the w of the line's rate, 1.2 / wcap, from 1 to 1.5. Then the first answers say what its share is:
-//! share(r) is the w whose target is r, at which settled flows keep their rates.
+//! The start of a flow depends on the data that it has to send. S is its size, or its connection's first message, in
+//! bandwidth-delay products. wl is the w of the line rate, 1.2 / wcap, from 1 to 1.5. The first answers then give its
+//! share: share(r) is the w whose target is r, at which settled flows keep their rates.
 //! ```text
 //! w      = wl min(1, max((whole / max(S, whole))^wane, init / P))                                           (7a)
 //! d      = clip(ln(share(r) / w), -fall, leap) - kl nacks / acks                                            (7b)
 //! ```
-//! (7b) holds instead of (4) to (6), whoever decides later, until share(r) is not above w, or something was lost.
+//! (7b) replaces (4) to (6), for every model, until share(r) is not above w, or something was lost.
 //!
-//! What a network or trees read, with q(x) = log2(1 + 32 (x - 1)) / 8:
+//! Inputs of a network or trees, with q(x) = log2(1 + 32 (x - 1)) / 8:
 //! ```text
 //! s = [log2(w) / 18, log2(w P) / 16, q(mean), q(newest), q(r_before), log2(e) / 12, nacks / acks,
 //!      nothing came back]                                                                                   (9)
 //! alongside a law:     d = d + 0.2 a(s)                                                                       (10)
 //! in its place:     d = a(s) |a(s)|                                                                        (11)
 //! ```
-//! with actions a from -1 to 1. (7) and (8) stay. The square of (11) resolves the small changes that fair shares depend on:
-//! one step of an action of 8 bits moves a rate by 0.006 %.
-//! The network has 32 and 32 rectified units, and the hyperbolic tangent of their sum: 1377 numbers.
+//! Actions a are from -1 to 1. (7) and (8) stay. The square of (11) resolves the small changes that fair shares depend
+//! on: one step of an action of 8 bits moves a rate by 0.006 %. The network has 32 and 32 rectified units, and the
+//! hyperbolic tangent of their sum: 1377 numbers.
 //!
-//! The policy as printed reads, of its last five decisions, what was delivered, latency, loss, bytes in flight and rate, and
-//! has layers of 128, 64 and 32, a long short-term memory of 32, layers of 16 and 1: 22 529 numbers. With an action a from
-//! -0.5 to 0.5 (the paper's equation 2):
+//! The policy as printed reads delivered data, latency, loss, bytes in flight and rate of its last five decisions. It
+//! has layers of 128, 64 and 32, a long short-term memory of 32, and layers of 16 and 1: 22 529 numbers. With an
+//! action a from -0.5 to 0.5 (the paper's equation 2):
 //! ```text
 //! cwnd   = cwnd (1 + 0.85 a), a >= 0;  cwnd / (1 - 0.85 a), a < 0                                           (12)
 //! rate   = cwnd / mean RTT                                                                                  (13)
 //! ```
-//! It learned from the paper's rewards (3) to (8), whose signs were mended: see `crates/learn/src/decc/paper`.
+//! It was trained with the paper's rewards (3) to (8), with corrected signs: see `crates/learn/src/decc/paper`.
 //!
 //! # Parameters
 //! [`Params`].
 //!
 //! # Where we differ from the paper or public code
-//! There is no public code. Of the paper:
-//! * A rate law decides by default, not a network: fewer than forty numbers that were searched for.
-//! * The paper's network (128, 64 and 32 units, a memory of 32, 16 units, one) has 22,529 numbers with its five features of
-//!   five decisions. It moves a window by equation (2) there. A window over a round-trip time falls as the queue grows and
-//!   undoes a part of each decision; so all models but `paper` move a rate, by a factor exp(d).
-//! * The paper reads five features of the last five samples: throughput, latency, losses, bytes in flight and the rate.
-//!   Models but `paper` read eight of the last sample, without throughput and bytes in flight. They are logarithms: on a
-//!   linear scale 1/4096 and 1/8192 of a line are one number.
-//! * The paper's critic reads twelve global features (its table 1), as that of `paper` does. The critics that train a
-//!   residual here read eight.
-//! * The gradient of equation (10) has the logarithm of a stochastic policy. Here it is that of a deterministic one, as in
-//!   MADDPG; or proximal policy optimisation.
-//! * Equations (4), (5), (6) and (8) as printed reward delay and unequal, unsteady rates: their signs are turned here.
-//! * It tells neither when a flow decides nor how long a round of decisions is: here with the first acknowledgement of a
-//!   packet that was sent after the last decision, and not before `interval`; or, with a loss of 1, when nothing came back
-//!   for three round trips (three times between packets, where those are longer).
-//! * Acknowledgements are all the feedback of laws, networks and trees. The paper's switches send notices ("SACK") as well:
-//!   `paper`, `external` and `policy` have them here (`feedback = "switch-ack"`), and Bolt has its own.
-//! * The paper's trees are CatBoost's, with a learning rate of 0.02. Ours are oblivious trees of our own trainer, with 0.1,
-//!   taught in rounds (DAgger).
-//! * A flow's reward in a network's training is its own. The printed one is common to all flows of a bottleneck, of which one
-//!   of N moves it by 1/N; and it counts latency for nothing where flows are many.
-//! * A rate that is idle is kept.
+//! There is no public code. Differences from the paper:
+//! * By default a rate law decides, not a network: fewer than forty numbers, found by search.
+//! * The paper's network (128, 64 and 32 units, a memory of 32, 16 units, one) has 22,529 numbers with five features
+//!   of five decisions. It moves a window by the paper's equation (2). A window over a round-trip time falls as the
+//!   queue grows, which undoes a part of each decision. All models but `paper` therefore move a rate, by a factor
+//!   exp(d).
+//! * The paper reads five features of the last five samples: throughput, latency, losses, bytes in flight and the
+//!   rate. Models but `paper` read eight of the last sample, without throughput and bytes in flight. They are
+//!   logarithms, because 1/4096 and 1/8192 of a line are nearly the same number on a linear scale.
+//! * The paper's critic reads twelve global features (its table 1), and so does that of `paper`. The critics that
+//!   train a residual here read eight.
+//! * The gradient of the paper's equation (10) has the logarithm of a stochastic policy. Here it is that of a
+//!   deterministic policy, as in MADDPG, or of proximal policy optimisation.
+//! * The paper's equations (4), (5), (6) and (8) as printed reward delay and unequal, unsteady rates. Their signs are
+//!   reversed here.
+//! * The paper gives neither the time of a flow's decisions nor the length of a round of decisions. Here a flow
+//!   decides at the first ACK of a packet that was sent after its last decision, and not before `interval`. If nothing
+//!   returned for three round trips (three packet intervals, if those are longer), it decides with a loss of 1.
+//! * Laws, networks and trees use ACKs only. The paper's switches also send notices ("SACK"). `paper`, `external` and
+//!   `policy` have them here (`feedback = "switch-ack"`), and Bolt has its own.
+//! * The paper's trees are CatBoost's, with a learning rate of 0.02. Ours are oblivious trees of our own trainer, with
+//!   0.1, trained in rounds (DAgger).
+//! * When a network is trained, the reward of a flow is its own. The printed reward is common to all flows of a
+//!   bottleneck, so one of N flows moves it by 1/N. With many flows, its latency term counts for nothing.
+//! * The rate of an idle flow is kept.
 //!
-//! What `paper` has that is not printed: features are logarithms; latency is the empty network's and the longest queue of
-//! which switches told since the last decision, else the mean round-trip time; the monitoring period is 8 µs, after which a
-//! flow decides with the first acknowledgement or notice; a packet asks switches every 2 µs, and a port answers from a full
-//! packet in its queue on; a flow starts with one packet per base round trip; a window is from 1/64 of a packet to 1.5
-//! bandwidth-delay products, and one packet may always be in flight.
+//! The paper leaves open the following details of `paper`. Features are logarithms. Latency is the empty network's
+//! plus the longest queue that switches reported since the last decision; without a report it is the mean round-trip
+//! time. The monitoring period is 8 µs, after which a flow decides with the first ACK or notice. A packet queries
+//! switches every 2 µs, and a port answers if its queue holds a full packet. A flow starts with one packet per base
+//! round trip. A window is from 1/64 of a packet to 1.5 bandwidth-delay products, and one packet may always be in
+//! flight.
 //!
 //! # References
 //! Chen J. Q. et al., 数据处理单元赋能的智算中心网络拥塞控制机制 (congestion control of networks of computing centres, by

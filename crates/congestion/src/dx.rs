@@ -1,17 +1,16 @@
-//! DX: a window that follows the queueing delay, measured to less than a packet.
+//! DX: a window that follows the queueing delay, measured to a fraction of a packet.
 //!
 //! # What it does
-//! The smallest round-trip time that a flow has seen is that of the empty path; what an ACK's takes
-//! beyond is queueing delay. Once per round trip the sender averages it. None: the window grows by a
-//! packet. Some: the window shrinks by the part of it that stands in the queue, and then grows by a
-//! packet.
+//! The sender takes the smallest round-trip time of a flow as that of the empty path. The rest of an ACK's round trip
+//! is queueing delay, averaged once per round trip. Without queueing delay, the window grows by a packet. Otherwise it
+//! shrinks by its part that waits in the queue, and then grows by a packet. DX is for networks with precise time
+//! stamps (Lee et al., USENIX ATC 2015).
 //!
 //! # Signal it needs
-//! The round-trip time of each packet, precise to much less than the time that a packet takes on the
-//! wire. `noise` makes it less so.
+//! The round-trip time of each packet, with an error far below a packet's time on the wire. `noise` adds an error.
 //!
 //! # Equations
-//! Once per round trip, Q being the mean of RTT - min RTT over its ACKs and W the window in packets:
+//! Once per round trip, with Q the mean of RTT - min RTT over its ACKs and W the window in packets:
 //! ```text
 //! Q = 0:  W = W + 1                                                                    (1)
 //! Q > 0:  W = W (1 - Q / V) + 1                                                        (2)
@@ -21,17 +20,16 @@
 //! `1 <= W <= max-window`.
 //!
 //! # Parameters
-//! [`Params`]. `noise` is what clocks are off: each round-trip time is measured up to so much too short or
-//! too long, each error equally likely.
+//! [`Params`]. `noise` is the largest clock error: each measured round-trip time is too short or too long by up to
+//! this much, with uniform probability.
 //!
 //! # Where we differ from the paper or public code
-//! * (3) is the headroom with which one step of all flows takes away what queues, but for the packet
-//!   that each adds. The paper updates V by an estimate of its own; the two are of the same order.
-//! * Flows start with a window of one bandwidth-delay product, as RDMA does; the paper's are TCP's, with
-//!   slow start.
+//! * With (3), one step of all flows removes the queue, except for the packet that each adds. The paper updates V by
+//!   an estimate of its own; both are of the same order.
+//! * Flows start with a window of one bandwidth-delay product, as RDMA does; the paper uses TCP's slow start.
 //! * A loss (a NACK, a timeout) halves the window, at most once per round trip, as in TCP.
-//! * The window is that of the NIC's clock, without bursts of the host's software to take out of the
-//!   measurement, with which half of the paper is concerned.
+//! * The NIC's clock drives the window. Half of the paper is about removing the bursts of the host's software from the
+//!   measurement; there are none here.
 //!
 //! # References
 //! C. Lee et al., "Accurate Latency-based Congestion Feedback for Datacenters", USENIX ATC 2015, §4.

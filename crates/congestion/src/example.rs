@@ -1,12 +1,12 @@
-//! AIMD: an example of a scheme with all three halves, for the book's page about adding one.
+//! AIMD: an example of a scheme with a sender, a receiver and a switch part, for the book's page on adding a scheme.
 //!
 //! # What it does
-//! A switch marks what leaves a queue that is long and grows. The receiver echoes a mark if the packet before
-//! was marked too: a single one may be chance. The sender adds a step to its rate once per round trip, and
-//! cuts it by a factor when a mark comes back, at most once per round trip.
+//! A switch marks packets that leave a long and growing queue. The receiver echoes a mark only if the previous packet
+//! was marked, too, because a single mark may be chance. The sender adds a step to its rate once per round trip. When
+//! a mark is echoed, it cuts the rate by a factor, at most once per round trip (Chiu and Jain, 1989).
 //!
 //! # Signal it needs
-//! Marks of switches that run its half; the receiver echoes them in its acknowledgements.
+//! Marks of switches that run the switch part; the receiver echoes them in its acknowledgements.
 //!
 //! # Equations
 //! Switch, at each departure, with Q bytes left in the queue and Q_old at the departure before:
@@ -27,8 +27,8 @@
 //! [`Params`].
 //!
 //! # Where we differ from the paper or public code
-//! The paper speaks of windows; this speaks of rates. Where its one bit of feedback comes from it leaves
-//! open: (1) and (2) are ours.
+//! The paper controls windows; this scheme controls rates. The paper does not define the source of its one bit of
+//! feedback: (1) and (2) are ours.
 //!
 //! # References
 //! D. Chiu and R. Jain, "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in

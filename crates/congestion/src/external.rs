@@ -1,20 +1,22 @@
-//! Decided outside: the sender measures, asks, and sends as it is told.
+//! External: an agent outside the run sets rates and windows.
 //!
 //! # What it does
-//! It counts what happens to its packets. Now and then it asks those outside the run what to do, and tells them what it
-//! has counted since it asked last; the run stands still until they answer. What they say takes effect after a latency.
-//! Whoever trains a scheme of his own has his code there: `paceline-env`, and from Python `paceline.Environment`. In a
-//! run that nobody takes part in, flows keep their first rate.
+//! The sender measures its flow and, at each decision, asks the agent for a rate and a window. It reports all
+//! measurements since the last decision, and the run waits for the answer. The answer takes effect after a latency. It
+//! is for reinforcement learning and for your own control code: `paceline-env` in Rust, `paceline.Environment` in
+//! Python. Without an agent, flows keep their first rate.
 //!
 //! # Signal it needs
-//! Time stamps in data packets, and marks if `ecn` says so. `feedback` says what else: with `int` telemetry in data
-//! packets, with `switch-ack` answers of switches. For these the sender sets a bit in a data packet every
-//! `switch-interval`; each port on the way in which that packet finds `switch-threshold` bytes or more sends a packet of 64
-//! bytes back at once, which tells of what is queued, of the share of the line that was used in the last whole
-//! `switch-window`, and of the queue's growth since that began. Where less is queued there is no answer.
+//! Time stamps in data packets, and marks if `ecn` is set. `feedback` adds telemetry in data packets (`int`) or
+//! answers of switches (`switch-ack`).
+//!
+//! For switch answers, the sender sets a bit in a data packet every `switch-interval`. Each port on the path in which
+//! that packet finds `switch-threshold` bytes or more sends a packet of 64 bytes back at once. It reports the queue,
+//! the utilisation of the line in the last whole `switch-window`, and the queue's growth since that window started.
+//! Ports with shorter queues do not answer.
 //!
 //! # Equations
-//! With t the times at which a flow asked, L `decision-latency`:
+//! With t the times of a flow's decisions and L `decision-latency`:
 //! ```text
 //! round-trip:  asks with the first ACK of a packet that was sent after t[k-1], if t - t[k-1] >= interval     (1)
 //! aligned:     asks at the multiples of interval                                                             (2)
@@ -22,14 +24,14 @@
 //! effect:      rate and window of decision k hold from t[k] + L                                              (4)
 //! silence:     asks when nothing came back for `silence` max(round trip, time between packets) of what was sent (5)
 //! ```
-//! A flow asks for nothing while a decision of its own is on its way. A retransmission timeout asks, too (1, 3), and (5)
-//! counts as one: where most of what is sent is lost, a flow would else hear of it with the timeout only.
+//! A flow asks for no decision while one is pending. A retransmission timeout also triggers a decision (1, 3), and (5)
+//! counts as a timeout. Without (5), a flow that loses most of its packets would decide only after the timeout.
 //!
 //! # Parameters
-//! [`Params`]. What is decided is a rate and a window, or one of them; `min-rate` bounds the first.
+//! [`Params`]. An action sets a rate, a window, or both; `min-rate` bounds the rate from below.
 //!
 //! # Where we differ from the paper or public code
-//! There is nothing to differ from.
+//! The scheme is Paceline's own; no paper describes it.
 //!
 //! # References
 //! C. Tessler et al., "Reinforcement Learning for Datacenter Congestion Control", SIGMETRICS Perform. Eval. Rev. 2021:

@@ -1,8 +1,8 @@
-//! A fixed rate: the sender sends at the rate that it is given.
+//! Fixed rate: the sender paces its packets at a configured rate.
 //!
 //! # What it does
-//! Nothing but to pace. Traffic that is what it is, alongside which others are looked at: the victims of the studies of
-//! congestion detection, a stream that a user knows.
+//! The sender paces at `rate` and ignores all congestion signals. Use it for background traffic with a known rate,
+//! such as the victim flows in studies of congestion detection. It works in any network and follows no paper.
 //!
 //! # Signal it needs
 //! None.
@@ -14,7 +14,7 @@
 //! [`Params`].
 //!
 //! # Where we differ from the paper or public code
-//! There is nothing to differ from.
+//! No paper and no public code describes it.
 //!
 //! # References
 //! None.

@@ -1,59 +1,50 @@
 //! HPCC: high precision congestion control from in-band network telemetry.
 //!
 //! # What it does
-//! Every switch writes into every data packet how loaded its port is; the receiver returns that
-//! with the ACK. The sender computes the utilisation of the most loaded link of the path, its own
-//! traffic included, and moves its rate by the one multiplication that brings this link to the
-//! target η. The rate is set from a reference that changes once per round trip, so that reacting
-//! to every ACK does not react to the same packets twice.
+//! Every switch writes the load of its port into every data packet, and the receiver returns it in the ACK. The sender
+//! computes the utilisation of the most loaded link on the path. One multiplication of its rate brings this link to
+//! the target utilisation η. The multiplication starts from a reference rate that changes once per round trip, so that
+//! the sender can react to every ACK without reacting twice to the same packets. HPCC is for networks whose switches
+//! add telemetry (Li et al., SIGCOMM 2019).
 //!
 //! # Signal it needs
-//! In-band telemetry (INT) in each ACK: per hop the time, the bytes sent by the port and the bytes
-//! in its queues when the packet left. The window (bandwidth-delay product, scaled with the rate)
-//! belongs to the scheme: it bounds what is in flight when feedback stops.
+//! In-band telemetry (INT) in each ACK: per hop the time, the bytes sent by the port, and the bytes in its queues when
+//! the packet left. The window (bandwidth-delay product, scaled with the rate) is part of the scheme: it bounds the
+//! bytes in flight when feedback stops.
 //!
 //! # Equations
-//! For each hop, between this ACK's telemetry and the last one's (T is the base RTT, C the hop's
-//! rate, C_nic the sender's):
+//! For each hop, between this ACK's telemetry and the last one's (T is the base RTT, C the hop's rate, C_nic the
+//! sender's):
 //! ```text
 //! txRate = (txBytes_new - txBytes_old) * 8 / tau                                       (2)
 //! u'     = txRate / C + min(q_new, q_old) * C_nic / C / BDP
 //! ```
-//! With `u'` and `tau` of the hop where `u'` is largest, `tau` at most T:
+//! With `u'` and `tau` of the hop with the largest `u'`, and `tau` at most T:
 //! ```text
 //! U = ((T - tau) U + tau u') / T                                                       (3)
 //! R = Rc / (U / eta) + AI,  stage = 0          if U >= eta or stage >= max-stage       (4)
 //! R = Rc + AI,              stage = stage + 1  otherwise
 //! ```
-//! R stays from `min-rate` to the line's. When an ACK covers what was sent after the last full
-//! update, the update is full: `Rc = R`, and the stage is kept.
+//! R stays between `min-rate` and the line rate. When an ACK covers data that was sent after the last full update, the
+//! update is full: `Rc = R`, and the stage is kept.
 //!
 //! # Parameters
-//! [`Params`]. `rate-ai` is a window step over T: the paper's W_AI = W (1 - eta) / N for N flows, which
-//! goes with the line. By itself it is the 50 Mbit/s of the public code's README at 100 Gbit/s, on other
-//! lines in proportion, as the launcher scales its own (10 Mbit/s per 25 Gbit/s): that is N = 100.
+//! [`Params`]. `rate-ai` is a window step over T: the paper's W_AI = W (1 - eta) / N for N flows, which scales with
+//! the line. Its default is the 50 Mbit/s of the public code's README at 100 Gbit/s, which is N = 100. It scales with
+//! the line, as the launcher scales its own (10 Mbit/s per 25 Gbit/s).
 //!
-//! ## Few flows and a small step
-//! Only AI makes flows equal: per round trip it takes 2 AI / (R1 + R2) off a gap between two, with 50 Mbit/s
-//! at 100 Gbit/s 0.1 %, so that a gap should fall to a tenth in 9.1 ms. It does not fall at all: shares lock,
-//! at 44.1 and 43.2 Gbit/s or (with other starts, steps, or the public code's header) at 46.0 and 41.2, 40.4
-//! and 46.9 and the like. At rest U must be eta / (1 - AI / R), and for rates of 49.1 and 46.0 Gbit/s that is a
-//! difference in U of 0.00006; how the packets of both interleave moves the U that each measures by 0.006 up
-//! and down, in a pattern that repeats with the ratio of the rates and so holds it. That is the published
-//! algorithm: a model of it that shares no code with this has the same shares (`shares_lock` in the tests).
-//! Ten times the step locks too; the paper's rule for two flows, W_AI = W (1 - eta) / 2 or 2.5 Gbit/s, does not,
-//! and takes the 5 % of headroom for it.
+//! Choose `rate-ai` for the number of flows. Only AI makes rates equal, and a few flows with a small step can lock at
+//! unequal shares. The book's findings on HPCC show the cause and the numbers.
 //!
 //! # Where we differ from the paper or public code
-//! * `max-stage` is 0, as in the authors' simulations; the paper's text says 5. With 0 the branch
-//!   of pure additive increase is never taken.
+//! * `max-stage` is 0, as in the authors' simulations; the paper's text says 5. With 0 the branch of pure additive
+//!   increase is never taken.
 //! * Rate based, as the public code: the window of the paper is R T, applied by the NIC.
-//! * An ACK with telemetry of another number of hops than the last one's (a changed path) is only
-//!   recorded. The public code compares with what it holds of other ports; so do we with its header.
-//! * A hop beyond those that the path lists counts as one at the sender's line rate. The public code's
-//!   header has a code for 25, 50, 100, 200 and 400 Gbit/s and reads every other rate as 25; so do we with it.
-//! * With `multi-rate`, hops that `sample-feedback` skips hold the rate at their own Rc, as in the
-//!   public code.
+//! * An ACK whose telemetry has a different number of hops than the last one's (a changed path) is only recorded. The
+//!   public code compares it with data of other ports; with its header, so does Paceline.
+//! * A hop beyond those in the path's list counts as a link of the sender's line rate. The public code's header has a
+//!   code for 25, 50, 100, 200 and 400 Gbit/s and reads every other rate as 25; with that header, so does Paceline.
+//! * With `multi-rate`, hops that `sample-feedback` skips hold the rate at their own Rc, as in the public code.
 //!
 //! # References
 //! Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, §3 and Algorithm 1.

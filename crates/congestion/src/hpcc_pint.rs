@@ -1,13 +1,13 @@
-//! HPCC-PINT: HPCC on a digest of one or two bytes instead of telemetry of every hop.
+//! HPCC-PINT: HPCC with a digest of one or two bytes instead of telemetry from every hop.
 //!
 //! # What it does
-//! Each switch port computes its own utilisation and codes it as a power of a base slightly above
-//! one. A packet carries only the largest power on its way. The sender decodes it and moves its
-//! rate as HPCC does.
+//! Each switch port computes its own utilisation and encodes it as a power of a base slightly above one. A packet
+//! carries only the largest power on its path. The sender decodes it and changes its rate as HPCC does. HPCC-PINT is
+//! for networks whose switches add such a digest (Ben Basat et al., SIGCOMM 2020).
 //!
 //! # Signal it needs
-//! HPCC-PINT's digest in each ACK: the power of the most loaded hop. The average over time that
-//! HPCC keeps in the sender is kept in the switches.
+//! HPCC-PINT's digest in each ACK: the power of the most loaded hop. The switches keep the average over time that HPCC
+//! keeps in the sender.
 //!
 //! # Equations
 //! With p the digest and b the base:
@@ -16,16 +16,16 @@
 //! R = Rc / (U / eta) + AI,  stage = 0          if U >= eta or stage >= max-stage
 //! R = Rc + AI,              stage = stage + 1  otherwise
 //! ```
-//! R stays from `min-rate` to the line's. `Rc = R` once per round trip, as in HPCC. Of the ACKs, a
-//! random fraction `probability` is used.
+//! R stays between `min-rate` and the line rate. `Rc = R` once per round trip, as in HPCC. Of the ACKs, a random
+//! fraction `probability` is used.
 //!
 //! # Parameters
 //! [`Params`]. A smaller base is more precise and needs more bits: 8 with 1.05, 11 with 1.01.
 //!
 //! # Where we differ from the paper or public code
-//! * As the public code: one random number is drawn for every ACK, also when `probability` is 1.
-//! * The public code draws it from the C library's `rand()`; we from the flow's own stream.
-//! * `max-stage` 0, as for HPCC.
+//! * As in the public code, one random number is drawn for every ACK, also if `probability` is 1.
+//! * The public code draws it from the C library's `rand()`; Paceline uses the flow's own stream.
+//! * `max-stage` is 0, as for HPCC.
 //!
 //! # References
 //! R. Ben Basat et al., "PINT: Probabilistic In-band Network Telemetry", SIGCOMM 2020.

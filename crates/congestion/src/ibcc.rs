@@ -1,13 +1,14 @@
-//! IBCC: InfiniBand's congestion control, as the standard has it.
+//! IBCC: InfiniBand's congestion control, as the standard defines it.
 //!
 //! # What it does
-//! Switches mark packets (FECN) at the roots of congestion: ports whose queue is above a threshold and that have credit
-//! to send. A receiver returns each mark in its acknowledgement (BECN). A sender has an index into a table of delays
-//! for each queue pair: a BECN raises it, a timer lowers it, and packets are as far apart as the table says.
+//! Switches mark packets (FECN) at the roots of congestion: ports whose queue is above a threshold and that have
+//! credit to send. The receiver returns each mark in its acknowledgement (BECN). Each queue pair of a sender has an
+//! index into a table of delays between packets. A BECN raises the index, and a timer lowers it. IBCC is for
+//! InfiniBand with credits (InfiniBand Architecture Specification, annex A10).
 //!
 //! # Signal it needs
-//! Marks that ports under credits put, which lack none themselves; the receiver's echo in acknowledgements. Of ports with
-//! ternary detection congested marks only (`fecn = false`).
+//! Marks from ports under credits that do not lack credit themselves, and the receiver's echo in acknowledgements.
+//! With ternary detection, congested marks only (`fecn = false`).
 //!
 //! # Equations
 //! Switch, for each lane, as a packet leaves `q` bytes behind, with B the input buffer of a lane:
@@ -15,36 +16,37 @@
 //! counts = q > B (16 - threshold) / 16, it was not held back for credit (or victim-mask),
 //!          and it has packet-size or more;   of those that count one of marking-rate + 1 is marked     (1)
 //! ```
-//! Sender, at an acknowledgement with a BECN, and whenever the timer of ccti-timer x 1.024 us expires:
+//! Sender, at an acknowledgement with a BECN, and at each expiry of the timer of ccti-timer x 1.024 us:
 //! ```text
 //! CCTI = min(CCTI + ccti-increase, ccti-limit)                                                          (2)
 //! CCTI = max(CCTI - 1, ccti-min)                                                                        (3)
 //! ```
-//! Between two packets, with entry CCTI of the table: a shift s of 2 bits and a multiplier m of 14:
+//! Between two packets, with entry CCTI of the table, which has a shift s of 2 bits and a multiplier m of 14:
 //! ```text
 //! IRD = t m / 2^s,   rate = C / (1 + m / 2^s)                                                           (4)
 //! ```
-//! t is what a packet takes at line rate C. The table is `delay (CCTI / ccti-limit)^2`, rounded to an entry's
+//! t is the time of a packet at line rate C. The table is `delay (CCTI / ccti-limit)^2`, rounded to an entry's
 //! eighths.
 //!
-//! With `per-sl` all queue pairs of one port and service level have one index and one timer: a BECN of any of them is (2) for
-//! all, and each leaves (4) between its packets.
+//! With `per-sl`, all queue pairs of one port and service level share one index and one timer. A BECN of any of them
+//! applies (2) to all, and each leaves (4) between its packets.
 //!
 //! # Parameters
-//! [`Params`]. OpenSM calls them `cc_sw_cong_setting_threshold`, `cc_ca_cong_setting_ccti_timer`, and so on: those names
-//! are answered with ours.
+//! [`Params`]. OpenSM calls them `cc_sw_cong_setting_threshold`, `cc_ca_cong_setting_ccti_timer`, and so on. For such
+//! a name, Paceline shows its own.
 //!
 //! # Where we differ from the paper or public code
 //! * The standard leaves the table to the operator. Ours grows with the square of the index, as that of RRCC's author
 //!   does, which has 15 packet times at 127.
-//! * The standard leaves to switches of what the threshold is a share: here of a lane's input buffer.
-//! * A port is a root as seen by each packet: it counts unless it was held back itself.
-//! * One index for each queue pair unless `per-sl`, the standard's other way, is set. An index for each service level goes on
-//!   falling while no queue pair has it. Service levels are priorities here.
-//! * Ports with ternary detection mark above 20 KB per 400 Gbit/s unless `[network.ecn]` says otherwise: a sixteenth of a
-//!   lane's buffer, as `threshold = 15` is. The thesis's number is lost.
-//! * `Trigger_Threshold`, which logs, is not built. The timer runs while the index is above its least.
-//! * The index of RRCC's author is another: `fidelity = "ib-omnet"` has it.
+//! * The standard leaves the reference of the threshold to switches. Here it is a share of a lane's input buffer.
+//! * The port is judged for each packet: it is a root unless that packet was held back itself.
+//! * There is one index per queue pair, unless `per-sl` selects the standard's alternative. An index per service level
+//!   keeps falling while no queue pair uses it. Service levels are priorities here.
+//! * Ports with ternary detection mark above 20 KB per 400 Gbit/s unless `[network.ecn]` sets another value. This is a
+//!   sixteenth of a lane's buffer, as with `threshold = 15`. The thesis's number is lost.
+//! * `Trigger_Threshold`, which only controls logging, is not modelled. The timer runs while the index is above its
+//!   minimum.
+//! * RRCC's author uses a different index; `fidelity = "ib-omnet"` has it.
 //!
 //! # References
 //! InfiniBand Architecture Specification, volume 1, annex A10; E. Gran et al., "First Experiences with Congestion

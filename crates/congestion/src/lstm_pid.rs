@@ -1,68 +1,64 @@
 //! LSTM+PID: a predictor of the next round-trip time, and a trained PID controller of the rate.
 //!
 //! # What it does
-//! Once per completion window the sender takes a round-trip time. It smooths the series, makes of each
-//! sample a feature that is free of scale, predicts the next sample from the last three features, and
-//! multiplies its rate by what a PID controller says of the difference between prediction and target.
-//! The gains were trained once, on-line, as the weights of a network of three neurons (PIDNN).
-//! `pidnn` is the controller without the predictor. With RTTch the target follows the mean round-trip
-//! time of a flow whose samples stay on one side of it; with a window (WIN) the bytes in flight are
-//! bounded too.
+//! Once per completion window, the sender samples a round-trip time and predicts the next sample from the last three.
+//! It multiplies its rate by the output of a PID controller of the difference between prediction and target. The gains
+//! were trained once, on-line, as the weights of a network of three neurons (PIDNN). The scheme is for incasts at 100
+//! Gbit/s and follows a thesis of 2022 or later.
+//!
+//! The predictor reads scale-free features of the smoothed series. `pidnn` is the controller without the predictor.
+//! With RTTch, the target follows the mean round-trip time of a flow whose samples stay on one side of it. With a
+//! window (WIN), the bytes in flight are bounded, too.
 //!
 //! # Signal it needs
-//! The round-trip time of one packet per completion window: the acknowledgement of a packet that was
-//! sent after the last sample is the next. Data packets carry the time at which they were sent.
-//! Switches do nothing.
+//! The round-trip time of one packet per completion window: the next sample is the acknowledgement of a packet that
+//! was sent after the last one. Data packets carry their send time. Switches do nothing.
 //!
 //! # Equations
-//! R being the samples in us, s `smoothing` (preprocessing; (2), (3), (12) of the thesis):
+//! With R the samples in us and s `smoothing` (preprocessing; (2), (3), (12) of the thesis):
 //! ```text
 //! S[0] = R[0];  S[t] = s R[t] + (1 - s) S[t-1]                                          (1)
 //! K[t] = (R[t] - S[t]) / S[t];  L[t] = (R[t+1] - S[t]) / S[t]                           (2)
 //! prediction of R[t+1] = (1 + out) S[t]                                                 (3)
 //! ```
-//! T being the target (rate control; (14) to (20) of the thesis):
+//! With T the target (rate control; (14) to (20) of the thesis):
 //! ```text
 //! e[t] = (prediction - T) / T                                                           (4)
 //! P = e[t];  I = mean of e[0..t];  D = e[t] - e[t-1]                                    (5)
 //! a = K_P P + K_I I + K_D D, from -clamp-lo to clamp-hi;  rate = rate (1 + a)           (6)
 //! ```
-//! The rate stays from `min-rate` to the line's. With `rtt-change`, after more than `rtt-change-after`
-//! samples in a row above the target, or in a row not above it ((27), (28) of the thesis):
+//! The rate stays between `min-rate` and the line rate. With `rtt-change`, the target moves after more than
+//! `rtt-change-after` samples in a row above it, or in a row not above it ((27), (28) of the thesis):
 //! ```text
 //! T = T + mean of R[i] - T[i] over all samples i of the flow                            (7)
 //! ```
-//! The target in it is that which sample i found; T stays from `target` to `rtt-change-max`.
+//! T[i] is the target at sample i; T stays from `target` to `rtt-change-max`.
 //!
 //! # Parameters
-//! [`Params`]. The gains and the target are those of the thesis, for 100 Gbit/s and an empty network's
-//! round trip of 4.2 us, and so are the first and the lowest rate: a run on other lines says what would be in
-//! proportion. A target has to be above the round trip of the empty network. `target-rtts` says how many
-//! of those it is; then flows start at line rate. `lstm-pid-fit` has 1.2, for networks and traffic other than the
-//! thesis's incast.
+//! [`Params`]. The gains, the target, and the first and lowest rate are those of the thesis, for 100 Gbit/s and an
+//! empty network's round trip of 4.2 us. Runs on other lines print the values in proportion. A target has to be above
+//! the round trip of the empty network. `target-rtts` sets it as a multiple of that round trip; flows then start at
+//! line rate. `lstm-pid-fit` has 1.2, for networks and traffic other than the thesis's incast.
 //!
 //! # Where we differ from the paper or public code
-//! There is no public code. Where the thesis contradicts itself or is silent:
-//! * A step is at most +0.5 and -0.6, as its equation (20); its table 3 has 0.6 both ways: `clamp-hi`.
-//! * The error is relative to the target, as equation (14); table 3 leaves the division out.
-//! * I is a "long-time average" of unstated length: here over all decisions of the flow. The first
-//!   decision of a flow has no change, D = 0.
-//! * RTTch: table 2 counts samples not above the target only once, so its target can only rise:
-//!   `printed-counter`. Here both sides count alike. The mean in (7) is over samples that had other
-//!   targets, so what the first ones were off counts in every move, and the target overshoots: with
-//!   `rtt-change-by = "mean"` it goes to the mean round-trip time instead. As printed it takes long
-//!   flows' slowdown in the thesis's large network by half, `mean` hardly at all. The thesis has no
-//!   bounds: here the target goes neither below `target` nor above `rtt-change-max`.
-//! * What is sent again gives no sample before it is past what had been sent at the last one.
-//! * A new rate counts for the gap after the next packet, as TIMELY's does: `repace`.
-//! * Decisions can take time (`decision-latency`, and a NIC that computes few at a time,
-//!   `decisions-in-service`); the thesis has none. A decision is of the samples up to its start. What is
-//!   sampled while it is on its way enters the history (S, K, RTTch), but starts no decision, and has no
-//!   part in I and D.
-//! * Before a flow's third sample there is nothing to predict from: the sample itself counts.
-//! * The network's sums and activation functions are `f32` in one order; samples, errors and rates `f64`.
-//! * The oracle predicts, from a flow's third sample on, the round-trip time of a packet that would be
-//!   sent right now.
+//! There is no public code. Decisions where the thesis contradicts itself or is silent:
+//! * A step is at most +0.5 and -0.6, as in its equation (20); its table 3 has 0.6 both ways: `clamp-hi`.
+//! * The error is relative to the target, as in equation (14); table 3 leaves the division out.
+//! * I is a "long-time average" of unstated length; here it is over all decisions of the flow. The first decision of a
+//!   flow has no change, D = 0.
+//! * RTTch: table 2 counts samples not above the target only once, so its target can only rise: `printed-counter`.
+//!   Here both sides count alike. The thesis has no bounds; here the target stays from `target` to `rtt-change-max`.
+//! * The mean in (7) is over samples that had other targets. The errors of the first samples therefore count in every
+//!   move, and the target overshoots. With `rtt-change-by = "mean"` it goes to the mean round-trip time instead. The
+//!   book's findings on learned control have the effect of both on long flows.
+//! * After a retransmission, samples resume once the ACK covers all data that had been sent at the last sample.
+//! * A new rate applies to the gap after the next packet, as in TIMELY: `repace`.
+//! * Decisions can take time (`decision-latency`), and a NIC can limit how many it computes at once
+//!   (`decisions-in-service`); the thesis has neither. A decision uses the samples up to its start. Samples that
+//!   arrive while it is pending enter the history (S, K, RTTch), but start no decision and do not enter I and D.
+//! * Before a flow's third sample there is no prediction, and the sample itself counts.
+//! * The network's sums and activation functions are `f32` in one order; samples, errors and rates are `f64`.
+//! * From a flow's third sample on, the oracle predicts the round-trip time of a packet that would be sent now.
 //!
 //! # References
 //! 基于神经网络的拥塞控制算法研究 (research on a congestion control algorithm based on neural networks): a

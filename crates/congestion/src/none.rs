@@ -1,8 +1,8 @@
 //! No congestion control: the sender always sends at line rate.
 //!
 //! # What it does
-//! Nothing. Flows are held back by their links and by flow control alone: the baseline that shows
-//! what pauses do when nobody slows down.
+//! The sender sends at line rate and ignores all congestion signals. Only links and flow control limit flows. Use it
+//! as the baseline that shows the effect of pauses without any congestion control.
 //!
 //! # Signal it needs
 //! None.
@@ -14,7 +14,7 @@
 //! None.
 //!
 //! # Where we differ from the paper or public code
-//! There is nothing to differ from.
+//! No paper and no public code describes it.
 //!
 //! # References
 //! IEEE 802.1Qbb, Priority-based Flow Control: the link-level mechanism that remains.

@@ -1,18 +1,19 @@
-//! NSCC, Ultra Ethernet's network-signal congestion control.
+//! NSCC: Ultra Ethernet's network-signal congestion control.
 //!
 //! # What it does
-//! The sender keeps a window. Two signals of each acknowledgement select one of four reactions: whether the packet was
-//! marked, and whether its round trip took longer than the empty network by a target. QuickAdapt sets the window in one
-//! step when a round trip brought much less than expected.
+//! The sender keeps a window. Two signals of each acknowledgement select one of four reactions: the ECN mark, and a
+//! round trip longer than the empty network's by a target. QuickAdapt sets the window in one step when a round trip
+//! delivered much less than expected. NSCC is for Ethernet that drops or trims packets and sprays them over many paths
+//! (Ultra Ethernet Specification 1.0, 2025).
 //!
 //! # Signal it needs
-//! ECN marks, round-trip times, and which packets switches trimmed. It is made for packets on many paths
-//! (`network.load-balancing = "mixed"`), for receivers that take them in any order (`network.recovery = "rud"`) and for
-//! switches that trim (`network.drop.trim = true`), and works without.
+//! ECN marks, round-trip times, and the packets that switches trimmed. It is designed for packets on many paths
+//! (`network.load-balancing = "mixed"`), for receivers that take them in any order (`network.recovery = "rud"`) and
+//! for switches that trim (`network.drop.trim = true`). It works without them.
 //!
 //! # Equations
-//! With the window `W`, the target `T`, the delay `d` of an acknowledgement beyond the base RTT, and `n` newly acknowledged
-//! bytes:
+//! With the window `W`, the target `T`, the delay `d` of an acknowledgement beyond the base RTT, and `n` newly
+//! acknowledged bytes:
 //! ```text
 //! unmarked, d >= T    inc = inc + fair n                                     fair increase
 //! unmarked, d < T     inc = inc + alpha n (T - d)                            proportional increase
@@ -24,9 +25,9 @@
 //! ```text
 //! W = W + inc / W,  inc = 0;  once per base RTT also  W = W + eta
 //! ```
-//! A trimmed packet takes its size off the window. QuickAdapt: if something was trimmed or `d > 4 T`, and less than
-//! `W_max / 2^gate` arrived in a round trip and `T`, then `W` becomes what arrived, and marks of what is in flight are ignored.
-//! `W` stays from one packet to `W_max`, 1.5 bandwidth-delay products; it starts there.
+//! A trimmed packet takes its size off the window. QuickAdapt acts if something was trimmed or `d > 4 T`, and less
+//! than `W_max / 2^gate` arrived in a round trip and `T`. It sets `W` to the bytes that arrived, and ignores marks of
+//! the bytes in flight. `W` stays from one packet to `W_max`, 1.5 bandwidth-delay products; it starts there.
 //! ```text
 //! a = BDP / 150 kB    b = T / 12 us
 //! alpha = 4 MTU a b / T    fair = 5 MTU a    eta = 0.15 MTU a    fast = 0.25 a
@@ -36,12 +37,14 @@
 //! [`Params`].
 //!
 //! # Where we differ from the paper or public code
-//! `fidelity = "uet-htsim"` is the public simulator, packet for packet. This scheme runs on our engine, and differs from it:
-//! * The window counts payload bytes, and a packet may go while the window is not full.
+//! `fidelity = "uet-htsim"` is the public simulator, packet for packet. This scheme runs on Paceline's own engine and
+//! differs from it:
+//! * The window counts payload bytes, and a packet may be sent while the window is not full.
 //! * Increments do not wrap at 32 bits. In the public code they do, in almost every flow at 800 Gbit/s.
-//! * Only acknowledgements lower the base RTT. In the public code NACKs do, too: they return early, as headers overtake data.
-//! * Round trips of packets that were sent again count: packets carry the time at which they were sent.
-//! * A loss that is not known from trimming counts as a trimmed packet.
+//! * Only acknowledgements lower the base RTT. In the public code NACKs do, too: they return early, as headers
+//!   overtake data.
+//! * Round trips of retransmitted packets count, because packets carry their send time.
+//! * A loss that trimming did not report counts as a trimmed packet.
 //!
 //! # References
 //! Ultra Ethernet Specification 1.0, 2025, section 3.6 (congestion control).

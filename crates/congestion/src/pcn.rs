@@ -1,22 +1,23 @@
 //! PCN: photonic congestion notification.
 //!
 //! # What it does
-//! Switches mark as queues grow, but spare packets that were held back by a pause: those say where a
-//! pause was, not where congestion is. The receiver judges each flow once per period by the share of
-//! marks among its packets, and tells the sender the verdict and the rate at which the flow arrives. A
-//! sender whose flow is congested falls to that rate at once; one whose flow is not climbs towards
-//! the line's, gently at first.
+//! Switches mark packets as queues grow, but not packets that a pause held back. Once per period, the receiver judges
+//! each flow by its share of marked packets, and sends the verdict and the flow's arrival rate to the sender. A
+//! congested flow falls to that rate at once. Other flows climb towards the line rate, gently at first. PCN is for
+//! lossless Ethernet with PFC (Cheng et al., NSDI 2020).
+//!
+//! Paused packets are not marked because they show the location of a pause, not of congestion.
 //!
 //! # Signal it needs
-//! ECN with marks that spare paused packets (NP-ECN), best a step; per flow and period a notification
-//! packet (CNP) from the receiver with a bit and a rate. Pauses: without PFC it is plain ECN.
+//! ECN with marks that spare paused packets (NP-ECN), best with a step. Per flow and period, a notification packet
+//! (CNP) from the receiver with a bit and a rate. Pauses: without PFC, NP-ECN is plain ECN.
 //!
 //! # Equations
-//! Switch, for each queue, at the end of a pause, at each departure:
+//! Switch, for each queue, at the end of a pause, and at each departure:
 //! ```text
 //! N = packets in the queue;  N = max(0, N - 1);  a packet may be marked if N was 0     (1)
 //! ```
-//! Receiver, at the end of a period T in which packets of the flow came:
+//! Receiver, at the end of a period T in which packets of the flow arrived:
 //! ```text
 //! CE = marked / packets >= marked-share,  RecRate = bytes / T                          (2)
 //! ```
@@ -25,23 +26,22 @@
 //! CE:      R = min(R, RecRate (1 - w_min));  w = w_min                                 (3)
 //! not CE:  R = R (1 - w) + C w;  w = w (1 - w) + w_max w                               (4)
 //! ```
-//! C is the line's rate; flows begin at R = C, w = w_min. R stays from `min-rate` to C.
+//! C is the line rate; flows start at R = C, w = w_min. R stays between `min-rate` and C.
 //!
 //! # Parameters
-//! [`Params`]. None depends on the rates; the period should be several round trips. Marking is the
-//! network's: `[network.ecn]`, by default a step at 30 KB per 10 Gbit/s. In a network whose steps
-//! are out of reach below the pause threshold, nobody is ever congested.
+//! [`Params`]. None has to be adapted to the line rate; the period should be several round trips. The network sets
+//! marking: `[network.ecn]`, by default a step at 30 KB per 10 Gbit/s. If this step is above the pause threshold,
+//! queues cannot reach it, and no flow ever counts as congested.
 //!
 //! # Where we differ from the paper or public code
-//! * Reconstructed: the authors' code is not public. The laws (1) to (4), the period, 95 % and the
-//!   bounds of w are as their paper and a dissertation from the same group give them (無丟失網絡擁塞管理關鍵技術研究,
-//!   Tsinghua University, May 2022; the text that is known does not name its author); `min-rate`, the step
-//!   of marks and the following are ours.
-//! * A period begins with the first packet after the last one's end, so a silent flow costs nothing,
-//!   and gets no CNP.
+//! * Reconstructed: the authors' code is not public. The laws (1) to (4), the period, 95 % and the bounds of w follow
+//!   their paper and a dissertation from the same group (無丟失網絡擁塞管理關鍵技術研究, Tsinghua University, May 2022; the known
+//!   text does not name its author). `min-rate`, the step of marks and the following points are ours.
+//! * A period starts with the first packet after the end of the last one. A silent flow therefore costs nothing and
+//!   gets no CNP.
 //! * RecRate counts headers, and is sent in whole Mbit/s.
-//! * N is counted when the pause ends, over the whole class; a pause that renews itself (quanta) ends
-//!   when its time is up.
+//! * N is counted when the pause ends, over the whole class; a pause that renews itself (quanta) ends when its time
+//!   has expired.
 //!
 //! # References
 //! W. Cheng et al., "Re-architecting Congestion Management in Lossless Ethernet", NSDI 2020.

@@ -1,20 +1,22 @@
-//! A policy of your own: a network that you trained decides, by a card that says what it reads, what its output does, and
-//! when.
+//! Policy: a neural network that you trained decides, inside the run.
 //!
 //! # What it does
-//! It measures and asks as [`external`] does, and a network of your own answers, inside the run: linear
-//! layers, GRU and LSTM with the usual activations, trained with PyTorch or any other library. The weights are a
-//! safetensors or an ONNX file. The card alongside it, a small JSON file, names observations and action with the words of
-//! `paceline explain observations` and `paceline explain actions`. So a policy that was trained in an environment
-//! (`paceline.Environment`) sees the same numbers here, to the bit, and a run under it is the same run.
+//! The sender measures its flow and decides at the same times as under [`external`], but a network of yours answers
+//! inside the run. A card, a small JSON file, names the observations, the action, and the times of decisions. The
+//! network has linear, GRU and LSTM layers with the usual activations, and its weights are a safetensors or an ONNX
+//! file. Train it with PyTorch or any other library, for any network.
+//!
+//! The card uses the words of `paceline explain observations` and `paceline explain actions`. A policy that was
+//! trained in an environment (`paceline.Environment`) therefore gets bit-identical observations here, and the run is
+//! the same run.
 //!
 //! # Signal it needs
-//! What its observations need: round-trip times and marks, telemetry for `queue`, answers of switches for
-//! `switch-queue` and its kin.
+//! Its observations determine the signals: round-trip times and marks, telemetry for `queue`, answers of switches for
+//! `switch-queue` and related observations.
 //!
 //! # Equations
-//! With `o[t]` the observation of decision t, each number cut to its range, H `history`, h the network's memory, zero at a
-//! flow's first decision:
+//! With `o[t]` the observation of decision t, each number cut to its range, H `history`, and h the network's memory,
+//! which is zero at a flow's first decision:
 //! ```text
 //! x[t] = (o[t-H+1], .., o[t]), the first for those before it                               (1)
 //! x[t] = (x[t] - mean) / std, from -clip to clip; with `normalise`                         (2)
@@ -22,13 +24,15 @@
 //! a[t] = y[t][output] from -1 to 1, or choices[argmax y[t]]                                (4)
 //! rate and window = action(a[t]), from t + decision-latency on                             (5)
 //! ```
-//! GRU and LSTM are those of PyTorch: n = tanh(Wx + b + r (Uh + c)) in a GRU, gates in the order r, z, n and i, f, g, o.
+//! GRU and LSTM are those of PyTorch: n = tanh(Wx + b + r (Uh + c)) in a GRU, gates in the order r, z, n and i, f, g,
+//! o.
 //!
 //! # Parameters
-//! [`Params`]. `auto` is what the card says.
+//! [`Params`]. `auto` takes the card's value.
 //!
 //! # Where we differ from the paper or public code
-//! There is nothing to differ from. PyTorch rounds tanh and sums another way: outputs differ by about 1e-6.
+//! No paper describes the scheme. PyTorch rounds tanh differently and sums in a different order: outputs differ by
+//! about 1e-6.
 //!
 //! # References
 //! K. Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", 2014: GRU.

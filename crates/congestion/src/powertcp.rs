@@ -1,14 +1,17 @@
-//! PowerTCP: a window from the power of the path's busiest link, its rate times its delay.
+//! PowerTCP: a window from the power of the path's busiest link, its arrival rate times its data in flight and in the
+//! queue.
 //!
 //! # What it does
-//! A link's current is at what rate data comes to it (what it sends, and what its queue grows by); its
-//! voltage is what it holds, the bandwidth-delay product and the queue. Their product, power, shows
-//! congestion by both its extent and its trend. The window is divided by it, smoothed, and a step is
-//! added. `variant = "theta"` does without switches: round-trip time and its gradient give the same
-//! power, once per round trip.
+//! A link's current is the rate at which data arrives; its voltage is the data that it holds, the bandwidth-delay
+//! product and the queue. Their product, power, shows both the extent and the trend of congestion. The sender divides
+//! its window by the smoothed power and adds a step. `variant = "theta"` computes the same power from the round-trip
+//! time and its gradient, once per round trip. PowerTCP is for networks with telemetry, its variant for any network
+//! (Addanki et al., NSDI 2022).
+//!
+//! The arrival rate is the rate at which the link sends plus the growth of its queue.
 //!
 //! # Signal it needs
-//! `int`: in-band telemetry of every hop, HPCC's. `theta`: the round-trip time of each packet.
+//! `int`: in-band telemetry of every hop, as for HPCC. `theta`: the round-trip time of each packet.
 //!
 //! # Equations
 //! For each hop of rate b, between this ACK's telemetry and the last one's, dt apart; T is the base RTT:
@@ -23,24 +26,24 @@
 //! ```text
 //! Gamma' = (dRTT/dt + 1) RTT / T                                                       (6)
 //! ```
-//! The rate is `W / T`, from `min-rate` to the line's. At rest `Gamma = 1 + q / (b T)`, so that the queue is
+//! The rate is `W / T`, between `min-rate` and the line rate. At rest `Gamma = 1 + q / (b T)`, so that the queue is
 //! the sum of all flows' β.
 //!
 //! # Parameters
-//! [`Params`]. β is the bandwidth-delay product of the sender's link over `flows`, the flows that may share
+//! [`Params`]. β is the bandwidth-delay product of the sender's link over `flows`, the number of flows that may share
 //! it.
 //!
 //! # Where we differ from the paper or public code
-//! * `W_old` is the window when the acknowledged packet was sent. It is remembered once per round trip,
-//!   as HPCC's reference is; the Linux module keeps a list of all.
-//! * The window is of bytes on the wire; the NIC, which counts payload, gets its part. It is at most
+//! * `W_old` is the window when the acknowledged packet was sent. It is stored once per round trip, as HPCC's
+//!   reference is; the Linux module keeps a list of all.
+//! * The window counts bytes on the wire; the NIC counts payload and gets the payload's share. The window is at most
 //!   `max-window`, which the paper leaves open.
-//! * dt is at most T in (4). An ACK with telemetry of another number of hops than the last one's, or of the
-//!   same instant, is only recorded.
-//! * A current below half of the link's rate counts as half, in (1) and in the bracket of (6). When windows
-//!   have been cut and senders wait for ACKs, what comes to the link is nothing for a while; without the
-//!   bound that would be a power near zero (for a flow that had stopped, (6) is even negative) and open
-//!   all windows at once: with it the queue comes to rest where the paper has it, without it swings.
+//! * dt is at most T in (4). An ACK whose telemetry has a different number of hops than the last one's, or the same
+//!   time, is only recorded.
+//! * A current below half of the link's rate counts as half, in (1) and in the bracket of (6). After windows have been
+//!   cut, senders wait for ACKs and nothing arrives at the link for a while. Without the bound, power would be near
+//!   zero and all windows would open at once; for a flow that had stopped, (6) is even negative. With the bound the
+//!   queue comes to rest where the paper has it; without it the queue oscillates.
 //! * Losses change nothing, as in the paper.
 //!
 //! # References

@@ -1,14 +1,16 @@
 //! QCN: quantised congestion notification, IEEE 802.1Qau.
 //!
 //! # What it does
-//! A switch samples the frames that join a queue and tells a frame's sender how far the queue is
-//! from an equilibrium and how fast it moves away, in six bits. The sender cuts its rate in
-//! proportion and finds its way back on its own, counting bytes and time: half-way to the rate before
-//! the cut (fast recovery), then beyond it by steps (active increase) that grow (hyper-active).
+//! A switch samples frames as they join a queue and sends feedback of six bits to the frame's sender. The feedback is
+//! the queue's distance from an equilibrium plus its growth. The sender cuts its rate in proportion and then recovers
+//! on its own, by counting bytes and time. QCN is for one layer-2 domain (IEEE 802.1Qau-2010).
+//!
+//! Recovery goes half-way back to the rate before the cut (fast recovery), then beyond it in steps (active increase),
+//! which grow (hyper-active).
 //!
 //! # Signal it needs
-//! Congestion notification messages (CNMs) of switches that run the congestion point: from the
-//! congested port straight to the sender, in the control class. No marks, no receiver.
+//! Congestion notification messages (CNMs) of switches that run the congestion point. They go from the congested port
+//! straight to the sender, in the control class. There are no marks, and the receiver does nothing.
 //!
 //! # Equations
 //! Congestion point, at a sample, with the queue Q in bytes and Q_old at the sample before:
@@ -17,33 +19,31 @@
 //! fb = 63 |Fb| / ((1 + 2 w) Qeq) if Fb < 0, else 0, cut to a whole number              (2)
 //! bytes to the next sample = sample-max / (1 + (sample-max / sample-min - 1) fb / 63)  (3)
 //! ```
-//! give or take `jitter` at random; a CNM with fb goes to the sender if fb > 0. Reaction point, at a
-//! CNM:
+//! The interval varies at random by `jitter`; a CNM with fb goes to the sender if fb > 0. Reaction point, at a CNM:
 //! ```text
 //! Rt = R, unless no byte cycle has ended since the last cut;  R = R (1 - Gd fb)        (4)
 //! ```
-//! B and T count the cycles of bytes and of time since the cut; the first F of each kind last
-//! `byte-counter` and `timer`, later ones half of that. At the end of each:
+//! B and T count the cycles of bytes and of time since the cut. The first F of each kind last `byte-counter` and
+//! `timer`, later ones half of that. At the end of each:
 //! ```text
 //! max(B, T) <= F:  R = (Rt + R)/2                                   fast recovery      (5)
 //! otherwise:       Rt = Rt + AI;  R = (Rt + R)/2                    active             (6)
 //! min(B, T) > F:   Rt = Rt + (min(B, T) - F) HAI;  R = (Rt + R)/2   hyper-active       (7)
 //! ```
-//! Rt and R are at most the line's rate, R at least `min-rate`.
+//! Rt and R are at most the line rate, R at least `min-rate`.
 //!
 //! # Parameters
-//! [`Params`]. The standard's are for 10 Gbit/s (the alias `qcn-10g`); the defaults are those for
-//! 100 Gbit/s: `q-eq`, `rate-ai`, `rate-hai`, `min-rate` times 10, `timer` divided by 10. For
-//! 40 Gbit/s take 104 KB, 20 and 200 Mbit/s, 40 Mbit/s, 3.75 ms: a run on another line than the numbers are
-//! for says so. The intervals in bytes stay: so
-//! senders hear ten times as often, and round trips have become as much shorter.
+//! [`Params`]. The standard's values are for 10 Gbit/s (the alias `qcn-10g`); the defaults are for 100 Gbit/s: `q-eq`,
+//! `rate-ai`, `rate-hai`, `min-rate` times 10, `timer` divided by 10. For 40 Gbit/s use 104 KB, 20 and 200 Mbit/s, 40
+//! Mbit/s, 3.75 ms. Paceline warns if the numbers do not fit the line. The intervals in bytes stay the same: senders
+//! get feedback ten times as often, and round trips are shorter by the same factor.
 //!
 //! # Where we differ from the paper or public code
-//! * (3) makes the sampling rate linear in |Fb|; the standard has a table of eight steps of it.
-//! * Cycles have no jitter. There is no division of Rt by 8 after deep cuts.
-//! * Once R is within `rate-ai` of the line the limiter ends: halving would never arrive.
-//! * Congestion points look at data of all schemes; senders of others ignore CNMs. CNMs are routed
-//!   as any packet: the standard's end at the edge of the layer 2 network.
+//! * (3) makes the sampling rate linear in |Fb|; the standard has a table of eight steps.
+//! * Cycles have no jitter. Rt is not divided by 8 after deep cuts.
+//! * Once R is within `rate-ai` of the line the limiter ends, because halving the distance would never reach it.
+//! * Congestion points sample data of all schemes; senders of other schemes ignore CNMs. CNMs are routed like any
+//!   packet; the standard's end at the edge of the layer 2 network.
 //!
 //! # References
 //! IEEE 802.1Qau-2010 (now 802.1Q, clauses 30 to 33).

@@ -1,38 +1,44 @@
-//! RCCC, Ultra Ethernet's receiver-credit congestion control.
+//! RCCC: Ultra Ethernet's receiver-credit congestion control.
 //!
 //! # What it does
-//! A receiving host grants credit to the flows that send to it, in turn, at just under the rate of its link: all of them
-//! together never send more than it can take, once their first window is gone. With `nscc = true` (the alias `nscc-rccc`)
-//! each sender also keeps NSCC's window, for congestion in the network, which a receiver does not see.
+//! A receiving host grants credit to its flows in turn, at slightly below the rate of its link. After their first
+//! windows, all senders together therefore never exceed this rate. A sender sends only while it has credit. With
+//! `nscc = true` (the alias `nscc-rccc`) each sender also keeps NSCC's window, for congestion inside the network,
+//! which a receiver cannot see. RCCC is for incasts on networks without oversubscription (Ultra Ethernet Specification
+//! 1.0, 2025).
 //!
 //! # Signal it needs
-//! Grants: packets of their own from receiver to sender. Data packets carry eight bytes in which the sender says up to where
-//! it wants to send. It is made for switches that trim (`network.drop.trim = true`) and receivers that take packets in any
-//! order (`network.recovery = "rud"`).
+//! Grants: separate packets from receiver to sender. Data packets carry eight bytes with the sender's target, the end
+//! of the data that it wants to send. RCCC is designed for switches that trim (`network.drop.trim = true`) and
+//! receivers that take packets in any order (`network.recovery = "rud"`).
 //!
 //! # Equations
-//! Credit is counted in quanta of 256 bytes from the flow's start. With the bytes that are still to be sent `B`, the credit
-//! `c`, the largest window `W_max` (1.5 bandwidth-delay products), and `p` granted so far, a data packet says
+//! Credit is counted in quanta of 256 bytes from the flow's start. `B` is the number of bytes still to be sent, `c`
+//! the credit, `W_max` the largest window (1.5 bandwidth-delay products), and `p` the quanta granted so far. A data
+//! packet carries
 //! ```text
 //! target = p + (min(B, W_max) - c) / 256                  with NSCC: min(B, W_max, W + one packet)
 //! ```
-//! The host grants 64 quanta to the next flow whose target is above what it was granted, and the next grant is due after
+//! The host grants 64 quanta to the next flow whose target is above its granted quanta. The next grant is due after
 //! ```text
 //! quanta * 256 B / (0.99 rate)
 //! ```
-//! While no flow wants any, flows are granted up to `W_max` ahead. A sender begins with `W_max` of credit; the first answer
-//! takes what is left of that. It may send while its credit is above zero.
+//! While no flow requests credit, flows are granted up to `W_max` ahead. A sender starts with `W_max` of credit; the
+//! first answer cancels the unused part. It may send while its credit is above zero.
 //!
 //! # Parameters
 //! [`Params`].
 //!
 //! # Where we differ from the paper or public code
-//! `fidelity = "uet-htsim"` is the public simulator, packet for packet. This scheme runs on our engine, and differs from it:
+//! `fidelity = "uet-htsim"` is the public simulator, packet for packet. This scheme runs on Paceline's own engine and
+//! differs from it:
 //! * Credit counts payload bytes.
-//! * A sender that has no credit and hears nothing for a timeout, or for `probe-after` while nothing of it is in flight, may
-//!   send one packet, which also tells its target. The public code sends a header of its own (RTS), after a timeout only.
-//! * A target is not divided by the flows that wait for the same NIC.
-//! * Grants to a flow end when all of it has arrived. In the public code they go on until they are a window ahead.
+//! * A sender without credit may send one packet, which carries its target, if nothing arrives for a timeout, or for
+//!   `probe-after` while it has nothing in flight. The public code sends a separate header (RTS), after a timeout
+//!   only.
+//! * A target is not divided by the number of flows that wait for the same NIC.
+//! * Grants to a flow end when all its data has arrived. In the public code they continue until they are a window
+//!   ahead.
 //!
 //! # References
 //! Ultra Ethernet Specification 1.0, 2025, section 3.6 (congestion control).

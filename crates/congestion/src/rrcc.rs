@@ -1,37 +1,39 @@
-//! RRCC: the receiver tells senders at what rate their packets arrive.
+//! RRCC: the receiver reports the arrival rate of packets to their senders.
 //!
 //! # What it does
-//! A receiver looks at the packets of each flow in windows. If nearly all of a window's were marked, it tells the sender
-//! the rate at which they came, and the sender goes a little below that at once. Otherwise it tells that there is no
-//! congestion, and the sender goes half of the way back to its target, which after some such notices in a row grows.
+//! The receiver counts the packets of each flow in windows. If nearly all packets of a window were marked, it sends
+//! their arrival rate to the sender, which goes slightly below that rate at once. Otherwise it reports that there is
+//! no congestion. The sender then goes half-way back to its target, which grows after some such reports in a row. RRCC
+//! is for InfiniBand with credits (a doctoral thesis, Tsinghua University, 2022).
 //!
 //! # Signal it needs
-//! Marks that ports under credits put, which lack none themselves, on every packet; notification packets (BECN) of the
-//! receiver, with a bit and a rate, one for each flow and window.
+//! Marks from ports under credits that do not lack credit themselves, on every packet. Notification packets (BECN)
+//! from the receiver, with a bit and a rate, one per flow and window.
 //!
 //! # Equations
-//! Switch: as IBCC's (1), with a marking-rate of 0.
-//! Receiver, at the first packet that comes T or more after the window began, of n packets with f marks and b bytes:
+//! Switch: as IBCC's (1), with a marking-rate of 0. Receiver, at the first packet T or more after the start of the
+//! window, of n packets with f marks and b bytes:
 //! ```text
 //! f / n > threshold:  CONGESTED, RecRate = b / (now - began);   otherwise NOT                           (1)
 //! ```
-//! Sender, with the line's rate C:
+//! Sender, with the line rate C:
 //! ```text
 //! CONGESTED, RecRate < C:  target = R;  R = RecRate / undershoot;  k = 0                                (2)
 //! NOT:                     k = k + 1;  k >= after: target = min(target + increase C, C)
 //!                          R = (R + target) / 2                                                         (3)
 //! ```
-//! Flows begin at R = target = C.
+//! Flows start at R = target = C.
 //!
 //! # Parameters
-//! [`Params`]. `increase` is a share of the line's rate, so that it fits lines of any: 0.39 Gbit/s on one of 32. A BECN
+//! [`Params`]. `increase` is a share of the line rate, so it fits lines of any rate: 0.39 Gbit/s on one of 32. A BECN
 //! has `network.cnp` bytes: the author's are full packets of 2048, ours 64.
 //!
 //! # Where we differ from the paper or public code
-//! * The author's model has one state for each host, and a BECN that is as large as a data packet. Here it is one for
-//!   each flow, and a packet of its own. `fidelity = "ib-omnet"` has the model.
-//! * A rate of the line's or above is told, and heeded by nobody; there it is not told.
-//! * The thesis's chapter on it was not available: this is its public model, in other words.
+//! * The author's model has one state per host, and a BECN that is as large as a data packet. Here each flow has a
+//!   state, and a BECN is a separate small packet. `fidelity = "ib-omnet"` has the model.
+//! * Here the receiver also reports arrival rates at or above the line rate, and senders ignore them. The author's
+//!   model does not report them.
+//! * The thesis's chapter on RRCC was not available. The scheme follows its public model, with its own code.
 //! * `min-rate` is ours.
 //!
 //! # References

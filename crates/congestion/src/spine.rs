@@ -1,38 +1,39 @@
-//! SPINE: a rule moves the window with every acknowledgement; a learned watcher decides when the rule needs new
-//! parameters, and a generator makes them.
+//! SPINE: a rule moves the window with every acknowledgement (ACK), and a learned watcher decides when a learned
+//! generator gives the rule new parameters.
 //!
 //! # What it does
-//! The executor adds to the window, or takes from it, with every acknowledgement, by four parameters: a sub-policy. Once per
-//! monitor interval the agent looks at the flow. Its trunk takes in what was measured and remembers. Its watcher says
-//! whether the sub-policy may stay. Only if it may not does the generator make another one. So the window follows the
-//! network at once, and most intervals cost no new policy. The agent was trained in the simulator, by proximal policy
-//! optimisation: `paceline train spine`.
+//! With every ACK, the executor changes the window by a rule with four parameters, the sub-policy. Once per monitor
+//! interval, a recurrent network reads the flow's measurements, and its watcher decides if the sub-policy stays. Only
+//! if not, its generator computes a new one. The window thus follows the network at once, and most intervals need no
+//! new policy. The network was trained in the simulator by proximal policy optimisation (`paceline train spine`), for
+//! long flows (Tian et al., CoNEXT 2022).
 //!
 //! # Signal it needs
-//! The round-trip times, and what was acknowledged and lost. Data packets carry the time at which they were sent. Switches
-//! do nothing.
+//! Round-trip times, acknowledged data and losses. Data packets carry their send time. Switches do nothing.
 //!
 //! # Equations
-//! With w the window in packets, R a round-trip time, B the empty network's, and s what an acknowledgement newly acknowledges
-//! in packets:
+//! With w the window in packets, R a round-trip time, B the empty network's, and s the packets that an ACK newly
+//! acknowledges:
 //! ```text
 //! change = alpha - beta (R / B - 1 - gamma), from -1/2 to 1                            (1)
 //! w = w + change s min(w, 1)                                                           (2)
 //! w = delta w at a loss, once per round trip, and at a timeout                         (3)
 //! rate = w packets per B; at most max(w, 1) packets in flight                          (4)
 //! ```
-//! Once per monitor interval, with x what was measured and the parameters that hold:
+//! Once per monitor interval, with x the measurements and the current parameters:
 //! ```text
 //! h = s(Z [h, x]) h + (1 - s(Z [h, x])) tanh(N [h, x])                  the trunk      (5)
 //! trigger where s(t h) >= 1/2, and at the first interval's end          the watcher    (6)
 //! alpha, beta, gamma / 2, delta = s(G h), in 1/1024, where triggered    the generator  (7)
 //! ```
-//! s is the logistic function; each matrix has a bias beside it. h has 32 units, and x twelve numbers, all relative to the line
-//! and to B, so the same network serves every line and distance: growth of the round-trip time over the interval, its
-//! length, delivered bytes, the window in bandwidth-delay products and in packets, losses, the interval's length, the four
-//! parameters, and the intervals since the last trigger. In training (6) is drawn with the watcher's probability, (7) with a
-//! spread, and the reward of an interval is, with what the flows of the line are delivered as shares of their fair share,
-//! each at most 1, and the share of acknowledgements that told of a loss,
+//! s is the logistic function; each matrix has a bias. h has 32 units and x twelve numbers, all relative to the line
+//! and to B, so the same network serves every line and distance. They are: growth of the round-trip time over the
+//! interval, its length, delivered bytes, the window in bandwidth-delay products and in packets, losses, the
+//! interval's length, the four parameters, and the intervals since the last trigger.
+//!
+//! In training, (6) is drawn with the watcher's probability and (7) with a spread. The reward of an interval depends
+//! on the share of ACKs that reported a loss, and on the deliveries of the line's flows as shares of their fair share,
+//! each at most 1:
 //! ```text
 //! mean(delivered) / max(R / 1.1 B, 1) - min(10 loss, 1) - 0.02 if triggered            (8)
 //! ```
@@ -41,14 +42,14 @@
 //! [`Params`].
 //!
 //! # Where we differ from the paper or public code
-//! * (1) to (3) are in fixed point. The public kernel module divides in whole numbers, which cuts the latency's term to
-//!   multiples of one; a later version of it has beta alone where the latency is too long, and alpha alone otherwise.
-//! * (2) counts acknowledged packets, not acknowledgements, and below one packet changes the window in proportion. The module's
-//!   least window is ten packets, with which 8192 flows lose nearly all that they send.
-//! * (1) is over the empty network's round trip; the module takes the least that the flow has seen. R is the last one; the
-//!   module's is smoothed.
+//! * (1) to (3) are in fixed point. The public kernel module divides integers, which cuts the latency term to
+//!   multiples of one. A later version of it has beta alone where the latency is too long, and alpha alone otherwise.
+//! * (2) counts acknowledged packets, not ACKs, and below one packet changes the window in proportion. The module's
+//!   smallest window is ten packets, with which 8192 flows lose nearly all that they send.
+//! * (1) is relative to the empty network's round trip; the module takes the smallest that the flow has seen. R is the
+//!   last round-trip time; the module smooths it.
 //! * (4) paces at the empty network's round trip; the module at the smoothed one.
-//! * A monitor interval is one round trip of the empty network, or up to the next acknowledgement where there is none for
+//! * A monitor interval is one round trip of the empty network, or lasts until the next ACK if none arrives for
 //!   longer.
 //! * The papers' networks, weights and training are not public. (5) is a gated recurrent unit without a reset gate. x,
 //!   the constants of (8), its mean over flows, and PPO are ours; the parts of (8) are the papers'.

@@ -1,20 +1,21 @@
-//! Swift: a window that holds the delay at a target, for the fabric and for the receiver's host apart.
+//! Swift: one window holds the fabric's delay at a target, another the delay of the receiver's host.
 //!
 //! # What it does
-//! Each ACK tells how long the round trip took, and how much of that the receiver's host took to
-//! answer. One window answers to the rest, the fabric's delay; another to the host's. Below its
-//! target delay a window grows by a step per round trip; above it, it shrinks in proportion to the
-//! excess, at most once per round trip. The smaller window counts. The fabric's target is larger on
-//! longer paths, and for flows with small windows: many flows need more room to share, and a fair
-//! share comes of it. A window of less than one packet means less than a packet per round trip: packets
+//! Each ACK gives the round-trip time and the part of it that the receiver's host took. One window reacts to the
+//! fabric's delay, the rest of the round trip; another reacts to the host's. Below its target delay, a window grows by
+//! a step per round trip; above it, it shrinks in proportion to the excess, at most once per round trip. The smaller
+//! window applies. Swift is for any network with good time stamps (Kumar et al., SIGCOMM 2020).
+//!
+//! The fabric's target is larger on longer paths and for flows with small windows. Many flows then have more room in
+//! the queue, and their shares become fair. A window below one packet means less than a packet per round trip: packets
 //! are paced.
 //!
 //! # Signal it needs
-//! The round-trip time of each packet (a time stamp in data packets) and, for the endpoint window, the
-//! delay of the receiver's host, which it writes into its ACKs.
+//! The round-trip time of each packet (a time stamp in data packets). For the endpoint window, the delay of the
+//! receiver's host, which it writes into its ACKs.
 //!
 //! # Equations
-//! With w the window in packets, of the fabric (3.1 and 3.5 of the paper):
+//! With w the window in packets, for the fabric (3.1 and 3.5 of the paper):
 //! ```text
 //! alpha  = fs_range / (1/sqrt(fs_min) - 1/sqrt(fs_max)),   beta = -alpha / sqrt(fs_max)  (1)
 //! target = base + links hop + max(0, min(alpha / sqrt(w) + beta, fs_range))              (2)
@@ -27,28 +28,27 @@
 //! otherwise, if an RTT has passed since the last decrease:
 //!                w = w max(1 - beta_md (delay - target) / delay, 1 - max_mdf)            (6)
 //! ```
-//! Fast recovery (a NACK), and a retransmission timeout, if an RTT has passed: `w = w (1 - max_mdf)`
-//! (7); from the fifth timeout in a row (`timeouts`): `w = min-window`. Then `min-window <= w <=
-//! max-window`. Sent is
+//! Fast recovery (a NACK), and a retransmission timeout, if an RTT has passed: `w = w (1 - max_mdf)` (7). From the
+//! fifth timeout in a row (`timeouts`): `w = min-window`. Then `min-window <= w <= max-window`. The sender may send
 //! ```text
 //! w >= 1:  up to floor(w) packets in flight, at line rate as ACKs come in
 //! w < 1:   a packet every RTT / w                                                        (8)
 //! ```
 //!
 //! # Parameters
-//! [`Params`]. `beta` is the paper's β of decreases; equation (1)'s is computed. `fs-range` zero turns
-//! flow scaling off as `flow-scaling = false` does, `hop-delay` zero the scaling with the path.
+//! [`Params`]. `beta` is the paper's β of decreases; equation (1)'s is computed. `fs-range` zero turns flow scaling
+//! off, as `flow-scaling = false` does. `hop-delay` zero turns off scaling with the path.
 //!
 //! # Where we differ from the paper or public code
-//! * β of flow scaling is negative, as in the paper: the public code of Bolt subtracts it, which
-//!   sets the target 4 us too high; htsim divides whole numbers of bytes under the root.
-//! * The paper's listing notes the time of a decrease also when the window has merely stayed the same,
-//!   so that ACKs above the target would put off the next decrease for ever; here when it has fallen.
-//! * The paper leaves the fraction of a window above one packet open: it waits for the rest.
-//! * Losses cut both windows: nobody knows where the packet was lost. What is sent again is
-//!   up to the network's loss recovery, for all schemes alike.
-//! * Round-trip times are used as they are, neither smoothed nor filtered. The sender's host takes no
-//!   time, and what waits there before it is sent is not part of the round trip.
+//! * β of flow scaling is negative, as in the paper. The public code of Bolt subtracts it, which sets the target 4 us
+//!   too high; htsim divides whole numbers of bytes under the root.
+//! * The paper's listing also notes the time of a decrease when the window has merely stayed the same. ACKs above the
+//!   target would then put off the next decrease for ever. Here it notes the time only when the window has fallen.
+//! * The paper does not define the fraction of a window above one packet; here it waits for the rest.
+//! * Losses cut both windows, because the place of a loss is unknown. Retransmission is up to the network's loss
+//!   recovery, for all schemes alike.
+//! * Round-trip times are neither smoothed nor filtered. The sender's host takes no time, and the wait before a packet
+//!   is sent is not part of the round trip.
 //! * Hops are links, known from the path and not from a packet's TTL.
 //!
 //! # References

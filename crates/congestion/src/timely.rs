@@ -1,14 +1,16 @@
 //! TIMELY, and its patched version: congestion control from round-trip times.
 //!
 //! # What it does
-//! The sender times the round trip of its packets. Between two thresholds it follows the gradient
-//! of the round-trip time: falling or level, the rate grows by a step; rising, it is cut in
-//! proportion. Below the lower threshold it always grows, above the upper one it is always cut.
-//! `variant = "patched"` replaces the gradient's branch by one that also pulls the round-trip time
-//! to a reference, which gives flows a unique fair rate.
+//! The sender measures the round trip of its packets. Between two thresholds it follows the gradient of the round-trip
+//! time: if it falls or stays level, the rate grows by a step, and if it rises, the rate is cut in proportion. Below
+//! the lower threshold the rate always grows; above the upper one it is always cut. TIMELY is for RoCEv2 with PFC or
+//! drops (Mittal et al., SIGCOMM 2015).
+//!
+//! `variant = "patched"` (Zhu et al., CoNEXT 2016) replaces the gradient's branch. Its branch also pulls the
+//! round-trip time to a reference, which gives flows a unique fair rate.
 //!
 //! # Signal it needs
-//! The round-trip time of each packet: data packets carry the time at which they were sent.
+//! The round-trip time of each packet: data packets carry their send time.
 //!
 //! # Equations
 //! Once per round trip, or per `segment` (Algorithm 1 of the paper):
@@ -27,25 +29,27 @@
 //! error = (rtt - rtt_ref) / rtt_ref
 //! R = delta (1 - w) + R (1 - beta w error)
 //! ```
-//! R stays from `min-rate` to the line's. Patched, N flows of a bottleneck C come to rest where
-//! w = 1/2: at a round trip of `rtt_ref (1 + N delta / (beta C))`.
+//! R stays between `min-rate` and the line rate. Patched, N flows of a bottleneck C come to rest where w = 1/2: at a
+//! round trip of `rtt_ref (1 + N delta / (beta C))`.
 //!
 //! # Parameters
-//! [`Params`]. The steps and the lowest rate go with the line: the paper's 10 and 50 Mbit/s at
-//! 10 Gbit/s, as the launcher of HPCC's public code scales them, and the 1 % of the public code of
-//! Zhu et al. What a flow starts with, how often it decides and `beta` belong together and are the
-//! variant's: the patched version's small `beta` needs its many small steps, and does not control flows
-//! that start at line rate and decide once per round trip: the queue is then as without any control.
+//! [`Params`]. The steps and the lowest rate scale with the line. The steps are the paper's 10 and 50 Mbit/s at 10
+//! Gbit/s, scaled as in the launcher of HPCC's public code. The lowest rate is the 1 % of the public code of Zhu et
+//! al.
+//!
+//! The first rate, the update interval and `beta` belong together and depend on the variant. The patched version's
+//! small `beta` needs many small steps. It does not control flows that start at line rate and decide once per round
+//! trip: their queue is as long as without control.
 //!
 //! # Where we differ from the paper or public code
-//! * Original: once per round trip and flows that start at line rate, as the public code of HPCC, rather
-//!   than per completed segment. As that code: a is 0.875; `min-rtt` is a constant; the larger step
-//!   also applies below T_low; a step in the paper's N δ is its own parameter `rate-hai`.
-//! * Patched: an update per segment of 16 KB, not sooner than `min-rtt` after the last: the interval of
-//!   its paper's model, max(seg / R, minRTT). Flows start at a tenth of the line's rate, as in its
-//!   authors' public code. Below T_low always the small step, as in its paper.
-//! * Segments are counted in acknowledged bytes; packets of a segment are paced one by one, where the
-//!   papers' implementations send each segment as a burst.
+//! * Original: it updates once per round trip, and flows start at line rate, as in the public code of HPCC; the paper
+//!   updates per completed segment. As in that code, a is 0.875, `min-rtt` is a constant, and the larger step also
+//!   applies below T_low. A step in the paper's N δ is a separate parameter, `rate-hai`.
+//! * Patched: an update per segment of 16 KB, not sooner than `min-rtt` after the last. This is the interval of its
+//!   paper's model, max(seg / R, minRTT). Flows start at a tenth of the line rate, as in its authors' public code.
+//!   Below T_low it always takes the small step, as in its paper.
+//! * Segments are counted in acknowledged bytes. Packets of a segment are paced one by one; the papers'
+//!   implementations send each segment as a burst.
 //!
 //! # References
 //! R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015.
