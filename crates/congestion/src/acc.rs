@@ -90,28 +90,30 @@ choice! {
 params! {
     /// Parameters of ACC; the source of each default is one of `seed`, `talk` and `ours` (see the module).
     pub struct Params {
-        /// What undetermined marks do: hold the rate, lower it half-way to the arrival rate of ACKs, or down to it.
+        /// Reaction to undetermined marks: hold the rate, lower it half-way to the arrival rate of ACKs, or lower it
+        /// to that rate.
         victims: Victims = Victims::Hold, in Range::Any, from "ours; seed: victims apart, functions f1 and f2";
-        /// ACKs that a window of measurement has after its first.
+        /// ACKs in a measurement window after its first.
         acks: u32 = 8, in Range::Between(1.0, 1e6), from "ours";
-        /// T0; `auto`: the smallest round trip that the flow has seen, at most the path's.
+        /// T0. `auto`: the smallest round trip that the flow has seen, at most the path's.
         base_rtt: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "ours";
-        /// How far a congested flow goes below the arrival rate of its ACKs.
+        /// Margin by which a congested flow goes below the arrival rate of its ACKs.
         margin: f64 = 0.02, in Range::Between(0.0, 0.5), from "ours";
-        /// A window with a gap longer than this share of it is discarded: ACKs came in clumps.
+        /// Largest gap in a window, as a share of it. A window with a larger gap is discarded: its ACKs came in
+        /// bursts.
         gap_share: f64 = 0.5, in Range::AboveUpTo(0.0, 1.0), from "ours";
-        /// Share of a window's marks that has to be CE for the flow to be congested; 0: any. With RED between
-        /// thresholds apart, 0.5.
+        /// Share of a window's marks that has to be CE for the flow to count as congested; 0: any. Use 0.5 with RED
+        /// between separate thresholds.
         ce_share: f64 = 0.0, in Range::Between(0.0, 1.0), from "ours";
         /// Increases half-way to the target, F.
         recovery_steps: u32 = 5, in Range::AtLeast(0.0), from "ours; as DCQCN's";
-        /// Additive increase of the target per window; `auto`: 1 % of the line.
+        /// Additive increase of the target per window. `auto`: 1 % of the line.
         rate_ai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "ours";
-        /// Hyper increase of the target per window; `auto`: 5 % of the line.
+        /// Hyper increase of the target per window. `auto`: 5 % of the line.
         rate_hai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "ours";
-        /// After a stop longer than so many T0 the target is half of the line at most.
+        /// Length of a stop, in T0, above which the target is at most half of the line.
         long_stop: f64 = 4.0, in Range::AtLeast(0.0), from "ours";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_bps(100_000_000), in Range::Above(0.0), from "ours";
     }
 }

@@ -57,27 +57,25 @@ use crate::registry::{Definition, Scheme, WindowMode};
 params! {
     /// Parameters of ADPG; symbols are those of the module's equations.
     pub struct Params {
-        /// The network, or a forest: the name of a model that ships (`paceline list models`), or the path of a model file;
-        /// auto is `adpg`.
+        /// Network or forest: a built-in model (`paceline list models`) or the path of a model file. `auto`: `adpg`.
         model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train adpg`";
-        /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
-        /// model has.
+        /// Required SHA-256 of the model's weights; another model is an error. `auto`: the model's own hash.
         model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "us";
-        /// B of equation (1); auto is the round trip of the empty network.
+        /// B of equation (1). `auto`: the round trip of the empty network.
         base_rtt: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "us; RL-CC's code: 8192 ns";
-        /// Round trips, in those of the empty network, up to which there is no delay.
+        /// Round-trip time, in round trips of the empty network, up to which there is no delay.
         offset: f64 = OFFSET, in Range::AtLeast(0.0), from "RL-CC's code";
-        /// Where x rests.
+        /// Value of x at which flows come to rest.
         target: f64 = TARGET, in Range::Above(0.0), from "RL-CC's code";
-        /// The largest relative change of the rate.
+        /// Largest relative change of the rate.
         step: f64 = STEP, in Range::AboveUpTo(0.0, 10.0), from "RL-CC's code";
-        /// A flow's first rate; auto is the line's.
+        /// First rate of a flow. `auto`: the line rate.
         initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "RL-CC's simulator";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
-        /// From a round trip's end to the rate that follows from it: the time that a NIC computes.
+        /// Time from the end of a round trip to its effect on the rate: the NIC's computing time.
         decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
-        /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
+        /// Decisions that a NIC computes at once, over all its flows; others wait. 0: no limit.
         decisions_in_service: u32 = 0, in Range::Any, from "us";
     }
 }

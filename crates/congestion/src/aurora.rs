@@ -63,23 +63,21 @@ use crate::registry::{Definition, Scheme, WindowMode};
 params! {
     /// Parameters of Aurora; equation numbers are those of the module.
     pub struct Params {
-        /// The network: the name of a model that ships (`paceline list models`), or the path of a model file;
-        /// auto is `aurora`.
+        /// Network: a built-in model (`paceline list models`) or the path of a model file. `auto`: `aurora`.
         model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train aurora`";
-        /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
-        /// model has.
+        /// Required SHA-256 of the model's weights; another model is an error. `auto`: the model's own hash.
         model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "ours";
-        /// The relative change of the rate for an action of 1.
+        /// Relative change of the rate for an action of 1.
         step: f64 = STEP, in Range::AboveUpTo(0.0, 1.0), from "PCC-RL: DELTA_SCALE";
-        /// The length of a monitor interval; auto is half a round trip of the empty network.
+        /// Length of a monitor interval. `auto`: half a round trip of the empty network.
         interval: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "PCC-RL: half the mean round-trip time";
-        /// A flow's first rate; auto is half the line's.
+        /// First rate of a flow. `auto`: half the line rate.
         initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "PCC-RL: 0.3 to 1.5 of the link's";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
-        /// From a question to the effect of its answer: the time that a NIC computes.
+        /// Time from a decision to its effect on the rate: the NIC's computing time.
         decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
-        /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
+        /// Decisions that a NIC computes at once, over all its flows; others wait. 0: no limit.
         decisions_in_service: u32 = 0, in Range::Any, from "ours";
     }
 }

@@ -111,33 +111,33 @@ const HEADER: u8 = 9;
 params! {
     /// Parameters of Bolt; section numbers in sources are the paper's.
     pub struct Params {
-        /// Switches tell senders of congestion directly (SRC); otherwise the report rides on the data
-        /// packet and its ACK.
+        /// Let switches report congestion directly to senders (SRC). If off, the report rides on the data packet and
+        /// its ACK.
         src: bool = true, in Range::Any, from "paper §3.1";
-        /// Flows that are about to end leave tokens for others (PRU).
+        /// Let flows that are about to end leave tokens for others (PRU).
         pru: bool = true, in Range::Any, from "paper §3.2";
-        /// Unused capacity is handed out (SM).
+        /// Hand out tokens for unused capacity (SM).
         sm: bool = true, in Range::Any, from "paper §3.3";
-        /// Bytes in a port's queue that are congestion (CCTHRESH); `auto`: `threshold-packets`.
+        /// Queue of a port, in bytes, from which it is congested (CCTHRESH). `auto`: `threshold-packets`.
         threshold: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "us";
-        /// The same in full packets, where `threshold` does not say.
+        /// Threshold in full packets, if `threshold` is `auto`.
         threshold_packets: u32 = 2, in Range::AtLeast(1.0), from "public code's scripts; the paper's is 1 (§3.1)", only(&[&[is(".threshold", &["auto"])]]);
         /// PRU tokens that a port can hold.
         pru_max: u32 = 256, in Range::AtLeast(1.0), from "public code", only(&[&[is(".pru", &["true"])]]);
-        /// The window of a new flow, in payload; `auto`: the bandwidth-delay product.
+        /// Window of a new flow, in payload. `auto`: the bandwidth-delay product.
         initial_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "paper §3";
-        /// The largest window; `auto`: the bandwidth-delay product.
+        /// Largest window. `auto`: the bandwidth-delay product.
         max_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "public code's star and fat-tree";
-        /// The smallest window; `auto`: a hundredth of a packet.
+        /// Smallest window. `auto`: a hundredth of a packet.
         min_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "public code: 15 B of 1500";
-        /// ACKs release packets one by one, not in bursts at line rate (10); windows below one packet are
-        /// paced either way.
+        /// Pace packets (10) instead of sending bursts at line rate when ACKs arrive. Windows below one packet are
+        /// always paced.
         pace: bool = true, in Range::Any, from "us: see where we differ";
-        /// How much faster the pacer is than a window per round trip of an empty network.
+        /// Speed of the pacer, relative to one window per round trip of an empty network.
         pace_gain: f64 = 1.25, in Range::AtLeast(1.0), from "us: see where we differ", only(&[&[is(".pace", &["true"])]]);
-        /// Packets added per round trip whatever happens.
+        /// Packets added per round trip, unconditionally.
         ai: f64 = 1.0, in Range::AtLeast(0.0), from "paper §3.3";
-        /// The part that a loss takes off the window, at most once per round trip.
+        /// Share of the window that a loss removes, at most once per round trip.
         max_md: f64 = 0.5, in Range::Between(0.0, 1.0), from "Swift; public code";
         /// Retransmission timeouts in a row after which the window is the smallest.
         reset_after: u32 = 5, in Range::AtLeast(1.0), from "Swift §3.4 asks for several; public code gives up after 5";

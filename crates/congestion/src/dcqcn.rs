@@ -175,15 +175,15 @@ macro_rules! by_flavour {
 params! {
     /// Parameters of DCQCN; `None` takes the flavour's default.
     pub struct Params {
-        /// Timers that look for CNPs, or cuts at once.
+        /// Timers that check for CNPs (`nic`), or immediate cuts (`paper`).
         flavour: Flavour = Flavour::Nic, in Range::Any, from "public code; SIGCOMM 2015";
-        /// Least time between two CNPs of a flow; zero: every marked ACK is a CNP.
+        /// Shortest time between two CNPs of a flow. 0: every marked ACK is a CNP.
         cnp_interval: Option<Span> = None, shown by_flavour!(cnp_interval), in Range::AtLeast(0.0), from "public code; paper";
         /// Weight of a new sample in alpha.
         g: f64 = 1.0 / 256.0, in Range::AboveUpTo(0.0, 1.0), from "paper";
         /// Time between two steps of alpha.
         alpha_interval: Option<Span> = None, shown by_flavour!(alpha_interval), in Range::Above(0.0), from "public code's launcher; paper";
-        /// Time between two looks for a CNP that cuts the rate.
+        /// Time between two checks for a CNP that cuts the rate.
         cut_interval: Span = Span::from_us(4), in Range::Above(0.0), from "public code's launcher", only(&[&[is(".flavour", &["nic"])]]);
         /// Time between two increases.
         increase_timer: Option<Span> = None, shown by_flavour!(increase_timer), in Range::Above(0.0), from "public code's launcher; paper";
@@ -191,25 +191,24 @@ params! {
         byte_counter: Bytes = Bytes::new(10_000_000), in Range::Above(0.0), from "paper", only(&[&[is(".flavour", &["paper"])]]);
         /// Increases in fast recovery, F.
         fast_recovery_stages: Option<u32> = None, shown by_flavour!(fast_recovery_stages), in Range::AtLeast(0.0), from "public code's launcher; paper";
-        /// Step of additive increase; `auto`, in proportion to the line: 5 Mbit/s per 25 Gbit/s (nic), 40
-        /// per 40 (paper).
+        /// Step of additive increase. `auto`: 5 Mbit/s per 25 Gbit/s of the line (nic), 40 per 40 (paper).
         rate_ai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code's launcher, which scales it so in both flavours; paper at 40 Gbit/s";
-        /// Step of hyper increase; `auto`, in proportion to the line: 50 Mbit/s per 25 Gbit/s (nic), 200
-        /// per 40 (paper).
+        /// Step of hyper increase. `auto`: 50 Mbit/s per 25 Gbit/s of the line (nic), 200 per 40 (paper).
         rate_hai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code's launcher; public code of the paper's authors";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: Option<BitRate> = None, shown by_flavour!(min_rate), in Range::Above(0.0), from "public code's launcher; public code's default";
-        /// Every cut sets the target rate, not only one after an increase.
+        /// Let every cut set the target rate, not only the first one after an increase.
         clamp_target: bool = false, in Range::Any, from "public code", only(&[&[is(".flavour", &["nic"])]]);
         /// Alpha before the first CNP.
         initial_alpha: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "paper; public code of ternary detection: 0.5";
-        /// Flavour paper: what undetermined marks do; other than `off`, ports detect ternarily unless the network says otherwise.
+        /// Reaction to undetermined marks, with flavour paper. If not `off`, ports use ternary detection unless the
+        /// network sets another.
         tcd: Tcd = Tcd::Off, in Range::Any, from "public code of ternary detection";
-        /// Alpha in a cut is at least this.
+        /// Lowest alpha in a cut.
         alpha_floor: f64 = 0.5, in Range::Between(0.0, 1.0), from "ours: the thesis says \"aggressive\"", only(&[&[is(".tcd", &["aggressive"])]]);
-        /// How many times g alpha grows by at a CNP.
+        /// Factor of g in the growth of alpha at a CNP.
         g_factor: f64 = 2.0, in Range::Above(0.0), from "ours: the thesis says \"aggressive\"", only(&[&[is(".tcd", &["aggressive"])]]);
-        /// How many times as deep a cut is.
+        /// Factor of the depth of a cut.
         cut_factor: f64 = 1.0, in Range::AboveUpTo(0.0, 2.0), from "ours: the thesis says \"aggressive\"", only(&[&[is(".tcd", &["aggressive"])]]);
         /// Factor of the rate at a flow's first CNP.
         rate_on_first_cnp: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "public code", only(&[&[is(".flavour", &["nic"])]]);

@@ -47,9 +47,9 @@ params! {
     pub struct Params {
         /// Weight of a round trip's marks in the estimate alpha.
         g: f64 = 1.0 / 16.0, in Range::AboveUpTo(0.0, 1.0), from "paper §3.4";
-        /// Additive step per round trip; `auto`: a packet's payload per base RTT.
+        /// Additive step per round trip. `auto`: a packet's payload per base RTT.
         rate_ai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "paper §3.1; public code's launcher: 615 Mbit/s, 1000 B per 13 us";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "public code's launcher";
     }
 }

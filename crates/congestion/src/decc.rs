@@ -137,27 +137,26 @@ use law::{Law, Said, Seen, State};
 params! {
     /// Parameters of DECC; laws, networks and trees ignore those of policies with a card.
     pub struct Params {
-        /// The rate law, network, trees or policy with a card: the name of a model that ships (`paceline list models`), or
-        /// the path of a model file; auto is `decc-law`, and `paper` the policy as printed.
+        /// Rate law, network, trees or policy with a card: a built-in model (`paceline list models`) or the path of a
+        /// model file. `auto`: `decc-law`. `paper`: the policy as printed.
         model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train decc`";
-        /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
-        /// model has.
+        /// Required SHA-256 of the model's weights; another model is an error. `auto`: the model's own hash.
         model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "ours";
-        /// What senders learn alongside round-trip times and losses: nothing (`ack`), or what switches answer on their own
-        /// (`switch-ack`). Auto is what the card says; without a card it is `ack`, and nothing else.
+        /// Feedback in addition to round-trip times and losses: none (`ack`) or answers of switches (`switch-ack`).
+        /// `auto`: the card's, or `ack` (the only choice) without a card.
         feedback: Auto<Feedback> = Auto::Auto, in Range::Any, from "seed: notices of switches (section 1)";
-        /// The least time from one decision of a flow to the next; else once per round trip, or what the card says.
+        /// Shortest time between two decisions of a flow. 0: once per round trip, or as the card says.
         interval: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
-        /// A flow's first rate; auto is the law's, and with a card one packet per base round trip.
+        /// First rate of a flow. `auto`: the law's; with a card, one packet per base round trip.
         initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "ours";
-        /// Messages of at most so many bandwidth-delay products start at line rate, 0 for none; auto is what the law has.
+        /// Largest message, in bandwidth-delay products, that starts at line rate; 0: none. `auto`: the law's.
         whole: Auto<f64> = Auto::Auto, in Range::AtLeast(0.0), from "ours";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
-        /// From a question to the effect of its answer: the time that a NIC computes. The paper has 458us for its
+        /// Time from a decision to its effect on the rate: the NIC's computing time. The paper has 458us for its
         /// network, 17us for the compressed one, and 1.53us for trees.
         decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
-        /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
+        /// Decisions that a NIC computes at once, over all its flows; others wait. 0: no limit.
         decisions_in_service: u32 = 0, in Range::Any, from "ours";
     }
 }

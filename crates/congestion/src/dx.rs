@@ -45,11 +45,11 @@ use crate::registry::{Definition, Scheme, SendFloor, WindowMode};
 params! {
     /// Parameters of DX; windows are in packets.
     pub struct Params {
-        /// The largest error of a measured round-trip time.
+        /// Largest error of a measured round-trip time.
         noise: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours; the paper measures some 100 ns";
-        /// A flow's first window in packets; 0 for the bandwidth-delay product.
+        /// First window of a flow, in packets. 0: the bandwidth-delay product.
         initial_window: f64 = 0.0, in Range::AtLeast(0.0), from "ours: as the other schemes";
-        /// The largest window in packets; 0 for four bandwidth-delay products, at least 256.
+        /// Largest window, in packets. 0: four bandwidth-delay products, at least 256.
         max_window: f64 = 0.0, in Range::AtLeast(0.0), from "ours";
     }
 }

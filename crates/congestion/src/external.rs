@@ -81,30 +81,30 @@ const LEAST_INTERVAL: Span = Span::from_ns(10);
 params! {
     /// Parameters of a sender that is decided for outside.
     pub struct Params {
-        /// When a flow asks: once per round trip (`round-trip`), at instants that all flows have in
-        /// common (`aligned`), or with each ACK and each switch's answer (`feedback`).
+        /// Times of decisions: once per round trip (`round-trip`), at times common to all flows (`aligned`), or at
+        /// each ACK and each switch's answer (`feedback`).
         clock: Clock = Clock::RoundTrip, in Range::Any, from "RL-CC: a probe per round trip";
-        /// The least time from one question of a flow to the next; with `aligned` the time between instants.
+        /// Shortest time between two decisions of a flow; with `aligned`, the time between decisions.
         interval: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
-        /// So many round trips, or times between packets where those are longer, without an answer to what was sent, and
-        /// a flow asks on its own, as if it were a timeout; 0 for never. Not with `aligned`.
+        /// Round trips (or packet intervals, if longer) without feedback after which a flow decides, as after a
+        /// timeout; 0: never. Not with `aligned`.
         silence: f64 = 0.0, in Range::AtLeast(0.0), from "ours", only(&[&[is(".clock", &["round-trip", "feedback"])]]);
-        /// From a question to the effect of its answer: the time that a NIC computes.
+        /// Time from a decision to its effect: the NIC's computing time.
         decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
-        /// A flow's first rate.
+        /// First rate of a flow.
         initial_rate: BitRate = BitRate::from_gbps(10), in Range::Above(0.0), from "as lstm-pid";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
-        /// Whether switches mark its packets.
+        /// Let switches mark the flow's packets.
         ecn: bool = true, in Range::Any, from "ours";
-        /// What senders learn alongside round-trip times, marks and losses: nothing (`ack`), telemetry in data
-        /// packets (`int`), or what switches answer on their own (`switch-ack`).
+        /// Feedback in addition to round-trip times, marks and losses: none (`ack`), telemetry in data packets
+        /// (`int`), or answers of switches (`switch-ack`).
         feedback: Feedback = Feedback::Ack, in Range::Any, from "ours";
-        /// The least time between two data packets of a flow that ask switches; 0 for each packet.
+        /// Shortest time between two data packets of a flow that query switches. 0: every packet.
         switch_interval: Span = Span::from_us(2), in Range::AtLeast(0.0), from "ours: a quarter of 8 µs", only(&[&[is(".feedback", &["switch-ack"])]]);
-        /// What a packet has to find in a port's queues for an answer; a full packet if `auto`.
+        /// Data in a port's queues from which it answers a query. `auto`: a full packet.
         switch_threshold: Auto<Bytes> = Auto::Auto, in Range::AtLeast(0.0), from "ours", only(&[&[is(".feedback", &["switch-ack"])]]);
-        /// How long ports count what leaves, for the share of the line that was used.
+        /// Time over which ports measure the utilisation of their line.
         switch_window: Span = Span::from_us(8), in Range::Above(0.0), from "ours: about a round trip", only(&[&[is(".feedback", &["switch-ack"])]]);
     }
 }

@@ -28,7 +28,7 @@ use crate::registry::{Definition, Scheme, WindowMode};
 params! {
     /// Parameters of a fixed rate; it has no other state.
     pub struct Params {
-        /// The rate on the wire; at most the line's.
+        /// Rate on the wire, at most the line rate.
         rate: BitRate = BitRate::from_gbps(10), in Range::Above(0.0), from "ours";
     }
 }

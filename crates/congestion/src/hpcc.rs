@@ -64,18 +64,18 @@ params! {
         eta: f64 = 0.95, in Range::AboveUpTo(0.0, 1.0), from "paper §3.3";
         /// Round trips of additive increase before a multiplicative one.
         max_stage: u32 = 0, in Range::AtLeast(0.0), from "the authors' simulations; the paper says 5";
-        /// Additive step per round trip; `auto`: 50 Mbit/s per 100 Gbit/s of the line.
+        /// Additive step per round trip. `auto`: 50 Mbit/s per 100 Gbit/s of the line.
         rate_ai: Auto<BitRate> = Auto::Auto, in Range::AtLeast(0.0), from "public code's README at 100 Gbit/s; its launcher scales with the line";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "public code's launcher";
-        /// Whether every ACK changes the rate, rather than one per round trip.
+        /// Change the rate at every ACK instead of once per round trip.
         fast_react: bool = true, in Range::Any, from "paper §3.2";
-        /// Whether every ACK that counts moves the reference rate, too: it then reacts to the same packets many times.
+        /// Also move the reference rate at every such ACK: it then reacts to the same packets many times.
         over_react: bool = false, in Range::Any, from "what the paper's §3.2 argues against";
-        /// A reference rate and utilisation for each hop, the smallest rate wins.
+        /// Keep a reference rate and utilisation per hop, and use the smallest rate.
         multi_rate: bool = false, in Range::Any, from "public code's sample";
-        /// Whether a hop's load counts the bytes that its port received, rather than those that it sent. A growing queue
-        /// then counts twice, in qlen and in the rate.
+        /// Compute a hop's load from the bytes that its port received instead of sent. A growing queue then counts
+        /// twice, in qlen and in the rate.
         rx_rate: bool = false, in Range::Any, from "what the paper's figure 6 argues against";
         /// Between full updates, ignore hops whose queue is empty.
         sample_feedback: bool = false, in Range::Any, from "public code's sample";

@@ -51,13 +51,13 @@ params! {
         eta: f64 = 0.95, in Range::AboveUpTo(0.0, 1.0), from "HPCC paper §3.3";
         /// Round trips of additive increase before a multiplicative one.
         max_stage: u32 = 0, in Range::AtLeast(0.0), from "the authors' simulations; HPCC's paper says 5";
-        /// Additive step per round trip; `auto`: 50 Mbit/s per 100 Gbit/s of the line.
+        /// Additive step per round trip. `auto`: 50 Mbit/s per 100 Gbit/s of the line.
         rate_ai: Auto<BitRate> = Auto::Auto, in Range::AtLeast(0.0), from "public code's README at 100 Gbit/s; its launcher scales with the line";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "public code's launcher";
         /// Base of the digest's powers.
         log_base: f64 = 1.05, in Range::AboveUpTo(1.0, 2.0), from "public code's sample";
-        /// Fraction of the ACKs that are used.
+        /// Fraction of the ACKs that the sender uses.
         probability: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "public code's sample";
     }
 }

@@ -79,25 +79,25 @@ const MULTIPLIERS: f64 = 16_383.0;
 params! {
     /// Parameters of IBCC, under OpenSM's names where it has them.
     pub struct Params {
-        /// Switch: weight of the threshold, from 0 (none) to 15 (the shortest queue).
+        /// Switch: weight of the threshold, from 0 (no marks) to 15 (the shortest queue).
         threshold: u32 = 15, in Range::Between(0.0, MOST as f64), from "OpenSM", only(&[&[is(".fecn", &["true"])]]);
-        /// Switch: packets that are spared after one that is marked.
+        /// Switch: packets left unmarked after a marked one.
         marking_rate: u32 = 10, in Range::Between(0.0, 65535.0), from "OpenSM", only(&[&[is(".fecn", &["true"])]]);
-        /// Switch: smaller packets are not marked.
+        /// Switch: smallest packet that is marked.
         packet_size: Bytes = Bytes::new(512), in Range::Between(0.0, 65535.0), from "OpenSM", only(&[&[is(".fecn", &["true"])]]);
-        /// Switch: whether ports mark that lack credit themselves.
+        /// Switch: let ports that lack credit mark, too.
         victim_mask: bool = false, in Range::Any, from "OpenSM", only(&[&[is(".fecn", &["true"])]]);
-        /// Switch: whether it marks in this way; otherwise as `[network.detection]` and `[network.ecn]` say.
+        /// Switch: mark in this way. If off, `[network.detection]` and `[network.ecn]` apply.
         fecn: bool = true, in Range::Any, from "ours";
-        /// What a BECN adds to the index.
+        /// Increase of the index at a BECN.
         ccti_increase: u32 = 1, in Range::Between(1.0, 255.0), from "OpenSM";
-        /// The largest index.
+        /// Largest index.
         ccti_limit: u32 = 127, in Range::Between(1.0, 1023.0), from "RRCC's author";
-        /// The least.
+        /// Smallest index.
         ccti_min: u32 = 0, in Range::Between(0.0, 1023.0), from "OpenSM";
-        /// Times 1.024 us after which the index falls by one.
+        /// Time after which the index falls by one, in units of 1.024 us.
         ccti_timer: u32 = 29, in Range::Between(1.0, 65535.0), from "RRCC's author: 30 us";
-        /// Whether all queue pairs of a port on one service level have an index and its timer in common.
+        /// Share one index and timer among all queue pairs of a port and service level.
         per_sl: bool = false, in Range::Any, from "OpenSM";
         /// Packet times between two packets at the largest index.
         delay: f64 = 15.1, in Range::AboveUpTo(0.0, MULTIPLIERS / 8.0), from "RRCC's author";

@@ -94,21 +94,20 @@ pub use target::{Change, Shift, Target};
 params! {
     /// Parameters of LSTM+PID; section and table numbers in sources are the thesis's.
     pub struct Params {
-        /// Where the next round-trip time is taken from: a trained network (`lstm`, `gru`, `rnn`), a
-        /// linear function of the same features (`ar3`), the last sample itself (`persistence`, `none`),
-        /// or what no sender knows, the network's present state (`oracle`).
+        /// Predictor of the next round-trip time: a trained network (`lstm`, `gru`, `rnn`), a linear function of the
+        /// same features (`ar3`), the last sample (`persistence`, `none`), or the network's true state, unknown to
+        /// senders (`oracle`).
         predictor: Predictor = Predictor::Lstm, in Range::Any, from "thesis §3.4";
-        /// The predictor's model: the name of one that ships (`paceline list models`), or the path of a
-        /// model file; auto is `rtt-` and the predictor's name.
+        /// Predictor's model: a built-in one (`paceline list models`) or the path of a model file. `auto`: `rtt-` and
+        /// the predictor's name.
         model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "ours: 60 000 pairs of the controller's own loop; trained as in thesis §3.4.2 the tail is 6.38 us, not 6.06";
-        /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
-        /// model has.
+        /// Required SHA-256 of the model's weights; another model is an error. `auto`: the model's own hash.
         model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "us";
         /// Weight of a new sample in the smoothed round-trip time.
         smoothing: f64 = 0.2, in Range::AboveUpTo(0.0, 1.0), from "thesis §3.3";
-        /// The round-trip time aimed at.
+        /// Target round-trip time.
         target: Span = Span::from_us(5), in Range::Above(0.0), from "thesis §3.5";
-        /// The same as a multiple of the empty network's round trip, for networks of all sizes; 0 for `target`.
+        /// Target as a multiple of the empty network's round trip, for networks of all sizes. 0: `target`.
         target_rtts: f64 = 0.0, in Range::AtLeast(0.0), from "us: the thesis has 5us, 1.2 of its 4.2us";
         /// Gain of the error.
         k_p: f64 = -0.358, in Range::Any, from "thesis §3.5.3";
@@ -116,31 +115,30 @@ params! {
         k_i: f64 = -0.060, in Range::Any, from "thesis §3.5.3";
         /// Gain of the error's change.
         k_d: f64 = 0.040, in Range::Any, from "thesis §3.5.3";
-        /// The largest relative rise of the rate in one step.
+        /// Largest relative increase of the rate in one step.
         clamp_hi: f64 = 0.5, in Range::AtLeast(0.0), from "thesis, equation (20)";
-        /// The largest relative fall of the rate in one step.
+        /// Largest relative decrease of the rate in one step.
         clamp_lo: f64 = 0.6, in Range::Between(0.0, 1.0), from "thesis, equation (20)";
-        /// A flow's first rate; auto is 10 Gbit/s with `target`, and the line's with `target-rtts`.
+        /// First rate of a flow. `auto`: 10 Gbit/s with `target`, the line rate with `target-rtts`.
         initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "thesis §4.1.2";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_gbps(1), in Range::Above(0.0), from "thesis §4.1.2";
-        /// Whether the target follows the flow's mean round-trip time (RTTch).
+        /// Let the target follow the flow's mean round-trip time (RTTch).
         rtt_change: bool = false, in Range::Any, from "thesis §3.5.4: with background traffic only";
-        /// RTTch: the target moves after more samples in a row on one side than this.
+        /// RTTch: samples in a row on one side that the target waits for; it moves after more than these.
         rtt_change_after: u32 = 6, in Range::Any, from "thesis, table 2", only(&[&[is(".rtt-change", &["true"])]]);
-        /// RTTch: how far the target moves: by the mean of what samples were off the target of their time
-        /// (`deviations`), or to the mean round-trip time (`mean`).
+        /// RTTch: move the target by the mean distance of samples from the target at their time (`deviations`), or to
+        /// the mean round-trip time (`mean`).
         rtt_change_by: Shift = Shift::Deviations, in Range::Any, from "thesis, equations (27) and (28)", only(&[&[is(".rtt-change", &["true"])]]);
-        /// RTTch: the highest target; auto is ten round trips of an empty network.
+        /// RTTch: highest target. `auto`: ten round trips of an empty network.
         rtt_change_max: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "us: the thesis has none", only(&[&[is(".rtt-change", &["true"])]]);
-        /// RTTch: whether samples are counted as table 2 is printed, which lets the target only rise.
+        /// RTTch: count samples as in table 2 as printed; the target can then only rise.
         printed_counter: bool = false, in Range::Any, from "thesis, table 2", only(&[&[is(".rtt-change", &["true"])]]);
-        /// Whether a new rate moves the packet that waits for its time already, as HPCC's does, rather
-        /// than the one after it.
+        /// Apply a new rate to the packet that is already waiting, as HPCC does, instead of the packet after it.
         repace: bool = false, in Range::Any, from "as TIMELY in the public code of HPCC: the thesis is silent";
-        /// From a sample to the rate that follows from it: the time that a NIC computes.
+        /// Time from a sample to its effect on the rate: the NIC's computing time.
         decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "us: the thesis has none";
-        /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
+        /// Decisions that a NIC computes at once, over all its flows; others wait. 0: no limit.
         decisions_in_service: u32 = 0, in Range::Any, from "us", only(&[&[is_not(".decision-latency", &["0ps", "0s"])]]);
     }
 }

@@ -63,11 +63,11 @@ use window::{Constants, Feedback, Window};
 params! {
     /// Parameters of NSCC; all other constants follow from the network, see the equations.
     pub struct Params {
-        /// The queueing delay that it aims at; `auto`: 0.75 base RTTs.
+        /// Target queueing delay. `auto`: 0.75 base RTTs.
         target_delay: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "public code";
-        /// The largest window, in bandwidth-delay products; flows start with it.
+        /// Largest window, in bandwidth-delay products; flows start with it.
         max_window: f64 = 1.5, in Range::Above(0.0), from "public code";
-        /// QuickAdapt acts if less than the largest window divided by two to this power arrived.
+        /// QuickAdapt acts if fewer bytes arrived than the largest window divided by two to this power.
         quick_gate: u32 = 3, in Range::Between(0.0, 30.0), from "public code";
     }
 }

@@ -62,15 +62,15 @@ use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 params! {
     /// Parameters of PCN; (1) to (4) are the equations of the module.
     pub struct Params {
-        /// The receiver's period, T.
+        /// Receiver's period, T.
         period: Span = Span::from_us(50), in Range::Above(0.0), from "paper";
-        /// Share of marked packets from which on a flow is congested.
+        /// Smallest share of marked packets at which a flow counts as congested.
         marked_share: f64 = 0.95, in Range::AboveUpTo(0.0, 1.0), from "paper: 95 %";
-        /// The smallest w: how far a congested flow goes below its arrival rate, and its first step back.
+        /// Smallest w: the margin below the arrival rate of a congested flow, and its first step back.
         w_min: f64 = 1.0 / 128.0, in Range::AboveUpTo(0.0, 1.0), from "paper";
-        /// What w grows to.
+        /// Largest w.
         w_max: f64 = 0.5, in Range::AboveUpTo(0.0, 1.0), from "paper";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_bps(100_000_000), in Range::Above(0.0), from "ours";
     }
 }

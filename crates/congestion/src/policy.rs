@@ -58,28 +58,28 @@ use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 params! {
     /// Parameters of a user-trained policy; `auto` takes the card's value.
     pub struct Params {
-        /// The policy: the path of its card (`NAME.json`, with `NAME.safetensors` or `NAME.onnx` alongside it), or the name
-        /// of a model that ships (`paceline list models`); auto is `policy-mlp`.
+        /// Policy: the path of its card (`NAME.json`, next to `NAME.safetensors` or `NAME.onnx`), or a built-in model
+        /// (`paceline list models`). `auto`: `policy-mlp`.
         model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here with PyTorch: `python/examples/train_policy.py`";
-        /// SHA-256 of card and weights; if it is given, another model is an error. Auto is what the model has.
+        /// Required SHA-256 of card and weights; another model is an error. `auto`: the model's own hash.
         model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "ours";
-        /// When a flow decides: once per round trip (`round-trip`), at instants that all flows have in common
-        /// (`aligned`), or with each ACK and each switch's answer (`feedback`).
+        /// Times of decisions: once per round trip (`round-trip`), at times common to all flows (`aligned`), or at
+        /// each ACK and each switch's answer (`feedback`).
         clock: Auto<Clock> = Auto::Auto, in Range::Any, from "the card";
-        /// The least time from one decision of a flow to the next; with `aligned` the time between instants.
+        /// Shortest time between two decisions of a flow; with `aligned`, the time between decisions.
         interval: Auto<Span> = Auto::Auto, in Range::AtLeast(0.0), from "the card";
-        /// What senders learn alongside round-trip times, marks and losses: nothing (`ack`), telemetry in data packets
-        /// (`int`), or what switches answer on their own (`switch-ack`).
+        /// Feedback in addition to round-trip times, marks and losses: none (`ack`), telemetry in data packets
+        /// (`int`), or answers of switches (`switch-ack`).
         feedback: Auto<Feedback> = Auto::Auto, in Range::Any, from "the card: what its observations need";
-        /// The largest relative change of a multiplier.
+        /// Largest relative change by a multiplier.
         step: Auto<f64> = Auto::Auto, in Range::AboveUpTo(0.0, 10.0), from "the card";
-        /// A flow's first rate.
+        /// First rate of a flow.
         initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "the card";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "the card";
-        /// From a question to the effect of its answer: the time that a NIC computes.
+        /// Time from a decision to its effect: the NIC's computing time.
         decision_latency: Auto<Span> = Auto::Auto, in Range::AtLeast(0.0), from "the card";
-        /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
+        /// Decisions that a NIC computes at once, over all its flows; others wait. 0: no limit.
         decisions_in_service: u32 = 0, in Range::Any, from "ours";
     }
 }

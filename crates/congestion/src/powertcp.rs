@@ -74,15 +74,15 @@ choice! {
 params! {
     /// Parameters of PowerTCP; section numbers in sources are the paper's.
     pub struct Params {
-        /// Power from telemetry, or from round-trip times.
+        /// Source of the power: telemetry (`int`) or round-trip times (`theta`).
         variant: Variant = Variant::Int, in Range::Any, from "paper, Algorithms 1 and 2";
         /// Weight of the new window in (5).
         gamma: f64 = 0.9, in Range::AboveUpTo(0.0, 1.0), from "paper §3.3";
-        /// Flows that may share the sender's link: its bandwidth-delay product over so many is β.
+        /// Number of flows that may share the sender's link; β is the link's bandwidth-delay product divided by it.
         flows: u32 = 10, in Range::AtLeast(1.0), from "public code";
-        /// The largest window, in bandwidth-delay products.
+        /// Largest window, in bandwidth-delay products.
         max_window: f64 = 1.0, in Range::AtLeast(1.0), from "ours: the rate, which is W / T, is at most the line's";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_bps(100_000_000), in Range::Above(0.0), from "ours: as DCQCN's paper";
     }
 }

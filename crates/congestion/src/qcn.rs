@@ -75,21 +75,21 @@ const CYCLE: TimerSlot = TimerSlot(0);
 params! {
     /// Parameters of QCN; defaults are for a line of 100 Gbit/s.
     pub struct Params {
-        /// Congestion point: the queue that it steers towards.
+        /// Congestion point: equilibrium queue.
         q_eq: Bytes = Bytes::new(260_000), in Range::Above(0.0), from "the standard's 26 KB at 10 Gbit/s";
         /// Congestion point: weight of the queue's change.
         w: f64 = 2.0, in Range::Between(0.0, 100.0), from "the standard";
-        /// Congestion point: bytes between samples while there is no congestion.
+        /// Congestion point: bytes between samples without congestion.
         sample_max: Bytes = Bytes::new(150_000), in Range::Above(0.0), from "the standard";
-        /// Congestion point: bytes between samples under the strongest feedback.
+        /// Congestion point: bytes between samples at the strongest feedback.
         sample_min: Bytes = Bytes::new(15_000), in Range::Above(0.0), from "the standard: a tenth";
         /// Congestion point: share by which intervals between samples vary at random.
         jitter: f64 = 0.15, in Range::Between(0.0, 1.0), from "the standard";
         /// Gain of a cut: the strongest feedback, 63, halves the rate.
         gd: f64 = 1.0 / 128.0, in Range::AboveUpTo(0.0, 1.0 / 64.0), from "the standard";
-        /// Bytes on the wire of a cycle of bytes.
+        /// Bytes on the wire per byte cycle.
         byte_counter: Bytes = Bytes::new(150_000), in Range::Above(0.0), from "the standard";
-        /// Length of a cycle of time.
+        /// Length of a time cycle.
         timer: Span = Span::from_us(1500), in Range::Above(0.0), from "the standard's 15 ms at 10 Gbit/s";
         /// Cycles of fast recovery, F.
         fast_recovery_cycles: u32 = 5, in Range::AtLeast(0.0), from "the standard";
@@ -97,7 +97,7 @@ params! {
         rate_ai: BitRate = BitRate::from_bps(50_000_000), in Range::Above(0.0), from "the standard's 5 Mbit/s at 10 Gbit/s";
         /// Step of hyper-active increase.
         rate_hai: BitRate = BitRate::from_bps(500_000_000), in Range::Above(0.0), from "the standard's 50 Mbit/s at 10 Gbit/s";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_bps(100_000_000), in Range::Above(0.0), from "the standard's 10 Mbit/s at 10 Gbit/s";
     }
 }

@@ -63,13 +63,13 @@ use pacer::{FIRST, Pacer, QUANTUM, Wishes, quantum_time};
 params! {
     /// Parameters of RCCC; credit is in payload bytes.
     pub struct Params {
-        /// Whether senders keep NSCC's window as well.
+        /// Let senders also keep NSCC's window.
         nscc: bool = false, in Range::Any, from "public code";
-        /// The largest credit, in bandwidth-delay products; flows start with it.
+        /// Largest credit, in bandwidth-delay products; flows start with it.
         max_window: f64 = 1.5, in Range::Above(0.0), from "public code";
-        /// A sender without credit that has heard nothing for so long may send one packet: a grant may be lost.
+        /// Silence after which a sender without credit may send one packet, as a grant may be lost.
         probe_after: Span = Span::from_us(1000), in Range::Above(0.0), from "ours";
-        /// Credit that a host grants to a flow ahead of its wishes.
+        /// Credit that a host grants to a flow beyond its requests.
         ahead: Bytes = Bytes::new(262_144), in Range::AtLeast(0.0), from "public code, at 100 Gbit/s and 14 us";
     }
 }

@@ -56,19 +56,19 @@ pub mod omnet;
 params! {
     /// Parameters of RRCC; (1) to (3) are the equations of the module.
     pub struct Params {
-        /// Receiver: how long it looks at packets before it tells.
+        /// Receiver: measurement time before a report.
         window: Span = Span::from_ps(8_192_000), in Range::Above(0.0), from "author";
-        /// Receiver: the share of marked packets above which they met congestion.
+        /// Receiver: share of marked packets above which a flow is congested.
         threshold: f64 = 0.9, in Range::Between(0.0, 1.0), from "author";
-        /// A sender goes below the rate at which its packets came by this factor.
+        /// Factor by which a sender goes below the arrival rate of its packets.
         undershoot: f64 = 1.07, in Range::Between(1.0, 100.0), from "author";
-        /// What the target grows by, as a share of the line's rate.
+        /// Growth of the target, as a share of the line rate.
         increase: f64 = 0.0121875, in Range::AboveUpTo(0.0, 1.0), from "author: 0.39 of 32 Gbit/s";
-        /// Notices in a row that there is no congestion, from which on it grows.
+        /// Reports in a row without congestion from which the target grows.
         after: u32 = 3, in Range::Between(1.0, 1000.0), from "author";
-        /// Switch: weight of the threshold of marks, from 1 to 15 (the shortest queue).
+        /// Switch: weight of the marking threshold, from 1 to 15 (the shortest queue).
         marks: u32 = 15, in Range::Between(1.0, MOST as f64), from "ours";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_bps(10_000_000), in Range::Above(0.0), from "ours";
     }
 }

@@ -82,21 +82,19 @@ use crate::registry::{Definition, Scheme, WindowMode};
 params! {
     /// Parameters of SPINE; the executor's four parameters come from the agent.
     pub struct Params {
-        /// The agent: the name of a model that ships (`paceline list models`), or the path of a model file;
-        /// auto is `spine`.
+        /// Agent: a built-in model (`paceline list models`) or the path of a model file. `auto`: `spine`.
         model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train spine`";
-        /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
-        /// model has.
+        /// Required SHA-256 of the model's weights; another model is an error. `auto`: the model's own hash.
         model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "ours";
-        /// The length of a monitor interval; auto is a round trip of the empty network.
+        /// Length of a monitor interval. `auto`: a round trip of the empty network.
         interval: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "ours";
-        /// A flow's first window in packets.
+        /// First window of a flow, in packets.
         initial_window: f64 = 1.0, in Range::Above(0.0), from "ours";
-        /// The lowest rate.
+        /// Lowest rate.
         min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
-        /// From the end of a monitor interval to the effect of new parameters: the time that a NIC computes.
+        /// Time from the end of a monitor interval to the effect of new parameters: the NIC's computing time.
         decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
-        /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
+        /// Decisions that a NIC computes at once, over all its flows; others wait. 0: no limit.
         decisions_in_service: u32 = 0, in Range::Any, from "ours";
     }
 }

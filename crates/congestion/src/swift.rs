@@ -69,33 +69,33 @@ const ECHO: u8 = 4;
 params! {
     /// Parameters of Swift; section numbers in sources are the paper's.
     pub struct Params {
-        /// Target delay of the fabric, without what paths and flows add.
+        /// Target delay of the fabric, without the additions for path and window.
         base_delay: Span = Span::from_us(10), in Range::Above(0.0), from "Bolt's simulations; its code's default is 25us";
-        /// What each link of the path adds.
+        /// Addition to the target per link of the path.
         hop_delay: Span = Span::from_us(1), in Range::AtLeast(0.0), from "Bolt's simulations";
-        /// Whether the target depends on the window: equation (1).
+        /// Let the target depend on the window, by equation (1).
         flow_scaling: bool = true, in Range::Any, from "paper §3.5";
-        /// The most that flow scaling adds.
+        /// Largest addition by flow scaling.
         fs_range: Span = Span::from_us(100), in Range::AtLeast(0.0), from "Bolt's simulations", only(&[&[is(".flow-scaling", &["true"])]]);
-        /// Window in packets at and below which flow scaling adds all of it.
+        /// Window, in packets, at and below which flow scaling adds its full range.
         fs_min: f64 = 0.1, in Range::Above(0.0), from "Bolt's simulations, htsim", only(&[&[is(".flow-scaling", &["true"])]]);
-        /// Window in packets from which on flow scaling adds nothing.
+        /// Window, in packets, from which flow scaling adds nothing.
         fs_max: f64 = 256.0, in Range::Above(0.0), from "Bolt's simulations; htsim: 100", only(&[&[is(".flow-scaling", &["true"])]]);
-        /// Additive increase, packets per round trip.
+        /// Additive increase, in packets per round trip.
         ai: f64 = 1.0, in Range::Above(0.0), from "Bolt's simulations, htsim";
         /// Weight of the excess delay in a decrease.
         beta: f64 = 0.8, in Range::AboveUpTo(0.0, 1.0), from "Bolt's simulations, htsim";
-        /// The largest part of the window that one decrease takes.
+        /// Largest share of the window that one decrease removes.
         max_mdf: f64 = 0.5, in Range::AboveUpTo(0.0, 0.99), from "Bolt's simulations, htsim";
-        /// The smallest window in packets.
+        /// Smallest window, in packets.
         min_window: f64 = 0.01, in Range::Between(1e-6, 1.0), from "Bolt's simulations: 15 of 1500 bytes";
-        /// The largest window in packets; 0 for four bandwidth-delay products, at least 256.
+        /// Largest window, in packets. 0: four bandwidth-delay products, at least 256.
         max_window: f64 = 0.0, in Range::AtLeast(0.0), from "Bolt's dumbbell: 256, which are 3.7 of its products";
-        /// A flow's first window in packets; 0 for the bandwidth-delay product.
+        /// First window of a flow, in packets. 0: the bandwidth-delay product.
         initial_window: f64 = 0.0, in Range::AtLeast(0.0), from "Bolt's simulations";
         /// Timeouts in a row after which the window is the smallest.
         timeouts: u32 = 5, in Range::AtLeast(1.0), from "paper, RETX_RESET_THRESHOLD";
-        /// Whether the receiver's host has a window of its own.
+        /// Keep a separate window for the receiver's host.
         endpoint: bool = true, in Range::Any, from "paper §3.5";
         /// Target delay of the receiver's host.
         endpoint_target: Span = Span::from_us(100), in Range::Above(0.0), from "Agarwal et al., of production", only(&[&[is(".endpoint", &["true"]), if_so("receivers that take time (`network.endpoint`)")]]);

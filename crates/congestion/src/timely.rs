@@ -105,7 +105,7 @@ const PAPER_LINE: BitRate = BitRate::from_gbps(10);
 params! {
     /// Parameters of TIMELY; `variant` selects the paper that the defaults follow.
     pub struct Params {
-        /// The original, or the patched version with a unique fixed point.
+        /// Original algorithm, or the patched version with a unique fixed point.
         variant: Variant = Variant::Original, in Range::Any, from "SIGCOMM 2015 and CoNEXT 2016";
         /// Weight of a new sample in the average of round-trip time differences.
         ewma: f64 = 0.875, in Range::AboveUpTo(0.0, 1.0), from "public code";
@@ -113,29 +113,29 @@ params! {
         beta: Option<f64> = None,
             shown format!("{} (original), {} (patched)", Variant::Original.beta(), Variant::Patched.beta()),
             in Range::AboveUpTo(0.0, 1.0), from "the papers";
-        /// Below this round-trip time the rate grows.
+        /// Round-trip time below which the rate grows.
         t_low: Span = Span::from_us(50), in Range::AtLeast(0.0), from "the papers";
-        /// Above this round-trip time the rate is cut.
+        /// Round-trip time above which the rate is cut.
         t_high: Span = Span::from_us(500), in Range::Above(0.0), from "the papers";
-        /// What differences of round-trip times are divided by to make a gradient.
+        /// Divisor that turns differences of round-trip times into a gradient.
         min_rtt: Span = Span::from_us(20), in Range::Above(0.0), from "the paper and public code";
-        /// Round-trip time that the patched version aims at; the default is `t-low`.
+        /// Target round-trip time of the patched version. The default is `t-low`.
         rtt_ref: Option<Span> = None, shown "t-low".to_string(), in Range::Above(0.0), from "CoNEXT 2016", only(&[&[is(".variant", &["patched"])]]);
-        /// A flow's first rate; `auto`: the line's (original), a tenth of it (patched).
+        /// First rate of a flow. `auto`: the line rate (original), a tenth of it (patched).
         start_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code of HPCC; of the CoNEXT 2016 paper's authors: 1 of 10 Gbit/s";
-        /// Acknowledged bytes between two updates, which are then also at least `min-rtt` apart; `auto`: those
-        /// of a round trip, however long (original), 16 KB (patched).
+        /// Acknowledged bytes between two updates, which are also at least `min-rtt` apart. `auto`: those of a round
+        /// trip of any length (original), 16 KB (patched).
         segment: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "public code of HPCC; CoNEXT 2016";
-        /// Step of an increase; `auto`: 10 Mbit/s per 10 Gbit/s of the line.
+        /// Step of an increase. `auto`: 10 Mbit/s per 10 Gbit/s of the line.
         rate_ai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "the papers, scaled as by the launcher of HPCC's public code";
-        /// Step of an increase after `hai-after` others in a row; `auto`: 50 Mbit/s per 10 Gbit/s of the line.
+        /// Step of an increase after `hai-after` others in a row. `auto`: 50 Mbit/s per 10 Gbit/s of the line.
         rate_hai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "the paper's N = 5 steps, scaled as by the launcher of HPCC's public code";
-        /// Variant original: no update between the thresholds as the gradient rises, where packets are marked as
-        /// undetermined (ternary congestion detection).
+        /// Variant original: hold the rate between the thresholds if the round-trip time rises and the packet is
+        /// marked undetermined (ternary detection).
         tcd: bool = false, in Range::Any, from "Zhang et al., SIGCOMM 2021";
         /// Increases in a row after which the step is `rate-hai`.
         hai_after: u32 = 5, in Range::AtLeast(0.0), from "paper §4.3";
-        /// The lowest rate; `auto`: 1 % of the line's.
+        /// Lowest rate. `auto`: 1 % of the line rate.
         min_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code of the CoNEXT 2016 paper's authors; launcher of HPCC's at 100 Gbit/s: 1 Gbit/s";
     }
 }
