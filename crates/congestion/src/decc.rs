@@ -8,8 +8,8 @@
 //! running candidates in random networks. DECC is for incasts and all-to-all traffic of AI clusters (Chen et al.).
 //!
 //! The round-trip times are the mean and the newest. A message of a few bandwidth-delay products starts at line rate.
-//! A longer one starts lower, and moves to its fair share in one step with the first answers. A decision takes effect
-//! after `decision-latency`.
+//! A longer one starts lower, and jumps to its fair share with the first answers. A decision takes effect after
+//! `decision-latency`.
 //!
 //! Other models build on a law. A residual network moves the rate slightly in addition to the law. A network or
 //! boosted trees cloned from the law decide instead of it; compressed networks and trees do so in integers.
@@ -54,8 +54,8 @@
 //! ```text
 //! s = [log2(w) / 18, log2(w P) / 16, q(mean), q(newest), q(r_before), log2(e) / 12, nacks / acks,
 //!      nothing came back]                                                                                   (9)
-//! alongside a law:     d = d + 0.2 a(s)                                                                       (10)
-//! in its place:     d = a(s) |a(s)|                                                                        (11)
+//! next to a law:   d = d + 0.2 a(s)                                                                         (10)
+//! instead of it:   d = a(s) |a(s)|                                                                          (11)
 //! ```
 //! Actions a are from -1 to 1. (7) and (8) stay. The square of (11) resolves the small changes that fair shares depend
 //! on: one step of an action of 8 bits moves a rate by 0.006 %. The network has 32 and 32 rectified units, and the
