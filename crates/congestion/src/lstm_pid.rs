@@ -32,7 +32,7 @@
 //! ```text
 //! T = T + mean of R[i] - T[i] over all samples i of the flow                            (7)
 //! ```
-//! T[i] is the target at sample i; T stays from `target` to `rtt-change-max`.
+//! `T[i]` is the target at sample i; T stays from `target` to `rtt-change-max`.
 //!
 //! # Parameters
 //! [`Params`]. The gains, the target, and the first and lowest rate are those of the thesis, for 100 Gbit/s and an
