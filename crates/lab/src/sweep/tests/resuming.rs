@@ -49,7 +49,7 @@ fn what_is_finished_is_not_run_again() {
     fs::write(folder.join(format!("rows/{lost}.json")), "").unwrap();
     let notes = Notes::default();
     lab.job(&plan, &folder).run(&notes).unwrap();
-    assert_eq!(notes.made(), [lost.clone()]);
+    assert_eq!(notes.made(), std::slice::from_ref(&lost));
     // A loss of power leaves names without a content.
     fs::write(folder.join(format!("runs/{lost}/summary.json")), "").unwrap();
     let notes = Notes::default();
