@@ -1,25 +1,55 @@
 //! Features of this build: guests, and messages about those that are missing.
 
+use paceline_lab::measures;
 use paceline_scenario::guest::Extension;
+
+use crate::failure::Failure;
+
+/// Adds the guests of this build, and what a program has of its own.
+pub(crate) fn add(own: Extension) -> Result<(), Failure> {
+    guests().and(own).add().map_err(Failure::arguments)?;
+    let taken = |what: &str, name: Option<&str>| match name {
+        Some(name) => Err(Failure::arguments(format!(
+            "there is a {what} called `{name}` already"
+        ))),
+        None => Ok(()),
+    };
+    taken("set of measures", measures::taken())?;
+    taken("table", paceline_query::taken())
+}
 
 /// Returns the guests of this build.
 #[cfg(feature = "parity")]
-pub(crate) fn guests() -> Extension {
+fn guests() -> Extension {
     paceline_parity::extension()
 }
 
 /// Returns messages about the guests that this build lacks.
 #[cfg(not(feature = "parity"))]
-pub(crate) fn guests() -> Extension {
+fn guests() -> Extension {
     Extension {
-        left_out: SIMULATORS.map(|name| (name, without("parity"))).into(),
+        left_out: PARITY.map(|name| (name, without("parity"))).into(),
         ..Extension::default()
     }
 }
 
-/// Fidelities of simulators that come with the feature `parity`.
-#[cfg(not(feature = "parity"))]
-const SIMULATORS: [&str; 4] = ["bolt-ns3", "tcd-ns3", "ib-omnet", "uet-htsim"];
+/// Fidelities, sets of measures and tables that come with the feature `parity`.
+#[cfg(any(test, not(feature = "parity")))]
+const PARITY: [&str; 13] = [
+    "bolt-ns3",
+    "tcd-ns3",
+    "ib-omnet",
+    "uet-htsim",
+    "ib-steps",
+    "ib-equal",
+    "ib_steps",
+    "ib_messages",
+    "ib_ports",
+    "ib_sources",
+    "tcd_flows",
+    "tcd_bins",
+    "tcd_changes",
+];
 
 /// Returns the message about a feature that this build lacks.
 #[cfg(not(all(feature = "parity", feature = "training")))]
@@ -28,4 +58,19 @@ pub(crate) fn without(feature: &str) -> String {
         "this paceline was built without `{feature}`: `cargo install --path crates/cli --features {feature}` builds one \
          that has it"
     )
+}
+
+#[cfg(all(test, feature = "parity"))]
+mod tests {
+    use super::*;
+
+    /// A build without the guests can say of each of their names what it lacks.
+    #[test]
+    fn all_names_of_the_guests_are_known() {
+        let guests = guests();
+        let mut names: Vec<&str> = guests.guests.iter().map(|guest| guest.profile.name).collect();
+        names.extend(guests.measures.iter().map(|set| set.name));
+        names.extend(guests.tables.iter().map(|table| table.name));
+        assert_eq!(names, PARITY);
+    }
 }

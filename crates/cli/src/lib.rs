@@ -45,14 +45,8 @@ static ALLOCATOR: paceline_kernel::memory::HugePages = paceline_kernel::memory::
 /// Does what the command line says, with everything that ships and what a program has of its own: its whole `main`. What
 /// cannot be added is reported like a wrong argument.
 pub fn main_with(own: Extension) -> ExitCode {
-    failure::guarded(|| {
-        let added = features::guests()
-            .and(own)
-            .add()
-            .map_err(failure::Failure::arguments);
-        match added.and_then(|()| commands::dispatch()) {
-            Ok(done) => done.into(),
-            Err(failure) => failure.print(),
-        }
+    failure::guarded(|| match features::add(own).and_then(|()| commands::dispatch()) {
+        Ok(done) => done.into(),
+        Err(failure) => failure.print(),
     })
 }

@@ -28,7 +28,7 @@ mod facts;
 pub mod variant;
 mod written;
 
-pub use added::{AddError, AddedParams, Addition, add, has_additions};
+pub use added::{AddError, AddedParams, Addition, add};
 pub use definition::Definition;
 pub use factory::{ActiveScheme, SchemeFactory};
 pub use facts::{Incompatible, Marking, NetworkFacts, RateScaled, SendFloor, Setting};

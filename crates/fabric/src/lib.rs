@@ -29,7 +29,7 @@ pub use host::Question;
 pub use paceline_run::outcome::{self, Outcome, account, blame, flow_probe};
 pub use paceline_run::spec::{self, RunSpec};
 pub use paceline_run::stream;
-pub use paceline_run::{named_value, recorded, table};
+pub use paceline_run::{made, named_value, recorded, table};
 pub use run::build::{Factories, RoundTrip, check_credits, longest_round_trip, round_trips};
 pub use run::ideal;
 pub use run::simulation::{BuildError, Progress, Simulation, Until};

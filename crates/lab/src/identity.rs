@@ -4,22 +4,25 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::sync::OnceLock;
 
-use paceline_congestion::registry::has_additions;
+use paceline_scenario::guest::{self, AddedCode};
 
 /// The version of this program with the identity of its code: `0.1.0+3f9a2c1b`.
 ///
-/// The digits are a hash of the sources that decide results, so the same code has the same identity on every host and in
-/// every profile. A program with schemes of its own adds a hash of its executable: `0.1.0+3f9a2c1b.90c4d1e7`.
+/// The digits are a hash of the sources that decide results, those of what the program adds included, so the same code has
+/// the same identity on every host and in every profile. Where nobody has hashed what a program adds, such as a scheme of its
+/// own, a hash of its executable follows: `0.1.0+3f9a2c1b.90c4d1e7`.
 pub fn version() -> &'static str {
+    const RELEASE: &str = env!("CARGO_PKG_VERSION");
+    const CODE: &str = env!("PACELINE_CODE");
     static VERSION: OnceLock<String> = OnceLock::new();
-    VERSION.get_or_init(|| {
-        let version = concat!(env!("CARGO_PKG_VERSION"), "+", env!("PACELINE_CODE"));
-        match has_additions().then(executable) {
-            None => version.to_string(),
-            Some(Ok(hash)) => format!("{version}.{hash:08x}"),
+    VERSION.get_or_init(|| match guest::code() {
+        AddedCode::None => format!("{RELEASE}+{CODE}"),
+        AddedCode::Known(added) => format!("{RELEASE}+{}", with_added(CODE, added)),
+        AddedCode::Unknown => match executable() {
+            Ok(hash) => format!("{RELEASE}+{CODE}.{hash:08x}"),
             // Results of this process then fit those of no other.
-            Some(Err(_)) => format!("{version}.process-{}", std::process::id()),
-        }
+            Err(_) => format!("{RELEASE}+{CODE}.process-{}", std::process::id()),
+        },
     })
 }
 
@@ -33,7 +36,7 @@ fn executable() -> io::Result<u32> {
     // By this name it is there even when it has been replaced meanwhile.
     let file = File::open("/proc/self/exe").or_else(|_| File::open(std::env::current_exe()?));
     let mut file = file?;
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut hash = BEGIN;
     let mut buffer = vec![0; 1 << 16];
     loop {
         let mut filled = 0;
@@ -51,9 +54,23 @@ fn executable() -> io::Result<u32> {
             hash = mixed(hash, u64::from(byte));
         }
         if filled < buffer.len() {
-            return Ok((hash >> 32) as u32 ^ hash as u32);
+            return Ok(folded(hash));
         }
     }
+}
+
+const BEGIN: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// The identity of some code together with what is added to it.
+#[doc(hidden)]
+pub fn with_added(code: &str, added: &str) -> String {
+    let bytes = code.bytes().chain(added.bytes());
+    let hash = bytes.fold(BEGIN, |hash, byte| mixed(hash, byte.into()));
+    format!("{:08x}", folded(hash))
+}
+
+const fn folded(hash: u64) -> u32 {
+    (hash >> 32) as u32 ^ hash as u32
 }
 
 /// One step of a hash over words: every bit of a word moves many of the result.

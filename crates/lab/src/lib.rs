@@ -31,7 +31,7 @@ pub mod table;
 pub mod text;
 pub mod why;
 
-pub use identity::{release, version};
+pub use identity::{release, version, with_added};
 pub use input::load;
 pub use input_warnings::InputWarnings;
 

@@ -22,6 +22,9 @@ pub fn extension() -> Extension {
             ib_omnet::resolve::guest(),
             uet_htsim::resolve::guest(),
         ],
+        measures: vec![ib_omnet::measures::STEPS, ib_omnet::measures::EQUAL],
+        tables: [&ib_omnet::tables::ALL[..], &tcd_ns3::tables::ALL].concat(),
+        code: Some(env!("PACELINE_CODE").into()),
         ..Extension::default()
     }
 }

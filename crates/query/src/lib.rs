@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paceline_lab::files::{ReadError, RunData};
+use paceline_scenario::guest::left_out;
 use rusqlite::hooks::{AuthAction, Authorization};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
@@ -24,7 +25,7 @@ pub use paceline_run::table::{Column, Kind};
 pub use source::Ended;
 use source::Source;
 pub use table::Table;
-pub use tables::TABLES;
+pub use tables::{TABLES, taken};
 
 /// A run that can be asked.
 pub struct Run {
@@ -199,6 +200,9 @@ fn in_words(error: &rusqlite::Error) -> String {
         return text;
     };
     let name = text.rsplit([' ', '.']).next().unwrap_or_default();
+    if let Some(why) = left_out(name) {
+        return format!("{text}: {why}");
+    }
     let help = paceline_lab::layout::among_many(name, known.iter().copied());
     format!("{text}: {help}")
 }

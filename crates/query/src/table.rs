@@ -5,11 +5,12 @@ use std::sync::Arc;
 pub(crate) use paceline_lab::files::columns::Column as Filled;
 use paceline_lab::files::columns::Values;
 use paceline_lab::files::table_columns;
+use paceline_run::made::{self, Made};
 pub(crate) use paceline_run::table::Column;
-use paceline_run::table::{Declared, Kind};
+use paceline_run::table::{Cell, Declared};
 use rusqlite::types::Value;
 
-use crate::source::Source;
+use crate::source::{Ended, Source};
 
 /// A table: every run has it, perhaps without rows.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,8 @@ pub(crate) enum Rows {
     Recorded,
     /// Made of a run from a row on; nothing behind the last row.
     Made(fn(&Source, usize) -> Result<Part, String>),
+    /// The same in cells, of a table that the program adds.
+    Own(made::Rows),
 }
 
 impl Table {
@@ -45,10 +48,25 @@ impl Table {
         }
     }
 
+    pub(crate) const fn own(made: &Made) -> Self {
+        Self {
+            name: made.name,
+            about: made.about,
+            needs: made.needs,
+            columns: made.columns,
+            rows: Rows::Own(made.rows),
+        }
+    }
+
     /// Some of its rows, from one on; none behind the last.
     pub(crate) fn part(&self, run: &Source, first: usize) -> Result<Part, String> {
         match self.rows {
             Rows::Made(make) => make(run, first),
+            Rows::Own(make) => {
+                let Ended { input, finished } = run.ended().ok_or_else(|| not_in_folder(self.name))?;
+                let cells = make(&input.run, &finished.outcome, first);
+                Ok(Part::of_cells(cells, self.columns.len()))
+            }
             Rows::Recorded => Ok(match run.tables.get(self.name) {
                 Some(table) => whole(first, || table_columns(table)),
                 None => Part::default(),
@@ -57,23 +75,37 @@ impl Table {
     }
 }
 
-/// Rows one after the other.
+/// Rows one after the other: as columns, or cell by cell.
 #[derive(Default)]
 pub(crate) struct Part {
     pub(crate) rows: usize,
     pub(crate) columns: Vec<Filled>,
+    cells: Vec<Cell<'static>>,
 }
 
 impl Part {
     pub(crate) fn of(columns: Vec<Filled>) -> Self {
         let rows = columns.first().map_or(0, |column| column.values.len());
-        Self { rows, columns }
+        Self {
+            rows,
+            columns,
+            ..Self::default()
+        }
+    }
+
+    fn of_cells(cells: Vec<Cell<'static>>, columns: usize) -> Self {
+        Self {
+            rows: cells.len() / columns,
+            cells,
+            ..Self::default()
+        }
     }
 
     /// The value in a row and a column.
     pub(crate) fn value(&self, row: usize, column: usize) -> Value {
         let Some(column) = self.columns.get(column) else {
-            return Value::Null;
+            let columns = self.cells.len().checked_div(self.rows).unwrap_or_default();
+            return self.cells.get(row * columns + column).map_or(Value::Null, in_sql);
         };
         let value = match &column.values {
             Values::Text(values) => values[row].as_ref().map(|text| Value::Text(text.to_string())),
@@ -84,19 +116,26 @@ impl Part {
     }
 }
 
+fn in_sql(cell: &Cell<'_>) -> Value {
+    match cell {
+        Cell::Null => Value::Null,
+        Cell::Int(value) => Value::Integer(*value),
+        Cell::Bool(value) => Value::Integer((*value).into()),
+        Cell::Real(value) => Value::Real(*value),
+        Cell::Text(text) => Value::Text(text.to_string()),
+    }
+}
+
 pub(crate) const fn int(name: &'static str, meaning: &'static str) -> Column {
-    let kind = Kind::Int;
-    Column { name, kind, meaning }
+    Column::int(name, meaning)
 }
 
 pub(crate) const fn real(name: &'static str, meaning: &'static str) -> Column {
-    let kind = Kind::Real;
-    Column { name, kind, meaning }
+    Column::real(name, meaning)
 }
 
 pub(crate) const fn text(name: &'static str, meaning: &'static str) -> Column {
-    let kind = Kind::Text;
-    Column { name, kind, meaning }
+    Column::text(name, meaning)
 }
 
 /// A column of whole numbers of a table whose rows are these.

@@ -2,29 +2,39 @@
 
 mod deadlock;
 mod histograms;
-mod ib_omnet;
 mod network;
 mod pfc;
 mod ports;
 mod rtt;
-mod tcd_ns3;
 mod trace;
 mod traced_ports;
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use paceline_lab::files::columns::Values;
 use paceline_lab::files::{self, flow_columns, series_columns};
 use paceline_lab::results::FlowRow;
+use paceline_scenario::guest;
 
 use crate::source::Source;
 use crate::table::{Filled, Part, Rows, Table, int, ints, paths, real, text, whole};
 
-/// All tables: those that are made here, and those that recorders declare.
+/// All tables: those that are made here, those that the program adds, and those that recorders declare.
 pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
+    let own = guest::tables().iter().map(Table::own);
     let recorded = files::TABLES.iter().map(|declared| Table::recorded(declared));
-    MADE.iter().copied().chain(recorded).collect()
+    MADE.iter().copied().chain(own).chain(recorded).collect()
 });
+
+/// A name that two tables have: one that the program adds has the name of another.
+pub fn taken() -> Option<&'static str> {
+    let mut known = BTreeSet::new();
+    TABLES
+        .iter()
+        .map(|table| table.name)
+        .find(|name| !known.insert(*name))
+}
 
 const MADE: &[Table] = &[
     Table {
@@ -119,13 +129,6 @@ const MADE: &[Table] = &[
     trace::TRACE,
     traced_ports::QUEUE,
     traced_ports::SENT,
-    ib_omnet::STEPS,
-    ib_omnet::MESSAGES,
-    ib_omnet::PORTS,
-    ib_omnet::SOURCES,
-    tcd_ns3::FLOWS,
-    tcd_ns3::BINS,
-    tcd_ns3::CHANGES,
 ];
 
 /// There may be a hundred million flows: they come in parts.

@@ -114,13 +114,39 @@ pub trait Value: Sized {
     fn of(cell: Cell<'static>) -> Result<Self, String>;
 }
 
+impl Column {
+    /// A column of whole numbers.
+    pub const fn int(name: &'static str, meaning: &'static str) -> Self {
+        let kind = Kind::Int;
+        Self { name, kind, meaning }
+    }
+
+    /// A column of real numbers.
+    pub const fn real(name: &'static str, meaning: &'static str) -> Self {
+        let kind = Kind::Real;
+        Self { name, kind, meaning }
+    }
+
+    /// A column of texts.
+    pub const fn text(name: &'static str, meaning: &'static str) -> Self {
+        let kind = Kind::Text;
+        Self { name, kind, meaning }
+    }
+}
+
 macro_rules! whole {
     ($($type:ty),+) => {$(
+        impl From<$type> for Cell<'_> {
+            fn from(value: $type) -> Self {
+                // Times and bytes beyond 2^63 are beyond any run.
+                Cell::Int(i64::try_from(value).unwrap_or(i64::MAX))
+            }
+        }
+
         impl Value for $type {
             const KIND: Kind = Kind::Int;
             fn cell(&self) -> Cell<'_> {
-                // Saturates: times and bytes beyond 2^63 exceed any run.
-                Cell::Int(i64::try_from(*self).unwrap_or(i64::MAX))
+                (*self).into()
             }
             fn of(cell: Cell<'static>) -> Result<Self, String> {
                 match cell {
@@ -132,6 +158,18 @@ macro_rules! whole {
     )+};
 }
 whole!(u8, u16, u32, u64);
+
+impl<'a> From<&'a str> for Cell<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, T::into)
+    }
+}
 
 impl Value for f64 {
     const KIND: Kind = Kind::Real;

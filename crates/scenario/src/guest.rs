@@ -1,8 +1,11 @@
-//! Extensions by simulators of others that are not built in: each has a fidelity with its own tables and inputs.
+//! Extensions by what is not built in: schemes, simulators of others that each have a fidelity with its own tables and
+//! inputs, sets of measures, tables for SQL.
 
 pub use crate::diagnostics::{Place, Problem, Source, suggestion};
 pub use crate::htsim::matrix::{Flow, Matrix};
 pub use crate::htsim::topology::Wiring;
+pub use crate::left_out::left_out;
+pub use crate::measures::{Measure, MeasureSet, Metrics, measure};
 pub use crate::ns3::keys::Config;
 pub use crate::resolve::{
     Around, Cx, Given, OwnRun, Simulator, above_zero, check_within, fill_at, fill_declared, fill_value,
@@ -14,10 +17,15 @@ pub use crate::schema::{
 };
 pub use crate::topology::Net;
 
-use std::fmt::Debug;
+pub use paceline_fabric::made;
 
+use std::fmt::Debug;
+use std::sync::OnceLock;
+
+use made::Made;
 use paceline_congestion::registry::{AddError, Addition, Definition};
 
+use crate::left_out::leave_out;
 use crate::schema::{EXACT, NS3_HPCC, SIMAI};
 use crate::{resolve, schema};
 
@@ -39,8 +47,56 @@ pub struct Extension {
     pub schemes: Vec<Addition>,
     /// Simulators to add, each with its fidelity.
     pub guests: Vec<Guest>,
-    /// Fidelities that the program could be built with, each with instructions for that.
+    /// Sets of measures to add.
+    pub measures: Vec<MeasureSet>,
+    /// Tables for SQL to add.
+    pub tables: Vec<Made>,
+    /// Identity of the code of all this, if a build script has computed it. Otherwise results carry that of the program's
+    /// file.
+    pub code: Option<String>,
+    /// Fidelities, sets of measures and tables that the program could be built with, each with instructions for that.
     pub left_out: Vec<(&'static str, String)>,
+}
+
+/// Additions that the crates above look up.
+#[derive(Default)]
+struct Added {
+    measures: Vec<MeasureSet>,
+    tables: Vec<Made>,
+    code: AddedCode,
+}
+
+/// Identity of the code of the additions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AddedCode {
+    /// No additions.
+    #[default]
+    None,
+    /// Known identity.
+    Known(String),
+    /// Additions without an identity.
+    Unknown,
+}
+
+static ADDED: OnceLock<Added> = OnceLock::new();
+
+fn added() -> &'static Added {
+    ADDED.get_or_init(Added::default)
+}
+
+/// Returns the added sets of measures.
+pub fn measures() -> &'static [MeasureSet] {
+    &added().measures
+}
+
+/// Returns the added tables.
+pub fn tables() -> &'static [Made] {
+    &added().tables
+}
+
+/// Returns the identity of the code of all additions.
+pub fn code() -> &'static AddedCode {
+    &added().code
 }
 
 /// Reason why an extension cannot be added.
@@ -53,7 +109,7 @@ pub enum ExtensionError {
     #[error("there is a fidelity called `{0}` already")]
     Taken(&'static str),
     /// Attempt to add after the first look-up.
-    #[error("fidelities are added once, before anything runs")]
+    #[error("extensions are added once, before anything runs")]
     TooLate,
 }
 
@@ -73,18 +129,43 @@ impl Extension {
     /// Adds everything in another extension.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
+        self.code = match (self.added_code(), other.added_code()) {
+            (AddedCode::Known(own), AddedCode::Known(others)) => Some(own + &others),
+            (AddedCode::Known(code), AddedCode::None) | (AddedCode::None, AddedCode::Known(code)) => {
+                Some(code)
+            }
+            _ => None,
+        };
         self.schemes.extend(other.schemes);
         self.guests.extend(other.guests);
+        self.measures.extend(other.measures);
+        self.tables.extend(other.tables);
         self.left_out.extend(other.left_out);
         self
     }
 
-    /// Adds the extension to the built-in schemes and simulators.
+    /// Returns the identity of the code that it adds.
+    fn added_code(&self) -> AddedCode {
+        let sizes = [
+            self.schemes.len(),
+            self.guests.len(),
+            self.measures.len(),
+            self.tables.len(),
+        ];
+        match &self.code {
+            _ if sizes == [0; 4] => AddedCode::None,
+            Some(code) => AddedCode::Known(code.clone()),
+            None => AddedCode::Unknown,
+        }
+    }
+
+    /// Adds the extension to what is built in.
     ///
     /// # Errors
     /// If a name is in use or empty, a part of a scheme does something that the scheme does not declare, or something
     /// was looked up before.
     pub fn add(self) -> Result<(), ExtensionError> {
+        let code = self.added_code();
         let mut taken = vec![EXACT.name(), NS3_HPCC.name(), SIMAI.name()];
         for guest in &self.guests {
             if taken.contains(&guest.profile.name) {
@@ -108,10 +189,17 @@ impl Extension {
             schema::add_fidelities(profiles),
             schema::add_tables(tables),
             resolve::add_simulators(simulators),
-            schema::leave_out(self.left_out),
+            leave_out(self.left_out),
+            ADDED
+                .set(Added {
+                    measures: self.measures,
+                    tables: self.tables,
+                    code,
+                })
+                .is_ok(),
         ];
         match in_time {
-            [true, true, true, true] => Ok(()),
+            [true, true, true, true, true] => Ok(()),
             _ => Err(ExtensionError::TooLate),
         }
     }

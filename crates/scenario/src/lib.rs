@@ -13,7 +13,9 @@ pub mod generate;
 pub mod groups;
 pub mod guest;
 mod htsim;
+mod left_out;
 mod link_tiers;
+mod measures;
 mod models;
 
 mod ns3;

@@ -171,7 +171,7 @@ fn left_out(error: &clap::Error) -> Option<String> {
         ));
     }
     let fidelity = word(ContextKind::InvalidValue)?;
-    paceline_scenario::Fidelity::left_out(fidelity).map(|why| format!("fidelity `{fidelity}`: {why}"))
+    paceline_scenario::guest::left_out(fidelity).map(|why| format!("fidelity `{fidelity}`: {why}"))
 }
 
 /// Does what the command line asks for.

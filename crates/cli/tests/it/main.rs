@@ -43,6 +43,7 @@ mod workloads;
 mod writes;
 
 /// Tests have the simulators that a program adds before anything is looked up.
+#[cfg(feature = "parity")]
 #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
 #[ctor::ctor(unsafe)]
 fn add_simulators() {

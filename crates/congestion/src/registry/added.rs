@@ -106,11 +106,6 @@ pub fn add(additions: Vec<Addition>) -> Result<(), AddError> {
     ADDED.set(additions.into()).map_err(|_| AddError::TooLate)
 }
 
-/// Returns true if this program has added schemes.
-pub fn has_additions() -> bool {
-    !added().is_empty()
-}
-
 /// Returns the added schemes, and closes the list.
 pub(super) fn added() -> &'static [Addition] {
     ADDED.get_or_init(Box::default)

@@ -6,34 +6,37 @@
 
 mod by_size;
 mod halves;
-mod infiniband;
 mod long_short;
-mod set;
 mod slowdowns;
 mod summary;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 use paceline_scenario::diagnostics::among_many;
+use paceline_scenario::guest::{self, left_out};
 
-pub use set::{Measure, MeasureSet, Metrics, element, measure};
+pub use paceline_scenario::guest::{Measure, MeasureSet, Metrics, measure};
 pub use summary::{SUMMARY, find_summary, summary_names};
 
-/// Every set.
-pub const SETS: &[MeasureSet] = &[
-    by_size::SET,
-    halves::SET,
-    slowdowns::SET,
-    long_short::SET,
-    infiniband::STEPS,
-    infiniband::EQUAL,
-];
+/// Sets that are built in.
+const BUILT_IN: &[MeasureSet] = &[by_size::SET, halves::SET, slowdowns::SET, long_short::SET];
+
+/// Every set: those that are built in, and those that the program adds.
+pub static SETS: LazyLock<Vec<&'static MeasureSet>> =
+    LazyLock::new(|| BUILT_IN.iter().chain(guest::measures()).collect());
+
+/// A name that two sets have: one that the program adds has the name of another.
+pub fn taken() -> Option<&'static str> {
+    let mut known = BTreeSet::new();
+    SETS.iter().map(|set| set.name).find(|name| !known.insert(*name))
+}
 
 /// The set of this name.
 pub fn find_set(name: &str) -> Option<&'static MeasureSet> {
-    SETS.iter().find(|set| set.name == name)
+    SETS.iter().copied().find(|set| set.name == name)
 }
 
 /// The numbers of the sets that a run was asked for.
@@ -49,16 +52,22 @@ pub(crate) fn summarised(input: &Resolved, outcome: &Outcome) -> BTreeMap<String
 /// What is wrong with the sets that a run was asked for, if anything is.
 pub(crate) fn unknown(input: &Resolved) -> Option<String> {
     let name = input.measures.iter().find(|name| find_set(name).is_none())?;
+    if let Some(why) = left_out(name) {
+        return Some(format!("record.measures: `{name}`: {why}"));
+    }
     let help = among_many(name, SETS.iter().map(|set| set.name));
     Some(format!(
         "record.measures: unknown set of measures `{name}`: {help}"
     ))
 }
 
+/// Element `floor(n p)` of n ascending values, p in percent: not interpolated.
+pub fn element(ascending: &[f64], percent: usize) -> Option<f64> {
+    ascending.get(ascending.len() * percent / 100).copied()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
@@ -72,9 +81,8 @@ mod tests {
 
     #[test]
     fn names_are_different() {
-        let sets: BTreeSet<&str> = SETS.iter().map(|set| set.name).collect();
-        assert_eq!(sets.len(), SETS.len());
-        for set in SETS {
+        assert_eq!(taken(), None);
+        for set in SETS.iter() {
             let all = set.values.iter().chain(set.series);
             let names: BTreeSet<&str> = all.map(|one| one.name.as_ref()).collect();
             assert_eq!(names.len(), set.values.len() + set.series.len(), "{}", set.name);

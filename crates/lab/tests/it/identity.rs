@@ -13,6 +13,7 @@ use std::path::Path;
 mod build;
 
 use build::of_crate;
+use paceline_lab::with_added;
 
 /// A workspace: `top` depends on `base`, and on `report`, which decides no results.
 fn workspace() -> tempfile::TempDir {
@@ -76,26 +77,24 @@ fn what_decides_results_changes_it() {
 #[test]
 fn a_version_has_the_identity_of_these_sources() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let code = of_crate(&root, "lab");
-    let version = paceline_lab::version();
+    let common = ["kernel", "congestion", "run", "fabric", "scenario"];
+    let codes = [("lab", "traces"), ("parity", "parity")].map(|(name, own)| {
+        let code = of_crate(&root, name);
+        for part in common.into_iter().chain([name, own]) {
+            let folder = root.join("crates").join(part);
+            assert!(code.files.iter().any(|file| file.starts_with(&folder)), "{part}");
+        }
+        let is_test =
+            |file: &std::path::PathBuf| file.ends_with("tests.rs") || file.iter().any(|name| name == "tests");
+        assert_eq!(code.files.iter().find(|file| is_test(file)), None);
+        code.hash
+    });
+    let [lab, parity] = codes.each_ref().map(String::as_str);
+    assert_eq!(paceline_parity::extension().code.as_deref(), Some(parity));
+    let release = env!("CARGO_PKG_VERSION");
     assert_eq!(
-        version.split_once('+').map(|(_, code)| code),
-        Some(code.hash.as_str())
+        paceline_lab::version(),
+        format!("{release}+{}", with_added(lab, parity))
     );
-    for part in [
-        "kernel",
-        "congestion",
-        "run",
-        "fabric",
-        "parity",
-        "traces",
-        "scenario",
-        "lab",
-    ] {
-        let folder = root.join("crates").join(part);
-        assert!(code.files.iter().any(|file| file.starts_with(&folder)), "{part}");
-    }
-    let is_test =
-        |file: &std::path::PathBuf| file.ends_with("tests.rs") || file.iter().any(|name| name == "tests");
-    assert_eq!(code.files.iter().find(|file| is_test(file)), None);
+    assert_ne!(with_added(lab, parity), with_added(lab, lab));
 }

@@ -22,6 +22,7 @@ mod keys;
 mod limits;
 mod line;
 mod link;
+pub(crate) mod measures;
 mod notify;
 mod outcome;
 mod parts;
@@ -32,6 +33,7 @@ mod sink;
 mod spec;
 mod step;
 mod switch;
+pub(crate) mod tables;
 mod verify;
 
 use std::collections::VecDeque;

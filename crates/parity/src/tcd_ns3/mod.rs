@@ -30,6 +30,7 @@ mod receiver;
 pub(crate) mod resolve;
 mod spec;
 mod switch;
+pub(crate) mod tables;
 mod ways;
 
 use buffer::Buffers;

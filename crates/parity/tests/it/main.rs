@@ -24,6 +24,7 @@ mod scenarios_bolt;
 mod scenarios_ib;
 mod scenarios_tcd;
 mod scenarios_uet;
+mod tables;
 mod tcd_reference;
 mod traces_reference;
 mod uet_htsim;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use paceline_lab::measures::{MeasureSet, SETS, find_set};
 use paceline_scenario::diagnostics::{Place, Source};
+use paceline_scenario::guest::left_out;
 use paceline_scenario::{Diagnostics, EXACT, Problem};
 
 use super::names::{Axis, AxisCase, Bound, Grid, Names, Own, unknown};
@@ -236,6 +237,9 @@ impl Reading<'_> {
         if find_set(name).is_some() {
             return Problem::new("runs have one set of measures that is no question of the experiment")
                 .at(&place);
+        }
+        if let Some(why) = left_out(name) {
+            return Problem::new(format!("set of measures `{name}`: {why}")).at(&place);
         }
         let questions = self.own.questions.keys().map(String::as_str);
         let known: Vec<&str> = SETS.iter().map(|set| set.name).chain(questions).collect();

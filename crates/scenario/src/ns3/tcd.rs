@@ -6,6 +6,7 @@ use toml::{Spanned, Table, Value};
 
 use crate::diagnostics::{Diagnostics, Problem, Problems};
 use crate::files::Files;
+use crate::left_out::left_out;
 use crate::ns3::format::InputFormat;
 use crate::schema::{
     self, AckClass, DetectionKind, Fidelity, FlowControlKind, OrAuto, Parity, PfcModeKind, Scenario, TcdKind,
@@ -41,7 +42,7 @@ pub(super) fn scenario(
 ) -> Result<(Scenario, Places), Diagnostics> {
     let name = InputFormat::TcdNs3.name();
     if Fidelity::named(name).is_none() {
-        let why = Fidelity::left_out(name).unwrap_or("this program has no fidelity for its inputs");
+        let why = left_out(name).unwrap_or("this program has no fidelity for its inputs");
         let message = format!("{}: {why}", InputFormat::TcdNs3.program());
         return Err(Problem::new(message).into());
     }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::values::{Ack, AckClass, FlowControlKind, Headroom, OrOff, PerLink};
 use crate::document::writer::shown;
+use crate::left_out::left_out;
 
 /// Simulator whose behaviour a run reproduces: a row of the known ones.
 #[derive(Clone, Copy)]
@@ -248,14 +249,6 @@ pub(crate) fn add(profiles: Vec<Profile>) -> bool {
     ADDED.set(profiles).is_ok()
 }
 
-/// Fidelities that the program could be built with, each with instructions.
-static LEFT_OUT: OnceLock<Vec<(&'static str, String)>> = OnceLock::new();
-
-/// Sets the fidelities that the program was built without; returns false if they were looked up already.
-pub(crate) fn leave_out(names: Vec<(&'static str, String)>) -> bool {
-    LEFT_OUT.set(names).is_ok()
-}
-
 impl Profile {
     /// Returns the headroom of a link: three times the data in flight on it, and the packets whose transmission had
     /// started on either side when the pause was sent and when it arrived.
@@ -315,13 +308,6 @@ impl Fidelity {
     pub fn formula_named(name: &str) -> Option<Formula> {
         let mut formulas = Self::all().filter_map(Self::formula);
         formulas.find(|formula| formula.name == name)
-    }
-
-    /// Returns instructions for a fidelity that the program was built without; `None` if there is no such fidelity.
-    pub fn left_out(name: &str) -> Option<&'static str> {
-        let all = LEFT_OUT.get_or_init(Vec::new);
-        let found = all.iter().find(|(known, _)| *known == name);
-        found.map(|(_, why)| why.as_str())
     }
 
     /// Returns the settings that it determines.
@@ -385,7 +371,7 @@ impl FromStr for Fidelity {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         Self::named(text).ok_or_else(|| {
-            if let Some(why) = Self::left_out(text) {
+            if let Some(why) = left_out(text) {
                 return format!("fidelity `{text}`: {why}");
             }
             let names: Vec<String> = Self::names().iter().map(|name| format!("`{name}`")).collect();
@@ -419,7 +405,7 @@ impl<'de> Visitor<'de> for Word {
         f.write_str("the name of a fidelity")
     }
     fn visit_str<E: de::Error>(self, name: &str) -> Result<Fidelity, E> {
-        Fidelity::named(name).ok_or_else(|| match Fidelity::left_out(name) {
+        Fidelity::named(name).ok_or_else(|| match left_out(name) {
             Some(why) => E::custom(format!("fidelity `{name}`: {why}")),
             None => E::unknown_variant(name, Fidelity::names()),
         })

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::Fidelity;
 use super::declare::{Entry, Parameter, Table, entry};
 use crate::document::reader::{Error, Reader};
 use crate::document::writer::{self, Node};
+use crate::left_out::left_out;
 
 const ABOUT: &str = "Settings of simulators whose networks Paceline reproduces event by event. The fidelity of that name uses a table; other fidelities ignore it, so that one scenario serves several.";
 
@@ -123,7 +123,7 @@ impl Parity {
         let mut tables = Vec::new();
         for (key, value) in Reader::from(written).entries()? {
             let Some(row) = rows().iter().find(|row| row.name == key.get_ref().as_ref()) else {
-                return Err(match Fidelity::left_out(key.get_ref()) {
+                return Err(match left_out(key.get_ref()) {
                     Some(why) => Error::at(format!("`[parity.{}]`: {why}", key.get_ref()), &key.span()),
                     None => Error::unknown_key(&key, names),
                 });

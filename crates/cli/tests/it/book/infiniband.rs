@@ -1,9 +1,11 @@
 //! A figure of `infiniband-demo`: what the victim, the culprit and the bursts get under credits alone, IBCC and RRCC.
 
 use std::error::Error;
+use std::sync::Arc;
 
-use paceline_fabric::{Outcome, RunSpec, Simulation};
-use paceline_parity::ib_omnet::{CreditOutcome, CreditStep};
+use paceline_fabric::Simulation;
+use paceline_lab::run::{Control, Resources, execute_on};
+use paceline_query::{Cell, Ended, Run};
 use paceline_scenario::{Overrides, load_shipped};
 use plotters::prelude::*;
 
@@ -22,7 +24,8 @@ const LINES: [(&str, RGBColor); 3] = [
     ("fifteen bursts", RGBColor(0x8a, 0x8a, 0x8a)),
 ];
 
-fn run(control: &str) -> (RunSpec, Outcome) {
+/// What came of each of the three in each bin, in Gbit/s.
+fn rates(control: &str) -> [[f64; BINS]; 3] {
     let set = [
         format!("parity.ib-omnet.control={control}"),
         "parity.ib-omnet.log=true".into(),
@@ -33,22 +36,16 @@ fn run(control: &str) -> (RunSpec, Outcome) {
         ..Overrides::default()
     };
     let input = load_shipped("infiniband-demo", &overrides).expect("it ships");
-    let mut simulation = Simulation::new(input.run.clone()).expect("it was resolved");
-    while !simulation.advance(1 << 20).done {}
-    ((*input.run).clone(), simulation.finish())
-}
-
-/// What came of each of the three in each bin, in Gbit/s.
-fn rates(run: &RunSpec, outcome: &Outcome) -> [[f64; BINS]; 3] {
+    let finished = execute_on(&input, Resources::ONE_THREAD, &mut |_| Control::Continue).expect("it runs");
+    let run = Run::new(Arc::new(Ended { input, finished }));
+    let received = "SELECT min(src, 2), time_ps / 100000000, count(*) FROM ib_steps WHERE step = 'received' GROUP BY 1, 2";
     let mut rates = [[0.0; BINS]; 3];
-    let trace = CreditOutcome::of(outcome).map_or(&[][..], |credits| &credits.trace);
-    for event in trace {
-        if let CreditStep::Received { flow, .. } = event.what {
-            let sender = run.flows[flow as usize].src.0.min(2) as usize;
-            let bin = (event.at.as_ps() / 100_000_000) as usize;
-            if let Some(rate) = rates[sender].get_mut(bin) {
-                *rate += PACKET;
-            }
+    for row in run.ask(received).expect("SQL").rows {
+        let [Cell::Int(sender), Cell::Int(bin), Cell::Int(packets)] = row[..] else {
+            panic!("{row:?}");
+        };
+        if let Some(rate) = rates[sender as usize].get_mut(bin as usize) {
+            *rate = packets as f64 * PACKET;
         }
     }
     rates
@@ -109,8 +106,7 @@ fn draw(all: &[[[f64; BINS]; 3]]) -> Result<String, Box<dyn Error>> {
 /// While bursts last the victim has 2 of 32 Gbit/s under credits alone and under IBCC, and most of what it had under RRCC.
 #[test]
 fn the_demo_of_infiniband_has_a_figure_of_its_runs() {
-    let runs = CONTROLS.map(|(control, _)| run(control));
-    let all = runs.map(|(run, outcome)| rates(&run, &outcome));
+    let all = CONTROLS.map(|(control, _)| rates(control));
     let mean = |control: usize, line: usize| all[control][line][105..130].iter().sum::<f64>() / 25.0;
     assert!(
         (1.9..2.1).contains(&mean(0, 0)) && (1.9..2.1).contains(&mean(0, 1)),

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
-use paceline_parity::ib_omnet::{CreditOutcome, CreditSpec};
 use paceline_scenario::Resolved;
+use paceline_scenario::guest::{MeasureSet, Metrics, measure};
 
-use super::super::{MeasureSet, Metrics, measure};
 use super::reference;
+use crate::ib_omnet::{CreditOutcome, CreditSpec};
 
-pub(in crate::measures) const EQUAL: MeasureSet = MeasureSet {
+pub(crate) const EQUAL: MeasureSet = MeasureSet {
     name: "ib-equal",
     about: "`infiniband-fat-tree-128`: which messages are the model's to the nanosecond.",
     values: &[measure(

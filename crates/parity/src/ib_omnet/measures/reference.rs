@@ -5,7 +5,8 @@ use std::io::Read as _;
 use flate2::read::GzDecoder;
 use paceline_fabric::{Outcome, RunSpec};
 use paceline_kernel::Time;
-use paceline_parity::ib_omnet::{CreditOutcome, line};
+
+use crate::ib_omnet::{CreditOutcome, line};
 
 macro_rules! packed {
     ($($name:literal)*) => {

@@ -1,13 +1,13 @@
 //! How much of a run of the demo is the model's, step by step.
 
 use paceline_fabric::{Outcome, RunSpec};
-use paceline_parity::ib_omnet::{Control, CreditOutcome, CreditSpec};
 use paceline_scenario::Resolved;
+use paceline_scenario::guest::{MeasureSet, Metrics, measure};
 
-use super::super::{MeasureSet, Metrics, measure};
 use super::reference;
+use crate::ib_omnet::{Control, CreditOutcome, CreditSpec};
 
-pub(in crate::measures) const STEPS: MeasureSet = MeasureSet {
+pub(crate) const STEPS: MeasureSet = MeasureSet {
     name: "ib-steps",
     about: "`infiniband-demo` with `parity.ib-omnet.log`: how much of it is the model's step by step, where the project has \
             the model's steps.",

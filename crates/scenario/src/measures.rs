@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
-use paceline_scenario::Resolved;
+
+use crate::Resolved;
 
 /// Numbers and curves of a run, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,9 +101,4 @@ impl MeasureSet {
         let value = of(self.values).map(|one| (one, false));
         value.or_else(|| of(self.series).map(|one| (one, true)))
     }
-}
-
-/// Element `floor(n p)` of n ascending values, p in percent: not interpolated.
-pub fn element(ascending: &[f64], percent: usize) -> Option<f64> {
-    ascending.get(ascending.len() * percent / 100).copied()
 }
