@@ -7,6 +7,7 @@ use paceline_congestion::registry::schemes;
 use paceline_lab::layout;
 use paceline_lab::measures::SETS;
 use paceline_scenario::builtin::{self, Entry};
+use paceline_scenario::guest::left_out;
 
 use crate::page::page;
 use crate::{learning, mechanisms, terms, vendor};
@@ -137,6 +138,10 @@ pub fn index(width: usize) -> String {
 
 /// Returns the message about an unknown name: similar names, and pages that contain the word.
 pub(crate) fn missing(name: &str) -> String {
+    // Of a key, the table may be left out: `parity.ib-omnet.log`.
+    if let Some(why) = name.split('.').find_map(left_out) {
+        return format!("`{name}`: {why}");
+    }
     let names = names();
     let keys = keys();
     let mut known: Vec<&str> = names.clone();

@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
+use paceline_scenario::Diagnostics;
 use paceline_scenario::diagnostics::Source;
+use paceline_scenario::guest::is_incomplete;
 
 use crate::Reproduction;
 use crate::experiment::{Folder, read};
@@ -18,7 +20,7 @@ type Files = &'static [(&'static str, &'static str)];
 pub(crate) struct BuiltIn {
     pub(crate) id: &'static str,
     files: Files,
-    read: OnceLock<Reproduction>,
+    read: OnceLock<Result<Reproduction, Diagnostics>>,
 }
 
 impl BuiltIn {
@@ -35,14 +37,17 @@ impl BuiltIn {
         }
     }
 
-    /// Returns the experiment, parsed on first use.
-    pub(crate) fn experiment(&'static self) -> &'static Reproduction {
-        self.read.get_or_init(|| {
+    /// Returns the experiment, parsed on first use, or an error about what the program was built without.
+    fn experiment(&'static self) -> Result<&'static Reproduction, &'static Diagnostics> {
+        let read = self.read.get_or_init(|| {
             let source = self.text("experiment.toml");
             let source = source.unwrap_or_else(|| Source::new(self.id, ""));
-            // Tests parse all of them, so an error is a fault of the program.
-            read(self.id, &source, self).unwrap_or_else(|error| panic!("{error}"))
-        })
+            let read = read(self.id, &source, self);
+            // Tests parse all of them, so any other error is a fault of the program.
+            assert!(read.is_ok() || is_incomplete(), "{read:?}");
+            read
+        });
+        read.as_ref()
     }
 }
 
@@ -65,9 +70,15 @@ fn all() -> impl Iterator<Item = &'static BuiltIn> {
     FOLDERS.iter()
 }
 
-/// Returns the built-in experiments.
+/// Returns the built-in experiments that this program can run.
 pub fn registry() -> impl Iterator<Item = &'static Reproduction> {
-    all().map(BuiltIn::experiment)
+    all().filter_map(|one| one.experiment().ok())
+}
+
+/// Returns the name of every built-in experiment, and the experiment or an error about what the program was built without.
+pub fn shipped() -> impl Iterator<Item = (&'static str, Result<&'static Reproduction, &'static Diagnostics>)>
+{
+    all().map(|one| (one.id, one.experiment()))
 }
 
 /// Returns the names of the built-in experiments.
@@ -75,8 +86,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     all().map(|one| one.id)
 }
 
-/// Returns the experiment with this name; no other is parsed.
+/// Returns the experiment with this name, if this program can run it; no other is parsed.
 pub fn find(id: &str) -> Option<&'static Reproduction> {
     let found = all().find(|one| one.id == id);
-    found.map(BuiltIn::experiment)
+    found.and_then(|one| one.experiment().ok())
 }

@@ -29,7 +29,7 @@ mod text;
 mod write;
 
 pub use beside::{beside_thesis_table6, in_thesis_table6};
-pub use catalog::{find, names, registry};
+pub use catalog::{find, names, registry, shipped};
 pub use choice::Choice;
 pub use citation::Citation;
 pub use count::{Count, Counts};

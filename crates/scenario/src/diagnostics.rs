@@ -188,6 +188,10 @@ impl Diagnostics {
     pub fn problems(&self) -> &[Problem] {
         &self.0
     }
+    /// Returns the message of the first problem.
+    pub fn first(&self) -> &str {
+        self.0[0].message()
+    }
     /// Returns the problems as reports: message, the text around the position, help.
     pub fn reports(&self) -> impl Iterator<Item = Report> + '_ {
         self.0.iter().map(Report::of)

@@ -4,7 +4,7 @@
 pub use crate::diagnostics::{Place, Problem, Source, suggestion};
 pub use crate::htsim::matrix::{Flow, Matrix};
 pub use crate::htsim::topology::Wiring;
-pub use crate::left_out::left_out;
+pub use crate::left_out::{is_incomplete, left_out};
 pub use crate::measures::{Measure, MeasureSet, Metrics, measure};
 pub use crate::ns3::keys::Config;
 pub use crate::resolve::{

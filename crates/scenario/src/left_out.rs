@@ -10,10 +10,18 @@ pub(crate) fn leave_out(names: Vec<(&'static str, String)>) -> bool {
     ALL.set(names).is_ok()
 }
 
+fn all() -> &'static [(&'static str, String)] {
+    ALL.get_or_init(Vec::new)
+}
+
+/// Whether the program was built without something that it could have.
+pub fn is_incomplete() -> bool {
+    !all().is_empty()
+}
+
 /// What to do to have the fidelity, the set of measures or the table of this name, if the program could have it and was
 /// built without.
 pub fn left_out(name: &str) -> Option<&'static str> {
-    let all = ALL.get_or_init(Vec::new);
-    let found = all.iter().find(|(known, _)| *known == name);
+    let found = all().iter().find(|(known, _)| *known == name);
     found.map(|(_, why)| why.as_str())
 }

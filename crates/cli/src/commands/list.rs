@@ -141,7 +141,9 @@ fn reproductions() -> Vec<Item> {
         item.more.extend(details(one));
         item
     };
-    paceline_reproduce::registry().map(item).collect()
+    let all = paceline_reproduce::shipped();
+    all.map(|(id, one)| one.map_or_else(|why| Item::new(id, why.first()), item))
+        .collect()
 }
 
 /// A reproduction as `list --json` tells it: with the published values.

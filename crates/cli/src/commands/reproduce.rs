@@ -8,8 +8,8 @@ use paceline_reproduce::{
     self as reproduce, Counts, Done as Runs, DoneRun, NotRun, Plan, Reproduction, RunRequest, StepError,
     Unfinished,
 };
-use paceline_scenario::Resolved;
 use paceline_scenario::sweep::Axis;
+use paceline_scenario::{Diagnostics, Resolved};
 
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
@@ -233,13 +233,22 @@ fn chosen(ids: &[String]) -> Result<Vec<Chosen>, Failure> {
             folder: None,
         };
         let found: Vec<Chosen> = match (id.as_str(), reproduce::find(id)) {
-            ("all", _) => reproduce::registry().map(built_in).collect(),
+            ("all", _) => {
+                let said = |(id, one): (&str, Result<&'static Reproduction, &Diagnostics>)| {
+                    one.inspect_err(|why| say!("warning: `{id}` is left out: {}", why.first()))
+                        .ok()
+                };
+                reproduce::shipped().filter_map(said).map(built_in).collect()
+            }
             (_, Some(one)) if !is_folder => vec![built_in(one)],
             _ if is_folder => vec![Chosen {
                 one: reproduce::read_folder(path)?,
                 folder: Some(path.to_path_buf()),
             }],
-            _ => return Err(unknown(id)),
+            _ => match reproduce::shipped().find(|(name, _)| name == id) {
+                Some((_, Err(why))) => return Err(why.clone().into()),
+                _ => return Err(unknown(id)),
+            },
         };
         for one in found {
             match chosen.iter().find(|known| known.one.id == one.one.id) {

@@ -143,6 +143,7 @@ fn accounts_change_nothing_and_threads_change_no_accounts() {
     assert!(refused.contains("--set record.blame=labels"), "{refused}");
 }
 
+#[cfg(feature = "parity")]
 #[test]
 fn where_it_cannot_be_told_that_is_an_error() {
     let folder = folder_with("two.toml", TWO_JOBS);

@@ -228,6 +228,7 @@ fn a_full_disk() {
 
 /// A file of a run's folder that never ends is an error that names it, and takes no memory.
 #[cfg(unix)]
+#[cfg(feature = "training")]
 #[test]
 fn what_has_no_end_is_refused() {
     let folder = folder_with("my.toml", SMALL);
@@ -279,6 +280,7 @@ fn what_has_no_end_is_refused() {
 
 /// Where results cannot go is told before anything runs.
 #[cfg(unix)]
+#[cfg(feature = "training")]
 #[test]
 fn a_link_to_nowhere_is_told_at_once() {
     let folder = folder_with("long.toml", SMALL.replace("100KB", "20GB"));
@@ -363,6 +365,7 @@ fn too_many_repeats() {
 }
 
 /// What people type who have not read much: one mistake each, which is told once, with what to do.
+#[cfg(feature = "training")]
 #[test]
 fn first_steps() {
     let folder = folder_with("my.toml", SMALL);

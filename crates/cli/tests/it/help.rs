@@ -9,6 +9,7 @@ fn page(args: &[&str]) -> String {
     stdout(Path::new("."), args)
 }
 
+#[cfg(feature = "training")]
 #[test]
 fn help_fits_a_screen() {
     let help = page(&["--help"]);
@@ -17,6 +18,7 @@ fn help_fits_a_screen() {
     assert_snapshot!(help);
 }
 
+#[cfg(all(feature = "parity", feature = "training"))]
 #[test]
 fn help_of_commands() {
     for name in [
@@ -46,6 +48,7 @@ fn help_of_commands() {
     assert_snapshot!("help_generate_flows", page(&["generate", "flows", "--help"]));
 }
 
+#[cfg(all(feature = "parity", feature = "training"))]
 #[test]
 fn lists() {
     for what in [

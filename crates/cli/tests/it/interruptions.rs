@@ -22,7 +22,7 @@ struct Case {
     makes: &'static str,
 }
 
-const CASES: [Case; 13] = [
+const CASES: &[Case] = &[
     Case::of("run my.toml --out out", "out/summary.json"),
     Case::of("run my.toml --out done --force", "done/summary.json"),
     Case::of(
@@ -44,6 +44,7 @@ const CASES: [Case; 13] = [
     Case::of("diff done done", ""),
     Case::of("explain hpcc", ""),
     Case::of("list reproductions", ""),
+    #[cfg(feature = "training")]
     Case::of("train pidnn --scenarios incast-16 --out out", "out/training.json"),
 ];
 
@@ -145,7 +146,7 @@ fn what_is_left_is_whole() {
     let times = std::env::var("PACELINE_INTERRUPTIONS").ok();
     let times: u32 = times.map_or(2, |times| times.parse().unwrap());
     println!("{:>8} {:>8} {:>8}  to end, in ms", "asked", "median", "max");
-    for case in &CASES {
+    for case in CASES {
         let folder = prepared();
         let whole = duration(start(folder.path(), case.words));
         // Never in the same places: they depend on how fast the machine is.

@@ -194,6 +194,7 @@ fn decc_cloned() {
 }
 
 /// One that was killed before it had written what it is leaves nothing that is in the way.
+#[cfg(feature = "training")]
 #[test]
 fn at_its_very_start() {
     let folder = folder_with("tiny.toml", TINY);
@@ -211,6 +212,7 @@ fn at_its_very_start() {
 }
 
 /// Another command does not go on there, and what goes on nowhere is refused.
+#[cfg(feature = "training")]
 #[test]
 fn another_training_is_refused() {
     let folder = folder_with("tiny.toml", TINY);

@@ -1,18 +1,31 @@
 //! The command as a user runs it: help, runs, sweeps, trainings, errors, and what the README and the book say of it.
 
+#![cfg_attr(
+    not(all(feature = "parity", feature = "training")),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "tests of guests share it with nothing else"
+    )
+)]
+
 mod anywhere;
 mod bench;
 mod blame;
 mod book;
 mod common;
+#[cfg(feature = "training")]
 mod continual;
 mod critical_path;
 mod errors;
+#[cfg(feature = "training")]
 mod forests;
 mod help;
 mod interruptions;
 mod jobs;
 mod killed;
+#[cfg(not(any(feature = "parity", feature = "training")))]
+mod left_out;
 /// The example of a scheme outside: its own tests.
 #[path = "../../../../examples/own-scheme/src"]
 #[allow(dead_code, unreachable_pub, reason = "it is of another crate")]
@@ -34,7 +47,9 @@ mod sweeps;
 mod threads;
 mod timeline;
 mod traces;
+#[cfg(feature = "training")]
 mod training;
+#[cfg(feature = "training")]
 mod training_rounds;
 mod variants;
 mod warnings;

@@ -56,6 +56,7 @@ fn output(path: &Path, words: &[&str], (out, error): (Stdio, Stdio)) -> Output {
 }
 
 /// Every command comes to its end and leaves what it makes, whatever becomes of its lines.
+#[cfg(feature = "training")]
 #[test]
 fn results_do_not_depend_on_who_reads() {
     type Stream = fn() -> Stdio;

@@ -79,6 +79,7 @@ fn close_looks_are_kept() {
 }
 
 /// In the fidelity of Bolt's simulator no time is accounted for: that is said, and nothing is made up.
+#[cfg(feature = "parity")]
 #[test]
 fn what_bolts_simulator_does_not_account_for() {
     let folder = tempfile::tempdir().unwrap();

@@ -48,6 +48,7 @@ fn with<'a>(arguments: &[&'a str], out: &'a str) -> Vec<&'a str> {
     arguments.iter().map(put).collect()
 }
 
+#[cfg(feature = "training")]
 #[test]
 fn files_of_users_stay() {
     let folder = inputs();

@@ -47,7 +47,7 @@ impl Columns {
         let mut tokens = Tokens::new(source);
         let _count = tokens.next();
         match tokens.words_of_next_line() {
-            _ if fidelity == InputFormat::TcdNs3.fidelity() => Self::WithStop,
+            _ if fidelity.name() == InputFormat::TcdNs3.name() => Self::WithStop,
             5 => Self::Five,
             _ => Self::WithPort,
         }
@@ -212,4 +212,25 @@ pub(crate) fn stopped(lines: &[Line], end: Time, source: &Source) -> Option<Warn
         .count();
     let text = format!("{early} flows would stop before the end of the run; Paceline sends them completely");
     (early > 0).then(|| Warning::new(WarningKind::LeftOut, text).of_file(source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Columns;
+    use crate::diagnostics::Source;
+    use crate::schema::{EXACT, NS3_HPCC};
+
+    /// Also where the simulator of TCD's authors is left out, as it is here.
+    #[test]
+    fn only_its_fidelity_reads_the_columns_of_tcd() {
+        for (text, columns) in [
+            ("1\n0 1 3 100 2000 2.0\n", Columns::WithPort),
+            ("1\n0 1 3 2000 2.0\n", Columns::Five),
+        ] {
+            let source = Source::new("flow.txt", text);
+            for fidelity in [EXACT, NS3_HPCC] {
+                assert_eq!(Columns::of(&source, fidelity), columns);
+            }
+        }
+    }
 }

@@ -104,6 +104,7 @@ fn draw(all: &[[[f64; BINS]; 3]]) -> Result<String, Box<dyn Error>> {
 }
 
 /// While bursts last the victim has 2 of 32 Gbit/s under credits alone and under IBCC, and most of what it had under RRCC.
+#[cfg(feature = "parity")]
 #[test]
 fn the_demo_of_infiniband_has_a_figure_of_its_runs() {
     let all = CONTROLS.map(|(control, _)| rates(control));

@@ -418,6 +418,7 @@ fn pages() -> Pages {
     pages
 }
 
+#[cfg(all(feature = "parity", feature = "training"))]
 #[test]
 fn the_reference_is_what_the_program_knows() {
     let summary = fs::read_to_string(book().join("SUMMARY.md")).unwrap();

@@ -137,6 +137,7 @@ fn between(page: &str, (begin, end): (&str, &str), text: &dyn Fn(&str) -> String
     page_now + rest
 }
 
+#[cfg(feature = "parity")]
 #[test]
 fn tables_are_the_recorded_ones() {
     let folder = book().join("findings");
