@@ -129,7 +129,7 @@ impl Definition for Params {
         scope: "lossless networks with ternary detection; a reconstruction of what is known of it.",
         default_window: WindowMode::Fixed,
         params: Self::docs,
-        source: include_str!("acc.rs"),
+        source: header!("acc.rs"),
     };
 
     fn needs(&self) -> Requirements {

@@ -130,7 +130,7 @@ impl Definition for Params {
         scope: "many flows to one host, as it was trained; its queues are long under PFC.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("adpg.rs"),
+        source: header!("adpg.rs"),
     };
 
     policy_decides!(Kind::Adpg, SHIPPED);

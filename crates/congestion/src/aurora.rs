@@ -146,7 +146,7 @@ impl Definition for Params {
         scope: "a few flows without end, as it was trained.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("aurora.rs"),
+        source: header!("aurora.rs"),
     };
 
     policy_decides!(Kind::Aurora, SHIPPED);

@@ -163,7 +163,7 @@ impl Definition for Params {
         scope: "networks whose switches answer senders; short messages and flows that come and go.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("bolt.rs"),
+        source: header!("bolt.rs"),
     };
 
     fn check(&self) -> Result<(), ParamError> {

@@ -286,7 +286,7 @@ impl Definition for Params {
         scope: "RoCEv2 with PFC and marks at 25 to 400 Gbit/s; under credits its thresholds lie above what a lane holds.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("dcqcn.rs"),
+        source: header!("dcqcn.rs"),
     };
 
     fn explicit(&self) -> Self {

@@ -64,7 +64,7 @@ impl Definition for Params {
         scope: "any network whose switches mark; a step at 30 KB per 10 Gbit/s.",
         default_window: WindowMode::Variable,
         params: Self::docs,
-        source: include_str!("dctcp.rs"),
+        source: header!("dctcp.rs"),
     };
 
     fn needs(&self) -> Requirements {

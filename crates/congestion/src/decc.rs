@@ -183,7 +183,7 @@ impl Definition for Params {
         scope: "many flows to one host, and all to all, at 100 to 400 Gbit/s with drops or PFC; `decc-incast` for crowds of short messages at once.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("decc.rs"),
+        source: header!("decc.rs"),
     };
 
     fn explicit(&self) -> Self {

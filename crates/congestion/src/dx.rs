@@ -64,7 +64,7 @@ impl Definition for Params {
         scope: "networks with time stamps that are precise to a fraction of a packet.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("dx.rs"),
+        source: header!("dx.rs"),
     };
 
     fn needs(&self) -> Requirements {

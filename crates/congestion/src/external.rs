@@ -119,7 +119,7 @@ impl Definition for Params {
         scope: "reinforcement learning: an agent outside decides.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("external.rs"),
+        source: header!("external.rs"),
     };
 
     fn check(&self) -> Result<(), ParamError> {

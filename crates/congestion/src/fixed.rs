@@ -43,7 +43,7 @@ impl Definition for Params {
         scope: "tests and oracles: a rate that is known to be right.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("fixed.rs"),
+        source: header!("fixed.rs"),
     };
 
     fn needs(&self) -> Requirements {

@@ -93,7 +93,7 @@ impl Definition for Params {
         scope: "networks whose switches add telemetry, with or without pauses.",
         default_window: WindowMode::Variable,
         params: Self::docs,
-        source: include_str!("hpcc.rs"),
+        source: header!("hpcc.rs"),
     };
 
     fn needs(&self) -> Requirements {

@@ -73,7 +73,7 @@ impl Definition for Params {
         scope: "as HPCC, with a digest of a byte or two instead of a list.",
         default_window: WindowMode::Variable,
         params: Self::docs,
-        source: include_str!("hpcc_pint.rs"),
+        source: header!("hpcc_pint.rs"),
     };
 
     fn check(&self) -> Result<(), ParamError> {

@@ -120,7 +120,7 @@ impl Definition for Params {
         scope: "InfiniBand's credits.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("ibcc.rs"),
+        source: header!("ibcc.rs"),
     };
 
     fn check(&self) -> Result<(), crate::params::ParamError> {

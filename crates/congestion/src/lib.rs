@@ -19,6 +19,8 @@
 
 pub mod papers;
 #[macro_use]
+mod header;
+#[macro_use]
 pub mod params;
 
 pub mod agent;

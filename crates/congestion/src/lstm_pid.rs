@@ -196,7 +196,7 @@ impl Definition for Params {
         scope: "the thesis's incast at 100 Gbit/s and a round trip of 4.2 us; `lstm-pid-fit` is for other networks and traffic.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("lstm_pid.rs"),
+        source: header!("lstm_pid.rs"),
     };
 
     fn explicit(&self) -> Self {

@@ -39,7 +39,7 @@ impl Definition for Params {
         scope: "a baseline without control: long flows fill every queue.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("none.rs"),
+        source: header!("none.rs"),
     };
 
     fn needs(&self) -> Requirements {

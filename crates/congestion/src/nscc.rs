@@ -82,7 +82,7 @@ impl Definition for Params {
         scope: "Ethernet that may drop or trim, and many paths (Ultra Ethernet); sound on lossless networks, too.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("nscc.rs"),
+        source: header!("nscc.rs"),
     };
 
     fn needs(&self) -> Requirements {

@@ -86,7 +86,7 @@ impl Definition for Params {
         scope: "networks with PFC; without pauses it is DCQCN with a receiver's rate.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("pcn.rs"),
+        source: header!("pcn.rs"),
     };
 
     fn check(&self) -> Result<(), ParamError> {

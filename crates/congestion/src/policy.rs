@@ -240,7 +240,7 @@ impl Definition for Params {
         scope: "a policy of your own: what it was trained for.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("policy.rs"),
+        source: header!("policy.rs"),
     };
 
     fn explicit(&self) -> Self {

@@ -102,7 +102,7 @@ impl Definition for Params {
         scope: "networks whose switches add telemetry; `powertcp-theta` needs round trips alone.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("powertcp.rs"),
+        source: header!("powertcp.rs"),
     };
 
     fn needs(&self) -> Requirements {

@@ -142,7 +142,7 @@ impl Definition for Params {
         scope: "one layer-2 domain of 10 to 100 Gbit/s, long flows; it is slow in incasts.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("qcn.rs"),
+        source: header!("qcn.rs"),
     };
 
     fn check(&self) -> Result<(), ParamError> {

@@ -89,7 +89,7 @@ impl Definition for Params {
         scope: "incasts on networks that are not oversubscribed; it sees no queue but the receiver's: `nscc-rccc` has both.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("rccc.rs"),
+        source: header!("rccc.rs"),
     };
 
     fn reaction_times(&self) -> Vec<ReactionTime> {

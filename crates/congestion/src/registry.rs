@@ -64,7 +64,7 @@ pub struct Scheme {
     pub default_window: WindowMode,
     /// Documentation of its parameters.
     pub params: fn() -> Vec<ParamDoc>,
-    /// Text of its source file, whose header is its page.
+    /// Text of its source file, or the header of that, which is its page.
     pub source: &'static str,
 }
 

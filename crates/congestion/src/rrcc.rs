@@ -84,7 +84,7 @@ impl Definition for Params {
         scope: "InfiniBand's credits; elsewhere its switches hardly mark.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("rrcc.rs"),
+        source: header!("rrcc.rs"),
     };
 
     fn reaction_times(&self) -> Vec<ReactionTime> {

@@ -354,7 +354,7 @@ impl Definition for Params {
         scope: "flows without end, as it was trained: it starts with one packet per round trip, so messages are slow.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("spine.rs"),
+        source: header!("spine.rs"),
     };
 
     policy_decides!(Kind::Spine, SHIPPED);

@@ -113,7 +113,7 @@ impl Definition for Params {
         scope: "any network with good time stamps; windows go below a packet.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("swift.rs"),
+        source: header!("swift.rs"),
     };
 
     fn check(&self) -> Result<(), ParamError> {

@@ -176,7 +176,7 @@ impl Definition for Params {
         scope: "RoCEv2 with PFC or drops, where round trips are measured well.",
         default_window: WindowMode::Off,
         params: Self::docs,
-        source: include_str!("timely.rs"),
+        source: header!("timely.rs"),
     };
 
     fn explicit(&self) -> Self {

@@ -116,7 +116,7 @@ fn networks_in_a_run_say_what_training_says() {
 fn predictors() -> impl Iterator<Item = &'static Shipped> {
     let predicts = |shipped: &&Shipped| {
         // Cards of forests are of another kind.
-        Card::parse(shipped.card).is_ok_and(|card| card.kind.name().parse::<Network>().is_ok())
+        Card::parse(&shipped.card()).is_ok_and(|card| card.kind.name().parse::<Network>().is_ok())
     };
     SHIPPED.iter().filter(predicts)
 }
@@ -134,7 +134,7 @@ fn the_data_of_the_models_are_those_that_are_recorded_now() {
     let go = |_: usize, _: &paceline_fabric::Progress| Control::Continue;
     let first = record(&Source::thesis(), 2, &go).unwrap();
     for shipped in predictors() {
-        let card = Card::parse(shipped.card).unwrap();
+        let card = Card::parse(&shipped.card()).unwrap();
         let network: Network = card.kind.name().parse().unwrap();
         let mut state = OnPolicy::new(on_policy::Options::new(ROUNDS, 1), first.clone());
         while !state.is_done() {

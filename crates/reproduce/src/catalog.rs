@@ -1,7 +1,9 @@
 //! Built-in experiments: folders of `experiments/`, in the order of `experiments/order.txt`.
 
+use std::io::Read as _;
 use std::sync::OnceLock;
 
+use flate2::read::ZlibDecoder;
 use paceline_scenario::Diagnostics;
 use paceline_scenario::diagnostics::Source;
 use paceline_scenario::guest::is_incomplete;
@@ -16,24 +18,54 @@ include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 /// Names of files, with their texts.
 type Files = &'static [(&'static str, &'static str)];
 
+/// Files that the build script compressed together, with their texts once one was requested.
+struct Packed {
+    /// Names of the files, and their sizes in bytes.
+    sizes: &'static [(&'static str, usize)],
+    bytes: &'static [u8],
+    files: OnceLock<Vec<(&'static str, &'static str)>>,
+}
+
+impl Packed {
+    const fn new(sizes: &'static [(&'static str, usize)], bytes: &'static [u8]) -> Self {
+        let files = OnceLock::new();
+        Self { sizes, bytes, files }
+    }
+
+    fn files(&'static self) -> Files {
+        self.files.get_or_init(|| {
+            let mut text = String::new();
+            let unpacked = ZlibDecoder::new(self.bytes).read_to_string(&mut text);
+            unpacked.expect("the build script packed texts");
+            let mut rest: &'static str = text.leak();
+            let file = |&(name, size): &(&'static str, usize)| {
+                let (text, behind) = rest.split_at(size);
+                rest = behind;
+                (name, text)
+            };
+            self.sizes.iter().map(file).collect()
+        })
+    }
+}
+
 /// Built-in folder, with its experiment once it was requested.
 pub(crate) struct BuiltIn {
     pub(crate) id: &'static str,
-    files: Files,
+    files: Packed,
     read: OnceLock<Result<Reproduction, Diagnostics>>,
 }
 
 impl BuiltIn {
-    const fn new(id: &'static str, files: Files) -> Self {
+    const fn new(id: &'static str, files: Packed) -> Self {
         let read = OnceLock::new();
         Self { id, files, read }
     }
 
     /// Returns the files that hold `path`, those of this folder or those next to it, and the name there.
-    fn shared<'a>(&self, path: &'a str) -> (Files, &'a str) {
+    fn shared<'a>(&'static self, path: &'a str) -> (Files, &'a str) {
         match path.strip_prefix("../") {
-            Some(name) => (COMMON, name),
-            None => (self.files, path),
+            Some(name) => (COMMON.files(), name),
+            None => (self.files.files(), path),
         }
     }
 
@@ -42,7 +74,7 @@ impl BuiltIn {
         let read = self.read.get_or_init(|| {
             let source = self.text("experiment.toml");
             let source = source.unwrap_or_else(|| Source::new(self.id, ""));
-            let read = read(self.id, &source, self);
+            let read = read(self.id, &source, &self);
             // Tests parse all of them, so any other error is a fault of the program.
             assert!(read.is_ok() || is_incomplete(), "{read:?}");
             read
@@ -51,7 +83,7 @@ impl BuiltIn {
     }
 }
 
-impl Folder for BuiltIn {
+impl Folder for &'static BuiltIn {
     fn text(&self, path: &str) -> Option<Source> {
         let (files, name) = self.shared(path);
         let (_, text) = files.iter().find(|(known, _)| *known == name)?;

@@ -231,7 +231,7 @@ impl Unfinished {
 fn models() -> String {
     let all = shipped::SHIPPED
         .iter()
-        .flat_map(|one| [sha256(one.card), sha256(one.weights)]);
+        .flat_map(|one| [sha256(&one.card()), sha256(one.weights)]);
     sha256(all.collect::<String>().as_bytes())
 }
 

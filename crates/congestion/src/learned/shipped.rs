@@ -1,6 +1,10 @@
 //! Built-in models, embedded in the program.
 
+use std::borrow::Cow;
+use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
+
+use flate2::read::ZlibDecoder;
 
 use super::error::ModelError;
 use super::kind::Kind;
@@ -15,10 +19,35 @@ use crate::params::{Auto, ParamError};
 pub struct Shipped {
     /// Name of the model.
     pub name: &'static str,
-    /// Bytes of its card; for a forest, of the whole model.
-    pub card: &'static [u8],
     /// Bytes of its weights; empty for a forest.
     pub weights: &'static [u8],
+    card: Card,
+}
+
+/// File of a card.
+#[derive(Clone, Copy, Debug)]
+enum Card {
+    Plain(&'static [u8]),
+    /// Compressed by the build script.
+    Packed(&'static [u8]),
+}
+
+impl Shipped {
+    /// Returns the bytes of its card; for a forest, of the whole model.
+    ///
+    /// # Panics
+    /// Never: the build script compressed it.
+    pub fn card(&self) -> Cow<'static, [u8]> {
+        match self.card {
+            Card::Plain(card) => Cow::Borrowed(card),
+            Card::Packed(packed) => {
+                let mut card = Vec::new();
+                let unpacked = ZlibDecoder::new(packed).read_to_end(&mut card);
+                unpacked.expect("the build script packed it");
+                Cow::Owned(card)
+            }
+        }
+    }
 }
 
 macro_rules! shipped {
@@ -26,11 +55,11 @@ macro_rules! shipped {
         /// Built-in models: networks, then forests.
         pub static SHIPPED: &[Shipped] = &[$(Shipped {
             name: $name,
-            card: include_bytes!(concat!("../../models/", $name, ".json")),
+            card: Card::Plain(include_bytes!(concat!("../../models/", $name, ".json"))),
             weights: include_bytes!(concat!("../../models/", $name, ".safetensors")),
         },)* $(Shipped {
             name: $forest,
-            card: include_bytes!(concat!("../../models/", $forest, ".json")),
+            card: Card::Packed(include_bytes!(concat!(env!("OUT_DIR"), "/", $forest, ".json"))),
             weights: &[],
         },)*];
     };
@@ -56,7 +85,7 @@ pub fn find(name: &str) -> Option<Arc<Model>> {
     let read = || {
         let shipped = &SHIPPED[place];
         let weights = |_: &str| Ok::<_, ModelError>(Weights::Tensors(shipped.weights.to_vec()));
-        let model = Model::read(shipped.card, weights);
+        let model = Model::read(&shipped.card(), weights);
         Arc::new(model.unwrap_or_else(|error| panic!("{}: {error}", shipped.name)))
     };
     Some(Arc::clone(READ[place].get_or_init(read)))
