@@ -12,10 +12,12 @@ pub mod ids;
 pub mod memory;
 pub mod merge;
 pub mod ns3;
+pub mod order;
 pub mod prefetch;
 pub mod queue;
 pub mod rng;
 mod slowness;
+pub mod sorted;
 pub mod units;
 
 pub use slowness::Slowness;

@@ -2,8 +2,7 @@
 
 mod text;
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -154,9 +153,9 @@ impl Diff {
         let (mut in_a, mut in_b) = (scenario(a)?, scenario(b)?);
         in_a.insert("version".into(), a.summary.version.clone());
         in_b.insert("version".into(), b.summary.version.clone());
-        let results = |run: &RunData| -> Result<BTreeMap<String, f64>, String> {
+        let results = |run: &RunData| -> Result<SortedMap<String, f64>, String> {
             let value = serde_json::to_value(&run.summary).map_err(|error| error.to_string())?;
-            let mut numbers = BTreeMap::new();
+            let mut numbers = SortedMap::new();
             collect_numbers("", &value, &mut numbers);
             numbers.extend(of_collectives(&run.summary));
             numbers.retain(|key, _| !NOT_RESULTS.contains(&key.as_str()));
@@ -180,12 +179,12 @@ impl Diff {
 }
 
 /// The values of a resolved scenario by their keys: `cc.hpcc.eta`, `workload[0].label`.
-pub(crate) fn scenario(run: &RunData) -> Result<BTreeMap<String, String>, String> {
+pub(crate) fn scenario(run: &RunData) -> Result<SortedMap<String, String>, String> {
     let table: toml::Table = run
         .scenario
         .parse()
         .map_err(|error| format!("scenario.toml of {}: {error}", run.summary.scenario))?;
-    let mut values = BTreeMap::new();
+    let mut values = SortedMap::new();
     collect_values("", &toml::Value::Table(table), &mut values);
     Ok(values)
 }
@@ -198,7 +197,7 @@ fn join(path: &str, key: &str) -> String {
     }
 }
 
-fn collect_values(path: &str, value: &toml::Value, into: &mut BTreeMap<String, String>) {
+fn collect_values(path: &str, value: &toml::Value, into: &mut SortedMap<String, String>) {
     match value {
         toml::Value::Table(table) => {
             for (key, value) in table {
@@ -219,7 +218,7 @@ fn collect_values(path: &str, value: &toml::Value, into: &mut BTreeMap<String, S
     }
 }
 
-fn collect_numbers(path: &str, value: &Value, into: &mut BTreeMap<String, f64>) {
+fn collect_numbers(path: &str, value: &Value, into: &mut SortedMap<String, f64>) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
@@ -244,14 +243,14 @@ fn collect_numbers(path: &str, value: &Value, into: &mut BTreeMap<String, f64>) 
     }
 }
 
-fn keys<'a, T>(a: &'a BTreeMap<String, T>, b: &'a BTreeMap<String, T>) -> Vec<&'a String> {
+fn keys<'a, T>(a: &'a SortedMap<String, T>, b: &'a SortedMap<String, T>) -> Vec<&'a String> {
     let only_b = b.keys().filter(|key| !a.contains_key(*key));
     let mut keys: Vec<&String> = a.keys().chain(only_b).collect();
     keys.sort();
     keys
 }
 
-fn changed(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Changed<String>> {
+fn changed(a: &SortedMap<String, String>, b: &SortedMap<String, String>) -> Vec<Changed<String>> {
     let differs = keys(a, b).into_iter().filter(|key| a.get(*key) != b.get(*key));
     differs
         .map(|key| Changed {
@@ -262,7 +261,7 @@ fn changed(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Ch
         .collect()
 }
 
-fn metrics(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<Metric> {
+fn metrics(a: &SortedMap<String, f64>, b: &SortedMap<String, f64>) -> Vec<Metric> {
     let differs = keys(a, b).into_iter().filter(|key| a.get(*key) != b.get(*key));
     let mut metrics: Vec<Metric> = differs
         .map(|key| {

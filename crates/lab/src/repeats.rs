@@ -1,9 +1,8 @@
 //! Several schemes, each with the same several seeds: how sure the numbers are, and the differences.
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::Outcome;
 use paceline_fabric::spec::RunSpec;
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +50,7 @@ pub struct OfScheme {
     pub seed_matters: bool,
     /// By place in `summary.json`, such as `fct_slowdown.p99`; of jobs and collectives by their labels, such as
     /// `jobs.llm.iteration_us.mean`. What some run does not have is left out.
-    pub metrics: BTreeMap<String, Interval>,
+    pub metrics: SortedMap<String, Interval>,
 }
 
 /// How a scheme differs from the first.
@@ -62,7 +61,7 @@ pub struct PairedSchemes {
     /// What it is compared with.
     pub reference: String,
     /// By place in `summary.json`, seed by seed.
-    pub metrics: BTreeMap<String, Paired>,
+    pub metrics: SortedMap<String, Paired>,
     /// Completion times, flow by flow.
     pub flows: Option<FlowPairs>,
 }

@@ -10,10 +10,10 @@ mod source;
 mod table;
 mod tables;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use paceline_kernel::sorted::SortedSet;
 use paceline_lab::files::{ReadError, RunData};
 use paceline_scenario::guest::left_out;
 use rusqlite::hooks::{AuthAction, Authorization};
@@ -190,7 +190,7 @@ fn in_words(error: &rusqlite::Error) -> String {
         .iter()
         .flat_map(|table| table.columns)
         .map(|column| column.name);
-    let known: BTreeSet<&str> = if text.starts_with("no such table: ") {
+    let known: SortedSet<&str> = if text.starts_with("no such table: ") {
         TABLES.iter().map(|table| table.name).collect()
     } else if text.starts_with("no such column: ") {
         columns.collect()

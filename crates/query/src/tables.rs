@@ -9,9 +9,9 @@ mod rtt;
 mod trace;
 mod traced_ports;
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use paceline_kernel::sorted::SortedSet;
 use paceline_lab::files::columns::Values;
 use paceline_lab::files::{self, flow_columns, series_columns};
 use paceline_lab::results::FlowRow;
@@ -29,7 +29,7 @@ pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
 
 /// A name that two tables have: one that the program adds has the name of another.
 pub fn taken() -> Option<&'static str> {
-    let mut known = BTreeSet::new();
+    let mut known = SortedSet::new();
     TABLES
         .iter()
         .map(|table| table.name)

@@ -1,7 +1,6 @@
 //! Critical paths of trace-driven jobs on a run's page: a table, and a picture of the path over time.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use paceline_lab::files::RunData;
 use paceline_lab::results::{CriticalPath, JobTimes, PathRow};
 use paceline_lab::text::duration_us;
@@ -118,7 +117,7 @@ fn picture(rows: &[&PathRow]) -> String {
     };
     let (start, whole) = (first.start_ps, last.end_ps.saturating_sub(first.start_ps).max(1));
     let place = |ps: u64| (ps.saturating_sub(start) as f64 / whole as f64 * WIDTH).min(WIDTH);
-    let mut times: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut times: SortedMap<&str, u64> = SortedMap::new();
     for row in rows {
         *times.entry(row.words()).or_default() += row.time_ps();
     }

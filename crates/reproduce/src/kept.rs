@@ -1,7 +1,6 @@
 //! Stored values of a run or a step.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use paceline_lab::results::Summary;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,11 +11,11 @@ use crate::need::Metrics;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// Extracted values, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub values: BTreeMap<String, f64>,
+    #[serde(default, skip_serializing_if = "SortedMap::is_empty")]
+    pub values: SortedMap<String, f64>,
     /// Extracted lists, except long ones for charts.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub series: BTreeMap<String, Vec<(f64, f64)>>,
+    #[serde(default, skip_serializing_if = "SortedMap::is_empty")]
+    pub series: SortedMap<String, Vec<(f64, f64)>>,
     /// Summary of a run from which nothing was extracted.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub summary: Value,

@@ -4,8 +4,7 @@
 //! ([`faults`])? For a reproduction with an outcome: is there, for each met criterion, a wrong outcome under which it
 //! fails ([`undetected`])? A criterion that is met in any case judges nothing.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use serde_json::Value;
 
 use super::criterion::{Cell, Evidence, Source, Tolerance};
@@ -100,7 +99,7 @@ pub type Mutation = Box<dyn Fn(&mut Done)>;
 /// of similar runs is doubled, halved and removed, any two groups are swapped, and the changes in `own` are applied.
 /// Lists values and orderings, as `column, row: metric`.
 pub fn undetected(reproduction: &Reproduction, done: &Done, own: Vec<Mutation>) -> Vec<String> {
-    let mut left: BTreeMap<(usize, usize, usize), String> = BTreeMap::new();
+    let mut left: SortedMap<(usize, usize, usize), String> = SortedMap::new();
     for (place, panel) in reproduction.panels(done).iter().enumerate() {
         let records = panel.records(&reproduction.id);
         let ticks = places(panel).into_iter().zip(&records);

@@ -1,11 +1,12 @@
 //! Runs that reproductions need, and their outcomes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use paceline_fabric::Progress;
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::{Diagnostics, EXACT, Fidelity, Overrides, Resolved, WarningKind};
 
 use super::kept::Kept;
@@ -290,7 +291,7 @@ impl Plan {
 
 /// Returns warnings about settings that the alias of a run's scheme overrides: each once, with the number of runs.
 pub fn overruled<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) -> Vec<String> {
-    let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut found: SortedMap<&str, usize> = SortedMap::new();
     let warnings = inputs.into_iter().flat_map(|input| &input.warnings);
     for warning in warnings.filter(|one| one.id == WarningKind::OverruledParameter) {
         *found.entry(&warning.text).or_default() += 1;
@@ -399,7 +400,7 @@ pub struct Done {
     /// Runs in the plan's order; failed ones are missing.
     pub runs: Vec<DoneRun>,
     /// Results of steps, by name.
-    pub steps: BTreeMap<&'static str, Metrics>,
+    pub steps: SortedMap<&'static str, Metrics>,
     /// Indices of runs by name, filled at the first look-up.
     pub places: OnceLock<HashMap<String, usize>>,
 }

@@ -1,7 +1,6 @@
 //! Stored numbers behind the tables, for recomputing tables and for tests.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use super::Reproduction;
@@ -13,9 +12,9 @@ use paceline_lab::results::RunStatus;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcomes {
     /// Outcomes of runs by name.
-    pub runs: BTreeMap<String, Kept>,
+    pub runs: SortedMap<String, Kept>,
     /// Outcomes of steps by name.
-    pub steps: BTreeMap<String, Kept>,
+    pub steps: SortedMap<String, Kept>,
 }
 
 impl Outcomes {

@@ -4,7 +4,6 @@
 //! `unfinished/` in the folder of the results holds `plan.json` (version and requested reproductions), a row for each
 //! finished run and step, and the runs' folders. It is removed when everything is done.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use std::path::{Path, PathBuf};
 use paceline_congestion::learned::sha256;
 use paceline_congestion::learned::shipped;
 use paceline_kernel::rng::mix;
+use paceline_kernel::sorted::SortedSet;
 use paceline_lab::files::{
     Folder, OutputError, Unsealed, check_destination, clear_leftovers, is_barely_begun, sealed, unsealed,
     write_file,
@@ -46,7 +46,7 @@ pub enum ResumeError {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Plan {
     version: String,
-    reproductions: BTreeSet<String>,
+    reproductions: SortedSet<String>,
 }
 
 impl Plan {

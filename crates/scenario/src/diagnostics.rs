@@ -236,7 +236,7 @@ impl Problems {
     }
     /// Returns each distinct problem once; there must be at least one.
     pub(crate) fn distinct(self) -> Diagnostics {
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = paceline_kernel::sorted::SortedSet::new();
         let list = self.0.into_iter();
         Diagnostics(list.filter(|problem| seen.insert(problem.to_string())).collect())
     }

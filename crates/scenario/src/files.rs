@@ -1,9 +1,9 @@
 //! Lookup and reading of input files.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use paceline_congestion::learned::ModelRef;
+use paceline_kernel::sorted::SortedMap;
 
 use crate::diagnostics::{Place, Problem, Source};
 
@@ -18,7 +18,7 @@ pub(crate) struct Files {
     /// Ancestors of the input's folder, to which the paths of a configuration may be relative.
     above: Vec<PathBuf>,
     /// Files in memory by path, which take precedence over the disk.
-    memory: BTreeMap<String, Vec<u8>>,
+    memory: SortedMap<String, Vec<u8>>,
     /// Models in memory, which take precedence over files.
     models: Vec<ModelRef>,
     parquet: Option<ParquetReader>,
@@ -58,7 +58,7 @@ impl Files {
         Self {
             folders: list,
             above: Vec::new(),
-            memory: BTreeMap::new(),
+            memory: SortedMap::new(),
             models: Vec::new(),
             parquet: None,
         }

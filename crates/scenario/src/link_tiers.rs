@@ -1,11 +1,10 @@
 //! Links grouped by the tiers that they join.
 
-use std::collections::BTreeMap;
-
 use crate::groups::{SERVER, named_tiers};
 use crate::topology::{Topology, ends};
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::BitRate;
+use paceline_kernel::sorted::SortedMap;
 
 /// Name of the tier of links to hosts.
 const HOST: &str = "host";
@@ -22,7 +21,7 @@ pub struct LinkTiers {
 impl LinkTiers {
     /// Names the links of a network, in their order.
     pub fn of(topology: &Topology) -> Self {
-        let mut tier_of: BTreeMap<NodeId, (usize, String)> = BTreeMap::new();
+        let mut tier_of: SortedMap<NodeId, (usize, String)> = SortedMap::new();
         for (place, (name, switches)) in named_tiers(topology).into_iter().enumerate() {
             for switch in switches {
                 tier_of.insert(switch, (place, name.clone()));

@@ -1,9 +1,9 @@
 //! What a measure is, and a set of them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
+use paceline_kernel::sorted::SortedMap;
 
 use crate::Resolved;
 
@@ -11,9 +11,9 @@ use crate::Resolved;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metrics {
     /// Numbers.
-    pub values: BTreeMap<String, f64>,
+    pub values: SortedMap<String, f64>,
     /// Curves: places and values, in order of places.
-    pub series: BTreeMap<String, Vec<(f64, f64)>>,
+    pub series: SortedMap<String, Vec<(f64, f64)>>,
 }
 
 impl Metrics {

@@ -23,11 +23,11 @@ mod topology;
 mod values;
 mod workload;
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use paceline_congestion::registry::WindowMode;
 use paceline_kernel::Span;
+use paceline_kernel::sorted::SortedMap;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
@@ -107,8 +107,8 @@ described! {
         #[serde(skip_serializing_if = "Option::is_none")]
         topology: Option<Spanned<Topology>>;
         /// named sets of hosts
-        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-        hosts: BTreeMap<String, Spanned<Nodes>>;
+        #[serde(skip_serializing_if = "SortedMap::is_empty")]
+        hosts: SortedMap<String, Spanned<Nodes>>;
         /// the flows: one or more tables with one block each
         #[serde(skip_serializing_if = "Vec::is_empty")]
         workload: Vec<Spanned<Workload>>;
@@ -153,7 +153,7 @@ described! {
         /// rate)
         window: Option<Spanned<WindowMode>> => "the scheme's", only(&[&[OWN]]);
         /// the window per scheme, if several share the network
-        windows: Option<Spanned<BTreeMap<String, WindowMode>>>;
+        windows: Option<Spanned<SortedMap<String, WindowMode>>>;
         /// in files written by runs: the values that came with the scheme, see `[cc.defaults]`
         defaults: Option<CcDefaults>;
         #[serde(skip)]

@@ -1,8 +1,8 @@
 //! Networks: nodes and links, and the built-in generators.
 
 use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind, RunSpec};
+use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{BitRate, Span};
-use std::collections::BTreeMap;
 
 use crate::diagnostics::{Diagnostics, Place, Source};
 use crate::groups::Sets;
@@ -103,7 +103,7 @@ impl Topology {
     }
 
     /// Returns links by their [`ends`]; of parallel links, only the last one.
-    pub(crate) fn links_by_ends(&self) -> BTreeMap<(NodeId, NodeId), usize> {
+    pub(crate) fn links_by_ends(&self) -> SortedMap<(NodeId, NodeId), usize> {
         let links = self.links.iter().enumerate();
         links.map(|(i, link)| (ends(link.a, link.b), i)).collect()
     }

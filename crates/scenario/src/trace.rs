@@ -1,10 +1,10 @@
 //! Traces of flows: tables with named columns, in any order.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use paceline_fabric::find_cycle;
 use paceline_fabric::spec::{Awaited, Dependency, NodeId};
+use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::units::QuantityError;
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -115,7 +115,7 @@ pub(crate) fn read(source: &Source, ignore: &[String]) -> Result<Trace, Problem>
         unknown: columns.unknown(ignore),
         not_started: 0,
     };
-    let (mut ids, mut waiting) = (BTreeMap::new(), Vec::new());
+    let (mut ids, mut waiting) = (SortedMap::new(), Vec::new());
     for (number, record) in (0u64..).zip(records) {
         let record = record.map_err(|error| csv_problem(&error, source))?;
         let line = Line {
@@ -346,7 +346,7 @@ impl Line<'_> {
     }
 
     /// Adds the dependencies of a flow: numbers separated by blanks or semicolons.
-    fn waits(&self, flow: u32, ids: &BTreeMap<u64, u32>, list: &mut Vec<Dependency>) -> Result<(), Problem> {
+    fn waits(&self, flow: u32, ids: &SortedMap<u64, u32>, list: &mut Vec<Dependency>) -> Result<(), Problem> {
         let delay = self.time(self.columns.delay)?.unwrap_or(Span::ZERO);
         for (column, awaited) in WAITS {
             let words = self.text(column).unwrap_or_default();

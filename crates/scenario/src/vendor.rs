@@ -8,9 +8,9 @@ pub(crate) mod opensm;
 pub(crate) mod sonic;
 mod turn;
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use paceline_kernel::sorted::SortedMap;
 use serde::Deserialize;
 
 pub use files::Format;
@@ -71,10 +71,10 @@ pub struct Key {
     pub about: String,
     /// Further keys of a scenario, with their values, that a value implies.
     #[serde(default)]
-    pub sets: BTreeMap<String, String>,
+    pub sets: SortedMap<String, String>,
     /// Values that set nothing, with the reasons.
     #[serde(default)]
-    pub unset: BTreeMap<String, String>,
+    pub unset: SortedMap<String, String>,
     /// Values under which the device ignores its other keys.
     #[serde(default)]
     pub off: Vec<String>,

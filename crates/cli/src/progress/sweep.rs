@@ -1,10 +1,10 @@
 //! How far a sweep is.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use paceline_fabric::Progress;
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use paceline_lab::run::{Control, Cut};
 use paceline_lab::sweep::{Row, Status, Watch};
 use paceline_scenario::Resolved;
@@ -27,10 +27,10 @@ struct State {
     failed: usize,
     /// Packet-hops of the runs that have ended.
     hops: u64,
-    running: BTreeMap<usize, OneRun>,
+    running: SortedMap<usize, OneRun>,
     last_line: Instant,
     /// What has been said of runs that are not cut as was asked: once, for as many as it is true of.
-    said: BTreeSet<String>,
+    said: SortedSet<String>,
 }
 
 impl SweepMeter {
@@ -46,9 +46,9 @@ impl SweepMeter {
                 done: 0,
                 failed: 0,
                 hops: 0,
-                running: BTreeMap::new(),
+                running: SortedMap::new(),
                 last_line: started,
-                said: BTreeSet::new(),
+                said: SortedSet::new(),
             }),
         }
     }
@@ -181,9 +181,9 @@ mod tests {
             done: 2,
             failed: 1,
             hops: 9_000_000,
-            running: BTreeMap::from([(2, half)]),
+            running: SortedMap::from([(2, half)]),
             last_line: Instant::now(),
-            said: BTreeSet::new(),
+            said: SortedSet::new(),
         };
         let (fraction, text) = describe(&state, Duration::from_secs(5));
         assert_eq!(fraction, 0.25);

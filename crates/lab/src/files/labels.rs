@@ -1,9 +1,9 @@
 //! `labels.csv`: the flows of each label of each scheme.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use paceline_fabric::RunSpec;
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::csv_cell;
 
 use crate::results::{FlowRows, Group, Summary, labels_of};
@@ -47,7 +47,7 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let of_summary = |group: &Group| group.labels.clone();
     let groups = &summary.schemes;
-    let labels: BTreeMap<_, _> = match groups.values().all(|group| group.more_labels == 0) {
+    let labels: SortedMap<_, _> = match groups.values().all(|group| group.more_labels == 0) {
         true => (groups
             .iter()
             .map(|(scheme, group)| (scheme.clone(), of_summary(group))))

@@ -1,12 +1,12 @@
 //! `series.parquet`.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use paceline_fabric::outcome::{Bin, Binned, FlowSeries, Outcome, QueueRecord, StateRecord};
 use paceline_fabric::spec::RunSpec;
+use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::units::PS_PER_S;
 use serde::{Deserialize, Serialize};
 
@@ -104,12 +104,12 @@ struct Resolution {
     bin_ps: u64,
     /// Widths of the bins of the others.
     #[serde(default)]
-    wider: BTreeMap<String, u64>,
+    wider: SortedMap<String, u64>,
 }
 
 /// The resolution of each metric.
-fn resolution(all: &[Series]) -> BTreeMap<&str, Resolution> {
-    let mut found: BTreeMap<&str, Resolution> = BTreeMap::new();
+fn resolution(all: &[Series]) -> SortedMap<&str, Resolution> {
+    let mut found: SortedMap<&str, Resolution> = SortedMap::new();
     for one in all.iter().filter(|one| one.bin_ps > 0) {
         let metric = found.entry(&one.metric).or_default();
         metric.recorded_ps = one.period_ps;
@@ -184,9 +184,9 @@ pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
 }
 
 /// The resolution of each metric, if the file tells it.
-fn read_resolution(path: &Path) -> Result<BTreeMap<String, Resolution>, String> {
+fn read_resolution(path: &Path) -> Result<SortedMap<String, Resolution>, String> {
     let text = read_metadata(path, RESOLUTION).map_err(|error| error.to_string())?;
-    text.map_or(Ok(BTreeMap::new()), |text| {
+    text.map_or(Ok(SortedMap::new()), |text| {
         serde_json::from_str(&text).map_err(|error| format!("its `{RESOLUTION}`: {error}"))
     })
 }

@@ -1,13 +1,13 @@
 //! Recorded tables as CSV files.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use paceline_fabric::probes;
 use paceline_fabric::table::{Cell, Column, Declared, Kind, Row, Table};
+use paceline_kernel::sorted::SortedSet;
 use paceline_scenario::{csv_cell, csv_text};
 
 use super::FlowTime;
@@ -49,7 +49,7 @@ pub fn table_columns(table: &Table) -> Vec<Filled> {
 
 /// Collects texts, each once.
 fn texts<'a>(cells: impl Iterator<Item = Cell<'a>>) -> Vec<Option<Arc<str>>> {
-    let mut known: BTreeSet<Arc<str>> = BTreeSet::new();
+    let mut known: SortedSet<Arc<str>> = SortedSet::new();
     let shared = |cell| {
         let Cell::Text(text) = cell else { return None };
         if let Some(shared) = known.get(&*text) {

@@ -1,10 +1,11 @@
 //! What is in a run's folder that no run has written.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::Path;
+
+use paceline_kernel::sorted::SortedSet;
 
 use super::TABLES;
 use super::folder::OURS;
@@ -57,7 +58,7 @@ pub(super) fn keep_foreign(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// The same of a folder that is at `within` in that of a run whose scenario names the files `named`.
-fn keep(from: &Path, to: &Path, (named, within): (&BTreeSet<String>, &Path)) -> io::Result<()> {
+fn keep(from: &Path, to: &Path, (named, within): (&SortedSet<String>, &Path)) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
         let (target, relative) = (to.join(&name), within.join(&name));
@@ -100,16 +101,16 @@ pub(super) fn is_written(name: &OsStr, within: &Path) -> bool {
 }
 
 /// The files that the scenario of a run's folder names: copies of them are written alongside it.
-fn files_named(run: &Path) -> BTreeSet<String> {
+fn files_named(run: &Path) -> SortedSet<String> {
     let text = paceline_scenario::read_text(run.join("scenario.toml")).unwrap_or_default();
-    let mut named = BTreeSet::new();
+    let mut named = SortedSet::new();
     if let Ok(table) = text.parse::<toml::Table>() {
         texts(&toml::Value::Table(table), &mut named);
     }
     named
 }
 
-fn texts(value: &toml::Value, into: &mut BTreeSet<String>) {
+fn texts(value: &toml::Value, into: &mut SortedSet<String>) {
     match value {
         toml::Value::String(text) => {
             into.insert(text.clone());

@@ -1,9 +1,8 @@
 //! What flows came to in a whole run, and in its second half, when they have settled.
 
-use std::collections::BTreeSet;
-
 use paceline_fabric::Outcome;
 use paceline_fabric::spec::NodeId;
+use paceline_kernel::sorted::SortedSet;
 use paceline_scenario::Resolved;
 
 use super::{Measure, MeasureSet, Metrics, measure};
@@ -59,7 +58,7 @@ fn since(input: &Resolved, before: Option<&Outcome>, outcome: &Outcome) -> [(&'s
     let delivered: Vec<f64> = flows
         .map(|(flow, record)| (record.delivered.get() - earlier(flow)) as f64)
         .collect();
-    let receivers: BTreeSet<NodeId> = input.run.flows.iter().map(|flow| flow.dst).collect();
+    let receivers: SortedSet<NodeId> = input.run.flows.iter().map(|flow| flow.dst).collect();
     let ns = (outcome.end.as_ps() - before.map_or(0, |before| before.end.as_ps())) as f64 / 1e3;
     let carries = payload_gbps(&input.run, &receivers) * ns / 8.0;
     let lost = |outcome: &Outcome| outcome.counters.buffer_drops;

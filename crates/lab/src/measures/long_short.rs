@@ -1,10 +1,9 @@
 //! Long flows through one switch that short ones disturb.
 
-use std::collections::BTreeSet;
-
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{Binned, FlowSeries};
 use paceline_fabric::spec::NodeId;
+use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Bytes, Time};
 use paceline_scenario::Resolved;
 
@@ -137,8 +136,8 @@ fn utilisation(input: &Resolved, outcome: &Outcome) -> Option<f64> {
     let bin = outcome.rate_bin.as_ps().max(1);
     // Whole bins.
     let (from, to) = (starts().min()?.div_ceil(bin), starts().max()? / bin);
-    let long: BTreeSet<u32> = labelled(input, "long").map(|long| long as u32).collect();
-    let receivers: BTreeSet<NodeId> = long
+    let long: SortedSet<u32> = labelled(input, "long").map(|long| long as u32).collect();
+    let receivers: SortedSet<NodeId> = long
         .iter()
         .map(|&long| input.run.flows[long as usize].dst)
         .collect();

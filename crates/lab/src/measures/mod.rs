@@ -10,10 +10,10 @@ mod long_short;
 mod slowdowns;
 mod summary;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use paceline_fabric::Outcome;
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use paceline_scenario::Resolved;
 use paceline_scenario::diagnostics::among_many;
 use paceline_scenario::guest::{self, left_out};
@@ -30,7 +30,7 @@ pub static SETS: LazyLock<Vec<&'static MeasureSet>> =
 
 /// A name that two sets have: one that the program adds has the name of another.
 pub fn taken() -> Option<&'static str> {
-    let mut known = BTreeSet::new();
+    let mut known = SortedSet::new();
     SETS.iter().map(|set| set.name).find(|name| !known.insert(*name))
 }
 
@@ -40,7 +40,7 @@ pub fn find_set(name: &str) -> Option<&'static MeasureSet> {
 }
 
 /// The numbers of the sets that a run was asked for.
-pub(crate) fn summarised(input: &Resolved, outcome: &Outcome) -> BTreeMap<String, BTreeMap<String, f64>> {
+pub(crate) fn summarised(input: &Resolved, outcome: &Outcome) -> SortedMap<String, SortedMap<String, f64>> {
     let sets = input.measures.iter().filter_map(|name| find_set(name));
     let numbers = |set: &MeasureSet| {
         let values = (set.of)(input, outcome).values.into_iter();
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(taken(), None);
         for set in SETS.iter() {
             let all = set.values.iter().chain(set.series);
-            let names: BTreeSet<&str> = all.map(|one| one.name.as_ref()).collect();
+            let names: SortedSet<&str> = all.map(|one| one.name.as_ref()).collect();
             assert_eq!(names.len(), set.values.len() + set.series.len(), "{}", set.name);
         }
     }

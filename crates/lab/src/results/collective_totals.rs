@@ -1,7 +1,6 @@
 //! Collectives by label: all iterations of one together.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use serde::Serialize;
 
 use super::collectives::{CollectiveSum, CollectiveTime, bus_bandwidth};
@@ -28,7 +27,7 @@ pub struct CollectiveTotals {
 /// The collectives of a run by label, in the order in which the labels first appear; those of traces by job and kind.
 pub fn collective_totals(summary: &Summary) -> Vec<CollectiveTotals> {
     let mut by_label: Vec<(&str, Vec<&CollectiveTime>)> = Vec::new();
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut places: SortedMap<&str, usize> = SortedMap::new();
     // Of a trace the list has the slowest only.
     for one in summary.collectives.iter().filter(|one| one.name.is_none()) {
         let place = *places.entry(&one.label).or_insert_with(|| {

@@ -1,11 +1,10 @@
 //! How long collectives took.
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::{Outcome, recorded};
 use paceline_jobs::{TraceCollective, TraceOutcome};
 use paceline_kernel::Time;
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::{Collective, Resolved};
 use paceline_traces::program::CollectiveKind;
 use serde::{Deserialize, Serialize};
@@ -154,7 +153,7 @@ pub(super) fn traces<'a>(
 
 /// Collectives of a trace by kind, those of one kind in the order of their starts, with all of their bytes.
 fn of_trace(job: &str, trace: &TraceOutcome) -> Vec<(u64, Vec<CollectiveTime>)> {
-    let mut kinds: BTreeMap<CollectiveKind, Vec<&TraceCollective>> = BTreeMap::new();
+    let mut kinds: SortedMap<CollectiveKind, Vec<&TraceCollective>> = SortedMap::new();
     for one in &trace.collectives {
         kinds.entry(one.kind).or_default().push(one);
     }

@@ -1,8 +1,7 @@
 //! How much of their links receivers get as payload.
 
-use std::collections::BTreeSet;
-
 use paceline_fabric::spec::{NodeId, RunSpec};
+use paceline_kernel::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 
 use super::rows::FlowRows;
@@ -21,7 +20,7 @@ pub struct GoodputShare {
 impl GoodputShare {
     /// Of a run with this goodput of all flows, in Gbit/s.
     pub(super) fn of(spec: &RunSpec, flows: &FlowRows, goodput: f64) -> Option<Self> {
-        let receivers: BTreeSet<NodeId> = (flows.distinct_entries())
+        let receivers: SortedSet<NodeId> = (flows.distinct_entries())
             .map(|(flow, _)| NodeId(flow.dst))
             .collect();
         let of_links = goodput / payload_gbps(spec, &receivers);
@@ -39,7 +38,7 @@ fn payload_share(spec: &RunSpec) -> f64 {
 }
 
 /// What the links of these hosts carry of payload in such packets, in Gbit/s.
-pub(crate) fn payload_gbps(spec: &RunSpec, hosts: &BTreeSet<NodeId>) -> f64 {
+pub(crate) fn payload_gbps(spec: &RunSpec, hosts: &SortedSet<NodeId>) -> f64 {
     let ends = spec
         .links
         .iter()

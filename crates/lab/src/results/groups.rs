@@ -1,8 +1,7 @@
 //! Flows that belong together: all, those of a scheme, those of a label.
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::RunSpec;
+use paceline_kernel::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use super::feedback::{Heard, Unscheduled, reacting};
@@ -85,8 +84,8 @@ pub struct Group {
     #[serde(default, alias = "before_feedback")]
     pub unscheduled: Option<Unscheduled>,
     /// The same for each label; of more than [`LABELS_MAX`] for those with most payload.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, Self>,
+    #[serde(default, skip_serializing_if = "SortedMap::is_empty")]
+    pub labels: SortedMap<String, Self>,
     /// How many labels there are alongside these; `labels.csv` has all.
     #[serde(default, skip_serializing_if = "is_none")]
     pub more_labels: u64,
@@ -209,7 +208,7 @@ impl Group {
     }
 
     /// Of all flows, and the groups of each scheme, and in it of the labels with most payload.
-    pub(super) fn all_and_parts(flows: &FlowRows, is_adaptive: &[bool]) -> (Self, BTreeMap<String, Self>) {
+    pub(super) fn all_and_parts(flows: &FlowRows, is_adaptive: &[bool]) -> (Self, SortedMap<String, Self>) {
         let (all, mut groups) = Self::all_and_all_parts(flows, is_adaptive);
         for group in groups.values_mut() {
             (group.labels, group.more_labels) = largest(std::mem::take(&mut group.labels));
@@ -218,12 +217,12 @@ impl Group {
     }
 
     /// Of all flows, and the groups of each scheme, and in it of each label.
-    fn all_and_all_parts(flows: &FlowRows, is_adaptive: &[bool]) -> (Self, BTreeMap<String, Self>) {
+    fn all_and_all_parts(flows: &FlowRows, is_adaptive: &[bool]) -> (Self, SortedMap<String, Self>) {
         let all = Self::of(flows, is_adaptive);
         // Parts by name, and those of a flow by its numbers.
-        let mut schemes: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut labels: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        let mut known = BTreeMap::new();
+        let mut schemes: SortedMap<&str, usize> = SortedMap::new();
+        let mut labels: SortedMap<(&str, &str), usize> = SortedMap::new();
+        let mut known = SortedMap::new();
         for (flow, _) in flows.distinct_entries() {
             known.entry((flow.scheme, flow.label)).or_insert_with(|| {
                 let (next_scheme, next_label) = (schemes.len(), labels.len());
@@ -254,7 +253,7 @@ impl Group {
                 is_adaptive,
             ),
         };
-        let mut groups: BTreeMap<String, Self> = (schemes.iter())
+        let mut groups: SortedMap<String, Self> = (schemes.iter())
             .map(|(name, &scheme)| (name.to_string(), of_schemes[scheme].clone()))
             .collect();
         for ((scheme, label), place) in labels {
@@ -270,7 +269,7 @@ impl Group {
 }
 
 /// The groups of every label of every scheme of a run.
-pub(crate) fn labels_of(spec: &RunSpec, flows: &FlowRows) -> BTreeMap<String, BTreeMap<String, Group>> {
+pub(crate) fn labels_of(spec: &RunSpec, flows: &FlowRows) -> SortedMap<String, SortedMap<String, Group>> {
     let (_, groups) = Group::all_and_all_parts(flows, &reacting(spec));
     groups
         .into_iter()
@@ -279,7 +278,7 @@ pub(crate) fn labels_of(spec: &RunSpec, flows: &FlowRows) -> BTreeMap<String, BT
 }
 
 /// The labels with most payload, and how many there are alongside them.
-fn largest(mut labels: BTreeMap<String, Group>) -> (BTreeMap<String, Group>, u64) {
+fn largest(mut labels: SortedMap<String, Group>) -> (SortedMap<String, Group>, u64) {
     let more = labels.len().saturating_sub(LABELS_MAX);
     if more > 0 {
         let mut sizes: Vec<(u64, String)> = labels

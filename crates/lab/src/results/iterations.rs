@@ -1,9 +1,8 @@
 //! What to know before trusting the times of iterations: of jobs, and of collectives that belong to none.
 
-use std::collections::BTreeSet;
-
 use paceline_fabric::Outcome;
 use paceline_jobs::TraceOutcome;
+use paceline_kernel::sorted::SortedSet;
 use paceline_scenario::{Collective, Resolved, Warning, WarningKind};
 
 use super::collectives::CollectiveTime;
@@ -69,7 +68,7 @@ fn told(input: &Resolved, outcome: &Outcome) -> Vec<Warning> {
 }
 
 fn repeated<'a>(input: &'a Resolved, jobs: &'a [JobTimes], times: &[CollectiveTime]) -> Vec<Repeated<'a>> {
-    let of_jobs: BTreeSet<usize> = input
+    let of_jobs: SortedSet<usize> = input
         .jobs
         .iter()
         .flat_map(|job| job.collectives.clone())
@@ -152,7 +151,7 @@ fn opens_anew(input: &Resolved, collective: &Collective) -> bool {
     if flows().any(|flow| flow.connection.is_some()) {
         return false;
     }
-    let mut pairs = BTreeSet::new();
+    let mut pairs = SortedSet::new();
     flows().any(|flow| !pairs.insert((flow.src, flow.dst)))
 }
 

@@ -1,7 +1,6 @@
 //! Two schemes on the same traffic, flow by flow.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use super::rows::{Entry, FlowRows};
@@ -42,7 +41,7 @@ pub fn pair_repeats(repeats: &[(&FlowRows, &FlowRows)], confidence: f64) -> Opti
     let mut ratios = Vec::new();
     let mut unpaired = 0;
     // Sum of logarithms and count of each (repeat, source).
-    let mut hosts: BTreeMap<(usize, u32), (f64, f64)> = BTreeMap::new();
+    let mut hosts: SortedMap<(usize, u32), (f64, f64)> = SortedMap::new();
     for (repeat, (reference, other)) in repeats.iter().enumerate() {
         unpaired += reference.len().abs_diff(other.len());
         for (a, b) in reference.entries().zip(other.entries()) {

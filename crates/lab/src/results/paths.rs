@@ -4,10 +4,10 @@
 mod links;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use paceline_fabric::{Outcome, named_value, recorded};
 use paceline_jobs::{TraceActivity, TraceOutcome, TracePath, TraceStep};
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::{Job, Resolved};
 use serde::{Deserialize, Serialize};
 
@@ -163,7 +163,7 @@ pub struct PathLink {
 }
 
 /// Time and contention of messages by what bounds them, in ps.
-type ByLink = BTreeMap<Bound, (u64, u64, u64)>;
+type ByLink = SortedMap<Bound, (u64, u64, u64)>;
 
 /// The path of a job under construction.
 struct Building<'a> {
@@ -326,7 +326,7 @@ pub(super) fn critical_paths(
     input: &Resolved,
     outcome: &Outcome,
     flows: &FlowRows,
-) -> BTreeMap<String, CriticalPath> {
+) -> SortedMap<String, CriticalPath> {
     let all = build(input, outcome, flows).into_iter();
     all.map(|building| (building.job.label.clone(), summed(&building)))
         .collect()
@@ -405,9 +405,9 @@ fn shares(rows: &[PathRow], whole: u64, key: impl Fn(&PathRow) -> Key) -> Vec<Pa
         count: u64,
         messages: u64,
         contention: u64,
-        links: BTreeMap<&'a str, u64>,
+        links: SortedMap<&'a str, u64>,
     }
-    let mut sums: BTreeMap<Key, Sum<'_>> = BTreeMap::new();
+    let mut sums: SortedMap<Key, Sum<'_>> = SortedMap::new();
     for row in rows {
         let sum = sums.entry(key(row)).or_default();
         sum.time += row.time_ps();

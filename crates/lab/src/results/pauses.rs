@@ -1,10 +1,9 @@
 //! From when to when classes of ports were paused, as the frames tell.
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::RunSpec;
 use paceline_fabric::outcome::PfcEvent;
 use paceline_fabric::spec::{FlowControl, PfcMode, PfcResponse};
+use paceline_kernel::sorted::SortedMap;
 
 /// A class of a port: node, interface from 1 in the order of links, class.
 pub(crate) type PausedClass = (u32, u32, u8);
@@ -22,7 +21,7 @@ pub(crate) struct Pause {
 
 /// The pauses of a run that ended at `end`, in the order of their begins. Where ports take their time, frames act after
 /// the least of it.
-pub(crate) fn pauses(spec: &RunSpec, frames: &[PfcEvent], end: u64) -> BTreeMap<PausedClass, Vec<Pause>> {
+pub(crate) fn pauses(spec: &RunSpec, frames: &[PfcEvent], end: u64) -> SortedMap<PausedClass, Vec<Pause>> {
     let (expires_after, response) = match spec.switch.flow_control {
         FlowControl::Pfc(pfc) => match pfc.mode {
             PfcMode::Quanta { pause } => (pause.as_ps(), pfc.response),
@@ -30,13 +29,13 @@ pub(crate) fn pauses(spec: &RunSpec, frames: &[PfcEvent], end: u64) -> BTreeMap<
         },
         FlowControl::None | FlowControl::Credits => (u64::MAX, PfcResponse::NONE),
     };
-    let mut failures: BTreeMap<(u32, u32), Vec<u64>> = BTreeMap::new();
+    let mut failures: SortedMap<(u32, u32), Vec<u64>> = SortedMap::new();
     for (node, interface, _, link) in ports_of(spec) {
         let of_link = spec.failures.iter().filter(|failure| failure.link == link);
         let times = of_link.map(|failure| failure.at.as_ps());
         failures.entry((node, interface)).or_default().extend(times);
     }
-    let mut all: BTreeMap<PausedClass, Vec<(u64, bool)>> = BTreeMap::new();
+    let mut all: SortedMap<PausedClass, Vec<(u64, bool)>> = SortedMap::new();
     for frame in frames {
         let of = all
             .entry((frame.node.0, frame.interface, frame.class))

@@ -1,11 +1,11 @@
 //! What ports did with their time: sending, being paused.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{PortRef, PortSeries};
 use paceline_fabric::spec::{FlowControl, NodeId, NodeKind, RunSpec};
+use paceline_kernel::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use super::pauses::{pauses, ports_of};
@@ -109,7 +109,7 @@ pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) 
     }
     let paused = paused_ps(spec, outcome, time);
     let tiers = tiers(spec);
-    let mut by_tier: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let mut by_tier: SortedMap<u32, Vec<f64>> = SortedMap::new();
     let mut ports = Vec::new();
     for (node, interface, peer, _) in ports_of(spec) {
         let total = paused.get(&(node, interface)).copied().unwrap_or(0);
@@ -142,9 +142,9 @@ pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) 
 }
 
 /// How long each port that ever was paused had some class paused within a time, by node and interface.
-fn paused_ps(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> BTreeMap<(u32, u32), u64> {
+fn paused_ps(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> SortedMap<(u32, u32), u64> {
     let within = |at: u64| at.clamp(time.start, time.end);
-    let mut of_ports: BTreeMap<(u32, u32), Vec<(u64, u64)>> = BTreeMap::new();
+    let mut of_ports: SortedMap<(u32, u32), Vec<(u64, u64)>> = SortedMap::new();
     for ((node, interface, _), all) in pauses(spec, &outcome.pfc, time.end) {
         let spans = all.iter().map(|pause| (within(pause.from), within(pause.until)));
         of_ports.entry((node, interface)).or_default().extend(spans);

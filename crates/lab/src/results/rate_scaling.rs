@@ -1,10 +1,9 @@
 //! Values that were published for other lines than a run has, where no source says how they scale.
 
-use std::collections::BTreeSet;
-
 use paceline_congestion::registry::RateScaled;
 use paceline_fabric::RunSpec;
 use paceline_kernel::BitRate;
+use paceline_kernel::sorted::SortedSet;
 
 use super::rows::FlowRows;
 
@@ -21,9 +20,9 @@ pub(super) fn warnings(spec: &RunSpec, flows: &FlowRows) -> Vec<String> {
 }
 
 /// The rates of the links by which flows of a scheme leave their hosts.
-pub(super) fn lines(spec: &RunSpec, flows: &FlowRows, scheme: u32) -> BTreeSet<BitRate> {
+pub(super) fn lines(spec: &RunSpec, flows: &FlowRows, scheme: u32) -> SortedSet<BitRate> {
     let flows = flows.distinct_entries().map(|(flow, _)| flow);
-    let senders: BTreeSet<u32> = (flows.filter(|flow| flow.scheme == scheme))
+    let senders: SortedSet<u32> = (flows.filter(|flow| flow.scheme == scheme))
         .map(|flow| flow.src)
         .collect();
     let links = spec.links.iter();

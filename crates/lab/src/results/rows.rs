@@ -4,7 +4,6 @@
 //! others in a file without a name alongside the run's folder. So there is nothing that grows with the number of
 //! flows but what an order over all of them needs, such as percentiles: that is said where it is made.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -12,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use paceline_fabric::outcome::EndedFlow;
 use paceline_fabric::{Outcome, RunSpec};
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::Resolved;
 
 use super::flows::{FlowRow, IdealFct};
@@ -218,7 +218,7 @@ impl FlowRows {
         folder: &Path,
     ) -> Result<Self, E> {
         let mut table = Table::new(folder);
-        let (mut labels, mut schemes) = (BTreeMap::new(), BTreeMap::new());
+        let (mut labels, mut schemes) = (SortedMap::new(), SortedMap::new());
         for row in rows {
             let row = row?;
             let label = number(&mut labels, &mut table.labels, &row.label);
@@ -265,7 +265,7 @@ impl FlowRows {
 }
 
 /// The number of a name, which is a new one if it was not there before.
-fn number(known: &mut BTreeMap<String, u32>, names: &mut Vec<String>, name: &str) -> u32 {
+fn number(known: &mut SortedMap<String, u32>, names: &mut Vec<String>, name: &str) -> u32 {
     if let Some(&number) = known.get(name) {
         return number;
     }

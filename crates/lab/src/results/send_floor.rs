@@ -1,11 +1,12 @@
 //! More flows at a receiver than its port can serve at the least that they send.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use paceline_congestion::registry::{SendFloor, WindowMode};
 use paceline_fabric::spec::FlowControl;
 use paceline_fabric::{Outcome, RunSpec};
+use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{BitRate, Bytes};
 
 use super::flows::FlowState;
@@ -97,7 +98,7 @@ fn largest_peak(
         Floor::Rate(_, rate) => rate.as_bps(),
         Floor::Packet(bytes) => bytes,
     };
-    let mut crowds: BTreeMap<u32, UnderWay> = BTreeMap::new();
+    let mut crowds: SortedMap<u32, UnderWay> = SortedMap::new();
     let ran = flows.entries().filter(|flow| flow.scheme == scheme);
     let mut add = |flow: &Entry| {
         let end = match flow.status {

@@ -1,10 +1,10 @@
 //! `summary.json`.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::Counters;
+use paceline_kernel::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use super::collectives::{CollectiveSum, CollectiveTime, collective_sums, collective_times};
@@ -145,7 +145,7 @@ pub struct Summary {
     #[serde(default, alias = "before_feedback")]
     pub unscheduled: Option<Unscheduled>,
     /// The flows of each scheme, and in it of each label.
-    pub schemes: BTreeMap<String, Group>,
+    pub schemes: SortedMap<String, Group>,
     /// Completion times of completed flows, in microseconds.
     pub fct_us: Distribution,
     /// From the first start to the last completion, in microseconds.
@@ -191,8 +191,8 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decisions: Option<DecisionTimes>,
     /// Measures that were asked for, by set; absent where there are none.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub measures: BTreeMap<String, BTreeMap<String, f64>>,
+    #[serde(default, skip_serializing_if = "SortedMap::is_empty")]
+    pub measures: SortedMap<String, SortedMap<String, f64>>,
     /// Everything that was counted.
     pub counters: Totals,
     /// What to know before trusting the run: about its input, then about itself.

@@ -1,9 +1,9 @@
 //! Merging the shards of a sweep.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use paceline_kernel::sorted::SortedMap;
 use serde_json::Value;
 
 use super::data::{check_version, plan_file, read_plan, read_row, row_file};
@@ -51,7 +51,7 @@ pub fn collect(
     }
     let found = find(&plans, mix_versions)?;
     let mut merged = plan.clone();
-    let mut rows = BTreeMap::new();
+    let mut rows = SortedMap::new();
     let mut missing = Vec::new();
     for (number, point) in merged.points.iter_mut().enumerate() {
         for (repeat, id) in point.runs.iter_mut().enumerate() {

@@ -1,8 +1,8 @@
 //! A sweep as it lies in its folder: what tables and pages are made of.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::Warning;
 
 use super::{Plan, Row, SweepError};
@@ -37,7 +37,7 @@ pub struct SweepData {
     /// What it consists of.
     pub plan: Plan,
     /// Rows by the ids of their runs; a run that is not finished has none.
-    pub rows: BTreeMap<String, Row>,
+    pub rows: SortedMap<String, Row>,
 }
 
 impl SweepData {
@@ -47,7 +47,7 @@ impl SweepData {
     /// It is not a sweep's folder, or a file in it is damaged: says which.
     pub fn read(folder: &Path) -> Result<Self, SweepError> {
         let plan = read_plan(folder)?;
-        let mut rows = BTreeMap::new();
+        let mut rows = SortedMap::new();
         for (id, ..) in plan.runs() {
             if let Some(row) = read_row(folder, id)? {
                 check_version(folder, &plan, &row)?;

@@ -1,7 +1,6 @@
 //! What a sweep consists of.
 
-use std::collections::BTreeSet;
-
+use paceline_kernel::sorted::SortedSet;
 use paceline_scenario::sweep::{Axis, AxisValue, Grid};
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 use serde::{Deserialize, Serialize};
@@ -202,7 +201,7 @@ impl Plan {
     /// Every run once, in the order of the plan: its id, the first point that it belongs to, and
     /// the number of its seed.
     pub fn runs(&self) -> Vec<(&str, usize, usize)> {
-        let mut seen = BTreeSet::new();
+        let mut seen = SortedSet::new();
         let all = self.points.iter().enumerate().flat_map(|(number, point)| {
             let ids = point.runs.iter().enumerate();
             ids.map(move |(repeat, id)| (id.as_str(), number, repeat))
@@ -224,7 +223,7 @@ impl Plan {
         let mut stride = self.points.len();
         for (number, axis) in self.axes.iter().enumerate() {
             stride /= axis.values.len();
-            let mut known = BTreeSet::new();
+            let mut known = SortedSet::new();
             for value in 0..axis.values.len() {
                 let runs: Vec<_> = (self.points.iter())
                     .filter(|point| point.values[number] == value)

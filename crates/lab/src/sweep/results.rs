@@ -98,7 +98,8 @@ pub(super) fn axis_column<'a>(axis: &Axis, values: impl Iterator<Item = &'a Axis
 /// A column for each number that some summary has, in the order in which they appear.
 fn metric_columns(rows: &[Option<&Row>]) -> Vec<Column> {
     let mut names: Vec<String> = Vec::new();
-    let mut numbers: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    let mut numbers: paceline_kernel::sorted::SortedMap<String, usize> =
+        paceline_kernel::sorted::SortedMap::new();
     let mut table: Vec<Vec<Option<f64>>> = Vec::new();
     for (i, row) in rows.iter().enumerate() {
         let summary = row.and_then(|row| row.summary.as_ref());

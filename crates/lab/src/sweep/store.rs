@@ -1,9 +1,10 @@
 //! A sweep's folder while it is filled: what is there survives, what is half there is removed.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use paceline_kernel::sorted::SortedSet;
 
 use super::data::{check_version, plan_file, read_plan, read_row, row_file};
 use super::{Keep, Plan, Row, Shard, Status, SweepError};
@@ -61,7 +62,7 @@ impl Store {
             plan_changed,
         };
         let all = plan.runs();
-        let mine: BTreeSet<&str> = shard.of(&all).into_iter().map(|&(id, ..)| id).collect();
+        let mine: SortedSet<&str> = shard.of(&all).into_iter().map(|&(id, ..)| id).collect();
         for id in &mine {
             match read_row(folder, id) {
                 Ok(Some(row)) => check_version(folder, plan, &row)?,
@@ -115,7 +116,7 @@ impl Store {
 
     /// Removes what a killed process was about to write of these runs. (What belongs to other
     /// shards may be in the making.)
-    fn remove_leftovers(&self, mine: &BTreeSet<&str>) -> Result<(), OutputError> {
+    fn remove_leftovers(&self, mine: &SortedSet<&str>) -> Result<(), OutputError> {
         for part in ["runs", "rows"] {
             let folder = self.folder.join(part);
             for entry in read_dir(&folder)? {
@@ -152,7 +153,7 @@ pub fn goes_on(folder: &Path, plan: &Plan) -> bool {
     let Ok(old) = read_plan(folder) else {
         return false;
     };
-    let mine: BTreeSet<&str> = plan.runs().into_iter().map(|(id, ..)| id).collect();
+    let mine: SortedSet<&str> = plan.runs().into_iter().map(|(id, ..)| id).collect();
     old.version == plan.version && old.runs().iter().all(|(id, ..)| mine.contains(id))
 }
 

@@ -1,6 +1,6 @@
 //! A sweep on a terminal: a row per point, means over the seeds.
 
-use std::collections::BTreeSet;
+use paceline_kernel::sorted::SortedSet;
 
 use super::{Row, Status, SweepData, notes};
 use crate::metrics::{self, Metric};
@@ -196,7 +196,7 @@ fn ends<T>(all: Vec<T>, value: impl Fn(&T) -> Option<f64>) -> Vec<T> {
     let (with, without): (Vec<usize>, Vec<usize>) = order.into_iter().partition(|&i| values[i].is_some());
     let half = with.len() / 2;
     let order = [&with[..half], &without[..], &with[half..]].concat();
-    let kept: BTreeSet<usize> = order[..ROWS_MAX / 2]
+    let kept: SortedSet<usize> = order[..ROWS_MAX / 2]
         .iter()
         .chain(&order[order.len() - ROWS_MAX / 2..])
         .copied()

@@ -1,6 +1,6 @@
 //! Tables of what runs are made of: labels, collectives, jobs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 
 use super::{Column, render};
 use crate::files::LABELS;
@@ -67,7 +67,7 @@ pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail>
             title,
             ..
         } = table;
-        let mut order: BTreeMap<String, usize> = BTreeMap::new();
+        let mut order: SortedMap<String, usize> = SortedMap::new();
         for row in &rows {
             let next = order.len();
             order.entry(row.name.clone()).or_insert(next);
@@ -145,7 +145,7 @@ struct Table {
 impl Table {
     /// Leaves the rows of so many names; how many others there were.
     fn keep_heaviest(&mut self, names: usize) -> u64 {
-        let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut weights: SortedMap<&str, f64> = SortedMap::new();
         for row in &self.rows {
             let weight = weights.entry(&row.name).or_default();
             *weight = weight.max(row.weight);
@@ -160,7 +160,7 @@ impl Table {
 
 /// The `count` names of most weight, and how many others there are; nothing if these are only a few: rows are better than
 /// a line about them.
-pub(super) fn heaviest(weights: BTreeMap<&str, f64>, count: usize) -> Option<(BTreeSet<String>, u64)> {
+pub(super) fn heaviest(weights: SortedMap<&str, f64>, count: usize) -> Option<(SortedSet<String>, u64)> {
     let left_out = weights.len().checked_sub(count).filter(|&more| more > ROWS_MIN)?;
     let mut order: Vec<(&str, f64)> = weights.into_iter().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| natural_order(a.0, b.0)));

@@ -1,6 +1,6 @@
 //! What runs are called that are shown together: what differs between them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 
 use crate::diff;
 use crate::files::RunData;
@@ -45,7 +45,7 @@ fn short_names(runs: &[&Summary]) -> Vec<String> {
 
 /// The places of names that occur more than once, name by name.
 fn groups(names: &[String]) -> Vec<Vec<usize>> {
-    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut places: SortedMap<&str, Vec<usize>> = SortedMap::new();
     for (i, name) in names.iter().enumerate() {
         places.entry(name).or_default().push(i);
     }
@@ -63,10 +63,10 @@ fn numbered(mut names: Vec<String>) -> Vec<String> {
 }
 
 /// Of each scenario the settings that are not the same in all: `g=0.0625`; nothing where all are the same.
-fn differences(scenarios: &[BTreeMap<String, String>]) -> Vec<String> {
+fn differences(scenarios: &[SortedMap<String, String>]) -> Vec<String> {
     /// So many settings fit into a name.
     const NAMED: usize = 3;
-    let keys: BTreeSet<&String> = scenarios.iter().flat_map(BTreeMap::keys).collect();
+    let keys: SortedSet<&String> = scenarios.iter().flat_map(SortedMap::keys).collect();
     let differs = |key: &&String| {
         scenarios
             .iter()
@@ -81,7 +81,7 @@ fn differences(scenarios: &[BTreeMap<String, String>]) -> Vec<String> {
         let alone = keys.iter().filter(|other| last(other) == last(key)).count() == 1;
         if alone { last(key) } else { key.clone() }
     };
-    let settings = |one: &BTreeMap<String, String>| {
+    let settings = |one: &SortedMap<String, String>| {
         let setting = |key: &&String| {
             let value = one.get(*key).map_or("-", String::as_str);
             format!("{}={value}", short(key))

@@ -1,6 +1,6 @@
 //! Repeats with several seeds.
 
-use std::collections::BTreeMap;
+use paceline_kernel::sorted::SortedMap;
 
 use super::details::{ROWS_MIN, heaviest};
 use super::{Column, Detail, More, ROWS_OF_TERMINAL, details_text, render};
@@ -54,7 +54,7 @@ pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
         .chunk_by(|a, b| a.group == b.group)
         .map(|of_job| (of_job[0].label(), of_job))
         .collect();
-    let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut weights: SortedMap<&str, f64> = SortedMap::new();
     for (label, of_job) in &by_job {
         let means = all
             .intervals

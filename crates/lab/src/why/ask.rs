@@ -1,11 +1,11 @@
 //! The question of `paceline why`, and its answer: out of a run's folder, or by running its scenario again.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
 use paceline_fabric::spec::{Accounted, Blame};
 use paceline_kernel::Time;
+use paceline_kernel::sorted::SortedSet;
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
 use super::{Blames, CloseLook, Slow, Why, nothing_to_tell, slowest};
@@ -370,7 +370,7 @@ fn is_of(label: &str, asked: &str) -> bool {
 fn no_label(label: &str, flows: &FlowRows) -> AskError {
     /// Of more labels those that are near, or the first, are named.
     const NAMED: usize = 12;
-    let mut labels = BTreeSet::new();
+    let mut labels = SortedSet::new();
     for row in flows.firsts() {
         if !labels.contains(&*row.label) {
             labels.insert(row.label.to_string());

@@ -58,7 +58,7 @@ impl Question<'_> {
         });
         let mut commands: Vec<String> = commands.collect();
         // Links of a tier may have several rates.
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = paceline_kernel::sorted::SortedSet::new();
         commands.retain(|command| seen.insert(command.clone()));
         Ok(JobWhy {
             job: label.to_string(),

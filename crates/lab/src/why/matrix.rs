@@ -1,8 +1,7 @@
 //! Who made whom wait, as a matrix: `paceline why RUN --matrix`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use paceline_fabric::blame::{Waited, Why};
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use serde::Serialize;
 
 use crate::files::RunData;
@@ -72,7 +71,7 @@ pub struct Blames {
 }
 
 /// The job that a label belongs to; itself where it belongs to none.
-fn job_of<'a>(label: &'a str, jobs: &BTreeSet<&str>) -> &'a str {
+fn job_of<'a>(label: &'a str, jobs: &SortedSet<&str>) -> &'a str {
     let ends = label.match_indices('/').map(|(end, _)| &label[..end]);
     // A job's own label may have slashes in it.
     ends.rev().find(|start| jobs.contains(start)).unwrap_or(label)
@@ -82,7 +81,7 @@ impl Matrix {
     /// The matrix of some rows, whose parties are called by `name`.
     fn of<'a>(by: &'static str, rows: &'a [Waited], name: impl Fn(&'a str) -> &'a str) -> Self {
         // A party counts as a victim and as a cause.
-        let mut weights: BTreeMap<&str, u128> = BTreeMap::new();
+        let mut weights: SortedMap<&str, u128> = SortedMap::new();
         for row in rows {
             *weights.entry(name(&row.victim)).or_default() += u128::from(row.waited_ps);
             if !row.cause.is_empty() {
@@ -169,8 +168,8 @@ impl Matrix {
 impl Blames {
     /// Of the rows of a run whose jobs have these labels.
     pub fn of(rows: &[Waited], jobs: &[&str]) -> Self {
-        let jobs: BTreeSet<&str> = jobs.iter().copied().collect();
-        let parties: BTreeSet<&str> = rows.iter().map(|row| row.victim.as_str()).collect();
+        let jobs: SortedSet<&str> = jobs.iter().copied().collect();
+        let parties: SortedSet<&str> = rows.iter().map(|row| row.victim.as_str()).collect();
         let of_hosts = parties.iter().all(|party| {
             let number = party.strip_prefix("host ");
             number.is_some_and(|number| number.parse::<u32>().is_ok())
@@ -246,7 +245,7 @@ fn time(ps: u64) -> String {
 /// Where packets waited longest for other flows.
 fn places(rows: &[Waited]) -> Vec<MatrixPlace> {
     let all: u128 = rows.iter().map(|row| u128::from(row.waited_ps)).sum();
-    let mut sums: BTreeMap<(&str, &str, String, &str), u64> = BTreeMap::new();
+    let mut sums: SortedMap<(&str, &str, String, &str), u64> = SortedMap::new();
     for row in rows.iter().filter(|row| row.why != Why::Own) {
         let key = (&*row.victim, &*row.cause, row.port.to_string(), row.why.name());
         let sum = sums.entry(key).or_default();

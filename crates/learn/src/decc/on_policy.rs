@@ -4,11 +4,10 @@
 //! the critic expected. The critic has the inputs of the gradients' critics without the action, and learns
 //! alone for some rounds before the policy moves.
 
-use std::collections::BTreeMap;
-
 use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::learned::layers::{Layer, Network, Policy as _, Units};
 use paceline_kernel::rng::Rng;
+use paceline_kernel::sorted::SortedMap;
 
 use super::replay::Transition;
 use super::state::GLOBAL;
@@ -46,7 +45,7 @@ pub(super) fn learner(policy: Network, rng: &mut Rng) -> Learner {
 /// Splits transitions into uninterrupted sequences per agent. Agents of the next episode reuse the numbers,
 /// but their first observation differs.
 pub(super) fn courses(gone_through: Vec<Transition>, spread: (&Network, f64)) -> Vec<Course> {
-    let mut under_way: BTreeMap<u32, (Course, [f32; INPUTS])> = BTreeMap::new();
+    let mut under_way: SortedMap<u32, (Course, [f32; INPUTS])> = SortedMap::new();
     let mut done = Vec::new();
     for one in gone_through {
         let (step, after) = (step(&one, spread), known(&one.next_all, &one.next_seen));

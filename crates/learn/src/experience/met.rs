@@ -1,9 +1,8 @@
 //! Network of a recorded run, in the search's terms.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use paceline_fabric::RunSpec;
 use paceline_fabric::spec::{FlowControl, NodeId, NodeKind};
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use paceline_lab::results::{FlowRows, FlowState};
 use serde::{Deserialize, Serialize};
 
@@ -110,9 +109,9 @@ pub(super) struct Seen {
 impl Seen {
     /// Derives them from a run's flows; `None` if no flow sent anything.
     pub(super) fn of(run: &RunSpec, flows: &FlowRows, end: u64) -> Option<Self> {
-        let mut comings: BTreeMap<u32, Vec<(u64, i32)>> = BTreeMap::new();
-        let mut received: BTreeMap<u32, u64> = BTreeMap::new();
-        let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut comings: SortedMap<u32, Vec<(u64, i32)>> = SortedMap::new();
+        let mut received: SortedMap<u32, u64> = SortedMap::new();
+        let mut sent: SortedMap<u32, u64> = SortedMap::new();
         let (mut rates, mut first, mut far) = (Vec::new(), u64::MAX, false);
         let (mut sizes, mut ended) = (Vec::new(), 0);
         let switches = Access::of(run);
@@ -151,7 +150,7 @@ impl Seen {
         let (there, most) = (most_until(changes, settled), most_until(changes, u64::MAX));
         sizes.sort_unstable();
         let all: u64 = received.values().sum();
-        let hosts = received.keys().chain(sent.keys()).collect::<BTreeSet<_>>();
+        let hosts = received.keys().chain(sent.keys()).collect::<SortedSet<_>>();
         Some(Self {
             network: Met {
                 gbps: access.gbps,
@@ -187,7 +186,7 @@ fn most_until(changes: &[(u64, i32)], last: u64) -> i32 {
 /// Returns the distribution over time of the number of concurrent flows, from starts and ends at each of
 /// several hosts.
 pub(super) fn spread_of(places: impl Iterator<Item = Vec<(u64, i32)>>) -> Spread {
-    let mut time: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut time: SortedMap<u32, u64> = SortedMap::new();
     for mut changes in places {
         changes.sort_unstable();
         let (mut now, mut count) = (0, 0);
@@ -216,7 +215,7 @@ pub(super) fn spread_of(places: impl Iterator<Item = Vec<(u64, i32)>>) -> Spread
 }
 
 /// Switch and link rate of each host.
-struct Access(BTreeMap<u32, Link>);
+struct Access(SortedMap<u32, Link>);
 
 struct Link {
     switch: NodeId,
@@ -225,7 +224,7 @@ struct Link {
 
 impl Access {
     fn of(run: &RunSpec) -> Self {
-        let mut found = BTreeMap::new();
+        let mut found = SortedMap::new();
         for link in &run.links {
             for (host, switch) in [(link.a, link.b), (link.b, link.a)] {
                 if run.nodes[host.0 as usize] == NodeKind::Host {

@@ -1,7 +1,6 @@
 //! Weights under PyTorch's names.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 /// Tensor of weights with its shape.
@@ -14,7 +13,7 @@ pub struct Tensor {
 }
 
 /// Tensors by PyTorch's names.
-pub type Weights = BTreeMap<String, Tensor>;
+pub type Weights = SortedMap<String, Tensor>;
 
 impl Tensor {
     /// Returns a tensor of a shape with these values.
@@ -44,7 +43,7 @@ pub fn flat(weights: &Weights) -> impl Iterator<Item = f32> {
 /// # Panics
 /// There are too few values.
 pub fn shaped(shapes: impl IntoIterator<Item = (String, Vec<usize>)>, values: &[f32]) -> Weights {
-    let shapes: BTreeMap<String, Vec<usize>> = shapes.into_iter().collect();
+    let shapes: SortedMap<String, Vec<usize>> = shapes.into_iter().collect();
     let mut rest = values;
     let tensor = |(name, shape): (String, Vec<usize>)| {
         let (own, others) = rest.split_at(shape.iter().product());

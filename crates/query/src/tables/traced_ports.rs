@@ -1,7 +1,6 @@
 //! Queues and transmissions of traced ports, which follow from their packets.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use paceline_lab::files::columns::Values;
 
 use super::trace;
@@ -28,7 +27,7 @@ pub(super) const QUEUE: Table = Table {
             return Ok(Part::default());
         }
         let ports = Ports::of(run);
-        let mut classes: BTreeMap<(i64, i64), [i64; CLASSES]> = BTreeMap::new();
+        let mut classes: SortedMap<(i64, i64), [i64; CLASSES]> = SortedMap::new();
         let mut rows = Vec::new();
         each(run, &mut |event| {
             let Some((peer, _)) = ports.get(event) else { return };
@@ -81,7 +80,7 @@ pub(super) const SENT: Table = Table {
             return Ok(Part::default());
         }
         let ports = Ports::of(run);
-        let mut free: BTreeMap<(i64, i64), f64> = BTreeMap::new();
+        let mut free: SortedMap<(i64, i64), f64> = SortedMap::new();
         let mut rows = Vec::new();
         each(run, &mut |event| {
             let Some((peer, gbps)) = ports.get(event) else {
@@ -132,12 +131,12 @@ struct Event {
 }
 
 /// By node and interface, the node at the other end and the rate in Gbit/s.
-struct Ports(BTreeMap<(i64, i64), (u32, f64)>);
+struct Ports(SortedMap<(i64, i64), (u32, f64)>);
 
 impl Ports {
     fn of(run: &Source) -> Self {
-        let mut counts: BTreeMap<u32, i64> = BTreeMap::new();
-        let mut all = BTreeMap::new();
+        let mut counts: SortedMap<u32, i64> = SortedMap::new();
+        let mut all = SortedMap::new();
         for link in run.topology.iter().flat_map(|topology| &topology.links) {
             for (node, peer) in [(link.a.0, link.b.0), (link.b.0, link.a.0)] {
                 let count = counts.entry(node).or_default();

@@ -1,10 +1,9 @@
 //! Durations of successive iterations of jobs and collectives.
 
-use std::collections::BTreeMap;
-
 use super::over_time::Clock;
 use super::{Axis, Chart, Kind, Line, Named, Width, unit_of_time};
 use crate::palette::COLORS;
+use paceline_kernel::sorted::SortedMap;
 use paceline_lab::results::Summary;
 
 /// Largest number of lines; those with the longest iterations are shown.
@@ -13,7 +12,7 @@ const LINES_MAX: usize = 8;
 /// Iterations of a job or collective: end and duration of each, in ps.
 type Iterations = Vec<(f64, f64)>;
 /// Function that returns the iterations in a run, by name.
-type OfRun = fn(&Summary) -> BTreeMap<&str, Iterations>;
+type OfRun = fn(&Summary) -> SortedMap<&str, Iterations>;
 
 /// Returns the chart of iterations over time, if anything has several.
 pub(crate) fn iterations(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
@@ -69,7 +68,7 @@ pub(crate) fn iterations(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     })
 }
 
-fn jobs(summary: &Summary) -> BTreeMap<&str, Iterations> {
+fn jobs(summary: &Summary) -> SortedMap<&str, Iterations> {
     let of = |job: &paceline_lab::results::JobTimes| {
         let mut end = job.start_s * 1e12;
         let ends = job.iterations_us.iter().map(|us| {
@@ -82,8 +81,8 @@ fn jobs(summary: &Summary) -> BTreeMap<&str, Iterations> {
     all.map(|job| (job.label.as_str(), of(job))).collect()
 }
 
-fn collectives(summary: &Summary) -> BTreeMap<&str, Iterations> {
-    let mut all: BTreeMap<&str, Iterations> = BTreeMap::new();
+fn collectives(summary: &Summary) -> SortedMap<&str, Iterations> {
+    let mut all: SortedMap<&str, Iterations> = SortedMap::new();
     for one in &summary.collectives {
         let ended = one.end_s.zip(one.time_us);
         let of = all.entry(&one.label).or_default();

@@ -1,11 +1,10 @@
 //! Charts over time: queues, rates, pauses.
 
-use std::collections::BTreeMap;
-
 use super::{Axis, Chart, Kind, Line, Named, Source, Width, round, unit_of_time};
 use crate::palette::COLORS;
 use crate::track::Track;
 use paceline_fabric::spec::NodeKind;
+use paceline_kernel::sorted::SortedMap;
 use paceline_lab::files::{CREDITS, GOODPUT, QUEUE, STATE, Series};
 use paceline_lab::results::FlowRow;
 
@@ -327,7 +326,7 @@ pub(super) fn flow_name(flow: &FlowRow<'_>) -> String {
 /// Returns the sum of all flows' rates, in the bins of the records.
 fn total(series: &[Series]) -> Track {
     let tracks: Vec<Track> = series.iter().map(Track::of).collect();
-    let mut bins: BTreeMap<u64, f64> = BTreeMap::new();
+    let mut bins: SortedMap<u64, f64> = SortedMap::new();
     for track in &tracks {
         for run in &track.runs {
             for number in run.number..run.number + run.count {

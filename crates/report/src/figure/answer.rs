@@ -1,6 +1,6 @@
 //! Figures of answers: rows with x, y and optionally the name of a curve.
 
-use std::collections::BTreeMap;
+use paceline_kernel::sorted::SortedMap;
 
 use super::{Curve, Figure, NoFigure, Point, Scale, Shape};
 use crate::palette;
@@ -42,9 +42,9 @@ pub fn of_rows(rows: &[Row], (x, y): (&str, &str)) -> Result<Figure, NoFigure> {
         )));
     }
     let mut places: Vec<String> = Vec::new();
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut known: SortedMap<&str, usize> = SortedMap::new();
     let mut curves: Vec<Curve> = Vec::new();
-    let mut index: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut index: SortedMap<&str, usize> = SortedMap::new();
     for row in rows {
         let at = match &row.x {
             Place::At(at) => *at,

@@ -1,7 +1,6 @@
 //! Summary of a sweep in sentences.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use serde::Serialize;
 
 use super::grid::{Grid, GridPoint};
@@ -110,7 +109,7 @@ fn schemes(grid: &Grid) -> Option<String> {
     let axis = grid.axes.iter().position(|axis| axis.scheme)?;
     let measure = main_words(grid)?.name;
     // A setting is a combination of the other axes' values. Only those with a value for every scheme count.
-    let mut settings: BTreeMap<Vec<usize>, Vec<(usize, f64)>> = BTreeMap::new();
+    let mut settings: SortedMap<Vec<usize>, Vec<(usize, f64)>> = SortedMap::new();
     for point in &grid.points {
         let mut setting = point.v.clone();
         let scheme = setting.remove(axis);

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
 
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use serde::Serialize;
 
 use paceline_lab::files::RunData;
@@ -80,7 +80,7 @@ const PARTS: [&[&str]; 4] = [
 
 impl Account {
     /// Creates the account from the rows of one flow.
-    fn of(times: &[FlowTime], rows: &BTreeMap<String, usize>) -> Self {
+    fn of(times: &[FlowTime], rows: &SortedMap<String, usize>) -> Self {
         let mut account = Self::default();
         for time in times {
             let way = match time.stage {
@@ -123,12 +123,12 @@ impl Account {
 }
 
 /// Returns the flows of a run to list; `rows` are the ports by name.
-pub(super) fn listed(run: &RunData, rows: &BTreeMap<String, usize>) -> Listed {
-    let times: BTreeMap<u32, &[FlowTime]> = (run.tables.rows::<FlowTime>())
+pub(super) fn listed(run: &RunData, rows: &SortedMap<String, usize>) -> Listed {
+    let times: SortedMap<u32, &[FlowTime]> = (run.tables.rows::<FlowTime>())
         .chunk_by(|a, b| a.flow_id == b.flow_id)
         .map(|times| (times[0].flow_id, times))
         .collect();
-    let mut names: BTreeSet<Cow<'_, str>> = BTreeSet::new();
+    let mut names: SortedSet<Cow<'_, str>> = SortedSet::new();
     for flow in run.flows.firsts() {
         for name in [flow.label, flow.scheme] {
             if !names.contains(&name) {
@@ -247,7 +247,7 @@ mod tests {
     fn the_slowest_come_first_and_the_fastest_is_there() {
         let (input, outcome) = sample::incast();
         let mut run = RunData::new(&input, &sample::finished(&input, outcome));
-        let ids: Vec<u32> = listed(&run, &BTreeMap::new())
+        let ids: Vec<u32> = listed(&run, &SortedMap::new())
             .flows
             .iter()
             .map(|flow| flow.id)
@@ -261,7 +261,7 @@ mod tests {
             ..one.clone()
         };
         run.flows = (0..10_007).map(flow).collect();
-        let found = listed(&run, &BTreeMap::new());
+        let found = listed(&run, &SortedMap::new());
         assert_eq!((found.total, found.flows.len()), (10_007, SLOWEST + OTHERS));
         let slowdowns: Vec<f64> = found.flows.iter().filter_map(|flow| flow.slowdown).collect();
         assert_eq!(

@@ -6,9 +6,8 @@ mod pack;
 mod tiers;
 mod timeline;
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::spec::NodeKind;
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::topology::Topology;
 use serde::Serialize;
 
@@ -100,7 +99,7 @@ pub(super) fn view(run: &RunData) -> Option<View> {
 }
 
 /// Returns the cycles of pauses at the end of a run.
-fn deadlocks(run: &RunData, rows: &BTreeMap<String, usize>) -> Vec<Deadlock> {
+fn deadlocks(run: &RunData, rows: &SortedMap<String, usize>) -> Vec<Deadlock> {
     let Some(found) = &run.summary.deadlock else {
         return Vec::new();
     };
@@ -151,8 +150,8 @@ fn links(topology: &Topology) -> Vec<Link> {
 }
 
 /// Returns the rows of the timeline by the names of series: ports by number, switches by node.
-fn rows(topology: &Topology, links: &[Link]) -> BTreeMap<String, usize> {
-    let mut rows: BTreeMap<String, usize> = topology
+fn rows(topology: &Topology, links: &[Link]) -> SortedMap<String, usize> {
+    let mut rows: SortedMap<String, usize> = topology
         .switches()
         .map(|node| (format!("switch {}", node.0), node.0 as usize))
         .collect();

@@ -1,7 +1,6 @@
 //! Activity of each port over time, in equal bins.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use serde::Serialize;
 
 use super::pack::Packer;
@@ -125,12 +124,12 @@ pub(super) struct Packed {
 }
 
 /// Returns the timeline of a run; `rows` are the ports and switches by their entities' names.
-pub(super) fn timeline(series: &[Series], rows: &BTreeMap<String, usize>) -> Option<Timeline> {
+pub(super) fn timeline(series: &[Series], rows: &SortedMap<String, usize>) -> Option<Timeline> {
     within(TEXT_MAX, series, rows)
 }
 
 /// Returns a timeline whose bins are wide enough for `limit` characters.
-fn within(limit: usize, series: &[Series], rows: &BTreeMap<String, usize>) -> Option<Timeline> {
+fn within(limit: usize, series: &[Series], rows: &SortedMap<String, usize>) -> Option<Timeline> {
     let groups: Vec<(&Quantity, Vec<(usize, &Series)>)> = QUANTITIES
         .iter()
         .map(|quantity| (quantity, rows_of(series, quantity, rows)))
@@ -175,7 +174,7 @@ fn port_of(entity: &str) -> &str {
 fn rows_of<'a>(
     series: &'a [Series],
     quantity: &Quantity,
-    rows: &BTreeMap<String, usize>,
+    rows: &SortedMap<String, usize>,
 ) -> Vec<(usize, &'a Series)> {
     let of = |metric: &&str| -> Vec<(usize, &'a Series)> {
         let mut found: Vec<_> = series
@@ -222,7 +221,7 @@ impl Grid {
     /// Encodes the values; counts were made in bins of `counted_ps`.
     fn pack(&self, groups: &[(&Quantity, Vec<(usize, &Series)>)], counted_ps: u64) -> (Timeline, usize) {
         let mut quantities = Vec::new();
-        let mut totals: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut totals: SortedMap<&str, Vec<f64>> = SortedMap::new();
         let mut size = 0;
         for (quantity, rows) in groups {
             let largest = rows.iter().map(|(_, one)| one.largest());
@@ -317,7 +316,7 @@ fn quantised(values: &[f64], top: f64, levels: f64) -> Vec<u16> {
 }
 
 /// Returns the bin with most pauses; without any, with the longest queues; without these, with most data sent.
-fn busiest(totals: &BTreeMap<&str, Vec<f64>>) -> usize {
+fn busiest(totals: &SortedMap<&str, Vec<f64>>) -> usize {
     let peak = |name: &&str| {
         let mut best: Option<(usize, f64)> = None;
         for (bin, &value) in totals.get(name)?.iter().enumerate() {
@@ -342,7 +341,7 @@ mod tests {
         Series::new(entity, metric, points.to_vec())
     }
 
-    fn rows(names: &[&str]) -> BTreeMap<String, usize> {
+    fn rows(names: &[&str]) -> SortedMap<String, usize> {
         names
             .iter()
             .enumerate()

@@ -1,7 +1,6 @@
 //! Selection of the criterion for each cell.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, Source};
 use toml::Value;
@@ -21,13 +20,13 @@ pub(super) struct At<'a> {
 }
 
 /// Conditions for a criterion to apply.
-type Conditions = BTreeMap<String, Many<Value>>;
+type Conditions = SortedMap<String, Many<Value>>;
 
 /// Criteria and quotations by name.
 #[derive(Default)]
 pub(super) struct Criteria {
-    named: BTreeMap<String, Named>,
-    quotes: BTreeMap<String, Quotation>,
+    named: SortedMap<String, Named>,
+    quotes: SortedMap<String, Quotation>,
 }
 
 struct Named {
@@ -42,7 +41,7 @@ impl Criteria {
         let mut quotes = common.quotes.clone();
         quotes.extend(file.quotes.clone());
         let mut all = Self {
-            named: BTreeMap::new(),
+            named: SortedMap::new(),
             quotes,
         };
         for (name, expect) in &common.expect {

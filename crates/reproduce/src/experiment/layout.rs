@@ -3,8 +3,7 @@
 mod charts;
 mod lines;
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Problem};
 use toml::Spanned;
@@ -129,7 +128,7 @@ impl Claim {
 }
 
 struct Layout<'a> {
-    define: &'a BTreeMap<String, Text>,
+    define: &'a SortedMap<String, Text>,
     names: &'a Names,
     criteria: &'a Criteria,
     claims_title: &'a str,
@@ -177,7 +176,7 @@ impl Layout<'_> {
         Ok(all)
     }
 
-    fn bound(&self, at: &BTreeMap<String, Text>) -> Result<Bound, Problem> {
+    fn bound(&self, at: &SortedMap<String, Text>) -> Result<Bound, Problem> {
         let one = |(axis, case): (&String, &Text)| {
             let place = self.source.at(case.span());
             let axis = self.names.axis(axis, &place)?;

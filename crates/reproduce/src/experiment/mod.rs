@@ -22,10 +22,10 @@ mod sizes;
 mod source;
 mod value;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use paceline_congestion::papers;
+use paceline_kernel::sorted::SortedSet;
 use paceline_lab::results::Summary;
 use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Problem, read_toml};
@@ -114,7 +114,7 @@ impl Reproduction {
     }
 
     /// Returns the tables with wanted rows, given as panel and row, with our values only in these.
-    pub(crate) fn rows(&self, done: &Done, wanted: &BTreeSet<(usize, usize)>) -> Vec<(usize, Panel)> {
+    pub(crate) fn rows(&self, done: &Done, wanted: &SortedSet<(usize, usize)>) -> Vec<(usize, Panel)> {
         let seen = self.seen(done);
         let plans = self.plans.iter().enumerate();
         let plans = plans.filter(|(place, _)| wanted.range((*place, 0)..(*place + 1, 0)).next().is_some());

@@ -1,9 +1,9 @@
 //! Axes, grids and measures: the meaning of names in expressions.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use paceline_kernel::sorted::SortedMap;
 use paceline_lab::measures::{Measure, MeasureSet, find_summary, summary_names};
 use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, among_many};
@@ -26,7 +26,7 @@ pub(super) struct AxisCase {
     pub(super) key: String,
     pub(super) scheme: Option<String>,
     /// Constants for expressions, and texts. The one with the axis's name is the value of the axis.
-    pub(super) with: BTreeMap<String, toml::Value>,
+    pub(super) with: SortedMap<String, toml::Value>,
     pub(super) published_as: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Grid {
     pub(super) runs: Vec<Option<Range<usize>>>,
     pub(super) set: Option<&'static MeasureSet>,
     /// Measures that the experiment defines.
-    pub(super) own: BTreeMap<String, Own>,
+    pub(super) own: SortedMap<String, Own>,
     pub(super) partial: bool,
     /// Scheme of cases that name none.
     pub(super) scheme: Option<String>,
@@ -61,7 +61,7 @@ pub(super) struct Own {
 }
 
 /// Chosen case of each axis.
-pub(super) type Bound = BTreeMap<usize, usize>;
+pub(super) type Bound = SortedMap<usize, usize>;
 
 /// Meaning of names in expressions.
 #[derive(Clone, Debug, Default)]
@@ -328,7 +328,7 @@ impl Names {
         (cases, bound): (&[Coordinate], &Bound),
         (at, place): (&Place, &Place),
     ) -> Result<Leaf, Problem> {
-        let mut chosen: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut chosen: SortedMap<usize, Vec<usize>> = SortedMap::new();
         let mut all = false;
         for coordinate in cases {
             let at = place.part(coordinate.span.clone());

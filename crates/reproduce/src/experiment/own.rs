@@ -1,8 +1,8 @@
 //! Measures that an experiment defines by questions in SQL.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use paceline_lab::measures::Measure;
 use paceline_query::Run;
 use paceline_scenario::Problem;
@@ -16,9 +16,9 @@ use crate::need::{Form, Question};
 #[derive(Default)]
 pub(super) struct OwnMeasures {
     /// Single measures by name, which runs of every grid have.
-    pub(super) everywhere: BTreeMap<String, Own>,
+    pub(super) everywhere: SortedMap<String, Own>,
     /// Measures by the name of their question, for grids that name it.
-    pub(super) questions: BTreeMap<String, Vec<Own>>,
+    pub(super) questions: SortedMap<String, Vec<Own>>,
 }
 
 impl OwnMeasures {
@@ -107,7 +107,7 @@ fn single(run: &Run, measure: &OwnMeasure, at: &Named<'_>) -> Result<Own, Proble
 
 fn several(run: &Run, written: &OwnQuestion, at: &Named<'_>) -> Result<Vec<Own>, Problem> {
     let columns = at.columns(run)?;
-    let mut known: BTreeMap<&str, &Meaning> = BTreeMap::new();
+    let mut known: SortedMap<&str, &Meaning> = SortedMap::new();
     for (names, meaning) in &written.values {
         for name in names.split_whitespace() {
             if known.insert(name, meaning).is_some() {
@@ -123,7 +123,7 @@ fn several(run: &Run, written: &OwnQuestion, at: &Named<'_>) -> Result<Vec<Own>,
         ),
         all => (Form::Row, all.to_vec()),
     };
-    let distinct: BTreeSet<&str> = measures.iter().map(String::as_str).collect();
+    let distinct: SortedSet<&str> = measures.iter().map(String::as_str).collect();
     if distinct.len() < measures.len() {
         return Err(at.wrong("two columns have one name"));
     }

@@ -3,8 +3,7 @@
 //! The first columns identify the row of a line: `row` by its name, an axis by its case. Every other column is one of
 //! the table's, by its name. An empty cell was not published.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, Source};
 
@@ -20,7 +19,7 @@ pub(super) struct Published {
 struct Line {
     row: Option<String>,
     bound: Bound,
-    values: BTreeMap<String, f64>,
+    values: SortedMap<String, f64>,
     place: Place,
 }
 
@@ -104,7 +103,7 @@ impl Line {
         let mut line = Self {
             row: None,
             bound: Bound::new(),
-            values: BTreeMap::new(),
+            values: SortedMap::new(),
             place,
         };
         for ((text, place), head) in cells.into_iter().zip(heads) {

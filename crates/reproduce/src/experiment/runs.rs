@@ -1,7 +1,7 @@
 //! Expansion of axes and grids to the runs of an experiment.
 
 use paceline_congestion::registry::variant::{Variant, VariantError};
-use std::collections::{BTreeMap, BTreeSet};
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use std::sync::Arc;
 
 use paceline_lab::measures::{MeasureSet, SETS, find_set};
@@ -48,7 +48,7 @@ pub(super) fn read(
             scheme: case.scheme.as_ref().map(|scheme| scheme.get_ref().clone()),
             published_as: case.published_as.clone(),
         };
-        let known: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        let known: SortedSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         if known.len() < cases.len() {
             return Err(Problem::new(format!("two cases of `{name}` have one name")).into());
         }
@@ -112,7 +112,7 @@ fn cases_of(axis: &str, path: &str, source: &Source, folder: &dyn Folder) -> Res
 
 /// Checks that folders of different runs have different names.
 fn check_names(requests: &[RunRequest], source: &Source) -> Result<(), Problem> {
-    let mut known: BTreeMap<String, &RunRequest> = BTreeMap::new();
+    let mut known: SortedMap<String, &RunRequest> = SortedMap::new();
     for request in requests {
         let name = request.name();
         match known.get(&name) {
@@ -130,14 +130,14 @@ fn check_names(requests: &[RunRequest], source: &Source) -> Result<(), Problem> 
 /// Measures and questions for the runs of a grid.
 type Sets = (
     Option<&'static MeasureSet>,
-    BTreeMap<String, Own>,
+    SortedMap<String, Own>,
     Vec<Arc<Question>>,
 );
 
 /// Rejects questions that no grid asks.
 fn check_questions(file: &File, source: &Source) -> Result<(), Problem> {
     let measures = file.runs.0.iter().flat_map(|runs| &runs.measures);
-    let named: BTreeSet<&String> = measures.flat_map(|names| &names.get_ref().0).collect();
+    let named: SortedSet<&String> = measures.flat_map(|names| &names.get_ref().0).collect();
     match file.question.iter().find(|(name, _)| !named.contains(name)) {
         None => Ok(()),
         Some((name, question)) => {
@@ -149,7 +149,7 @@ fn check_questions(file: &File, source: &Source) -> Result<(), Problem> {
 }
 
 /// Indices of cases by axis.
-type CasesByAxis = BTreeMap<usize, Vec<usize>>;
+type CasesByAxis = SortedMap<usize, Vec<usize>>;
 
 /// Grid while it is read.
 struct Reading<'a> {
@@ -280,7 +280,7 @@ impl Reading<'_> {
 
     fn cases_by_axis(
         &self,
-        written: &BTreeMap<String, Many<String>>,
+        written: &SortedMap<String, Many<String>>,
         axes: &[usize],
     ) -> Result<CasesByAxis, Problem> {
         let end = self.source.end();

@@ -1,9 +1,9 @@
 //! Schema of `experiment.toml`, key by key.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use paceline_kernel::sorted::SortedMap;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
@@ -36,22 +36,22 @@ pub(super) struct File {
     pub(super) case: Vec<Case>,
     /// Axes: their cases, or a CSV file of them.
     #[serde(default)]
-    pub(super) axis: BTreeMap<String, NamedOr<Vec<Case>>>,
+    pub(super) axis: SortedMap<String, NamedOr<Vec<Case>>>,
     /// Parts of expressions by name.
     #[serde(default)]
-    pub(super) define: BTreeMap<String, Text>,
+    pub(super) define: SortedMap<String, Text>,
     /// Measures of runs by name.
     #[serde(default)]
-    pub(super) measure: BTreeMap<String, OwnMeasure>,
+    pub(super) measure: SortedMap<String, OwnMeasure>,
     /// Sets of measures that one question each returns, by name.
     #[serde(default)]
-    pub(super) question: BTreeMap<String, OwnQuestion>,
+    pub(super) question: SortedMap<String, OwnQuestion>,
     /// Named criteria for values.
     #[serde(default)]
-    pub(super) expect: BTreeMap<String, Spanned<Expect>>,
+    pub(super) expect: SortedMap<String, Spanned<Expect>>,
     /// Quotations from the publication by name.
     #[serde(default)]
-    pub(super) quotes: BTreeMap<String, Quotation>,
+    pub(super) quotes: SortedMap<String, Quotation>,
     #[serde(default)]
     pub(super) runs: Many<Runs>,
     #[serde(default)]
@@ -69,19 +69,19 @@ pub(super) struct File {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Common {
     #[serde(default)]
-    pub(super) notes: BTreeMap<String, String>,
+    pub(super) notes: SortedMap<String, String>,
     #[serde(default)]
-    pub(super) choices: BTreeMap<String, Choice>,
+    pub(super) choices: SortedMap<String, Choice>,
     #[serde(default)]
-    pub(super) axis: BTreeMap<String, NamedOr<Vec<Case>>>,
+    pub(super) axis: SortedMap<String, NamedOr<Vec<Case>>>,
     #[serde(default)]
-    pub(super) measure: BTreeMap<String, OwnMeasure>,
+    pub(super) measure: SortedMap<String, OwnMeasure>,
     #[serde(default)]
-    pub(super) question: BTreeMap<String, OwnQuestion>,
+    pub(super) question: SortedMap<String, OwnQuestion>,
     #[serde(default)]
-    pub(super) expect: BTreeMap<String, Expect>,
+    pub(super) expect: SortedMap<String, Expect>,
     #[serde(default)]
-    pub(super) quotes: BTreeMap<String, Quotation>,
+    pub(super) quotes: SortedMap<String, Quotation>,
 }
 
 impl Common {
@@ -124,7 +124,7 @@ pub(super) struct OwnQuestion {
     #[serde(default)]
     pub(super) curves: bool,
     /// Descriptions of the measures; a key may be several names separated by blanks.
-    pub(super) values: BTreeMap<String, Meaning>,
+    pub(super) values: SortedMap<String, Meaning>,
 }
 
 /// Description of a measure.
@@ -166,7 +166,7 @@ pub(super) struct Case {
     /// Numbers for expressions of this case, and texts for `{axis.NAME}`. The one with the axis's name is the value
     /// of the axis, and the position of its row in a chart.
     #[serde(default)]
-    pub(super) with: BTreeMap<String, toml::Value>,
+    pub(super) with: SortedMap<String, toml::Value>,
     pub(super) scenario: Option<Text>,
     pub(super) reference: Option<Text>,
     pub(super) scheme: Option<Text>,
@@ -175,11 +175,11 @@ pub(super) struct Case {
     pub(super) seeds: Option<Seeds>,
     /// Cases of other axes with which it is not run.
     #[serde(default)]
-    pub(super) except: BTreeMap<String, Many<String>>,
+    pub(super) except: SortedMap<String, Many<String>>,
     /// Heading of published values if it is a column.
     pub(super) published_as: Option<String>,
     #[serde(default)]
-    pub(super) set: BTreeMap<String, toml::Value>,
+    pub(super) set: SortedMap<String, toml::Value>,
 }
 
 /// Grid of runs: every combination of the cases of its axes, with every seed.
@@ -194,10 +194,10 @@ pub(super) struct Runs {
     pub(super) axes: Option<Vec<Text>>,
     /// Cases that are run, by axis; by default all.
     #[serde(default)]
-    pub(super) only: BTreeMap<String, Many<String>>,
+    pub(super) only: SortedMap<String, Many<String>>,
     /// Combinations of cases, by axis, that are not run.
     #[serde(default)]
-    pub(super) except: Vec<BTreeMap<String, Many<String>>>,
+    pub(super) except: Vec<SortedMap<String, Many<String>>>,
     #[serde(default)]
     pub(super) seeds: Seeds,
     /// Names of sets of measures.
@@ -219,7 +219,7 @@ pub(super) struct Runs {
     pub(super) fidelity: Option<Text>,
     /// Keys of the scenario with their values; those of cases override them.
     #[serde(default)]
-    pub(super) set: BTreeMap<String, toml::Value>,
+    pub(super) set: SortedMap<String, toml::Value>,
 }
 
 /// Number of seeds, counted from 1, or a list.
@@ -246,7 +246,7 @@ pub(super) struct Table {
     pub(super) each: Option<Spanned<Many<String>>>,
     /// Case of each axis that the whole table belongs to.
     #[serde(default)]
-    pub(super) at: BTreeMap<String, Text>,
+    pub(super) at: SortedMap<String, Text>,
     pub(super) columns: Spanned<NamedOr<Vec<Column>>>,
     pub(super) rows: Vec<Spanned<NamedOr<Row>>>,
     /// Label that distinguishes rows with the same measure, for rows without their own.
@@ -276,7 +276,7 @@ pub(super) struct Column {
     pub(super) value: Option<Text>,
     /// Case of each axis that it belongs to.
     #[serde(default)]
-    pub(super) at: BTreeMap<String, Text>,
+    pub(super) at: SortedMap<String, Text>,
 }
 
 #[derive(Deserialize)]
@@ -286,7 +286,7 @@ pub(super) struct Row {
     pub(super) value: Option<Text>,
     /// Expressions by column that replace it.
     #[serde(default)]
-    pub(super) by_column: BTreeMap<String, Text>,
+    pub(super) by_column: SortedMap<String, Text>,
     /// Description of the quantity; by default that of the measure.
     pub(super) what: Option<String>,
     /// Label that distinguishes it from rows with the same measure: `{axis}` stands for the case, `{what}` for the
@@ -298,12 +298,12 @@ pub(super) struct Row {
     /// Position in a chart: a number, or the name of a constant of its case.
     pub(super) x: Option<Spanned<toml::Value>>,
     #[serde(default)]
-    pub(super) at: BTreeMap<String, Text>,
+    pub(super) at: SortedMap<String, Text>,
     /// Axes with a row for each combination of their cases.
     pub(super) each: Option<Spanned<Many<String>>>,
     /// Cases, by axis, that have a row; by default all.
     #[serde(default)]
-    pub(super) only: BTreeMap<String, Spanned<Many<String>>>,
+    pub(super) only: SortedMap<String, Spanned<Many<String>>>,
     /// Published values, column by column; a text where there is none.
     #[serde(default)]
     pub(super) published: Many<toml::Value>,
@@ -320,7 +320,7 @@ pub(super) struct Expect {
     /// Conditions: cases by axis; `row` and `column` by name, `x` by its range, `published` by the existence of such
     /// a value.
     #[serde(default, rename = "where")]
-    pub(super) at: BTreeMap<String, Many<toml::Value>>,
+    pub(super) at: SortedMap<String, Many<toml::Value>>,
     #[serde(default)]
     pub(super) exact: bool,
     /// Relative difference, such as `5%`.
@@ -401,7 +401,7 @@ pub(super) struct Curve {
     #[serde(default)]
     pub(super) dashed: bool,
     #[serde(default)]
-    pub(super) at: BTreeMap<String, Text>,
+    pub(super) at: SortedMap<String, Text>,
     pub(super) each: Option<Spanned<Many<String>>>,
 }
 

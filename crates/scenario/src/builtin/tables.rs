@@ -147,13 +147,13 @@ pub fn workloads() -> &'static [Entry] {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use paceline_kernel::sorted::SortedSet;
 
     use crate::builtin::{self, Entry};
     use crate::{Overrides, load_text};
 
     /// Returns the keys that the schema accepts in a table, taken from its error about an unknown key.
-    fn known(table: &str) -> BTreeSet<String> {
+    fn known(table: &str) -> SortedSet<String> {
         let error = load_text(
             "test.toml",
             &format!("{table}zzzzzzzzzzzzzzzz = 1\n"),
@@ -172,7 +172,7 @@ mod tests {
             .collect()
     }
 
-    fn documented(entry: &Entry) -> BTreeSet<String> {
+    fn documented(entry: &Entry) -> SortedSet<String> {
         entry
             .parameters
             .iter()

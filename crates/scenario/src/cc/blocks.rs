@@ -1,9 +1,8 @@
 //! Blocks of `[cc]`: parameters by scheme or alias.
 
-use std::collections::BTreeMap;
-
 use paceline_congestion::registry::variant::{self, Variant, VariantError};
 use paceline_congestion::registry::{SchemeParams, find};
+use paceline_kernel::sorted::SortedMap;
 use serde::Deserialize;
 
 /// Blocks of a scenario: one for each scheme, and one for each alias or variant with its own.
@@ -15,7 +14,7 @@ pub(crate) struct Blocks {
     pub(crate) schemes: SchemeParams,
     /// Blocks of aliases and variants. Each holds only its scheme's parameters; those left out are as in the scheme's
     /// block.
-    pub(crate) aliases: BTreeMap<String, SchemeParams>,
+    pub(crate) aliases: SortedMap<String, SchemeParams>,
 }
 
 impl Blocks {

@@ -1,6 +1,6 @@
 //! Axes of a sweep, from the `[sweep]` table and from `--over`, keeping every position.
 
-use std::collections::BTreeMap;
+use std::collections::SortedMap;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -170,7 +170,7 @@ impl Written {
     /// Checks that no axis has a value twice. A value is parsed once: an axis may have thousands.
     fn check_values(&self, texts: &Texts) -> Result<(), Problem> {
         for axis in &self.axes {
-            let mut seen = BTreeMap::new();
+            let mut seen = SortedMap::new();
             for (text, span) in &axis.values {
                 let value = AxisValue::of(text);
                 let name = match value {

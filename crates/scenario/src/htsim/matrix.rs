@@ -1,10 +1,10 @@
 //! Connection matrices: `0->15 start 0 size 2000000`, and triggers that let connections wait for others.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use paceline_fabric::find_cycle;
 use paceline_fabric::spec::{Awaited, Dependency};
+use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::diagnostics::{Diagnostics, Place, Problem, Problems, Source, suggestion};
@@ -71,9 +71,9 @@ enum Kind {
 struct Reader {
     problems: Problems,
     /// Counts declared in the header, with their positions.
-    counts: BTreeMap<&'static str, (u64, Place)>,
+    counts: SortedMap<&'static str, (u64, Place)>,
     flows: Vec<Flow>,
-    triggers: BTreeMap<u64, Trigger>,
+    triggers: SortedMap<u64, Trigger>,
     declared: u64,
     failures: Vec<Place>,
     priorities: Vec<Place>,

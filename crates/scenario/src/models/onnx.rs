@@ -7,9 +7,8 @@
 mod proto;
 mod shape;
 
-use std::collections::BTreeSet;
-
 use paceline_congestion::learned::stack::{Activation, Dense, Layer, Recurrent, WIDEST};
+use paceline_kernel::sorted::SortedSet;
 
 use proto::{Attribute, FLOAT, Graph, Node, Tensor};
 use shape::{row, size, spread};
@@ -314,11 +313,11 @@ impl Graph {
 
     /// Returns the names that may be a recurrent layer's initial state: zeros, and further inputs of the graph, even
     /// if an operator moves their dimensions.
-    fn states(&self) -> BTreeSet<&str> {
+    fn states(&self) -> SortedSet<&str> {
         let constants = self.tensors.iter().filter(|(_, tensor)| tensor.is_zero());
         let inputs = self.inputs.iter().skip(1).map(|input| &input.name);
         let ends = constants.map(|(name, _)| name).chain(inputs);
-        let mut states: BTreeSet<&str> = ends.map(String::as_str).collect();
+        let mut states: SortedSet<&str> = ends.map(String::as_str).collect();
         // ONNX sorts operators topologically, so one pass is enough.
         for node in self.nodes.iter().filter(|node| node.is_standard()) {
             let is_state = |name: &String| states.contains(name.as_str());
@@ -358,7 +357,7 @@ struct Link<'a> {
 /// Operator on the path, with the graph and the shape of its data.
 struct Step<'a> {
     graph: &'a Graph,
-    states: &'a BTreeSet<&'a str>,
+    states: &'a SortedSet<&'a str>,
     node: &'a Node,
     place: usize,
     gives: &'a str,

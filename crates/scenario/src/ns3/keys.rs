@@ -1,8 +1,8 @@
 //! Keys of `config.txt` and their values.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use paceline_kernel::{BitRate, Span};
 use toml::Spanned;
 
@@ -70,7 +70,7 @@ impl Keys {
     /// Counts the distinct words of a text that are keys of this program.
     fn known(&self, source: &Source) -> usize {
         let words = source.text().split_whitespace();
-        let found: BTreeSet<&str> = words.filter(|word| self.find(word).is_some()).collect();
+        let found: SortedSet<&str> = words.filter(|word| self.find(word).is_some()).collect();
         found.len()
     }
 
@@ -158,7 +158,7 @@ enum Value {
 pub struct Config {
     pub(super) source: Source,
     keys: &'static Keys,
-    values: BTreeMap<&'static str, (Value, Range<usize>)>,
+    values: SortedMap<&'static str, (Value, Range<usize>)>,
 }
 
 impl Config {
@@ -170,8 +170,8 @@ impl Config {
         warnings: &mut Vec<Warning>,
     ) -> Self {
         let mut tokens = Tokens::new(source);
-        let mut values = BTreeMap::new();
-        let mut left_out = BTreeMap::new();
+        let mut values = SortedMap::new();
+        let mut left_out = SortedMap::new();
         while let Some(token) = tokens.next() {
             if token.text.starts_with('#') && line_start(source, &token) {
                 tokens.rest_of_line();

@@ -1,10 +1,10 @@
 //! Topology files of ns-3 programs.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind};
 use paceline_kernel::BitRate;
+use paceline_kernel::sorted::SortedMap;
 
 use crate::diagnostics::{Diagnostics, Problem, Problems, Source};
 use crate::schema::Fidelity;
@@ -186,7 +186,7 @@ fn counts(tokens: &mut Tokens<'_>, header: Header) -> Result<Counts, Problem> {
 
 /// Groups the hosts into servers of `gpus` consecutive numbers, as SimAI does.
 fn servers(net: &mut Net, gpus: u32) {
-    let mut sets: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
+    let mut sets: SortedMap<u32, Vec<NodeId>> = SortedMap::new();
     for host in net.topology.hosts() {
         sets.entry(host.0 / gpus).or_default().push(host);
     }

@@ -1,11 +1,11 @@
 //! Conversion of `[network.detection]` to detectors that override the marking curves.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use paceline_congestion::detect::tcd::{self, Variant};
 use paceline_congestion::registry::SchemeConfig;
 use paceline_fabric::spec::{Binding, Detection, FlowControl, PacketFormat, SwitchSpec, Tcd};
+use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
@@ -21,7 +21,7 @@ use super::fill::{fill_at, filled};
 type Around<'a> = (
     &'a Net,
     &'a PacketFormat,
-    &'a BTreeSet<u8>,
+    &'a SortedSet<u8>,
     Option<(Binding, Bytes)>,
 );
 
@@ -150,7 +150,7 @@ fn lossless(switch: &SwitchSpec) -> String {
 }
 
 /// Warns of a detector that depends on pauses if no class of a flow is ever paused.
-fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &BTreeSet<u8>, switch: &SwitchSpec) {
+fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &SortedSet<u8>, switch: &SwitchSpec) {
     let detects = !switch.detectors().is_empty();
     let is_paused = |class: &u8| switch.loss.lossless >> class & 1 == 1;
     // No warning about a default: nobody wrote the setting.

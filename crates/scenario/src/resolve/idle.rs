@@ -4,13 +4,13 @@
 //! A setting that equals its default is not reported, since the scenario in a run's folder has a value for
 //! everything.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use paceline_congestion::params::{Condition, When};
 use paceline_congestion::registry::variant::Variant;
 use paceline_congestion::registry::{SchemeConfig, SchemeParams};
 use paceline_fabric::spec::RunSpec;
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 
 use crate::builtin::{Parameter, sections, topologies, workloads};
 use crate::document;
@@ -20,7 +20,7 @@ use crate::warning::WarningKind;
 use super::Cx;
 
 /// Paths of keys, with their values as a run writes them.
-pub(super) type Settings = BTreeMap<String, String>;
+pub(super) type Settings = SortedMap<String, String>;
 
 /// Returns the settings of a scenario: before defaults are filled in, only those that the user wrote; afterwards,
 /// all.
@@ -33,7 +33,7 @@ type Declared = (&'static Parameter, When);
 
 /// Returns the declaration of a key by its path without list indices.
 fn declared(path: &str) -> Option<Declared> {
-    static KEYS: LazyLock<BTreeMap<String, Declared>> = LazyLock::new(|| {
+    static KEYS: LazyLock<SortedMap<String, Declared>> = LazyLock::new(|| {
         let of = |prefix: &str, entries: &'static [crate::builtin::Entry]| {
             let keys = entries.iter().flat_map(|entry| {
                 let table = match (prefix, entry.name) {
@@ -153,7 +153,7 @@ pub(super) fn tell(
 
 /// Warns of idle parameters in the blocks of a run's schemes.
 fn of_parameters(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec) {
-    let names: BTreeSet<&str> = run.schemes.iter().map(|spec| spec.config.name()).collect();
+    let names: SortedSet<&str> = run.schemes.iter().map(|spec| spec.config.name()).collect();
     for name in names {
         let table = format!("cc.{name}");
         let defaults = SchemeParams::default()
@@ -218,7 +218,7 @@ fn of_variants(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec, names: &[Str
 }
 
 fn of_keys(cx: &mut Cx<'_>, written: &Settings, around: &Circumstances<'_>) {
-    let mut told = BTreeSet::new();
+    let mut told = SortedSet::new();
     // Keys that a run wrote for its scheme by itself: not the user's.
     let own: Vec<&str> = written
         .get("cc.defaults.keys")

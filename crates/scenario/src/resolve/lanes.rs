@@ -1,11 +1,11 @@
 //! Link-level credits: `[network.credit]` with `flow-control = "credits"`.
 
-use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use paceline_fabric::spec::{
     Arbitration, Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Release, RunSpec,
 };
+use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{BitRate, Bytes, Span};
 use toml::Spanned;
 
@@ -282,7 +282,7 @@ fn starving(run: &RunSpec) -> Option<String> {
     let lanes = run.lanes.as_deref()?;
     let tables = &lanes.arbitration;
     let used = run.flow_classes().chain(run.nic.ack_class);
-    let used: BTreeSet<u8> = used
+    let used: SortedSet<u8> = used
         .map(|priority| lanes.lane_of[usize::from(priority)])
         .collect();
     let is_high = |lane: &u8| (tables.high.iter()).any(|&(other, weight)| other == *lane && weight > 0);

@@ -1,9 +1,8 @@
 //! Conversion of `lossless` and `[network.drop]` to the rules for dropping packets.
 
-use std::collections::BTreeSet;
-
 use paceline_fabric::spec::{DropPolicy, LossSpec, PacketFormat, Trim};
 use paceline_kernel::Bytes;
+use paceline_kernel::sorted::SortedSet;
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
@@ -17,7 +16,7 @@ pub(super) fn loss(
     cx: &Cx<'_>,
     n: &mut schema::Network,
     packet: &PacketFormat,
-    classes: &BTreeSet<u8>,
+    classes: &SortedSet<u8>,
 ) -> Result<LossSpec, Problem> {
     let lossless = lossless(cx, n)?;
     storms_of_lossy_classes(cx, n, lossless)?;

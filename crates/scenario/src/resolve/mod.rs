@@ -40,10 +40,10 @@ mod topology;
 mod unresolved;
 mod workload;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use paceline_fabric::spec::{FlowControl, LinkSpec, RunSpec, SwitchSpec, TieOrder};
+use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
@@ -358,7 +358,7 @@ struct Described {
 
 /// Returns true if switches may drop packets of flows for lack of buffer. The order of simultaneous arrivals then
 /// decides which packets.
-fn loses(switch: &SwitchSpec, classes: &BTreeSet<u8>) -> bool {
+fn loses(switch: &SwitchSpec, classes: &SortedSet<u8>) -> bool {
     match switch.flow_control {
         FlowControl::None => true,
         FlowControl::Credits => false,

@@ -1,8 +1,9 @@
 //! Average load that random flows, and those of a file, offer to every link, spread evenly over equal paths.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use paceline_fabric::spec::{ArrivalPattern, NodeId, NodeKind, PacketFormat};
+use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{BitRate, Time};
 
 use crate::diagnostics::Place;
@@ -108,7 +109,7 @@ impl<'a> Offered<'a> {
             }
         }
         // Hosts with equal links form a group, so that a single search serves all of them.
-        let mut alike: BTreeMap<Vec<(u32, BitRate)>, usize> = BTreeMap::new();
+        let mut alike: SortedMap<Vec<(u32, BitRate)>, usize> = SortedMap::new();
         let mut groups: Vec<Group> = Vec::new();
         let mut of_host = vec![usize::MAX; nodes];
         for host in topology.hosts() {
@@ -185,7 +186,7 @@ impl<'a> Offered<'a> {
     }
 
     fn add_pairs(&self, pairs: &[(NodeId, NodeId, f64)], loads: &mut Loads) {
-        let mut to_group: BTreeMap<usize, Vec<(&[Way], f64)>> = BTreeMap::new();
+        let mut to_group: SortedMap<usize, Vec<(&[Way], f64)>> = SortedMap::new();
         for &(src, dst, rate) in pairs {
             if let (Some((_, from)), Some((group, to))) = (self.place_of(src), self.place_of(dst)) {
                 receive(to, rate, loads);

@@ -1,9 +1,9 @@
 //! Conversion of `[[network.pause-storm]]` and `[[network.route]]` to pause storms and next hops.
 
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_fabric::spec::{NodeId, NodeKind, PauseStorm, StaticRoute};
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
@@ -135,7 +135,7 @@ fn stormy_links(
 pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<StaticRoute>, Problem> {
     let mut routes = Vec::new();
     let links = LazyCell::new(|| net.topology.links_by_ends());
-    let mut known = BTreeSet::new();
+    let mut known = SortedSet::new();
     for spanned in n.route.iter_mut().flatten() {
         let place = cx.texts.of_value(spanned);
         let route = spanned.get_mut();
@@ -162,7 +162,7 @@ fn inside_servers(topology: &Topology) -> Vec<StaticRoute> {
     if topology.inner.is_empty() {
         return Vec::new();
     }
-    let mut switches: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
+    let mut switches: SortedMap<NodeId, SortedSet<NodeId>> = SortedMap::new();
     for link in &topology.links {
         for (host, switch) in [(link.a, link.b), (link.b, link.a)] {
             if topology.is_host(host) && !topology.is_host(switch) {
@@ -170,7 +170,7 @@ fn inside_servers(topology: &Topology) -> Vec<StaticRoute> {
             }
         }
     }
-    let mut inside: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+    let mut inside: SortedMap<NodeId, Vec<NodeId>> = SortedMap::new();
     for (&host, at) in &switches {
         for &switch in at
             .iter()
@@ -194,7 +194,7 @@ fn inside_servers(topology: &Topology) -> Vec<StaticRoute> {
 /// Checks a switch's next hop to a host, which must not be in `known` yet.
 fn route_to(
     net: &Net,
-    known: &mut BTreeSet<(u32, u32)>,
+    known: &mut SortedSet<(u32, u32)>,
     (switch, to, via): (u32, u32, u32),
     place: &Place,
 ) -> Result<StaticRoute, Problem> {

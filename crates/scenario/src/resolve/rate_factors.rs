@@ -1,7 +1,6 @@
 //! Scaling of links by `[network] rate-factor`.
 
-use std::collections::BTreeMap;
-
+use paceline_kernel::sorted::SortedMap;
 use toml::Spanned;
 
 use crate::diagnostics::{Problem, suggestion};
@@ -13,7 +12,7 @@ use super::Cx;
 /// Multiplies the rates of links by their factors.
 pub(super) fn apply(
     cx: &Cx<'_>,
-    written: Option<&BTreeMap<String, Spanned<f64>>>,
+    written: Option<&SortedMap<String, Spanned<f64>>>,
     net: &mut Net,
 ) -> Result<(), Problem> {
     let Some(written) = written else {

@@ -1,8 +1,7 @@
 //! Reachability between hosts. Hosts never forward.
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::spec::NodeId;
+use paceline_kernel::sorted::SortedMap;
 
 use crate::groups::root;
 use crate::topology::Topology;
@@ -46,7 +45,7 @@ impl Reach {
     /// Returns two of these hosts that cannot reach each other, if there are any.
     pub(super) fn apart(&self, hosts: &[NodeId]) -> Option<(NodeId, NodeId)> {
         // Most hosts share their switches with others, so only one host of each kind is compared.
-        let mut alike: BTreeMap<(&[u32], &[NodeId]), NodeId> = BTreeMap::new();
+        let mut alike: SortedMap<(&[u32], &[NodeId]), NodeId> = SortedMap::new();
         for &host in hosts {
             let place = host.0 as usize;
             alike

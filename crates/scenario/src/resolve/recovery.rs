@@ -1,9 +1,8 @@
 //! Conversion of `recovery`, `receiver-order`, `[network.irn]` and `[network.rud]` to the hosts' loss recovery.
 
-use std::collections::BTreeSet;
-
 use paceline_fabric::spec::{Irn, Recovery, Rud, SwitchSpec};
 use paceline_kernel::Span;
+use paceline_kernel::sorted::SortedSet;
 
 use crate::diagnostics::Problem;
 use crate::schema::{self, ArrivalOrder, OrOff, RecoveryKind};
@@ -57,7 +56,7 @@ pub(super) fn warn_of_silence(
     cx: &mut Cx<'_>,
     n: &schema::Network,
     switch: &SwitchSpec,
-    classes: &BTreeSet<u8>,
+    classes: &SortedSet<u8>,
 ) {
     let Some(kind) = &n.recovery else { return };
     if *kind.get_ref() != RecoveryKind::Rud || switch.loss.trim.is_some() || !super::loses(switch, classes) {

@@ -1,10 +1,9 @@
 //! Conversion of `[cc]` to schemes with parameters and windows.
 
-use std::collections::BTreeMap;
-
 use paceline_congestion::registry::variant::{self, Variant};
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_fabric::spec::{NicSpec, SchemeSpec};
+use paceline_kernel::sorted::SortedMap;
 use toml::Spanned;
 
 use crate::cc::{self, Blocks};
@@ -17,10 +16,10 @@ use super::Cx;
 /// Returns the window modes by scheme name, after checking the names.
 fn windows(
     cx: &Cx<'_>,
-    written: Option<&Spanned<BTreeMap<String, WindowMode>>>,
-) -> Result<BTreeMap<String, WindowMode>, Problem> {
+    written: Option<&Spanned<SortedMap<String, WindowMode>>>,
+) -> Result<SortedMap<String, WindowMode>, Problem> {
     let Some(written) = written else {
-        return Ok(BTreeMap::new());
+        return Ok(SortedMap::new());
     };
     for name in written.get_ref().keys() {
         Variant::parse(name).map_err(|unknown| {
@@ -65,7 +64,7 @@ pub(super) fn variants(cx: &mut Cx<'_>, scenario: &mut schema::Scenario) -> Resu
         .iter()
         .filter_map(|one| one.get_ref().scheme.as_ref());
     let named = scenario.cc.scheme.iter().chain(of_workloads).chain(of_jobs);
-    let mut idle = BTreeMap::new();
+    let mut idle = SortedMap::new();
     for name in named.clone() {
         let Ok(parsed) = Variant::parse(name.get_ref()) else {
             continue;
@@ -96,7 +95,7 @@ pub(super) struct Schemes<'a> {
     blocks: &'a Blocks,
     /// Window mode of every scheme, if set.
     window: Option<WindowMode>,
-    windows: BTreeMap<String, WindowMode>,
+    windows: SortedMap<String, WindowMode>,
     named: Vec<(String, SchemeSpec)>,
 }
 

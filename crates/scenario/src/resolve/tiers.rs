@@ -1,10 +1,9 @@
 //! Conversion of `[network.tier.NAME]` to the switches of a tier.
 
-use std::collections::BTreeMap;
-
 use paceline_congestion::registry::Marking;
 use paceline_fabric::spec::{FlowControl, NodeId, PfcThreshold, SwitchSpec, SwitchTier};
 use paceline_kernel::BitRate;
+use paceline_kernel::sorted::SortedMap;
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem, suggestion};
@@ -50,7 +49,7 @@ pub(super) fn fill_servers(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) {
 /// Resolves the tiers, after the settings of all switches.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
-    written: &mut BTreeMap<String, Spanned<schema::Tier>>,
+    written: &mut SortedMap<String, Spanned<schema::Tier>>,
     net: &Net,
     common: &Common<'_>,
 ) -> Result<Vec<SwitchTier>, Problem> {

@@ -1,10 +1,9 @@
 //! Timeouts and timers compared with the network's round trip: defaults grow with it, and settings that are too short
 //! cause a warning.
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::spec::{LinkChange, NodeKind, Recovery, RunSpec};
 use paceline_kernel::Span;
+use paceline_kernel::sorted::SortedMap;
 use toml::Spanned;
 
 use crate::schema::{self, OrOff};
@@ -150,7 +149,7 @@ fn on_slow_links(run: &RunSpec) -> Span {
         let built = run.links[change.link].delay.as_ps();
         Some((change.link, change.delay?.as_ps().saturating_sub(built)))
     };
-    let mut added: BTreeMap<usize, u64> = BTreeMap::new();
+    let mut added: SortedMap<usize, u64> = SortedMap::new();
     for (link, longer) in run.link_changes.iter().filter_map(longer) {
         let most = added.entry(link).or_default();
         *most = longer.max(*most);

@@ -1,10 +1,10 @@
 //! Flows before they have ports: checks, and the numbering of ports.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
 use paceline_fabric::stream::source_port;
+use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::diagnostics::{Place, Problem};
@@ -176,7 +176,7 @@ impl UnresolvedFlows {
             return None;
         }
         let mut sources: Vec<ArrivalSource> = self.sources.drain(..).map(|(source, _)| source).collect();
-        let mut got: BTreeMap<u64, (Block, Vec<Message>)> = BTreeMap::new();
+        let mut got: SortedMap<u64, (Block, Vec<Message>)> = SortedMap::new();
         for draft in self.list.drain(..) {
             let block = &self.blocks[draft.block as usize];
             let of_workload = got.entry(block.workload);
@@ -201,11 +201,11 @@ impl UnresolvedFlows {
     }
 
     /// Returns the load offered by flows from files with many flows; `files` maps workload numbers to positions.
-    pub(super) fn offered_by_files(&self, files: &BTreeMap<u64, Place>) -> Vec<Drawn> {
+    pub(super) fn offered_by_files(&self, files: &SortedMap<u64, Place>) -> Vec<Drawn> {
         if files.is_empty() {
             return Vec::new();
         }
-        let mut of_file: BTreeMap<u64, Vec<&Message>> = BTreeMap::new();
+        let mut of_file: SortedMap<u64, Vec<&Message>> = SortedMap::new();
         for draft in &self.list {
             let workload = self.blocks[draft.block as usize].workload;
             if files.contains_key(&workload) {
@@ -219,7 +219,7 @@ impl UnresolvedFlows {
             let starts = || messages.iter().map(|message| message.start);
             let window = (starts().min()?, starts().max()?);
             let seconds = (window.1 - window.0).as_secs_f64();
-            let mut pairs: BTreeMap<(NodeId, NodeId), f64> = BTreeMap::new();
+            let mut pairs: SortedMap<(NodeId, NodeId), f64> = SortedMap::new();
             for message in &messages {
                 *pairs.entry((message.src, message.dst)).or_default() += message.size.get() as f64;
             }
@@ -309,8 +309,8 @@ impl UnresolvedFlows {
     /// Returns the flows with ports. The source port counts the connections of a pair of hosts, as in the original
     /// simulator.
     pub(super) fn with_ports(&self) -> Vec<FlowSpec> {
-        let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-        let mut known: BTreeMap<_, (u16, Option<NonZeroU32>)> = BTreeMap::new();
+        let mut counts: SortedMap<(NodeId, NodeId), u64> = SortedMap::new();
+        let mut known: SortedMap<_, (u16, Option<NonZeroU32>)> = SortedMap::new();
         let mut last = 0;
         let flows = self.list.iter().map(|draft| {
             let Message {

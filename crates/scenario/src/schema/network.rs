@@ -1,9 +1,8 @@
 //! `[network]` and its tables.
 
-use std::collections::BTreeMap;
-
 use paceline_congestion::params::{if_so, is, is_not};
 use paceline_fabric::spec::EcmpHash;
+use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
 
@@ -94,7 +93,7 @@ tables! {
         assist_ports: Spanned<AssistPortsKind> = "switches", only(&[&[OWN, if_so("a scheme that needs it")]]);
         /// factors of the rates of links, by tier of links or by the two nodes of a link, such as
         /// { host = 2, leaf-spine = 0.5 } or { "3-17" = 2 }; links of hosts are `host`, links inside servers `server`
-        rate_factor: BTreeMap<String, Spanned<f64>> => "none";
+        rate_factor: SortedMap<String, Spanned<f64>> => "none";
         /// packet loss probability of links without one of their own
         error_rate: Spanned<f64> = "0";
         /// when receivers acknowledge: { every-packets = n } or { every-bytes = "size" }
@@ -150,7 +149,7 @@ tables! {
         /// list of next hops that replace those of shortest paths
         route: Vec<Spanned<Route>>;
         /// settings per tier of switches: one table per tier name
-        tier: BTreeMap<String, Spanned<Tier>>;
+        tier: SortedMap<String, Spanned<Tier>>;
     }
     /// Packets of lossy classes that do not fit in the buffer.
     struct Drop only(LOSSY) {

@@ -4,7 +4,7 @@
 //! A configuration has pools and profiles for ingress and egress, and also for lossy traffic. A switch here has one
 //! pool, accounted at ingress, and one profile: those of the lossless priority groups.
 
-use std::collections::BTreeSet;
+use paceline_kernel::sorted::SortedSet;
 
 use super::item::{Fate, Item};
 use super::whole;
@@ -29,7 +29,7 @@ pub(crate) fn settle(items: &mut [Item], rate: Option<u64>) {
     }
 }
 
-fn entries(items: &[Item], table: &str) -> BTreeSet<String> {
+fn entries(items: &[Item], table: &str) -> SortedSet<String> {
     let of_table = items.iter().filter(|item| item.table == table);
     of_table.map(|item| item.entry.clone()).collect()
 }
@@ -100,7 +100,7 @@ fn choose_profiles(items: &mut [Item], rate: Option<u64>) {
         drop_entry(items, PROFILE, profile, why);
         false
     });
-    let used: BTreeSet<String> = items
+    let used: SortedSet<String> = items
         .iter()
         .filter(|item| item.is("BUFFER_PG", "profile"))
         .map(|item| plain(item.value.trim()).to_string())
@@ -163,7 +163,7 @@ fn choose_pool(items: &mut [Item]) {
     });
     let profiles = entries(items, PROFILE);
     let live = profiles.iter().filter(|profile| is_live(items, PROFILE, profile));
-    let wanted: BTreeSet<String> = live
+    let wanted: SortedSet<String> = live
         .filter_map(|profile| pool_of(items, profile))
         .map(str::to_string)
         .collect();
@@ -175,7 +175,7 @@ fn choose_pool(items: &mut [Item]) {
 /// Keeps the WRED profiles of queues, only of lossless priorities if there are any.
 fn choose_wred(items: &mut [Item]) {
     let mut left: Vec<String> = entries(items, WRED).into_iter().collect();
-    let lossless: BTreeSet<i64> = items
+    let lossless: SortedSet<i64> = items
         .iter()
         .filter(|item| item.is("PORT_QOS_MAP", "pfc_enable"))
         .flat_map(|item| item.value.split(',').filter_map(whole))

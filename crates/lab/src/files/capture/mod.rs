@@ -15,13 +15,13 @@ mod pcapng;
 mod uet;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::num::NonZeroU32;
 
 use paceline_congestion::Mark;
 use paceline_fabric::outcome::{FlowRecord, FlowStatus, Outcome, PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::{Binding, FlowSpec, LaneSpec, NodeId, Recovery, RunSpec};
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use super::ns3::interfaces;
@@ -107,14 +107,14 @@ fn frame(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64), rate: BitRate)
 }
 
 /// Which frames are longer than the simulated packets: by their name, (simulated, written) lengths.
-struct Longer(BTreeMap<&'static str, BTreeSet<(usize, usize)>>);
+struct Longer(SortedMap<&'static str, SortedSet<(usize, usize)>>);
 
 impl Longer {
     /// How many lengths of a kind of packet are named.
     const NAMED: usize = 4;
 
     fn find(spec: &RunSpec, posted: &Posted, trace: &[TraceEvent]) -> Self {
-        let mut found: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        let mut found: SortedMap<_, SortedSet<_>> = SortedMap::new();
         for event in trace.iter().filter(|event| direction(event).is_some()) {
             let sent_as = posted.sent_as(event.flow);
             let length = match is_infiniband(spec) {
@@ -179,13 +179,13 @@ struct Port {
 
 /// The traced ports, those of traced nodes and single ones, in order of node and interface.
 fn traced_ports(spec: &RunSpec) -> Vec<Port> {
-    let nodes: BTreeSet<u32> = spec.record.trace_nodes.iter().map(|node| node.0).collect();
+    let nodes: SortedSet<u32> = spec.record.trace_nodes.iter().map(|node| node.0).collect();
     let single = spec
         .record
         .trace_ports
         .iter()
         .map(|(node, peer)| (node.0, peer.0));
-    let single: BTreeSet<(u32, u32)> = single.collect();
+    let single: SortedSet<(u32, u32)> = single.collect();
     let mut peers = vec![Vec::new(); spec.nodes.len()];
     for link in &spec.links {
         peers[link.a.0 as usize].push(link.b.0);
@@ -205,7 +205,7 @@ fn traced_ports(spec: &RunSpec) -> Vec<Port> {
 }
 
 /// Of each flow that went over a persistent connection the first flow of that, and the sequence number at which it begins.
-struct Posted(BTreeMap<u32, (u32, u64)>);
+struct Posted(SortedMap<u32, (u32, u64)>);
 
 impl Posted {
     /// Messages are posted in the order of their starts.
@@ -219,8 +219,8 @@ impl Posted {
             }
         }
         messages.sort_unstable();
-        let mut ends: BTreeMap<NonZeroU32, u64> = BTreeMap::new();
-        let mut first: BTreeMap<NonZeroU32, u32> = BTreeMap::new();
+        let mut ends: SortedMap<NonZeroU32, u64> = SortedMap::new();
+        let mut first: SortedMap<NonZeroU32, u32> = SortedMap::new();
         for &(connection, _, flow) in &messages {
             let known = first.entry(connection).or_insert(flow);
             *known = (*known).min(flow);

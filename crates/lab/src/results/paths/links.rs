@@ -1,7 +1,7 @@
 //! Which link bounds a message of a critical path.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use paceline_fabric::Outcome;
 use paceline_fabric::account::{FlowAccount, HopTotals};
@@ -9,6 +9,7 @@ use paceline_fabric::outcome::PortRef;
 use paceline_fabric::spec::{NodeId, NodeKind};
 use paceline_jobs::{TraceActivity, TraceOutcome, TracePath};
 use paceline_kernel::BitRate;
+use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::{Job, Resolved};
 
 use super::super::rows::FlowRows;
@@ -53,7 +54,7 @@ pub(super) struct Bounds<'a> {
     /// Links by node: neighbour and place.
     links: Vec<Vec<(NodeId, usize)>>,
     /// By sender.
-    trees: RefCell<BTreeMap<NodeId, Tree>>,
+    trees: RefCell<SortedMap<NodeId, Tree>>,
 }
 
 impl<'a> Bounds<'a> {
@@ -80,7 +81,7 @@ impl<'a> Bounds<'a> {
                 }
             }
         }
-        let accounts: BTreeMap<u32, &FlowAccount> = outcome
+        let accounts: SortedMap<u32, &FlowAccount> = outcome
             .accounts
             .iter()
             .map(|account| (account.flow, account))

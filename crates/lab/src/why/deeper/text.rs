@@ -1,6 +1,6 @@
 //! A close-up in words.
 
-use std::collections::BTreeMap;
+use paceline_kernel::sorted::SortedMap;
 
 use super::{CauseRow, CutRow, Deeper, PauseRow, SharedRow, gbps, size, us};
 
@@ -126,7 +126,7 @@ impl Deeper {
 
     /// The ports where pauses that held it back began, and which had none of its packets: one line for each.
     fn behind(&self, flow: u32) -> Vec<String> {
-        let mut roots: BTreeMap<&str, (u64, BTreeMap<u32, u64>)> = BTreeMap::new();
+        let mut roots: SortedMap<&str, (u64, SortedMap<u32, u64>)> = SortedMap::new();
         for row in &self.pauses {
             let Some(root) = row.way.last() else { continue };
             let (time, flows) = roots.entry(root).or_default();
@@ -138,7 +138,7 @@ impl Deeper {
         roots.retain(|_, (_, flows)| !flows.is_empty() && !flows.contains_key(&flow));
         let mut roots: Vec<_> = roots.into_iter().collect();
         roots.sort_by_key(|(_, (time, _))| std::cmp::Reverse(*time));
-        let line = |(root, (time, flows)): (&str, (u64, BTreeMap<u32, u64>))| {
+        let line = |(root, (time, flows)): (&str, (u64, SortedMap<u32, u64>))| {
             let mut flows: Vec<(u32, u64)> = flows.into_iter().collect();
             flows.sort_by_key(|&(of, bytes)| (std::cmp::Reverse(bytes), of));
             let total: u64 = flows.iter().map(|flow| flow.1).sum();

@@ -1,7 +1,6 @@
 //! Translation of a vendor's settings into keys of the scenario, with warnings about the others.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use toml::de::DeTable;
 
 use super::made::{Translated, is_set};
@@ -52,7 +51,7 @@ pub(super) fn translate(
     found: &mut Found,
 ) -> Result<(), Problem> {
     let mut became: Vec<Became<'_>> = Vec::new();
-    let mut left_out: BTreeMap<String, Warning> = BTreeMap::new();
+    let mut left_out: SortedMap<String, Warning> = SortedMap::new();
     let mut idle = Idle::default();
     for item in items {
         let Some(key) = item.key else {
@@ -115,7 +114,7 @@ pub(super) fn translate(
     }
     found.1.extend(left_out.into_values());
     let strong = became.iter().filter(|one| !one.weak);
-    let strong: BTreeSet<String> = strong.map(|one| one.ours.to_string()).collect();
+    let strong: SortedSet<String> = strong.map(|one| one.ours.to_string()).collect();
     became.retain(|one| !one.weak || !strong.contains(one.ours));
     let first = found.0.len();
     for one in became {
@@ -219,10 +218,10 @@ fn differ(one: &Became<'_>, known: &Translated, texts: &Texts) -> Problem {
 #[derive(Default)]
 struct Idle {
     /// Settings and entries, by reason.
-    reasons: BTreeMap<String, BTreeSet<String>>,
-    keys: BTreeSet<String>,
-    tables: BTreeSet<String>,
-    others: BTreeSet<String>,
+    reasons: SortedMap<String, SortedSet<String>>,
+    keys: SortedSet<String>,
+    tables: SortedSet<String>,
+    others: SortedSet<String>,
 }
 
 impl Idle {

@@ -1,8 +1,8 @@
 //! The subset of ONNX's protobuf messages that policies use.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
+use paceline_kernel::sorted::SortedMap;
 use paceline_traces::wire::{Cursor, Fault, Field, Raw};
 
 /// Numbers of a graph, with their shape.
@@ -55,7 +55,7 @@ pub(super) struct Node {
     pub domain: String,
     pub inputs: Vec<String>,
     pub outputs: Vec<String>,
-    pub attributes: BTreeMap<String, Attribute>,
+    pub attributes: SortedMap<String, Attribute>,
 }
 
 impl Node {
@@ -81,8 +81,8 @@ pub(super) struct Graph {
     pub version: u64,
     pub nodes: Vec<Node>,
     /// Index of the operator that produces each output.
-    pub makers: BTreeMap<String, usize>,
-    pub tensors: BTreeMap<String, Tensor>,
+    pub makers: SortedMap<String, usize>,
+    pub tensors: SortedMap<String, Tensor>,
     pub inputs: Vec<Input>,
     pub outputs: Vec<String>,
 }

@@ -1,8 +1,7 @@
 //! Flows from files: ns-3 flow files, htsim's connection matrices, and traces with named columns.
 
 use paceline_fabric::spec::NodeId;
-
-use std::collections::BTreeMap;
+use paceline_kernel::sorted::SortedMap;
 
 use crate::diagnostics::{Place, Problem, Source, suggestion};
 use crate::htsim::{self, matrix::Matrix};
@@ -237,9 +236,9 @@ impl Maker<'_, '_> {
 #[derive(Default)]
 struct TraceConnections {
     /// Connections by their number in the table: index, shared properties, and position of the first flow.
-    named: BTreeMap<u64, (u32, Shared, Place)>,
+    named: SortedMap<u64, (u32, Shared, Place)>,
     /// Persistent connections without a number.
-    unnamed: BTreeMap<Shared, u32>,
+    unnamed: SortedMap<Shared, u32>,
     count: u32,
 }
 

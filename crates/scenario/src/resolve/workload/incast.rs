@@ -1,9 +1,8 @@
 //! Incasts: several hosts send to one.
 
-use std::collections::BTreeSet;
-
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::Span;
+use paceline_kernel::sorted::SortedSet;
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
@@ -77,7 +76,7 @@ impl Maker<'_, '_> {
                             .label("the receiver is one of these"),
                     );
                 }
-                let mut seen = BTreeSet::new();
+                let mut seen = SortedSet::new();
                 if let Some(twice) = hosts.iter().find(|host| !seen.insert(host.0)) {
                     let text = format!(
                         "sender {} is named twice: a host sends once for each time",

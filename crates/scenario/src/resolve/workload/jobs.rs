@@ -1,9 +1,8 @@
 //! Conversion of `[[job]]` to hosts and their collectives.
 
-use std::collections::BTreeSet;
-
 use paceline_fabric::spec::{NodeId, Program, slowness};
 use paceline_kernel::rng::Purpose;
+use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
@@ -71,7 +70,7 @@ pub(super) fn resolve(
         }
     }
     let placed = places(cx, jobs, net, workloads)?;
-    let (mut all, mut known) = (Vec::with_capacity(jobs.len()), BTreeSet::new());
+    let (mut all, mut known) = (Vec::with_capacity(jobs.len()), SortedSet::new());
     let mut programs = Vec::new();
     for (i, ((spanned, hosts), trace)) in jobs.iter_mut().zip(placed).zip(traces).enumerate() {
         let place = cx.texts.of_value(spanned);

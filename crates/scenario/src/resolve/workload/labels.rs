@@ -1,6 +1,6 @@
 //! Labels of flows in results.
 
-use std::collections::BTreeMap;
+use paceline_kernel::sorted::SortedMap;
 
 use crate::diagnostics::Problem;
 
@@ -8,7 +8,7 @@ use crate::diagnostics::Problem;
 #[derive(Default)]
 pub(super) struct Labels {
     pub(super) names: Vec<String>,
-    known: BTreeMap<String, u16>,
+    known: SortedMap<String, u16>,
 }
 
 /// Upper limit of labels, because flows store 16-bit numbers.

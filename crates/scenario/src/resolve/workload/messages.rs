@@ -1,10 +1,10 @@
 //! Messages that a host sends one after the other, each a gap after the last packet of the previous one was created:
 //! the traffic of a network with credits.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use paceline_fabric::spec::NodeId;
+use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::diagnostics::{Problem, Source};
@@ -145,7 +145,7 @@ impl Maker<'_, '_> {
             return Err(Problem::new(message).at(&source.at(0..source.text().find('\n').unwrap_or(0))));
         }
         let hosts: Vec<NodeId> = self.net.topology.hosts().collect();
-        let (mut all, mut seen) = (Vec::new(), BTreeMap::new());
+        let (mut all, mut seen) = (Vec::new(), SortedMap::new());
         for record in records {
             let record = record.map_err(broken)?;
             let sends = sends_of_line(&source, &record, &hosts)?;

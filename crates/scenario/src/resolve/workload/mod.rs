@@ -13,9 +13,8 @@ mod sizes;
 mod steps;
 mod traces;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId, Program};
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
 
@@ -71,7 +70,7 @@ impl Traffic {
     }
 
     /// Returns the flows' priority classes.
-    pub(super) fn classes(&self) -> BTreeSet<u8> {
+    pub(super) fn classes(&self) -> SortedSet<u8> {
         let sources = self.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
         let streamed = sources.map(|source| source.class);
         let of_programs = self.programs.iter().map(|program| program.class);
@@ -94,9 +93,9 @@ pub(super) fn resolve(
         let file = workload.get_ref().file.as_ref()?;
         Some((number as u64, cx.texts.of_value(file)))
     });
-    let files: BTreeMap<u64, Place> = files.collect();
+    let files: SortedMap<u64, Place> = files.collect();
     let mut labels = Labels::default();
-    let mut given = BTreeMap::new();
+    let mut given = SortedMap::new();
     for (i, spanned) in workloads.iter_mut().enumerate() {
         let place = cx.texts.of_value(spanned);
         let written = spanned.get_mut();

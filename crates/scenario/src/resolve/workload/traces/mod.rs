@@ -6,8 +6,6 @@ mod found;
 mod refused;
 mod rules;
 
-use std::collections::BTreeMap;
-
 use paceline_fabric::spec::{self, NodeId, State, slowness};
 use paceline_kernel::{Slowness, Span, Time};
 use paceline_traces::check::{Extent, check};
@@ -210,7 +208,7 @@ impl Maker<'_, '_> {
                 .kinds
                 .iter()
                 .map(|&kind| (kind, of(self.labels, kind.name())))
-                .collect::<BTreeMap<_, _>>(),
+                .collect(),
             hosts: hosts.clone(),
         };
         let is_priced = model.is_some();
