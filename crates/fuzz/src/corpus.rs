@@ -392,7 +392,7 @@ fn unseal(file: &Path) -> Result<()> {
 /// Creates a model and a dataset.
 fn training(folder: &Path) -> Result<()> {
     let model = &SHIPPED[0];
-    write(folder, "model/mine.json", model.card)?;
+    write(folder, "model/mine.json", model.card())?;
     write(folder, "model/mine.safetensors", model.weights)?;
     let forest = Forest::new(forests::random(6, &[Scale::Fixed(8), Scale::Float], 4, 1))?;
     write(folder, "model/forest.json", forest.to_json().as_bytes())?;

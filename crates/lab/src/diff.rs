@@ -2,6 +2,7 @@
 
 mod text;
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use serde::Serialize;
 use serde_json::Value;
@@ -246,7 +247,7 @@ fn collect_numbers(path: &str, value: &Value, into: &mut SortedMap<String, f64>)
 fn keys<'a, T>(a: &'a SortedMap<String, T>, b: &'a SortedMap<String, T>) -> Vec<&'a String> {
     let only_b = b.keys().filter(|key| !a.contains_key(*key));
     let mut keys: Vec<&String> = a.keys().chain(only_b).collect();
-    keys.sort();
+    keys.order();
     keys
 }
 
@@ -285,7 +286,7 @@ fn metrics(a: &SortedMap<String, f64>, b: &SortedMap<String, f64>) -> Vec<Metric
         let known = FIRST.iter().position(|first| *first == metric.key);
         1 + known.unwrap_or(FIRST.len() + usize::from(!is_named(&metric.key)))
     };
-    metrics.sort_by_key(rank);
+    metrics.order_by_key(rank);
     metrics
 }
 

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use paceline_fabric::outcome::{EndedFlow, Repeats};
 use paceline_fabric::{BuildError, Factories, Outcome, Progress, Simulation, Until};
 use paceline_kernel::Time;
+use paceline_kernel::order::Sort as _;
 
 use crate::measures;
 use crate::results::{FlowRows, Gathering, Machine, RunStatus, Summary, summarise};
@@ -428,7 +429,7 @@ pub fn side_by_side<T: Send>(count: usize, jobs: usize, work: &(dyn Fn(usize) ->
     let mut results = results
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    results.sort_by_key(|&(i, _)| i);
+    results.order_by_key(|&(i, _)| i);
     results.into_iter().map(|(_, result)| result).collect()
 }
 

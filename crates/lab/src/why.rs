@@ -1,5 +1,6 @@
 //! Where one flow's time went, in words and as a table: `paceline why`.
 
+use paceline_kernel::order::Sort as _;
 use serde::Serialize;
 
 use crate::files::{CREDIT, FlowTime, PAUSED, Stage};
@@ -106,7 +107,7 @@ impl<'a> Why<'a> {
                 None => causes.push((row.stage, &row.part, row.time_ps)),
             }
         }
-        causes.sort_by_key(|&(_, _, sum)| std::cmp::Reverse(sum));
+        causes.order_by_key(|&(_, _, sum)| std::cmp::Reverse(sum));
         causes
     }
 

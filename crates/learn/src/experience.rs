@@ -12,6 +12,7 @@ use std::sync::Arc;
 use paceline_congestion::learned::Model;
 use paceline_congestion::learned::sha256;
 use paceline_fabric::spec::FlowControl;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::rng::Rng;
 use paceline_lab::files::{OutputError, write_file};
 use paceline_lab::release;
@@ -390,7 +391,7 @@ impl Gathered {
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(failed)?;
-        paths.sort();
+        paths.order();
         let is_json = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
         let (files, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_json);
         let mut gathered = Self::default();
@@ -492,7 +493,7 @@ impl Gathered {
         };
         let mut networks: Vec<Network> = (0..count).map(|k| all[place(k)].clone()).collect();
         // Runs start from the last to the first: the longest first.
-        networks.sort_by_key(Network::flows);
+        networks.order_by_key(Network::flows);
         networks
     }
 }

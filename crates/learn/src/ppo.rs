@@ -11,6 +11,7 @@
 //! "High-Dimensional Continuous Control Using Generalized Advantage Estimation", ICLR 2016.
 
 use paceline_congestion::learned::layers::{Network, Units};
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -161,7 +162,7 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
                     rows.iter().map(|&place| &lessons[spans[place].clone()]).collect();
                 if moves {
                     // Longest spans first, so that the rows of each time step are a prefix of the spans.
-                    rows.sort_by_key(|span| std::cmp::Reverse(span.len()));
+                    rows.order_by_key(|span| std::cmp::Reverse(span.len()));
                     self.move_policy(&rows, part * self.manner.rate);
                 }
                 let rows: Vec<&Lesson<SEEN, KNOWN, ACTS>> = rows.into_iter().flatten().collect();

@@ -1,5 +1,6 @@
 //! Critical paths of trace-driven jobs on a run's page: a table, and a picture of the path over time.
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_lab::files::RunData;
 use paceline_lab::results::{CriticalPath, JobTimes, PathRow};
@@ -122,7 +123,7 @@ fn picture(rows: &[&PathRow]) -> String {
         *times.entry(row.words()).or_default() += row.time_ps();
     }
     let mut kinds: Vec<(&str, u64)> = times.into_iter().collect();
-    kinds.sort_by_key(|&(_, time)| std::cmp::Reverse(time));
+    kinds.order_by_key(|&(_, time)| std::cmp::Reverse(time));
     let mut names: Vec<String> = kinds.iter().map(|(name, _)| (*name).to_string()).collect();
     if names.len() > KINDS_MAX {
         names.truncate(KINDS_MAX - 1);

@@ -1,5 +1,6 @@
 //! Page about several schemes with the same seeds, and the page of each seed.
 
+use paceline_kernel::order::Sort as _;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -318,7 +319,7 @@ fn extremes(all: &Repeats, metric: &Metric, name: &str) -> String {
         .iter()
         .filter_map(|one| Some((one.scheme.as_str(), one.metrics.get(&metric.key)?)));
     let mut order: Vec<(&str, &Interval)> = of.collect();
-    order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+    order.order_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
     match order.as_slice() {
         [low, .., high] => format!(
             " {name} is smallest with {} ({}) and largest with {} ({}).",

@@ -1,5 +1,6 @@
 //! Summary of a page in words.
 
+use paceline_kernel::order::Sort as _;
 use serde::Serialize;
 
 use paceline_lab::files::QUEUE;
@@ -159,7 +160,7 @@ fn of_several(all: &[&Summary], names: &[String]) -> String {
             .zip(names)
             .filter_map(|(s, name)| Some((value(s)?, name)))
             .collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        order.order_by(|a, b| a.0.total_cmp(&b.0));
         let (&low, &high) = (order.first()?, order.last()?);
         (whole && low.0 < high.0).then_some((low, high))
     };

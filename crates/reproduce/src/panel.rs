@@ -1,5 +1,6 @@
 //! Tables of published values next to ours, with verdicts.
 
+use paceline_kernel::order::Sort as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -280,7 +281,7 @@ impl Panel {
 
 /// Formats values in order: `a < b = c`.
 fn in_order(mut values: Vec<(&str, f64)>) -> String {
-    values.sort_by(|a, b| a.1.total_cmp(&b.1));
+    values.order_by(|a, b| a.1.total_cmp(&b.1));
     let mut text = String::new();
     for (i, &(name, value)) in values.iter().enumerate() {
         match i.checked_sub(1).map(|before| values[before].1) {

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use miette::{LabeledSpan, NamedSource, SourceCode};
+use paceline_kernel::order::Sort as _;
 
 use crate::visible::{masked, visible};
 
@@ -362,7 +363,7 @@ fn by_distance<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<
     let word = word.to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&word, &name.to_lowercase());
     let mut near: Vec<(usize, &str)> = names.into_iter().map(|name| (distance(name), name)).collect();
-    near.sort_by_key(|(distance, _)| *distance);
+    near.order_by_key(|(distance, _)| *distance);
     near
 }
 

@@ -4,6 +4,7 @@ use crate::groups::{SERVER, named_tiers};
 use crate::topology::{Topology, ends};
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::BitRate;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 
 /// Name of the tier of links to hosts.
@@ -30,7 +31,7 @@ impl LinkTiers {
         let mut tiers = Self::default();
         for link in &topology.links {
             let mut at = [link.a, link.b].map(|node| tier_of.get(&node));
-            at.sort_by_key(|tier| tier.map(|(place, _)| *place));
+            at.order_by_key(|tier| tier.map(|(place, _)| *place));
             let is_inner = |tier: &&(usize, String)| tier.1 == SERVER;
             let name = match at {
                 [None, other] if other.as_ref().is_some_and(is_inner) => SERVER.to_string(),
@@ -120,7 +121,7 @@ mod tests {
             core: rate,
         };
         let mut tree = LinkTiers::of(&fat_tree(4, 1, rates, Span::from_us(1)));
-        tree.names.sort();
+        tree.names.order();
         assert_eq!(tree.names(), ["aggregation-core", "edge-aggregation", "host"]);
     }
 

@@ -7,6 +7,7 @@ pub use paceline_fabric::spec::Message;
 use paceline_fabric::spec::{ArrivalPattern, Awaited, Dependency, NodeId, size_at};
 pub(crate) use paceline_fabric::stream::SHARED;
 use paceline_fabric::stream::random_stream;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -150,7 +151,7 @@ impl SizeDistribution {
             return Err(sum);
         }
         let mut sorted = shares.to_vec();
-        sorted.sort_by_key(|&(size, _)| size);
+        sorted.order_by_key(|&(size, _)| size);
         let mut points = Vec::with_capacity(2 * sorted.len());
         let mut below = 0.0;
         for (size, share) in sorted {

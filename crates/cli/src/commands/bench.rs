@@ -9,6 +9,7 @@ use std::time::Instant;
 use clap::Args;
 use paceline_fabric::WindowCounts;
 use paceline_kernel::memory;
+use paceline_kernel::order::Sort as _;
 use paceline_scenario::{Overrides, Resolved};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -246,7 +247,7 @@ fn measure_by<T: DeserializeOwned>(arguments: &[&str], name: &str) -> Result<T, 
 
 fn row(workload: &Workload, args: &BenchArgs, measured: &mut [Measured]) -> Result<Row, Failure> {
     check_digests(workload, measured.iter())?;
-    measured.sort_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
+    measured.order_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
     let middle = &measured[measured.len() / 2];
     let per_s = |count: u64| {
         if middle.cpu_s > 0.0 {

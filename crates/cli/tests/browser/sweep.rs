@@ -1,9 +1,9 @@
 //! The page of a sweep.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use crate::devtools::Browser;
+use paceline_kernel::sorted::SortedMap;
 use paceline_lab::InputWarnings;
 use paceline_lab::stats::{self, CONFIDENCE, interval};
 use paceline_lab::sweep::{Keep, Plan, Point, Row, Status, SweepData};
@@ -52,7 +52,7 @@ fn sweep(axes: Vec<Axis>, seeds: u64) -> SweepData {
         };
         grid = grid.iter().flat_map(longer).collect();
     }
-    let mut rows = BTreeMap::new();
+    let mut rows = SortedMap::new();
     let mut points = Vec::new();
     for (number, values) in grid.into_iter().enumerate() {
         let mut runs = Vec::new();

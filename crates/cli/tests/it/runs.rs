@@ -440,7 +440,7 @@ fn a_folder_has_the_models_of_its_run() {
     let model = shipped.iter().find(|model| model.name == "rtt-lstm").unwrap();
     fs::create_dir(folder.path().join("trained")).unwrap();
     let files = ["json", "safetensors"].map(|ending| folder.path().join(format!("trained/mine.{ending}")));
-    fs::write(&files[0], model.card).unwrap();
+    fs::write(&files[0], model.card()).unwrap();
     fs::write(&files[1], model.weights).unwrap();
     let args = [
         "run",

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use paceline_fabric::RunSpec;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::csv_cell;
 
@@ -62,7 +63,7 @@ pub(super) fn write(
     )?;
     for (scheme, labels) in labels {
         let mut labels: Vec<_> = labels.into_iter().collect();
-        labels.sort_by(|a, b| natural_order(&a.0, &b.0));
+        labels.order_by(|a, b| natural_order(&a.0, &b.0));
         for (label, group) in labels {
             let names = [&scheme, &label].map(|name| csv_cell(name).into_owned());
             let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());

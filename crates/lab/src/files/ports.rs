@@ -1,6 +1,7 @@
 //! The series of ports and switches: step functions, a point where the value changes.
 
 use paceline_fabric::outcome::{PortBin, PortSeries};
+use paceline_kernel::order::Sort as _;
 
 use super::Series;
 
@@ -36,7 +37,7 @@ pub(super) fn port_series(recorded: &PortSeries, asked: u64, held_back: &str, st
         (MARKS, |bin| f64::from(bin.marks)),
     ];
     let mut order: Vec<usize> = (0..recorded.ports.len()).collect();
-    order.sort_by_key(|&port| (recorded.ports[port].node, recorded.ports[port].interface));
+    order.order_by_key(|&port| (recorded.ports[port].node, recorded.ports[port].interface));
     let mut add = |entity: String, metric: &str, points: Vec<(u64, f64)>| {
         if !points.is_empty() {
             all.push(Series::new(entity, metric, points).in_bins(asked, width));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use paceline_fabric::outcome::{Bin, Binned, FlowSeries, Outcome, QueueRecord, StateRecord};
 use paceline_fabric::spec::RunSpec;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::units::PS_PER_S;
 use serde::{Deserialize, Serialize};
@@ -364,7 +365,7 @@ fn classes(all: &[StateRecord], metric: &'static str, what: &'static str) -> imp
 fn largest_queues(outcome: &Outcome) -> Vec<&QueueRecord> {
     let mut order: Vec<usize> = (0..outcome.queues.len()).collect();
     order.retain(|&i| !outcome.queues[i].series.is_empty());
-    order.sort_by_key(|&i| (std::cmp::Reverse(outcome.queues[i].max), i));
+    order.order_by_key(|&i| (std::cmp::Reverse(outcome.queues[i].max), i));
     order.truncate(PORTS_MAX);
     order.sort_unstable();
     order.into_iter().map(|i| &outcome.queues[i]).collect()

@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 
 use paceline_fabric::{Outcome, RunSpec};
+use paceline_kernel::order::Sort as _;
 use serde_json::{Value, json};
 
 use super::{QUEUE, RunData};
@@ -140,7 +141,7 @@ fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Resu
         (one.start_ps, one.end_ps.unwrap_or(end), name, args)
     });
     let mut all: Vec<_> = listed.chain(of_traces).collect();
-    all.sort_by_key(|(from, ..)| *from);
+    all.order_by_key(|(from, ..)| *from);
     let mut rows = Rows::default();
     for (from, to, name, args) in all {
         events.slice(&name, (COLLECTIVES, rows.take(from, to)), (from, to), &args)?;

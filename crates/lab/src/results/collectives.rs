@@ -4,6 +4,7 @@ use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::{Outcome, recorded};
 use paceline_jobs::{TraceCollective, TraceOutcome};
 use paceline_kernel::Time;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::{Collective, Resolved};
 use paceline_traces::program::CollectiveKind;
@@ -96,7 +97,7 @@ pub(super) fn collective_times(input: &Resolved, outcome: &Outcome) -> Vec<Colle
         let mut order: Vec<usize> = (0..times.len()).collect();
         // One without an end is slower than all others.
         let us = |place: &usize| times[*place].time_us.unwrap_or(f64::INFINITY);
-        order.sort_by(|a, b| us(b).total_cmp(&us(a)).then(a.cmp(b)));
+        order.order_by(|a, b| us(b).total_cmp(&us(a)).then(a.cmp(b)));
         order.truncate(SLOWEST);
         order.sort_unstable();
         all.extend(order.into_iter().map(|place| times[place].clone()));

@@ -1,6 +1,7 @@
 //! Flows that belong together: all, those of a scheme, those of a label.
 
 use paceline_fabric::RunSpec;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
@@ -285,7 +286,7 @@ fn largest(mut labels: SortedMap<String, Group>) -> (SortedMap<String, Group>, u
             .iter()
             .map(|(name, group)| (group.size_bytes, name.clone()))
             .collect();
-        sizes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| natural_order(&a.1, &b.1)));
+        sizes.order_by(|a, b| b.0.cmp(&a.0).then_with(|| natural_order(&a.1, &b.1)));
         for (_, name) in &sizes[LABELS_MAX..] {
             labels.remove(name);
         }

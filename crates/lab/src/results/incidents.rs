@@ -2,6 +2,7 @@
 
 use paceline_fabric::Outcome;
 use paceline_fabric::spec::{HostChange, LinkChange, NodeId, RunSpec, WatchdogAction};
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -159,7 +160,7 @@ pub(super) fn incidents(run: &RunSpec, outcome: &Outcome) -> Vec<Incident> {
         );
     }
     all.retain(|one: &Incident| one.from_ps < outcome.end.as_ps());
-    all.sort_by(|a, b| (a.from_ps, &a.place).cmp(&(b.from_ps, &b.place)));
+    all.order_by(|a, b| (a.from_ps, &a.place).cmp(&(b.from_ps, &b.place)));
     all
 }
 

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 
 use paceline_fabric::{Outcome, named_value, recorded};
 use paceline_jobs::{TraceActivity, TraceOutcome, TracePath, TraceStep};
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::{Job, Resolved};
 use serde::{Deserialize, Serialize};
@@ -378,7 +379,7 @@ fn summed(building: &Building<'_>) -> CriticalPath {
             }),
         }
     }
-    links.sort_by(|a, b| b.time_us.total_cmp(&a.time_us));
+    links.order_by(|a, b| b.time_us.total_cmp(&a.time_us));
     let mut largest = shares(rows, whole, |row| {
         (row.words().to_string(), Some(row.name.clone()), row.group)
     });
@@ -417,7 +418,7 @@ fn shares(rows: &[PathRow], whole: u64, key: impl Fn(&PathRow) -> Key) -> Vec<Pa
         *sum.links.entry(&row.link).or_default() += row.messages_ps;
     }
     let mut sums: Vec<_> = sums.into_iter().collect();
-    sums.sort_by_key(|(_, sum)| Reverse(sum.time));
+    sums.order_by_key(|(_, sum)| Reverse(sum.time));
     let share = |((what, name, group), sum): (Key, Sum<'_>)| PathShare {
         what,
         name,

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use paceline_congestion::registry::{SendFloor, WindowMode};
 use paceline_fabric::spec::FlowControl;
 use paceline_fabric::{Outcome, RunSpec};
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{BitRate, Bytes};
 
@@ -113,7 +114,7 @@ fn largest_peak(
     } else {
         // Flows that wait start in another order than that of the list.
         let mut order: Vec<Entry> = ran.collect();
-        order.sort_by_key(|flow| flow.start_ps);
+        order.order_by_key(|flow| flow.start_ps);
         order.iter().for_each(add);
     }
     let crowds = crowds.into_iter().map(|(receiver, under_way)| Concurrent {

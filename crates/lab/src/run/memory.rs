@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use paceline_kernel::order::Sort as _;
 use paceline_scenario::Resolved;
 
 use crate::results::FlowRows;
@@ -45,7 +46,7 @@ pub fn memory_warning(inputs: &[&Resolved], held: usize, free: u64) -> Option<St
         .iter()
         .map(|input| (memory_of_flows(input), *input))
         .collect();
-    each.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
+    each.order_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
     let needed: u64 = each.iter().take(held).map(|&(bytes, _)| bytes).sum();
     let (_, largest) = *each.first()?;
     if needed <= free / 4 * 3 {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use serde_json::Value;
 
@@ -92,7 +93,7 @@ fn versions<'a>(plans: &[(&Path, Plan)], rows: impl Iterator<Item = &'a Row>) ->
         .map(|(_, plan)| plan.version.clone())
         .chain(of_rows)
         .collect();
-    versions.sort();
+    versions.order();
     versions.dedup();
     versions
 }

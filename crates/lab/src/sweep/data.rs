@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::Warning;
 
@@ -139,7 +140,7 @@ pub fn warnings(data: &SweepData, which: impl Fn(&Warning) -> bool) -> Vec<Strin
         }
     }
     // Of equals the first in the alphabet.
-    found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    found.order_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     let runs = data.rows.len();
     let about = |(warning, count): &(String, usize)| match *count == runs {
         true => warning.clone(),

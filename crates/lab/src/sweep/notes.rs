@@ -1,5 +1,6 @@
 //! What looks like a statistic or a finding and is none: seeds and axes that change nothing, with their reasons.
 
+use paceline_kernel::order::Sort as _;
 use paceline_scenario::{Warning, WarningKind};
 use serde::Serialize;
 
@@ -166,7 +167,7 @@ fn common(data: &SweepData, line: &[usize], key: &str) -> Option<Common> {
         }
     }
     if !varying.is_empty() {
-        varying.sort();
+        varying.order();
         varying.dedup();
         let more = varying.len().saturating_sub(NAMED);
         varying.truncate(NAMED);

@@ -1,5 +1,6 @@
 //! A sweep on a terminal: a row per point, means over the seeds.
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedSet;
 
 use super::{Row, Status, SweepData, notes};
@@ -192,7 +193,7 @@ fn ends<T>(all: Vec<T>, value: impl Fn(&T) -> Option<f64>) -> Vec<T> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     // What has no value comes between them.
     let rank = |&i: &usize| values[i].unwrap_or(0.0);
-    order.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    order.order_by(|a, b| rank(a).total_cmp(&rank(b)));
     let (with, without): (Vec<usize>, Vec<usize>) = order.into_iter().partition(|&i| values[i].is_some());
     let half = with.len() / 2;
     let order = [&with[..half], &without[..], &with[half..]].concat();

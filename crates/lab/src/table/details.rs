@@ -1,5 +1,6 @@
 //! Tables of what runs are made of: labels, collectives, jobs.
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::{SortedMap, SortedSet};
 
 use super::{Column, render};
@@ -72,7 +73,7 @@ pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail>
             let next = order.len();
             order.entry(row.name.clone()).or_insert(next);
         }
-        rows.sort_by_key(|row| (!row.begun, order[&row.name], row.run));
+        rows.order_by_key(|row| (!row.begun, order[&row.name], row.run));
         if several {
             head.insert(1, "run");
         }
@@ -163,7 +164,7 @@ impl Table {
 pub(super) fn heaviest(weights: SortedMap<&str, f64>, count: usize) -> Option<(SortedSet<String>, u64)> {
     let left_out = weights.len().checked_sub(count).filter(|&more| more > ROWS_MIN)?;
     let mut order: Vec<(&str, f64)> = weights.into_iter().collect();
-    order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| natural_order(a.0, b.0)));
+    order.order_by(|a, b| b.1.total_cmp(&a.1).then_with(|| natural_order(a.0, b.0)));
     let kept = order[..count].iter().map(|(name, _)| name.to_string());
     Some((kept.collect(), left_out as u64))
 }
@@ -213,7 +214,7 @@ fn labels(runs: &[&Summary]) -> Table {
     if !rows.iter().any(|row| row.name != rows[0].name) {
         rows.clear();
     }
-    rows.sort_by(|a, b| natural_order(&a.name, &b.name));
+    rows.order_by(|a, b| natural_order(&a.name, &b.name));
     let unknown = |run: &&Summary| run.schemes.values().map(|group| group.more_labels).sum();
     let mut head = vec![
         "label",

@@ -1,5 +1,6 @@
 //! Repeats with several seeds.
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 
 use super::details::{ROWS_MIN, heaviest};
@@ -64,7 +65,7 @@ pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
         weights.extend(longest.map(|mean| (*label, mean)));
     }
     let mut labels: Vec<String> = weights.keys().map(|label| (*label).to_string()).collect();
-    labels.sort_by(|a, b| natural_order(a, b));
+    labels.order_by(|a, b| natural_order(a, b));
     let found = heaviest(weights, (limit / all.intervals.len().max(1)).max(ROWS_MIN));
     let more = found.map(|(kept, count)| {
         labels.retain(|label| kept.contains(label));

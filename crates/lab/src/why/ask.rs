@@ -5,6 +5,7 @@ use std::path::Path;
 
 use paceline_fabric::spec::{Accounted, Blame};
 use paceline_kernel::Time;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedSet;
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
@@ -430,7 +431,7 @@ fn several_runs(folder: &Path) -> AskError {
     let mut names: Vec<String> = runs
         .map(|entry| folder.join(entry.file_name()).display().to_string())
         .collect();
-    names.sort();
+    names.order();
     AskError::Refused(format!(
         "{} holds several runs: name one of them: {}",
         folder.display(),

@@ -7,6 +7,7 @@ use paceline_fabric::Outcome;
 use paceline_fabric::flow_probe::{Cut, CutTotals, FlowProbe, Limits, Marks, Pauses, Shared};
 use paceline_fabric::spec::{Awaited, NodeKind, RunSpec};
 use paceline_kernel::Time;
+use paceline_kernel::order::Sort as _;
 use serde::{Deserialize, Serialize};
 
 use crate::results::FlowRows;
@@ -191,7 +192,7 @@ impl From<&FlowProbe> for Deeper {
             waited_ps: waited.as_ps(),
         };
         let mut nic: Vec<NicRow> = look.nic.iter().map(nic).collect();
-        nic.sort_by_key(|row| std::cmp::Reverse(row.waited_ps));
+        nic.order_by_key(|row| std::cmp::Reverse(row.waited_ps));
         Self {
             began_rate_bps: look.began.rate.as_bps(),
             line_rate_bps: look.line.as_bps(),

@@ -1,6 +1,7 @@
 //! Who made whom wait, as a matrix: `paceline why RUN --matrix`.
 
 use paceline_fabric::blame::{Waited, Why};
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::{SortedMap, SortedSet};
 use serde::Serialize;
 
@@ -89,11 +90,11 @@ impl Matrix {
             }
         }
         let mut parties: Vec<(&str, u128)> = weights.into_iter().collect();
-        parties.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| natural_order(a.0, b.0)));
+        parties.order_by(|a, b| b.1.cmp(&a.1).then_with(|| natural_order(a.0, b.0)));
         let is_cut = parties.len() > PARTIES_MAX;
         parties.truncate(PARTIES_MAX);
         let mut known: Vec<&str> = parties.into_iter().map(|(name, _)| name).collect();
-        known.sort_by(|a, b| natural_order(a, b));
+        known.order_by(|a, b| natural_order(a, b));
         if is_cut {
             known.push(OTHERS);
         }
@@ -252,7 +253,7 @@ fn places(rows: &[Waited]) -> Vec<MatrixPlace> {
         *sum = sum.saturating_add(row.waited_ps);
     }
     let mut order: Vec<_> = sums.into_iter().collect();
-    order.sort_by_key(|&(_, waited)| std::cmp::Reverse(waited));
+    order.order_by_key(|&(_, waited)| std::cmp::Reverse(waited));
     let place = |((victim, cause, port, why), waited_ps): ((&str, &str, String, &str), u64)| MatrixPlace {
         victim: victim.to_string(),
         cause: cause.to_string(),

@@ -1,5 +1,7 @@
 //! Random selection of a dataset from traces.
 
+use paceline_kernel::order::Sort as _;
+
 use super::{Dataset, Pair, STRATA, Trace};
 use crate::Error;
 use crate::rng::Stream;
@@ -55,7 +57,7 @@ impl Dataset {
 /// Returns the number of pairs from each stratum, as equal as the available numbers allow.
 pub(super) fn shares(count: usize, there: &[usize; STRATA]) -> [usize; STRATA] {
     let mut order: [usize; STRATA] = std::array::from_fn(|i| i);
-    order.sort_by_key(|&i| there[i]);
+    order.order_by_key(|&i| there[i]);
     let (mut shares, mut left) = ([0; STRATA], count);
     // From the smallest stratum on, the remainder is divided equally between those that are left.
     for (place, &i) in order.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use paceline_congestion::learned::forest::Forest;
 use paceline_forest::prove::Finding;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, render_sheet};
 use serde_json::Value;
@@ -283,7 +284,7 @@ fn tiles(forest: &Forest) -> Vec<Tile> {
 fn deciding(weights: &[Weight]) -> Part {
     let all: usize = weights.iter().map(|weight| weight.questions).sum();
     let mut sorted: Vec<&Weight> = weights.iter().collect();
-    sorted.sort_by(|a, b| b.moves.total_cmp(&a.moves));
+    sorted.order_by(|a, b| b.moves.total_cmp(&a.moves));
     let row = |weight: &&Weight| {
         vec![
             weight.feature.clone(),

@@ -1,5 +1,6 @@
 //! Report page of a predictor.
 
+use paceline_kernel::order::Sort as _;
 use paceline_lab::text::percent;
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
@@ -365,7 +366,7 @@ fn dots(test: &[Pair], first: &Judged<'_>) -> Chart {
         .map(|(pair, &out)| (pair.r, rtt(pair, out)))
         .collect();
     let mut points = thinned(&all, DOTS_MAX);
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.order_by(|a, b| a.0.total_cmp(&b.0));
     let ends = [points[0].0, points[points.len() - 1].0];
     for point in &mut points {
         point.1 = point.1.clamp(ends[0] / BEYOND, ends[1] * BEYOND);

@@ -4,6 +4,7 @@ use paceline_congestion::registry::SchemeConfig;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::RunSpec;
 use paceline_fabric::{Outcome, Simulation, Until};
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::{Span, Time};
 use paceline_lab::stats::jain;
 use paceline_scenario::Resolved;
@@ -174,7 +175,7 @@ const ENDLESS: u64 = 1_000_000_000_000;
 /// between the flows present at each time. A late flow gets less than one that was alone before.
 fn fair_shares(run: &RunSpec, outcome: &Outcome) -> Vec<f64> {
     let mut joins: Vec<usize> = (0..run.flows.len()).collect();
-    joins.sort_by_key(|&place| (run.flows[place].dst, outcome.flows[place].start));
+    joins.order_by_key(|&place| (run.flows[place].dst, outcome.flows[place].start));
     let mut fair = vec![0.0; run.flows.len()];
     for together in joins.chunk_by(|&one, &other| run.flows[one].dst == run.flows[other].dst) {
         let start = |there: usize| {

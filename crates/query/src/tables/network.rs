@@ -2,6 +2,7 @@
 
 use paceline_fabric::spec::NodeKind;
 use paceline_kernel::Bytes;
+use paceline_kernel::order::Sort as _;
 
 use paceline_lab::files::columns::Values;
 
@@ -167,7 +168,7 @@ pub(super) const LINKS: Table = Table {
             ]
         });
         let mut ports: Vec<_> = ends.collect();
-        ports.sort_by_key(|&(node, _, place, _)| (node, place));
+        ports.order_by_key(|&(node, _, place, _)| (node, place));
         let mut numbers = Vec::new();
         for (place, port) in ports.iter().enumerate() {
             let before = place

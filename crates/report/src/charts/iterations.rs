@@ -3,6 +3,7 @@
 use super::over_time::Clock;
 use super::{Axis, Chart, Kind, Line, Named, Width, unit_of_time};
 use crate::palette::COLORS;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_lab::results::Summary;
 
@@ -48,7 +49,7 @@ pub(crate) fn iterations(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     }
     let others = lines.len().saturating_sub(LINES_MAX);
     if others > 0 {
-        lines.sort_by(|a, b| b.0.total_cmp(&a.0));
+        lines.order_by(|a, b| b.0.total_cmp(&a.0));
         lines.truncate(LINES_MAX);
     }
     let mut note = "How long each iteration took, at the time of its end.".to_string();

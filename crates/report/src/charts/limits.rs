@@ -4,6 +4,7 @@ use super::over_time::{Clock, flow_name};
 use super::{Axis, Chart, Kind, Line, Named, Width};
 use crate::palette::COLORS;
 use crate::track::Track;
+use paceline_kernel::order::Sort as _;
 use paceline_lab::files::{RATE, RTT, Series, WINDOW};
 use paceline_lab::results::FlowRow;
 
@@ -107,8 +108,8 @@ fn chosen<'a>(run: &Named<'a>, metric: &str) -> Vec<(FlowRow<'a>, &'a Series)> {
             Some((run.data.flows.get(id)?, one))
         })
         .collect();
-    found.sort_by_key(|(row, _)| (std::cmp::Reverse(row.size_bytes), row.flow_id));
+    found.order_by_key(|(row, _)| (std::cmp::Reverse(row.size_bytes), row.flow_id));
     found.truncate(FLOWS_MAX);
-    found.sort_by_key(|(row, _)| row.flow_id);
+    found.order_by_key(|(row, _)| row.flow_id);
     found
 }

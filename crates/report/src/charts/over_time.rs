@@ -4,6 +4,7 @@ use super::{Axis, Chart, Kind, Line, Named, Source, Width, round, unit_of_time};
 use crate::palette::COLORS;
 use crate::track::Track;
 use paceline_fabric::spec::NodeKind;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_lab::files::{CREDITS, GOODPUT, QUEUE, STATE, Series};
 use paceline_lab::results::FlowRow;
@@ -85,7 +86,7 @@ fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usiz
         let mut tracks: Vec<(&Series, Track)> = series.map(|one| (one, Track::of(one))).collect();
         tracks.retain(|(_, track)| track.largest() > 0.0);
         filled += tracks.len();
-        tracks.sort_by(|(_, a), (_, b)| match metric {
+        tracks.order_by(|(_, a), (_, b)| match metric {
             // For credits, which are scarce, the lowest ones matter.
             CREDITS => a.area().total_cmp(&b.area()),
             _ => b.area().total_cmp(&a.area()),

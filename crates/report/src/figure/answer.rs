@@ -1,5 +1,6 @@
 //! Figures of answers: rows with x, y and optionally the name of a curve.
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 
 use super::{Curve, Figure, NoFigure, Point, Scale, Shape};
@@ -75,7 +76,7 @@ pub fn of_rows(rows: &[Row], (x, y): (&str, &str)) -> Result<Figure, NoFigure> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     for (curve, (color, dash)) in curves.iter_mut().zip(palette::assign(&names)) {
         (curve.color, curve.dash) = (color, dash);
-        curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        curve.points.order_by(|a, b| a.x.total_cmp(&b.x));
     }
     Ok(Figure {
         x: Scale {

@@ -1,5 +1,6 @@
 //! Figures of sweeps: a number of the runs over an axis of the grid, with its interval.
 
+use paceline_kernel::order::Sort as _;
 use paceline_lab::layout::nearest;
 use paceline_lab::sweep::{Estimate, SweepData, estimates};
 use paceline_scenario::sweep::Axis;
@@ -80,7 +81,7 @@ fn style(curves: &mut [Curve]) {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     for (curve, (color, dash)) in curves.iter_mut().zip(palette::assign(&names)) {
         (curve.color, curve.dash) = (color, dash);
-        curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        curve.points.order_by(|a, b| a.x.total_cmp(&b.x));
     }
 }
 

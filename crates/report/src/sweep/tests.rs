@@ -1,11 +1,10 @@
 //! Tests with synthetic sweeps.
 
-use std::collections::BTreeMap;
-
 use paceline_scenario::sweep::{Axis, AxisValue};
 
 use super::grid::Grid;
 use super::*;
+use paceline_kernel::sorted::SortedMap;
 use paceline_lab::InputWarnings;
 use paceline_lab::results::Summary;
 use paceline_lab::sample;
@@ -43,7 +42,7 @@ fn sweep(axes: Vec<Axis>, seeds: Vec<u64>, p99: impl Fn(&[usize], u64) -> f64) -
         };
         combinations = combinations.iter().flat_map(longer).collect();
     }
-    let mut rows = BTreeMap::new();
+    let mut rows = SortedMap::new();
     let mut points = Vec::new();
     let base = summary();
     for (number, values) in combinations.into_iter().enumerate() {

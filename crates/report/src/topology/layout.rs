@@ -4,6 +4,7 @@
 //! with few crossings (barycentres), then positions.
 
 use paceline_fabric::spec::NodeKind;
+use paceline_kernel::order::Sort as _;
 use paceline_scenario::topology::Topology;
 
 /// Rounds of reordering; regular networks need none.
@@ -114,7 +115,7 @@ fn ordered(tier: &[u32], neighbours: &[Vec<usize>]) -> Vec<Vec<usize>> {
                     n => ranks.iter().sum::<usize>() as f64 / n as f64,
                 }
             };
-            order[row].sort_by(|a, b| mean(a).total_cmp(&mean(b)));
+            order[row].order_by(|a, b| mean(a).total_cmp(&mean(b)));
         }
         // A sweep may also add crossings, so the best order so far is kept.
         let now = tangle(&order, tier, neighbours);
@@ -272,7 +273,7 @@ fn ends(topology: &Topology, tier: &[u32], x: &[f64], half: &[f64]) -> Vec<(f64,
     }
     let mut ends = vec![(0.0, 0.0); topology.links.len()];
     for (node, mut all) in touching.into_iter().enumerate() {
-        all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        all.order_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
         for side in all.chunk_by(|a, b| a.0 == b.0) {
             let share = 2.0 * half[node] / side.len() as f64;
             for (i, &(_, _, link, end)) in side.iter().enumerate() {

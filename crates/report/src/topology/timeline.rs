@@ -1,5 +1,6 @@
 //! Activity of each port over time, in equal bins.
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use serde::Serialize;
 
@@ -182,7 +183,7 @@ fn rows_of<'a>(
             .filter(|one| one.metric == **metric && !one.points.is_empty())
             .filter_map(|one| Some((*rows.get(port_of(&one.entity))?, one)))
             .collect();
-        found.sort_by_key(|&(row, _)| row);
+        found.order_by_key(|&(row, _)| row);
         found
     };
     quantity

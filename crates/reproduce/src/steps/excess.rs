@@ -10,6 +10,7 @@ use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::NodeId;
 use paceline_fabric::{Factories, Outcome, Progress};
 use paceline_kernel::Time;
+use paceline_kernel::order::Sort as _;
 use paceline_lab::run::{Control, execute_with};
 use paceline_scenario::Resolved;
 
@@ -44,7 +45,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
         work.inform((place + 1) as f64 / runs.len() as f64, &name)?;
     }
     for list in all.series.values_mut() {
-        list.sort_by(|a, b| a.0.total_cmp(&b.0));
+        list.order_by(|a, b| a.0.total_cmp(&b.0));
     }
     Ok(all)
 }

@@ -1,8 +1,9 @@
 //! Axes of a sweep, from the `[sweep]` table and from `--over`, keeping every position.
 
-use std::collections::SortedMap;
 use std::ops::Range;
 
+use paceline_kernel::order::Sort as _;
+use paceline_kernel::sorted::SortedMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -63,7 +64,7 @@ impl Written {
         };
         written.read(sweep, &[], texts)?;
         // Restores the order of the file.
-        written.axes.sort_by_key(|axis| axis.span.start);
+        written.axes.order_by_key(|axis| axis.span.start);
         for (i, axis) in written.axes.iter().enumerate() {
             if let Some(earlier) = written.axes[..i].iter().find(|other| other.key() == axis.key()) {
                 return Err(twice(axis, earlier, texts));

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
 use paceline_fabric::stream::source_port;
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -196,7 +197,7 @@ impl UnresolvedFlows {
                 }),
         );
         // Flows that start together are ordered by workload.
-        sources.sort_by_key(|source| source.workload);
+        sources.order_by_key(|source| source.workload);
         Some(Arrivals::of(sources, cx.seed))
     }
 

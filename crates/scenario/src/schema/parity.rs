@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use paceline_kernel::order::Sort as _;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
@@ -133,7 +134,7 @@ impl Parity {
             tables.push((row.name, Spanned::new(span, table)));
         }
         let place = |name: &str| rows().iter().position(|row| row.name == name);
-        tables.sort_by_key(|(name, _)| place(name));
+        tables.order_by_key(|(name, _)| place(name));
         Ok(Self(tables))
     }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use paceline_kernel::order::Sort as _;
 use paceline_learn::dataset::{self, Dataset, EDGES, STRATA, Source, THESIS_PAIRS, Trace};
 use paceline_scenario::Resolved;
 
@@ -95,7 +96,7 @@ fn run_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
                 path.display()
             )));
         }
-        inside.sort();
+        inside.order();
         folders.append(&mut inside);
     }
     Ok(folders)

@@ -1,5 +1,6 @@
 //! A close-up in words.
 
+use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 
 use super::{CauseRow, CutRow, Deeper, PauseRow, SharedRow, gbps, size, us};
@@ -70,9 +71,9 @@ impl Deeper {
             ));
         }
         let mut deepest: Vec<&CutRow> = self.cuts.iter().collect();
-        deepest.sort_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.at_ps.cmp(&b.at_ps)));
+        deepest.order_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.at_ps.cmp(&b.at_ps)));
         deepest.truncate(NAMED);
-        deepest.sort_by_key(|cut| cut.at_ps);
+        deepest.order_by_key(|cut| cut.at_ps);
         let cuts: Vec<String> = deepest.iter().map(|cut| cut.cause(start)).collect();
         lines.push(format!("deepest: {}", cuts.join("; ")));
         lines
@@ -137,10 +138,10 @@ impl Deeper {
         }
         roots.retain(|_, (_, flows)| !flows.is_empty() && !flows.contains_key(&flow));
         let mut roots: Vec<_> = roots.into_iter().collect();
-        roots.sort_by_key(|(_, (time, _))| std::cmp::Reverse(*time));
+        roots.order_by_key(|(_, (time, _))| std::cmp::Reverse(*time));
         let line = |(root, (time, flows)): (&str, (u64, SortedMap<u32, u64>))| {
             let mut flows: Vec<(u32, u64)> = flows.into_iter().collect();
-            flows.sort_by_key(|&(of, bytes)| (std::cmp::Reverse(bytes), of));
+            flows.order_by_key(|&(of, bytes)| (std::cmp::Reverse(bytes), of));
             let total: u64 = flows.iter().map(|flow| flow.1).sum();
             format!(
                 "congestion that it did not cause: none of its packets were queued at {}, and ports on its path were \
@@ -194,7 +195,7 @@ impl Deeper {
     fn shared_ports(&self) -> impl Iterator<Item = &SharedRow> {
         let waited = |row: &&SharedRow| row.flows.iter().map(|flow| flow.waited_ps).sum::<u64>();
         let mut rows: Vec<&SharedRow> = self.shared.iter().filter(|row| waited(row) > 0).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(waited(row)));
+        rows.order_by_key(|row| std::cmp::Reverse(waited(row)));
         rows.into_iter().take(2)
     }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use paceline_kernel::order::Sort as _;
 use paceline_lab::stats::mean;
 
 use super::{
@@ -79,7 +80,7 @@ fn rank(runs: &[Values]) -> Option<[f64; 2]> {
 fn ranked<'a>(tried: impl Iterator<Item = (Gains, &'a [Values])>) -> Vec<(Gains, [f64; 2])> {
     let found = tried.filter_map(|(gains, runs)| Some((gains, rank(runs)?)));
     let mut found: Vec<_> = found.collect();
-    found.sort_by(|(_, a), (_, b)| a[0].total_cmp(&b[0]));
+    found.order_by(|(_, a), (_, b)| a[0].total_cmp(&b[0]));
     found
 }
 
