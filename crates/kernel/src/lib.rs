@@ -5,6 +5,7 @@
 //! * [`units`]: instants and spans in picoseconds, sizes in bytes, rates in bit/s, all integers.
 //! * [`rng`]: one random stream per (seed, purpose, entity), and the generators of other simulators for the
 //!   fidelity modes.
+//! * [`sorted`], [`order`]: maps, sets and sorts of little machine code, for code that runs seldom.
 //! * [`queue`]: the pending event set: FIFO lanes for the few constant delays, a timing wheel for the rest,
 //!   and a binary heap with the same order as a reference for tests.
 

@@ -2,18 +2,24 @@
 
 use serde::Serialize;
 
-pub(super) const STYLE: &str = include_str!("../assets/report.css");
+// Statics: a constant would be embedded once for each part of the program that names it.
 
-pub(super) const STYLES: [&str; 2] = [STYLE, include_str!("../assets/topology.css")];
+pub(super) static STYLE: &str = include_str!("../assets/report.css");
 
-pub(super) const CHART_SCRIPTS: [&str; 4] = [
-    include_str!("../assets/common.js"),
+pub(super) static STYLES: [&str; 2] = [STYLE, include_str!("../assets/topology.css")];
+
+pub(super) static COMMON: &str = include_str!("../assets/common.js");
+
+pub(super) static EXPORT: &str = include_str!("../assets/export.js");
+
+pub(super) static CHART_SCRIPTS: [&str; 4] = [
+    COMMON,
     include_str!("../assets/track.js"),
-    include_str!("../assets/export.js"),
+    EXPORT,
     include_str!("../assets/report.js"),
 ];
 
-pub(super) const SCRIPTS: [&str; 8] = [
+pub(super) static SCRIPTS: [&str; 8] = [
     CHART_SCRIPTS[0],
     CHART_SCRIPTS[1],
     CHART_SCRIPTS[2],
@@ -24,11 +30,11 @@ pub(super) const SCRIPTS: [&str; 8] = [
     include_str!("../assets/topology/controls.js"),
 ];
 
-pub(super) const UPLOT_SCRIPT: &str = include_str!("../assets/uPlot.iife.min.js");
+pub(super) static UPLOT_SCRIPT: &str = include_str!("../assets/uPlot.iife.min.js");
 
-pub(super) const UPLOT_LICENCE: &str = include_str!("../assets/uPlot.LICENSE");
+pub(super) static UPLOT_LICENCE: &str = include_str!("../assets/uPlot.LICENSE");
 
-pub(super) const UPLOT_STYLE: &str = include_str!("../assets/uPlot.min.css");
+pub(super) static UPLOT_STYLE: &str = include_str!("../assets/uPlot.min.css");
 
 /// Styles and scripts that every page embeds.
 #[derive(Serialize)]

@@ -11,7 +11,7 @@ use upon::{Engine, Value, fmt};
 pub struct RenderError(#[from] upon::Error);
 
 /// Templates that others include, by name.
-const PARTS: [(&str, &str); 6] = [
+static PARTS: [(&str, &str); 6] = [
     ("topology.html", include_str!("../assets/topology.html.j2")),
     ("seeds.html", include_str!("../assets/seeds.html.j2")),
     ("details.html", include_str!("../assets/details.html.j2")),

@@ -50,7 +50,7 @@ pub(crate) fn mean_size(points: &[(f64, f64)]) -> f64 {
 }
 
 /// Built-in distributions: name, text, source.
-pub const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
+pub static DISTRIBUTIONS: [(&str, &str, &str); 6] = [
     (
         "websearch",
         include_str!("../data/websearch.tsv"),

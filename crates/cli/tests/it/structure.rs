@@ -106,3 +106,44 @@ fn crates_are_as_the_architecture_says() {
         }
     }
 }
+
+/// Maps and sets of crates that are run seldom are those of the kernel: a `BTreeMap` is several times their machine code.
+#[test]
+fn cold_crates_have_maps_of_little_code() {
+    const COLD: [&str; 8] = [
+        "scenario",
+        "lab",
+        "query",
+        "report",
+        "explain",
+        "learn",
+        "reproduce",
+        "cli",
+    ];
+    let mut read = 0;
+    for name in COLD {
+        let mut folders = vec![workspace().join("crates").join(name).join("src")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).expect("a folder of sources") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if !path.ends_with("tests.rs") && path.extension().is_some_and(|end| end == "rs") {
+                    let text = fs::read_to_string(&path).expect("a source");
+                    let (own, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
+                    let found = ["BTreeMap", "BTreeSet"]
+                        .into_iter()
+                        .find(|tree| own.contains(tree));
+                    assert_eq!(
+                        found,
+                        None,
+                        "{}: paceline_kernel::sorted has the same",
+                        path.display()
+                    );
+                    read += 1;
+                }
+            }
+        }
+    }
+    assert!(read > 300, "{read} files: the sources are read no more");
+}

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use ttf_parser::Face;
 
 /// Font file that PDF and SVG embed.
-pub(super) const FILE: &[u8] = include_bytes!("../../assets/PacelineSans.ttf");
+pub(super) static FILE: &[u8] = include_bytes!("../../assets/PacelineSans.ttf");
 
 /// Name of the font in files.
 pub(super) const NAME: &str = "PacelineSans";

@@ -8,20 +8,17 @@ mod tests;
 
 use serde::Serialize;
 
-use crate::look::{UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, script_json};
+use crate::look::{COMMON, EXPORT, STYLE, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, script_json};
 use crate::template::{RenderError, fill};
 use grid::Grid;
 pub(crate) use grid::places;
 use paceline_lab::sweep::SweepData;
 
 const TEMPLATE: &str = include_str!("../../assets/sweep.html.j2");
-const STYLES: [&str; 2] = [
-    include_str!("../../assets/report.css"),
-    include_str!("../../assets/sweep.css"),
-];
-const SCRIPTS: [&str; 6] = [
-    include_str!("../../assets/common.js"),
-    include_str!("../../assets/export.js"),
+static STYLES: [&str; 2] = [STYLE, include_str!("../../assets/sweep.css")];
+static SCRIPTS: [&str; 6] = [
+    COMMON,
+    EXPORT,
     include_str!("../../assets/sweep/model.js"),
     include_str!("../../assets/sweep/heat.js"),
     include_str!("../../assets/sweep/lines.js"),

@@ -14,11 +14,11 @@ macro_rules! packed {
     };
 }
 
-const FAT_TREE: &[u8] =
+static FAT_TREE: &[u8] =
     include_bytes!("../../../../../validation/ib-omnet/fat-tree-128-messages-cbfc.csv.gz");
 
 /// Every step of two windows, by run.
-const TRACES: &[(&str, &[u8])] = packed!(
+static TRACES: &[(&str, &[u8])] = packed!(
     "N200_cbfc_g10" "N200_cbfc_g20" "N200_ibcc_g10" "N200_ibcc_g20" "N200_rrcc_g10" "N200_rrcc_g20"
     "PUB_cbfc_g20" "PUB_ibcc_g20" "PUB_rrcc_g20"
 );
