@@ -456,7 +456,7 @@ impl<T: Ord> SortedSet<T> {
     /// The items within bounds, in order.
     pub fn range<'a>(&'a self, bounds: impl RangeBounds<T> + 'a) -> impl Iterator<Item = &'a T> {
         let first = match bounds.start_bound() {
-            Bound::Included(item) | Bound::Excluded(item) => self.0.find(item).map_or_else(|at| at, |at| at),
+            Bound::Included(item) | Bound::Excluded(item) => self.0.find(item).unwrap_or_else(|at| at),
             Bound::Unbounded => (0, 0),
         };
         let lists = self.0.lists.get(first.0..).unwrap_or_default();

@@ -165,7 +165,7 @@ impl<'a> From<&'a str> for Cell<'a> {
     }
 }
 
-impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
+impl<'a, T: Into<Self>> From<Option<T>> for Cell<'a> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, T::into)
     }

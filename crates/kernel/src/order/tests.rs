@@ -10,8 +10,8 @@ proptest! {
         found.order_by_key(|item| item.0);
         expected.sort_by_key(|item| item.0);
         prop_assert_eq!(&found, &expected);
-        found.order_by(|a, b| b.1.cmp(&a.1));
-        expected.sort_by(|a, b| b.1.cmp(&a.1));
+        found.order_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        expected.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         prop_assert_eq!(&found, &expected);
         found.order();
         expected.sort();

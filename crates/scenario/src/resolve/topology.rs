@@ -224,7 +224,8 @@ fn check_links(cx: &mut Cx<'_>, net: &Net, parallel: bool) -> Result<(), Problem
     by_ends.sort_unstable();
     // Map from a link to the previous link between the same nodes.
     let twice = by_ends.windows(2).filter(|pair| pair[0].0 == pair[1].0);
-    let before: paceline_kernel::sorted::SortedMap<usize, usize> = twice.map(|pair| (pair[1].1, pair[0].1)).collect();
+    let before: paceline_kernel::sorted::SortedMap<usize, usize> =
+        twice.map(|pair| (pair[1].1, pair[0].1)).collect();
     for (i, link) in net.topology.links.iter().enumerate() {
         let place = || net.places.get(i).cloned();
         let at = |problem: Problem| match place() {
