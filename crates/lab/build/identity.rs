@@ -13,7 +13,7 @@ const WITHOUT_RESULTS: [&str; 2] = ["report", "explain"];
 /// Folders of a crate that hold no part of its library.
 const NOT_LIBRARY: [&str; 4] = ["tests", "benches", "examples", "target"];
 
-/// Tells cargo the hash as the environment variable `PACELINE_CODE` of the crate that is built.
+/// Sets the environment variable `PACELINE_CODE` to the hash while the calling crate is compiled.
 pub(crate) fn emit() {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let name = here.file_name().and_then(|name| name.to_str());
@@ -24,15 +24,15 @@ pub(crate) fn emit() {
     println!("cargo::rustc-env=PACELINE_CODE={}", code.hash);
 }
 
-/// The code of a crate.
+/// Hash of a crate's code, and the files that it covers.
 pub(crate) struct Code {
-    /// Eight hexadecimal digits.
+    /// Eight hexadecimal digits, as they appear in the version.
     pub(crate) hash: String,
-    /// What was read.
+    /// Files that were hashed; cargo reruns the build script if one of them changes.
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// The code of the crate `name` of the workspace in `root`.
+/// Hashes the crate `name` of the workspace in `root`.
 pub(crate) fn of_crate(root: &Path, name: &str) -> Code {
     let mut crates = BTreeSet::new();
     add_with_dependencies(root, name, &mut crates);
@@ -97,7 +97,7 @@ fn add_files(root: &Path, folder: &Path, top: bool, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a file or folder of this name belongs to tests.
+/// Returns true if a file or folder with this name holds only tests.
 fn is_test(name: &str) -> bool {
     matches!(name, "tests" | "snapshots" | "tests.rs") || name.ends_with("_tests.rs")
 }

@@ -1,4 +1,4 @@
-//! The same flows and seeds under several schemes.
+//! Runs of several schemes on the same flows and seeds.
 
 use paceline_congestion::registry::variant::{Variant, is_variant};
 use paceline_congestion::registry::{SchemeConfig, SchemeParams};
@@ -42,7 +42,7 @@ pub fn schemes(schemes: &[String]) -> Result<Vec<&str>, String> {
     Ok(names)
 }
 
-/// The runs: scheme by scheme, each with so many seeds, the same ones.
+/// Resolves one list of runs per scheme; every scheme gets the same `repeats` seeds.
 ///
 /// # Errors
 /// The scenario, or what changes it, is wrong.
@@ -72,19 +72,19 @@ pub fn inputs(
 /// A run that has ended.
 #[derive(Debug)]
 pub struct One<'a> {
-    /// What was run.
+    /// Scenario of the run, with the scheme and seed filled in.
     pub input: &'a Resolved,
-    /// What came of it.
+    /// Outcome and summary of the run.
     pub run: Finished,
-    /// Whether any other seed would give the same.
+    /// True if the scheme's result does not depend on the seed, so that one run stands for all seeds.
     pub fixed: bool,
 }
 
-/// Runs all that are given, and says what came of each, in their order.
+/// Function that runs the given scenarios and returns their results in the same order.
 pub type RunSome<'r, 'a> = dyn FnMut(&[&'a Resolved]) -> Vec<Result<Finished, RunError>> + 'r;
 
-/// Runs everything with `run_some`; of several that fail the first is the one to tell. The first seed of each scheme
-/// shows whether the others can be different: where they cannot, it is the only one.
+/// Runs everything with `run_some`; if several runs fail, returns the first error. The first seed of each scheme shows
+/// whether its results depend on the seed; if they do not, the other seeds are not run.
 pub fn run_all<'a>(
     inputs: &'a [Vec<Resolved>],
     run_some: &mut RunSome<'_, 'a>,

@@ -1,4 +1,4 @@
-//! Two runs: what differs in their inputs, and in what came of them: `paceline diff`.
+//! Compares the inputs and results of two runs: `paceline diff`.
 
 mod text;
 
@@ -12,41 +12,40 @@ use crate::results::{FlowRow, FlowRows};
 use crate::stats;
 use crate::sweep::{labels, of_collectives};
 
-/// What differs between two runs, A and B.
+/// Differences between two runs, A and B.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diff {
     /// Keys of the resolved scenarios whose values differ, the program's version among them.
     pub inputs: Vec<Changed<String>>,
-    /// Numbers of the summaries that differ, the most telling first. What measures the machine
-    /// is left out.
+    /// Metrics of the summaries that differ, the most important first. Measurements of the machine are left out.
     pub results: Vec<Metric>,
     /// Flow by flow; null if the runs have different flows.
     pub flows: Option<Flows>,
-    /// Whether all events were the same.
+    /// True if all events of the two runs have the same digest.
     pub same_digest: bool,
 }
 
-/// A value in A and in B; `None` where there is none.
+/// Setting that differs between A and B; a value is `None` if the run does not have the key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Changed<T> {
-    /// What.
+    /// Dotted key of the resolved scenario, such as `cc.hpcc.eta`.
     pub key: String,
-    /// In A.
+    /// Value in A.
     pub a: Option<T>,
-    /// In B.
+    /// Value in B.
     pub b: Option<T>,
 }
 
-/// A number in A and in B.
+/// Metric in A and in B.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metric {
-    /// Which, as in `summary.json`.
+    /// Dotted key in `summary.json`.
     pub key: String,
-    /// In A.
+    /// Value in A; `None` if its summary lacks the key.
     pub a: Option<f64>,
-    /// In B.
+    /// Value in B; `None` if its summary lacks the key.
     pub b: Option<f64>,
-    /// `b - a`.
+    /// Difference `b - a`; `None` if either value is missing.
     pub difference: Option<f64>,
     /// `b / a - 1`; `None` where A's is zero.
     pub relative: Option<f64>,
@@ -55,21 +54,21 @@ pub struct Metric {
 /// Completion times of the same flows in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flows {
-    /// Flows that finished in both.
+    /// Flows that finished in both runs.
     pub both: u64,
-    /// That finished in A only.
+    /// Flows that finished in A only.
     pub only_a: u64,
-    /// In B only.
+    /// Flows that finished in B only.
     pub only_b: u64,
-    /// That B finished faster than A.
+    /// Flows that finished faster in B than in A.
     pub faster: u64,
-    /// Slower.
+    /// Flows that finished slower in B than in A.
     pub slower: u64,
-    /// In the same time.
+    /// Flows with the same completion time in both runs.
     pub same: u64,
-    /// Completion time in B over that in A.
+    /// Distribution of the ratio of completion times, B over A.
     pub ratio: Ratio,
-    /// The largest changes, by ratio, the largest first.
+    /// Flows with the largest ratios, in descending order.
     pub largest: Vec<FlowChange>,
 }
 
@@ -84,7 +83,7 @@ pub struct Ratio {
     pub max: Option<f64>,
 }
 
-/// One flow in both runs.
+/// Completion times of one flow in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "as in flows.csv")]
 pub struct FlowChange {
@@ -92,11 +91,11 @@ pub struct FlowChange {
     pub size_bytes: u64,
     pub a_fct_ps: u64,
     pub b_fct_ps: u64,
-    /// `b / a`.
+    /// Completion time in B divided by that in A.
     pub ratio: f64,
 }
 
-/// Changes of flows that are told.
+/// Maximum number of flows listed in `Flows::largest`.
 const LARGEST: usize = 8;
 /// Keys of the summary that measure the machine or name the run.
 const NOT_RESULTS: [&str; 9] = [
@@ -110,7 +109,7 @@ const NOT_RESULTS: [&str; 9] = [
     "peak_rss_bytes",
     "digest",
 ];
-/// What is told first.
+/// Keys listed first, in this order.
 const FIRST: [&str; 21] = [
     "flows.completed",
     "fct_slowdown.mean",
@@ -135,7 +134,7 @@ const FIRST: [&str; 21] = [
     "retransmitted_bytes",
 ];
 
-/// What is told of each job and of each collective.
+/// Ends of the keys that are listed for each job.
 const OF_JOBS: [&str; 6] = [
     ".iterations.completed",
     ".iteration_us.mean",
@@ -145,11 +144,11 @@ const OF_JOBS: [&str; 6] = [
     ".communication",
 ];
 const OF_COLLECTIVES: [&str; 3] = [".time_us.mean", ".time_us.p99", ".busbw_gbps"];
-/// Of jobs and collectives so many numbers are told.
+/// Maximum number of metrics of jobs and collectives that are listed.
 const NAMED_MAX: usize = 24;
 
 impl Diff {
-    /// What differs between `a` and `b`; an error if a scenario is not TOML.
+    /// Compares `a` and `b`; returns an error if a scenario is not TOML.
     pub fn of(a: &RunData, b: &RunData) -> Result<Self, String> {
         let (mut in_a, mut in_b) = (scenario(a)?, scenario(b)?);
         in_a.insert("version".into(), a.summary.version.clone());
@@ -170,7 +169,7 @@ impl Diff {
         })
     }
 
-    /// Whether nothing differs.
+    /// Returns true if inputs, results, flows and events are all equal.
     pub fn is_empty(&self) -> bool {
         let flows = self.flows.as_ref();
         let same_flows =
@@ -179,7 +178,7 @@ impl Diff {
     }
 }
 
-/// The values of a resolved scenario by their keys: `cc.hpcc.eta`, `workload[0].label`.
+/// Returns the values of a resolved scenario by their keys: `cc.hpcc.eta`, `workload[0].label`.
 pub(crate) fn scenario(run: &RunData) -> Result<SortedMap<String, String>, String> {
     let table: toml::Table = run
         .scenario
@@ -290,14 +289,14 @@ fn metrics(a: &SortedMap<String, f64>, b: &SortedMap<String, f64>) -> Vec<Metric
     metrics
 }
 
-/// Whether a key is of a quantity of a job or a collective that is told after those of the whole run.
+/// Returns true if a key names a metric of one job or collective, which is listed after those of the whole run.
 fn is_named(key: &str) -> bool {
     let (of_jobs, of_collectives) = (key.starts_with("jobs."), key.starts_with("collectives."));
     of_jobs && OF_JOBS.iter().any(|end| key.ends_with(end))
         || of_collectives && OF_COLLECTIVES.iter().any(|end| key.ends_with(end))
 }
 
-/// Flow by flow, if both runs have the same ones.
+/// Compares the flows of two runs; returns `None` if the runs have different flows.
 fn flows(a: &FlowRows, b: &FlowRows) -> Option<Flows> {
     let what = |row: &FlowRow<'_>| (row.src, row.dst, row.size_bytes, row.label.to_string());
     let pairs = || a.rows().zip(b.rows());

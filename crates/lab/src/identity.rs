@@ -1,4 +1,4 @@
-//! Which code a result comes from.
+//! Identity of the code that computed a result.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 
 use paceline_scenario::guest::{self, AddedCode};
 
-/// The version of this program with the identity of its code: `0.1.0+3f9a2c1b`.
+/// Returns the version of this program with the identity of its code: `0.1.0+3f9a2c1b`.
 ///
-/// The digits are a hash of the sources that decide results, those of what the program adds included, so the same code has
-/// the same identity on every host and in every profile. Where nobody has hashed what a program adds, such as a scheme of its
-/// own, a hash of its executable follows: `0.1.0+3f9a2c1b.90c4d1e7`.
+/// The digits are a hash of the sources that decide results, including those that an embedding program adds, so the
+/// same code has the same identity on every host and in every profile. If an added part, such as a user's scheme, has
+/// no hash, a hash of the executable follows: `0.1.0+3f9a2c1b.90c4d1e7`.
 pub fn version() -> &'static str {
     const RELEASE: &str = env!("CARGO_PKG_VERSION");
     const CODE: &str = env!("PACELINE_CODE");
@@ -26,12 +26,12 @@ pub fn version() -> &'static str {
     })
 }
 
-/// The release alone: `0.1.0` of `0.1.0+3f9a2c1b`.
+/// Returns the release alone: `0.1.0` of `0.1.0+3f9a2c1b`.
 pub fn release(version: &str) -> &str {
     version.split('+').next().unwrap_or(version)
 }
 
-/// A hash of the program's own file.
+/// Hashes the program's own file.
 fn executable() -> io::Result<u32> {
     // By this name it is there even when it has been replaced meanwhile.
     let file = File::open("/proc/self/exe").or_else(|_| File::open(std::env::current_exe()?));
@@ -61,7 +61,7 @@ fn executable() -> io::Result<u32> {
 
 const BEGIN: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The identity of some code together with what is added to it.
+/// Combines the identity of code with that of an addition.
 #[doc(hidden)]
 pub fn with_added(code: &str, added: &str) -> String {
     let bytes = code.bytes().chain(added.bytes());
@@ -73,7 +73,7 @@ const fn folded(hash: u64) -> u32 {
     (hash >> 32) as u32 ^ hash as u32
 }
 
-/// One step of a hash over words: every bit of a word moves many of the result.
+/// Mixes a word into a hash; every bit of the word changes many of the result.
 fn mixed(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

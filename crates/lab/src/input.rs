@@ -1,4 +1,4 @@
-//! Reading inputs: the scenario's own way, with Parquet files.
+//! Loading of inputs, with support for Parquet files.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use crate::files::columns::{Column, Values, read_parquet};
 
-/// As [`paceline_scenario::load`]; traces may be Parquet files, and the folder of a run has what was told of its input.
+/// Loads an input like [`paceline_scenario::load`]. Traces may be Parquet files, and the warnings recorded in a run's
+/// folder are restored.
 ///
 /// # Errors
 /// Everything that is wrong with the input, with its place.
@@ -37,7 +38,7 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
     Ok(resolved)
 }
 
-/// The folder of a run, of which an input is the name, or the name of the scenario in it.
+/// Returns the folder of a run for an input that names the folder or the scenario in it.
 fn folder_of(input: &Path) -> &Path {
     let is_scenario = input.file_name().is_some_and(|name| name == "scenario.toml");
     match input.parent() {
@@ -46,7 +47,7 @@ fn folder_of(input: &Path) -> &Path {
     }
 }
 
-/// What the summary of a run knows and its scenario does not.
+/// Facts about the input that a run's summary records and its scenario does not.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Recorded {
@@ -61,16 +62,16 @@ struct Made {
 }
 
 impl Recorded {
-    /// Nothing of a folder that is not a run's, nor of one whose summary is of another version.
+    /// Reads the summary in `folder`; returns the default if it is not a run's folder or is of another version.
     fn in_folder(folder: &Path) -> Self {
         let text = paceline_scenario::read_text(folder.join("summary.json")).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 }
 
-/// What is told of the input of a run that is run again: what was `found` now, and what was `recorded` of that which
-/// the written scenario no longer has, such as a block that was not used. Once the scenario is not the `same`, that
-/// holds only of how files were read.
+/// Merges the warnings for a rerun: those `found` now, and those `recorded` about parts that the written scenario no
+/// longer has, such as an unused block. If the scenario has changed, recorded warnings are kept only if they concern
+/// the reading of files.
 fn merged(recorded: Vec<Warning>, mut found: Vec<Warning>, is_same: bool) -> Vec<Warning> {
     let mut all = Vec::new();
     for warning in recorded {
@@ -85,14 +86,14 @@ fn merged(recorded: Vec<Warning>, mut found: Vec<Warning>, is_same: bool) -> Vec
     all
 }
 
-/// The most text that the rows of a Parquet file may be: millions of flows; and that of a small one: so much, and a multiple
-/// of its size. A text that comes again is there once in such a file.
+/// Limits on the text that the rows of a Parquet file expand to, in bytes: an absolute one (millions of flows), and for
+/// small files a constant plus a multiple of the size. Repeated texts are stored once in such a file, so a small file
+/// can expand to a huge text.
 const TABLE: usize = 1 << 29;
 const SMALL: usize = 1 << 24;
 const UNPACKED: usize = 32;
 
-/// A Parquet file as CSV text: a line with the names of the columns, then a line per row. What is
-/// missing is empty.
+/// Converts a Parquet file to CSV text: a line with the column names, then a line per row. Missing values are empty.
 fn parquet_as_csv(path: &Path) -> Result<String, String> {
     let size = path.metadata().map_or(0, |file| file.len() as usize);
     let most = size.saturating_mul(UNPACKED).saturating_add(SMALL).min(TABLE);
@@ -122,7 +123,7 @@ fn parquet_as_csv(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
-/// Refuses more labels than flows can name, before each row has its own as text.
+/// Rejects more labels than flows can name, before each row gets its own as text.
 fn check_labels(columns: &[Column]) -> Result<(), String> {
     const MOST: usize = 1 << 16;
     let labels = columns.iter().find(|column| column.name == "label");

@@ -2,21 +2,22 @@
 
 use paceline_scenario::{Resolved, Warning};
 
-/// Warnings about inputs, each once, in the order of the inputs, and whose configurations they were taken for.
+/// Warnings about inputs, each once, in the order of the inputs, and notes on the simulators whose configuration files
+/// were recognised.
 ///
-/// A setting that does nothing in one run may be there for another: such a warning holds only if every input has it
+/// A setting that has no effect in one run may have one in another: such a warning holds only if every input has it
 /// ([`paceline_scenario::WarningKind::is_of_all_runs`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InputWarnings {
     found: Vec<Warning>,
-    /// Those of them that every input has; `None` before the first input.
+    /// Warnings that every input has; `None` before the first input.
     shared: Option<Vec<Warning>>,
-    /// [`Resolved::read_as`].
+    /// Sentences of [`Resolved::read_as`], each once.
     read_as: Vec<String>,
 }
 
 impl InputWarnings {
-    /// Those of all `inputs`.
+    /// Collects the warnings of all `inputs`.
     pub fn of<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) -> Self {
         let mut all = Self::default();
         for input in inputs {
@@ -29,7 +30,7 @@ impl InputWarnings {
         all
     }
 
-    /// Adds those of further inputs.
+    /// Adds the warnings of further inputs.
     pub fn add(&mut self, others: &Self) {
         for warning in &others.found {
             if !self.found.contains(warning) {
@@ -53,23 +54,23 @@ impl InputWarnings {
         !warning.id.is_of_all_runs() || self.shared.as_ref().is_none_or(shared)
     }
 
-    /// Leaves an input the warnings that hold alongside the other runs, so that its results have those alone.
+    /// Keeps only the warnings of an input that hold given the other runs, so that its results list those alone.
     pub fn settle(&self, input: &mut Resolved) {
         input.warnings.retain(|warning| self.holds(warning));
     }
 
-    /// Whose configurations the inputs were taken for, a sentence each.
+    /// Returns a sentence for each foreign configuration format that inputs were read as.
     pub fn read_as(&self) -> &[String] {
         &self.read_as
     }
 
-    /// Those that hold.
+    /// Returns the warnings that hold for all inputs together.
     pub fn iter(&self) -> impl Iterator<Item = &Warning> {
         self.found.iter().filter(|warning| self.holds(warning))
     }
 }
 
-/// The same runs, each with the warnings that hold for all of them together.
+/// Returns the runs, each with only the warnings that hold for all of them together.
 pub(crate) fn settled(mut inputs: Vec<Vec<Resolved>>) -> Vec<Vec<Resolved>> {
     let all = InputWarnings::of(inputs.iter().flatten());
     for input in inputs.iter_mut().flatten() {

@@ -1,6 +1,6 @@
-//! Runs, and what is made of them: statistics, files, tables. (The pages are `paceline-report`.)
+//! Execution of runs and processing of their results: statistics, files, tables. (The pages are `paceline-report`.)
 //!
-//! The way of a run through this crate:
+//! Stages of a run in this crate:
 //!
 //! 1. [`paceline_scenario::Resolved`] is a scenario with every default filled in: a [`paceline_fabric::RunSpec`] with its names.
 //! 2. [`run::execute`] runs it in slices, so that progress can be shown and the run stopped, and

@@ -1,10 +1,10 @@
-//! What differs, for people.
+//! Text form of a comparison of two runs.
 
 use super::{Diff, FIRST, Metric, NAMED_MAX, is_named};
 use crate::text::{bytes, duration_us, number};
 
 impl Diff {
-    /// The same for people.
+    /// Renders the differences as text at most `width` columns wide.
     pub fn text(&self, names: [&str; 2], width: usize) -> String {
         let [a, b] = names;
         if self.is_empty() {
@@ -119,7 +119,7 @@ impl Diff {
     }
 }
 
-/// A number; a whole one without a point.
+/// Formats a number; a whole one without a decimal point.
 fn plain(value: Option<f64>) -> String {
     match value {
         Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole:.0}"),
@@ -135,7 +135,7 @@ fn cut(text: &str, width: usize) -> String {
     format!("{short}…")
 }
 
-/// Rows below a head, all but the first cell to the right.
+/// Formats rows below a header; all cells but the first are right-aligned.
 fn columns(head: &[&[&str]], rows: impl Iterator<Item = Vec<String>>) -> String {
     let head = head
         .iter()

@@ -6,7 +6,7 @@ use std::path::Path;
 pub use paceline_columns::{Column, Error, Values};
 pub(super) use paceline_columns::{GROUP_ROWS, GroupWriter};
 
-/// Who writes the files.
+/// Returns the writer's name and version for the metadata of files.
 fn by() -> String {
     format!("paceline {}", crate::identity::version())
 }
@@ -26,7 +26,7 @@ pub fn write_parquet(
     paceline_columns::write(out, &by(), columns, metadata)
 }
 
-/// Begins a file of a table that comes in parts, with columns like these.
+/// Starts a file of a table that is written in groups of rows, with columns like `like`.
 pub(super) fn groups<W: Write>(
     out: W,
     like: &[Column],
@@ -43,7 +43,7 @@ pub fn read_parquet(path: &Path) -> Result<Vec<Column>, Error> {
     paceline_columns::read(paceline_scenario::open_file(path)?)
 }
 
-/// What the file's metadata have under `key`.
+/// Returns the value of `key` in the file's metadata.
 ///
 /// # Errors
 /// The file cannot be read, or is damaged.

@@ -1,4 +1,4 @@
-//! What pages are made of: the content of a run's folder.
+//! Content of a run's folder, from which pages are made.
 
 use std::fs;
 use std::io;
@@ -15,31 +15,31 @@ use paceline_fabric::table::{Declared, Row, Table, Tables};
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{EXACT, Fidelity, Resolved, multiply_rates};
 
-/// The network of a run whose scenario names no file of it.
+/// File with the network of a run whose scenario names no topology file.
 pub(crate) const TOPOLOGY: &str = "topology.txt";
 
-/// A run as its folder tells it.
+/// Run as read from its folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunData {
-    /// `summary.json`.
+    /// Content of `summary.json`.
     pub summary: Summary,
-    /// `scenario.toml`.
+    /// Text of `scenario.toml`.
     pub scenario: String,
-    /// `flows.csv` or `flows.parquet`.
+    /// Rows of `flows.csv` or `flows.parquet`.
     pub flows: FlowRows,
-    /// `series.parquet`, if there is one.
+    /// Series of `series.parquet`; empty if there is no such file.
     pub series: Vec<Series>,
-    /// Tables of recorders.
+    /// Tables of recorders; empty for tables that were not recorded.
     pub tables: Tables,
-    /// The network: of the file that the scenario names, or of `topology.txt`.
+    /// Network from the file that the scenario names, or from `topology.txt`.
     pub topology: Option<Topology>,
-    /// The folder of the run as seen from that of a page about several, which then links to its page.
+    /// Folder of the run relative to that of a page about several runs, which then links to the run's own page.
     pub folder: Option<String>,
     /// Times of the pauses in `pfc.txt`, if there is one, in ns.
     pub pauses_ns: Vec<u64>,
 }
 
-/// Why a path is not the folder of a run.
+/// Explains why a path is not the folder of a run.
 fn not_a_run(folder: &Path) -> String {
     let name = folder.display();
     if folder.is_file() {
@@ -60,7 +60,7 @@ fn not_a_run(folder: &Path) -> String {
     format!("{name} is not the folder of a run: there is no summary.json in it{what}")
 }
 
-/// A folder alongside one that there is not, with nearly its name and such a file in it.
+/// Returns a sibling folder whose name is close to that of the missing one and that contains `file`.
 pub(crate) fn folder_beside(missing: &Path, file: &str) -> Option<PathBuf> {
     let parent = missing.parent()?;
     let inside = match parent.as_os_str().is_empty() {
@@ -77,38 +77,38 @@ pub(crate) fn folder_beside(missing: &Path, file: &str) -> Option<PathBuf> {
     Some(parent.join(near))
 }
 
-/// Why a run's folder cannot be read.
+/// Error on reading a run's folder.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// There is no `summary.json`.
+    /// The folder has no `summary.json`.
     #[error("{}", not_a_run(path))]
     NotARun {
-        /// The folder.
+        /// Path that was given.
         path: PathBuf,
     },
     /// The operating system refused.
     #[error("cannot read {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// File or folder that could not be read.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Its table of flows is not there.
+    /// The table of flows was left out by an interruption.
     #[error(
         "{} was not written, since the run was interrupted twice (left_out.txt): run it again with --force",
         path.display()
     )]
     LeftOut {
-        /// The file.
+        /// Table of flows that is missing.
         path: PathBuf,
     },
-    /// The content is not what a run writes.
+    /// The content differs from the format that runs write.
     #[error("{} is not what a run writes: {message}", path.display())]
     Content {
-        /// The file.
+        /// File with the bad content.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// Description of the fault and its position.
         message: String,
     },
 }
@@ -121,7 +121,7 @@ impl RunData {
         data
     }
 
-    /// The same without critical paths, for which all flows are looked at.
+    /// Returns the data without critical paths, whose computation reads all flows.
     pub(super) fn without_paths(input: &Resolved, finished: &Finished) -> Self {
         let outcome = &finished.outcome;
         let mut data = Self {
@@ -175,14 +175,14 @@ impl RunData {
         })
     }
 
-    /// Whose behaviour the run had.
+    /// Returns the fidelity of the run.
     pub fn fidelity(&self) -> Fidelity {
         let table: toml::Table = self.scenario.parse().unwrap_or_default();
         let written = table.get("fidelity").and_then(toml::Value::as_str);
         written.and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// When it ended, in ps.
+    /// Returns the end of the run in ps.
     pub fn end_ps(&self) -> u64 {
         (self.summary.simulated_s * 1e12).round() as u64
     }
@@ -202,7 +202,7 @@ fn read(path: &Path) -> Result<String, ReadError> {
     })
 }
 
-/// The flows of a run, in the format in which it wrote them.
+/// Reads the flows of a run, in the format in which it wrote them.
 fn flows_in(folder: &Path) -> Result<FlowRows, ReadError> {
     let is_there = |name: &&str| folder.join(name).is_file();
     for format in [Format::Parquet, Format::Csv] {
@@ -241,14 +241,14 @@ fn open(path: &Path) -> Result<fs::File, ReadError> {
     })
 }
 
-/// The table of flows that an interruption kept a run from writing.
+/// Returns the name of the flow table that an interrupted run did not write, if any.
 fn left_out_of(folder: &Path) -> Option<&'static str> {
     let names = paceline_scenario::read_text(folder.join(LEFT_OUT)).ok()?;
     let flows = [Format::Csv, Format::Parquet].map(|format| [format.flows(), format.unique_flows()]);
     (flows.into_iter().flatten()).find(|table| names.lines().any(|name| name == *table))
 }
 
-/// The series of a run; none when it recorded none.
+/// Reads the series of a run; returns none if it recorded none.
 fn series_in(path: &Path) -> Result<Vec<Series>, ReadError> {
     if !path.exists() {
         return Ok(Vec::new());
@@ -256,7 +256,7 @@ fn series_in(path: &Path) -> Result<Vec<Series>, ReadError> {
     read_series(path).map_err(|message| content(path, message))
 }
 
-/// The pauses of a run; none when it kept no list of them.
+/// Reads the pauses of a run; returns none if it kept no list of them.
 fn pauses_in(path: &Path) -> Result<Vec<u64>, ReadError> {
     if !path.exists() {
         return Ok(Vec::new());
@@ -264,7 +264,7 @@ fn pauses_in(path: &Path) -> Result<Vec<u64>, ReadError> {
     read_pauses(path)
 }
 
-/// Reads the tables that are there.
+/// Reads the tables that exist.
 fn tables_in(folder: &Path) -> Result<Tables, ReadError> {
     let mut tables = Tables::default();
     for declared in TABLES.iter() {
@@ -280,7 +280,7 @@ fn table_in(path: &Path, declared: &Declared) -> Result<Table, ReadError> {
     read_table(path, declared).map_err(|message| content(path, message))
 }
 
-/// The file with a run's network and how to read it, as its scenario tells.
+/// Returns the file with a run's network and the fidelity with which to read it, both from the scenario.
 pub(crate) fn topology_file(scenario: &str) -> (String, Fidelity) {
     let table: toml::Table = scenario.parse().unwrap_or_default();
     let text = |value: Option<&toml::Value>| value.and_then(toml::Value::as_str).map(str::to_string);
@@ -293,7 +293,7 @@ pub(crate) fn topology_file(scenario: &str) -> (String, Fidelity) {
     }
 }
 
-/// The network of a run; none when its folder is of a version that did not write it.
+/// Reads the network of a run; returns `None` if the folder was written by a version that did not store it.
 fn topology_in(folder: &Path, scenario: &str) -> Result<Option<Topology>, ReadError> {
     let (name, fidelity) = topology_file(scenario);
     let path = folder.join(name);
@@ -321,7 +321,7 @@ fn topology_in(folder: &Path, scenario: &str) -> Result<Option<Topology>, ReadEr
 }
 
 fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
-    /// Beyond it there are no picoseconds.
+    /// Largest time in ns that fits into 64 bits of picoseconds.
     const LAST_NS: u64 = u64::MAX / 1000;
     let mut pauses = Vec::new();
     let mut last = 0;

@@ -1,4 +1,4 @@
-//! `flow_time.csv`: where the time of flows went, part by part.
+//! `flow_time.csv`: breakdown of flows' completion times.
 
 use paceline_fabric::account::{FlowAccount, HopTime};
 use paceline_fabric::outcome::{Outcome, PortRef};
@@ -6,25 +6,25 @@ use paceline_fabric::spec::RunSpec;
 use paceline_fabric::{named_value, recorded};
 use serde::Serialize;
 
-/// Whose time a part is.
+/// Owner of a part of a flow's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// From the start of the flow until the packet began to leave whose acknowledgement was the
-    /// last; of a flow that did not complete, until the end of the run.
+    /// From the start of the flow until the packet whose acknowledgement came last starts to leave; for a flow that did
+    /// not complete, until the end of the run.
     Sender,
-    /// That packet's way.
+    /// Transit of that packet to the receiver.
     Data,
-    /// That packet in the receiver's host.
+    /// Processing of that packet in the receiver's host.
     Host,
-    /// That acknowledgement's way back.
+    /// Transit of that acknowledgement to the sender.
     Ack,
 }
 
 impl Stage {
     const ALL: [Self; 4] = [Self::Sender, Self::Data, Self::Host, Self::Ack];
 
-    /// Its name in files.
+    /// Returns the name used in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
@@ -63,8 +63,8 @@ recorded! {
     }
 }
 
-/// The rows of a run, in the order of flows, and of the way in its order. Parts that are zero in
-/// all respects have none.
+/// Returns the rows of a run in the order of flows and, within a flow, in the order of its path. Parts that are zero in
+/// all respects have no row.
 pub fn flow_times(run: &RunSpec, outcome: &Outcome) -> Vec<FlowTime> {
     let mut all: Vec<FlowTime> = outcome.accounts.iter().flat_map(rows).collect();
     if run.is_under_credits() {
@@ -75,12 +75,12 @@ pub fn flow_times(run: &RunSpec, outcome: &Outcome) -> Vec<FlowTime> {
     all
 }
 
-/// What a part is called that is held back by flow control: by pauses, or for want of credits.
+/// Name of time during which flow control held a packet back by pauses.
 pub const PAUSED: &str = "paused";
-/// See [`PAUSED`].
+/// Name that replaces [`PAUSED`] under credits.
 pub const CREDIT: &str = "credit";
 
-/// The rows of one flow.
+/// Returns the rows of one flow.
 fn rows(account: &FlowAccount) -> Vec<FlowTime> {
     let mut rows: Vec<FlowTime> = account
         .sender

@@ -14,7 +14,7 @@ use super::lines::Lines;
 use super::{Format, metadata};
 use crate::results::{Entry, FlowRow, FlowRows};
 
-/// Writes a row per flow, in order of start; unless `expand`, only of those that are no repeats.
+/// Writes a row per flow, in order of start; unless `expand`, only those of flows that repeat no earlier one.
 pub(super) fn write(
     out: &mut impl Write,
     (format, expand): (Format, bool),
@@ -52,7 +52,7 @@ const COLUMNS: [&str; 17] = [
     "status",
 ];
 
-/// The last column of runs in which flows share connections.
+/// Name of the last column of runs in which flows share connections.
 const CONNECTION: &str = "connection";
 
 fn has_connections(input: &Resolved) -> bool {
@@ -98,7 +98,7 @@ fn csv(
     Ok(())
 }
 
-/// Names as cells, by their numbers.
+/// Names formatted as cells, indexed by their numbers.
 #[derive(Default)]
 struct Cells(Vec<Option<Vec<u8>>>);
 
@@ -140,7 +140,7 @@ fn parquet(
     file.close()
 }
 
-/// These rows as the columns of `flows.parquet`.
+/// Returns rows as the columns of `flows.parquet`.
 pub fn flow_columns(rows: &[FlowRow<'_>]) -> Vec<Column> {
     let text = |value: for<'r> fn(&'r FlowRow<'_>) -> &'r str| {
         let mut last: Option<Arc<str>> = None;
@@ -183,7 +183,7 @@ pub fn flow_columns(rows: &[FlowRow<'_>]) -> Vec<Column> {
     named.map(|(name, values)| Column::new(name, values)).collect()
 }
 
-/// The rows of a `flows.parquet`.
+/// Reads the rows of a `flows.parquet`.
 pub(crate) fn read_flows_parquet(path: &Path) -> Result<FlowRows, RowError> {
     let columns = read_parquet(path).map_err(|error| RowError(error.to_string()))?;
     let header: StringRecord = columns.iter().map(|column| &*column.name).collect();
@@ -198,7 +198,7 @@ pub(crate) fn read_flows_parquet(path: &Path) -> Result<FlowRows, RowError> {
     FlowRows::of_rows((0..rows).map(row).map(ended), &std::env::temp_dir())
 }
 
-/// The rows of a `flows.csv`.
+/// Reads the rows of a `flows.csv`.
 pub(crate) fn read_flows_csv(file: File) -> Result<FlowRows, RowError> {
     let mut csv = csv::Reader::from_reader(Lines::of(file));
     let rows = csv.deserialize::<FlowRow<'static>>();
@@ -212,7 +212,7 @@ pub(crate) fn read_flows_csv(file: File) -> Result<FlowRows, RowError> {
     FlowRows::of_rows(rows.map(ended), &std::env::temp_dir())
 }
 
-/// A row whose flow ends before time does, with a slowdown that is a number.
+/// Checks that a row's end is representable and its slowdown is a number.
 fn ended(row: Result<FlowRow<'static>, RowError>) -> Result<FlowRow<'static>, RowError> {
     let row = row?;
     if let Some(slowdown) = row
@@ -234,7 +234,7 @@ fn ended(row: Result<FlowRow<'static>, RowError>) -> Result<FlowRow<'static>, Ro
     }
 }
 
-/// What is wrong with a table of flows.
+/// Description of a fault in a table of flows.
 pub(crate) struct RowError(pub(crate) String);
 
 impl From<io::Error> for RowError {
@@ -285,7 +285,7 @@ mod tests {
         insta::assert_snapshot!("flows_csv", csv);
     }
 
-    /// A column more, which a reader finds; rows of flows without a connection have nothing there.
+    /// The column of connections is read back; rows of flows without a connection are empty there.
     #[test]
     fn connections_are_a_column() {
         let (mut input, outcome) = sample::incast();

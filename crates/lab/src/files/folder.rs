@@ -1,4 +1,4 @@
-//! A folder that appears whole or not at all.
+//! Output folders that appear whole or not at all.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use super::unmanaged::{copy, is_written, keep_foreign};
 use super::{Format, Writing};
 use crate::results::FlowRows;
 
-/// Files by which the folder of an earlier run is known: nothing else is ever replaced.
+/// Files that identify the folder of an earlier run; no other folder is ever replaced.
 pub(super) const OURS: [&str; 6] = [
     "summary.json",
     "comparison.json",
@@ -21,82 +21,82 @@ pub(super) const OURS: [&str; 6] = [
     "training.json",
 ];
 
-/// The file that names what was not written.
+/// File that lists the files that were not written.
 pub(super) const LEFT_OUT: &str = "left_out.txt";
 
-/// Why output could not be written.
+/// Error on writing output.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The folder has something in it.
+    /// The folder is not empty.
     #[error("{} is not empty: choose another folder with --out, or replace it with --force", path.display())]
     NotEmpty {
-        /// The folder.
+        /// Output folder.
         path: PathBuf,
     },
-    /// The folder has something in it that no run has written.
+    /// The folder holds files that no run has written.
     #[error(
         "{} does not look like the folder of an earlier run (there is no summary.json in it), \
          so it is not replaced: choose another folder with --out",
         path.display()
     )]
     NotOurs {
-        /// The folder.
+        /// Output folder.
         path: PathBuf,
     },
-    /// There is something in the way that is not a folder.
+    /// The path exists and is not a folder.
     #[error("{} exists and is not a folder: choose another with --out", path.display())]
     NotAFolder {
-        /// What is in the way.
+        /// Existing path.
         path: PathBuf,
     },
-    /// There is a link that leads nowhere.
+    /// The path is a dangling symbolic link.
     #[error(
         "{} is a link to {}, which does not exist: make that folder, or choose another with --out",
         path.display(), to.display()
     )]
     Dangling {
-        /// The link.
+        /// Path of the link.
         path: PathBuf,
-        /// Where it leads.
+        /// Target of the link.
         to: PathBuf,
     },
-    /// There is something in the way that is not a file.
+    /// The path exists and is not a file.
     #[error("{} exists and is not a file: choose another name, or remove it", path.display())]
     NotAFile {
-        /// What is in the way.
+        /// Existing path.
         path: PathBuf,
     },
-    /// The file is there already.
+    /// The file exists, and `--force` was not given.
     #[error("{} exists: choose another file, or replace it with --force", path.display())]
     Exists {
-        /// The file.
+        /// Existing file.
         path: PathBuf,
     },
-    /// The command reads the file that it was asked to write.
+    /// The output file is also an input of the command.
     #[error("{} is what this command reads: choose another file", path.display())]
     Input {
-        /// The file.
+        /// File that was to be written.
         path: PathBuf,
     },
-    /// A file's name would lead out of the folder.
+    /// The file's name leads out of the folder.
     #[error("the file name `{}` leads out of the run's folder", path.display())]
     BadName {
-        /// The name.
+        /// Rejected name.
         path: PathBuf,
     },
-    /// The operating system refused.
+    /// The operating system refused an operation.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// Verb for the error text, such as "write".
         action: &'static str,
-        /// With which file or folder, as it would be called in the end.
+        /// File or folder under its final name.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
-/// Whether a folder can be made at `destination`: to be asked before a long run, not after it.
+/// Checks that a folder can be created at `destination`, so that a long run fails before it starts and not after it.
 pub fn check_destination(destination: &Path, force: bool) -> Result<(), OutputError> {
     let path = destination.to_path_buf();
     let mut entries = match fs::read_dir(destination) {
@@ -125,7 +125,7 @@ pub fn check_destination(destination: &Path, force: bool) -> Result<(), OutputEr
     Err(OutputError::NotOurs { path })
 }
 
-/// Refuses what leads nowhere: the destination, or a folder that it is to be in.
+/// Refuses a dangling link at the destination or at one of its parents.
 fn check_links(destination: &Path) -> Result<(), OutputError> {
     let dangles = |path: &&Path| path.is_symlink() && !path.exists();
     match destination.ancestors().find(dangles) {
@@ -137,9 +137,9 @@ fn check_links(destination: &Path) -> Result<(), OutputError> {
     }
 }
 
-/// A folder in the making: a hidden sibling of its destination until [`Folder::commit`].
+/// Folder that is still being written: a hidden sibling of its destination until [`Folder::commit`].
 ///
-/// Dropped without that, it leaves nothing behind.
+/// Dropped without a commit, it leaves nothing behind.
 #[derive(Debug)]
 pub struct Folder {
     destination: PathBuf,
@@ -154,8 +154,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Starts a folder that is to be `destination`; its parents are made where they are missing, and what processes that were
-    /// killed have left of it is removed.
+    /// Starts a folder for `destination`. Missing parents are created, and leftovers of killed processes are removed.
     pub fn create(destination: &Path, force: bool) -> Result<Self, OutputError> {
         staging::clear_leftovers(destination);
         check_destination(destination, force)?;
@@ -185,7 +184,8 @@ impl Folder {
         })
     }
 
-    /// The same of what took long: where something has come into its place meanwhile, the folder is to be next to that.
+    /// Starts a folder for output that took long to compute. If the destination has been taken meanwhile, the folder
+    /// gets a numbered name next to it, so that no results are lost.
     pub fn create_for_long(destination: &Path, force: bool) -> Result<Self, OutputError> {
         use OutputError::{Dangling, NotAFolder, NotEmpty, NotOurs};
         match Self::create(destination, force) {
@@ -199,40 +199,40 @@ impl Folder {
         }
     }
 
-    /// The same, written as that says.
+    /// Sets format, timeline and related options from `how`.
     pub const fn written(mut self, how: Writing) -> Self {
         (self.format, self.timeline) = (how.format, how.timeline);
         (self.expand, self.waiting) = (how.expand, how.waiting);
         self
     }
 
-    /// The same of which nobody waits until it is on the disk: whoever makes many folders calls [`staging::sync`] at the end.
+    /// Defers the flush to disk. A caller that makes many folders calls [`staging::sync`] once at the end.
     pub(crate) const fn lasting_later(mut self) -> Self {
         self.lasting = Lasting::Later;
         self
     }
 
-    /// The format of tables.
+    /// Returns the format of tables.
     pub const fn format(&self) -> Format {
         self.format
     }
 
-    /// Whether flows that come again are written each time.
+    /// Returns true if repeated flows are written each time.
     pub(super) const fn expand(&self) -> bool {
         self.expand
     }
 
-    /// Whether of these flows those that come again are written once.
+    /// Returns true if some of `flows` are repeats and each of these is written only once.
     pub(super) fn folds(&self, flows: &FlowRows) -> bool {
         !self.expand && !flows.repeats().all().is_empty()
     }
 
-    /// Whether runs get a timeline.
+    /// Returns true if runs get a timeline.
     pub(super) const fn timeline(&self) -> bool {
         self.timeline
     }
 
-    /// Where the folder will be.
+    /// Returns the final path of the folder.
     pub fn destination(&self) -> &Path {
         &self.destination
     }
@@ -246,7 +246,7 @@ impl Folder {
         self.write_within(name, Limit::Never, fill)
     }
 
-    /// The same for a file without which the folder tells its run: unless somebody waits, and has for long enough
+    /// Writes an optional file; it is left out if the user is waiting and the grace period is over
     /// ([`Writing::waiting`]).
     pub fn write_if_time(
         &self,
@@ -256,15 +256,15 @@ impl Folder {
         self.write_within(name, self.waiting.map_or(Limit::Never, Limit::InTime), fill)
     }
 
-    /// The same for a table of so many rows, of which the run is told as well: unless somebody waits no longer. They hear of
-    /// it if it takes time.
+    /// Writes a required table of `rows` rows; it is left out only if the user, who is notified of a long write, stops
+    /// waiting.
     pub(super) fn write_while_waiting(
         &self,
         name: &Path,
         rows: usize,
         fill: impl FnOnce(&mut Out) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        /// So many take less than half a second.
+        /// Rows that are written in less than half a second.
         const FEW: usize = 300_000;
         let Some(waiting) = self.waiting else {
             return self.write(name, fill);
@@ -275,8 +275,8 @@ impl Folder {
         self.write_within(name, Limit::WhileWaiting(waiting), fill)
     }
 
-    /// Whether there is no time any more for a file without which the folder tells its run; then it is named as left out, and
-    /// need not be computed.
+    /// Returns true if it is too late for an optional file; the file is then listed as left out and need not be
+    /// computed.
     pub(super) fn leaves_out(&self, name: &Path) -> bool {
         let late = self
             .waiting
@@ -315,7 +315,7 @@ impl Folder {
         }
     }
 
-    /// The files that were not written, since somebody waited; a file of the folder names them, too.
+    /// Returns the files that were left out, and writes their names into a file of the folder.
     ///
     /// # Errors
     /// That cannot be written.
@@ -332,7 +332,8 @@ impl Folder {
         Ok(names)
     }
 
-    /// Gives the folder `from` of what is in its place, if that is there, a name `to` in it as well, but for what is hidden.
+    /// Gives folder `from` of the current destination, if it exists, a second name `to` in the new one, hidden files
+    /// excepted.
     pub fn carry(&self, from: &Path, to: &Path) -> Result<(), OutputError> {
         let path = self.destination.join(from);
         if !path.is_dir() {
@@ -358,8 +359,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Where the file `name` (a relative path) is until the folder is in its place, for what writes files
-    /// by itself; the folder that it is in is made.
+    /// Returns the path of the file `name` (a relative path) before the commit, for code that writes files itself. The
+    /// parent folder is created.
     pub fn staged(&self, name: &Path) -> Result<PathBuf, OutputError> {
         let normal = |part: Component<'_>| matches!(part, Component::Normal(_));
         if !name.components().all(normal) {
@@ -376,7 +377,7 @@ impl Folder {
         Ok(staged)
     }
 
-    /// Puts the folder in its place. What no run has written into that of an earlier run stays in it.
+    /// Moves the folder to its destination. Files that no run has written are kept from a folder that it replaces.
     pub fn commit(self) -> Result<(), OutputError> {
         check_destination(&self.destination, self.force)?;
         let failed = |action| {
@@ -393,7 +394,7 @@ impl Folder {
     }
 }
 
-/// A single file that a command was asked to write, and that it may write: made before anything runs.
+/// Single output file of a command, checked before anything runs.
 #[derive(Debug)]
 pub struct OutFile {
     path: PathBuf,
@@ -401,7 +402,7 @@ pub struct OutFile {
 }
 
 impl OutFile {
-    /// Checks that nobody loses anything by the file at `path`.
+    /// Checks that writing to `path` destroys nothing that the user needs.
     ///
     /// `inputs` are the files and folders that the command reads.
     ///
@@ -428,7 +429,7 @@ impl OutFile {
         Ok(out)
     }
 
-    /// Finds the file that would be replaced.
+    /// Returns the path of the file that would be replaced, if it exists.
     fn there(&self) -> Result<Option<PathBuf>, OutputError> {
         let path = || self.path.clone();
         match fs::symlink_metadata(&self.path) {
@@ -439,7 +440,7 @@ impl OutFile {
         }
     }
 
-    /// Writes it: it appears whole or not at all.
+    /// Writes the file, which appears whole or not at all.
     ///
     /// # Errors
     /// Meanwhile something else has appeared there, or the system refuses.
@@ -450,13 +451,13 @@ impl OutFile {
     }
 }
 
-/// Writes a single file: it appears whole or not at all, instead of an earlier one. What is not a file
-/// stays as it is, a link too: nothing is written where it leads.
+/// Writes a single file, which appears whole or not at all and replaces an earlier one. Anything that is not a regular
+/// file is left alone; links are not followed.
 pub fn write_file(path: &Path, fill: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<(), OutputError> {
     write_lasting(path, Lasting::AtOnce, fill)
 }
 
-/// The same of which nobody waits until it is on the disk ([`staging::sync`]).
+/// Writes a single file without waiting for the disk ([`staging::sync`]).
 pub(crate) fn write_file_later(
     path: &Path,
     fill: impl FnOnce(&mut Out) -> io::Result<()>,

@@ -1,24 +1,24 @@
-//! How results are written.
+//! Options for writing results.
 
 use paceline_scenario::Resolved;
 
 use super::limited::Waiting;
 
-/// The file that has a row per label.
+/// File with a row per label.
 pub const LABELS: &str = "labels.csv";
 
 /// Formats of the table of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Text: `flows.csv`.
+    /// Comma-separated text: `flows.csv`.
     #[default]
     Csv,
-    /// Apache Parquet: `flows.parquet`.
+    /// Compressed columns: `flows.parquet`.
     Parquet,
 }
 
 impl Format {
-    /// The name of the file that has a row per flow.
+    /// Returns the name of the file with a row per flow.
     pub const fn flows(self) -> &'static str {
         match self {
             Self::Csv => "flows.csv",
@@ -26,7 +26,7 @@ impl Format {
         }
     }
 
-    /// The file that takes its place where most flows are as earlier ones: it has the others.
+    /// Returns the name of the file that replaces it if most flows repeat earlier ones: it has the others.
     pub const fn unique_flows(self) -> &'static str {
         match self {
             Self::Csv => "unique_flows.csv",
@@ -35,22 +35,23 @@ impl Format {
     }
 }
 
-/// How results are written.
+/// Options for writing results.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Writing {
-    /// Whether the folder of an earlier run is replaced.
+    /// True if the folder of an earlier run may be replaced.
     pub force: bool,
     /// Format of the table of flows.
     pub format: Format,
-    /// Whether each run gets a `timeline.json` for Perfetto.
+    /// True if each run gets a `timeline.json` for Perfetto.
     pub timeline: bool,
-    /// Whether flows that come again are written each time, not only once.
+    /// True if repeated flows are written each time, not only once.
     pub expand: bool,
-    /// Where somebody waits for it: what they wait for. [`super::Folder::left_out`] names the other files.
+    /// Limits on writing while the user of an interrupted run waits. [`super::Folder::left_out`] lists the files that
+    /// were not written in time.
     pub waiting: Option<Waiting>,
 }
 
-/// What Parquet files say about where they come from.
+/// Returns the metadata of Parquet files: scenario, scheme, seed and version.
 pub(super) fn metadata(input: &Resolved) -> Vec<(&'static str, String)> {
     vec![
         ("scenario", input.name.clone()),

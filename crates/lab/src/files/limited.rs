@@ -1,36 +1,36 @@
-//! Files whose writing may be cut short, by somebody who waits for it.
+//! Files whose writing can be cut short while a user waits.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::time::Instant;
 
-/// What [`super::Folder::write`] fills: a file, through a buffer.
+/// Buffered file that [`super::Folder::write`] fills.
 pub type Out = BufWriter<Limited>;
 
-/// Somebody has interrupted a run, and waits for what it came to.
+/// Limits on writing after a run was interrupted and its user waits for the results.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
-    /// Until then all files are written, and after it those that tell the run (its summary, scenario and flows).
+    /// End of the grace period. After it only summary, scenario and flows are written.
     pub until: Instant,
-    /// Whether the flows are to be left out, too: asked again and again.
+    /// Returns true if the flows are to be left out, too. Polled while they are written.
     pub no_longer: fn() -> bool,
-    /// Says what is being written that takes time.
+    /// Notifies the user of a file that takes long to write.
     pub tell: fn(&str),
 }
 
-/// How long a file may be written.
+/// Time limit for writing a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Limit {
-    /// To its end.
+    /// No limit.
     Never,
-    /// As long as somebody waits.
+    /// As long as the user waits.
     WhileWaiting(Waiting),
-    /// As long as they wait gladly.
+    /// Until the grace period ends.
     InTime(Waiting),
 }
 
 impl Limit {
-    /// Whether it is to be left out.
+    /// Returns true if the time is up.
     pub(super) fn is_over(&self) -> bool {
         match self {
             Self::Never => false,
@@ -40,7 +40,7 @@ impl Limit {
     }
 }
 
-/// A file that takes nothing more from when it is to be left out.
+/// File whose writes fail once its limit is over.
 #[derive(Debug)]
 pub struct Limited {
     pub(super) file: File,
@@ -48,10 +48,10 @@ pub struct Limited {
 }
 
 impl Limited {
-    /// Room for what is written at once: so often it is asked whether the file is to be left out.
+    /// Buffer size in bytes; the limit is checked once per buffer.
     const BUFFER: usize = 1 << 16;
 
-    /// A buffer in front of such a file.
+    /// Returns a buffered writer for `file`.
     pub(super) fn buffered(file: File, limit: Limit) -> Out {
         BufWriter::with_capacity(Self::BUFFER, Self { file, limit })
     }

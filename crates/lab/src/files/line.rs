@@ -1,16 +1,16 @@
-//! Lines of tables of text with a row per flow: there may be a hundred million.
+//! Lines of text tables with a row per flow, of which there may be a hundred million.
 
 use std::io::{self, Write};
 
-/// A line in the making, cell by cell.
+/// Line that is built cell by cell.
 pub(super) struct Line {
     bytes: Vec<u8>,
-    /// What is between cells.
+    /// Separator after each cell.
     between: u8,
 }
 
 impl Line {
-    /// An empty one.
+    /// Creates an empty line.
     pub(super) const fn new(between: u8) -> Self {
         Self {
             bytes: Vec::new(),
@@ -18,7 +18,7 @@ impl Line {
         }
     }
 
-    /// Adds a cell that needs no quotes, or has them.
+    /// Adds a cell that needs no quotes or already has them.
     pub(super) fn text(&mut self, text: &[u8]) -> &mut Self {
         self.bytes.extend_from_slice(text);
         self.bytes.push(self.between);
@@ -38,7 +38,7 @@ impl Line {
         }
     }
 
-    /// Adds a real number as CSV files have it, or an empty cell.
+    /// Adds a real number in the format of CSV files, or an empty cell.
     pub(super) fn real_if(&mut self, value: Option<f64>) -> &mut Self {
         match value {
             Some(value) => self.text(ryu::Buffer::new().format(value).as_bytes()),
@@ -46,7 +46,7 @@ impl Line {
         }
     }
 
-    /// Writes the line, and begins the next.
+    /// Writes the line and clears it for the next.
     pub(super) fn end(&mut self, out: &mut impl Write) -> io::Result<()> {
         if let Some(last) = self.bytes.last_mut() {
             *last = b'\n';
@@ -57,7 +57,7 @@ impl Line {
     }
 }
 
-/// A text as a cell of CSV, in quotes where it needs them.
+/// Formats a text as a cell of CSV, quoted if necessary.
 pub(super) fn quoted(text: &str) -> io::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     // An empty cell is quoted where it is alone in its line.

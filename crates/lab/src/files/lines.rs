@@ -1,14 +1,14 @@
-//! Tables of text, which may come from anywhere: their lines end.
+//! Bounded lines of text tables, which may be of any origin.
 
 use std::io::{self, Read};
 
 /// The longest line of a table, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// What `source` gives, as long as its lines are no longer than a table's.
+/// Reader that passes `source` on and fails if a line is longer than [`LONGEST`].
 pub(super) struct Lines<R> {
     source: R,
-    /// Bytes since the last line ended.
+    /// Bytes since the last end of a line.
     since: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A run's folder.
+//! Files of a run's folder.
 
 mod capture;
 pub mod columns;
@@ -56,10 +56,10 @@ use paceline_scenario::Resolved;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
 
-/// The table of completion times as the scripts of ns-3 simulators read it.
+/// Table of completion times in the format of ns-3 scripts.
 pub(crate) const FCT: &str = "fct.txt";
 
-/// Writes `fct_table.tsv` if the runs have the flows for it.
+/// Writes `fct_table.tsv` if the runs have suitable flows.
 pub fn write_fct_table(
     folder: &Folder,
     name: &Path,
@@ -75,7 +75,8 @@ pub fn write_fct_table(
     })
 }
 
-/// Writes `fct.txt`, the table of completion times: as HPCC's simulator has it, or as that does whose network the run has.
+/// Writes `fct.txt`, the table of completion times, in the format of HPCC's simulator or of the simulator whose network
+/// model the run uses.
 ///
 /// # Errors
 /// Those of the writer and of the flows.
@@ -108,8 +109,7 @@ fn write_network(folder: &Folder, sub: &Path, input: &Resolved) -> Result<(), Ou
     })
 }
 
-/// Writes what a run amounts to into `sub` of a folder that is being made: its summary, its
-/// scenario with the files that it names, its flows.
+/// Writes a run's summary, scenario (with the files that it names) and flows into `sub` of a folder that is being made.
 pub fn write_summary_into(
     folder: &Folder,
     sub: &Path,
@@ -138,7 +138,7 @@ pub fn write_summary_into(
     Ok(())
 }
 
-/// The same of a run that would be another but for its seed, with the flows of that other's folder.
+/// Writes the summary of a run that differs from another only by its seed; the flows are taken from the other's folder.
 pub fn write_summary_like(
     folder: &Folder,
     input: &Resolved,
@@ -163,7 +163,7 @@ pub fn write_summary_like(
     write_summary_with(folder, Path::new(""), (input, summary), (name, 0, copied(name)))
 }
 
-/// Whether there is a row for each label.
+/// Returns true if some scheme's flows have more than one label.
 fn has_several_labels(summary: &Summary) -> bool {
     summary
         .schemes
@@ -191,8 +191,8 @@ fn write_summary_with(
     folder.write_while_waiting(&at(table), rows, flows)
 }
 
-/// Writes everything of a run into `sub` of a folder that is being made, but for pages; gives what these are
-/// made of.
+/// Writes all files of a run except pages into `sub` of a folder that is being made, and returns the data from which
+/// pages are made.
 pub fn write_run_into(
     folder: &Folder,
     sub: &Path,

@@ -10,19 +10,19 @@ use paceline_fabric::spec::{FlowSpec, NodeId, NodeKind, RunSpec};
 use super::line::Line;
 use crate::results::FlowRows;
 
-/// The IPv4 address of a node: `11.x.y.1`, with x the node's number over 256 and y the rest.
+/// Returns the IPv4 address of a node: `11.x.y.1`, with x the node's number over 256 and y the rest.
 pub(crate) const fn address(node: NodeId) -> u32 {
     0x0b00_0001 + ((node.0 / 256) << 16) + ((node.0 % 256) << 8)
 }
 
-/// The eight digits of an address.
+/// Formats an address as eight digits.
 fn hexadecimal(address: u32) -> [u8; 8] {
     let digit = |place: usize| b"0123456789abcdef"[(address >> (28 - 4 * place) & 15) as usize];
     std::array::from_fn(digit)
 }
 
-/// `fct.txt`: per completed flow, in order of completion,
-/// `src dst sport dport size start fct ideal` (addresses in hexadecimal, bytes, ns).
+/// Writes `fct.txt`: per completed flow, in order of completion, `src dst sport dport size start fct ideal` (addresses
+/// in hexadecimal, bytes, ns).
 pub fn fct(out: &mut impl Write, flows: &FlowRows) -> io::Result<()> {
     let mut line = Line::new(b' ');
     for flow in flows.completions() {
@@ -39,7 +39,7 @@ pub fn fct(out: &mut impl Write, flows: &FlowRows) -> io::Result<()> {
     flows.check()
 }
 
-/// `pfc.txt`: per PFC frame received, `time node is_switch interface pause` (ns; 1 for yes).
+/// Writes `pfc.txt`: per PFC frame received, `time node is_switch interface pause` (ns; 1 for yes).
 pub fn pfc(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     for event in &outcome.pfc {
         writeln!(
@@ -55,8 +55,8 @@ pub fn pfc(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     Ok(())
 }
 
-/// `qlen.txt`: dumps of the queues' histograms so far: `time: <ns>`, then for every switch port
-/// `switch interface c0 c1 ...` with the number of samples of 0, 1, ... KB.
+/// Writes `qlen.txt`, cumulative histograms of the queues: `time: <ns>`, then for every switch port `switch interface
+/// c0 c1 ...` with the number of samples of 0, 1, ... KB.
 ///
 /// A run that was not asked for dumps has one, of its end.
 pub fn qlen(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
@@ -102,8 +102,8 @@ pub fn rtt_samples(out: &mut impl Write, flows: &FlowRows, outcome: &Outcome) ->
     Ok(())
 }
 
-/// `trace.tr`: the binary packet trace: a header with every interface's rate and the largest
-/// window, then a record of 56 bytes per event.
+/// Writes `trace.tr`, the binary packet trace: a header with every interface's rate and the largest window, then a
+/// record of 56 bytes per event.
 pub(super) fn trace(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
     let interfaces = interfaces(spec);
     out.write_all(&(interfaces.len() as u32).to_le_bytes())?;
@@ -119,7 +119,7 @@ pub(super) fn trace(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> 
     Ok(())
 }
 
-/// (node, interface from 1 in the order of links, bit/s) of every interface, by node.
+/// Returns (node, interface from 1 in the order of links, bit/s) of every interface, by node.
 pub(crate) fn interfaces(spec: &RunSpec) -> Vec<(u32, u32, u64)> {
     let mut of_node = vec![Vec::new(); spec.nodes.len()];
     for link in &spec.links {
@@ -132,7 +132,7 @@ pub(crate) fn interfaces(spec: &RunSpec) -> Vec<(u32, u32, u64)> {
     (0..).zip(of_node).flat_map(numbered).collect()
 }
 
-/// One record, laid out as the reference's C structure, little-endian, padding zero.
+/// Lays out one record as the reference's C structure, little-endian, with zero padding.
 fn record(spec: &RunSpec, event: &TraceEvent) -> [u8; 56] {
     let mut bytes = [0u8; 56];
     let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
@@ -184,7 +184,7 @@ fn record(spec: &RunSpec, event: &TraceEvent) -> [u8; 56] {
     bytes
 }
 
-/// The part of a record that depends on the kind of packet.
+/// Writes the part of a record that depends on the kind of packet.
 fn put_body(put: &mut impl FnMut(usize, &[u8]), event: &TraceEvent, flow: &FlowSpec) {
     let seq = (event.seq as u32).to_le_bytes();
     let class = u16::from(flow.class).to_le_bytes();
@@ -211,7 +211,7 @@ fn put_body(put: &mut impl FnMut(usize, &[u8]), event: &TraceEvent, flow: &FlowS
     }
 }
 
-/// The class where the reference records one: 0 on reception and in the hosts' queue of ACKs.
+/// Returns the class if the reference records one; 0 on reception and in the hosts' queue of ACKs.
 fn queue_index(event: &TraceEvent, is_switch: bool) -> u8 {
     let pfc = matches!(event.kind, PacketKind::Pause | PacketKind::Resume);
     let host_control = !is_switch && event.kind != PacketKind::Data;
@@ -321,8 +321,8 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Records of the reference's trace of a 10 KB flow from host 1 to host 2 through switch 0,
-    /// with what it leaves in the padding (offset 52) and in unused fields set to zero.
+    /// Records of the reference's trace of a 10 KB flow from host 1 to host 2 through switch 0; padding (offset 52) and
+    /// unused fields, which the reference leaves uninitialised, are set to zero.
     #[test]
     fn trace_records_are_the_references() {
         let (mut input, mut outcome) = sample::incast();

@@ -15,17 +15,17 @@ pub const PAUSED: &str = "paused";
 pub const WAITING: &str = "waiting_for_credit";
 /// Data packets marked "congestion experienced" at the port in the bin.
 pub const MARKS: &str = "marks";
-/// Why the port was paused in the bin, where there are detectors: the interface of the node at its other end at which most
-/// stood of what it had sent there, when that first asked for a pause; 0 where no switch did.
+/// Cause of a pause in the bin, if there are detectors: the interface of the peer at which most of this port's traffic
+/// was queued when the peer first asked for the pause; 0 if no switch did.
 pub const PAUSED_FOR: &str = "paused_for";
 /// Largest buffer occupancy of the switch seen in the bin, in bytes.
 pub const BUFFER: &str = "buffer_bytes";
 /// Width of the bins of the others, in ps: one point, at 0, of the entity `run`.
 pub const BIN: &str = "bin_ps";
 
-/// The width of the bins; then each port that ever did anything; then the switches that did. Bins of
-/// `asked` ps were asked for; being held back is called so. What `stands` at the end of the run never goes away: its
-/// last point has the value before it.
+/// Returns the width of the bins, then the series of each active port, then those of active switches. Bins of `asked`
+/// ps were requested; `held_back` names the metric of paused time. If the run `stands` (ends in deadlock), the last
+/// point of that metric repeats the value before it.
 pub(super) fn port_series(recorded: &PortSeries, asked: u64, held_back: &str, stands: bool) -> Vec<Series> {
     let width = recorded.bin.as_ps();
     let mut all = vec![Series::new("run", BIN, vec![(0, width as f64)])];
@@ -59,13 +59,13 @@ pub(super) fn port_series(recorded: &PortSeries, asked: u64, held_back: &str, st
     all
 }
 
-/// To a ten-thousandth: what makes it so many digits is where packets are cut by a bin's end.
+/// Rounds to a ten-thousandth; further digits come only from packets that the end of a bin cuts in two.
 fn share(of: f32) -> f64 {
     (f64::from(of.min(1.0)) * 1e4).round() / 1e4
 }
 
-/// A point wherever the value differs from the one before, which is 0 before the first bin and after the last. A value
-/// that `lasts` has a point at the end of the last bin instead.
+/// Returns a point wherever the value differs from the one before, which is 0 before the first bin and after the last.
+/// A value that `lasts` has a point at the end of the last bin instead.
 fn steps(recorded: &PortSeries, values: impl Iterator<Item = f64>, lasts: bool) -> Vec<(u64, f64)> {
     let mut last = 0.0;
     let changes = values.enumerate().filter_map(|(n, value)| {
@@ -90,7 +90,7 @@ mod tests {
     use paceline_fabric::Simulation;
     use paceline_kernel::{Bytes, Span, Time};
 
-    /// Ten packets of 1048 B from host 1 to host 4, 83.84 ns each.
+    /// Ten packets of 1048 B from host 1 to host 4 take 83.84 ns each.
     #[test]
     fn points_where_values_change() {
         let mut spec = sample::spec();

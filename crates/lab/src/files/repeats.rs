@@ -1,4 +1,4 @@
-//! `repeats.json`: which phases of a run were simulated, and which were taken from memory.
+//! `repeats.json`: phases of a run that were simulated, and those that were taken from memory.
 
 use std::io::{self, Write};
 
@@ -7,18 +7,18 @@ use serde::Serialize;
 
 use crate::results::Summary;
 
-/// Whose time is told: phases lead from one state of the network to the next.
+/// Content of the file; phases lead from one state of the network to the next.
 #[derive(Serialize)]
 struct File<'a> {
-    /// Why no phase could be taken, where that is so of the whole run.
+    /// Reason why no phase of the run could be reused, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_not: Option<&'a str>,
-    /// Why states with packets under way were not compared.
+    /// Reason why states with packets in flight were not compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     only_at_rest: Option<&'a str>,
     phases: Phases,
     events: Events,
-    /// How many different ones there were of each part of a state.
+    /// Number of distinct values of each part of a state.
     parts: serde_json::Map<String, serde_json::Value>,
     states: Vec<State>,
 }

@@ -1,4 +1,4 @@
-//! Files of finished work carry a digest of their content: an edited one is not taken for what was computed.
+//! Digests in files of finished work, by which edited files are detected.
 
 use std::io::{self, Write as _};
 
@@ -9,17 +9,17 @@ use sha2::{Digest as _, Sha256};
 
 use super::limited::Out;
 
-/// The key of the digest.
+/// Key of the digest.
 const KEY: &str = "digest";
-/// What measures the machine is no part of it: the same work has the same digest.
+/// Keys that the digest leaves out, so that the same work has the same digest on every machine.
 const MACHINE: [&str; 4] = ["wall_s", "cpu_s", "packet_hops_per_s", "peak_rss_bytes"];
 
-/// Why the content of a file is not taken.
+/// Reason for rejecting the content of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unsealed {
-    /// It is not what its digest is of.
+    /// The content does not match its digest.
     Edited,
-    /// It is not what is written there: in these words.
+    /// The content cannot be parsed; the text is the parser's.
     Damaged(String),
 }
 
@@ -39,7 +39,7 @@ pub fn sealed(value: &impl Serialize) -> impl FnOnce(&mut Out) -> io::Result<()>
     }
 }
 
-/// Reads what [`sealed`] wrote. Without a digest it is taken as it is: of an earlier version, or of a user who means it.
+/// Reads a value written by [`sealed`]. A file without a digest is accepted: an earlier version or a user wrote it.
 ///
 /// # Errors
 /// It was edited, or is damaged.
@@ -54,7 +54,7 @@ pub fn unsealed<T: DeserializeOwned>(text: &str) -> Result<T, Unsealed> {
     serde_json::from_str(text).map_err(damaged)
 }
 
-/// The digest of a value: as many hexadecimal digits as an edit by chance does not hit.
+/// Computes the digest of a value: enough hexadecimal digits that an accidental edit does not preserve it.
 fn digest_of(value: &Value) -> String {
     let mut value = value.clone();
     remove_machine(&mut value);

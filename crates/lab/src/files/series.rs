@@ -1,4 +1,4 @@
-//! `series.parquet`.
+//! `series.parquet`: sampled and binned time series of a run.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use super::columns::{Column, GROUP_ROWS, Values, groups, read_metadata, read_parquet};
 use super::ports::{PAUSED, WAITING, port_series};
 
-/// Ports whose queues are written: those with the largest samples.
+/// Maximum number of ports whose queues are written: those with the largest samples.
 const PORTS_MAX: usize = 256;
-/// The key under which the file says how finely each metric was recorded: see [`Resolution`].
+/// Metadata key of each metric's [`Resolution`].
 const RESOLUTION: &str = "resolution";
 
-/// Writes time series, a bin of one a row: `entity, metric, time_ps, value, min, max, last`.
+/// Writes time series, one bin per row: `entity, metric, time_ps, value, min, max, last`.
 pub(super) fn write(out: &mut impl Write, all: &[Series], metadata: &[(&str, String)]) -> io::Result<()> {
     let mut metadata = metadata.to_vec();
     let resolution = serde_json::to_string(&resolution(all)).expect("texts and numbers");
@@ -54,7 +54,7 @@ struct Rows {
     last: Vec<Option<f64>>,
 }
 
-/// These as the columns of `series.parquet`.
+/// Returns series as the columns of `series.parquet`.
 pub fn series_columns<'a>(all: impl IntoIterator<Item = &'a Series>) -> Vec<Column> {
     let mut rows = Rows::default();
     for one in all {
@@ -64,7 +64,7 @@ pub fn series_columns<'a>(all: impl IntoIterator<Item = &'a Series>) -> Vec<Colu
     rows.columns().into()
 }
 
-/// Entity and metric, for all rows of a series.
+/// Returns entity and metric, shared by all rows of a series.
 fn names(one: &Series) -> [Arc<str>; 2] {
     [&one.entity, &one.metric].map(|name| Arc::from(&**name))
 }
@@ -96,19 +96,19 @@ impl Rows {
     }
 }
 
-/// How finely a metric was recorded.
+/// Time resolution of a metric.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Resolution {
-    /// Time between two samples or, of what is counted in bins, the width that was asked for.
+    /// Time between two samples or, for counts in bins, the requested width.
     recorded_ps: u64,
-    /// Width of the bins of all entities but those in `wider`.
+    /// Width of the bins of all entities except those in `wider`.
     bin_ps: u64,
-    /// Widths of the bins of the others.
+    /// Widths of the bins of the other entities.
     #[serde(default)]
     wider: SortedMap<String, u64>,
 }
 
-/// The resolution of each metric.
+/// Returns the resolution of each metric.
 fn resolution(all: &[Series]) -> SortedMap<&str, Resolution> {
     let mut found: SortedMap<&str, Resolution> = SortedMap::new();
     for one in all.iter().filter(|one| one.bin_ps > 0) {
@@ -128,7 +128,7 @@ fn resolution(all: &[Series]) -> SortedMap<&str, Resolution> {
     found
 }
 
-/// The series of a file that [`write()`] wrote, in its order.
+/// Reads the series of a file that [`write()`] wrote, in its order.
 pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
     let columns = read_parquet(path).map_err(|error| error.to_string())?;
     let find = |name: &str| {
@@ -184,7 +184,7 @@ pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
     Ok(all)
 }
 
-/// The resolution of each metric, if the file tells it.
+/// Reads the resolution of each metric; returns an empty map if the file has none.
 fn read_resolution(path: &Path) -> Result<SortedMap<String, Resolution>, String> {
     let text = read_metadata(path, RESOLUTION).map_err(|error| error.to_string())?;
     text.map_or(Ok(SortedMap::new()), |text| {
@@ -192,40 +192,39 @@ fn read_resolution(path: &Path) -> Result<SortedMap<String, Resolution>, String>
     })
 }
 
-/// A time series.
+/// Samples or bins of one metric of one port, switch, flow or run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What it is about: `port <node>.<interface>-><peer>`, `switch <node>`, `flow <flow_id>`, `run`. Of a port's states
-    /// in a run with data in several classes it ends with ` class <class>`, of credits where there are several lanes with
-    /// ` lane <lane>`.
+    /// Owner: `port <node>.<interface>-><peer>`, `switch <node>`, `flow <flow_id>`, `run`. With data in several
+    /// classes, the entity of a port's states ends with ` class <class>`; with several lanes, that of its credits ends
+    /// with ` lane <lane>`.
     pub entity: String,
-    /// Which quantity: [`QUEUE`], [`STATE`], [`CREDITS`], [`GOODPUT`], [`RATE`], [`WINDOW`], [`RTT`], or one of [`super::ports`].
+    /// Quantity: [`QUEUE`], [`STATE`], [`CREDITS`], [`GOODPUT`], [`RATE`], [`WINDOW`], [`RTT`], or one of
+    /// [`super::ports`].
     pub metric: String,
-    /// (time in ps, value), in order of time. Of several samples in a bin the value is the mean, each
-    /// of the same weight.
+    /// (time in ps, value), in order of time. For a bin with several samples the value is their unweighted mean.
     pub points: Vec<(u64, f64)>,
-    /// Where a point stands for several samples, what each of them was; otherwise empty.
+    /// Ranges of the samples of each point; empty if every point is one sample.
     pub ranges: Vec<Range>,
-    /// Time between two samples or, of what is counted in bins, the width that was asked for; in ps.
-    /// 0 if that is not known.
+    /// Time between two samples or, for counts in bins, the requested width; in ps. 0 if unknown.
     pub period_ps: u64,
-    /// Width of the bin of a point, in ps: if greater, there were more than are kept.
+    /// Width of a point's bin in ps; greater than `period_ps` if there were more samples than are kept.
     pub bin_ps: u64,
 }
 
-/// What the samples in a bin were.
+/// Range of the samples in a bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Smallest.
+    /// Smallest sample.
     pub min: f64,
-    /// Largest.
+    /// Largest sample.
     pub max: f64,
-    /// Last.
+    /// Last sample in order of time.
     pub last: f64,
 }
 
 impl Series {
-    /// Points of which no more is known than their values.
+    /// Creates a series of single values, without ranges or bins.
     pub fn new(entity: impl Into<String>, metric: impl Into<String>, points: Vec<(u64, f64)>) -> Self {
         Self {
             entity: entity.into(),
@@ -237,7 +236,7 @@ impl Series {
         }
     }
 
-    /// Points in bins of `bin_ps`, narrower ones of which were asked for.
+    /// Sets the width of the bins to `bin_ps` and the requested width to `period_ps`.
     pub(super) fn in_bins(self, period_ps: u64, bin_ps: u64) -> Self {
         Self {
             period_ps,
@@ -246,7 +245,7 @@ impl Series {
         }
     }
 
-    /// What the samples of point `i` were: its value, if it is one.
+    /// Returns the range of the samples of point `i`; for a single sample, its value.
     pub fn range(&self, i: usize) -> Range {
         let value = self.points[i].1;
         self.ranges.get(i).copied().unwrap_or(Range {
@@ -256,35 +255,35 @@ impl Series {
         })
     }
 
-    /// Whether its points are samples, and not what was counted in bins.
+    /// Returns true if the points are samples rather than counts in bins.
     fn samples(&self) -> bool {
         [QUEUE, STATE, CREDITS, RATE, WINDOW, RTT].contains(&&*self.metric)
     }
 
-    /// The largest sample.
+    /// Returns the largest sample, or 0 if there is none.
     pub fn largest(&self) -> f64 {
         let all = (0..self.points.len()).map(|i| self.range(i).max);
         all.fold(0.0, f64::max)
     }
 }
 
-/// Bytes in a port's queues, sampled; a point where the samples of a bin differ from the one before.
+/// Bytes in a port's queues, sampled; a point wherever the samples of a bin differ from the one before.
 pub const QUEUE: &str = "queue_bytes";
-/// What a port's detector finds it to be, sampled: 0 not congested, 1 checking, 2 undetermined, 3 congested.
+/// State of a port's detector, sampled: 0 not congested, 1 checking, 2 undetermined, 3 congested.
 pub const STATE: &str = "state";
-/// Credits of a lane of a port, sampled: what it may send, in packets (fidelity ib-omnet) or in units of
+/// Credits of a lane of a port, sampled: the amount that it may send, in packets (fidelity ib-omnet) or in units of
 /// `network.credit.unit`.
 pub const CREDITS: &str = "credits";
-/// Bytes of a flow acknowledged in the bin that starts at the time, as a rate in bit/s.
+/// Rate in bit/s at which a flow's bytes were acknowledged in the bin that starts at the time.
 pub const GOODPUT: &str = "goodput_bps";
 /// The rate that a flow's scheme allows, in bit/s, sampled.
 pub const RATE: &str = "rate_bps";
-/// Payload bytes that a flow's scheme allows in flight, where it bounds them, sampled.
+/// Payload bytes that a flow's scheme allows in flight, sampled; only for schemes with a window.
 pub const WINDOW: &str = "window_bytes";
 /// A flow's last round-trip time, in us, sampled.
 pub const RTT: &str = "rtt_us";
 
-/// A series of samples; `of` makes a value of a sample.
+/// Makes a series of samples; `of` converts a sample to a value.
 fn sampled(entity: String, metric: &str, samples: &Binned, of: impl Fn(f64) -> f64) -> Series {
     let bins: Vec<Bin> = samples.bins().collect();
     let points = bins.iter().map(|bin| (bin.at.as_ps(), of(bin.mean)));
@@ -301,7 +300,7 @@ fn sampled(entity: String, metric: &str, samples: &Binned, of: impl Fn(f64) -> f
     one
 }
 
-/// The time series of a run: queues in the order of ports, then flows.
+/// Returns the time series of a run: queues in the order of ports, then flows.
 pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     let queue = |queue: &QueueRecord| sampled(queue.port.to_string(), QUEUE, &queue.series, |bytes| bytes);
     let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
@@ -334,7 +333,7 @@ pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     all
 }
 
-/// Rate, window and round-trip time of a flow.
+/// Returns rate, window and round-trip time of a flow.
 fn limits(flow: &FlowSeries) -> impl Iterator<Item = Series> {
     let name = || format!("flow {}", flow.flow);
     let series = [
@@ -345,8 +344,8 @@ fn limits(flow: &FlowSeries) -> impl Iterator<Item = Series> {
     series.into_iter().filter(|series| !series.points.is_empty())
 }
 
-/// What ports were found to be, of those that ever were anything but not congested, or their credits; with their classes,
-/// or lanes, where there are several.
+/// Returns the states of ports that were ever anything but not congested, or the credits of ports; entities name the
+/// class or lane if there are several.
 fn classes(all: &[StateRecord], metric: &'static str, what: &'static str) -> impl Iterator<Item = Series> {
     let first = all.first().map(|record| record.priority);
     let several = all.iter().any(|record| Some(record.priority) != first);
@@ -361,7 +360,7 @@ fn classes(all: &[StateRecord], metric: &'static str, what: &'static str) -> imp
     })
 }
 
-/// The queues with the largest samples, in the order of ports.
+/// Returns the queues with the largest samples, in the order of ports.
 fn largest_queues(outcome: &Outcome) -> Vec<&QueueRecord> {
     let mut order: Vec<usize> = (0..outcome.queues.len()).collect();
     order.retain(|&i| !outcome.queues[i].series.is_empty());
@@ -440,7 +439,7 @@ mod tests {
         );
     }
 
-    /// The file says what the samples of a bin were, and how wide the bins are.
+    /// The file keeps the ranges of the samples in a bin and the widths of the bins.
     #[test]
     fn bins_of_many_samples_keep_what_these_were() {
         let samples = |k: u64| if k % 1000 < 5 { 1000 * (k % 7) } else { 0 };

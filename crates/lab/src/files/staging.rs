@@ -1,4 +1,5 @@
-//! What is in the making: hidden alongside its place, and gone if it never gets there.
+//! Files and folders that are still being written: hidden next to their destination, and removed if they are never
+//! published.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -9,20 +10,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::limited::{Limit, Limited, Out};
 
-/// What is in the making in this process. Whoever begins something, or puts something in its place, holds it all the
-/// while, so that the program never ends between two steps of that.
+/// Paths that this process is writing. The lock is held while one is created or published, so that the program never
+/// exits between two steps of that.
 static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// When a file is on the disk, so that it outlasts a loss of power.
+/// Time at which a file is flushed to disk, so that it survives a loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lasting {
-    /// Before it gets its name.
+    /// Before it gets its final name.
     AtOnce,
-    /// When the system or [`sync`] writes it: waiting for the disk takes longer than a short run.
+    /// When the system or [`sync`] flushes it: waiting for the disk takes longer than a short run.
     Later,
 }
 
-/// Writes to the disk what was left for later of the file system in which `folder` is.
+/// Flushes deferred writes of the file system that holds `folder`.
 pub(crate) fn sync(folder: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::fs::syncfs(File::open(folder)?)?;
@@ -30,19 +31,19 @@ pub(crate) fn sync(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A hidden file or folder alongside the place where it is to be.
+/// Hidden file or folder next to its destination.
 ///
-/// Dropped before that, it is removed. Where the process is killed, it stays; it is locked as long as the process
-/// lives, so that others know ([`clear_leftovers`]).
+/// It is removed if it is dropped unpublished. If the process is killed, it stays; its lock, which ends with the
+/// process, lets others recognise it as a leftover ([`clear_leftovers`]).
 #[derive(Debug)]
 pub(super) struct Staged {
     path: PathBuf,
-    /// Nothing where the system has no locks on such.
+    /// Lock on the path; `None` if the system does not support such locks.
     _lock: Option<File>,
 }
 
 impl Staged {
-    /// An empty folder that is to be `destination`.
+    /// Creates an empty folder to be published as `destination`.
     pub(super) fn folder(destination: &Path) -> io::Result<Self> {
         loop {
             let path = hidden(destination, "partial");
@@ -55,7 +56,7 @@ impl Staged {
         }
     }
 
-    /// An empty file that is to be `destination`.
+    /// Creates an empty file to be published as `destination`.
     pub(super) fn file(destination: &Path) -> io::Result<(Self, File)> {
         loop {
             let path = hidden(destination, "partial");
@@ -81,19 +82,19 @@ impl Staged {
         Some(Self { path, _lock: lock })
     }
 
-    /// Where it is as long as it is hidden.
+    /// Returns the hidden path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes the folder that `path`, within it, is to be in.
+    /// Creates the parent folder of `path` within it.
     pub(super) fn make_room(&self, path: &Path) -> io::Result<()> {
         // What is given up is not made again.
         let _list = list();
         fs::create_dir_all(parent(path))
     }
 
-    /// Puts it in its place, where nothing is.
+    /// Publishes it at `destination`, where nothing exists.
     pub(super) fn publish(self, destination: &Path, lasting: Lasting) -> io::Result<()> {
         let list = list();
         fs::rename(&self.path, destination)?;
@@ -108,7 +109,7 @@ impl Staged {
         Ok(())
     }
 
-    /// Puts it instead of what is there, which is removed.
+    /// Publishes it at `destination` and removes the file or folder that was there.
     pub(super) fn replace(self, destination: &Path) -> Result<(), (&'static str, io::Error)> {
         let former = hidden(destination, "old");
         let mut list = list();
@@ -142,7 +143,7 @@ fn list() -> MutexGuard<'static, Vec<PathBuf>> {
     STAGED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes a file through a buffer, to the disk: what gets its name after that has its content whatever happens.
+/// Writes a file through a buffer and flushes it to disk, so that a rename afterwards never exposes partial content.
 pub(super) fn fill(
     file: File,
     limit: Limit,
@@ -158,10 +159,11 @@ pub(super) fn fill(
     }
 }
 
-/// Removes all that this process has in the making, and lets it begin and finish nothing more: for one that is about to
-/// end in the middle of it. Whether there was anything.
+/// Removes everything that this process is writing and blocks further publications; for a process that is about to exit
+/// in the middle of one. Returns true if there was anything to remove.
 pub fn abandon() -> bool {
-    /// A folder that another thread still writes into is not always empty when it is to be removed.
+    /// Maximum number of attempts: a folder that another thread still writes into is not always empty when it is
+    /// removed.
     const TRIES: usize = 10;
     let mut list = list();
     let some = !list.is_empty();
@@ -173,8 +175,8 @@ pub fn abandon() -> bool {
     some
 }
 
-/// Removes what processes that were killed have left of `destination`. If one was killed while it put another in
-/// the place of a former one, this is that again.
+/// Removes the leftovers of killed processes at `destination`. If one was killed while it replaced an earlier result,
+/// the earlier result is restored.
 pub fn clear_leftovers(destination: &Path) {
     let Some(name) = destination.file_name().map(|name| name.to_string_lossy()) else {
         return;
@@ -193,8 +195,8 @@ pub fn clear_leftovers(destination: &Path) {
     }
 }
 
-/// Whether there is nothing at `destination` but its folder `name`, and in that nothing but what is left of a process that was
-/// killed before it had written its file `plan` there: locks, that file in the making, empty folders.
+/// Returns true if `destination` holds only its folder `name`, with nothing but the leftovers of a process that was
+/// killed before it wrote its file `plan`: locks, that file in the making, empty folders.
 pub fn is_barely_begun(destination: &Path, name: &str, plan: &str) -> bool {
     let entries = |folder: &Path| -> io::Result<Vec<PathBuf>> {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
@@ -213,7 +215,7 @@ pub fn is_barely_begun(destination: &Path, name: &str, plan: &str) -> bool {
     is_alone && is_real && entries(&folder).is_ok_and(|entries| entries.iter().all(is_left))
 }
 
-/// Removes what is in the making, unless the process that makes it lives.
+/// Removes an unpublished path unless the process that writes it is alive.
 pub(crate) fn remove_if_left(path: &Path) {
     // Held until it is gone: who has just started it and locks it now finds that it is somebody's, or nothing.
     if let Some(_lock) = lock_of(path) {
@@ -221,7 +223,7 @@ pub(crate) fn remove_if_left(path: &Path) {
     }
 }
 
-/// The lock of what nobody holds any more; where there are no locks, nobody knows.
+/// Takes the lock of a path whose owner has ended; returns `None` if it is in use or locks are not supported.
 fn lock_of(path: &Path) -> Option<File> {
     let file = File::open(path).ok()?;
     file.try_lock().ok()?;
@@ -241,7 +243,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The folder that `path` is in.
+/// Returns the parent folder of `path`.
 pub(super) fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
@@ -249,7 +251,7 @@ pub(super) fn parent(path: &Path) -> PathBuf {
     }
 }
 
-/// A path alongside `destination` that no other process and nothing else in this one uses.
+/// Returns a path next to `destination` that neither another process nor another call in this one uses.
 fn hidden(destination: &Path, what: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let mut name = OsString::from(".");
@@ -259,7 +261,7 @@ fn hidden(destination: &Path, what: &str) -> PathBuf {
     parent(destination).join(name)
 }
 
-/// Whether a name is one that [`hidden`] gives.
+/// Returns true if a name has the form that [`hidden`] generates.
 pub(super) fn is_hidden(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let numbers = [".partial-", ".old-"]
@@ -308,7 +310,8 @@ mod tests {
         assert_eq!(names(tmp.path()), [".ab.partial-1-2", "a"]);
     }
 
-    /// What somebody begins while another clears is his, or he begins again; it is never taken from him.
+    /// A folder that one thread starts while another clears leftovers either survives or can be started again; it is
+    /// never lost.
     #[test]
     fn what_begins_while_another_clears_stays() {
         let tmp = tempfile::tempdir().unwrap();

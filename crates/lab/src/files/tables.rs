@@ -1,4 +1,4 @@
-//! Recorded tables as CSV files.
+//! CSV files of recorded tables.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use super::columns::{Column as Filled, Values};
 use super::lines::Lines;
 use crate::results::{CollectiveRow, OperationRow, PathRow};
 
-/// The tables that a run may leave, each in a file of its own: those of probes, and those that are made of an outcome.
+/// Tables that a run may write, each in its own file: those of probes, and those derived from an outcome.
 pub static TABLES: LazyLock<Vec<&Declared>> = LazyLock::new(|| {
     let made = [
         CollectiveRow::DECLARED,
@@ -26,7 +26,7 @@ pub static TABLES: LazyLock<Vec<&Declared>> = LazyLock::new(|| {
     probes::TABLES.iter().copied().chain(made).collect()
 });
 
-/// The name of a table's file.
+/// Returns the name of a table's file.
 pub fn file_of(declared: &Declared) -> String {
     format!("{}.csv", declared.name)
 }

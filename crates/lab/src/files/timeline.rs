@@ -1,8 +1,8 @@
-//! `timeline.json`: a run as Perfetto (ui.perfetto.dev) and Chrome's tracing show it: the Trace Event Format.
+//! `timeline.json`: a run in the Trace Event Format, which Perfetto (ui.perfetto.dev) and Chrome's tracing display.
 //!
-//! Hosts that send, collectives, ports, and what happens to links and hosts are processes. A flow is a slice in the first row of its sender in which
-//! no other is under way, and so is an iteration of a collective; a pause is a slice in the row of
-//! the port that it holds back, the queue of a port is a counter. Times are microseconds, with all digits.
+//! Hosts that send, collectives, ports and incidents of links and hosts are processes. A flow is a slice in the first
+//! free row of its sender, and so is an iteration of a collective. A pause is a slice in the row of the paused port;
+//! the queue of a port is a counter. Times are microseconds, with all digits.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{QUEUE, RunData};
 use crate::results::{CollectiveRow, FlowRow, pauses};
 
-/// Processes that are no hosts; that of a host is its node's number after these.
+/// Processes other than hosts; that of a host is its node's number after these.
 const QUEUES: u64 = 1;
 const PAUSES: u64 = 2;
 const COLLECTIVES: u64 = 3;
@@ -84,12 +84,12 @@ fn micros(ps: u64) -> f64 {
     ps as f64 / 1e6
 }
 
-/// Rows of a process whose slices do not overlap: when the last slice of each ends.
+/// Rows of a process whose slices do not overlap, each as the end of its last slice.
 #[derive(Default)]
 struct Rows(Vec<u64>);
 
 impl Rows {
-    /// The first that is free at `from`, taken until `to`.
+    /// Returns the first row that is free at `from` and occupies it until `to`.
     fn take(&mut self, from: u64, to: u64) -> usize {
         let free = self.0.iter().position(|&busy| busy <= from);
         let row = free.unwrap_or(self.0.len());
@@ -124,7 +124,7 @@ fn flows<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()>
     Ok(())
 }
 
-/// Iterations: a host may begin the next while others are not done with the last.
+/// Writes iterations; those of a collective may overlap, since a host may start the next while others finish the last.
 fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()> {
     let ps = |seconds: f64| (seconds * 1e12).round() as u64;
     let end = data.end_ps();
@@ -149,7 +149,7 @@ fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Resu
     Ok(())
 }
 
-/// What happened to links and hosts.
+/// Writes incidents of links and hosts.
 fn incidents<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()> {
     let end = data.end_ps();
     let mut rows = Rows::default();
@@ -167,7 +167,7 @@ fn incidents<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result
     Ok(())
 }
 
-/// A slice per pause, which says how many frames asked for it.
+/// Writes a slice per pause, with the number of frames that requested it.
 fn pause_slices<W: Write>(events: &mut Events<'_, W>, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
     let all = pauses(spec, &outcome.pfc, outcome.end.as_ps());
     for (row, ((node, interface, class), pauses)) in all.iter().enumerate() {
@@ -181,7 +181,7 @@ fn pause_slices<W: Write>(events: &mut Events<'_, W>, spec: &RunSpec, outcome: &
     Ok(())
 }
 
-/// A counter changes where its value does.
+/// Writes a counter event wherever the value changes.
 fn queues<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()> {
     for series in data.series.iter().filter(|series| series.metric == QUEUE) {
         let mut last = None;

@@ -1,4 +1,4 @@
-//! `trace.parquet`: what happened to traced packets, an event per row, in order of time.
+//! `trace.parquet`: events of traced packets, one per row, in order of time.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use paceline_kernel::Span;
 
 use super::columns::{Column, GROUP_ROWS, Values, groups};
 
-/// Writes the events; `signals` are the names of those of schemes, `metadata` the file's keys and values.
+/// Writes the events; `signals` are the names of the schemes' signals, `metadata` the file's keys and values.
 pub(super) fn write(
     out: &mut impl Write,
     events: &[TraceEvent],
@@ -22,7 +22,7 @@ pub(super) fn write(
     file.close()
 }
 
-/// These events as the columns of `trace.parquet`; `signals` are the names of those of schemes.
+/// Returns events as the columns of `trace.parquet`; `signals` are the names of the schemes' signals.
 pub fn trace_columns(events: &[TraceEvent], signals: &[&'static str]) -> Vec<Column> {
     let int = |name: &str, value: fn(&TraceEvent) -> Option<u64>| {
         let values = events.iter().map(|event| value(event).map(|v| v as i64));

@@ -1,4 +1,4 @@
-//! What is in a run's folder that no run has written.
+//! Files in a run's folder that no run has written.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,7 +11,8 @@ use super::TABLES;
 use super::folder::OURS;
 use super::staging::is_hidden;
 
-/// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write, with the tables of recorders.
+/// Fixed names of files that runs, comparisons, sweeps, reproductions and trainings write, with the tables of
+/// recorders.
 const WRITTEN: [&str; 37] = [
     "comparison.json",
     "dataset.parquet",
@@ -52,12 +53,12 @@ const WRITTEN: [&str; 37] = [
     ".lock",
 ];
 
-/// Gives what no run has written in `from` a name in `to` as well.
+/// Gives files in `from` that no run has written a second name in `to`.
 pub(super) fn keep_foreign(from: &Path, to: &Path) -> io::Result<()> {
     keep(from, to, (&files_named(from), Path::new("")))
 }
 
-/// The same of a folder that is at `within` in that of a run whose scenario names the files `named`.
+/// Keeps the files of one folder, at `within` in a run's folder whose scenario names the files `named`.
 fn keep(from: &Path, to: &Path, (named, within): (&SortedSet<String>, &Path)) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
@@ -76,7 +77,7 @@ fn keep(from: &Path, to: &Path, (named, within): (&SortedSet<String>, &Path)) ->
     Ok(())
 }
 
-/// Whether a file of this name is one that is written `within` a folder.
+/// Returns true if Paceline writes files of this name at `within` in a folder.
 pub(super) fn is_written(name: &OsStr, within: &Path) -> bool {
     let (Some(name), Some(within)) = (name.to_str(), within.to_str()) else {
         return false;
@@ -100,7 +101,7 @@ pub(super) fn is_written(name: &OsStr, within: &Path) -> bool {
     }
 }
 
-/// The files that the scenario of a run's folder names: copies of them are written alongside it.
+/// Returns the files that the scenario of a run's folder names; copies of them are written next to it.
 fn files_named(run: &Path) -> SortedSet<String> {
     let text = paceline_scenario::read_text(run.join("scenario.toml")).unwrap_or_default();
     let mut named = SortedSet::new();
@@ -123,7 +124,7 @@ fn texts(value: &toml::Value, into: &mut SortedSet<String>) {
     }
 }
 
-/// A second name for a file, or a copy where that cannot be; of a link, the link.
+/// Creates a hard link to a file, or a copy if that is impossible; a symbolic link is copied as a link.
 pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent)?;

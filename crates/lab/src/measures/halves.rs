@@ -1,4 +1,4 @@
-//! What flows came to in a whole run, and in its second half, when they have settled.
+//! Metrics of flows over a whole run, and over its second half, when they have settled.
 
 use paceline_fabric::Outcome;
 use paceline_fabric::spec::NodeId;
@@ -31,7 +31,7 @@ const VALUES: &[Measure] = &[
     measure("whole_loss", "packets lost", "%", 3),
 ];
 
-/// Of the second half and of the whole run; what was not recorded is missing.
+/// Computes the metrics of the second half and of the whole run; those that were not recorded are missing.
 fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
     let mut numbers = Metrics::default();
     // A run that was over by then has no second half.
@@ -51,7 +51,7 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
     numbers
 }
 
-/// Since an instant of the run, or its start.
+/// Computes the metrics since an instant of the run, or since its start.
 fn since(input: &Resolved, before: Option<&Outcome>, outcome: &Outcome) -> [(&'static str, Option<f64>); 5] {
     let earlier = |flow: usize| before.map_or(0, |before| before.flows[flow].delivered.get());
     let flows = outcome.flows.iter().enumerate();

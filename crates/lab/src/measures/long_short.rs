@@ -43,9 +43,9 @@ const VALUES: &[Measure] = &[
     measure("long_p50", "median slowdown of long flows", "×", 3),
 ];
 
-/// A cut is at least so much of a rate or window.
+/// Relative decrease of a rate or window that counts as a cut.
 const CUT: f64 = 0.2;
-/// Round trips after which nothing is a reaction any more.
+/// Round trips after which a cut no longer counts as a reaction.
 const WITHIN: f64 = 10.0;
 
 fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
@@ -71,7 +71,7 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
     ])
 }
 
-/// Flows of a label, by index.
+/// Returns the indices of the flows with a label.
 fn labelled<'a>(input: &'a Resolved, label: &'static str) -> impl Iterator<Item = usize> + 'a {
     let flows = input.run.flows.iter().enumerate();
     let is_of = move |label_of: u16| input.run.labels[usize::from(label_of)] == label;
@@ -80,7 +80,7 @@ fn labelled<'a>(input: &'a Resolved, label: &'static str) -> impl Iterator<Item 
         .map(|(index, _)| index)
 }
 
-/// Of each short flow to a host to which a long one sends then: when that reacts, in round trips of the empty network.
+/// Returns the reaction times of long flows to each short flow to the same host, in round trips of the empty network.
 fn reactions(input: &Resolved, outcome: &Outcome) -> Vec<Option<f64>> {
     let run = &input.run;
     let base = outcome.base_rtt.as_ps() as f64;
@@ -110,7 +110,7 @@ fn reactions(input: &Resolved, outcome: &Outcome) -> Vec<Option<f64>> {
     all
 }
 
-/// When the rate or the window is first lower by [`CUT`] than at an instant, in ps, up to `last`.
+/// Returns the first time, in ps and up to `last`, at which the rate or window is lower by [`CUT`] than at `from`.
 fn cut_after(series: &FlowSeries, from: Time, last: f64) -> Option<f64> {
     let first_cut = |values: &Binned| {
         let mut before = None;
@@ -130,7 +130,8 @@ fn cut_after(series: &FlowSeries, from: Time, last: f64) -> Option<f64> {
     cuts.into_iter().flatten().min_by(f64::total_cmp)
 }
 
-/// What long flows deliver while short ones start, of what their receivers' links carry of payload, in percent.
+/// Returns the payload that long flows deliver while short ones start, in percent of the capacity of their receivers'
+/// links.
 fn utilisation(input: &Resolved, outcome: &Outcome) -> Option<f64> {
     let starts = || labelled(input, "short").map(|short| outcome.flows[short].start.as_ps());
     let bin = outcome.rate_bin.as_ps().max(1);

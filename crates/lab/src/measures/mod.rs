@@ -1,4 +1,4 @@
-//! Named measures: what can be said of a run in a number or a curve.
+//! Named measures: a number or a curve per run.
 //!
 //! Sweeps, plots and experiments share them. There are two kinds: the numbers of `summary.json`, each by its path
 //! (`fct_slowdown.p99`), and *sets*, which read more of a run than its summary (a traced port, single flows) and are
@@ -21,25 +21,25 @@ use paceline_scenario::guest::{self, left_out};
 pub use paceline_scenario::guest::{Measure, MeasureSet, Metrics, measure};
 pub use summary::{SUMMARY, find_summary, summary_names};
 
-/// Sets that are built in.
+/// Sets of measures in this crate.
 const BUILT_IN: &[MeasureSet] = &[by_size::SET, halves::SET, slowdowns::SET, long_short::SET];
 
-/// Every set: those that are built in, and those that the program adds.
+/// All sets: the built-in ones and those that the program adds.
 pub static SETS: LazyLock<Vec<&'static MeasureSet>> =
     LazyLock::new(|| BUILT_IN.iter().chain(guest::measures()).collect());
 
-/// A name that two sets have: one that the program adds has the name of another.
+/// Returns a name that two sets share: an added one duplicates another.
 pub fn taken() -> Option<&'static str> {
     let mut known = SortedSet::new();
     SETS.iter().map(|set| set.name).find(|name| !known.insert(*name))
 }
 
-/// The set of this name.
+/// Returns the set with this name.
 pub fn find_set(name: &str) -> Option<&'static MeasureSet> {
     SETS.iter().copied().find(|set| set.name == name)
 }
 
-/// The numbers of the sets that a run was asked for.
+/// Computes the measures of the sets that a run requests.
 pub(crate) fn summarised(input: &Resolved, outcome: &Outcome) -> SortedMap<String, SortedMap<String, f64>> {
     let sets = input.measures.iter().filter_map(|name| find_set(name));
     let numbers = |set: &MeasureSet| {
@@ -49,7 +49,7 @@ pub(crate) fn summarised(input: &Resolved, outcome: &Outcome) -> SortedMap<Strin
     sets.map(|set| (set.name.to_string(), numbers(set))).collect()
 }
 
-/// What is wrong with the sets that a run was asked for, if anything is.
+/// Returns an error text if a requested set is unknown.
 pub(crate) fn unknown(input: &Resolved) -> Option<String> {
     let name = input.measures.iter().find(|name| find_set(name).is_none())?;
     if let Some(why) = left_out(name) {

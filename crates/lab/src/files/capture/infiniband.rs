@@ -1,4 +1,4 @@
-//! InfiniBand packets and flow-control packets, byte by byte, as records of Endace's ERF.
+//! InfiniBand packets and flow-control packets, byte by byte, as ERF records (Endace).
 //!
 //! Local route header, base transport header and what follows it, invariant and variant CRC (InfiniBand Architecture
 //! Specification, volume 1: LRH in 7.7, CRCs in 7.8, flow-control packets in 7.9.4). Headers that the simulated packets do
@@ -13,27 +13,27 @@ use super::wire::{Message, crc32, push_transport, queue_pair};
 use super::{ends, message};
 
 const LRH: usize = 8;
-/// The byte of the base transport header with the bits of congestion, behind the LRH.
+/// Offset of the congestion bits' byte in the base transport header, after the LRH.
 const MARKS: usize = LRH + 4;
 const FECN: u8 = 1 << 7;
-/// What follows an LRH: a BTH, without a global route header.
+/// Link next header of the LRH: a BTH follows, without a global route header.
 const LOCAL: u8 = 0b10;
 const ICRC: usize = 4;
 const VCRC: usize = 2;
-/// The opcode of a congestion notification packet; RoCEv2 has another.
+/// Opcode of a congestion notification packet; RoCEv2 has another.
 const CNP: u8 = 0x80;
 
-/// What a flow-control packet is padded to.
+/// Length to which flow-control packets are padded, in bytes.
 const LINK_MIN: usize = 64;
 
-/// Types of records.
+/// Record types of ERF: InfiniBand, and InfiniBand link.
 const ERF_PACKET: u8 = 21;
 const ERF_LINK: u8 = 25;
 const ERF_HEADER: usize = 16;
-/// Records are as long as their packets.
+/// Flag of records whose length varies with their packets.
 const VARYING_LENGTH: u8 = 1 << 2;
 
-/// The record of an event; `None` if its flow is unknown.
+/// Builds the record of an event; returns `None` if its flow is unknown.
 pub(super) fn record(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64)) -> Option<Vec<u8>> {
     let (kind, frame) = match event.kind {
         PacketKind::Credit => (ERF_LINK, update(event)),
@@ -49,7 +49,7 @@ pub(super) fn record(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64)) ->
     Some(record)
 }
 
-/// How long the packet of an event is, without the record's header; `None` if its flow is unknown.
+/// Returns the length of an event's packet without the record's header; `None` if its flow is unknown.
 pub(super) fn length(spec: &RunSpec, event: &TraceEvent, (_, start): (u32, u64)) -> Option<usize> {
     if event.kind == PacketKind::Credit {
         return Some(LINK_MIN);
@@ -58,13 +58,13 @@ pub(super) fn length(spec: &RunSpec, event: &TraceEvent, (_, start): (u32, u64))
     Some(LRH + message(spec, flow, event, start).length() + ICRC + VCRC)
 }
 
-/// Seconds, with 32 bits behind the point.
+/// Converts to seconds in fixed point, with 32 fractional bits.
 fn time(at: Time) -> u64 {
     const PS_PER_S: u128 = 1_000_000_000_000;
     ((u128::from(at.as_ps()) << 32) / PS_PER_S) as u64
 }
 
-/// A flow-control packet: blocks sent, and up to which the other end may send, both in 12 bits.
+/// Builds a flow-control packet: blocks sent, and the limit up to which the other end may send, both modulo 2^12.
 fn update(event: &TraceEvent) -> Vec<u8> {
     let (sent, limit) = (event.payload as u16 & 0xfff, event.seq as u16 & 0xfff);
     let mut frame = sent.to_be_bytes().to_vec();
@@ -105,12 +105,12 @@ fn packet(spec: &RunSpec, event: &TraceEvent, (queue, start): (u32, u64)) -> Opt
     Some(frame)
 }
 
-/// The local identifier of a host; 0 is none.
+/// Returns the local identifier of a host; 0 is reserved.
 fn lid(host: NodeId) -> u16 {
     (host.0 + 1) as u16
 }
 
-/// The CRC over what no switch changes: with ones for the virtual lane and the byte of congestion marks.
+/// Computes the invariant CRC: the virtual lane and the byte of congestion marks, which switches change, count as ones.
 fn invariant_crc(frame: &[u8]) -> u32 {
     let mut crc = crc32(!0, &[frame[0] | 0xf0]);
     crc = crc32(crc, &frame[1..MARKS]);
@@ -118,7 +118,7 @@ fn invariant_crc(frame: &[u8]) -> u32 {
     !crc32(crc, &frame[MARKS + 1..])
 }
 
-/// The CRC of links (polynomial 0x100b, bits reflected), without the final complement.
+/// Computes the CRC of links (polynomial 0x100b, bits reflected), without the final complement.
 fn crc16(bytes: &[u8]) -> u16 {
     let mut crc = u16::MAX;
     for &byte in bytes {

@@ -1,4 +1,4 @@
-//! `trace.pcapng`: traced packets as Wireshark reads them.
+//! `trace.pcapng`: traced packets in the format that Wireshark reads.
 //!
 //! The packets are made up from what the simulator knows of them, as RoCEv2 packets of RDMA
 //! WRITEs with payloads of zeros (see `wire`). An interface stands for a traced port, times are in picoseconds. A packet
@@ -27,12 +27,11 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use super::ns3::interfaces;
 use pcapng::{Direction, Interface, Writer};
 
-/// Numbers of link types: Ethernet frames; records of Endace's ERF, which say whether an InfiniBand packet is one of data
-/// or of the link.
+/// Link types: Ethernet frames, and ERF records, which distinguish data packets of InfiniBand from link packets.
 const LINK_TYPE_ETHERNET: u16 = 1;
 const LINK_TYPE_ERF: u16 = 197;
 
-/// A snap length that cuts nothing. Wireshark takes RoCEv2 packets that were cut for malformed.
+/// Snap length that truncates nothing. Wireshark reports truncated RoCEv2 packets as malformed.
 pub(super) const WHOLE: u32 = 65_535;
 
 /// Writes the trace of a run, at most `snap_length` bytes of each packet.
@@ -77,7 +76,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Which way a packet goes through its port; `None` where it does not.
+/// Returns the direction in which a packet passes its port; `None` for events inside the node.
 fn direction(event: &TraceEvent) -> Option<Direction> {
     match event.event {
         TraceKind::Receive => Some(Direction::Inbound),
@@ -86,14 +85,15 @@ fn direction(event: &TraceEvent) -> Option<Direction> {
     }
 }
 
-/// Whether links are InfiniBand's; under credits that are told by events they are Ethernet's.
+/// Returns true if the links are InfiniBand's. With credits that are returned per event they are Ethernet's.
 fn is_infiniband(spec: &RunSpec) -> bool {
     let told_in_periods = |lanes: &LaneSpec| matches!(lanes.binding, Binding::Ib { .. });
     let model = spec.model.as_ref();
     model.is_some_and(|model| model.credit_lanes() > 0) || spec.lanes.as_deref().is_some_and(told_in_periods)
 }
 
-/// A packet as its link type has it, and how long it is on the wire; `None` if its flow is unknown.
+/// Builds an event's packet for its link type and returns it with its length on the wire; `None` if its flow is
+/// unknown.
 fn frame(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64), rate: BitRate) -> Option<(Vec<u8>, usize)> {
     if is_infiniband(spec) {
         let bytes = infiniband::record(spec, event, sent_as)?;
@@ -106,11 +106,11 @@ fn frame(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64), rate: BitRate)
     Some((bytes, length))
 }
 
-/// Which frames are longer than the simulated packets: by their name, (simulated, written) lengths.
+/// (simulated, written) lengths of the frames that are longer than their simulated packets, by kind of packet.
 struct Longer(SortedMap<&'static str, SortedSet<(usize, usize)>>);
 
 impl Longer {
-    /// How many lengths of a kind of packet are named.
+    /// Maximum number of lengths that the comment lists per kind of packet.
     const NAMED: usize = 4;
 
     fn find(spec: &RunSpec, posted: &Posted, trace: &[TraceEvent]) -> Self {
@@ -133,7 +133,7 @@ impl Longer {
         Self(found)
     }
 
-    /// What the file says of lengths.
+    /// Returns the comment of the file, which lists the lengths that differ from the simulated ones.
     fn comment(&self) -> String {
         let mut text =
             "Made from a simulation: headers and payloads are made up, lengths are the simulated ones."
@@ -177,7 +177,7 @@ struct Port {
     name: String,
 }
 
-/// The traced ports, those of traced nodes and single ones, in order of node and interface.
+/// Returns the traced ports, those of traced nodes and single ones, in order of node and interface.
 fn traced_ports(spec: &RunSpec) -> Vec<Port> {
     let nodes: SortedSet<u32> = spec.record.trace_nodes.iter().map(|node| node.0).collect();
     let single = spec
@@ -204,11 +204,11 @@ fn traced_ports(spec: &RunSpec) -> Vec<Port> {
     interfaces(spec).into_iter().filter(is_traced).map(port).collect()
 }
 
-/// Of each flow that went over a persistent connection the first flow of that, and the sequence number at which it begins.
+/// First flow of the persistent connection of each flow that uses one, and the flow's first sequence number there.
 struct Posted(SortedMap<u32, (u32, u64)>);
 
 impl Posted {
-    /// Messages are posted in the order of their starts.
+    /// Assigns sequence numbers; messages are posted in the order of their starts.
     fn of(spec: &RunSpec, outcome: &Outcome) -> Self {
         let mtu = spec.packet.mtu.get().max(1);
         let mut messages: Vec<(NonZeroU32, Time, u32)> = Vec::new();
@@ -234,14 +234,14 @@ impl Posted {
         Self(messages.into_iter().map(place).collect())
     }
 
-    /// By which flow the queue pair of a flow goes, and how much it has sent before it.
+    /// Returns the flow that names a flow's queue pair, and the bytes sent over the queue pair before the flow.
     fn sent_as(&self, flow: u32) -> (u32, u64) {
         self.0.get(&flow).copied().unwrap_or((flow, 0))
     }
 }
 
-/// The packet of an event, of a flow whose queue pair goes by the first number of `sent_as` and has sent as much before it
-/// as the second says; `None` if its flow is unknown.
+/// Builds the packet of an event. The flow's queue pair is named after the first number of `sent_as` and has sent as
+/// many bytes before the flow as the second gives. Returns `None` if the flow is unknown.
 fn packet(
     spec: &RunSpec,
     event: &TraceEvent,
@@ -284,7 +284,7 @@ fn packet(
     Some(packet)
 }
 
-/// Between which hosts a packet of a flow goes.
+/// Returns the source and destination host of a packet of a flow.
 fn ends(flow: &FlowSpec, data: bool) -> (NodeId, NodeId) {
     match data {
         true => (flow.src, flow.dst),
@@ -292,7 +292,7 @@ fn ends(flow: &FlowSpec, data: bool) -> (NodeId, NodeId) {
     }
 }
 
-/// What a packet of a flow says whose queue pair has sent so much before it.
+/// Builds the message of a flow's packet; its queue pair has sent `start` bytes before the flow.
 fn message(spec: &RunSpec, flow: &FlowSpec, event: &TraceEvent, start: u64) -> wire::Message {
     let mtu = spec.packet.mtu.get().max(1);
     let expected = (event.seq / mtu) as u32;
@@ -321,7 +321,7 @@ fn message(spec: &RunSpec, flow: &FlowSpec, event: &TraceEvent, start: u64) -> w
     }
 }
 
-/// A pause in units of 512 bit times, as long as can be said for one without end.
+/// Returns a pause in units of 512 bit times; the maximum for a pause without end.
 fn pause_quanta(pause: Span, rate: BitRate) -> u16 {
     if pause == Span::ZERO {
         return u16::MAX;

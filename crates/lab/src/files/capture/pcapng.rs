@@ -21,7 +21,7 @@ const OPTION_PACKET_FLAGS: u16 = 2;
 /// Times are multiples of 10^-12 s.
 const PICOSECONDS: u8 = 12;
 
-/// Which way a packet went through an interface.
+/// Direction of a packet through an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Direction {
     Inbound = 1,
@@ -32,18 +32,18 @@ pub(super) enum Direction {
 pub(super) struct Interface<'a> {
     pub(super) name: &'a str,
     pub(super) rate: BitRate,
-    /// What its packets begin with: a number of the list of link types.
+    /// Number in the registry of link types, which determines the packets' first header.
     pub(super) link_type: u16,
     pub(super) snap_length: u32,
 }
 
-/// Writes blocks one after the other.
+/// Writer of a pcapng file, block by block.
 pub(super) struct Writer<'a, W: Write> {
     out: &'a mut W,
 }
 
 impl<'a, W: Write> Writer<'a, W> {
-    /// Starts a file that `application` writes, with a comment on all of it.
+    /// Starts a file written by `application`, with a comment on the whole file.
     pub(super) fn new(out: &'a mut W, application: &str, comment: &str) -> io::Result<Self> {
         let mut block = Block::new(SECTION_HEADER);
         block.u32(0x1a2b_3c4d);
@@ -57,7 +57,7 @@ impl<'a, W: Write> Writer<'a, W> {
         Ok(Self { out })
     }
 
-    /// Adds an interface: the first is number 0.
+    /// Adds an interface; the first has number 0.
     pub(super) fn interface(&mut self, interface: &Interface<'_>) -> io::Result<()> {
         let mut block = Block::new(INTERFACE_DESCRIPTION);
         block.u16(interface.link_type);
@@ -93,7 +93,7 @@ impl<'a, W: Write> Writer<'a, W> {
     }
 }
 
-/// A block: its type and length, its body, its length again.
+/// Block of the file: its type and length, its body, its length again.
 struct Block {
     bytes: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! A capture is read back by a reader that knows nothing of the writer, and by tshark where there is one.
+//! A capture is read back by a reader that shares no code with the writer, and by tshark if it is installed.
 
 #![allow(clippy::disallowed_macros, reason = "a test says that it was skipped")]
 
@@ -109,7 +109,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
 }
 
-/// (type, body) of every block; lengths are checked on the way.
+/// Returns (type, body) of every block and checks the lengths.
 fn blocks(mut file: &[u8]) -> Vec<(u32, &[u8])> {
     let mut found = Vec::new();
     while !file.is_empty() {
@@ -204,7 +204,7 @@ fn the_container() {
     );
 }
 
-/// Lengths add up to what was simulated, and a file says where they do not.
+/// Lengths add up to the simulated ones, and a comment lists those that do not.
 #[test]
 fn longer_frames_are_named() {
     let file = capture(WHOLE);

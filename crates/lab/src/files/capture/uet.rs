@@ -1,4 +1,4 @@
-//! Ultra Ethernet packets, byte by byte: what flows with reliable unordered delivery send.
+//! Ultra Ethernet packets, byte by byte, as flows with reliable unordered delivery send them.
 //!
 //! UDP to port 4793, then the headers of the UE Specification 1.0: the packet delivery sublayer (RUD request in table 3-33, ACK in
 //! 3-35, NACK and control packet after it), and the standard request of the semantic sublayer (section 3.4) as a WRITE. What the
@@ -10,19 +10,19 @@ use super::wire::Message;
 /// The UDP port of UET.
 pub(super) const PORT: u16 = 4793;
 
-/// A RUD request, an ACK.
+/// Header length of a RUD request or an ACK.
 const PDS: usize = 12;
-/// A NACK, a control packet: with a payload of four bytes.
+/// Header length of a NACK or a control packet, both with a payload of four bytes.
 const PDS_LONG: usize = 16;
-/// A standard request.
+/// Header length of a standard request (UE Specification 1.0, section 3.4).
 const SES: usize = 44;
 
-/// Types of packets.
+/// Packet types of the packet delivery sublayer.
 const RUD_REQUEST: u16 = 2;
 const ACK: u16 = 7;
 const NACK: u16 = 10;
 const CONTROL: u16 = 11;
-/// The next header: none, or a standard request.
+/// Values of the next-header field: none, or a standard request.
 const NO_SES: u16 = 0;
 const STANDARD: u16 = 3;
 /// The kind of a control packet that grants credit.
@@ -37,7 +37,7 @@ const WRITE: u8 = 1;
 const END: u8 = 0x02;
 const START: u8 = 0x01;
 
-/// How long a message is from the packet delivery sublayer on.
+/// Returns the length of a message from the packet delivery sublayer on.
 pub(super) fn length(message: &Message) -> usize {
     match *message {
         Message::Write { payload, .. } => PDS + SES + payload as usize,
@@ -46,7 +46,7 @@ pub(super) fn length(message: &Message) -> usize {
     }
 }
 
-/// Type, next header (or kind of a control packet) and flags.
+/// Packs type, next header (or kind of a control packet) and flags.
 fn prologue(kind: u16, next: u16, flags: u16) -> [u8; 2] {
     (kind << 11 | next << 7 | flags).to_be_bytes()
 }
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// By hand, from the tables of the specification.
+    /// Headers worked out by hand from the tables of the specification.
     #[test]
     fn headers_by_hand() {
         let middle = bytes(&write(false, false));

@@ -9,7 +9,7 @@ use super::uet;
 
 /// The UDP port of RoCEv2.
 const ROCE_PORT: u16 = 4791;
-/// What everything that is not known is set to: the default partition, a key, a time to live.
+/// Values of fields that the simulator does not model: the default partition, a key, a time to live.
 const PARTITION: u16 = 0xffff;
 const REMOTE_KEY: u32 = 1;
 const TIME_TO_LIVE: u8 = 64;
@@ -20,7 +20,7 @@ const UDP: usize = 8;
 const BTH: usize = 12;
 const RETH: usize = 16;
 const AETH: usize = 4;
-/// What a congestion notification packet has instead of a payload.
+/// Reserved bytes of a congestion notification packet, which has no payload.
 const CNP_RESERVED: usize = 16;
 const ICRC: usize = 4;
 /// Smallest Ethernet frame, without its checksum.
@@ -34,38 +34,38 @@ const WRITE_ONLY: u8 = 0x0a;
 const ACKNOWLEDGE: u8 = 0x11;
 const CNP: u8 = 0x81;
 
-/// AETH syndromes: an ACK that says nothing of credits, and a NAK of the error "PSN sequence".
+/// AETH syndromes: an ACK without a credit count, and a NAK for a PSN sequence error.
 const SYNDROME_ACK: u8 = 0x1f;
 const SYNDROME_NAK_SEQUENCE: u8 = 0x60;
 
-/// A packet.
+/// Packet in a form that can be written byte by byte.
 pub(super) enum Packet {
-    /// On its way between two hosts.
+    /// RoCEv2 packet between two hosts.
     Roce {
-        /// Addresses and marks.
+        /// Addresses, queue pair and ECN field.
         header: Header,
-        /// What it says.
+        /// Opcode and its headers.
         message: Message,
     },
-    /// The same by Ultra Ethernet's transport.
+    /// Ultra Ethernet packet between two hosts.
     Uet {
-        /// Addresses and marks.
+        /// Addresses, queue pair and ECN field.
         header: Header,
-        /// What it says.
+        /// Request or reply, with its headers.
         message: Message,
     },
-    /// From a node to its neighbour.
+    /// Pause frame from a node to its neighbour.
     Pfc {
-        /// Where it was seen.
+        /// Node at which the frame was traced.
         node: u32,
-        /// The class that it pauses.
+        /// Paused class.
         class: u8,
-        /// For how long, in 512 bit times; 0 resumes.
+        /// Pause in 512 bit times; 0 resumes.
         quanta: u16,
     },
 }
 
-/// What all packets between hosts have.
+/// Fields that all packets between hosts have.
 pub(super) struct Header {
     pub(super) from: u32,
     pub(super) to: u32,
@@ -73,27 +73,27 @@ pub(super) struct Header {
     pub(super) class: u8,
     /// ECN field of the IP header.
     pub(super) ecn: u8,
-    /// The queue pair that it goes to.
+    /// Destination queue pair.
     pub(super) queue_pair: u32,
 }
 
-/// What differs between packets; `number` is the packet sequence number, of which 24 bits go on
+/// Type of a packet, and the fields that depend on it; `number` is the packet sequence number, of which 24 bits go on
 /// the wire.
 pub(super) enum Message {
-    /// A part of the flow's one RDMA WRITE.
+    /// Part of the flow's one RDMA WRITE.
     Write {
         number: u32,
         first: bool,
         last: bool,
-        /// Of the whole message.
+        /// Length of the whole message in bytes.
         length: u32,
-        /// Where it begins in the message.
+        /// Offset of the payload in the message.
         offset: u32,
         payload: u32,
     },
     Ack {
         number: u32,
-        /// Whether it acknowledges the whole message.
+        /// True if it acknowledges the whole message.
         complete: bool,
         congested: bool,
     },
@@ -105,7 +105,7 @@ pub(super) enum Message {
 }
 
 impl Message {
-    /// How long it is from its BTH on, without checks.
+    /// Returns the length from the BTH on, without checksums.
     pub(super) fn length(&self) -> usize {
         BTH + match *self {
             Self::Write { first, payload, .. } => padded(payload) + if first { RETH } else { 0 },
@@ -115,25 +115,25 @@ impl Message {
     }
 }
 
-/// Payloads are padded to words of four bytes.
+/// Rounds a payload up to words of four bytes.
 fn padded(payload: u32) -> usize {
     payload.next_multiple_of(4) as usize
 }
 
-/// The queue pair of a flow at its receiver (for data) or at its sender. The first two of a
-/// network adapter are reserved.
+/// Returns the queue pair of a flow at its receiver (for data) or at its sender. The first two of a network adapter are
+/// reserved.
 pub(super) const fn queue_pair(flow: u32, receiver: bool) -> u32 {
     (flow.wrapping_mul(2).wrapping_add(2) + receiver as u32) & 0x00ff_ffff
 }
 
-/// A locally administered address for each node.
+/// Returns a locally administered address for each node.
 fn mac(node: u32) -> [u8; 6] {
     let [a, b, c, d] = node.to_be_bytes();
     [0x02, 0, a, b, c, d]
 }
 
 impl Packet {
-    /// Shortens a payload that makes the frame longer than `wire` bytes, where there is room for the headers.
+    /// Shortens a payload that makes the frame longer than `wire` bytes, if there is room for the headers.
     pub(super) fn fit(&mut self, wire: usize) {
         let length = self.length();
         let (written, unit, payload) = match self {
@@ -152,7 +152,7 @@ impl Packet {
         }
     }
 
-    /// How long the frame is.
+    /// Returns the length of the frame without its checksum.
     pub(super) fn length(&self) -> usize {
         match self {
             Self::Roce { message, .. } => ETHERNET + IPV4 + UDP + message.length() + ICRC,
@@ -161,7 +161,7 @@ impl Packet {
         }
     }
 
-    /// All bytes, without the frame's checksum.
+    /// Returns all bytes of the frame without its checksum.
     pub(super) fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Roce { header, message } => roce(header, message),
@@ -196,7 +196,8 @@ fn roce(header: &Header, message: &Message) -> Vec<u8> {
     frame
 }
 
-/// A frame with a UDP datagram to a port, whose content is pushed, and to which so many bytes are still to be added.
+/// Builds a frame with a UDP datagram to `port`. `push` adds the content; `trailer` bytes are added later, so the
+/// length fields count them.
 fn datagram(header: &Header, port: u16, trailer: usize, push: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut frame = Vec::with_capacity(128);
     frame.extend(mac(header.to));
@@ -217,7 +218,7 @@ fn datagram(header: &Header, port: u16, trailer: usize, push: impl FnOnce(&mut V
     frame
 }
 
-/// The header, without length and checksum.
+/// Builds the IPv4 header with length and checksum still zero.
 fn ipv4(header: &Header) -> [u8; IPV4] {
     let mut ip = [0; IPV4];
     ip[0] = 0x45;
@@ -233,7 +234,7 @@ fn ipv4(header: &Header) -> [u8; IPV4] {
     ip
 }
 
-/// BTH, then what the opcode asks for.
+/// Appends the BTH and the further headers of the opcode.
 pub(super) fn push_transport(frame: &mut Vec<u8>, queue_pair: u32, message: &Message) {
     let bth = |frame: &mut Vec<u8>, opcode: u8, pad: u8, becn: bool, ack: bool, number: u32| {
         frame.extend([opcode, pad << 4]);
@@ -293,7 +294,7 @@ pub(super) fn push_transport(frame: &mut Vec<u8>, queue_pair: u32, message: &Mes
     }
 }
 
-/// RFC 1071: the complement of the one's complement sum of 16-bit words.
+/// Computes the checksum of RFC 1071: the complement of the one's complement sum of 16-bit words.
 fn internet_checksum(words: &[u8]) -> u16 {
     let sum: u32 = words
         .chunks(2)
@@ -303,9 +304,9 @@ fn internet_checksum(words: &[u8]) -> u16 {
     !((folded & 0xffff) + (folded >> 16)) as u16
 }
 
-/// The CRC over what no router changes (annex A17.3.3): eight bytes of ones in place of a link
-/// header, then the packet from its IP header on, with ones for type of service, time to live and
-/// checksums, and for the BTH's byte of congestion marks.
+/// Computes the invariant CRC (annex A17.3.3): eight bytes of ones for a link header, then the packet from its IP
+/// header on. Fields that routers change count as ones: type of service, time to live, checksums, and the BTH's byte of
+/// congestion marks.
 fn invariant_crc(packet: &[u8]) -> u32 {
     const MASKED: [usize; 7] = [1, 8, 10, 11, IPV4 + 6, IPV4 + 7, IPV4 + UDP + 4];
     let mut crc = crc32(!0, &[0xff; 8]);
@@ -316,7 +317,7 @@ fn invariant_crc(packet: &[u8]) -> u32 {
     !crc
 }
 
-/// Ethernet's CRC (polynomial 0x04c11db7, bits reflected), without the final complement.
+/// Computes Ethernet's CRC (polynomial 0x04c11db7, bits reflected), without the final complement.
 pub(super) fn crc32(mut crc: u32, bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];
@@ -393,7 +394,7 @@ mod tests {
         assert_eq!(plain.len(), 14 + 20 + 8 + 12 + 1000 + 4);
     }
 
-    /// Of writes that are a whole number of words or not, first or not, and of all that answers.
+    /// Predicted lengths match the bytes for writes, first or not, whole numbers of words or not, and for all replies.
     #[test]
     fn lengths_are_known_before_bytes() {
         let write = |first, payload| Message::Write {

@@ -98,7 +98,7 @@ fn what_there_is_no_time_for_is_named() {
     assert!(got.ends_with("interrupted:\nreport.html\n"), "{got}");
 }
 
-/// A table that takes time is told of, and given up halfway when nobody waits any more.
+/// A long write of a table is announced, and is given up halfway if the user stops waiting.
 #[test]
 fn a_table_is_given_up_when_nobody_waits() {
     static GONE: AtomicBool = AtomicBool::new(false);
@@ -197,7 +197,7 @@ fn a_single_file_is_whole_or_as_before() {
     assert_eq!(names(tmp.path()), ["a.json"]);
 }
 
-/// Neither is a link followed nor what stands for a device replaced.
+/// Links are not followed, and devices are not replaced.
 #[cfg(unix)]
 #[test]
 fn a_link_is_not_written_through() {

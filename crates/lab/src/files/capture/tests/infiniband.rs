@@ -1,10 +1,10 @@
-//! InfiniBand's packets, in both of the forms that networks under credits have.
+//! InfiniBand packets, in both forms that networks with credits have.
 
 use paceline_fabric::spec::{Arbitration, Forwarding, Model, ModelSpec, Phase, Release, RunSpec};
 
 use super::*;
 
-/// A network of a model of its own whose ports wait for credits.
+/// Network model outside the built-in ones, whose ports wait for credits.
 #[derive(Clone, Debug, PartialEq)]
 struct Credits;
 
@@ -26,8 +26,8 @@ impl ModelSpec for Credits {
     }
 }
 
-/// A network under credits: host 1 sends a message of 5000 bytes to host 3, of which the second packet is marked; a
-/// notification comes back, and flow-control packets go both ways.
+/// Network with credits: host 1 sends a message of 5000 bytes to host 3, of which the second packet is marked; a
+/// notification comes back, and flow-control packets go in both directions.
 fn infiniband() -> Vec<u8> {
     let (mut input, mut outcome) = sample::incast();
     let run = input.run_mut();
@@ -111,8 +111,8 @@ fn infiniband_packets() {
     assert_eq!((frame(3).len(), frame(3)), (64, frame(4)));
 }
 
-/// Credits as the standard has them, with several lanes: the priority is the service level, its lane is looked up,
-/// acknowledgements have their own opcode. Credits that are told by events are Ethernet's.
+/// Credits as the standard defines them, with several lanes: the priority is the service level, which maps to a lane;
+/// acknowledgements have their own opcode. Links with credits returned per event are Ethernet's.
 #[test]
 fn packets_under_credits_of_the_standard() {
     let file = standard(Binding::Ib {
@@ -143,8 +143,8 @@ fn packets_under_credits_of_the_standard() {
     assert_eq!(super::packets(&found).len(), 2);
 }
 
-/// A message of two packets and one of a single one under credits, as they were simulated: what is captured of each has the
-/// bytes that it took on the wire, RETH and all, and its opcode is RDMA WRITE FIRST, LAST or ONLY.
+/// Captures a message of two packets and one of a single packet as they were simulated: each captured packet has the
+/// length that it had on the wire, RETH included, and its opcode is RDMA WRITE FIRST, LAST or ONLY.
 #[test]
 fn first_packets_are_as_long_as_they_were_on_the_wire() {
     let scenario = "duration = '1ms'\n\
