@@ -1,4 +1,4 @@
-//! The quantities of a summary that comparisons show: those of every run, and those of its jobs and collectives by name.
+//! Metrics of a summary that comparisons show: those of every run, and those of its jobs and collectives by name.
 
 mod named;
 
@@ -9,19 +9,19 @@ use crate::text::{duration_us, number, whole, whole_bytes};
 use named::OfNamed;
 pub use named::of_jobs;
 
-/// A column of a comparison.
+/// Column of a comparison.
 #[derive(Clone)]
 pub struct Metric {
-    /// Which group of columns it is in.
+    /// Heading of the group of columns that it belongs to.
     pub group: String,
-    /// What it is called.
+    /// Heading of the column.
     pub name: &'static str,
-    /// Where it is in `summary.json`; in lists of named things, the name instead of the place: `jobs.llm.iteration_us.mean`.
+    /// Dotted key in `summary.json`; in lists of named items the name replaces the index: `jobs.llm.iteration_us.mean`.
     pub key: String,
     of: Of,
 }
 
-/// Where a metric's values come from.
+/// Source of a metric's values.
 #[derive(Clone)]
 enum Of {
     Run(&'static Declared),
@@ -29,7 +29,7 @@ enum Of {
 }
 
 impl Metric {
-    /// Its value in a summary.
+    /// Returns the value in a summary; `None` if the run has none.
     pub fn value(&self, summary: &Summary) -> Option<f64> {
         match &self.of {
             Of::Run(of) => (of.value)(summary),
@@ -37,7 +37,7 @@ impl Metric {
         }
     }
 
-    /// Its value in a summary, as text.
+    /// Returns the value in a summary as text.
     pub fn text(&self, summary: &Summary) -> String {
         match &self.of {
             Of::Run(of) => (of.text)(summary),
@@ -45,7 +45,7 @@ impl Metric {
         }
     }
 
-    /// A value as text.
+    /// Formats a value as text.
     pub fn show(&self, value: Option<f64>) -> String {
         match &self.of {
             Of::Run(of) => (of.show)(value),
@@ -53,7 +53,7 @@ impl Metric {
         }
     }
 
-    /// Its value, the smaller the better; `None` also where small is not good.
+    /// Returns the value with its sign chosen so that smaller is better; `None` also if neither direction is better.
     pub fn cost(&self, summary: &Summary) -> Option<f64> {
         match &self.of {
             Of::Run(of) => (of.cost)(summary),
@@ -61,7 +61,7 @@ impl Metric {
         }
     }
 
-    /// The label of the job or collective that it is about; empty of a quantity of the whole run.
+    /// Returns the label of the job or collective that the metric describes; empty for a metric of the whole run.
     pub fn label(&self) -> &str {
         match &self.of {
             Of::Run(_) => "",
@@ -69,7 +69,7 @@ impl Metric {
         }
     }
 
-    /// 1 where less is better, -1 where more is.
+    /// Returns 1 if less is better, -1 if more is.
     pub fn sign(&self) -> i8 {
         match &self.of {
             Of::Run(_) => 1,
@@ -89,25 +89,25 @@ impl From<&'static Declared> for Metric {
     }
 }
 
-/// A quantity of every run.
+/// Metric that is defined for every run.
 pub struct Declared {
-    /// Which group of columns it is in.
+    /// Heading of the group of columns that it belongs to.
     pub group: &'static str,
-    /// What it is called.
+    /// Heading of the column.
     pub name: &'static str,
-    /// Where it is in `summary.json`.
+    /// Dotted key in `summary.json`.
     pub key: &'static str,
-    /// Its value in a summary, as text.
+    /// Formats the value in a summary as text.
     pub text: fn(&Summary) -> String,
-    /// Its value in a summary.
+    /// Reads the value from a summary.
     pub value: fn(&Summary) -> Option<f64>,
-    /// A value as text.
+    /// Formats a value as text.
     pub show: fn(Option<f64>) -> String,
-    /// Its value, the smaller the better; `None` also where small is not good.
+    /// Value with its sign chosen so that smaller is better; `None` also if neither direction is better.
     pub cost: fn(&Summary) -> Option<f64>,
 }
 
-/// How many flows finished, of how many.
+/// Completed flows out of all flows.
 const DONE: Declared = Declared {
     group: "flows",
     name: "done",
@@ -118,17 +118,17 @@ const DONE: Declared = Declared {
     cost: |_| None,
 };
 
-/// The cost where low is good.
+/// Cost of a metric for which low is good.
 const fn low(value: f64) -> Option<f64> {
     Some(value)
 }
 
-/// The cost where high is good.
+/// Cost of a metric for which high is good.
 const fn high(value: f64) -> Option<f64> {
     Some(-value)
 }
 
-/// The cost where neither is good for itself.
+/// Cost of a metric for which neither direction is good in itself.
 const fn neither(_value: f64) -> Option<f64> {
     None
 }
@@ -153,7 +153,7 @@ macro_rules! metrics {
     };
 }
 
-/// The columns of every comparison.
+/// Columns of every comparison.
 pub const METRICS: &[Declared] = metrics! {
     DONE;
     "FCT slowdown" "mean" "fct_slowdown.mean": |s| s.fct_slowdown.mean, number, low;
@@ -173,7 +173,7 @@ pub const METRICS: &[Declared] = metrics! {
     "packets" "drops" "drops": |s| Some(s.drops as f64), whole, low;
 };
 
-/// The mean time of a collective's iterations.
+/// Mean time of a collective's iterations.
 const COLLECTIVE_TIME: Declared = Declared {
     group: "collective",
     name: "mean time",
@@ -188,14 +188,14 @@ const COLLECTIVE_TIME: Declared = Declared {
     cost: mean_time,
 };
 
-/// A collective with its iterations.
+/// Collective with its iterations.
 struct OneCollective {
     ended: FlowCount,
     mean_us: Option<f64>,
     busbw_gbps: Option<f64>,
 }
 
-/// The only collective of a run: times and rates of several are not of the same kind.
+/// Returns the only collective of a run; times and rates of several are not comparable.
 fn one_collective(summary: &Summary) -> Option<OneCollective> {
     // Of a trace the list has the slowest only.
     let mut listed = summary
@@ -227,7 +227,7 @@ fn one_collective(summary: &Summary) -> Option<OneCollective> {
     }
 }
 
-/// The same if all its iterations ended: where some did not, the means of the others cannot be compared.
+/// Returns the only collective if all its iterations ended; otherwise the mean over the ended ones would mislead.
 fn only_collective(summary: &Summary) -> Option<OneCollective> {
     one_collective(summary).filter(|one| one.ended.completed == one.ended.total)
 }
@@ -247,12 +247,12 @@ const DECISIONS_MADE: Declared = Declared {
     cost: |_| None,
 };
 
-/// Decisions that made new parameters.
+/// Returns the number of decisions that changed parameters.
 fn triggers(summary: &Summary) -> Option<f64> {
     Some(summary.decisions?.triggers? as f64)
 }
 
-/// What is shown besides where decisions mostly watch.
+/// Extra columns for schemes whose decisions mostly watch (SPINE).
 const TRIGGERS: &[Declared] = &[Declared {
     name: "triggers",
     key: "decisions.triggers",
@@ -261,20 +261,20 @@ const TRIGGERS: &[Declared] = &[Declared {
     ..DECISIONS_MADE
 }];
 
-/// What is shown besides where runs have one collective; of several there is a table.
+/// Extra columns for runs with one collective; several have a table of their own.
 const COLLECTIVES: &[Declared] = metrics! {
     COLLECTIVE_TIME;
     "collective" "bus Gbit/s" "collectives.busbw_gbps": |s| only_collective(s)?.busbw_gbps, number, high;
 };
 
-/// What is shown besides where decisions take time.
+/// Extra columns for runs whose decisions take time.
 const DECISIONS: &[Declared] = metrics! {
     DECISIONS_MADE;
     "decisions" "mean wait" "decisions.wait_us_mean": |s| s.decisions.map(|of| of.wait_us_mean), duration_us, low;
     "decisions" "busy" "decisions.busy": |s| s.decisions.and_then(|of| of.busy), number, low;
 };
 
-/// The mean of one-way latencies.
+/// Mean of the one-way latencies.
 const LATENCY_MEAN: Declared = Declared {
     group: "latency",
     name: "mean",
@@ -285,7 +285,7 @@ const LATENCY_MEAN: Declared = Declared {
     cost: |s| s.latency_us.and_then(|of| of.mean),
 };
 
-/// What is shown besides where latencies were recorded: with them goodput as a share, which is their other side.
+/// Extra columns for runs that recorded latencies; the share of goodput shows the price of low latency.
 const LATENCY: &[Declared] = metrics! {
     LATENCY_MEAN;
     "latency" "p99" "latency_us.p99": |s| s.latency_us.and_then(|of| of.p99), duration_us, low;
@@ -293,7 +293,7 @@ const LATENCY: &[Declared] = metrics! {
     "goodput" "of links" "goodput_share.of_links": |s| s.goodput_share.map(|of| of.of_links), number, high;
 };
 
-/// A number of the second half, where `record.measures` has `halves`.
+/// Returns a measure of the second half, if `record.measures` has `halves`.
 fn late(summary: &Summary, name: &str) -> Option<f64> {
     summary.measures.get("halves")?.get(name).copied()
 }
@@ -309,7 +309,7 @@ const LATE_GOODPUT: Declared = Declared {
     cost: |s| late(s, "goodput").and_then(high),
 };
 
-/// What is shown besides where a run was asked what it came to in its second half.
+/// Extra columns for runs that measured their second half.
 const HALVES: &[Declared] = metrics! {
     LATE_GOODPUT;
     "second half" "latency p99" "measures.halves.p99": |s| late(s, "p99"), duration_us, low;
@@ -317,7 +317,7 @@ const HALVES: &[Declared] = metrics! {
     "second half" "lost, %" "measures.halves.loss": |s| late(s, "loss"), number, low;
 };
 
-/// Packets that came marked as congested.
+/// Packets that arrived with a congestion mark.
 const CE_PACKETS: Declared = Declared {
     group: "marked",
     name: "CE packets",
@@ -328,7 +328,7 @@ const CE_PACKETS: Declared = Declared {
     cost: |_| None,
 };
 
-/// What is shown besides where ports have detectors.
+/// Extra columns for networks whose ports have detectors.
 const MARKS: &[Declared] = metrics! {
     CE_PACKETS;
     "marked" "CE flows" "marks.ce_flows": |s| marked(s, s.marks.ce_flows), whole, neither;
@@ -336,7 +336,7 @@ const MARKS: &[Declared] = metrics! {
     "marked" "UE flows" "marks.ue_flows": |s| marked(s, s.marks.ue_flows), whole, neither;
 };
 
-/// Times that a lane waited for credit.
+/// Number of times that a lane waited for credit.
 const STALLS: Declared = Declared {
     group: "credits",
     name: "stalls",
@@ -352,18 +352,18 @@ fn stalls(summary: &Summary) -> Option<f64> {
     (stalls > 0).then_some(stalls as f64)
 }
 
-/// What is shown besides where lanes waited for credit.
+/// Extra columns for runs in which lanes waited for credit.
 const CREDITS: &[Declared] = metrics! {
     STALLS;
     "credits" "stalled ms" "credits.stalled_s": |s| stalls(s).map(|_| s.credits.stalled_s * 1e3), number, low;
 };
 
-/// A count of marks, where ports have detectors.
+/// Returns a count of marks, if ports have detectors.
 fn marked(summary: &Summary, count: u64) -> Option<f64> {
     summary.detection.as_ref().map(|_| count as f64)
 }
 
-/// The share of unscheduled bytes, where that is worth saying.
+/// Share of unscheduled bytes, if it is large enough to report.
 const UNSCHEDULED_SHARE: Declared = Declared {
     group: "bytes",
     name: "unscheduled",
@@ -374,7 +374,7 @@ const UNSCHEDULED_SHARE: Declared = Declared {
     cost: |_| None,
 };
 
-/// What is shown besides where most of the bytes left before any feedback.
+/// Extra columns for runs in which most bytes left before any feedback.
 const UNSCHEDULED: &[Declared] = &[UNSCHEDULED_SHARE];
 
 fn unscheduled(summary: &Summary) -> Option<f64> {
@@ -382,7 +382,7 @@ fn unscheduled(summary: &Summary) -> Option<f64> {
     share.filter(|&share| share >= WORTH_SAYING)
 }
 
-/// A share in percent, never rounded to all.
+/// Formats a share in percent; a share below one is never rounded up to 100 %.
 fn percent(share: Option<f64>) -> String {
     share.map_or_else(
         || "–".to_string(),
@@ -390,7 +390,7 @@ fn percent(share: Option<f64>) -> String {
     )
 }
 
-/// What is shown only of runs that have it.
+/// Returns the metrics that are shown only for runs that have them.
 fn occasional() -> impl Iterator<Item = &'static Declared> + Clone {
     COLLECTIVES
         .iter()
@@ -403,22 +403,22 @@ fn occasional() -> impl Iterator<Item = &'static Declared> + Clone {
         .chain(UNSCHEDULED)
 }
 
-/// Every quantity that some of these runs may have: those of all runs, the occasional ones, those of their jobs and
-/// collectives.
+/// Returns every metric that some of these runs may have: those of all runs, the occasional ones, and those of their
+/// jobs and collectives.
 pub fn all_of<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
     let declared = METRICS.iter().chain(occasional());
     declared.map(Metric::from).chain(named::of_all(runs)).collect()
 }
 
-/// The quantities of all runs and the occasional ones.
+/// Returns the metrics of all runs and the occasional ones.
 pub fn of_runs() -> impl Iterator<Item = Metric> {
     METRICS.iter().chain(occasional()).map(Metric::from)
 }
 
-/// So many jobs have columns in the first table; of more there is the table by job.
+/// Maximum number of jobs with columns in the first table; more have a table by job.
 const JOBS_SHOWN: usize = 2;
 
-/// What tables and pages of these runs show.
+/// Returns the metrics that tables and pages of these runs show.
 pub fn shown(runs: &[&Summary]) -> Vec<Metric> {
     let has_one_collective = |run: &&Summary| one_collective(run).is_some();
     let decisions = runs.iter().any(|run| run.decisions.is_some());
@@ -448,7 +448,7 @@ pub fn shown(runs: &[&Summary]) -> Vec<Metric> {
     metrics
 }
 
-/// How many flows finished, of how many.
+/// Formats the completed flows out of all flows, with `of` between the two numbers.
 pub(crate) fn done(flows: FlowCount, of: &str) -> String {
     if flows.completed == flows.total {
         format!("all {}", flows.total)
@@ -463,7 +463,8 @@ mod tests {
     use crate::results::{CollectiveTime, Machine};
     use crate::sample;
 
-    /// A sample per round trip has few of the long ones: 4, 5 and 6 µs here, where acknowledgements took up to 90.
+    /// One sample per round trip under-represents long ones: 4, 5 and 6 µs here, although acknowledgements took up to
+    /// 90.
     #[test]
     fn round_trips_are_of_all_acknowledgements() {
         let (input, mut outcome) = sample::incast();
@@ -477,7 +478,7 @@ mod tests {
         assert_eq!(values, expected);
     }
 
-    /// Rates over NVLink and over Ethernet have no mean.
+    /// Rates over NVLink and over Ethernet have no meaningful mean.
     #[test]
     fn several_collectives_have_no_mean() {
         let (input, outcome) = sample::incast();

@@ -1,4 +1,4 @@
-//! Several schemes, each with the same several seeds: how sure the numbers are, and the differences.
+//! Several schemes, each with the same seeds: confidence intervals, and differences between schemes.
 
 use paceline_fabric::Outcome;
 use paceline_fabric::spec::RunSpec;
@@ -15,81 +15,81 @@ mod warnings;
 pub use warnings::in_words;
 pub use warnings::{Holds, SeedWarning};
 
-/// The content of a `comparison.json` with repeats.
+/// Content of a `comparison.json` with repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeats {
-    /// Runs of each scheme that were asked for.
+    /// Number of requested runs per scheme.
     pub asked: usize,
-    /// Whether the seed changes anything under any scheme. If not there is one run of each, that of the first
-    /// seed, and no interval.
+    /// True if the seed changes results under any scheme. If not, each scheme has one run, that of the first seed, and
+    /// no interval.
     pub seed_matters: bool,
-    /// Seeds that there are runs of.
+    /// Number of seeds with runs.
     pub repeats: usize,
-    /// These seeds.
+    /// Seeds, in the order of the runs.
     pub seeds: Vec<u64>,
-    /// Confidence of all intervals.
+    /// Confidence level of all intervals, 0 to 1.
     pub confidence: f64,
     /// Means over the seeds, of each scheme.
     pub intervals: Vec<OfScheme>,
-    /// Differences from the first scheme, of each other.
+    /// Differences of each other scheme from the first.
     pub paired: Vec<PairedSchemes>,
-    /// The warnings of all runs, each once, then those of the runs together.
+    /// Warnings of all runs, each once, then those of the runs together.
     pub warnings: Vec<SeedWarning>,
-    /// The runs, scheme by scheme, in the order of the seeds; a single one of a scheme under which the seed
-    /// changes nothing.
+    /// Runs, scheme by scheme, in the order of the seeds; a single one for a scheme whose result does not depend on the
+    /// seed.
     pub runs: Vec<OneRun>,
 }
 
 /// Means over the seeds of one scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OfScheme {
-    /// The scheme.
+    /// Name of the scheme, as in the summary.
     pub scheme: String,
-    /// Whether the seed changes anything under it. If not, its one run stands for all: `n` is 1, and there are no
-    /// ends of intervals.
+    /// True if the seed changes the scheme's results. If not, its one run stands for all: `n` is 1, and intervals have
+    /// no ends.
     pub seed_matters: bool,
-    /// By place in `summary.json`, such as `fct_slowdown.p99`; of jobs and collectives by their labels, such as
-    /// `jobs.llm.iteration_us.mean`. What some run does not have is left out.
+    /// Intervals by key in `summary.json`, such as `fct_slowdown.p99`; those of jobs and collectives by label, such as
+    /// `jobs.llm.iteration_us.mean`. Metrics that some run lacks are left out.
     pub metrics: SortedMap<String, Interval>,
 }
 
-/// How a scheme differs from the first.
+/// Differences between a scheme and the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedSchemes {
-    /// The scheme.
+    /// Name of the compared scheme.
     pub scheme: String,
-    /// What it is compared with.
+    /// Name of the first scheme.
     pub reference: String,
-    /// By place in `summary.json`, seed by seed.
+    /// Differences by key in `summary.json`, paired by seed.
     pub metrics: SortedMap<String, Paired>,
-    /// Completion times, flow by flow.
+    /// Ratios of completion times, paired by flow; `None` if no flow completed under both schemes.
     pub flows: Option<FlowPairs>,
 }
 
-/// A run among repeats.
+/// Run among repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OneRun {
-    /// Its folder, in that of the comparison.
+    /// Folder of the run, relative to that of the comparison.
     pub folder: String,
-    /// Its `summary.json`.
+    /// Content of the run's `summary.json`.
     pub summary: Summary,
 }
 
-/// A run that [`Repeats::of`] takes in.
+/// Run passed to [`Repeats::of`].
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
-    /// Its folder's name.
+    /// Name of the run's folder.
     pub folder: String,
-    /// Its summary.
+    /// Summary of the run.
     pub summary: &'a Summary,
-    /// Its flows, in order of their numbers.
+    /// Flows in order of their numbers.
     pub flows: &'a FlowRows,
-    /// Whether any other seed would give the same run (see [`hangs_on_seed`]).
+    /// True if any other seed would give the same run (see [`hangs_on_seed`]).
     pub fixed: bool,
 }
 
-/// Whether another seed may give another run than `outcome`, that of the first of `inputs`, which differ in
-/// nothing but the seed: it does not if it changes neither what is run nor anything while it runs.
+/// Returns true if another seed may change the result `outcome` of the first of `inputs`, which differ in nothing but
+/// the seed. A seed is irrelevant if it changes neither the flows nor any random choice during the run.
 pub fn hangs_on_seed(inputs: &[Resolved], outcome: &Outcome) -> bool {
     let Some(first) = inputs.first() else {
         return false;
@@ -100,8 +100,8 @@ pub fn hangs_on_seed(inputs: &[Resolved], outcome: &Outcome) -> bool {
             .any(|input| !same_but_for_seed(&first.run, &input.run))
 }
 
-/// Whether two runs of one scenario are the same but for their seeds. What a seed draws before a run begins
-/// are its flows and what these wait for; the rest is written in the scenario.
+/// Returns true if two runs of one scenario differ only in their seeds. Before a run starts, the seed determines its
+/// flows and their dependencies; the rest is written in the scenario.
 pub(crate) fn same_but_for_seed(a: &RunSpec, b: &RunSpec) -> bool {
     a.flows == b.flows
         && same_arrivals(a, b)
@@ -114,7 +114,7 @@ pub(crate) fn same_but_for_seed(a: &RunSpec, b: &RunSpec) -> bool {
         && a.stop == b.stop
 }
 
-/// Whether the flows of two streams are the same.
+/// Returns true if the streams of two runs generate the same flows.
 fn same_arrivals(a: &RunSpec, b: &RunSpec) -> bool {
     match (&a.arrivals, &b.arrivals) {
         (None, None) => true,
@@ -123,17 +123,17 @@ fn same_arrivals(a: &RunSpec, b: &RunSpec) -> bool {
     }
 }
 
-/// The runs of one scheme.
+/// Runs of one scheme.
 struct Group<'a> {
     runs: &'a [Part<'a>],
-    /// How many seeds they stand for.
+    /// Number of seeds that the runs stand for.
     seeds: usize,
     fixed: bool,
 }
 
 impl<'a> Group<'a> {
-    /// Runs of one scheme, if they are of all the seeds, or one that stands for all. Runs that came out the
-    /// same to the last event are one.
+    /// Groups the runs of one scheme if they cover all the seeds, or if one stands for all. Runs with the same events
+    /// count as one.
     fn of(runs: &'a [Part<'a>], seeds: &[u64]) -> Option<Self> {
         let of_runs: Vec<u64> = runs.iter().map(|run| run.summary.seed).collect();
         let alone = of_runs.len() == 1 && runs[0].fixed && of_runs[0] == seeds[0];
@@ -151,7 +151,7 @@ impl<'a> Group<'a> {
         })
     }
 
-    /// The run of the `i`-th seed.
+    /// Returns the run of the `i`-th seed.
     fn run(&self, i: usize) -> &'a Part<'a> {
         &self.runs[if self.fixed { 0 } else { i }]
     }
@@ -160,14 +160,14 @@ impl<'a> Group<'a> {
         &self.runs[0].summary.scheme
     }
 
-    /// A quantity of all seeds, if all have it.
+    /// Returns a metric for all seeds, if all have it.
     fn values(&self, metric: &Metric) -> Option<Vec<f64>> {
         (0..self.seeds)
             .map(|i| metric.value(self.run(i).summary))
             .collect()
     }
 
-    /// Every quantity that its runs may have.
+    /// Returns every metric that its runs may have.
     fn metrics(&self) -> Vec<Metric> {
         all_of(self.runs.iter().take(1).map(|run| run.summary))
     }
@@ -219,9 +219,9 @@ impl<'a> Group<'a> {
 }
 
 impl Repeats {
-    /// What `runs` with `seeds` tell: scheme by scheme, each with all the seeds in their order, or with the
-    /// first alone where that stands for all ([`Part::fixed`]). `None` if that is not so, if a run was cut
-    /// short, or if there are fewer than two seeds.
+    /// Compares `runs` over `seeds`: scheme by scheme, each with all the seeds in their order, or with the first alone
+    /// if it stands for all ([`Part::fixed`]). Returns `None` if runs are missing, if a run was cut short, or if there
+    /// are fewer than two seeds.
     pub fn of(runs: &[Part<'_>], seeds: &[u64]) -> Option<Self> {
         let whole = runs.iter().all(|run| run.summary.status == RunStatus::Completed);
         if seeds.len() < 2 || !whole || runs.is_empty() {

@@ -61,7 +61,7 @@ pub(crate) fn unknown(input: &Resolved) -> Option<String> {
     ))
 }
 
-/// Element `floor(n p)` of n ascending values, p in percent: not interpolated.
+/// Returns element `floor(n p)` of n ascending values, p in percent, without interpolation.
 pub fn element(ascending: &[f64], percent: usize) -> Option<f64> {
     ascending.get(ascending.len() * percent / 100).copied()
 }

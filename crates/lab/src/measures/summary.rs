@@ -1,8 +1,8 @@
-//! The numbers of `summary.json` that measures may be, by their paths.
+//! Metrics of `summary.json` that can be used as measures, by path.
 
 use super::{Measure, measure};
 
-/// Those that every run has, and what they are.
+/// Measures that every run has.
 pub const SUMMARY: &[Measure] = &[
     measure("flows.completed", "flows completed", "", 0),
     measure("flows.total", "flows", "", 0),
@@ -62,7 +62,7 @@ pub const SUMMARY: &[Measure] = &[
     measure("packet_hops", "packet-hops", "", 0),
 ];
 
-/// What depends on the scenario: labels of flows, schemes, counters, and what is recorded on demand.
+/// Prefixes of measures that depend on the scenario: labels of flows, schemes, counters, and optional recordings.
 const GROUPS: [&str; 13] = [
     "measures.",
     "labels.",
@@ -79,7 +79,7 @@ const GROUPS: [&str; 13] = [
     "convergence_us.",
 ];
 
-/// The measure at a path of the summary.
+/// Returns the measure at a path of the summary.
 pub fn find_summary(path: &str) -> Option<Measure> {
     let found = SUMMARY.iter().find(|one| one.name == path).cloned();
     found.or_else(|| {
@@ -93,7 +93,7 @@ pub fn find_summary(path: &str) -> Option<Measure> {
     })
 }
 
-/// The unit that the name of a number ends in.
+/// Returns the unit that the suffix of a metric's name implies.
 fn unit(path: &str) -> &'static str {
     let in_names = [("_us", "µs"), ("_bytes", "B"), ("_gbps", "Gbit/s"), ("_s", "s")];
     let found = path
@@ -102,7 +102,7 @@ fn unit(path: &str) -> &'static str {
     found.map_or("", |(_, unit)| unit)
 }
 
-/// The paths that every run has.
+/// Returns the paths that every run has.
 pub fn summary_names() -> impl Iterator<Item = &'static str> {
     SUMMARY.iter().map(|one| one.name.as_ref())
 }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::{results::Machine, sample, sweep};
 
-    /// What is called a measure is in a summary, and what is in a summary of a plain run is called one.
+    /// All measures exist in a summary, and all metrics in the summary of a plain run are measures.
     #[test]
     fn summaries_have_them() {
         let (input, outcome) = sample::incast();

@@ -1,17 +1,17 @@
-//! The quantities of jobs and collectives, which have names: a column for each name and quantity.
+//! Metrics of jobs and collectives: a column for each name and metric.
 
 use super::{Metric, Of};
 use crate::results::{CollectiveTotals, JobTimes, Summary, collective_totals};
 use crate::text::{duration_us, number};
 
-/// A quantity of something with a name.
+/// Metric of a named item.
 pub(super) struct Quantity<T: 'static> {
     name: &'static str,
-    /// Where it is in the thing that has the name.
+    /// Key within the named item.
     key: &'static str,
     value: fn(&T) -> Option<f64>,
     show: fn(Option<f64>) -> String,
-    /// 1 where less is better, -1 where more is.
+    /// 1 if less is better, -1 if more is.
     sign: f64,
 }
 
@@ -77,7 +77,7 @@ const COLLECTIVE: &[Quantity<CollectiveTotals>] = &[
     },
 ];
 
-/// A quantity of the job or collective that has this label.
+/// Metric of the job or collective with a label.
 #[derive(Clone)]
 pub(super) enum OfNamed {
     Job(String, &'static Quantity<JobTimes>),
@@ -122,12 +122,12 @@ impl OfNamed {
     }
 }
 
-/// A share in percent.
+/// Formats a share in percent.
 fn share(share: Option<f64>) -> String {
     share.map_or_else(|| number(None), |share| format!("{:.1}%", 100.0 * share))
 }
 
-/// Names in the order in which they first appear.
+/// Returns names in the order in which they first appear.
 fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in all {
@@ -138,7 +138,7 @@ fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
     names
 }
 
-/// Iterations and exposed communication of all jobs of these runs, job by job.
+/// Returns iterations and exposed communication of all jobs of these runs, job by job.
 pub fn of_jobs<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
     let labels = runs
         .into_iter()
@@ -154,7 +154,7 @@ pub fn of_jobs<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
     distinct(labels).into_iter().flat_map(of_job).collect()
 }
 
-/// The same, and times and bus bandwidths of all collectives.
+/// Returns the metrics of all jobs, and times and bus bandwidths of all collectives.
 pub(super) fn of_all<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
     let runs: Vec<&Summary> = runs.into_iter().collect();
     let mut all = of_jobs(runs.iter().copied());

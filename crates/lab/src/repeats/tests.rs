@@ -1,4 +1,4 @@
-//! Means, differences, and what is no repeat.
+//! Means, differences, and runs that are not repeats.
 
 use super::*;
 use crate::results::Machine;
@@ -92,7 +92,7 @@ fn warnings() {
     );
 }
 
-/// One run stands for all seeds: of one scheme, or of all.
+/// One run stands for all seeds: for one scheme, or for all.
 #[test]
 fn seeds_that_change_nothing() {
     let mut runs = two_schemes();
@@ -131,9 +131,8 @@ fn seeds_that_change_nothing() {
     assert!(Repeats::of(&parts(&same), &[1, 2, 3]).unwrap().intervals[0].seed_matters);
 }
 
-/// A quantity that comes out the same with every seed, in runs that are not the same: a difference
-/// without an interval, and without a star.
-/// A job alongside flows that start at random; under both schemes with two seeds.
+/// A metric that is equal for every seed, in runs that differ, has a difference without an interval and without a star.
+/// Runs a job next to flows with random starts, under both schemes with two seeds.
 #[test]
 fn iterations_of_jobs() {
     let text = "duration = '3ms'\n[topology.star]\nhosts = 6\n[cc]\n[[workload]]\nstart-jitter = '40us'\n\

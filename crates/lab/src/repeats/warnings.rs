@@ -1,40 +1,40 @@
-//! What to know before trusting repeats: the warnings of all seeds, each told once.
+//! Warnings that qualify repeats: the warnings of all seeds, each once.
 
 use paceline_scenario::{Warning, WarningKind};
 use serde::{Deserialize, Serialize};
 
 use super::{Group, OfScheme, Repeats};
 
-/// A half width above this share of the 99th percentile is worth a warning.
+/// Relative half width of an interval of the 99th percentile above which a warning is added.
 const WIDE: f64 = 0.1;
 
-/// A warning of some runs.
+/// Warning that holds for some of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedWarning {
-    /// It, as the first of these runs has it.
+    /// Text and kind, as in the first of these runs.
     #[serde(flatten)]
     pub warning: Warning,
-    /// Whether its numbers differ between the runs.
+    /// True if numbers in the text differ between the runs.
     pub varies: bool,
-    /// The runs for which it holds.
+    /// Runs for which it holds, by scheme.
     pub holds: Vec<Holds>,
-    /// Whether these are all.
+    /// True if it holds for all runs.
     pub everywhere: bool,
 }
 
-/// Runs of one scheme.
+/// Seeds of one scheme for which a warning holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Holds {
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: String,
-    /// The seeds.
+    /// Seeds in ascending order.
     pub seeds: Vec<u64>,
-    /// Whether these are all that the scheme was run with.
+    /// True if these are all seeds that the scheme was run with.
     pub all: bool,
 }
 
 impl SeedWarning {
-    /// The runs in words, with the warning.
+    /// Returns the warning with the runs for which it holds.
     pub fn texts(&self) -> String {
         let part = |holds: &Holds| match holds.all {
             true => holds.scheme.clone(),
@@ -56,7 +56,7 @@ impl SeedWarning {
     }
 }
 
-/// Seeds in words: `seed 3`, `seeds 1 to 4`, `seeds 1, 3 and 7`.
+/// Formats seeds in words: `seed 3`, `seeds 1 to 4`, `seeds 1, 3 and 7`.
 pub fn in_words(all: &[u64]) -> String {
     match all {
         [] => "no seed".into(),
@@ -71,7 +71,7 @@ pub fn in_words(all: &[u64]) -> String {
     }
 }
 
-/// A warning without its numbers.
+/// Removes the numbers from a warning's text.
 fn without_numbers(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
@@ -85,10 +85,10 @@ fn without_numbers(text: &str) -> String {
     plain.replace("#.#", "#")
 }
 
-/// What makes warnings of several runs one: kind, place, and text without numbers.
+/// Identity of a warning across runs: kind, key of the scenario, and text without numbers.
 type Key = (WarningKind, Option<String>, String);
 
-/// The warnings of all runs of `groups`.
+/// Collects the warnings of all runs of `groups`.
 pub(super) fn of(groups: &[Group<'_>], kept: &[u64]) -> Vec<SeedWarning> {
     let mut found: Vec<(Key, SeedWarning)> = Vec::new();
     for group in groups {
@@ -142,19 +142,19 @@ pub(super) fn of(groups: &[Group<'_>], kept: &[u64]) -> Vec<SeedWarning> {
 }
 
 impl Repeats {
-    /// Everything to know before trusting the means: the warnings of the runs, each once with the seeds for
-    /// which it holds, then those of the runs together.
+    /// Returns all warnings about the means: those of the runs, each once with the seeds for which it holds, then those
+    /// of the runs together.
     pub fn texts(&self) -> Vec<String> {
         self.told_of(|_| true)
     }
 
-    /// Those of them for which `which` holds.
+    /// Returns the texts of the warnings that `which` selects.
     pub fn told_of(&self, which: impl Fn(&Warning) -> bool) -> Vec<String> {
         let found = self.warnings.iter().filter(|found| which(&found.warning));
         found.map(SeedWarning::texts).collect()
     }
 
-    /// Adds the warnings of the runs together: wide intervals, and a seed that changes nothing.
+    /// Adds the warnings about the runs together: wide intervals, and a seed that changes nothing.
     pub(super) fn warn_of_all(&mut self) {
         let wide: Vec<SeedWarning> = self.intervals.iter().filter_map(|one| self.wide(one)).collect();
         self.warnings.extend(wide);
@@ -189,7 +189,7 @@ impl Repeats {
         }
     }
 
-    /// An interval that is wide.
+    /// Returns a warning if an interval is wide.
     fn wide(&self, of: &OfScheme) -> Option<SeedWarning> {
         let p99 = of.metrics.get("fct_slowdown.p99")?;
         let share = p99.half_width()? / p99.mean;
@@ -208,7 +208,7 @@ impl Repeats {
         })
     }
 
-    /// If the seed changes nothing at all: that, and what follows.
+    /// Returns a warning if the seed changes nothing at all, with the consequences.
     pub fn seed_says_nothing(&self) -> Option<String> {
         (!self.seed_matters).then(|| {
             format!(

@@ -1,4 +1,4 @@
-//! What a reader should know before trusting a run.
+//! Warnings that a reader needs before trusting a run.
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
@@ -11,12 +11,12 @@ use super::{deadlock, feedback, rate_scaling, send_floor};
 use crate::text::duration_us;
 use paceline_scenario::{Resolved, Warning, WarningKind};
 
-/// Fewer completed flows than this leave less than one beyond the 99th percentile.
+/// Number of completed flows below which less than one lies beyond the 99th percentile.
 const FLOWS_FOR_P99: usize = 100;
-/// The share of flows above which it is said that they beat a formula.
+/// Share of flows faster than the formula above which a warning is given.
 const SOONER: f64 = 0.1;
 
-/// What the PFC watchdog has found and done.
+/// Describes the pause storms that the PFC watchdog found, and its actions.
 fn storms(outcome: &Outcome) -> Option<String> {
     let first = outcome.storms.first()?;
     let count = match outcome.storms.len() {
@@ -31,7 +31,7 @@ fn storms(outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// What is known about the input, then what the outcome gives rise to.
+/// Returns the warnings about the input, then those about the outcome.
 pub(super) fn warnings(
     input: &Resolved,
     outcome: &Outcome,
@@ -162,7 +162,7 @@ pub(super) fn warnings(
     found.0
 }
 
-/// What is found, in this order.
+/// Warnings in the order in which they were found.
 struct Found(Vec<Warning>);
 
 impl Found {
@@ -175,7 +175,7 @@ impl Found {
     }
 }
 
-/// Retransmission timeouts that expired before acknowledgements could come.
+/// Warns of retransmission timeouts that expired before acknowledgements could arrive.
 fn early_timeouts(input: &Resolved, outcome: &Outcome) -> Option<String> {
     let run = &input.run;
     let timeouts = outcome.counters.timeouts;
@@ -198,7 +198,7 @@ fn early_timeouts(input: &Resolved, outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// Flows that asked outside the run, where nobody was.
+/// Warns of flows under an external scheme in a run without an agent.
 fn unanswered(outcome: &Outcome) -> Option<String> {
     let asked = outcome.decisions?;
     let unmade = asked.under_way + asked.flow_ended;
@@ -210,7 +210,7 @@ fn unanswered(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// Simultaneous arrivals of which one side always loses.
+/// Warns of simultaneous arrivals of which one side always loses.
 fn one_sided_ties(outcome: &Outcome) -> Option<String> {
     let (loser, winner) = outcome.ties.one_sided()?;
     let drops = outcome.counters.buffer_drops;
@@ -230,7 +230,7 @@ fn one_sided_ties(outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// Losses under schemes that measure by packets being conserved.
+/// Warns of losses under schemes that assume a lossless network.
 fn not_conserved(input: &Resolved, outcome: &Outcome) -> Option<String> {
     let counters = &outcome.counters;
     let lost = counters.buffer_drops + counters.link_drops;
@@ -242,8 +242,8 @@ fn not_conserved(input: &Resolved, outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// Flows that were done sooner than the formula of the run's fidelity says that they are alone, if they are
-/// many: their slowdown is 1 whatever happened to them.
+/// Warns of many flows that completed sooner than the fidelity's formula gives for a flow alone: their slowdown is 1
+/// whatever delays they met.
 fn sooner_than_alone(input: &Resolved, flows: &FlowRows) -> Option<String> {
     let alone = IdealFct::of(&input.run);
     let author = alone.author()?;
@@ -263,7 +263,7 @@ fn sooner_than_alone(input: &Resolved, flows: &FlowRows) -> Option<String> {
     })
 }
 
-/// Flows that did not start because of others.
+/// Counts flows that did not start because they waited for others.
 fn waiting(input: &Resolved, outcome: &Outcome) -> usize {
     if input.run.dependencies.is_empty() {
         return 0;
@@ -278,7 +278,7 @@ fn waiting(input: &Resolved, outcome: &Outcome) -> usize {
         .count()
 }
 
-/// `part` of `whole` in percent, never rounded to nothing or to all.
+/// Formats `part` of `whole` in percent, never rounded to 0 or 100 %.
 fn percent(part: usize, whole: usize) -> String {
     let value = part as f64 * 100.0 / whole as f64;
     if value < 1.0 {

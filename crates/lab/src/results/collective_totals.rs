@@ -1,4 +1,4 @@
-//! Collectives by label: all iterations of one together.
+//! Collectives by label, with all iterations of one together.
 
 use paceline_kernel::sorted::SortedMap;
 use serde::Serialize;
@@ -11,20 +11,21 @@ use crate::stats::Distribution;
 /// All iterations of the collectives that have one label.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CollectiveTotals {
-    /// The label of their flows.
+    /// Label of their flows.
     pub label: String,
-    /// How many there are, and how many came to their end.
+    /// Number of iterations, and of those that completed.
     pub iterations: FlowCount,
-    /// How long those took, in microseconds.
+    /// Duration of the completed iterations, in microseconds.
     pub time_us: Distribution,
-    /// See [`CollectiveTime::busbw_gbps`], over all of them.
+    /// Bandwidth over all of them; see [`CollectiveTime::busbw_gbps`].
     pub busbw_gbps: Option<f64>,
-    /// Whether any of them started.
+    /// True if any of them started.
     #[serde(skip)]
     pub begun: bool,
 }
 
-/// The collectives of a run by label, in the order in which the labels first appear; those of traces by job and kind.
+/// Returns the collectives of a run by label, in the order in which the labels first appear; those of traces by job and
+/// kind.
 pub fn collective_totals(summary: &Summary) -> Vec<CollectiveTotals> {
     let mut by_label: Vec<(&str, Vec<&CollectiveTime>)> = Vec::new();
     let mut places: SortedMap<&str, usize> = SortedMap::new();

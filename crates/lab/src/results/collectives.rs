@@ -1,4 +1,4 @@
-//! How long collectives took.
+//! Durations and bandwidths of collectives.
 
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::{Outcome, recorded};
@@ -16,41 +16,41 @@ use crate::stats::Distribution;
 /// One iteration of a collective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CollectiveTime {
-    /// The label of its flows.
+    /// Label of its flows.
     pub label: String,
-    /// Which iteration, from 0.
+    /// Index of the iteration, from 0.
     pub iteration: u32,
-    /// When its first message started; null if none did.
+    /// Start of its first message; null if none started.
     pub start_s: Option<f64>,
-    /// When the last byte of all had arrived; null if it had not.
+    /// Arrival of its last byte; null if some byte is missing.
     pub end_s: Option<f64>,
-    /// From one to the other, in microseconds.
+    /// Time from start to end, in microseconds.
     pub time_us: Option<f64>,
-    /// What a host has in all over that time.
+    /// Data size of the collective at a host, divided by the time ("algbw" of NCCL's tests).
     pub algbw_gbps: Option<f64>,
-    /// What a host's link has to carry for it over that time ("busbw" of NCCL's tests): comparable
-    /// with the links' rate, whatever the number of hosts.
+    /// Bytes that a host's link has to carry, divided by the time ("busbw" of NCCL's tests): comparable with the links'
+    /// rate, independently of the number of hosts.
     pub busbw_gbps: Option<f64>,
-    /// Of a trace: what that calls it where its first member stands.
+    /// Name in a trace, at the collective's first member; only for jobs by traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Of a trace: its group there.
+    /// Group in a trace; only for jobs by traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
 }
 
-/// The collectives of one kind of a job by a trace.
+/// Collectives of one kind of a job by a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CollectiveSum {
-    /// The label of their flows: the job and the kind.
+    /// Label of their flows: the job and the kind.
     pub label: String,
-    /// How many there are, and how many came to their end.
+    /// Number of collectives, and of those that completed.
     pub collectives: FlowCount,
-    /// Their sizes, as the trace counts them.
+    /// Sum of their sizes, as the trace counts them.
     pub bytes: u64,
-    /// How long those took that came to their end, in microseconds.
+    /// Duration of the completed ones, in microseconds.
     pub time_us: Distribution,
-    /// See [`CollectiveTime::busbw_gbps`], over all of them.
+    /// Bandwidth over all of them; see [`CollectiveTime::busbw_gbps`].
     pub busbw_gbps: Option<f64>,
 }
 
@@ -78,10 +78,10 @@ recorded! {
     }
 }
 
-/// So many of a trace's collectives are in a summary, the slowest.
+/// Maximum number of a trace's collectives in a summary: the slowest.
 const SLOWEST: usize = 20;
 
-/// Every iteration of every collective, in order; of a trace the slowest.
+/// Returns every iteration of every collective, in order; for a trace only the slowest.
 pub(super) fn collective_times(input: &Resolved, outcome: &Outcome) -> Vec<CollectiveTime> {
     let mut all = Vec::new();
     for collective in &input.collectives {
@@ -105,7 +105,7 @@ pub(super) fn collective_times(input: &Resolved, outcome: &Outcome) -> Vec<Colle
     all
 }
 
-/// The collectives of jobs by traces, by job and kind.
+/// Returns the collectives of jobs by traces, by job and kind.
 pub(super) fn collective_sums(input: &Resolved, outcome: &Outcome) -> Vec<CollectiveSum> {
     let of_kind = |(bytes, times): (u64, Vec<CollectiveTime>)| CollectiveSum {
         label: times[0].label.clone(),
@@ -123,7 +123,7 @@ pub(super) fn collective_sums(input: &Resolved, outcome: &Outcome) -> Vec<Collec
         .collect()
 }
 
-/// All collectives of jobs by traces, as `collectives.csv` has them.
+/// Returns all collectives of jobs by traces, as in `collectives.csv`.
 pub(crate) fn collective_rows(input: &Resolved, outcome: &Outcome) -> Vec<CollectiveRow> {
     let row = |job: &str, one: &TraceCollective| CollectiveRow {
         job: job.to_string(),
@@ -141,7 +141,7 @@ pub(crate) fn collective_rows(input: &Resolved, outcome: &Outcome) -> Vec<Collec
         .collect()
 }
 
-/// Jobs by traces, and what came of them.
+/// Returns the jobs by traces with their outcomes.
 pub(super) fn traces<'a>(
     input: &'a Resolved,
     outcome: &'a Outcome,
@@ -152,7 +152,7 @@ pub(super) fn traces<'a>(
     })
 }
 
-/// Collectives of a trace by kind, those of one kind in the order of their starts, with all of their bytes.
+/// Returns the collectives of a trace by kind, those of one kind in the order of their starts, with all of their bytes.
 fn of_trace(job: &str, trace: &TraceOutcome) -> Vec<(u64, Vec<CollectiveTime>)> {
     let mut kinds: SortedMap<CollectiveKind, Vec<&TraceCollective>> = SortedMap::new();
     for one in &trace.collectives {
@@ -185,8 +185,8 @@ fn of_trace(job: &str, trace: &TraceOutcome) -> Vec<(u64, Vec<CollectiveTime>)> 
     kinds.into_iter().map(of_kind).collect()
 }
 
-/// What a host's link carries for each byte of a collective, as NCCL's tests count it; nothing for those that it does not
-/// know or whose size each format counts in its own way.
+/// Returns the bytes on a host's link per byte of a collective, as NCCL's tests count them; `None` for kinds that
+/// NCCL's tests lack or whose size is defined differently by each format.
 fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
     let n = f64::from(members);
     match kind {
@@ -197,8 +197,8 @@ fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
     }
 }
 
-/// Bus bandwidth in Gbit/s over the iterations of a collective that ended: what all of them carried, over the time that
-/// all took. (The mean of their rates would belong to no mean time.)
+/// Computes the bus bandwidth in Gbit/s over the ended iterations of a collective: the bytes of all over the time of
+/// all. (The mean of their rates would not match their mean time.)
 pub fn bus_bandwidth<'a>(iterations: impl IntoIterator<Item = &'a CollectiveTime>) -> Option<f64> {
     let (mut kilobits, mut us) = (0.0, 0.0);
     for (gbps, time) in iterations
@@ -254,9 +254,9 @@ mod tests {
             .collectives
     }
 
-    /// 100 KB over four hosts: six steps of 25 packets of 1048 bytes, 83.84 ns each at 100 Gbit/s. A
-    /// step takes its packets' time, once more that of the last one behind the switch, and two
-    /// cables' delay; each but the first lets the acknowledgement of the last packet (4.8 ns) go first.
+    /// Time of 100 KB over four hosts: six steps of 25 packets of 1048 bytes, 83.84 ns each at 100 Gbit/s. A step takes
+    /// its packets' time, the last one's again after the switch, and two cables' delay; each but the first lets the
+    /// acknowledgement of the last packet (4.8 ns) go first.
     const RING_NS: f64 = 6.0 * (26.0 * 83.84 + 2000.0) + 5.0 * 4.8;
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         close(first.busbw_gbps, 1.5 * 8e5 / RING_NS);
     }
 
-    /// 100 and 50 Gbit/s of the same collective: twice its bytes in three times the shorter time.
+    /// Combines 100 and 50 Gbit/s of the same collective: twice its bytes in three times the shorter time.
     #[test]
     fn bandwidth_belongs_to_the_mean_time() {
         let mut times = run("all-gather = { size = '100KB', iterations = 3 }", "1ms");

@@ -1,4 +1,4 @@
-//! Pauses that never end, in `summary.json` and in words.
+//! Deadlocks and endless pauses, in `summary.json` and in words.
 
 use paceline_fabric::outcome;
 use paceline_fabric::spec::NodeId;
@@ -7,46 +7,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::duration_us;
 
-/// Pauses that will never end: see [`outcome::Deadlock`].
+/// Pauses that will never end; see [`outcome::Deadlock`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deadlock {
-    /// When they were found to be endless, in seconds.
+    /// Time of detection, in seconds.
     pub found_s: f64,
-    /// Whether the run ended because nothing else could move either.
+    /// True if the run ended because nothing else could move either.
     pub ended: bool,
-    /// Switches in circles, each of which waits for the next one to resume it.
+    /// Cycles of switches, each of which waits for the next one to resume it.
     pub cycles: Vec<Cycle>,
-    /// Hosts whose NICs pause for ever.
+    /// Hosts whose NICs send pause frames for ever.
     pub storms: Vec<u32>,
     /// All (port, class) pairs that will never be resumed.
     pub pauses: Vec<EndlessPause>,
-    /// Flows of which packets wait behind them.
+    /// Flows with packets that wait behind them.
     pub flows: Vec<u32>,
 }
 
-/// A circle of pauses.
+/// Cycle of pauses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cycle {
-    /// The switches.
+    /// Switches in the order in which each waits for the next.
     pub nodes: Vec<u32>,
-    /// Priority class.
+    /// Priority class that is paused.
     pub priority: u8,
-    /// Since when nothing has moved in it, in seconds.
+    /// Time since which nothing has moved in it, in seconds.
     pub since_s: f64,
 }
 
-/// A (port, class) that will never be resumed.
+/// (port, class) pair that will never be resumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndlessPause {
-    /// The port, as series name it.
+    /// Paused port, named as in series.
     pub port: String,
-    /// The node that is paused.
+    /// Paused node.
     pub node: u32,
-    /// The node that paused it.
+    /// Node that sent the pause.
     pub by: u32,
-    /// Priority class.
+    /// Priority class that is paused.
     pub priority: u8,
-    /// When it was paused, in seconds.
+    /// Time of the pause, in seconds.
     pub since_s: f64,
 }
 
@@ -75,14 +75,14 @@ impl Deadlock {
     }
 }
 
-/// So many steps of a tree of victims are told.
+/// Maximum number of nodes named in a tree of victims.
 const NAMES: usize = 24;
 
 fn since(time: Time) -> String {
     duration_us(Some(time.as_ps() as f64 / 1e6))
 }
 
-/// What there is to say: a sentence per circle, per storm, and on the end of the run.
+/// Describes a deadlock: a sentence per cycle, per storm, and on the end of the run.
 pub(super) fn warnings(found: &outcome::Deadlock, end: Time, stop: Time) -> Vec<String> {
     let mut texts = Vec::new();
     for cycle in &found.cycles {
@@ -147,7 +147,7 @@ fn stuck(flows: usize) -> String {
     }
 }
 
-/// Who is paused because of `roots`: the paused nodes, then those whom these pause, and so on.
+/// Lists the victims of `roots`: the nodes that these pause, then those that the victims pause, and so on.
 fn tree(found: &outcome::Deadlock, roots: &[usize]) -> String {
     let name = |i: usize| {
         let pause = &found.pauses[i];

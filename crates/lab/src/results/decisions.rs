@@ -1,24 +1,24 @@
-//! Decisions that take time at NICs, in `summary.json`.
+//! Summary of decisions that take time at NICs.
 
 use paceline_fabric::outcome::DecisionStats;
 use serde::{Deserialize, Serialize};
 
-/// What computing decisions cost: see [`DecisionStats`].
+/// Cost of computing decisions; see [`DecisionStats`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionTimes {
     /// Decisions that took effect.
     pub made: u64,
-    /// Those that made new parameters, of schemes whose decisions mostly watch (SPINE); nothing for others.
+    /// Decisions that changed parameters, for schemes whose decisions mostly watch (SPINE); `None` for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub triggers: Option<u64>,
-    /// Decisions whose flow had ended before they could.
+    /// Decisions whose flow ended before they took effect.
     pub flow_ended: u64,
-    /// How long they waited for a processor of their NIC, in microseconds: the mean.
+    /// Mean wait for a processor of the NIC, in microseconds.
     pub wait_us_mean: f64,
-    /// The longest.
+    /// Longest wait, in microseconds.
     pub wait_us_max: f64,
-    /// The share of time in which processors worked, from each NIC's first decision to its last; null
-    /// where a NIC has any number of them.
+    /// Share of time in which processors worked, from each NIC's first decision to its last; null if a NIC has
+    /// unlimited processors.
     pub busy: Option<f64>,
 }
 

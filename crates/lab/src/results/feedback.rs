@@ -1,20 +1,20 @@
-//! How much left before anybody could have said anything: where schemes cannot differ.
+//! Unscheduled bytes, on which schemes cannot differ.
 
 use paceline_fabric::{Outcome, RunSpec};
 use serde::{Deserialize, Serialize};
 
 use super::rows::{Entry, FlowRows};
 
-/// From this share on it is said where a run is summed up.
+/// Share from which summaries report it.
 pub const WORTH_SAYING: f64 = 0.5;
-/// Above this share a run says more of its flows' start than of its scheme.
+/// Share above which a run shows how its flows start rather than how its scheme reacts.
 const OUT_OF_HAND: f64 = 0.9;
 
-/// Bytes that left their sender before it had heard anything of their flow (an acknowledgement, a
-/// notification): nothing could have held them back but how the scheme starts.
+/// Bytes that left their sender before any feedback on their flow (an acknowledgement or a notification): only the
+/// scheme's start-up behaviour could limit them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unscheduled {
-    /// Those bytes, of flows whose scheme reacts to anything.
+    /// Unscheduled bytes of flows whose scheme reacts to feedback.
     pub bytes: u64,
     /// All payload bytes of these flows that were sent, each counted once.
     pub sent_bytes: u64,
@@ -22,7 +22,7 @@ pub struct Unscheduled {
     pub share: f64,
 }
 
-/// The sums over flows whose scheme reacts to what happens to their packets.
+/// Sums over flows whose scheme reacts to feedback.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Heard {
     bytes: u64,
@@ -35,7 +35,7 @@ impl Heard {
         self.sent_bytes += times * flow.sent;
     }
 
-    /// `None` if no flow reacts to anything, or sent anything.
+    /// Returns `None` if no flow reacts to feedback, or none sent anything.
     pub(super) fn share(&self) -> Option<Unscheduled> {
         (self.sent_bytes > 0).then(|| Unscheduled {
             bytes: self.bytes,
@@ -45,7 +45,7 @@ impl Heard {
     }
 }
 
-/// Of each scheme of a run, whether it reacts to anything.
+/// Returns for each scheme of a run whether it reacts to feedback.
 pub(super) fn reacting(spec: &RunSpec) -> Vec<bool> {
     spec.schemes
         .iter()
@@ -53,7 +53,7 @@ pub(super) fn reacting(spec: &RunSpec) -> Vec<bool> {
         .collect()
 }
 
-/// What to know of a run in which congestion control could not act; `all` is of all its flows.
+/// Warns of a run in which congestion control could not act; `all` covers all its flows.
 pub(super) fn warning(
     spec: &RunSpec,
     outcome: &Outcome,

@@ -1,4 +1,4 @@
-//! One row per flow, as in `flows.csv` and `flows.parquet`.
+//! Rows of `flows.csv` and `flows.parquet`, one per flow.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,24 +9,24 @@ use paceline_scenario::{Fidelity, Formula};
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// How a flow ended, in files.
+/// Final state of a flow, in files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowState {
     /// Every byte was acknowledged.
     Completed,
-    /// Still under way when the run ended.
+    /// Still active when the run ended.
     Unfinished,
-    /// Its start lies after the end of the run, or what it waits for did not happen.
+    /// Not started: its start lies after the end of the run, or its dependencies were not met.
     NotStarted,
-    /// There was no path between its hosts.
+    /// No path existed between its hosts.
     Unreachable,
-    /// Its sender gave up after too many timeouts in a row.
+    /// Given up by its sender after too many consecutive timeouts.
     GivenUp,
 }
 
 impl FlowState {
-    /// All of them, in the order of their numbers.
+    /// All states, in the order of their numbers.
     pub(crate) const ALL: [Self; 5] = [
         Self::Completed,
         Self::Unfinished,
@@ -35,7 +35,7 @@ impl FlowState {
         Self::GivenUp,
     ];
 
-    /// As files say it.
+    /// Returns the name used in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -59,59 +59,59 @@ impl From<FlowStatus> for FlowState {
     }
 }
 
-/// A row of `flows.csv` or `flows.parquet`; the fields are its columns.
+/// Row of `flows.csv` or `flows.parquet`; the fields are its columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow<'a> {
-    /// Its place in order of start, from 0.
+    /// Index in order of start, from 0.
     pub flow_id: u32,
-    /// The label of its workload.
+    /// Label of its workload.
     pub label: Cow<'a, str>,
-    /// Its scheme.
+    /// Name of its congestion-control scheme.
     pub scheme: Cow<'a, str>,
-    /// Sending node.
+    /// Node number of the sender.
     pub src: u32,
-    /// Receiving node.
+    /// Node number of the receiver.
     pub dst: u32,
-    /// Priority class.
+    /// Priority class of its data packets.
     pub priority: u8,
-    /// Payload.
+    /// Payload in bytes.
     pub size_bytes: u64,
-    /// Start, in ps; of a flow that waits for others and never started, the earliest possible one.
+    /// Start in ps; for a flow that waits for others and never started, the earliest possible one.
     pub start_ps: u64,
-    /// Completion time, in ps; `None` unless completed.
+    /// Completion time in ps; `None` unless completed.
     pub fct_ps: Option<u64>,
-    /// Completion time alone in the network, in ps: see [`paceline_fabric::outcome::FlowRecord::ideal`].
+    /// Completion time alone in the network, in ps; see [`paceline_fabric::outcome::FlowRecord::ideal`].
     pub ideal_fct_ps: u64,
-    /// [`IdealFct::slowdown`] of the two; `None` unless completed.
+    /// [`IdealFct::slowdown`] of the two times; `None` unless completed.
     pub slowdown: Option<f64>,
     /// Payload bytes sent more than once.
     pub retransmitted_bytes: u64,
     /// Payload bytes sent at least once.
     #[serde(default)]
     pub sent_bytes: u64,
-    /// Of these, the bytes that left before the sender had any feedback on the flow.
+    /// Part of `sent_bytes` that left before the sender had any feedback on the flow.
     #[serde(default, alias = "before_feedback_bytes")]
     pub unscheduled_bytes: u64,
-    /// Data packets that came to the receiver marked as congested ("congestion experienced").
+    /// Data packets that arrived marked as congested ("congestion experienced").
     #[serde(default)]
     pub ce_packets: u32,
-    /// And as undetermined ([`paceline_congestion::detect::tcd`]).
+    /// Data packets that arrived marked as undetermined ([`paceline_congestion::detect::tcd`]).
     #[serde(default)]
     pub ue_packets: u32,
-    /// How it ended.
+    /// Final state of the flow.
     pub status: FlowState,
-    /// The persistent connection that carried it; a column of runs that have them.
+    /// Persistent connection that carried it; a column only of runs that have connections.
     #[serde(default, skip_serializing)]
     pub connection: Option<u32>,
 }
 
 impl FlowRow<'_> {
-    /// Payload over completion time in Gbit/s; `None` unless completed.
+    /// Returns payload over completion time in Gbit/s; `None` unless completed.
     pub fn goodput_gbps(&self) -> Option<f64> {
         let fct = self.fct_ps.filter(|&ps| ps > 0)?;
         Some(self.size_bytes as f64 * 8e3 / fct as f64)
     }
-    /// The same row, with strings of its own.
+    /// Converts to a row that owns its strings.
     pub fn into_owned(self) -> FlowRow<'static> {
         FlowRow {
             label: Cow::Owned(self.label.into_owned()),
@@ -134,22 +134,22 @@ impl FlowRow<'_> {
             connection: self.connection,
         }
     }
-    /// When it completed, in ps.
+    /// Returns the completion instant in ps; `None` unless completed.
     pub fn end_ps(&self) -> Option<u64> {
         self.fct_ps.map(|fct| self.start_ps + fct)
     }
 }
 
-/// What a run's slowdowns are over: how the completion time of a flow alone is computed.
+/// Reference of a run's slowdowns: the method that computes a flow's completion time alone in the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum IdealFct {
-    /// What a run of the flow alone under no scheme takes: see [`paceline_fabric::ideal`].
+    /// Completion time of the flow alone without congestion control; see [`paceline_fabric::ideal`].
     StoreAndForward,
-    /// HPCC's formula, in `ns3-hpcc` fidelity: twice the propagation and one payload's time per link, and all
-    /// bytes with plain headers at the slowest. Too large for small flows in networks of several hops.
+    /// HPCC's formula, in `ns3-hpcc` fidelity: twice the propagation and one payload's time per link, and all bytes
+    /// with plain headers on the slowest. Too large for small flows in networks of several hops.
     #[default]
     HpccFormula,
-    /// A formula of a fidelity's own.
+    /// Formula of another fidelity.
     Own(Formula),
 }
 
@@ -170,7 +170,7 @@ impl<'de> Deserialize<'de> for IdealFct {
 }
 
 impl IdealFct {
-    /// Of such a run.
+    /// Returns the reference that a run uses.
     pub fn of(run: &RunSpec) -> Self {
         let model = run.model.as_ref().and_then(|model| Fidelity::named(model.name()));
         match model.and_then(|own| own.formula()) {
@@ -180,7 +180,7 @@ impl IdealFct {
         }
     }
 
-    /// As files say it.
+    /// Returns the name used in files.
     const fn name(self) -> &'static str {
         match self {
             Self::StoreAndForward => "store-and-forward",
@@ -189,8 +189,8 @@ impl IdealFct {
         }
     }
 
-    /// The slowdown of a flow with completion time `fct` that alone takes `ideal`, both in ps: the quotient.
-    /// Over a formula it is at least 1, as the formulas' authors have it.
+    /// Returns the slowdown of a flow with completion time `fct` that takes `ideal` alone, both in ps. A quotient over
+    /// a formula is at least 1, as the formulas' authors define it.
     pub fn slowdown(self, fct: u64, ideal: u64) -> f64 {
         let ratio = fct as f64 / ideal.max(1) as f64;
         if self == Self::StoreAndForward {
@@ -200,7 +200,7 @@ impl IdealFct {
         }
     }
 
-    /// Who says what a flow alone takes, in the middle of a sentence; nothing if it does take that.
+    /// Names the author of the formula, for the middle of a sentence; `None` if the reference is simulated.
     pub const fn author(self) -> Option<&'static str> {
         match self {
             Self::StoreAndForward => None,
@@ -211,8 +211,7 @@ impl IdealFct {
 }
 
 impl FlowRow<'_> {
-    /// The order in which flows are looked at: those that did not finish, longest under way first, then by
-    /// falling slowdown.
+    /// Orders flows for inspection: unfinished ones first, the longest active first, then by descending slowdown.
     pub fn slower_first(&self, other: &Self) -> Ordering {
         let slowdown = |flow: &Self| flow.slowdown.unwrap_or(f64::INFINITY);
         slowdown(other)
@@ -222,8 +221,8 @@ impl FlowRow<'_> {
     }
 }
 
-/// The first of some flows in the order in which they are looked at: those that did not finish, longest under way
-/// first, then by falling slowdown. Flows that never ran are left out.
+/// Returns the first `count` flows for inspection: unfinished ones, the longest active first, then by descending
+/// slowdown. Flows that never ran are left out.
 pub fn slowest_of<'a>(flows: impl IntoIterator<Item = FlowRow<'a>>, count: usize) -> Vec<FlowRow<'a>> {
     let ran = |flow: &FlowRow<'_>| !matches!(flow.status, FlowState::NotStarted | FlowState::Unreachable);
     let mut slowest: Vec<FlowRow<'_>> = Vec::new();

@@ -1,4 +1,4 @@
-//! How much of their links receivers get as payload.
+//! Goodput as a share of the receivers' links.
 
 use paceline_fabric::spec::{NodeId, RunSpec};
 use paceline_kernel::sorted::SortedSet;
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::rows::FlowRows;
 
-/// Goodput alongside what there is room for: schemes that leave nothing unused have the same share whatever the packets'
-/// size, and what a scheme itself adds to packets counts as unused.
+/// Goodput relative to the payload capacity: schemes that use the whole capacity have the same share for all packet
+/// sizes, and headers that a scheme adds count as unused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoodputShare {
     /// The goodput of all flows together over what the links of all hosts that receive carry of payload, if every packet
     /// is full and has the plain headers.
     pub of_links: f64,
-    /// How much of such a packet is payload, of its bytes on the wire.
+    /// Payload of such a packet divided by its bytes on the wire.
     pub payload_share: f64,
 }
 
 impl GoodputShare {
-    /// Of a run with this goodput of all flows, in Gbit/s.
+    /// Computes the share of a run with this goodput of all flows, in Gbit/s.
     pub(super) fn of(spec: &RunSpec, flows: &FlowRows, goodput: f64) -> Option<Self> {
         let receivers: SortedSet<NodeId> = (flows.distinct_entries())
             .map(|(flow, _)| NodeId(flow.dst))
@@ -31,13 +31,13 @@ impl GoodputShare {
     }
 }
 
-/// How much of a full packet with the plain headers is payload.
+/// Returns the payload share of a full packet with the plain headers.
 fn payload_share(spec: &RunSpec) -> f64 {
     let (mtu, headers) = (spec.packet.mtu.get() as f64, spec.packet.data_header.get() as f64);
     mtu / (mtu + headers)
 }
 
-/// What the links of these hosts carry of payload in such packets, in Gbit/s.
+/// Returns the payload capacity of these hosts' links with such packets, in Gbit/s.
 pub(crate) fn payload_gbps(spec: &RunSpec, hosts: &SortedSet<NodeId>) -> f64 {
     let ends = spec
         .links

@@ -1,4 +1,4 @@
-//! Flows that belong together: all, those of a scheme, those of a label.
+//! Groups of flows: all, those of a scheme, those of a label.
 
 use paceline_fabric::RunSpec;
 use paceline_kernel::order::Sort as _;
@@ -16,7 +16,7 @@ use crate::text::natural_order;
 /// Edges of the buckets of flow sizes, in bytes; the last bucket has no upper edge.
 pub const SIZE_EDGES: [u64; 5] = [0, 1_000, 10_000, 100_000, 1_000_000];
 
-/// A summary has the groups of so many labels of a scheme, those with most payload.
+/// Maximum number of labels per scheme in a summary: those with most payload.
 pub const LABELS_MAX: usize = 64;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -24,43 +24,42 @@ const fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// Number of flows.
+/// Flows of a group, and those that completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowCount {
-    /// All.
+    /// Flows of the group, whatever became of them.
     pub total: u64,
-    /// Those of which every byte was acknowledged.
+    /// Flows of which every byte was acknowledged.
     pub completed: u64,
 }
 
-/// Slowdown of the completed flows of `lo <= size < hi` bytes (of the bytes that
-/// [`super::Buckets::of`] says).
+/// Slowdown of the completed flows of `lo <= size < hi` bytes (bytes as [`super::Buckets::of`] defines).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeBucket {
-    /// Smallest size.
+    /// Smallest size of the bucket, in bytes.
     pub lo: u64,
-    /// Sizes are below; null for no limit.
+    /// Exclusive upper limit of sizes in bytes; null for no limit.
     pub hi: Option<u64>,
     /// Completed flows of these sizes.
     pub flows: u64,
-    /// Mean slowdown.
+    /// Mean slowdown; null without completed flows.
     pub mean: Option<f64>,
-    /// Median.
+    /// Median slowdown of these flows.
     pub p50: Option<f64>,
-    /// 95th percentile.
+    /// 95th percentile of slowdown.
     pub p95: Option<f64>,
-    /// 99th percentile.
+    /// 99th percentile of slowdown.
     pub p99: Option<f64>,
 }
 
-/// Flows that belong together.
+/// Statistics of a group of flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Group {
-    /// Number of flows.
+    /// Flows in total, and completed.
     pub flows: FlowCount,
     /// Slowdown of completed flows.
     pub fct_slowdown: Distribution,
-    /// The same by size of flow.
+    /// Slowdown of completed flows by flow size.
     pub by_size: Vec<SizeBucket>,
     /// Completion times of completed flows, in microseconds.
     pub fct_us: Distribution,
@@ -68,12 +67,12 @@ pub struct Group {
     #[serde(alias = "rate_mean_gbps")]
     pub rate_while_active_gbps: Option<f64>,
     /// Jain's index over the goodput of the flows. Rates of flows of several sizes are not comparable, and those of
-    /// completed flows leave out whoever got least: null unless all are of one size and completed.
+    /// completed flows omit the slowest flows: null unless all are of one size and completed.
     pub jain: Option<f64>,
-    /// How many never started: their start lies after the end of the run, or they wait for what did not happen.
+    /// Flows that never started: their start lies after the end of the run, or their dependencies were not met.
     #[serde(default)]
     pub not_started: u64,
-    /// Payload of all flows, whether or not it was sent.
+    /// Payload of all flows in bytes, sent or not.
     #[serde(default)]
     pub size_bytes: u64,
     /// Payload bytes sent more than once.
@@ -81,18 +80,18 @@ pub struct Group {
     /// Marks of their packets.
     #[serde(default)]
     pub marks: FlowMarks,
-    /// Bytes that left before their sender had any feedback; null of flows whose scheme does not react.
+    /// Bytes that left before their sender had any feedback; null for flows whose scheme does not react.
     #[serde(default, alias = "before_feedback")]
     pub unscheduled: Option<Unscheduled>,
-    /// The same for each label; of more than [`LABELS_MAX`] for those with most payload.
+    /// Groups by label; at most the [`LABELS_MAX`] labels with most payload.
     #[serde(default, skip_serializing_if = "SortedMap::is_empty")]
     pub labels: SortedMap<String, Self>,
-    /// How many labels there are alongside these; `labels.csv` has all.
+    /// Number of further labels; `labels.csv` has all.
     #[serde(default, skip_serializing_if = "is_none")]
     pub more_labels: u64,
 }
 
-/// What is added up over the flows of a group.
+/// Sums over the flows of a group.
 #[derive(Default)]
 struct Sums {
     flows: FlowCount,
@@ -109,7 +108,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// `reacts` says of each scheme whether it reacts to anything.
+    /// Adds `times` equal flows; `is_adaptive` holds for each scheme whether it reacts to feedback.
     fn add(&mut self, (flow, times): (&Entry, u32), is_adaptive: &[bool]) {
         let all = u64::from(times);
         self.flows.total += all;
@@ -137,7 +136,7 @@ impl Sums {
         self.goodput.jain().filter(|_| alike)
     }
 
-    /// A group without what takes an order of its flows.
+    /// Builds the group without the statistics that require sorted flows.
     fn group(&self) -> Group {
         Group {
             flows: self.flows,
@@ -154,14 +153,15 @@ impl Sums {
 }
 
 impl Group {
-    /// Of these flows; `reacts` says of each scheme whether it reacts to anything.
+    /// Builds the group of these flows; `is_adaptive` holds for each scheme whether it reacts to feedback.
     fn of(flows: &FlowRows, is_adaptive: &[bool]) -> Self {
         let mut all = Self::parts(flows, 1, |_| 0, is_adaptive);
         all.pop().unwrap_or_default()
     }
 
-    /// Of each of `count` parts of these flows, of which `part` says to which a flow belongs. They are gone through
-    /// several times, however many parts there are. Percentiles take eight bytes per flow, one after another.
+    /// Builds the groups of `count` parts of these flows; `part` maps a flow to its part. The flows are read several
+    /// times, independently of the number of parts, because percentiles take eight bytes per flow and are computed one
+    /// after another.
     fn parts(
         flows: &FlowRows,
         count: usize,
@@ -192,7 +192,7 @@ impl Group {
         sums.into_iter().map(group).collect()
     }
 
-    /// A value of each completed flow, by part.
+    /// Collects a value of each completed flow, by part.
     fn values(
         flows: &FlowRows,
         count: usize,
@@ -208,7 +208,7 @@ impl Group {
         values
     }
 
-    /// Of all flows, and the groups of each scheme, and in it of the labels with most payload.
+    /// Returns the group of all flows, and the groups of each scheme with those of its labels with most payload.
     pub(super) fn all_and_parts(flows: &FlowRows, is_adaptive: &[bool]) -> (Self, SortedMap<String, Self>) {
         let (all, mut groups) = Self::all_and_all_parts(flows, is_adaptive);
         for group in groups.values_mut() {
@@ -217,7 +217,7 @@ impl Group {
         (all, groups)
     }
 
-    /// Of all flows, and the groups of each scheme, and in it of each label.
+    /// Returns the group of all flows, and the groups of each scheme with those of all its labels.
     fn all_and_all_parts(flows: &FlowRows, is_adaptive: &[bool]) -> (Self, SortedMap<String, Self>) {
         let all = Self::of(flows, is_adaptive);
         // Parts by name, and those of a flow by its numbers.
@@ -269,7 +269,7 @@ impl Group {
     }
 }
 
-/// The groups of every label of every scheme of a run.
+/// Returns the groups of every label of every scheme of a run.
 pub(crate) fn labels_of(spec: &RunSpec, flows: &FlowRows) -> SortedMap<String, SortedMap<String, Group>> {
     let (_, groups) = Group::all_and_all_parts(flows, &reacting(spec));
     groups
@@ -278,7 +278,7 @@ pub(crate) fn labels_of(spec: &RunSpec, flows: &FlowRows) -> SortedMap<String, S
         .collect()
 }
 
-/// The labels with most payload, and how many there are alongside them.
+/// Returns the labels with most payload, and the number of the others.
 fn largest(mut labels: SortedMap<String, Group>) -> (SortedMap<String, Group>, u64) {
     let more = labels.len().saturating_sub(LABELS_MAX);
     if more > 0 {
@@ -299,7 +299,8 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// Flows of several sizes have no index of fairness, neither have completed ones among others; like ones have.
+    /// Flows of several sizes have no fairness index, nor have completed flows if others did not complete; equal flows
+    /// have one.
     #[test]
     fn only_like_flows_are_compared() {
         let (input, outcome) = sample::incast();

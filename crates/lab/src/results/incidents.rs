@@ -1,4 +1,4 @@
-//! What happened to links and hosts during a run: what the scenario says, and what the PFC watchdog found.
+//! Incidents of links and hosts during a run: those in the scenario, and those that the PFC watchdog found.
 
 use paceline_fabric::Outcome;
 use paceline_fabric::spec::{HostChange, LinkChange, NodeId, RunSpec, WatchdogAction};
@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 use super::pauses::ports_of;
 use crate::text::duration_us;
 
-/// Something that happened to a link, a host or a port.
+/// Incident of a link, a host or a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
-    /// Where: a link, a host or a port.
+    /// Name of the link, host or port.
     pub place: String,
-    /// What.
+    /// Kind of incident, in words.
     pub what: String,
-    /// When it began, in ps.
+    /// Start of the incident, in ps.
     pub from_ps: u64,
-    /// When it ended, in ps; null if it did not.
+    /// End of the incident, in ps; null if it did not end.
     pub until_ps: Option<u64>,
-    /// Ports concerned, as series name them.
+    /// Ports concerned, named as in series.
     pub ports: Vec<String>,
-    /// Hosts concerned.
+    /// Node numbers of the hosts concerned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<u32>,
 }
 
 impl Incident {
-    /// It in a sentence without an end, with its times.
+    /// Describes the incident and its times, without a full stop.
     pub fn text(&self) -> String {
         let at = |ps: u64| duration_us(Some(ps as f64 / 1e6));
         let until = match self.until_ps {
@@ -38,13 +38,13 @@ impl Incident {
         format!("{}: {} ({until})", self.place, self.what)
     }
 
-    /// Whether it was so at some time between these, in ps.
+    /// Returns true if the incident overlaps this interval, in ps.
     pub fn overlaps(&self, from_ps: u64, to_ps: u64) -> bool {
         self.from_ps < to_ps && self.until_ps.is_none_or(|until| until > from_ps)
     }
 }
 
-/// By link: its name, and its ports.
+/// Returns the name and the ports of each link.
 fn links(run: &RunSpec) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<(String, Vec<String>)> = (run.links.iter())
         .map(|link| (format!("link {}-{}", link.a.0, link.b.0), Vec::new()))
@@ -74,7 +74,7 @@ fn host_text(change: &HostChange) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What happened before the end of a run, in order of time.
+/// Returns the incidents before the end of a run, in order of time.
 pub(super) fn incidents(run: &RunSpec, outcome: &Outcome) -> Vec<Incident> {
     let of_links = links(run);
     let ports_of_host = |host: NodeId| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What to know before trusting the times of iterations: of jobs, and of collectives that belong to none.
+//! Warnings about the times of iterations of jobs, and of collectives that belong to none.
 
 use paceline_fabric::Outcome;
 use paceline_jobs::TraceOutcome;
@@ -10,22 +10,23 @@ use super::jobs::JobTimes;
 use crate::stats::{Rise, rise};
 use crate::text::duration_us;
 
-/// Of fewer iterations than this, all percentiles that tables show lie between the two largest.
+/// Minimum number of iterations for percentiles: with fewer, all percentiles that tables show lie between the two
+/// largest.
 const ITERATIONS_FOR_PERCENTILES: usize = 20;
-/// So many names are listed.
+/// Maximum number of names that a warning lists.
 const NAMED: usize = 8;
 
-/// A job, or a collective that belongs to none.
+/// Job, or collective that belongs to none.
 struct Repeated<'a> {
     label: &'a str,
-    /// How long each iteration took that came to its end, in microseconds.
+    /// Duration of each completed iteration, in microseconds.
     times: Vec<f64>,
-    /// Places of its collectives in the run's list.
+    /// Indices of its collectives in the run's list.
     collectives: Vec<usize>,
 }
 
-/// Says which iterations have no end in sight, on how few a percentile rests, and which messages open queue pairs of
-/// their own.
+/// Warns of iteration times that keep rising, of percentiles over few iterations, and of messages that open their own
+/// queue pairs.
 pub(super) fn warnings(
     input: &Resolved,
     outcome: &Outcome,
@@ -56,7 +57,7 @@ pub(super) fn warnings(
         .collect()
 }
 
-/// What the executor and cost models had to say of traces.
+/// Returns the warnings of the trace executor and of cost models.
 fn told(input: &Resolved, outcome: &Outcome) -> Vec<Warning> {
     let of = |job: &paceline_scenario::Job| {
         let trace = outcome.programs.get(job.trace?.program)?.get::<TraceOutcome>()?;
@@ -94,7 +95,7 @@ fn repeated<'a>(input: &'a Resolved, jobs: &'a [JobTimes], times: &[CollectiveTi
     all
 }
 
-/// Each iteration takes longer than those before, to the end.
+/// Warns if each iteration takes longer than the one before, to the end of the run.
 fn still_rise(of: &Repeated<'_>) -> Option<String> {
     let Rise { over, from, to } = rise(&of.times)?;
     Some(format!(
@@ -107,7 +108,7 @@ fn still_rise(of: &Repeated<'_>) -> Option<String> {
     ))
 }
 
-/// Percentiles that rest on few iterations. Those of one are that one.
+/// Warns of percentiles over few iterations. All percentiles of a single one are that one.
 fn few(all: &[Repeated<'_>]) -> Option<String> {
     let few = all
         .iter()
@@ -123,7 +124,7 @@ fn few(all: &[Repeated<'_>]) -> Option<String> {
     })
 }
 
-/// Collectives that send several messages from one host to another, each on a queue pair of its own.
+/// Warns of collectives that send several messages from one host to another, each on its own queue pair.
 fn per_message(input: &Resolved, all: &[Repeated<'_>]) -> Option<String> {
     let opens = |of: &&Repeated<'_>| {
         let mut own = of.collectives.iter().map(|&place| &input.collectives[place]);
@@ -155,7 +156,7 @@ fn opens_anew(input: &Resolved, collective: &Collective) -> bool {
     flows().any(|flow| !pairs.insert((flow.src, flow.dst)))
 }
 
-/// The first of these, and how many more there are.
+/// Lists the first of these names, and the number of the others.
 fn listed(names: &[String]) -> String {
     let (first, rest) = names.split_at(names.len().min(NAMED));
     match rest.len() {

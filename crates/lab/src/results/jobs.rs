@@ -1,4 +1,4 @@
-//! How long the iterations of training jobs took.
+//! Times of training jobs' iterations.
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
@@ -15,60 +15,61 @@ use super::paths::{CriticalPath, critical_paths};
 use super::rows::FlowRows;
 use crate::stats::Distribution;
 
-/// A training job. An iteration takes from the end of the one before, or the job's start, to the arrival of the last
-/// byte of its collectives at any host, or to the end of the computing that follows.
+/// Training job. An iteration takes from the end of the one before, or the job's start, to the arrival of the last byte
+/// of its collectives at any host, or to the end of the computing that follows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobTimes {
-    /// Its label.
+    /// Label of the job.
     pub label: String,
-    /// How many ranks it has, each a host.
+    /// Number of ranks, each on its own host.
     pub ranks: u32,
-    /// When its hosts begin.
+    /// Start of its hosts, in seconds.
     pub start_s: f64,
-    /// What each host computes in an iteration, in microseconds.
+    /// Computing time of each host per iteration, in microseconds.
     pub compute_us: f64,
-    /// Iterations: all, and those that came to their end.
+    /// Number of iterations, and of those that completed.
     pub iterations: FlowCount,
-    /// How long those took, in microseconds.
+    /// Duration of the completed iterations, in microseconds.
     pub iteration_us: Distribution,
-    /// Each of them, in order.
+    /// Duration of each completed iteration, in order.
     pub iterations_us: Vec<f64>,
     /// [`Self::exposed_us`] as a share of the mean of [`Self::iteration_us`]; null before the end of the first iteration.
     pub communication: Option<f64>,
-    /// The time of an iteration in which a host does not compute (exposed communication, bubbles and waiting included), in
-    /// microseconds: the mean of [`Self::iteration_us`] less [`Self::compute_us`]. Of a trace, computing is the mean over
-    /// ranks. Null where [`Self::communication`] is.
+    /// Time of an iteration in which a host does not compute (exposed communication, bubbles and waiting included), in
+    /// microseconds: the mean of [`Self::iteration_us`] minus [`Self::compute_us`]. For a trace, computing is the mean
+    /// over ranks. Null if [`Self::communication`] is.
     #[serde(default)]
     pub exposed_us: Option<f64>,
-    /// Of a job by a trace: what became of each rank.
+    /// Breakdown of each rank's time; empty unless the job is by a trace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_rank: Vec<RankTimes>,
-    /// Of a job by a trace: what its slowest iteration waited for, from its start to its end.
+    /// Critical path of the slowest iteration, from its start to its end; only for jobs by traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<CriticalPath>,
-    /// Of a job by a trace that cannot go on: who waits for whom.
+    /// Ranks of a stuck job by a trace, with the operations that they wait for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stuck: Vec<String>,
 }
 
-/// Where the time of a rank went, from the start of its job to its own end.
+/// Breakdown of a rank's time, from the start of its job to its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankTimes {
-    /// The rank.
+    /// Number of the rank.
     pub rank: u32,
-    /// When it ended; of a run that did not get there, its last operation so far.
+    /// End of the rank in seconds; of its last operation so far if the run did not get there.
     pub end_s: f64,
-    /// While it computed, in microseconds.
+    /// Computing time in microseconds.
     pub compute_us: f64,
-    /// While it did not compute, and a message or a collective of its own was under way. With [`Self::waiting_us`], and the
-    /// wait for the last rank, it makes up [`JobTimes::exposed_us`].
+    /// Time without computing and with a message or collective of the rank in progress. With [`Self::waiting_us`] and
+    /// the wait for the last rank it adds up to [`JobTimes::exposed_us`].
     #[serde(alias = "exposed_us")]
     pub communicating_us: f64,
-    /// While neither was.
+    /// Time without computing or communication, in microseconds.
     pub waiting_us: f64,
 }
 
-/// A job by a trace. An iteration takes from the end of the one before at the last rank, or the job's start, to its own.
+/// Returns the times of a job by a trace. An iteration takes from the end of the one before at the last rank, or the
+/// job's start, to its own end there.
 fn of_trace(
     job: &paceline_scenario::Job,
     trace: &TraceOutcome,
@@ -126,7 +127,7 @@ fn of_trace(
     }
 }
 
-/// When a host has computed at the end of an iteration; nothing if it did not come to that.
+/// Returns the time at which a host finishes the computing at the end of an iteration; `None` if it did not get there.
 fn tail_end(input: &Resolved, outcome: &Outcome, tail: &Tail) -> Option<f64> {
     let flow = outcome.flows.get(tail.after as usize)?;
     let from = match tail.awaited {
@@ -141,7 +142,7 @@ fn tail_end(input: &Resolved, outcome: &Outcome, tail: &Tail) -> Option<f64> {
     Some(Time::from_ps(slow.end(from.as_ps(), tail.delay.as_ps())).as_secs_f64())
 }
 
-/// Every job; `times` are those of all collectives' iterations, one collective after another.
+/// Returns the times of every job; `times` are those of all collectives' iterations, one collective after another.
 pub(super) fn job_times(
     input: &Resolved,
     outcome: &Outcome,
@@ -215,8 +216,9 @@ mod tests {
         done.summary.jobs
     }
 
-    /// Each step is one packet of 1048 bytes each way, 83.84 ns per link, over two links of 1 us. A second iteration
-    /// begins when the messages of the all-to-all are acknowledged: that much later than its data.
+    /// Each step is one packet of 1048 bytes in each direction, 83.84 ns per link, over two links of 1 us. A second
+    /// iteration starts when the messages of the all-to-all are acknowledged, which is later than the arrival of their
+    /// data.
     #[test]
     fn iterations_by_hand() {
         let jobs = run("2ms");

@@ -1,4 +1,4 @@
-//! What detectors made of a run: marks of flows by kind, ports by state.
+//! Statistics of detectors: marks of flows by kind, ports by state.
 
 use paceline_congestion::detect::PortState;
 use paceline_fabric::outcome::{Outcome, StateRecord};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rows::Entry;
 
-/// Data packets by the mark with which they came to their receivers, and the flows that had such.
+/// Data packets by the mark with which they arrived, and flows with such packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowMarks {
     /// Packets marked as congested.
@@ -29,24 +29,24 @@ impl FlowMarks {
     }
 }
 
-/// For how long ports were what, summed over the classes of all switch ports that have a detector, in seconds: by
-/// samples, and where there are more than are kept by the last of each bin.
+/// Time that ports spent in each state, summed over the classes of all switch ports with a detector, in seconds. It is
+/// computed from samples; if there are more than are kept, from the last one of each bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PortStates {
     /// Let out of ON-OFF mode, with a queue of which it was not known yet whose it was.
     pub checking_s: f64,
-    /// Stopped and started.
+    /// Alternately paused and resumed (ON-OFF mode).
     pub undetermined_s: f64,
-    /// A root of congestion.
+    /// Root of congestion.
     pub congested_s: f64,
-    /// Ports (of one class) that ever were undetermined.
+    /// Ports (of one class) that were ever undetermined.
     pub undetermined_ports: u64,
-    /// And congested.
+    /// Ports (of one class) that were ever congested.
     pub congested_ports: u64,
 }
 
 impl PortStates {
-    /// `None` where nobody told.
+    /// Sums the states of a run; returns `None` if no detector recorded any.
     pub(super) fn of(outcome: &Outcome) -> Option<Self> {
         let mut all = Self::default();
         for record in &outcome.states {
@@ -63,7 +63,7 @@ impl PortStates {
     }
 }
 
-/// How long it was each of the four, in ps.
+/// Returns the time in each of the four states, in ps.
 fn times(record: &StateRecord, end: u64) -> [u64; 4] {
     let mut times = [0; 4];
     let bins: Vec<_> = record.series.bins().collect();
@@ -74,7 +74,7 @@ fn times(record: &StateRecord, end: u64) -> [u64; 4] {
     times
 }
 
-/// The names of the detectors that overrule the curves; `None` if none does.
+/// Returns the names of the detectors that replace the marking curves; `None` if none does.
 pub(super) fn detection(switch: &SwitchSpec) -> Option<String> {
     let name = |detection: Detection| match detection {
         Detection::Red => "red",

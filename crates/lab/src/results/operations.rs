@@ -1,4 +1,4 @@
-//! What operations of jobs by traces did, one by one.
+//! Recorded operations of jobs by traces.
 
 use paceline_fabric::{Outcome, recorded};
 use paceline_jobs::{TraceOperation, TraceOutcome};

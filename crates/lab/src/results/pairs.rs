@@ -1,4 +1,4 @@
-//! Two schemes on the same traffic, flow by flow.
+//! Comparison of two schemes on the same traffic, flow by flow.
 
 use paceline_kernel::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
@@ -6,15 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::rows::{Entry, FlowRows};
 use crate::stats::{Interval, bootstrap, percentile};
 
-/// How two schemes differ flow by flow: completion time under one over that under the other.
+/// Differences between two schemes flow by flow: completion time under one over that under the other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowPairs {
     /// Flows that completed under both.
     pub flows: usize,
-    /// Flows that completed under one only, or differ in what they are: left out.
+    /// Flows that completed under only one scheme, or whose sizes or hosts differ: left out.
     pub unpaired: usize,
-    /// Geometric mean of the ratios, with its interval by bootstrap over source hosts; null of
-    /// fewer than two hosts.
+    /// Geometric mean of the ratios, with its interval by bootstrap over source hosts; null for fewer than two hosts.
     pub ratio: Option<Interval>,
     /// 5th percentile of the ratios.
     pub p5: f64,
@@ -34,9 +33,9 @@ pub fn pair_flows(reference: &FlowRows, other: &FlowRows, confidence: f64) -> Op
     pair_repeats(&[(reference, other)], confidence)
 }
 
-/// Pairs the flows of several repeats: of each, the flows under the reference and under the other,
-/// in order of flow number. The units of the bootstrap are the source hosts of each repeat.
-/// `None` if no flow completed under both. Percentiles take eight bytes per flow.
+/// Pairs the flows of several repeats: for each repeat, the flows under the reference and under the other scheme, in
+/// order of flow number. The units of the bootstrap are the source hosts of each repeat. Returns `None` if no flow
+/// completed under both. Percentiles take eight bytes per flow.
 pub fn pair_repeats(repeats: &[(&FlowRows, &FlowRows)], confidence: f64) -> Option<FlowPairs> {
     let mut ratios = Vec::new();
     let mut unpaired = 0;
@@ -86,7 +85,7 @@ pub fn pair_repeats(repeats: &[(&FlowRows, &FlowRows)], confidence: f64) -> Opti
     })
 }
 
-/// Completion time in ps, above zero.
+/// Returns the completion time in ps if it is above zero.
 fn fct(flow: &Entry) -> Option<f64> {
     flow.fct_ps.filter(|&ps| ps > 0).map(|ps| ps as f64)
 }

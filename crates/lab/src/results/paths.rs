@@ -1,5 +1,5 @@
-//! Critical paths of jobs by traces: which computing and which messages an iteration took its time from, and which links
-//! bound these messages.
+//! Critical paths of jobs by traces: the computing and the messages that determine an iteration's time, and the links
+//! that bound these messages.
 
 mod links;
 
@@ -16,21 +16,21 @@ use super::collectives::traces;
 use super::rows::FlowRows;
 use links::{Bound, Bounds};
 
-/// So many of the largest shares are in a summary.
+/// Maximum number of parts in a summary: the largest.
 const LARGEST: usize = 20;
 
-/// What takes time on a critical path.
+/// Kind of work on a critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathKind {
-    /// Computing.
+    /// Computing of one rank.
     Computing,
-    /// The overhead of a send or a receive, or the gap of a NIC.
+    /// Overhead of a send or a receive, or gap of a NIC.
     Overhead,
     /// Messages and delays of a collective.
     Collective,
-    /// A message between two ranks.
+    /// Message between two ranks.
     Message,
-    /// The request of a message for its receive (rendezvous).
+    /// Request of a message for its receive (rendezvous).
     Request,
 }
 
@@ -99,80 +99,81 @@ recorded! {
     }
 }
 
-/// The critical path of an iteration of a job by a trace: of the first of the slowest, unless another is asked for.
+/// Critical path of an iteration of a job by a trace: by default the first of the slowest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPath {
-    /// Which iteration, from 0.
+    /// Index of the iteration, from 0.
     pub iteration: u32,
-    /// The job's start, or the end of the iteration before.
+    /// Start of the job, or end of the iteration before, in seconds.
     pub start_s: f64,
-    /// The end of the iteration at its last rank.
+    /// End of the iteration at its last rank, in seconds.
     pub end_s: f64,
-    /// From one to the other, in microseconds: the sum of all parts.
+    /// Time from start to end, in microseconds: the sum of all parts.
     pub time_us: f64,
-    /// It by computing, kind of collective, messages, overheads; the largest first.
+    /// Time by computing, kind of collective, messages and overheads; the largest first.
     pub sums: Vec<PathShare>,
     /// Time in messages by the links that bound them; the largest first.
     pub links: Vec<PathLink>,
-    /// The 20 largest operations and collectives, the largest first.
+    /// The 20 largest operations and collectives, in descending order.
     pub largest: Vec<PathShare>,
-    /// How often it went on because a lane of a rank became free.
+    /// Number of times that the path continues because a lane of a rank became free.
     pub after_lane: u64,
 }
 
-/// A part of a critical path.
+/// Part of a critical path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathShare {
     /// `computing`, `message`, `request`, `overhead`, or the kind of collective.
     pub what: String,
-    /// What the trace calls it; absent in sums.
+    /// Name in the trace; absent in sums.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The group of a collective; absent in sums.
+    /// Group of a collective; absent in sums.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
-    /// How long, in microseconds.
+    /// Time of the part, in microseconds.
     pub time_us: f64,
-    /// The same over the whole.
+    /// Time divided by that of the whole path, 0 to 1.
     pub share: f64,
-    /// Operations or messages.
+    /// Number of operations or messages.
     pub count: u64,
-    /// Of it, time in messages, in microseconds; the rest of a collective's time is delays, which no link shortens.
+    /// Part of the time in messages, in microseconds; the rest of a collective's time is delays, which no link
+    /// shortens.
     pub messages_us: f64,
-    /// How much longer the messages took than alone in the network, in microseconds.
+    /// Extra time of the messages compared with an empty network, in microseconds.
     pub contention_us: f64,
-    /// The tier of the link that bounds most of the messages' time.
+    /// Tier of the link that bounds most of the messages' time.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub link: String,
 }
 
-/// Messages of a critical path that links of one tier bound.
+/// Messages of a critical path that are bound by links of one tier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathLink {
-    /// The tier: `host`, `server`, `leaf-spine` and so on.
+    /// Tier: `host`, `server`, `leaf-spine` and so on.
     pub link: String,
-    /// The rate of these links.
+    /// Rate of these links.
     pub rate_gbps: f64,
-    /// How many messages.
+    /// Number of messages that they bound.
     pub messages: u64,
-    /// How long they took, in microseconds.
+    /// Time of these messages, in microseconds.
     pub time_us: f64,
-    /// The same over the whole path.
+    /// Time divided by that of the whole path, 0 to 1.
     pub share: f64,
-    /// How much longer they took than alone in the network, in microseconds.
+    /// Extra time compared with an empty network, in microseconds.
     pub contention_us: f64,
 }
 
-/// Time and contention of messages by what bounds them, in ps.
+/// Number, time and contention of messages by the link that bounds them; times in ps.
 type ByLink = SortedMap<Bound, (u64, u64, u64)>;
 
-/// The path of a job under construction.
+/// Critical path of a job under construction.
 struct Building<'a> {
     job: &'a Job,
     trace: &'a TraceOutcome,
     path: &'a TracePath,
     rows: Vec<PathRow>,
-    /// Of the last row.
+    /// Links that bound the messages of the last row.
     of_row: ByLink,
     links: ByLink,
 }
@@ -260,7 +261,7 @@ impl Building<'_> {
         }
     }
 
-    /// Adds a row, or adds it to the last.
+    /// Adds a row, or merges it into the last.
     fn merge(&mut self, row: PathRow) {
         if let Some(last) = self.rows.last_mut()
             && last.what == row.what
@@ -286,7 +287,7 @@ impl Building<'_> {
     }
 }
 
-/// The paths of all jobs by traces.
+/// Builds the paths of all jobs by traces.
 fn build<'a>(input: &'a Resolved, outcome: &'a Outcome, flows: &FlowRows) -> Vec<Building<'a>> {
     let with_path = |(job, trace): (&'a Job, &'a TraceOutcome)| Some((job, trace, trace.path.as_ref()?));
     let all: Vec<_> = traces(input, outcome).filter_map(with_path).collect();
@@ -311,18 +312,18 @@ fn build<'a>(input: &'a Resolved, outcome: &'a Outcome, flows: &FlowRows) -> Vec
     all.into_iter().map(of).collect()
 }
 
-/// Tells whether a job by a trace has a critical path.
+/// Returns true if a job by a trace has a critical path.
 pub(crate) fn has_paths(input: &Resolved, outcome: &Outcome) -> bool {
     traces(input, outcome).any(|(_, trace)| trace.path.is_some())
 }
 
-/// The rows of `critical_path.csv`.
+/// Returns the rows of `critical_path.csv`.
 pub(crate) fn path_rows(input: &Resolved, outcome: &Outcome, flows: &FlowRows) -> Vec<PathRow> {
     let all = build(input, outcome, flows).into_iter();
     all.flat_map(|building| building.rows).collect()
 }
 
-/// The paths by the labels of their jobs.
+/// Returns the paths by the labels of their jobs.
 pub(super) fn critical_paths(
     input: &Resolved,
     outcome: &Outcome,
@@ -334,7 +335,7 @@ pub(super) fn critical_paths(
 }
 
 impl PathRow {
-    /// How long it took, in ps.
+    /// Returns the duration in ps.
     pub fn time_ps(&self) -> u64 {
         self.end_ps.saturating_sub(self.start_ps)
     }
@@ -396,7 +397,7 @@ fn summed(building: &Building<'_>) -> CriticalPath {
     }
 }
 
-/// By what rows are added up.
+/// Key by which rows are summed: kind, name, group.
 type Key = (String, Option<String>, Option<u32>);
 
 fn shares(rows: &[PathRow], whole: u64, key: impl Fn(&PathRow) -> Key) -> Vec<PathShare> {

@@ -1,26 +1,26 @@
-//! From when to when classes of ports were paused, as the frames tell.
+//! Intervals in which classes of ports were paused, reconstructed from the frames.
 
 use paceline_fabric::RunSpec;
 use paceline_fabric::outcome::PfcEvent;
 use paceline_fabric::spec::{FlowControl, PfcMode, PfcResponse};
 use paceline_kernel::sorted::SortedMap;
 
-/// A class of a port: node, interface from 1 in the order of links, class.
+/// Class of a port: node, interface from 1 in the order of links, class.
 pub(crate) type PausedClass = (u32, u32, u8);
 
-/// A pause.
+/// Interval in which a class of a port was paused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pause {
-    /// When it began, in ps.
+    /// Start in ps.
     pub(crate) from: u64,
-    /// When it ended: by a resume, by itself, with its link or with the run.
+    /// End in ps: by a resume, by expiry, with its link or with the run.
     pub(crate) until: u64,
-    /// Frames that asked for it: the first, and those that renewed it.
+    /// Frames of the pause: the first, and those that renewed it.
     pub(crate) frames: u64,
 }
 
-/// The pauses of a run that ended at `end`, in the order of their begins. Where ports take their time, frames act after
-/// the least of it.
+/// Returns the pauses of a run that ended at `end`, in the order of their starts. If ports have a reaction time, frames
+/// act after its minimum.
 pub(crate) fn pauses(spec: &RunSpec, frames: &[PfcEvent], end: u64) -> SortedMap<PausedClass, Vec<Pause>> {
     let (expires_after, response) = match spec.switch.flow_control {
         FlowControl::Pfc(pfc) => match pfc.mode {
@@ -49,7 +49,7 @@ pub(crate) fn pauses(spec: &RunSpec, frames: &[PfcEvent], end: u64) -> SortedMap
     all.into_iter().map(of_class).collect()
 }
 
-/// Those of one class, about which these frames came; at `down` its link failed.
+/// Returns the pauses of one class from its frames; its link failed at the times `down`.
 fn of_one(frames: &[(u64, bool)], down: &[u64], expires_after: u64, end: u64) -> Vec<Pause> {
     let mut all: Vec<Pause> = Vec::new();
     let mut open: Option<Pause> = None;
@@ -82,7 +82,7 @@ fn of_one(frames: &[(u64, bool)], down: &[u64], expires_after: u64, end: u64) ->
     all
 }
 
-/// Every port: node, interface from 1 in the order of links, peer, link.
+/// Lists every port: node, interface from 1 in the order of links, peer, link.
 pub(super) fn ports_of(spec: &RunSpec) -> Vec<(u32, u32, u32, usize)> {
     let mut interfaces = vec![0; spec.nodes.len()];
     let mut ports = Vec::with_capacity(2 * spec.links.len());

@@ -1,4 +1,4 @@
-//! What ports did with their time: sending, being paused.
+//! Shares of time that ports spent sending or paused.
 
 use std::ops::Range;
 
@@ -11,53 +11,52 @@ use serde::{Deserialize, Serialize};
 use super::pauses::{pauses, ports_of};
 use crate::stats::mean;
 
-/// A port and a share of the time, 0 to 1.
+/// Port and a share of the time, 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PortShare {
-    /// Its name, as series have it. (Its nodes are no numbers: sweeps take means of numbers.)
+    /// Name as in series. (A text, since sweeps take means of numbers.)
     #[serde(default)]
     pub port: String,
-    /// The share.
+    /// Share of the time, 0 to 1.
     pub share: f64,
 }
 
-/// The share of the time from the first start of a flow to the end of the last in which ports were
-/// sending.
+/// Share of the time from the first start of a flow to the end of the last in which ports were sending.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Utilisation {
     /// Ports that sent anything.
     pub ports: u64,
-    /// Mean over these.
+    /// Mean over these ports.
     pub mean: f64,
-    /// The port that sent for longest.
+    /// Port that sent for longest.
     pub busiest: PortShare,
 }
 
-/// The share of the same time in which ports had some class paused by the other end.
+/// Share of the same time in which ports had some class paused by the other end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PauseShare {
     /// All ports, hosts' and switches'.
     pub ports: u64,
-    /// Mean over these: the share of port-time.
+    /// Mean over these ports: the share of port-time.
     pub mean: f64,
-    /// The same by distance from the hosts.
+    /// Shares by distance from the hosts.
     pub by_tier: Vec<TierShare>,
-    /// The port that was paused for longest; null if none was.
+    /// Port that was paused for longest; null if none was.
     pub worst: Option<PortShare>,
 }
 
-/// Ports of nodes at the same distance from the hosts.
+/// Paused time of nodes at the same distance from the hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TierShare {
-    /// 0: hosts; 1: switches with hosts; and so on.
+    /// Distance from the hosts in links: 0 for hosts, 1 for switches with hosts.
     pub tier: u32,
-    /// Their ports.
+    /// Number of ports in the tier.
     pub ports: u64,
-    /// Share of port-time paused.
+    /// Share of port-time paused, 0 to 1.
     pub mean: f64,
 }
 
-/// From what ports sent over time; `None` if nothing was.
+/// Computes utilisation from the recorded series of ports; returns `None` if nothing was sent.
 pub(super) fn utilisation(recorded: &PortSeries, time: &Range<u64>) -> Option<Utilisation> {
     let of = |(number, port): (usize, &PortRef)| {
         // The arithmetic of nanoseconds makes a link a little faster than it is.
@@ -83,7 +82,7 @@ pub(super) fn utilisation(recorded: &PortSeries, time: &Range<u64>) -> Option<Ut
     })
 }
 
-/// The mean over a time of a step function that is 0 before its first point.
+/// Returns the mean over a time of a step function that is 0 before its first point.
 fn mean_over(points: &[(u64, f64)], time: &Range<u64>) -> Option<f64> {
     let within = |at: u64| at.clamp(time.start, time.end);
     let ends = points.iter().skip(1).map(|&(at, _)| at).chain([u64::MAX]);
@@ -95,13 +94,13 @@ fn mean_over(points: &[(u64, f64)], time: &Range<u64>) -> Option<f64> {
     (!time.is_empty()).then(|| sum / (time.end - time.start) as f64)
 }
 
-/// The first of the largest.
+/// Returns the port with the largest share; the first of equals.
 fn largest(ports: Vec<PortShare>) -> Option<PortShare> {
     ports.into_iter().rev().max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
-/// From the pause and resume frames; `None` without priority flow control, if they were not recorded,
-/// or if no time passed.
+/// Computes the share from the pause and resume frames; returns `None` without priority flow control, if frames were
+/// not recorded, or if no time passed.
 pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> Option<PauseShare> {
     let recorded = matches!(spec.switch.flow_control, FlowControl::Pfc(_)) && !spec.record.omit_pfc;
     if !recorded || time.is_empty() {
@@ -141,7 +140,7 @@ pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) 
     })
 }
 
-/// How long each port that ever was paused had some class paused within a time, by node and interface.
+/// Returns the time in which each port that was ever paused had some class paused, by node and interface.
 fn paused_ps(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> SortedMap<(u32, u32), u64> {
     let within = |at: u64| at.clamp(time.start, time.end);
     let mut of_ports: SortedMap<(u32, u32), Vec<(u64, u64)>> = SortedMap::new();
@@ -164,7 +163,7 @@ fn paused_ps(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> SortedMap<
         .collect()
 }
 
-/// The distance of every node from the nearest host, in links.
+/// Returns the distance of every node from the nearest host, in links.
 fn tiers(spec: &RunSpec) -> Vec<u32> {
     let host = |kind: &NodeKind| if *kind == NodeKind::Host { 0 } else { u32::MAX };
     let mut tiers: Vec<u32> = spec.nodes.iter().map(host).collect();

@@ -1,4 +1,4 @@
-//! Queues of switch ports.
+//! Queues of switch ports in a summary.
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::QueueRecord;
@@ -6,52 +6,52 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats;
 
-/// Queues of switch ports, in bytes.
+/// Queue lengths of switch ports, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueBytes {
     /// Mean over all samples of all ports; null unless queues were sampled.
     pub mean: Option<f64>,
-    /// 99th percentile of the same, rounded up to 1000 bytes.
+    /// 99th percentile over the same samples, rounded up to 1000 bytes.
     pub p99: Option<u64>,
-    /// Largest, exact, sampled or not.
+    /// Largest queue, exact, independent of sampling.
     pub max: u64,
 }
 
-/// The sampled switch port with the largest mean queue.
+/// Sampled switch port with the largest mean queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BusiestPort {
-    /// Its name, as series have it. (Its nodes are no numbers: sweeps take means of numbers.)
+    /// Name as in series. (A text, since sweeps take means of numbers.)
     #[serde(default)]
     pub port: String,
     /// Mean queue, in bytes.
     pub mean: f64,
     /// 99th percentile, rounded up to 1000 bytes.
     pub p99: u64,
-    /// Largest sample.
+    /// Largest sample, in bytes.
     pub max: u64,
 }
 
-/// The distribution of queues over the samples of ports: percentiles, each rounded up to 1000 bytes.
+/// Distribution of queues over the samples of ports: percentiles, each rounded up to 1000 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueCdf {
-    /// Of all samples of all ports.
+    /// Percentiles over all samples of all ports.
     pub all: QueuePercentiles,
-    /// Of the port with the largest mean.
+    /// Percentiles of the port with the largest mean.
     pub busiest_port: QueuePercentiles,
 }
 
 /// Percentiles of queue samples, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuePercentiles {
-    /// Number of samples.
+    /// Number of samples in the distribution.
     pub samples: u64,
-    /// Median.
+    /// Median queue.
     pub p50: u64,
-    /// 95th percentile.
+    /// 95th percentile of the queue.
     pub p95: u64,
-    /// 99th percentile.
+    /// 99th percentile of the queue.
     pub p99: u64,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the queue.
     pub p999: u64,
 }
 
@@ -68,7 +68,7 @@ impl QueuePercentiles {
     }
 }
 
-/// The distribution of the samples; `None` unless queues were sampled.
+/// Returns the distribution of the samples; `None` unless queues were sampled.
 pub(super) fn queue_cdf(queues: &[QueueRecord]) -> Option<QueueCdf> {
     let max = queues.iter().map(|queue| queue.max.get()).max()?;
     let busiest = longest(queues)?;
@@ -78,7 +78,7 @@ pub(super) fn queue_cdf(queues: &[QueueRecord]) -> Option<QueueCdf> {
     })
 }
 
-/// Samples of all ports by their size in KB.
+/// Returns the histogram of all ports' samples by size in KB.
 fn histogram_of_all(queues: &[QueueRecord]) -> Vec<u64> {
     let bins = queues
         .iter()
@@ -103,7 +103,7 @@ fn mean_of(queue: &QueueRecord) -> f64 {
     }
 }
 
-/// The queue with the largest mean; the first of equals.
+/// Returns the queue with the largest mean; the first of equals.
 fn longest(queues: &[QueueRecord]) -> Option<&QueueRecord> {
     queues
         .iter()
@@ -111,7 +111,7 @@ fn longest(queues: &[QueueRecord]) -> Option<&QueueRecord> {
         .max_by(|a, b| mean_of(a).total_cmp(&mean_of(b)))
 }
 
-/// Bytes in the queues of all recorded ports together.
+/// Summarises the queues of all recorded ports together.
 pub fn queue_bytes(outcome: &Outcome) -> QueueBytes {
     let all = histogram_of_all(&outcome.queues);
     let samples: u64 = all.iter().sum();

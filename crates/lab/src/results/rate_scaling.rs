@@ -1,4 +1,5 @@
-//! Values that were published for other lines than a run has, where no source says how they scale.
+//! Warnings about parameters that were published for other line rates than the run's, if no source defines how they
+//! scale.
 
 use paceline_congestion::registry::RateScaled;
 use paceline_fabric::RunSpec;
@@ -7,7 +8,7 @@ use paceline_kernel::sorted::SortedSet;
 
 use super::rows::FlowRows;
 
-/// Says of each scheme which of its values are for other lines, and what would be in proportion.
+/// Returns a warning for each scheme with such parameters, with the values in proportion to the rate.
 pub(super) fn warnings(spec: &RunSpec, flows: &FlowRows) -> Vec<String> {
     let mut found = Vec::new();
     for (scheme, number) in spec.schemes.iter().zip(0..) {
@@ -19,7 +20,7 @@ pub(super) fn warnings(spec: &RunSpec, flows: &FlowRows) -> Vec<String> {
     found
 }
 
-/// The rates of the links by which flows of a scheme leave their hosts.
+/// Returns the rates of the first links of a scheme's flows.
 pub(super) fn lines(spec: &RunSpec, flows: &FlowRows, scheme: u32) -> SortedSet<BitRate> {
     let flows = flows.distinct_entries().map(|(flow, _)| flow);
     let senders: SortedSet<u32> = (flows.filter(|flow| flow.scheme == scheme))
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// What is said of a scheme on lines of so many Gbit/s.
+    /// Returns the warnings about a scheme on lines of `gbps` Gbit/s.
     fn of(scheme: &str, gbps: u64) -> Vec<String> {
         let mut spec = sample::spec();
         spec.schemes[0].config = SchemeParams::default().configure(scheme).unwrap();
@@ -81,7 +82,7 @@ mod tests {
         assert!(of("qcn-10g", 100)[0].starts_with("qcn-10g: `q-eq` 26KB, "));
     }
 
-    /// What goes with the line by itself is nothing to warn of.
+    /// Parameters that scale with the line rate by definition cause no warning.
     #[test]
     fn other_schemes_follow_the_line() {
         for scheme in paceline_congestion::registry::SCHEMES {

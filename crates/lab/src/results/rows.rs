@@ -1,8 +1,8 @@
-//! The flows of a run, to be gone through as often as needed.
+//! Flows of a run, readable any number of times.
 //!
-//! Runs have many more flows than what is made of them needs at a time: the rows of the latest are in memory, the
-//! others in a file without a name alongside the run's folder. So there is nothing that grows with the number of
-//! flows but what an order over all of them needs, such as percentiles: that is said where it is made.
+//! A run may have far more flows than fit in memory: the latest rows are in memory, the others in an unnamed file next
+//! to the run's folder. Memory grows with the number of flows only for statistics that require an order over all of
+//! them, such as percentiles; their comments say so.
 
 use std::fmt;
 use std::io;
@@ -27,7 +27,7 @@ pub(crate) use entry::Entry;
 pub(crate) use gathering::Gathering;
 use store::{Reader, Store};
 
-/// The flows of a run, in the order of their starts. Copies share them.
+/// Flows of a run, in the order of their starts. Clones share the storage.
 #[derive(Clone)]
 pub struct FlowRows(Arc<Table>);
 
@@ -39,51 +39,51 @@ struct Table {
     repeats: Repeats,
     /// Completed flows, in the order of completion.
     completions: Store,
-    /// What went wrong when rows were read: the iterators end there.
+    /// First error on reading rows, at which the iterators end.
     trouble: OnceLock<io::Error>,
 }
 
 impl FlowRows {
-    /// How many flows there are.
+    /// Returns the number of flows, repeats included.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no flows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What so many take of memory, in bytes.
+    /// Returns the memory that a number of flows takes, in bytes.
     pub(crate) fn memory(flows: usize) -> u64 {
         let each = entry::SIZE + size_of::<u32>();
         (each * flows.min(store::IN_MEMORY)) as u64
     }
 
-    /// The rows, as in `flows.csv`.
+    /// Returns the rows, as in `flows.csv`.
     pub fn rows(&self) -> impl Iterator<Item = FlowRow<'_>> {
         self.entries().map(|entry| self.row(&entry))
     }
 
-    /// The rows from a place on.
+    /// Returns the rows from index `first` on.
     pub fn rows_from(&self, first: usize) -> impl Iterator<Item = FlowRow<'_>> {
         self.entries_from(first).map(|entry| self.row(&entry))
     }
 
-    /// The row of the flow in this place.
+    /// Returns the row of the flow at an index.
     pub fn get(&self, place: usize) -> Option<FlowRow<'_>> {
         let entry = self.entry(place)?;
         Some(self.row(&entry))
     }
 
-    /// The row of the flow with this number: mostly that in its place.
+    /// Returns the row of the flow with this number, which is usually at the index of the same value.
     pub fn with_id(&self, flow_id: u32) -> Option<FlowRow<'_>> {
         let meant = |row: &FlowRow<'_>| row.flow_id == flow_id;
         let there = self.get(flow_id as usize).filter(meant);
         there.or_else(|| self.rows().find(meant))
     }
 
-    /// Whether all rows could be read so far: what was made of them is nothing if not.
+    /// Checks that all rows could be read so far; if not, results derived from them are invalid.
     ///
     /// # Errors
     /// What the system said.
@@ -107,12 +107,12 @@ impl FlowRows {
         walk.map_while(move |original| self.known(original.read(&mut reader)))
     }
 
-    /// The rows of flows that are no repeats of earlier ones.
+    /// Returns the rows of flows that repeat no earlier one.
     pub fn firsts(&self) -> impl Iterator<Item = FlowRow<'_>> {
         self.originals().map(|entry| self.row(&entry))
     }
 
-    /// The flow that this one repeats, or itself.
+    /// Returns the flow that this one repeats, or itself.
     pub fn first_like(&self, flow: u32) -> u32 {
         let mut reader = Reader::of(&self.0.entries);
         let known = (flow as usize) < self.len();
@@ -120,14 +120,14 @@ impl FlowRows {
         first.flatten().map_or(flow, |entry| entry.flow)
     }
 
-    /// When the first flow starts, in ps; 0 without any.
+    /// Returns the start of the first flow, in ps; 0 without any.
     pub fn first_start_ps(&self) -> u64 {
         let starts = self.originals().map(|flow| flow.start_ps);
         starts.min().unwrap_or(0)
     }
 
-    /// Flows that differ in more than their number and start: what is asked of all flows, and not of their order, is
-    /// answered by these.
+    /// Returns the flows that differ in more than number and start, with their number of occurrences. Statistics that
+    /// do not depend on the order of flows need only these.
     pub fn distinct(&self) -> impl Iterator<Item = (FlowRow<'_>, Times)> {
         let entries = self.distinct_entries();
         entries.map(|(entry, times)| (self.row(&entry), times))
@@ -141,22 +141,23 @@ impl FlowRows {
             .map(move |(row, entry)| (entry, times(row)))
     }
 
-    /// How many are as earlier ones but for their start, where these are the most of many.
+    /// Returns the number of flows that repeat earlier ones except for their start; 0 unless these are the majority of
+    /// many.
     pub fn repeated(&self) -> usize {
         self.0.repeats.flows() as usize
     }
 
-    /// Those.
+    /// Returns the sequences of repeated flows.
     pub(crate) fn repeats(&self) -> &Repeats {
         &self.0.repeats
     }
 
-    /// How many others there are.
+    /// Returns the number of flows that are no repeats.
     pub(crate) fn originals_len(&self) -> usize {
         self.0.entries.len()
     }
 
-    /// The others.
+    /// Returns the flows that are no repeats.
     pub(crate) fn originals(&self) -> impl Iterator<Item = Entry> {
         let mut reader = Reader::of(&self.0.entries);
         let rows = 0..self.0.entries.len();
@@ -168,7 +169,7 @@ impl FlowRows {
         there.then(|| self.read(&mut Reader::of(&self.0.entries), place))?
     }
 
-    /// Completed flows, in the order of completion.
+    /// Returns completed flows, in the order of completion.
     pub(crate) fn completions(&self) -> impl Iterator<Item = Entry> {
         let mut order = Reader::of(&self.0.completions);
         let mut entries = Reader::of(&self.0.entries);
@@ -181,17 +182,17 @@ impl FlowRows {
         })
     }
 
-    /// The name of an entry's scheme.
+    /// Returns the name of an entry's scheme.
     pub(crate) fn scheme(&self, entry: &Entry) -> &str {
         name(&self.0.schemes, entry.scheme)
     }
 
-    /// The name of an entry's label.
+    /// Returns the name of an entry's label.
     pub(crate) fn label(&self, entry: &Entry) -> &str {
         name(&self.0.labels, entry.label)
     }
 
-    /// The row of an entry.
+    /// Converts an entry to its row.
     pub(crate) fn row(&self, entry: &Entry) -> FlowRow<'_> {
         entry.row(self.label(entry), self.scheme(entry))
     }
@@ -206,13 +207,13 @@ impl FlowRows {
     }
 
     #[cfg(any(test, feature = "sample"))]
-    /// Those of a run whose flows were a list; `folder` is for what does not fit in memory.
+    /// Collects the flows of a run whose flows were a list; rows that do not fit in memory go to a file in `folder`.
     pub(crate) fn of_list(input: &Resolved, outcome: &Outcome, folder: &Path) -> io::Result<Self> {
         let gathered = Gathering::new(input, folder);
         gathered.end(&input.run, outcome)
     }
 
-    /// Rows that a file had.
+    /// Collects the rows read from a file.
     pub(crate) fn of_rows<'a, E: From<io::Error>>(
         rows: impl IntoIterator<Item = Result<FlowRow<'a>, E>>,
         folder: &Path,
@@ -228,7 +229,7 @@ impl FlowRows {
         Ok(Self(Arc::new(table)))
     }
 
-    /// The same with flows that come again between these, which have their numbers.
+    /// Inserts sequences of repeated flows between the rows, by flow number.
     pub(crate) fn with_repeats(self, all: impl IntoIterator<Item = Again>) -> Result<Self, String> {
         let mut repeats = Repeats::default();
         all.into_iter().try_for_each(|again| repeats.push(again))?;
@@ -264,7 +265,7 @@ impl FlowRows {
     }
 }
 
-/// The number of a name, which is a new one if it was not there before.
+/// Returns the number of a name, adding it if it is new.
 fn number(known: &mut SortedMap<String, u32>, names: &mut Vec<String>, name: &str) -> u32 {
     if let Some(&number) = known.get(name) {
         return number;
@@ -279,14 +280,14 @@ fn name(names: &[String], number: u32) -> &str {
     names.get(number as usize).map_or("", String::as_str)
 }
 
-/// The flows of a list.
+/// Returns the flows of a list.
 fn entries_of_list<'a>(run: &'a RunSpec, outcome: &'a Outcome) -> impl Iterator<Item = Entry> + 'a {
     let alone = IdealFct::of(run);
     let flows = run.flows.iter().zip(&outcome.flows).zip(0..);
     flows.map(move |((&spec, &record), flow)| Entry::of(&EndedFlow { flow, spec, record }, alone))
 }
 
-/// The rows of a run whose flows are a list, in order of start.
+/// Returns the rows of a run whose flows are a list, in order of start.
 pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator<Item = FlowRow<'a>> {
     let (labels, schemes) = (&input.run.labels, &input.schemes);
     entries_of_list(&input.run, outcome)
@@ -302,11 +303,11 @@ impl Table {
         self.repeats.original(place).read(reader)
     }
 
-    /// Flows that come again are kept once, if that is worth it.
+    /// Stores repeated flows once, if that saves enough.
     fn fold(&mut self, folder: &Path) -> io::Result<()> {
-        /// With fewer, a table with all of them is handier.
+        /// Number of flows below which a table with all of them is more convenient.
         const MANY: usize = if cfg!(test) { 1000 } else { 1_000_000 };
-        /// How often each comes is in memory: so many take 100 MB.
+        /// Maximum number of distinct flows; their counts are in memory, about 100 MB at this limit.
         const FEW: usize = 8_000_000;
         let all = self.entries.len();
         if all < MANY {
@@ -366,7 +367,7 @@ impl<'a> FromIterator<FlowRow<'a>> for FlowRows {
 
 #[cfg(any(test, feature = "sample"))]
 impl FlowRows {
-    /// The same with some rows changed.
+    /// Returns a copy with some rows changed.
     pub fn changed(&self, change: impl FnOnce(&mut Vec<FlowRow<'static>>)) -> Self {
         let mut rows: Vec<FlowRow<'static>> = self.rows().map(FlowRow::into_owned).collect();
         change(&mut rows);
@@ -392,7 +393,7 @@ mod tests {
         execute(&input, &mut |_| Control::Continue).unwrap()
     }
 
-    /// Completions of a list and of a program, in the order of their ends.
+    /// Completions of a list and of a program are merged in the order of their ends.
     #[test]
     fn a_list_and_a_program_complete_in_one_order() {
         let goal = concat!(
@@ -413,7 +414,7 @@ mod tests {
         assert!(turns > 1, "they take turns: {of_list:?}");
     }
 
-    /// More than what stays in memory here.
+    /// Uses more flows than stay in memory in tests.
     #[test]
     fn a_stream_gives_the_rows_of_its_list() {
         let (list, stream) = (run(false), run(true));

@@ -1,4 +1,4 @@
-//! Which link bounds a message of a critical path.
+//! Links that bound the messages of a critical path.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -14,15 +14,15 @@ use paceline_scenario::{Job, Resolved};
 
 use super::super::rows::FlowRows;
 
-/// A message that takes this much longer than alone is bound by the link where it waited, not by its slowest.
+/// Relative extra time above which the link where a message waited bounds it, not the slowest link of its path.
 const CONTENTION: f64 = 0.1;
 
-/// A link that bounds messages.
+/// Link that bounds messages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bound {
     pub(super) tier: String,
     pub(super) rate: BitRate,
-    /// Its two nodes.
+    /// Node numbers of the two ends.
     ends: (u32, u32),
 }
 
@@ -32,28 +32,28 @@ impl Bound {
     }
 }
 
-/// What is known of a message.
+/// Bound of a message and its contention.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     pub(super) bound: Option<Bound>,
-    /// How much longer its flow took than alone.
+    /// Extra time of its flow compared with an empty network.
     pub(super) contention_ps: u64,
 }
 
-/// By which a message is found among flows: sender, receiver, start in ps, bytes.
+/// Key of a message's flow: sender, receiver, start in ps, bytes.
 type Key = (u32, u32, u64, u64);
 
-/// By node: the one before it, and the link that leads to it.
+/// Predecessor of each node, and the link from it; `None` for the root and unreachable nodes.
 type Tree = Vec<Option<(NodeId, usize)>>;
 
-/// What bounds the messages of paths.
+/// Finds the links that bound the messages of paths.
 pub(super) struct Bounds<'a> {
     input: &'a Resolved,
     /// Flows of messages: completion time, and that alone, in ps; account.
     flows: HashMap<Key, (u64, u64, Option<&'a FlowAccount>)>,
-    /// Links by node: neighbour and place.
+    /// Links of each node: neighbour and index of the link.
     links: Vec<Vec<(NodeId, usize)>>,
-    /// By sender.
+    /// Cached search trees by sender.
     trees: RefCell<SortedMap<NodeId, Tree>>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// Of a message.
+    /// Returns the bound of a message that left at `left_ps`.
     pub(super) fn of(&self, from: NodeId, to: NodeId, left_ps: u64, bytes: u64) -> Found {
         let flow = self.flows.get(&(from.0, to.0, left_ps, bytes)).copied();
         // A cost model's messages are no flows.
@@ -134,7 +134,8 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// The link on which its packets waited longest on average, its NIC's if other flows of its host went first.
+    /// Returns the link on which its packets waited longest on average; its NIC's if other flows of its host went
+    /// first.
     fn where_it_waited(&self, account: &FlowAccount, from: NodeId) -> Option<usize> {
         let data = account.hops.iter().filter(|hop| !hop.back);
         let waited = |hop: &HopTotals| (hop.queueing.as_ps() + hop.paused.as_ps()) / hop.packets.max(1);
@@ -152,7 +153,7 @@ impl<'a> Bounds<'a> {
         at.find(|(peer, _)| *peer == port.peer).map(|&(_, place)| place)
     }
 
-    /// The slowest link of its path; of equals the first.
+    /// Returns the slowest link of its path; the first of equally slow ones.
     fn slowest(&self, account: Option<&FlowAccount>, from: NodeId, to: NodeId) -> Option<usize> {
         let hops = account.into_iter().flat_map(|account| &account.hops);
         let known: Vec<usize> = hops
@@ -167,7 +168,7 @@ impl<'a> Bounds<'a> {
         way.into_iter().min_by_key(rate)
     }
 
-    /// The links of a shortest path; ECMP may have taken another of as many links.
+    /// Returns the links of a shortest path; ECMP may have taken another of equal length.
     fn shortest(&self, from: NodeId, to: NodeId) -> Vec<usize> {
         let mut trees = self.trees.borrow_mut();
         let tree = trees.entry(from).or_insert_with(|| self.tree(from));
@@ -184,7 +185,7 @@ impl<'a> Bounds<'a> {
         way
     }
 
-    /// A breadth-first search from a host; other hosts do not forward.
+    /// Searches breadth-first from a host; other hosts do not forward.
     fn tree(&self, from: NodeId) -> Tree {
         let nodes = &self.input.run.nodes;
         let mut tree = vec![None; nodes.len()];

@@ -75,7 +75,7 @@ impl Repeats {
         &self.all
     }
 
-    /// Returns the index of the last sequence that begins at this flow or before it.
+    /// Returns the index of the last sequence that starts at this flow or before it.
     fn last_to(&self, flow: usize) -> Option<usize> {
         let begun = self.all.partition_point(|again| again.flow_id as usize <= flow);
         begun.checked_sub(1)
@@ -194,7 +194,7 @@ pub(super) struct Original {
 }
 
 impl Original {
-    /// Reads the original.
+    /// Reads the flow that is repeated.
     pub(super) fn first(&self, reader: &mut Reader<'_>) -> io::Result<Entry> {
         reader.row(self.row).map(Entry::decode)
     }
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
     use crate::results::{FlowRow, FlowRows, FlowState};
 
-    /// Flows in parts, each of which is a pattern from some place on, or noise.
+    /// Generates flows in parts, each of which is noise or a section of a pattern from some index on.
     fn flows(parts: &[(usize, usize, bool)]) -> Vec<FlowRow<'static>> {
         let (mut all, mut start, mut noise) = (Vec::new(), 0, 1_u64);
         for &(from, count, is_noise) in parts {
@@ -379,7 +379,7 @@ mod tests {
     }
 
     proptest! {
-        /// What comes again is found, and folded rows are those that were there.
+        /// Repeated flows are found, and the folded rows expand to the original ones.
         #[test]
         fn folded_flows_are_the_flows(
             parts in prop::collection::vec((0usize..200, 1usize..400, prop::bool::weighted(0.2)), 1..6),

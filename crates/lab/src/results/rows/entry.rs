@@ -1,4 +1,4 @@
-//! A flow as [`super::FlowRows`] keeps it: in as many bytes as every other.
+//! Record of a flow in [`super::FlowRows`], of fixed size.
 
 use std::num::NonZeroU32;
 
@@ -6,7 +6,7 @@ use paceline_fabric::outcome::{EndedFlow, FlowStatus};
 
 use crate::results::{FlowRow, FlowState, IdealFct};
 
-/// What a flow was and what became of it; labels and schemes are numbers.
+/// Parameters and outcome of a flow; labels and schemes are numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) flow: u32,
@@ -14,7 +14,7 @@ pub(crate) struct Entry {
     pub(crate) scheme: u32,
     pub(crate) src: u32,
     pub(crate) dst: u32,
-    /// 0: none.
+    /// Persistent connection, from 1; 0 for none.
     pub(crate) connection: u32,
     pub(crate) sport: u16,
     pub(crate) dport: u16,
@@ -22,7 +22,7 @@ pub(crate) struct Entry {
     pub(crate) status: FlowState,
     pub(crate) size: u64,
     pub(crate) start_ps: u64,
-    /// Of a completed flow.
+    /// Completion time in ps; `None` unless completed.
     pub(crate) fct_ps: Option<u64>,
     pub(crate) ideal_ps: u64,
     pub(crate) slowdown: Option<f64>,
@@ -30,16 +30,16 @@ pub(crate) struct Entry {
     pub(crate) delivered: u64,
     pub(crate) sent: u64,
     pub(crate) sent_unscheduled: u64,
-    /// Packets that came marked as congested, and as undetermined.
+    /// Packets that arrived marked as congested, and as undetermined.
     pub(crate) ce: u32,
     pub(crate) ue: u32,
 }
 
-/// Bytes of an entry.
+/// Size of an encoded entry in bytes.
 pub(super) const SIZE: usize = 8 * 4 + 2 * 2 + 2 + 9 * 8;
 
 impl Entry {
-    /// Of a flow of a run.
+    /// Makes the entry of a flow that has ended.
     pub(super) fn of(ended: &EndedFlow, alone: IdealFct) -> Self {
         let (spec, record) = (&ended.spec, &ended.record);
         let (fct, ideal) = (record.fct.as_ps(), record.ideal.as_ps());
@@ -69,7 +69,7 @@ impl Entry {
         }
     }
 
-    /// Of a row, whose label and scheme have these numbers.
+    /// Makes the entry of a row with the given numbers of label and scheme.
     pub(super) fn of_row(row: &FlowRow<'_>, label: u32, scheme: u32) -> Self {
         Self {
             flow: row.flow_id,
@@ -96,7 +96,7 @@ impl Entry {
         }
     }
 
-    /// Its row, with the names of its label and its scheme.
+    /// Converts to a row with the names of label and scheme.
     pub(super) fn row<'a>(&self, label: &'a str, scheme: &'a str) -> FlowRow<'a> {
         FlowRow {
             flow_id: self.flow,
@@ -120,17 +120,17 @@ impl Entry {
         }
     }
 
-    /// When it completed, in ps.
+    /// Returns the completion instant in ps; `None` unless completed.
     pub(crate) fn end_ps(&self) -> Option<u64> {
         self.fct_ps.map(|fct| self.start_ps + fct)
     }
 
-    /// Completion time in microseconds; `None` unless completed.
+    /// Returns the completion time in microseconds; `None` unless completed.
     pub(crate) fn fct_us(&self) -> Option<f64> {
         Some(self.fct_ps? as f64 / 1e6)
     }
 
-    /// Payload over completion time in Gbit/s; `None` unless completed.
+    /// Returns payload over completion time in Gbit/s; `None` unless completed.
     pub(crate) fn goodput_gbps(&self) -> Option<f64> {
         let fct = self.fct_ps.filter(|&ps| ps > 0)?;
         Some(self.size as f64 * 8e3 / fct as f64)
@@ -176,7 +176,7 @@ impl Entry {
         bytes
     }
 
-    /// What [`Self::encode`] gave.
+    /// Decodes bytes written by [`Self::encode`].
     pub(super) fn decode(bytes: &[u8]) -> Self {
         let mut left = bytes;
         let mut word = || u32::from_le_bytes(take(&mut left));
@@ -214,7 +214,7 @@ impl Entry {
     }
 }
 
-/// The next bytes of an entry.
+/// Takes the next bytes of an entry.
 #[inline]
 fn take<const N: usize>(left: &mut &[u8]) -> [u8; N] {
     let (value, rest) = left.split_first_chunk().expect("an entry is whole");

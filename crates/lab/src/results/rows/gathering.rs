@@ -1,4 +1,4 @@
-//! The flows of a run while it is under way.
+//! Collection of a run's flows while the run proceeds.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ use super::store::{Reader, Store};
 use super::{Entry, FlowRows, Table, entries_of_list};
 use crate::results::IdealFct;
 
-/// The flows of a run that is under way, as far as they are over.
+/// Flows of a running simulation that have ended so far.
 pub(crate) struct Gathering {
     table: Table,
     alone: IdealFct,
-    /// Whether completions of one instant are in the order of flows.
+    /// True if completions at the same instant are sorted by flow number.
     sorted: bool,
-    /// Whether programs start flows: they may do the same again.
+    /// True if programs start flows: only these may repeat.
     programs: bool,
-    /// An instant, and those that completed in it.
+    /// Latest completion instant, and the flows that completed at it.
     instant: (u64, Vec<u32>),
     folder: PathBuf,
 }
 
 impl Gathering {
-    /// Of a run of `input`; `folder` is for what does not fit in memory.
+    /// Starts collecting for a run of `input`; rows that do not fit in memory go to a file in `folder`.
     pub(crate) fn new(input: &Resolved, folder: &Path) -> Self {
         Self {
             table: Table {
@@ -48,7 +48,7 @@ impl Gathering {
         self.table.entries.put(place, &entry.encode())
     }
 
-    /// Flows of a stream are over, in the order of their ends.
+    /// Adds flows of a stream that have ended, in the order of their ends.
     pub(crate) fn take(&mut self, ended: &[EndedFlow]) -> io::Result<()> {
         for flow in ended {
             self.put(&Entry::of(flow, self.alone))?;
@@ -72,7 +72,8 @@ impl Gathering {
         (completed.drain(..)).try_for_each(|flow| self.table.completions.push(&flow.to_le_bytes()))
     }
 
-    /// The run is over: flows of the list come to the others, and of a stream those that have not started.
+    /// Completes the table at the end of the run with the flows of the list and those of a stream that have not
+    /// started.
     pub(crate) fn end(mut self, run: &RunSpec, outcome: &Outcome) -> io::Result<FlowRows> {
         self.take(&outcome.ended)?;
         self.instant_is_over()?;
@@ -89,7 +90,7 @@ impl Gathering {
         self.finish()
     }
 
-    /// Completions of the list come between those that there are.
+    /// Merges completions of the list with those that were added before.
     fn complete_list(&mut self, outcome: &Outcome) -> io::Result<()> {
         let others = std::mem::replace(
             &mut self.table.completions,

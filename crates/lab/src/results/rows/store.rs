@@ -1,4 +1,4 @@
-//! Rows of equally many bytes, by number: the last of them in memory, those before in a file without a name.
+//! Rows of equal size, by number: the latest in memory, earlier ones in an unnamed file.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -6,12 +6,12 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Rows of a page.
+/// Rows per page.
 const PAGE: usize = 1024;
-/// Pages that stay in memory: those of the last 160 000 rows (of few in tests, so that they have a file).
+/// Pages that stay in memory: those of the last 160,000 rows (few in tests, so that they use the file).
 const PAGES: usize = if cfg!(test) { 2 } else { 160 };
 
-/// The most rows that are in memory.
+/// Maximum number of rows in memory.
 pub(super) const IN_MEMORY: usize = PAGES * PAGE;
 
 /// The rows. They may come in any order, though few should come long after their neighbours: those are written one
