@@ -257,12 +257,12 @@ impl Repeats {
         Some(all)
     }
 
-    /// Every quantity that the runs may have, in the order of tables.
+    /// Returns every metric that the runs may have, in the order of tables.
     pub fn quantities(&self) -> Vec<Metric> {
         all_of(self.runs.iter().map(|run| &run.summary))
     }
 
-    /// The runs of each scheme, in the order of the seeds.
+    /// Returns the runs of each scheme, in the order of the seeds.
     pub fn schemes(&self) -> impl Iterator<Item = &[OneRun]> {
         self.runs.chunk_by(|a, b| a.summary.scheme == b.summary.scheme)
     }

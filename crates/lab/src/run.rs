@@ -1,4 +1,4 @@
-//! Running scenarios: one, or several side by side.
+//! Execution of scenarios: one, or several in parallel.
 
 use std::any::Any;
 use std::borrow::Borrow;
@@ -32,82 +32,82 @@ pub use memory::{free_memory, memory_of_flows, memory_warning};
 pub use slowest::{AGAIN_MAX, SLOWEST, account_for_slowest, compare_accounted};
 pub use threads::{Cut, Resources, cores, idle_cores, parts_possible, threads_each};
 
-/// About how long it takes from one call of the progress function to the next.
+/// Approximate time between two calls of the progress function.
 const SLICE: Duration = Duration::from_millis(40);
-/// Events of a part until the first call, and the fewest and the most until the next.
+/// Events of a part until the first call, and the minimum and maximum until the next.
 const SLICE_EVENTS: (u64, u64, u64) = (20_000, 1_000, 4_000_000);
 
-/// What the caller wants next.
+/// Answer of the progress function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
-    /// Go on.
+    /// Continue the run.
     Continue,
-    /// Stop here and keep what there is.
+    /// Stop now and keep the results so far.
     Stop,
 }
 
-/// A run that has ended.
+/// Result of a run that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// What it left behind.
+    /// Records of the simulation.
     pub outcome: Outcome,
-    /// Its flows.
+    /// Flows in the order of their starts.
     pub flows: FlowRows,
-    /// In numbers.
+    /// Metrics of the run, as in `summary.json`.
     pub summary: Summary,
 }
 
-/// Why a run has no result.
+/// Reason why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The network cannot be built.
     #[error("cannot build scenario `{scenario}` with scheme `{scheme}`: {source}")]
     Build {
-        /// The scenario's name.
+        /// Name of the scenario.
         scenario: String,
-        /// The scheme's name.
+        /// Name of the scheme.
         scheme: String,
-        /// Why.
+        /// Error of the network's construction.
         source: BuildError,
     },
-    /// There is no room for what does not fit in memory.
+    /// The file for flows that do not fit in memory cannot be written.
     #[error(
         "cannot keep the flows of scenario `{scenario}` with scheme `{scheme}` that do not fit in memory in a file \
          in {}: {source}",
         folder.display()
     )]
     Scratch {
-        /// The scenario's name.
+        /// Name of the scenario.
         scenario: String,
-        /// The scheme's name.
+        /// Name of the scheme.
         scheme: String,
-        /// Where the file was to be.
+        /// Folder of the file.
         folder: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It asks for measures that there are not.
+    /// A requested set of measures does not exist.
     #[error("{0}")]
     Measures(String),
-    /// What was decided in it is not of this run.
+    /// The recorded decisions belong to another run.
     #[error("the decisions of scenario `{scenario}` do not fit: {message}")]
     Decisions {
-        /// The scenario's name.
+        /// Name of the scenario.
         scenario: String,
-        /// What is different, and what to do.
+        /// Difference, and advice.
         message: String,
     },
-    /// The simulator that is reproduced stops there, too.
+    /// The reproduced simulator aborts at this point, too.
     #[error("scenario `{scenario}` stops at {now}, where the simulator that it reproduces aborts: {message}")]
     Aborted {
-        /// The scenario's name.
+        /// Name of the scenario.
         scenario: String,
-        /// Simulated time.
+        /// Simulated time of the abort.
         now: Time,
-        /// What it runs into.
+        /// Condition on which it aborts.
         message: String,
     },
-    /// The simulator contradicted itself.
+    /// The simulator violated an invariant of its own.
     #[error(
         "the simulator broke an invariant in scenario `{scenario}` with scheme `{scheme}`, seed {seed}, \
          after {events} events at {now}: {message} (this is a fault of the program: please report it \
@@ -120,36 +120,36 @@ pub enum RunError {
         scheme: String,
         /// The run's seed.
         seed: u64,
-        /// Simulated time of the last progress before it.
+        /// Simulated time of the last progress before the fault.
         now: Time,
-        /// Events until then.
+        /// Number of events executed before the fault.
         events: u64,
-        /// What was found.
+        /// Message of the failed check.
         message: String,
     },
 }
 
-/// What [`execute`] needs of a simulation: [`Simulation`], or a stand-in.
+/// Interface of [`execute`] to a simulation; tests implement it with a stand-in.
 trait Engine: Sized {
     fn cut(&mut self, parts: usize) -> Cut;
-    /// Takes phases that come again from memory, where there can be any.
+    /// Enables the reuse of repeated phases, or returns the reason why there can be none.
     fn memoise(&mut self, _checks: bool) -> Result<(), &'static str> {
         Err("its senders are decided for from outside")
     }
     fn advance(&mut self, events: u64) -> Progress;
-    /// Goes on to this instant, where it can.
+    /// Advances to this instant; returns `None` if the engine cannot stop at one.
     fn advance_until(&mut self, _at: Time) -> Option<Progress> {
         None
     }
-    /// What it would leave behind if it ended here, where that can be known.
+    /// Returns the outcome up to now; `None` if the engine cannot tell.
     fn so_far(&self) -> Option<Outcome> {
         None
     }
-    /// What keeps it from going on, if something does.
+    /// Returns the reason why the run cannot continue, if there is one.
     fn halt(&self) -> Option<Halt> {
         None
     }
-    /// Flows of a stream that are over.
+    /// Removes and returns the flows of a stream that have ended.
     fn take_ended(&mut self) -> Vec<EndedFlow> {
         Vec::new()
     }
@@ -180,8 +180,8 @@ impl Engine for Simulation {
     }
 }
 
-/// Runs `input` to its end on one thread, or until `progress` says to stop; `progress` is called every few
-/// hundred thousand events, and once at the end.
+/// Runs `input` to its end on one thread, or until `progress` returns [`Control::Stop`]; `progress` is called about
+/// every 40 ms, and once at the end.
 pub fn execute(
     input: &Resolved,
     progress: &mut dyn FnMut(&Progress) -> Control,
@@ -189,7 +189,7 @@ pub fn execute(
     execute_on(input, Resources::ONE_THREAD, progress)
 }
 
-/// The same on several threads: what comes out is the same.
+/// Runs `input` on several threads; the results are the same as on one.
 pub fn execute_on(
     input: &Resolved,
     resources: Resources<'_>,
@@ -205,7 +205,7 @@ pub fn execute_on(
     }
 }
 
-/// The same on one thread, with senders of another make than the schemes'.
+/// Runs `input` on one thread with `factories` for senders in addition to the schemes.
 pub fn execute_with(
     input: &Resolved,
     factories: Factories,
@@ -332,7 +332,7 @@ fn drive<E: Engine>(
     })
 }
 
-/// Why a run came to no end.
+/// Reason why a run did not get to its end.
 enum Failed {
     Build(BuildError),
     Scratch(io::Error),
@@ -351,13 +351,14 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// Goes on to half of a run's time, and says what it has come to there: nothing if `progress` stops it before, or it ends.
+/// Advances to half of the run's time and returns the outcome there; `None` if `progress` stops the run before, or it
+/// ends.
 fn half<E: Engine>(
     engine: &mut E,
     stop: Time,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Option<Outcome> {
-    /// Looks at `progress` on the way.
+    /// Number of calls of `progress` up to the half.
     const STEPS: u64 = 64;
     for step in 1..=STEPS {
         let at = u128::from(stop.as_ps()) * u128::from(step) / u128::from(2 * STEPS);
@@ -369,7 +370,7 @@ fn half<E: Engine>(
     engine.so_far()
 }
 
-/// How many events to make at once, where so many took that long.
+/// Returns the number of events for the next slice, given that `events` took this long.
 fn next_slice(events: u64, took: Duration) -> u64 {
     let share = SLICE.as_secs_f64() / took.as_secs_f64().max(1e-9);
     let next = (events as f64 * share.clamp(0.1, 2.0)) as u64;
@@ -392,9 +393,9 @@ fn broken(input: &Resolved, (now, events): (Time, u64), panic: &(dyn Any + Send)
     }
 }
 
-/// Runs `inputs` on at most `jobs` threads. Results come in the order of the inputs and do not
-/// depend on `jobs`. `progress` is told which input it is about; a run that it stops is partial,
-/// and runs that it stops before their first slice hardly begin.
+/// Runs `inputs` on at most `jobs` threads. Results are in the order of the inputs and do not depend on `jobs`.
+/// `progress` gets the index of the input; a run that it stops is partial, and a run that it stops before the first
+/// slice has no results.
 pub fn compare<I: Borrow<Resolved> + Sync>(
     inputs: &[I],
     jobs: usize,
@@ -405,7 +406,7 @@ pub fn compare<I: Borrow<Resolved> + Sync>(
     })
 }
 
-/// Computes `work(0..count)` on at most `jobs` threads, the smallest number first.
+/// Computes `work(0..count)` on at most `jobs` threads, starting with the smallest numbers.
 pub fn side_by_side<T: Send>(count: usize, jobs: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
@@ -438,7 +439,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// Does nothing for some slices, then is done or breaks.
+    /// Engine that does nothing for some slices and then ends or panics.
     struct Clockwork {
         slices: u64,
         breaks: bool,

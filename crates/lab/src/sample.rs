@@ -36,7 +36,7 @@ fn flow(src: u32, size: u64, label: u16) -> FlowSpec {
     }
 }
 
-/// Hosts 1, 2, 3 send to host 4 through switch 0.
+/// Returns a network in which hosts 1, 2, 3 send to host 4 through switch 0.
 pub fn spec() -> RunSpec {
     let link = |host| LinkSpec {
         a: NodeId(0),
@@ -72,7 +72,7 @@ pub fn spec() -> RunSpec {
     }
 }
 
-/// The record of these round-trip times.
+/// Records these round-trip times.
 pub fn rtt(ns: &[u64]) -> RttStats {
     let mut histogram_ns = Histogram::new(4).unwrap();
     ns.iter().for_each(|&ns| histogram_ns.record(ns).unwrap());
@@ -114,7 +114,7 @@ fn queue(interface: u32, histogram_kb: Vec<u64>, max: u64, sum: u128, samples: &
     }
 }
 
-/// Where the 10 us of flow 0 went: five at the sender, four on the way, one on the way back.
+/// Breaks down the 10 us of flow 0: five at the sender, four to the receiver, one for the acknowledgement.
 fn account() -> FlowAccount {
     let port = |node, interface, peer| PortRef {
         node: NodeId(node),
@@ -160,7 +160,7 @@ fn account() -> FlowAccount {
     }
 }
 
-/// Two completed flows, one unfinished.
+/// Returns an incast with two completed flows and one unfinished.
 pub fn incast() -> (Resolved, Outcome) {
     let input = Resolved {
         name: "tiny".into(),
@@ -270,7 +270,7 @@ pub fn incast() -> (Resolved, Outcome) {
     (input, outcome)
 }
 
-/// `outcome` as the end of a run.
+/// Makes the result of a run from `outcome`.
 pub fn finished(input: &Resolved, outcome: Outcome) -> Finished {
     let summary = summarised(input, &outcome, Machine::default());
     let flows = rows(input, &outcome);
@@ -281,7 +281,7 @@ pub fn finished(input: &Resolved, outcome: Outcome) -> Finished {
     }
 }
 
-/// The summary of a run with this outcome.
+/// Summarises a run with this outcome.
 pub fn summarised(input: &Resolved, outcome: &Outcome, machine: Machine) -> Summary {
     summarise(
         input,
@@ -292,7 +292,7 @@ pub fn summarised(input: &Resolved, outcome: &Outcome, machine: Machine) -> Summ
     )
 }
 
-/// The flows of a run with this outcome.
+/// Returns the flows of a run with this outcome.
 pub fn rows(input: &Resolved, outcome: &Outcome) -> FlowRows {
     FlowRows::of_list(input, outcome, &std::env::temp_dir()).expect("few rows need no file")
 }

@@ -131,8 +131,7 @@ fn seeds_that_change_nothing() {
     assert!(Repeats::of(&parts(&same), &[1, 2, 3]).unwrap().intervals[0].seed_matters);
 }
 
-/// A metric that is equal for every seed, in runs that differ, has a difference without an interval and without a star.
-/// Runs a job next to flows with random starts, under both schemes with two seeds.
+/// Runs a job next to flows with random starts, under two schemes with two seeds each.
 #[test]
 fn iterations_of_jobs() {
     let text = "duration = '3ms'\n[topology.star]\nhosts = 6\n[cc]\n[[workload]]\nstart-jitter = '40us'\n\

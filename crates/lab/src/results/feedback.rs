@@ -16,9 +16,9 @@ const OUT_OF_HAND: f64 = 0.9;
 pub struct Unscheduled {
     /// Unscheduled bytes of flows whose scheme reacts to feedback.
     pub bytes: u64,
-    /// All payload bytes of these flows that were sent, each counted once.
+    /// All payload bytes that these flows sent, each counted once.
     pub sent_bytes: u64,
-    /// The ones over the others.
+    /// Unscheduled bytes divided by sent bytes, 0 to 1.
     pub share: f64,
 }
 

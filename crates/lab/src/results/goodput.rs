@@ -10,8 +10,8 @@ use super::rows::FlowRows;
 /// sizes, and headers that a scheme adds count as unused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoodputShare {
-    /// The goodput of all flows together over what the links of all hosts that receive carry of payload, if every packet
-    /// is full and has the plain headers.
+    /// Goodput of all flows divided by the payload capacity of all receiving hosts' links, with full packets and plain
+    /// headers.
     pub of_links: f64,
     /// Payload of such a packet divided by its bytes on the wire.
     pub payload_share: f64,

@@ -33,7 +33,7 @@ impl FlowMarks {
 /// computed from samples; if there are more than are kept, from the last one of each bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PortStates {
-    /// Let out of ON-OFF mode, with a queue of which it was not known yet whose it was.
+    /// Left ON-OFF mode with a queue whose cause is not known yet.
     pub checking_s: f64,
     /// Alternately paused and resumed (ON-OFF mode).
     pub undetermined_s: f64,

@@ -1,4 +1,4 @@
-//! More flows at a receiver than its port can serve at the least that they send.
+//! Incasts in which the minimum rates of the flows exceed the receiver's capacity.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,30 +14,30 @@ use super::flows::FlowState;
 use super::rate_scaling::lines;
 use super::rows::{Entry, FlowRows};
 
-/// What a scheme's flows send at the least.
+/// Lower limit on the sending of a scheme's flows.
 #[derive(Clone, Copy)]
 enum Floor {
     None,
-    /// At this rate, which a parameter says.
+    /// Rate set by the named parameter.
     Rate(&'static str, BitRate),
-    /// A packet per round trip, of so many bytes on the wire.
+    /// One packet per round trip, of this many bytes on the wire.
     Packet(u64),
 }
 
-/// The flows of one scheme to one receiver, when most were under way.
+/// Flows of one scheme to one receiver, at the time with the most active flows.
 #[derive(Clone, Copy)]
 struct Concurrent {
     receiver: u32,
     flows: u64,
-    /// What they send at least: bit/s, or bytes under way.
+    /// Sum of their lower limits: bit/s, or bytes in flight.
     least: u64,
 }
 
-/// Flows that come in the order of their starts.
+/// Active flows; flows are added in the order of their starts.
 #[derive(Default)]
 struct UnderWay {
     ends: BinaryHeap<Reverse<u64>>,
-    /// The most at one time.
+    /// Maximum number of simultaneous flows.
     most: u64,
 }
 
@@ -52,7 +52,7 @@ impl UnderWay {
     }
 }
 
-/// Says of each scheme whose flows came to a receiver in such numbers that the least they send is too much.
+/// Returns a warning for each scheme with too many flows to one receiver for their lower limits.
 pub(super) fn warnings(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows) -> Vec<String> {
     let mut found = Vec::new();
     let ports = port_rates(spec);
@@ -86,7 +86,7 @@ fn floor(spec: &RunSpec, scheme: u32, line: BitRate) -> Floor {
     }
 }
 
-/// The receiver to which flows of a scheme sent most at one time, by the least that they send.
+/// Returns the receiver with the largest sum of lower limits of simultaneous flows of a scheme.
 fn largest_peak(
     spec: &RunSpec,
     flows: &FlowRows,
@@ -129,7 +129,7 @@ fn largest_peak(
     crowds.max_by_key(load)
 }
 
-/// What the links of each node carry together.
+/// Returns the sum of the link rates of each node.
 fn port_rates(spec: &RunSpec) -> Vec<BitRate> {
     let mut rates = vec![BitRate::from_bps(0); spec.nodes.len()];
     for link in &spec.links {
@@ -167,7 +167,7 @@ fn too_fast(
     ))
 }
 
-/// The number rounded down to three digits, as a person would set it.
+/// Rounds down to three digits, as a person would set the number.
 const fn three_digits_of(number: u64) -> u64 {
     let mut unit = 1;
     while number / unit >= 1000 {
@@ -199,8 +199,8 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// What is said where `flows` flows of 1000 B go to host 4 at the same time, each ending as the next
-    /// begins if they are `apart`.
+    /// Returns the warnings if `flows` flows of 1000 B go to host 4, at the same time or, if `apart`, one after
+    /// another.
     fn of(scheme: &str, flows: usize, apart: bool) -> Vec<String> {
         let (mut input, mut outcome) = sample::incast();
         let config = SchemeParams::default().configure(scheme).unwrap();
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(of("none", 1001, false), Vec::<String>::new());
     }
 
-    /// With a window that follows the rate a packet per round trip: 1090 B each, 52 KB of product.
+    /// With a window that follows the rate, one packet per round trip: 1090 B each, for a product of 52 KB.
     #[test]
     fn a_packet_each_is_more_than_the_network_holds() {
         assert_eq!(of("hpcc", 95, false), Vec::<String>::new());

@@ -1,14 +1,13 @@
-//! How flows share the network over time: Jain's index, and how long it takes to get there.
+//! Sharing of the network among flows over time: Jain's index, and convergence times.
 //!
-//! A *phase* lies between two changes of the set of active flows (arrivals, departures). After the
-//! usual definition (Nagaraj et al., *NUMFabric*, SIGCOMM 2016, section 6: 95 % of the flows within
-//! 10 % of what they should have, and they stay there for a while), flows have **converged** at the
-//! begin of the first of [`HOLD`] bins in a row in each of which at least 95 % of the active flows
-//! get within 10 % of an equal share of what all get together. Convergence time runs from the change
-//! to there, so its resolution is a bin (`[record] rates`).
+//! A *phase* lies between two changes of the set of active flows (arrivals, departures). Following the usual definition
+//! (Nagaraj et al., *NUMFabric*, SIGCOMM 2016, section 6: 95 % of the flows are within 10 % of their fair rates and
+//! stay there for a while), flows have **converged** at the start of the first of [`HOLD`] consecutive bins in each of
+//! which at least 95 % of the active flows get within 10 % of an equal share of the total. Convergence time runs from
+//! the change to this point, so its resolution is a bin (`[record] rates`).
 //!
-//! Equal shares are the right measure where the flows share one bottleneck, as in the incasts and
-//! fairness scenarios, and not where paths differ. Only bins that lie in a phase as a whole count.
+//! Equal shares are the right measure if the flows share one bottleneck, as in the incast and fairness scenarios, and
+//! not if paths differ. Only bins that lie entirely within a phase count.
 
 use std::ops::Range;
 
@@ -19,15 +18,14 @@ use super::flows::{FlowRow, FlowState};
 use super::rows::FlowRows;
 use crate::stats::{jain, mean, percentile};
 
-/// Bins in a row that flows have to stay converged; phases with fewer bins are left out.
+/// Consecutive bins in which flows have to stay converged; phases with fewer bins are left out.
 pub const HOLD: u64 = 5;
-/// How far from its equal share a flow may be.
+/// Largest relative deviation of a flow from its equal share.
 const WITHIN: f64 = 0.1;
-/// The share of flows that have to be that close.
+/// Share of flows that have to be that close.
 const OF_FLOWS: f64 = 0.95;
 
-/// Jain's index of the goodput of the flows that are active in a whole bin, over the bins with
-/// at least two of them.
+/// Jain's index of the goodput of the flows that are active in a whole bin, over the bins with at least two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JainOverTime {
     /// Width of a bin, in microseconds.
@@ -36,9 +34,9 @@ pub struct JainOverTime {
     pub bins: u64,
     /// Mean over the bins.
     pub mean: f64,
-    /// 5th percentile.
+    /// 5th percentile over these bins.
     pub p5: f64,
-    /// Smallest.
+    /// Smallest index in any of these bins.
     pub min: f64,
 }
 
@@ -49,28 +47,28 @@ pub struct Convergence {
     pub bin_us: f64,
     /// Changes after which two flows or more were active for at least [`HOLD`] whole bins.
     pub changes: u64,
-    /// Those after which the flows converged before the next change.
+    /// Changes after which the flows converged before the next change.
     pub converged: u64,
-    /// Mean over these.
+    /// Mean over these; null if there are none.
     pub mean: Option<f64>,
-    /// Largest of these.
+    /// Largest of these; null if there are none.
     pub max: Option<f64>,
 }
 
-/// A time in which the same flows were active.
+/// Interval with a constant set of active flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
-    /// The change that began it, in ps.
+    /// Change that started the phase, in ps.
     pub start_ps: u64,
-    /// The next change.
+    /// Next change, in ps.
     pub end_ps: u64,
-    /// The active flows.
+    /// Numbers of the active flows.
     pub flows: Vec<u32>,
-    /// Goodput of each in the second half of the phase.
+    /// Goodput of each flow in the second half of the phase.
     pub goodput_bps: Vec<f64>,
-    /// Jain's index of these.
+    /// Jain's index of these goodputs.
     pub jain: Option<f64>,
-    /// From the change until the flows have converged; `None` if they have not.
+    /// Time from the change until the flows converged; `None` if they did not.
     pub convergence_ps: Option<u64>,
 }
 
@@ -78,12 +76,12 @@ pub struct Phase {
 #[derive(Clone, Debug)]
 pub struct Goodputs<'a> {
     bin_ps: u64,
-    /// Start, end and bytes of the flows that ever were active, by number.
+    /// Start, end and bytes of the flows that were ever active, by number.
     flows: Vec<(u32, Range<u64>, Option<&'a RateRecord>)>,
 }
 
 impl<'a> Goodputs<'a> {
-    /// Of a run that ended at `end_ps`; `None` if goodput was not recorded.
+    /// Collects the goodput of a run that ended at `end_ps`; returns `None` if goodput was not recorded.
     pub fn new(flows: &FlowRows, rates: &'a [RateRecord], bin_ps: u64, end_ps: u64) -> Option<Self> {
         if bin_ps == 0 || rates.is_empty() {
             return None;
@@ -107,7 +105,7 @@ impl<'a> Goodputs<'a> {
         Some(Self { bin_ps, flows })
     }
 
-    /// The bins that lie in a time as a whole.
+    /// Returns the bins that lie entirely within an interval.
     fn bins(&self, time: &Range<u64>) -> Range<u64> {
         time.start.div_ceil(self.bin_ps)..time.end / self.bin_ps
     }
@@ -116,7 +114,7 @@ impl<'a> Goodputs<'a> {
         self.bin_ps as f64 / 1e6
     }
 
-    /// Jain's index in every bin.
+    /// Computes Jain's index over all bins.
     pub fn jain_over_time(&self) -> Option<JainOverTime> {
         let all = || self.flows.iter().map(|(_, time, _)| self.bins(time));
         let first = all().map(|bins| bins.start).min()?;
@@ -157,7 +155,7 @@ impl<'a> Goodputs<'a> {
         })
     }
 
-    /// The phases of at least [`HOLD`] whole bins, in order of time.
+    /// Returns the phases of at least [`HOLD`] whole bins, in order of time.
     pub fn phases(&self) -> Vec<Phase> {
         let ends = |(_, time, _): &(u32, Range<u64>, _)| [time.start, time.end];
         let mut changes: Vec<u64> = self.flows.iter().flat_map(ends).collect();
@@ -208,7 +206,7 @@ impl<'a> Goodputs<'a> {
         })
     }
 
-    /// Convergence times of all phases with two flows or more.
+    /// Returns the convergence times of all phases with two flows or more.
     pub fn convergence(&self) -> Option<Convergence> {
         let mut phases = self.phases();
         phases.retain(|phase| phase.flows.len() >= 2);
@@ -225,7 +223,7 @@ impl<'a> Goodputs<'a> {
     }
 }
 
-/// Bytes of a flow in a bin.
+/// Returns the bytes of a flow in a bin.
 fn bytes(rate: Option<&RateRecord>, bin: u64) -> u64 {
     let of = |rate: &RateRecord| {
         let place = usize::try_from(bin.checked_sub(rate.first_bin)?).ok()?;
@@ -234,7 +232,7 @@ fn bytes(rate: Option<&RateRecord>, bin: u64) -> u64 {
     rate.and_then(of).unwrap_or(0)
 }
 
-/// Whether nearly all flows get nearly the same.
+/// Returns true if nearly all shares are nearly equal, by [`WITHIN`] and [`OF_FLOWS`].
 fn is_fair(shares: impl Iterator<Item = u64> + Clone) -> bool {
     let count = shares.clone().count() as f64;
     let equal = shares.clone().sum::<u64>() as f64 / count;
@@ -285,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Flow 0 alone for 10 us, then flow 1 takes 4 us to get its half, both until 30 us.
+    /// Flow 0 is alone for 10 us, then flow 1 takes 4 us to get its half; both end at 30 us.
     fn two() -> (Vec<FlowRow<'static>>, Vec<RateRecord>) {
         let mut first = vec![100; 10];
         first.extend([100, 90, 80, 60]);

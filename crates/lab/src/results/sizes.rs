@@ -1,4 +1,4 @@
-//! Slowdown by size of flow, in buckets of one's choice.
+//! Slowdown by flow size, in configurable buckets.
 
 use std::borrow::Borrow;
 use std::str::FromStr;
@@ -10,32 +10,32 @@ use super::groups::SizeBucket;
 use super::rows::FlowRows;
 use crate::stats::{Ascending, Distribution, Samples};
 
-/// Groups of `fct_analysis`: 5 % of the flows each.
+/// Number of groups of `fct_analysis`, with 5 % of the flows each.
 pub(crate) const ANALYSIS_GROUPS: usize = 20;
-/// No more buckets than this.
+/// Maximum number of buckets.
 const MOST: usize = 1000;
 
-/// How flows are put into buckets by size.
+/// Rule that assigns flows to buckets by size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Buckets {
-    /// Sizes from one edge to below the next; the last bucket has no upper edge.
+    /// Edges of the sizes: from one edge to below the next; the last bucket has no upper edge.
     Edges(Vec<u64>),
-    /// As many buckets as this, of equally many flows.
+    /// Number of buckets with equally many flows.
     EqualCount(usize),
-    /// As the script `fct_analysis` of HPCC's ns-3 simulator: see [`Buckets::of`].
+    /// Rule of the script `fct_analysis` of HPCC's ns-3 simulator: see [`Buckets::of`].
     FctAnalysis {
-        /// Only flows that completed before this instant, in ps.
+        /// Instant in ps; only flows that completed before it count.
         before_ps: u64,
     },
 }
 
-/// `fct_analysis` as it is called without options.
+/// Rule of `fct_analysis` called without options.
 pub const FCT_ANALYSIS: Buckets = Buckets::FctAnalysis {
     before_ps: 3_000_000_000_000,
 };
 
 impl Buckets {
-    /// The slowdown of the completed flows among `rows`, by size.
+    /// Returns the slowdown of the completed flows among `rows`, by size.
     ///
     /// With equal-count buckets `lo` and `hi` are the smallest and the largest size of a bucket,
     /// both included: a size may occur in several, its flows in order of their numbers. Buckets differ
@@ -118,17 +118,17 @@ impl FromStr for Buckets {
     }
 }
 
-/// Whether a flow has the port 100 of the reference's flow files, or the label of a scenario's
-/// traffic that is no incast.
+/// Returns true if a flow has the port 100 of the reference's flow files, or the label of a scenario's traffic other
+/// than incast.
 fn is_background(row: &FlowRow<'_>) -> bool {
     row.label != "incast" && !row.label.starts_with("dport-")
 }
 
-/// A flow that completed.
+/// Flow that completed.
 #[derive(Clone, Copy)]
 struct Done {
     size: u64,
-    /// The order of flows of one size.
+    /// Sort key among flows of one size.
     then: u64,
     slowdown: f64,
 }
@@ -170,7 +170,7 @@ fn bucket(lo: u64, hi: Option<u64>, slowdowns: Samples, of: fn(&Ascending) -> Di
     }
 }
 
-/// Sizes and slowdowns of completed flows, between edges.
+/// Groups sizes and slowdowns of completed flows between edges.
 fn by_edges(flows: impl Iterator<Item = (u64, f64)>, edges: &[u64]) -> Vec<SizeBucket> {
     let mut slowdowns = vec![Samples::default(); edges.len()];
     for (size, slowdown) in flows {
@@ -182,7 +182,7 @@ fn by_edges(flows: impl Iterator<Item = (u64, f64)>, edges: &[u64]) -> Vec<SizeB
     between_edges(slowdowns.into_iter(), edges)
 }
 
-/// The same of slowdowns that stand in a list for each edge.
+/// Builds the buckets from one list of slowdowns per edge.
 pub(super) fn between_edges(slowdowns: impl Iterator<Item = Samples>, edges: &[u64]) -> Vec<SizeBucket> {
     let one = |(i, list)| {
         bucket(
@@ -195,7 +195,7 @@ pub(super) fn between_edges(slowdowns: impl Iterator<Item = Samples>, edges: &[u
     slowdowns.enumerate().map(one).collect()
 }
 
-/// Cuts flows in order of size into parts of equally many.
+/// Splits flows in order of size into parts of equal number.
 fn by_count(
     flows: impl Iterator<Item = Done>,
     count: usize,
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use crate::results::FlowState;
 
-    /// Flows of sizes 1, 2, ... bytes whose slowdown is their size.
+    /// Returns flows of sizes 1, 2, ... bytes whose slowdown is their size.
     fn flows(count: u64) -> Vec<FlowRow<'static>> {
         let flow = |i: u64| FlowRow {
             flow_id: i as u32,

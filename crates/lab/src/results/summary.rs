@@ -1,4 +1,4 @@
-//! `summary.json`.
+//! `summary.json`: the metrics of a run.
 
 use std::ops::Range;
 
@@ -26,22 +26,22 @@ use crate::measures;
 use crate::stats::{Distribution, RttSummary};
 use paceline_scenario::{InputFormat, Resolved, Warning};
 
-/// Whether a run ended by itself.
+/// Reason for the end of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunStatus {
-    /// Nothing was left to happen, or the stop time was reached.
+    /// No events were left, or the stop time was reached.
     Completed,
-    /// It was interrupted.
+    /// The run was interrupted.
     Partial,
-    /// Pauses that never end hold everything that was left.
+    /// Pauses that never end block all remaining traffic.
     #[serde(alias = "standstill")]
     Deadlock,
-    /// A job by a trace cannot go on: its operations wait for what never comes.
+    /// A job by a trace is stuck: its operations wait for events that never happen.
     Stuck,
 }
 
-/// What a run cost. All that may differ between two runs of the same input.
+/// Cost of a run on the machine: the only part of a result that may differ between two runs of the same input.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Machine {
     /// Elapsed time, in seconds.
@@ -53,45 +53,45 @@ pub struct Machine {
     pub peak_rss_bytes: u64,
 }
 
-/// A run in numbers: the content of `summary.json`, in its order. Times are in seconds unless
-/// their names say otherwise; what no flow gave is null.
+/// Metrics of a run: the content of `summary.json`, in the same order. Times are in seconds unless their names say
+/// otherwise; values that no flow contributed to are null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The program's version.
+    /// Version of the program with the hash of its code.
     pub version: String,
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// The scheme's name.
+    /// Name of the scheme.
     pub scheme: String,
-    /// The seed.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// The program whose configuration the scenario is made of; absent where there was none.
+    /// Program whose configuration file the scenario was converted from; absent for Paceline's own format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_format: Option<InputFormat>,
-    /// Whether the run ended by itself.
+    /// Reason for the end of the run.
     pub status: RunStatus,
-    /// The instant at which the run ended.
+    /// Simulated time at which the run ended.
     pub simulated_s: f64,
-    /// See [`Machine::wall_s`].
+    /// Elapsed time; see [`Machine::wall_s`].
     pub wall_s: f64,
-    /// See [`Machine::cpu_s`].
+    /// Processor time; see [`Machine::cpu_s`].
     pub cpu_s: f64,
-    /// Events executed.
+    /// Number of executed events.
     pub events: u64,
     /// Transmissions of packets of any kind over links.
     pub packet_hops: u64,
     /// Packet-hops per second of processor time (of elapsed time where that is unknown).
     pub packet_hops_per_s: f64,
-    /// See [`Machine::peak_rss_bytes`].
+    /// Largest memory; see [`Machine::peak_rss_bytes`].
     pub peak_rss_bytes: u64,
-    /// Number of flows.
+    /// Flows in total, and completed.
     pub flows: FlowCount,
-    /// What slowdowns are over.
+    /// Reference of the slowdowns.
     #[serde(default)]
     pub ideal_fct: IdealFct,
     /// Slowdown of completed flows.
     pub fct_slowdown: Distribution,
-    /// The same by size of flow.
+    /// Slowdown of completed flows by flow size.
     pub by_size: Vec<SizeBucket>,
     /// Round-trip times of all acknowledgements.
     #[serde(alias = "rtt_all_us")]
@@ -100,55 +100,55 @@ pub struct Summary {
     /// fewer samples it gives, so their percentiles are below those of [`Self::rtt_per_ack_us`].
     #[serde(alias = "rtt_us")]
     pub rtt_per_round_trip_us: RttSummary,
-    /// One-way latency of data packets, from the start of their transmission to their receiver; absent unless that was
+    /// One-way latency of data packets, from the start of their transmission to the receiver; absent unless it was
     /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<RttSummary>,
-    /// Goodput.
+    /// Goodput of all flows together.
     pub goodput_gbps: Goodput,
-    /// How much that is of what the links to the receivers carry of payload; absent unless latencies were recorded.
+    /// Goodput as a share of the payload capacity of the receivers' links; absent unless latencies were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput_share: Option<GoodputShare>,
     /// Jain's index over the goodput of the flows; null unless all are of one size and completed.
     pub jain: Option<f64>,
     /// Queues of switch ports.
     pub queue_bytes: QueueBytes,
-    /// Priority flow control.
+    /// Pauses and frames of priority flow control.
     pub pfc: Pfc,
-    /// Credit-based flow control.
+    /// Stalls of credit-based flow control.
     pub credits: Credits,
-    /// Marked packets.
+    /// Data packets marked by switches.
     pub ecn: Ecn,
-    /// How ports told that they were congested, where it was not by the marking curves alone.
+    /// Names of the detectors; absent if ports mark by the curves alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection: Option<String>,
-    /// Marks by flows, as packets came to their receivers.
+    /// Marks on flows' packets as they arrived.
     #[serde(default)]
     pub marks: FlowMarks,
-    /// What ports were found to be; absent unless that was recorded.
+    /// Time that ports spent in each detector state; absent unless it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states: Option<PortStates>,
     /// Congestion notifications that reached senders.
     pub cnps: u64,
     /// Packets lost, in switches and on links.
     pub drops: u64,
-    /// Of these, packets of lossy classes that arrived at the same instant as others for the same port: the order of
-    /// events, which no network fixes, says which of them were lost.
+    /// Losses of lossy classes among packets that arrived at the same instant for the same port: the order of events,
+    /// which no real network fixes, decided which were lost.
     #[serde(default)]
     pub tied_drops: u64,
     /// Payload bytes sent more than once.
     pub retransmitted_bytes: u64,
-    /// Bytes on links that are not data packets.
+    /// Bytes of all packets other than data packets on links.
     pub control_overhead_bytes: u64,
-    /// Bytes that left before their sender had any feedback on their flow, and how much that is of all: null if
-    /// no flow's scheme reacts to anything.
+    /// Bytes that left before their sender had any feedback on their flow, and their share of all bytes; null if no
+    /// flow's scheme reacts to feedback.
     #[serde(default, alias = "before_feedback")]
     pub unscheduled: Option<Unscheduled>,
-    /// The flows of each scheme, and in it of each label.
+    /// Groups of flows by scheme, with those of each label.
     pub schemes: SortedMap<String, Group>,
     /// Completion times of completed flows, in microseconds.
     pub fct_us: Distribution,
-    /// From the first start to the last completion, in microseconds.
+    /// Time from the first start to the last completion, in microseconds.
     #[serde(alias = "finish_us")]
     pub makespan_us: Option<f64>,
     /// Payload of completed flows over the sum of their completion times: the average rate of an active flow.
@@ -158,96 +158,97 @@ pub struct Summary {
     pub base_rtt_us: f64,
     /// Bandwidth-delay product of the network.
     pub bdp_bytes: u64,
-    /// Pauses that will never end: null unless there are some.
+    /// Pauses that will never end; null if there are none.
     #[serde(default, alias = "standstill")]
     pub deadlock: Option<Deadlock>,
     /// The sampled switch port with the largest mean queue.
     pub busiest_port: Option<BusiestPort>,
     /// The distribution of sampled queues; null unless queues were sampled.
     pub queue_cdf: Option<QueueCdf>,
-    /// How much ports had to send; null unless that was recorded.
+    /// Share of time in which ports sent; null unless it was recorded.
     pub utilisation: Option<Utilisation>,
-    /// The share of time in which ports were paused; null without priority flow control, or
-    /// if its frames were not recorded.
+    /// Share of time in which ports were paused; null without priority flow control, or if its frames were not
+    /// recorded.
     pub pause_share: Option<PauseShare>,
-    /// How equally active flows shared, bin by bin; null unless goodput was recorded.
+    /// Fairness among active flows, bin by bin; null unless goodput was recorded.
     pub jain_over_time: Option<JainOverTime>,
-    /// How long flows took to equal shares after others came or went; null unless goodput was
-    /// recorded, or if nothing changed for long enough.
+    /// Times that flows took to converge to equal shares after others arrived or left; null unless goodput was
+    /// recorded, or if there was no change followed by enough bins.
     pub convergence_us: Option<Convergence>,
-    /// How long each iteration of each collective took, of a trace the slowest 20 collectives; absent without collectives.
+    /// Time of each iteration of each collective, for a trace only of the slowest 20 collectives; absent without
+    /// collectives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveTime>,
-    /// The collectives of jobs by traces, by job and kind; absent without such jobs.
+    /// Sums over the collectives of jobs by traces, by job and kind; absent without such jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collective_sums: Vec<CollectiveSum>,
-    /// How long the iterations of training jobs took; absent without jobs.
+    /// Times of the iterations of training jobs; absent without jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTimes>,
-    /// What happened to links and hosts meanwhile, in order of time; absent where nothing did.
+    /// Incidents of links and hosts, in order of time; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<Incident>,
-    /// What decisions that take time came to; absent if no sender asked for any.
+    /// Waiting times of delayed decisions; absent if no sender requested any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decisions: Option<DecisionTimes>,
-    /// Measures that were asked for, by set; absent where there are none.
+    /// Requested measures, by set; absent if there are none.
     #[serde(default, skip_serializing_if = "SortedMap::is_empty")]
     pub measures: SortedMap<String, SortedMap<String, f64>>,
-    /// Everything that was counted.
+    /// Counters of all events in the network.
     pub counters: Totals,
-    /// What to know before trusting the run: about its input, then about itself.
+    /// Warnings about the input, then about the run itself.
     pub warnings: Vec<Warning>,
     /// Digest of the order and time of all events, 16 hexadecimal digits.
     pub digest: String,
 }
 
-/// Goodput in Gbit/s.
+/// Goodput of all flows, in Gbit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Goodput {
-    /// Payload delivered over the time from the first start to the last completion (to the end of
-    /// the run when flows were still under way).
+    /// Payload delivered over the time from the first start to the last completion (to the end of the run if flows were
+    /// still active).
     pub aggregate: Option<f64>,
 }
 
-/// Priority flow control.
+/// Statistics of priority flow control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pfc {
-    /// Pauses of a (port, class) that began.
+    /// Pauses of a (port, class) that were started.
     pub pauses: u64,
-    /// Pause frames received: those that begin a pause and those that renew one.
+    /// Pause frames received: those that start a pause and those that renew one.
     #[serde(default)]
     pub pause_frames: u64,
-    /// Resume frames received.
+    /// Resume frames received by paused ports.
     #[serde(alias = "resumes")]
     pub resume_frames: u64,
-    /// Time that (port, class) pairs spent paused, summed.
+    /// Paused time, summed over (port, class) pairs, in seconds.
     pub paused_s: f64,
 }
 
-/// Credit-based flow control.
+/// Statistics of credit-based flow control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Credits {
-    /// Times that a lane of a port had a packet to send and no credit for it.
+    /// Number of times that a lane of a port had a packet to send and no credit for it.
     pub stalls: u64,
-    /// How long, summed over lanes of ports.
+    /// Time without credit, summed over lanes of ports, in seconds.
     pub stalled_s: f64,
 }
 
-/// Marked data packets.
+/// Marked data packets, by kind of mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ecn {
-    /// "Congestion experienced".
+    /// Packets with the mark "congestion experienced".
     pub ce: u64,
-    /// "Undetermined experienced" (ternary congestion detection).
+    /// Packets with the mark "undetermined experienced" (ternary congestion detection).
     pub ue: u64,
 }
 
-/// When flows were under way, in ps, and what came of all of them.
+/// Interval in which flows were active, in ps, and the bytes that they delivered.
 #[derive(Default)]
 struct Busy {
     first: Option<u64>,
     last_end: Option<u64>,
-    /// Whether some were still under way in the end.
+    /// True if some flows were still active at the end.
     open: bool,
     delivered: u64,
 }
@@ -267,8 +268,8 @@ impl Busy {
         all
     }
 
-    /// From the first start to the last completion, or to the end of the run when flows were still under way;
-    /// `None` if no flow started.
+    /// Returns the interval from the first start to the last completion, or to the end of the run if flows were still
+    /// active; `None` if no flow started.
     fn time(&self, outcome: &Outcome) -> Option<Range<u64>> {
         let first = self.first?;
         let end = if self.open {
@@ -279,13 +280,13 @@ impl Busy {
         Some(first..end)
     }
 
-    /// Goodput of all flows together in Gbit/s over that time.
+    /// Returns the goodput of all flows together in Gbit/s over that time.
     fn goodput_gbps(&self, time: &Range<u64>) -> Option<f64> {
         (!time.is_empty()).then(|| self.delivered as f64 * 8e3 / (time.end - time.start) as f64)
     }
 }
 
-/// The summary of a run.
+/// Summarises a run.
 pub fn summarise(
     input: &Resolved,
     outcome: &Outcome,

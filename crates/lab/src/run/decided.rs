@@ -1,4 +1,4 @@
-//! Runs in which flows are decided for outside: led by those who decide, or made again from what was decided.
+//! Runs with external decisions: live ones by a controller, and replays of recorded decisions.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use paceline_scenario::{Decision, Decisions, EXTERNAL, Resolved};
 
 use super::{Control, Cut, Engine, Finished, Resources, RunError, drive};
 
-/// The run of a simulation that others have led up to here, which ends here.
+/// Ends a simulation that a controller has advanced up to now, and returns its results.
 pub fn conclude(input: &Resolved, simulation: Simulation) -> Result<Finished, RunError> {
     let stop = if simulation.progress().done {
         Control::Continue
@@ -21,7 +21,7 @@ pub fn conclude(input: &Resolved, simulation: Simulation) -> Result<Finished, Ru
     })
 }
 
-/// A simulation that goes no further.
+/// Simulation that does not advance any further.
 struct Led(Simulation);
 
 impl Engine for Led {
@@ -39,13 +39,14 @@ impl Engine for Led {
 /// Why an engine goes no further.
 #[derive(Clone, Debug)]
 pub(super) enum Halt {
-    /// There the run was ended.
+    /// The controller ended the run at this point.
     Early,
-    /// What was decided is of another run.
+    /// The recorded decisions belong to another run.
     Other(String),
 }
 
-/// The least latency of what is decided outside a run: so long it goes on from one question before it stops for answers.
+/// Returns the smallest latency of external decisions: the simulation may continue this long after one request before
+/// it has to stop for answers.
 pub fn patience(run: &RunSpec) -> Span {
     let asks = |flow_scheme: usize| {
         run.flows
@@ -61,14 +62,14 @@ pub fn patience(run: &RunSpec) -> Span {
     latencies.min().unwrap_or(Span::ZERO)
 }
 
-/// A simulation that is answered as it was when the decisions were made.
+/// Simulation that gets its recorded decisions at the recorded stops.
 pub(super) struct Decided {
     simulation: Simulation,
     decisions: Arc<Decisions>,
     patience: Span,
-    /// Stops so far.
+    /// Number of stops so far.
     stops: u64,
-    /// Decisions that have been taken.
+    /// Number of recorded decisions that were applied.
     taken: usize,
     halt: Option<Halt>,
 }
@@ -85,7 +86,7 @@ impl Decided {
         }
     }
 
-    /// Answers those who wait at this stop.
+    /// Answers the flows that wait at this stop.
     fn answer(&mut self) -> Option<Halt> {
         let now_ps = self.simulation.progress().now.as_ps();
         let rest = &self.decisions.made[self.taken..];

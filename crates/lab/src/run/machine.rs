@@ -1,8 +1,8 @@
-//! What the operating system says about this thread and process: Linux only, 0 elsewhere.
+//! Resource usage of this thread and process from the operating system: Linux only, 0 elsewhere.
 
 use std::fs;
 
-/// Processor time so far.
+/// Processor time at a point of the run.
 pub(super) struct Cpu {
     thread_s: f64,
     process_s: f64,
@@ -16,8 +16,8 @@ impl Cpu {
         }
     }
 
-    /// The seconds since then of a run in `parts` parts. In several it is the whole process's, since each part
-    /// has its thread: with what else goes on in it.
+    /// Returns the seconds since this point for a run in `parts` parts. For several it is the time of the whole
+    /// process, since each part has its own thread; other work in the process counts, too.
     pub(super) fn since(&self, parts: usize) -> f64 {
         let now = Self::now();
         let seconds = match parts {
@@ -28,21 +28,21 @@ impl Cpu {
     }
 }
 
-/// Processor time of all threads of this process, also of those that have ended, in seconds.
+/// Returns the processor time of all threads of this process, including ended ones, in seconds.
 fn process_cpu_s() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").ok();
     stat.and_then(|text| parse_stat(&text)).unwrap_or(0.0)
 }
 
-/// User and system time, in the hundredths of a second that Linux counts for programs: the 14th and 15th word, of
-/// which the second is a name in parentheses.
+/// Sums user and system time, in Linux's units of 1/100 s: the 14th and 15th word, of which the second is a name in
+/// parentheses.
 fn parse_stat(stat: &str) -> Option<f64> {
     let mut words = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let mut ticks = || words.next()?.parse::<u64>().ok();
     Some((ticks()? + ticks()?) as f64 / 100.0)
 }
 
-/// Processor time of the calling thread, in seconds.
+/// Returns the processor time of the calling thread, in seconds.
 fn thread_cpu_s() -> f64 {
     // The first of three numbers is nanoseconds on a processor.
     let nanoseconds = fs::read_to_string("/proc/thread-self/schedstat")
@@ -51,7 +51,7 @@ fn thread_cpu_s() -> f64 {
     nanoseconds.unwrap_or(0) as f64 / 1e9
 }
 
-/// Largest resident memory of this process so far, in bytes.
+/// Returns the largest resident memory of this process so far, in bytes.
 pub(super) fn peak_rss_bytes() -> u64 {
     fs::read_to_string("/proc/self/status")
         .ok()
@@ -59,7 +59,7 @@ pub(super) fn peak_rss_bytes() -> u64 {
         .unwrap_or(0)
 }
 
-/// The line `VmHWM:   123 kB`.
+/// Parses the line `VmHWM:   123 kB`.
 fn parse_high_water_mark(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

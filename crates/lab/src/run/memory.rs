@@ -1,4 +1,4 @@
-//! What runs take of memory for their flows, to be told before they begin.
+//! Estimates of the memory that flows take, for warnings before a run starts.
 
 use std::fs;
 
@@ -7,16 +7,16 @@ use paceline_scenario::Resolved;
 
 use crate::results::FlowRows;
 
-/// What a flow of a list takes while its run goes on, in bytes, as measured: 310 MB in all for a million.
+/// Memory of a listed flow during a run, in bytes; measured: 310 MB in total for a million.
 const LISTED: u64 = 220;
-/// What each further part of a run that is cut adds: a record of its own.
+/// Memory of a flow's record in each further part of a run that is cut.
 const PART: u64 = 90;
-/// What a dependency adds.
+/// Memory of a dependency, in bytes.
 const DEPENDENCY: u64 = 40;
-/// What any flow takes at most while a run is summed up: see [`crate::results::Buckets::of`].
+/// Largest memory of a flow while the summary is computed: see [`crate::results::Buckets::of`].
 const SUMMED_UP: u64 = 36;
 
-/// What the flows of a run take, in bytes: while it goes on, and most of that for as long as its results are held.
+/// Estimates the memory of a run's flows, in bytes: during the run, and mostly also while its results are held.
 pub fn memory_of_flows(input: &Resolved) -> u64 {
     let run = &input.run;
     (LISTED + PART * (input.threads as u64 - 1)) * run.flows.len() as u64
@@ -25,13 +25,12 @@ pub fn memory_of_flows(input: &Resolved) -> u64 {
         + SUMMED_UP * run.flow_count() as u64
 }
 
-/// What programs may still take of this machine's memory, in bytes; `None` where that is unknown (elsewhere than on
-/// Linux).
+/// Returns the memory that is available to programs, in bytes; `None` if unknown (only Linux reports it).
 pub fn free_memory() -> Option<u64> {
     parse_available(&fs::read_to_string("/proc/meminfo").ok()?)
 }
 
-/// The line `MemAvailable:   123 kB`.
+/// Parses the line `MemAvailable:   123 kB`.
 fn parse_available(meminfo: &str) -> Option<u64> {
     let line = meminfo
         .lines()
@@ -40,7 +39,8 @@ fn parse_available(meminfo: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// What to know of runs of which so many are held at a time, if their flows take most of the memory that is `free`.
+/// Returns a warning if the flows of the `held` largest runs, which are in memory at a time, take most of the `free`
+/// memory.
 pub fn memory_warning(inputs: &[&Resolved], held: usize, free: u64) -> Option<String> {
     let mut each: Vec<(u64, &Resolved)> = inputs
         .iter()

@@ -1,8 +1,8 @@
-//! The slowest flows are always accounted for: they are the ones that people ask about.
+//! Accounts of the slowest flows, which users ask about most.
 //!
-//! A run of many flows accounts for a sample of them, since an account of all costs several times as much.
-//! Which flows are slow only its end shows. Recorders are no part of a run, so running it again with accounts of
-//! those flows alone, up to the end of the last of them, gives what the first would have recorded.
+//! A run with many flows accounts for a sample of them, since accounting for all costs several times as much. The
+//! slowest flows are known only at the end. Recorders do not influence a run, so a second run with accounts of only
+//! those flows, up to the end of the last of them, records the same values as the first would have.
 
 use std::borrow::Borrow;
 use std::path::Path;
@@ -15,13 +15,13 @@ use paceline_scenario::Resolved;
 use super::{Control, Cut, Finished, Resources, RunError, execute_on, side_by_side, threads_each};
 use crate::results::{RunStatus, slowest_of};
 
-/// So many of the slowest flows are accounted for.
+/// Number of slowest flows that are accounted for.
 pub const SLOWEST: usize = 20;
-/// A run of more packet-hops is not run again for that, which takes about as long as the first: beyond some
-/// twenty seconds only if asked for.
+/// Packet-hops above which a run is not repeated for this. A repetition takes about as long as the run itself: more
+/// than about twenty seconds only on request.
 pub const AGAIN_MAX: u64 = 100_000_000;
 
-/// The slowest flows that a run with `record.accounts = "auto"` has no account of.
+/// Returns the slowest flows that a run with `record.accounts = "auto"` has no account of.
 fn missing(input: &Resolved, finished: &Finished) -> Vec<u32> {
     let scenario: toml::Table = input.toml.parse().unwrap_or_default();
     let accounts = scenario.get("record").and_then(|record| record.get("accounts"));
@@ -45,8 +45,8 @@ fn missing(input: &Resolved, finished: &Finished) -> Vec<u32> {
     missing
 }
 
-/// Adds accounts of the slowest flows to a run that accounted for a sample, by running it again; says how many
-/// are still missing, because the run is longer than [`AGAIN_MAX`] or `progress` stopped the second.
+/// Adds accounts of the slowest flows to a run that accounted for a sample, by running it again. Returns the number
+/// that are still missing, because the run is longer than [`AGAIN_MAX`] or `progress` stopped the second run.
 pub fn account_for_slowest(
     input: &Resolved,
     finished: &mut Finished,
@@ -87,8 +87,8 @@ pub fn account_for_slowest(
     Ok(0)
 }
 
-/// The same as [`super::compare`], each run with accounts of its slowest flows, and on as many threads as it asks for
-/// while there are cores; `told` hears of those that have several what came of it.
+/// Runs several inputs like [`super::compare`], with accounts of each run's slowest flows, and on as many threads as
+/// each requests while cores are free; `on_cut` is called with the result of cutting a run.
 pub fn compare_accounted<I: Borrow<Resolved> + Sync>(
     inputs: &[I],
     jobs: usize,

@@ -1,4 +1,4 @@
-//! How many threads runs have: cores go to runs first, and only what is left to parts of runs.
+//! Assignment of threads: cores go to runs first, and only remaining ones to parts of runs.
 
 use std::fs;
 use std::path::Path;
@@ -7,22 +7,22 @@ use std::sync::Arc;
 use paceline_fabric::Simulation;
 use paceline_scenario::Resolved;
 
-/// In how many parts a run goes, or why in one.
+/// Number of parts of a run, or the reason why it cannot be cut.
 pub type Cut = Result<usize, &'static str>;
 
-/// What a run may use of the machine.
+/// Resources of the machine that a run may use.
 #[derive(Clone, Copy)]
 pub struct Resources<'a> {
-    /// How many threads: it is cut into as many parts, where that can be done.
+    /// Number of threads; the run is cut into as many parts if possible.
     pub threads: usize,
-    /// Told what came of that before the run begins, if it may have several.
+    /// Called before the run starts with the result of cutting it, if it may have several threads.
     pub on_cut: &'a dyn Fn(Cut),
-    /// A folder on a disk, for what does not fit in memory; the system's for temporary files if there is none.
+    /// Folder on disk for data that does not fit in memory; by default the system's folder for temporary files.
     pub scratch: Option<&'a Path>,
 }
 
 impl Resources<'_> {
-    /// A run in one piece.
+    /// Resources of a run that is not cut.
     pub const ONE_THREAD: Self = Self {
         threads: 1,
         on_cut: &|_| {},
@@ -30,13 +30,13 @@ impl Resources<'_> {
     };
 }
 
-/// Cores that this process may use.
+/// Returns the number of cores that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The threads of each of `runs` runs that may have `asked`, where `jobs` of them go side by side: a run alone has
-/// what is asked for, alongside others no more than its share of the cores.
+/// Returns the number of threads of each of `runs` runs, `jobs` of which run in parallel: a single run gets all that it
+/// asks for, one of several no more than its share of the cores.
 pub fn threads_each(asked: usize, runs: usize, jobs: usize) -> usize {
     share(asked, runs, jobs, cores())
 }
@@ -48,8 +48,8 @@ fn share(asked: usize, runs: usize, jobs: usize, cores: usize) -> usize {
     }
 }
 
-/// In how many parts `input` could go on `threads` threads: 1 if it cannot be cut. Builds the network for that, and
-/// lists flows that come as a stream, if they are few enough that this is nothing to think of.
+/// Returns the number of parts into which `input` can be cut for `threads` threads; 1 if it cannot be cut. Builds the
+/// network, and lists flows of a stream if there are few enough for this to be cheap.
 pub fn parts_possible(input: &Resolved, threads: usize) -> usize {
     const FEW: usize = 1_000_000;
     let run = match input.run.arrivals {
@@ -60,8 +60,8 @@ pub fn parts_possible(input: &Resolved, threads: usize) -> usize {
     built.and_then(|mut run| run.cut(threads).ok()).unwrap_or(1)
 }
 
-/// Cores that had nothing to do during the last minute, by the system's load; where that is unknown (elsewhere than
-/// on Linux), all but one.
+/// Returns the number of idle cores during the last minute, from the system's load; all but one if it is unknown (only
+/// Linux reports it).
 pub fn idle_cores() -> usize {
     let load = fs::read_to_string("/proc/loadavg").ok();
     let load = load.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());

@@ -1,19 +1,19 @@
-//! The bootstrap.
+//! Bootstrap confidence intervals (BCa).
 
 use paceline_kernel::rng::{Purpose, Rng};
 
 use super::distribution::{mean, percentile};
 use super::quantiles::{normal_below, normal_quantile};
 
-/// Resamples: 50 beyond each end of an interval of 95 %.
+/// Number of resamples: 50 beyond each end of an interval of 95 %.
 const RESAMPLES: usize = 2000;
 
-/// The BCa confidence interval of a statistic of `units` units, as (lower, upper).
+/// Computes the BCa confidence interval of a statistic of `units` units, as (lower, upper).
 ///
-/// `statistic` is given the numbers (from 0) of the units to compute it of, as many as there are,
-/// some of them several times; `None` where it has no value. A unit is whatever is independent of
-/// the others: a repeat, or all flows of a host. `None` if the statistic has no value of all units,
-/// or of resamples, or if there are fewer than two.
+/// `statistic` gets the indices (from 0) of the units to use: `units` of them, with repetitions. It returns `None` if
+/// it has no value. Units must be independent of each other: repeats, or source hosts with all of their flows. The
+/// result is `None` if the statistic has no value for all units or for a resample, or if there are fewer than two
+/// units.
 ///
 /// ```
 /// let values: Vec<f64> = (1..=50).map(f64::from).collect();
@@ -64,7 +64,7 @@ pub fn bootstrap(
     Some((end(tail)?, end(1.0 - tail)?))
 }
 
-/// Efron's z0: how far the median of the draws is from the statistic itself, in normal units.
+/// Computes Efron's z0: the distance of the draws' median from the statistic itself, in normal units.
 fn bias(ascending: &[f64], whole: f64) -> f64 {
     let below = ascending.partition_point(|&draw| draw < whole);
     let equal = ascending.partition_point(|&draw| draw <= whole) - below;
@@ -75,7 +75,7 @@ fn bias(ascending: &[f64], whole: f64) -> f64 {
     normal_quantile(share.clamp(0.5 / n, 1.0 - 0.5 / n))
 }
 
-/// Efron's a: a sixth of the skewness of the statistic with each unit left out.
+/// Computes Efron's a: a sixth of the skewness of the statistic with each unit left out.
 fn acceleration(without: &[f64]) -> f64 {
     let middle = mean(without).unwrap_or(0.0);
     let (mut squares, mut cubes) = (0.0, 0.0);
@@ -117,8 +117,8 @@ mod tests {
         assert!(bias(&[1.0, 2.0], 5.0).is_finite());
     }
 
-    /// Of a symmetric sample: the mean with the normal distribution's width (the bootstrap's
-    /// variance is the sample's over n).
+    /// A symmetric sample: the interval of its mean has the normal distribution's width (the bootstrap's variance is
+    /// the sample's over n).
     #[test]
     fn a_symmetric_mean_has_its_width() {
         let values: Vec<f64> = (0..100).map(f64::from).collect();

@@ -1,4 +1,4 @@
-//! Means, percentiles, fairness of samples.
+//! Means, percentiles and fairness of samples.
 
 use hdrhistogram::Histogram;
 use paceline_fabric::outcome::RttStats;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::samples::{Ascending, Samples};
 
-/// Samples that can be compared and added.
+/// Summary statistics of samples.
 ///
 /// ```
 /// let d = paceline_lab::stats::Distribution::of(vec![4.0, 1.0, 3.0, 2.0]);
@@ -14,25 +14,25 @@ use super::samples::{Ascending, Samples};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Arithmetic mean.
+    /// Arithmetic mean; `None` without samples.
     pub mean: Option<f64>,
-    /// Median.
+    /// Median; `None` without samples.
     pub p50: Option<f64>,
-    /// 95th percentile.
+    /// 95th percentile, interpolated.
     pub p95: Option<f64>,
-    /// 99th percentile.
+    /// 99th percentile, interpolated.
     pub p99: Option<f64>,
-    /// Largest.
+    /// Largest sample.
     pub max: Option<f64>,
 }
 
 impl Distribution {
-    /// The statistics of `samples`; all `None` when there are none.
+    /// Computes the statistics of `samples`; all are `None` if there are none.
     pub fn of(samples: impl Into<Samples>) -> Self {
         Self::of_ascending(&samples.into().ascending())
     }
 
-    /// The same of sorted samples.
+    /// Computes the statistics of sorted samples.
     pub(crate) fn of_ascending(samples: &Ascending) -> Self {
         Self {
             mean: samples.mean(),
@@ -44,19 +44,19 @@ impl Distribution {
     }
 }
 
-/// The arithmetic mean; `None` of nothing.
+/// Returns the arithmetic mean; `None` without samples.
 pub fn mean(samples: &[f64]) -> Option<f64> {
     (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / samples.len() as f64)
 }
 
-/// The `p`-quantile (0 to 1) of ascending samples, linearly interpolated between the two nearest
-/// as numpy's `percentile` does; `None` of nothing.
+/// Returns the `p`-quantile (0 to 1) of ascending samples, linearly interpolated between the two nearest as numpy's
+/// `percentile` does; `None` without samples.
 pub fn percentile(ascending: &[f64], p: f64) -> Option<f64> {
     let last = ascending.len().checked_sub(1)?;
     Some(interpolate(last as u64, p, |number| ascending[number as usize]))
 }
 
-/// The same of numbers that are found by their place, the last of which is `last`.
+/// Interpolates the `p`-quantile of ascending numbers that `at` returns by index; `last` is the largest index.
 pub(super) fn interpolate(last: u64, p: f64, at: impl Fn(u64) -> f64) -> f64 {
     let place = p.clamp(0.0, 1.0) * last as f64;
     let below = place.floor() as u64;
@@ -70,15 +70,15 @@ pub(super) fn interpolate(last: u64, p: f64, at: impl Fn(u64) -> f64) -> f64 {
     }
 }
 
-/// Jain's index of fairness, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has everything.
-/// `None` of nothing or when all are zero. (Jain, Chiu, Hawe, DEC-TR-301, 1984.)
+/// Computes Jain's fairness index, (Σx)² / (n Σx²): 1 if all shares are equal, 1/n if one has everything. Returns
+/// `None` if there are no shares or all are zero. (Jain, Chiu, Hawe, DEC-TR-301, 1984.)
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let mut moments = Moments::default();
     shares.iter().for_each(|&share| moments.add(share, 1));
     moments.jain()
 }
 
-/// What is known of samples that come one by one and are not kept.
+/// Sums over samples that arrive one by one and are not stored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moments {
     count: u64,
@@ -87,14 +87,14 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// Takes in a sample that is there so many times.
+    /// Adds a sample with its multiplicity.
     pub(crate) fn add(&mut self, sample: f64, times: u32) {
         self.count += u64::from(times);
         self.sum += sample * f64::from(times);
         self.squares += sample * sample * f64::from(times);
     }
 
-    /// As [`jain`].
+    /// Computes [`jain`]'s index from the sums.
     pub(crate) fn jain(&self) -> Option<f64> {
         (self.squares > 0.0).then(|| self.sum * self.sum / (self.count as f64 * self.squares))
     }
@@ -103,21 +103,21 @@ impl Moments {
 /// Statistics of round-trip times, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RttSummary {
-    /// Number of samples.
+    /// Number of round-trip times.
     pub samples: u64,
-    /// Arithmetic mean, exact.
+    /// Arithmetic mean, computed from the exact sum.
     pub mean: Option<f64>,
-    /// Median.
+    /// Median, interpolated in the histogram.
     pub p50: Option<f64>,
-    /// 99th percentile.
+    /// 99th percentile, interpolated in the histogram.
     pub p99: Option<f64>,
-    /// Largest, exact.
+    /// Largest sample, exact.
     pub max: Option<f64>,
 }
 
 impl RttSummary {
-    /// The statistics of what a run gathered; percentiles are interpolated between samples that
-    /// have the histogram's resolution.
+    /// Computes the statistics of recorded round-trip times; percentiles are interpolated between samples at the
+    /// histogram's resolution.
     pub fn of(rtt: &RttStats) -> Self {
         if rtt.samples == 0 {
             return Self::default();
@@ -134,7 +134,7 @@ impl RttSummary {
     }
 }
 
-/// The `q`-quantile in ns, interpolated as [`percentile`] does it.
+/// Returns the `q`-quantile in ns, interpolated as in [`percentile`].
 fn quantile_ns(histogram: &Histogram<u64>, q: f64) -> f64 {
     let place = q * histogram.len().saturating_sub(1) as f64;
     let below = place.floor() as u64;
@@ -157,7 +157,7 @@ fn quantile_ns(histogram: &Histogram<u64>, q: f64) -> f64 {
     percentile(&[low, high], place - below as f64).unwrap_or(low)
 }
 
-/// The `q`-quantile of samples counted in bins of 1000 bytes, as the upper edge of its bin.
+/// Returns the `q`-quantile of samples counted in bins of 1000 bytes, as the upper edge of its bin.
 pub fn quantile_of_kb_bins(bins: &[u64], q: f64) -> Option<u64> {
     let total: u64 = bins.iter().sum();
     if total == 0 {

@@ -1,4 +1,4 @@
-//! How sure a mean over repeats is.
+//! Confidence intervals of means over repeats.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,22 +9,22 @@ use super::quantiles::student;
 /// Confidence of the intervals that the program shows.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// From so many values on intervals are the bootstrap's, below they are Student's.
+/// Number of values from which intervals are the bootstrap's; below it they are Student's.
 pub const BOOTSTRAP_FROM: usize = 30;
 
-/// A mean and where the true one is, with some confidence.
+/// Mean with a confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "InFile", into = "InFile")]
 pub struct Interval {
-    /// Mean of the values (of a ratio: their geometric mean).
+    /// Mean of the values (geometric for ratios).
     pub mean: f64,
-    /// Both ends. Values that are all equal have none: they do not show how sure their mean is.
+    /// Both ends. `None` if all values are equal, since these do not show the uncertainty of their mean.
     ends: Option<(f64, f64)>,
-    /// Number of values. Of runs that are one and the same with every seed it is 1.
+    /// Number of values; 1 for runs that do not depend on the seed.
     pub n: usize,
 }
 
-/// As it is written: `lo` and `hi` are null where there are no ends.
+/// Form in files: `lo` and `hi` are null if there are no ends.
 #[derive(Serialize, Deserialize)]
 struct InFile {
     mean: f64,
@@ -50,34 +50,34 @@ impl From<Interval> for InFile {
 }
 
 impl Interval {
-    /// With these ends, if they are two.
+    /// Creates an interval with these ends, unless they are equal.
     pub fn new(mean: f64, ends: (f64, f64), n: usize) -> Self {
         let ends = Some(ends).filter(|(lo, hi)| lo != hi);
         Self { mean, ends, n }
     }
 
-    /// Of `n` values that are all equal.
+    /// Creates the interval of `n` equal values, which has no ends.
     pub fn of_one(mean: f64, n: usize) -> Self {
         Self { mean, ends: None, n }
     }
 
-    /// The lower and the upper end, unless all values are equal.
+    /// Returns the lower and the upper end, unless all values are equal.
     pub fn ends(&self) -> Option<(f64, f64)> {
         self.ends
     }
 
-    /// The larger of the distances from the mean to both ends, unless all values are equal.
+    /// Returns the larger of the distances from the mean to both ends, unless all values are equal.
     pub fn half_width(&self) -> Option<f64> {
         let (lo, hi) = self.ends?;
         Some((hi - self.mean).max(self.mean - lo))
     }
 
-    /// Whether `value` lies outside; never where there are no ends.
+    /// Returns true if `value` lies outside; never if there are no ends.
     pub fn excludes(&self, value: f64) -> bool {
         self.ends.is_some_and(|(lo, hi)| value < lo || hi < value)
     }
 
-    /// The same of e to the values.
+    /// Maps mean and ends from logarithms to the values themselves.
     pub(crate) fn exp(self) -> Self {
         Self {
             mean: libm::exp(self.mean),
@@ -87,9 +87,9 @@ impl Interval {
     }
 }
 
-/// The mean of independent values, one of each repeat, with its interval of `confidence` (0 to 1).
-/// Below [`BOOTSTRAP_FROM`] values Student's t, from there on the bootstrap: see the
-/// [module](super). `None` of fewer than two values, and where one is not finite.
+/// Computes the mean of independent values, one of each repeat, with its interval of `confidence` (0 to 1). Below
+/// [`BOOTSTRAP_FROM`] values it uses Student's t, from there on the bootstrap: see the [module](super). Returns `None`
+/// for fewer than two values, and if one is not finite.
 ///
 /// ```
 /// // Five seeds: mean 10, standard deviation sqrt(2.5), t = 2.776.
@@ -120,12 +120,12 @@ pub fn interval(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval::new(mean, (lo, hi), n))
 }
 
-/// Standard error of the mean.
+/// Computes the standard error of the mean.
 fn standard_error(values: &[f64], mean: f64) -> f64 {
     (variance(values, mean) / values.len() as f64).sqrt()
 }
 
-/// Standard deviation of a sample; `None` of fewer than two values.
+/// Computes the standard deviation of a sample; `None` for fewer than two values.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > 1)?;
     if values.iter().all(|value| value == &values[0]) {
@@ -135,7 +135,7 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some(variance(values, mean).sqrt())
 }
 
-/// The sample's variance, with n - 1.
+/// Computes the sample's variance, with n - 1.
 fn variance(values: &[f64], mean: f64) -> f64 {
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     squares / (values.len() as f64 - 1.0)
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Share of `draws` samples of `n` from a distribution with mean `truth` whose interval holds it.
+    /// Returns the share of `draws` samples of `n` from a distribution with mean `truth` whose interval contains it.
     fn coverage(draws: u64, n: usize, truth: f64, next: fn(&mut Rng) -> f64) -> f64 {
         let covers = |draw: &u64| {
             let mut rng = Rng::stream(1, Purpose::Workload, *draw);
@@ -157,7 +157,7 @@ mod tests {
         (0..draws).filter(covers).count() as f64 / draws as f64
     }
 
-    /// Sum of twelve uniform variables: the normal distribution but for its far tails.
+    /// Draws the sum of twelve uniform variables, which is normal except in its far tails.
     fn normal(rng: &mut Rng) -> f64 {
         (0..12).map(|_| rng.next_f64()).sum()
     }
@@ -176,7 +176,7 @@ mod tests {
         assert!((0.93..=0.97).contains(&share), "normal: {share}");
     }
 
-    /// Why the bootstrap is not used for few: it covers 85 % (see the module).
+    /// The bootstrap is not used for few values: it covers 85 % (see the module).
     #[test]
     fn few_repeats_are_too_few_for_the_bootstrap() {
         let covers = |draw: &u64| {

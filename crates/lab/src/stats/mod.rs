@@ -1,6 +1,6 @@
-//! Statistics: what is computed from samples, and how sure it is.
+//! Statistics of samples, and their uncertainty.
 //!
-//! # Which estimator, and why
+//! # Choice of estimators
 //!
 //! **Within a run** ([`Distribution`]) percentiles are interpolated linearly between the two nearest
 //! samples, as numpy does (type 7 of Hyndman and Fan, *Sample quantiles in statistical packages*,

@@ -1,27 +1,25 @@
-//! Two schemes on the same traffic.
+//! Comparison of two schemes on the same traffic.
 
 use serde::{Deserialize, Serialize};
 
 use super::interval::{Interval, interval};
 
-/// How two schemes differ in one quantity, seed by seed.
+/// Differences between two schemes in one metric, paired by seed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Paired {
     /// Mean of other minus reference.
     pub difference: Interval,
     /// Geometric mean of other over reference; null unless all values are above zero.
     pub ratio: Option<Interval>,
-    /// Whether the interval of the difference excludes zero; never so if the difference is
-    /// [`constant`](Self::constant).
+    /// True if the interval of the difference excludes zero; never if the difference is [`constant`](Self::constant).
     pub clear: bool,
-    /// Whether the difference is the same in every pair. Values that do not vary have no interval.
+    /// True if the difference is the same in every pair. Values that do not vary have no interval.
     #[serde(default)]
     pub constant: bool,
 }
 
-/// How `other` differs from `reference`, value by value: `other[i]` and `reference[i]` come from
-/// the same seed. `None` of fewer than two pairs, of values that are not finite, and of lists that
-/// differ in length.
+/// Compares `other` with `reference` value by value: `other[i]` and `reference[i]` are from the same seed. Returns
+/// `None` for fewer than two pairs, for values that are not finite, and for lists that differ in length.
 ///
 /// ```
 /// let (a, b) = ([10.0, 20.0, 40.0], [11.0, 22.0, 44.0]);

@@ -1,19 +1,19 @@
-//! Quantiles of the normal distribution and of Student's.
+//! Quantiles of the normal distribution and of Student's t.
 
 use std::f64::consts::{FRAC_PI_2, SQRT_2};
 
-/// Probability that a standard normal variable is below `z`.
+/// Returns the probability that a standard normal variable is below `z`.
 pub(super) fn normal_below(z: f64) -> f64 {
     0.5 * libm::erfc(-z / SQRT_2)
 }
 
-/// The `p`-quantile of the standard normal distribution, for 0 < p < 1.
+/// Returns the `p`-quantile of the standard normal distribution, for 0 < p < 1.
 pub(super) fn normal_quantile(p: f64) -> f64 {
     bisect(-40.0, 40.0, |z| normal_below(z) < p)
 }
 
-/// The t with which a variable of Student's distribution with `freedom` degrees lies within
-/// -t..t with probability `confidence`, for 0 < confidence < 1.
+/// Returns the t for which a variable of Student's distribution with `freedom` degrees lies within -t..t with
+/// probability `confidence`, for 0 < confidence < 1.
 pub(super) fn student(freedom: usize, confidence: f64) -> f64 {
     let angle = bisect(0.0, FRAC_PI_2, |angle| {
         student_within(freedom, angle) < confidence
@@ -21,7 +21,7 @@ pub(super) fn student(freedom: usize, confidence: f64) -> f64 {
     (freedom as f64).sqrt() * libm::tan(angle)
 }
 
-/// Probability of -t..t with t = sqrt(freedom) tan(angle): the finite sums of Abramowitz and Stegun,
+/// Returns the probability of -t..t with t = sqrt(freedom) tan(angle): the finite sums of Abramowitz and Stegun,
 /// *Handbook of mathematical functions*, 26.7.3 and 26.7.4.
 fn student_within(freedom: usize, angle: f64) -> f64 {
     let (sin, cos) = (libm::sin(angle), libm::cos(angle));
@@ -41,7 +41,7 @@ fn student_within(freedom: usize, angle: f64) -> f64 {
     }
 }
 
-/// Where `below` turns from true to false between `low` and `high`.
+/// Finds the point between `low` and `high` at which `below` changes from true to false.
 fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..80 {
         let middle = 0.5 * (low + high);
@@ -58,7 +58,7 @@ fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
 mod tests {
     use super::*;
 
-    /// Tables of Student's distribution, two-sided (as in any textbook).
+    /// Values from tables of Student's distribution, two-sided (as in any textbook).
     #[test]
     fn students_table() {
         for (freedom, confidence, expected) in [
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// What the module says of bootstrap intervals of five values.
+    /// Checks the coverage of bootstrap intervals of five values that the module's documentation states.
     #[test]
     fn the_bootstrap_of_five_covers_85_percent() {
         let angle = libm::atan(1.96 * 0.8f64.sqrt() / 2.0);

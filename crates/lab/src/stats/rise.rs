@@ -1,31 +1,31 @@
-//! Whether a series still rises at its end.
+//! Test for a series that still rises at its end.
 
-/// So many values are looked at, at most: pairs of them are compared.
+/// Maximum number of values in the test, which compares all pairs.
 const MOST: usize = 400;
-/// With fewer, a rise is as likely by chance as one time in six.
+/// Minimum number of values: with fewer, chance alone produces a rise one time in six.
 const FEWEST: usize = 4;
-/// One-sided, 5 %: the standard normal distribution's 95th percentile.
+/// Significance level, one-sided 5 %: the standard normal distribution's 95th percentile.
 const SIGNIFICANT: f64 = 1.645;
-/// A rise of less than this share of the values is not worth telling.
+/// Relative rise below which nothing is reported.
 const WORTH_TELLING: f64 = 0.1;
 
-/// A rise that chance does not explain.
+/// Statistically significant rise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rise {
-    /// How many of the last values rise.
+    /// Number of values, from the end, over which the series rises.
     pub over: usize,
-    /// Where the trend is at the first of these.
+    /// Value of the trend at the first of these.
     pub from: f64,
-    /// Where it is at the last.
+    /// Value of the trend at the last of these.
     pub to: f64,
 }
 
-/// Whether the second half of `series`, and four values at least, rise by a tenth of their median or more: a rise that
-/// has come to its end before that is a start, not a trend.
+/// Finds a rise over the second half of `series`, at least four values, by a tenth of their median or more. A rise that
+/// ended before that is a start-up effect, not a trend.
 ///
-/// That it is no chance is the test of Mann (Econometrica 1945) and Kendall, which counts the pairs whose later value is
-/// the larger; how steep it is says Sen's slope (JASA 1968), the median over all pairs. Neither is moved by single values
-/// that lie far off, and neither takes the values to be normal.
+/// Significance is by the test of Mann (Econometrica 1945) and Kendall, which counts the pairs whose later value is
+/// larger. The slope is Sen's (JASA 1968), the median over all pairs. Both are insensitive to single outliers, and
+/// neither assumes a normal distribution.
 pub fn rise(series: &[f64]) -> Option<Rise> {
     let over = series.len().div_ceil(2).clamp(FEWEST, MOST);
     let last = series.get(series.len().checked_sub(over)?..)?;

@@ -1,8 +1,8 @@
-//! Samples of which many may be equal.
+//! Samples with multiplicities.
 
 use super::distribution::interpolate;
 
-/// A multiset of numbers, without NaN.
+/// Multiset of numbers, without NaN.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     values: Vec<f64>,
@@ -22,7 +22,7 @@ impl Samples {
         self.values.push(value);
     }
 
-    /// Sorts them.
+    /// Sorts the samples in ascending order.
     pub fn ascending(self) -> Ascending {
         if self.times.is_empty() {
             return Ascending {
@@ -76,12 +76,12 @@ pub struct Ascending {
 }
 
 impl Ascending {
-    /// Returns how many numbers there are, with multiplicity.
+    /// Returns the number of samples, counted with multiplicity.
     pub fn count(&self) -> u64 {
         self.up_to.last().copied().unwrap_or(self.values.len() as u64)
     }
 
-    /// Returns the number of this rank, from 0.
+    /// Returns the sample with this rank, from 0.
     fn at(&self, number: u64) -> f64 {
         match self.up_to.is_empty() {
             true => self.values[number as usize],
@@ -89,19 +89,19 @@ impl Ascending {
         }
     }
 
-    /// The `p`-quantile, as [`super::percentile`].
+    /// Returns the `p`-quantile, as [`super::percentile`] does.
     pub fn percentile(&self, p: f64) -> Option<f64> {
         let last = self.count().checked_sub(1)?;
         Some(interpolate(last, p, |number| self.at(number)))
     }
 
-    /// The element with number int(n p), from 0, of n.
+    /// Returns element int(n p), from 0, of n.
     pub(crate) fn element(&self, p: f64) -> Option<f64> {
         let number = (self.count() as f64 * p) as u64;
         (number < self.count()).then(|| self.at(number))
     }
 
-    /// The arithmetic mean.
+    /// Returns the arithmetic mean; `None` without samples.
     pub fn mean(&self) -> Option<f64> {
         let mut before = 0;
         let each = self.ranks().map(|(value, up_to)| {
@@ -112,19 +112,19 @@ impl Ascending {
         (!self.values.is_empty()).then(|| sum / self.count() as f64)
     }
 
-    /// The largest.
+    /// Returns the largest sample.
     pub fn max(&self) -> Option<f64> {
         self.values.last().copied()
     }
 
-    /// Lists the numbers, each with the count of numbers up to it.
+    /// Lists the distinct samples, each with the number of samples up to it.
     pub fn ranks(&self) -> impl Iterator<Item = (f64, u64)> + Clone {
         let up_to = |i: usize| self.up_to.get(i).copied().unwrap_or(i as u64 + 1);
         (self.values.iter().enumerate()).map(move |(i, &value)| (value, up_to(i)))
     }
 }
 
-/// In the order of [`f64::total_cmp`]: as whole numbers, which are sorted in half the time.
+/// Sorts in the order of [`f64::total_cmp`], by integer keys, which takes half the time.
 fn sorted(samples: Vec<f64>) -> Vec<f64> {
     let mut keys: Vec<i64> = samples.into_iter().map(key).collect();
     // What is equal in this order has the same bits.
@@ -132,7 +132,7 @@ fn sorted(samples: Vec<f64>) -> Vec<f64> {
     keys.into_iter().map(value).collect()
 }
 
-/// A whole number that stands in its order as the number does in its own.
+/// Returns an integer that sorts like the number.
 fn key(sample: f64) -> i64 {
     turned(sample.to_bits() as i64)
 }
@@ -141,7 +141,7 @@ fn value(key: i64) -> f64 {
     f64::from_bits(turned(key) as u64)
 }
 
-/// All bits but the sign of a negative number are turned; twice, and they are what they were.
+/// Inverts all bits but the sign of a negative number; applied twice, it restores the original.
 fn turned(bits: i64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
@@ -163,7 +163,7 @@ mod tests {
             prop_assert_eq!(bits(&sorted(samples)), bits(&expected));
         }
 
-        /// Numbers that are there several times are as if each stood there.
+        /// Numbers with multiplicities have the same statistics as repeated numbers.
         #[test]
         fn counted_samples_are_those_written_out(
             all in prop::collection::vec((-5i32..5, 1u32..4), 0..40),

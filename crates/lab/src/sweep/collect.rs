@@ -1,4 +1,4 @@
-//! Merging the shards of a sweep.
+//! Merging of a sweep's shards.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::store::{clear_killed, io_error, make, read_dir};
 use super::{Plan, Row, Status, SweepData, SweepError, write_results};
 use crate::files::{Folder, OutputError, check_destination, sealed, write_file};
 
-/// What was merged.
+/// Result of a merge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collected {
-    /// The whole sweep.
+    /// Merged plan and rows.
     pub data: SweepData,
     /// Runs of the plan that no folder has: number of the point, and seed.
     pub missing: Vec<(usize, u64)>,
@@ -98,7 +98,7 @@ fn versions<'a>(plans: &[(&Path, Plan)], rows: impl Iterator<Item = &'a Row>) ->
     versions
 }
 
-/// Two parts of one plan. Across versions the ids differ; axes, seeds and points must not.
+/// Checks that two folders are parts of one plan. Across versions the ids differ; axes, seeds and points must not.
 fn check_same(
     (a, first): (&Path, &Plan),
     (b, second): (&Path, &Plan),
@@ -136,8 +136,8 @@ fn check_same(
     Ok(())
 }
 
-/// For each point and seed the row, if some folder has it. A run that failed in one and succeeded
-/// in another has succeeded.
+/// Finds the row of each point and seed, if some folder has it. A run that failed in one folder and succeeded in
+/// another counts as successful.
 fn find<'a>(
     plans: &[(&'a Path, Plan)],
     mix_versions: bool,
@@ -169,7 +169,7 @@ fn find<'a>(
     Ok(found)
 }
 
-/// The same run gives the same numbers, but for those that measure the machine.
+/// Checks that two results of the same run are equal, except for measurements of the machine.
 fn check_equal((a, here): (&Row, &Path), (b, there): (&Row, &Path)) -> Result<(), SweepError> {
     let numbers = |row: &Row| {
         let mut summary = serde_json::to_value(&row.summary).unwrap_or_default();
@@ -197,7 +197,7 @@ fn check_equal((a, here): (&Row, &Path), (b, there): (&Row, &Path)) -> Result<()
     )))
 }
 
-/// Adds what is not there yet, each run before its row: an interruption leaves a smaller sweep.
+/// Adds missing runs, each before its row, so that an interruption leaves a smaller but valid sweep.
 fn merge_into<'a>(out: &Path, all: impl Iterator<Item = &'a Found<'a>>) -> Result<(), SweepError> {
     make(&out.join("rows"))?;
     make(&out.join("runs"))?;
@@ -212,7 +212,7 @@ fn merge_into<'a>(out: &Path, all: impl Iterator<Item = &'a Found<'a>>) -> Resul
     Ok(())
 }
 
-/// A new folder, whole or not at all.
+/// Copies to a new folder, which appears whole or not at all.
 fn copy_to<'a>(
     out: &Path,
     all: impl Iterator<Item = &'a Found<'a>>,

@@ -1,4 +1,4 @@
-//! A sweep as it lies in its folder: what tables and pages are made of.
+//! Content of a sweep's folder, from which tables and pages are made.
 
 use std::path::Path;
 
@@ -10,19 +10,19 @@ use super::{Plan, Row, SweepError};
 use crate::files::{Unsealed, folder_beside, unsealed};
 use crate::results::Summary;
 
-/// What the seeds of a point change.
+/// Effect of the seeds of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Seeds {
-    /// Something; or there is only one, or not all have run.
+    /// Results differ; or there is only one seed, or not all have run.
     Matter,
-    /// Nothing: nothing is drawn at random.
+    /// Results are equal, since nothing is drawn at random.
     NothingDrawn,
-    /// No packet's way in time: nobody acts on what is drawn, such as which packets are marked.
+    /// No packet's timing differs, since nothing reacts to random choices, such as the choice of marked packets.
     NothingActs,
 }
 
 impl Seeds {
-    /// Why runs with several seeds are one run, in a few words.
+    /// Returns the reason, in a few words, why runs with several seeds count as one.
     pub fn in_short(self) -> Option<&'static str> {
         match self {
             Self::Matter => None,
@@ -32,12 +32,12 @@ impl Seeds {
     }
 }
 
-/// The plan of a sweep and the rows that are there.
+/// Plan of a sweep and its finished rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepData {
-    /// What it consists of.
+    /// Axes, points and seeds of the sweep.
     pub plan: Plan,
-    /// Rows by the ids of their runs; a run that is not finished has none.
+    /// Rows by the ids of their runs; an unfinished run has none.
     pub rows: SortedMap<String, Row>,
 }
 
@@ -58,13 +58,13 @@ impl SweepData {
         Ok(Self { plan, rows })
     }
 
-    /// Every row that is there once, in the order of the plan, with the number of its point.
+    /// Returns every existing row once, in the order of the plan, with the number of its point.
     pub fn in_order(&self) -> impl Iterator<Item = (usize, &Row)> {
         let runs = self.plan.runs().into_iter();
         runs.filter_map(|(id, point, _)| Some((point, self.rows.get(id)?)))
     }
 
-    /// A point's settings in words: `cc.scheme=hpcc check=true`.
+    /// Formats a point's settings: `cc.scheme=hpcc check=true`.
     pub fn describe(&self, point: usize) -> String {
         let values = self.plan.values(&self.plan.points[point]);
         let settings = self.plan.axes.iter().zip(values);
@@ -74,24 +74,24 @@ impl SweepData {
         settings.join(" ")
     }
 
-    /// The row of a point's `repeat`-th seed, if it is there.
+    /// Returns the row of a point's `repeat`-th seed, if it exists.
     pub fn row(&self, point: usize, repeat: usize) -> Option<&Row> {
         self.rows.get(self.plan.points.get(point)?.runs.get(repeat)?)
     }
 
-    /// The summaries of a point's finished runs with their seeds, in the order of the seeds.
+    /// Returns the summaries of a point's finished runs with their seeds, in the order of the seeds.
     pub fn summaries(&self, point: usize) -> impl Iterator<Item = (u64, &Summary)> {
         let seeds = self.plan.seeds.iter().enumerate();
         seeds.filter_map(move |(repeat, &seed)| Some((seed, self.row(point, repeat)?.summary.as_ref()?)))
     }
 
-    /// Whether a point has repeats, and all of them do the same: there the seed changes nothing.
+    /// Returns true if a point has repeats and all of them behave equally: the seed has no effect there.
     pub fn point_is_fixed(&self, point: usize) -> bool {
         self.seeds_at(point) != Seeds::Matter
     }
 
-    /// What the seeds of a point change. (A digest is of what becomes of packets in time: marks that nobody acts on
-    /// are seen in the numbers alone.)
+    /// Returns the effect of a point's seeds. (A digest covers only the timing of packets: marks that nothing reacts to
+    /// are visible only in the metrics.)
     pub fn seeds_at(&self, point: usize) -> Seeds {
         let rows: Vec<&Row> = (0..self.plan.seeds.len())
             .filter_map(|repeat| self.row(point, repeat))
@@ -107,8 +107,8 @@ impl SweepData {
         }
     }
 
-    /// Whether a point can be compared with others: no run of it failed or left flows unfinished, which would make its
-    /// completion times look better than they are.
+    /// Returns true if a point can be compared with others: no run of it failed or left flows unfinished, which would
+    /// make its completion times look better than they are.
     pub fn point_is_comparable(&self, point: usize) -> bool {
         let mut rows = (0..self.plan.seeds.len()).filter_map(|repeat| self.row(point, repeat));
         rows.all(|row| {
@@ -117,7 +117,7 @@ impl SweepData {
         })
     }
 
-    /// A quantity of a point's finished runs, with their seeds; runs that do not have it are left out.
+    /// Returns a metric of a point's finished runs, with their seeds; runs that lack it are left out.
     pub fn values(&self, point: usize, metric: impl Fn(&Summary) -> Option<f64>) -> Vec<(u64, f64)> {
         let summaries = self.summaries(point);
         summaries
@@ -126,8 +126,8 @@ impl SweepData {
     }
 }
 
-/// Those warnings of the runs of a sweep for which `which` holds, each once with how many runs have it: the most frequent
-/// first.
+/// Returns the warnings of a sweep's runs that `which` selects, each once with the number of runs that have it, the
+/// most frequent first.
 pub fn warnings(data: &SweepData, which: impl Fn(&Warning) -> bool) -> Vec<String> {
     const SHOWN: usize = 6;
     let mut found: Vec<(String, usize)> = Vec::new();
@@ -161,7 +161,7 @@ pub(super) fn row_file(folder: &Path, id: &str) -> std::path::PathBuf {
     folder.join("rows").join(format!("{id}.json"))
 }
 
-/// The plan in a sweep's folder.
+/// Reads the plan in a sweep's folder.
 ///
 /// # Errors
 /// It is not a sweep's folder, or the plan is damaged.
@@ -193,7 +193,7 @@ pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
     Ok(plan)
 }
 
-/// A row must be of a version that its plan is of.
+/// Checks that a row is of the version of its plan.
 pub(super) fn check_version(folder: &Path, plan: &Plan, row: &Row) -> Result<(), SweepError> {
     if plan.version.split(", ").any(|version| version == row.version) {
         return Ok(());
@@ -207,7 +207,7 @@ pub(super) fn check_version(folder: &Path, plan: &Plan, row: &Row) -> Result<(),
     )))
 }
 
-/// The row of a run, if it is there.
+/// Reads the row of a run, if it exists.
 pub(super) fn read_row(folder: &Path, id: &str) -> Result<Option<Row>, SweepError> {
     let file = row_file(folder, id);
     let damaged = |what: &dyn std::fmt::Display| {

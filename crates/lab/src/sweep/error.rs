@@ -1,19 +1,19 @@
-//! Why a sweep stops.
+//! Errors of sweeps.
 
 use paceline_scenario::Diagnostics;
 
 use crate::files::OutputError;
 
-/// Why a sweep cannot begin or go on. (A run that fails is a row.)
+/// Reason why a sweep cannot start or continue. (A run that fails is a row.)
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// The scenario or the grid is wrong.
     #[error("{0}")]
     Input(Diagnostics),
-    /// What was asked for does not fit what is there.
+    /// The request does not fit the content of the folder.
     #[error("{0}")]
     Refused(String),
-    /// A row is not what was computed.
+    /// A row was edited after it was written.
     #[error(
         "{} was edited after `paceline sweep` wrote it (remove it to repeat the run, or remove its `digest` line to \
          accept the change)",

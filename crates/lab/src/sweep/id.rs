@@ -1,15 +1,15 @@
-//! What a run is called: a digest of everything that it is a function of.
+//! Ids of runs: digests of everything that determines a run's result.
 
 use paceline_scenario::Resolved;
 use sha2::{Digest as _, Sha256};
 
-/// Hexadecimal digits of an id: 80 bits, enough for as many runs as will ever be made.
+/// Hexadecimal digits of an id: 80 bits, which make collisions negligible.
 const DIGITS: usize = 20;
 
-/// The ids of the runs of a resolved scenario with `seeds`, by this `version` of the program.
+/// Computes the ids of the runs of a resolved scenario with `seeds`, by this `version` of the program.
 ///
-/// The scenario's own seed does not count, so the runs of a point differ in theirs alone; neither
-/// does the order of keys in the file, since the resolved text has one of its own.
+/// The scenario's own seed is left out, so the runs of a point differ only in theirs. The order of keys in the file
+/// does not matter, since the resolved text has a fixed order.
 pub(super) fn run_ids(input: &Resolved, seeds: &[u64], version: &str) -> Vec<String> {
     let mut common = Sha256::new();
     let mut add = |text: &[u8]| {
@@ -31,12 +31,12 @@ pub(super) fn run_ids(input: &Resolved, seeds: &[u64], version: &str) -> Vec<Str
     seeds.iter().map(id).collect()
 }
 
-/// The id of a resolved scenario's own run by this version of the program.
+/// Returns the id of a resolved scenario's run with its own seed, by this version of the program.
 pub fn run_id(input: &Resolved) -> String {
     run_ids(input, &[input.seed], crate::identity::version()).remove(0)
 }
 
-/// A resolved scenario without comments and the line of its seed, which stands before all tables.
+/// Removes comments and the line of the seed, which precedes all tables, from a resolved scenario.
 fn without_seed(toml: &str) -> String {
     let mut top = true;
     let kept = toml.lines().filter(|line| {
@@ -105,14 +105,14 @@ incast = { fan-in = 2, receiver = 3, size = "100KB" }
         assert_ne!(one, id_of(&input, 3, "1"));
     }
 
-    /// Tests have the simulators that a program adds before anything is looked up.
+    /// Registers the simulators that a program adds before tests look anything up.
     #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
     #[ctor::ctor(unsafe)]
     fn add_simulators() {
         paceline_parity::install();
     }
 
-    /// A point is resolved with one seed, and its runs are told apart by theirs.
+    /// A point is resolved with one seed; only the seed's line distinguishes the texts of its runs.
     #[test]
     fn resolved_scenarios_depend_on_the_seed_in_one_line() {
         for shipped in scenarios() {

@@ -1,13 +1,13 @@
-//! The numbers of a summary as one flat row.
+//! Metrics of a summary as one flat row.
 
 use serde_json::Value;
 
 use crate::results::{Summary, collective_totals};
 
-/// A number of a summary: the path to it, such as `fct_slowdown.p99`, and its value.
+/// Metric of a summary: its path, such as `fct_slowdown.p99`, and its value.
 pub type Metric = (String, f64);
 
-/// What measures the machine, names the run, or is not a number.
+/// Fields that measure the machine, name the run, or are not numbers.
 const LEFT_OUT: [&str; 13] = [
     "version",
     "scenario",
@@ -25,11 +25,10 @@ const LEFT_OUT: [&str; 13] = [
     "path",
 ];
 
-/// Every number of a summary, in the order of the file; what is null is left out. Of a list of things with labels, such
-/// as `jobs`, the label takes the place of the index: `jobs.llm.iteration_us.mean`. Collectives are there by label, all
-/// iterations of one together: `collectives.llm/all-reduce.busbw_gbps`. What is kept by label of flows (`schemes` in the
-/// file) is called `labels.<label>.` where all flows have one scheme, so that the columns of different schemes are the
-/// same.
+/// Returns every number of a summary, in the order of the file; null values are left out. In a list of labelled items,
+/// such as `jobs`, the label replaces the index: `jobs.llm.iteration_us.mean`. Collectives are combined by label over
+/// all iterations: `collectives.llm/all-reduce.busbw_gbps`. Groups by label of flows (`schemes` in the file) are called
+/// `labels.<label>.` if all flows have one scheme, so that different schemes have the same columns.
 pub fn metrics(summary: &Summary) -> Vec<Metric> {
     let mut found = Vec::new();
     let Ok(Value::Object(all)) = serde_json::to_value(summary) else {
@@ -52,7 +51,7 @@ pub fn metrics(summary: &Summary) -> Vec<Metric> {
     found
 }
 
-/// The numbers of collectives by label, all iterations of one together.
+/// Returns the metrics of collectives by label, over all iterations of each.
 pub(crate) fn of_collectives(summary: &Summary) -> Vec<Metric> {
     let mut found = Vec::new();
     let all = serde_json::to_value(collective_totals(summary)).unwrap_or_default();
@@ -60,7 +59,7 @@ pub(crate) fn of_collectives(summary: &Summary) -> Vec<Metric> {
     found
 }
 
-/// The labels of a list in which everything has one of its own.
+/// Returns the labels of a list if all items have distinct ones.
 pub(crate) fn labels(list: &[Value]) -> Option<Vec<&str>> {
     let labels: Option<Vec<&str>> = list.iter().map(|one| one.get("label")?.as_str()).collect();
     let mut labels = labels.filter(|labels| !labels.is_empty())?;
@@ -72,7 +71,7 @@ pub(crate) fn labels(list: &[Value]) -> Option<Vec<&str>> {
         .then_some(in_order)
 }
 
-/// A field called `name`.
+/// Adds the numbers of a field called `name`.
 fn field(name: &str, path: &str, value: &Value, found: &mut Vec<Metric>) {
     if !LEFT_OUT.contains(&name) {
         walk(path, value, found);
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// Jobs and collectives are found by their labels, whatever their place.
+    /// Jobs and collectives are found by their labels, whatever their index.
     #[test]
     fn jobs_are_called_by_their_labels() {
         let text = "[topology.star]\nhosts = 4\n[cc]\nscheme = 'none'\n\
@@ -143,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Means over seeds are taken of all numbers: what names something must not be one.
+    /// Means over seeds are taken of all numbers, so identifiers must not be numbers.
     #[test]
     fn names_are_no_numbers() {
         let (input, outcome) = sample::incast();

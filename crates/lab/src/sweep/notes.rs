@@ -1,4 +1,4 @@
-//! What looks like a statistic or a finding and is none: seeds and axes that change nothing, with their reasons.
+//! Notes on seeds and axes without effect, which would otherwise look like findings, with the reasons.
 
 use paceline_kernel::order::Sort as _;
 use paceline_scenario::{Warning, WarningKind};
@@ -7,13 +7,13 @@ use serde::Serialize;
 use super::{Seeds, SweepData, metrics};
 use crate::results::Summary;
 
-/// A quantity that varies though no packet moves is named; of several these many.
+/// Maximum number of metrics named that differ although no packet does.
 const NAMED: usize = 3;
 
-/// Numbers that move with when the last timer expires, of which nothing else follows.
+/// Metrics that depend on the expiry of the last timer, and affect nothing else.
 const OF_THE_END: [&str; 3] = ["simulated_s", "events", "counters.events"];
 
-/// What a note is about.
+/// Subject of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoteKind {
@@ -23,20 +23,20 @@ pub enum NoteKind {
     Axis,
 }
 
-/// Something that changes nothing.
+/// Note on an axis or on seeds without effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// What it is about.
+    /// Seeds or an axis.
     pub kind: NoteKind,
-    /// The key of the axis.
+    /// Key of the axis; `None` for seeds.
     pub key: Option<String>,
     /// Points of the grid at which it holds.
     pub points: Vec<usize>,
-    /// It in words, with its reason.
+    /// Text of the note with its reason.
     pub text: String,
 }
 
-/// Where seeds and axes of a sweep change nothing.
+/// Finds the seeds and axes of a sweep that have no effect.
 pub fn notes(data: &SweepData) -> Vec<Note> {
     let axes = 0..data.plan.axes.len();
     seeds(data)
@@ -45,7 +45,7 @@ pub fn notes(data: &SweepData) -> Vec<Note> {
         .collect()
 }
 
-/// The seeds that change nothing, a note for each reason.
+/// Finds seeds without effect, with a note for each reason.
 fn seeds(data: &SweepData) -> Vec<Note> {
     let all: Vec<Seeds> = (0..data.plan.points.len())
         .map(|point| data.seeds_at(point))
@@ -80,20 +80,20 @@ fn seeds(data: &SweepData) -> Vec<Note> {
     .collect()
 }
 
-/// How much the values of an axis have in common at points that differ in nothing else.
+/// Agreement of an axis' values at points that differ in nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Common {
-    /// The settings: the key is none of these scenarios.
+    /// Equal settings: these scenarios do not use the key.
     Runs,
-    /// The results, since a warning says that the key has no effect.
+    /// Equal results, since a warning says that the key has no effect.
     Idle(String),
-    /// The results; and what did not happen.
+    /// Equal results, with the event whose absence explains it, if known.
     Results(Option<&'static str>),
-    /// What becomes of every packet; these numbers differ.
+    /// Equal timing of every packet; these metrics differ.
     Packets(Vec<String>),
 }
 
-/// Where the values of an axis change nothing, a note for each reason.
+/// Finds points at which the values of an axis have no effect, with a note for each reason.
 fn of_axis(data: &SweepData, axis: usize) -> Vec<Note> {
     let axes = &data.plan.axes;
     let values = axes[axis].values.len();
@@ -138,7 +138,7 @@ fn of_axis(data: &SweepData, axis: usize) -> Vec<Note> {
     found.into_iter().map(note).collect()
 }
 
-/// What the points of a line have in common, if every run of them does the same.
+/// Returns the agreement of the points of a line, if all their runs behave equally.
 fn common(data: &SweepData, line: &[usize], key: &str) -> Option<Common> {
     let runs = |point: usize| &data.plan.points[point].runs;
     if line.iter().all(|&point| runs(point) == runs(line[0])) {
@@ -183,7 +183,7 @@ fn common(data: &SweepData, line: &[usize], key: &str) -> Option<Common> {
     })
 }
 
-/// A warning of all runs that the key has no effect.
+/// Returns a warning, common to all runs, that the key has no effect.
 fn idle(all: &[&Summary], key: &str) -> Option<String> {
     let last = key.rsplit('.').next().unwrap_or(key);
     let names = |warning: &&Warning| {
@@ -203,7 +203,7 @@ fn idle(all: &[&Summary], key: &str) -> Option<String> {
     Some(first.text.trim_end_matches('.').to_string())
 }
 
-/// What no run met, by the name of a key that would have acted on it.
+/// Returns the event that would have made the key matter and that occurred in no run.
 fn never(all: &[&Summary], key: &str) -> Option<&'static str> {
     type Count = fn(&Summary) -> u64;
     const BY_NAME: [(&[&str], Count, &str); 3] = [
@@ -230,8 +230,8 @@ fn never(all: &[&Summary], key: &str) -> Option<&'static str> {
     found.map(|(.., text)| *text)
 }
 
-/// Where these points are: by the values of one axis if that says it, `None` if they are all. The axis `without` does
-/// not count.
+/// Describes points by the values of one axis if that is enough; returns `None` if they are all points. The axis
+/// `without` does not count.
 fn place(data: &SweepData, points: &[usize], without: Option<usize>) -> Option<String> {
     let all = &data.plan.points;
     if points.len() == all.len() {

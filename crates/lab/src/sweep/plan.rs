@@ -1,4 +1,4 @@
-//! What a sweep consists of.
+//! Plans of sweeps.
 
 use paceline_kernel::sorted::SortedSet;
 use paceline_scenario::sweep::{Axis, AxisValue, Grid};
@@ -10,24 +10,24 @@ use super::id::run_ids;
 use crate::InputWarnings;
 use crate::run::side_by_side;
 
-/// The largest number of runs that a plan may have.
+/// Maximum number of runs in a plan.
 const RUNS_MAX: u128 = 1_000_000;
 
-/// What a sweep is made of.
+/// Definition of a sweep: scenario, changes and repeats.
 #[derive(Clone, Debug, Default)]
 pub struct Study {
-    /// The scenario, as [`paceline_scenario::load`] takes it.
+    /// Scenario, as in [`paceline_scenario::load`].
     pub input: String,
-    /// What the command line changes in it, `--over` included.
+    /// Changes from the command line, `--over` included.
     pub overrides: Overrides,
-    /// Seeds of each point, where the command line says so.
+    /// Seeds per point; `None` unless the command line sets them.
     pub repeats: Option<u32>,
-    /// See [`Plan::arguments`].
+    /// Command-line arguments; see [`Plan::arguments`].
     pub arguments: Vec<String>,
 }
 
 impl Study {
-    /// A study with the arguments that a command line would have.
+    /// Creates a study with the arguments that a command line would have.
     pub fn new(input: impl Into<String>, overrides: Overrides, repeats: Option<u32>) -> Self {
         let input = input.into();
         Self {
@@ -38,7 +38,7 @@ impl Study {
         }
     }
 
-    /// The plan: resolves and checks every point of the grid, on at most `jobs` threads.
+    /// Builds the plan: resolves and checks every point of the grid, on at most `jobs` threads.
     ///
     /// # Errors
     /// The scenario, the grid or one of its points is wrong.
@@ -95,7 +95,7 @@ impl Study {
         Ok(plan)
     }
 
-    /// The scenario at a point, with its own seed or another.
+    /// Loads the scenario at a point, with its own seed or another.
     pub fn load(&self, point: &[usize], seed: Option<u64>) -> Result<Resolved, Diagnostics> {
         let mut overrides = self.overrides.clone();
         overrides.point = point.to_vec();
@@ -104,7 +104,7 @@ impl Study {
     }
 }
 
-/// The arguments that say what a sweep is, not where or how it is run.
+/// Returns the arguments that define a sweep, without those on where or how to run it.
 fn words(input: &str, changes: &Overrides, repeats: Option<u32>) -> Vec<String> {
     let mut words = vec![input.to_string()];
     let mut add = |option: &str, value: String| words.extend([option.to_string(), value]);
@@ -138,7 +138,7 @@ fn words(input: &str, changes: &Overrides, repeats: Option<u32>) -> Vec<String> 
     words
 }
 
-/// Every combination of the axes' values; the last axis varies fastest.
+/// Returns every combination of the axes' values; the last axis varies fastest.
 fn points(grid: &Grid) -> Vec<Vec<usize>> {
     grid.axes.iter().fold(vec![Vec::new()], |points, axis| {
         let with = |point: &Vec<usize>, value| [&point[..], &[value]].concat();
@@ -147,7 +147,7 @@ fn points(grid: &Grid) -> Vec<Vec<usize>> {
     })
 }
 
-/// `first` and those that follow it.
+/// Returns `repeats` consecutive seeds from `first` on.
 fn seeds(first: u64, repeats: u32) -> Result<Vec<u64>, SweepError> {
     let last = first.checked_add(u64::from(repeats) - 1);
     match last.filter(|&last| i64::try_from(last).is_ok()) {
@@ -158,48 +158,48 @@ fn seeds(first: u64, repeats: u32) -> Result<Vec<u64>, SweepError> {
     }
 }
 
-/// A sweep's axes, points and runs: the content of `sweep.json`.
+/// Axes, points and runs of a sweep: the content of `sweep.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The program's version.
+    /// Version of the program with the hash of its code.
     pub version: String,
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// What the scenario says of itself.
+    /// Description in the scenario.
     pub description: String,
-    /// The arguments of `paceline sweep` that give this plan.
+    /// Arguments of `paceline sweep` that produce this plan.
     pub arguments: Vec<String>,
-    /// What varies.
+    /// Axes of the grid, with their values.
     pub axes: Vec<Axis>,
-    /// The seeds of every point: common random numbers.
+    /// Seeds of every point: common random numbers.
     pub seeds: Vec<u64>,
-    /// The grid; the last axis varies fastest.
+    /// Points of the grid; the last axis varies fastest.
     pub points: Vec<Point>,
     /// Warnings about the inputs of the points, each with the first seed. Not in the file: rows have them.
     #[serde(skip)]
     pub input_warnings: InputWarnings,
 }
 
-/// A point of the grid.
+/// Point of the grid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
-    /// The value of each axis, by its number.
+    /// Index of the value of each axis.
     pub values: Vec<usize>,
-    /// The scheme's name.
+    /// Name of the scheme.
     pub scheme: String,
-    /// The id of the run of each seed. Points that differ in nothing share their runs.
+    /// Ids of the runs, one per seed. Points with equal settings share their runs.
     pub runs: Vec<String>,
 }
 
 impl Plan {
-    /// The values of a point, in the order of the axes.
+    /// Returns the values of a point, in the order of the axes.
     pub fn values<'a>(&'a self, point: &'a Point) -> impl Iterator<Item = &'a AxisValue> {
         let axes = self.axes.iter().zip(&point.values);
         axes.map(|(axis, &value)| &axis.values[value])
     }
 
-    /// Every run once, in the order of the plan: its id, the first point that it belongs to, and
-    /// the number of its seed.
+    /// Returns every run once, in the order of the plan: its id, the first point that it belongs to, and the index of
+    /// its seed.
     pub fn runs(&self) -> Vec<(&str, usize, usize)> {
         let mut seen = SortedSet::new();
         let all = self.points.iter().enumerate().flat_map(|(number, point)| {
@@ -209,15 +209,15 @@ impl Plan {
         all.filter(|(id, ..)| seen.insert(*id)).collect()
     }
 
-    /// Whether another plan has the same runs at the same points.
+    /// Returns true if another plan has the same runs at the same points.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         (&self.version, &self.axes, &self.seeds, &self.points)
             == (&other.version, &other.axes, &other.seeds, &other.points)
     }
 
-    /// Two values of an axis that give the same runs at every point are a mistake: another key
-    /// overrides it, or they are two spellings of one value. (At some points it is none: a
-    /// parameter of one scheme does nothing under another.)
+    /// Rejects two values of an axis that give the same runs at every point: either another key overrides the axis, or
+    /// the two are spellings of one value. (Equal runs at only some points are fine: a parameter of one scheme does
+    /// nothing under another.)
     fn check_values(&self) -> Result<(), SweepError> {
         // Points that differ in one axis are this far apart.
         let mut stride = self.points.len();
@@ -248,7 +248,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether every number in it leads somewhere, as it does unless the file was damaged.
+    /// Checks that every index in the plan is valid; in a damaged file some may not be.
     pub(super) fn check(&self) -> Result<(), String> {
         let within = |point: &Point| {
             point.runs.len() == self.seeds.len()
@@ -283,7 +283,7 @@ mod tests {
         (folder, study)
     }
 
-    /// The number of runs is counted before any is made.
+    /// The number of runs is checked before any point is built.
     #[test]
     fn a_grid_of_too_many_runs_is_refused_with_their_number() {
         let values: Vec<String> = (1..=1000).map(|kb| format!("{kb}KB")).collect();

@@ -1,4 +1,4 @@
-//! `points.csv` and `points.parquet`: what the seeds of each point amount to.
+//! `points.csv` and `points.parquet`: means over the seeds of each point.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use crate::files::columns::{Column, Values, write_parquet};
 use crate::files::{OutputError, write_file};
 use crate::stats::{CONFIDENCE, interval, mean, standard_deviation};
 
-/// A number of a point's runs together.
+/// Metric of a point over its runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Runs that have it. Where the seed changes nothing, equal values are one run's and count once.
+    /// Number of runs that have it. If the seed has no effect, equal values are one run's and count once.
     pub n: usize,
-    /// Their mean.
+    /// Mean of their values.
     pub mean: f64,
-    /// Standard deviation of the sample; of one run there is none.
+    /// Standard deviation of the sample; `None` for one run.
     pub sd: Option<f64>,
-    /// Ends of the mean's interval; there are none of one run, and none of values that are all equal.
+    /// Ends of the mean's interval; `None` for one run or if all values are equal.
     pub ends: Option<(f64, f64)>,
-    /// Why there are none, if several seeds were run.
+    /// Reason for the missing interval, if several seeds were run.
     pub note: Option<&'static str>,
 }
 
 impl Estimate {
-    /// Of the values of runs; where the point's seeds change nothing (`fixed`), equal values are those of one run.
+    /// Computes the estimate of values; if the point's seeds have no effect (`fixed`), equal values count as one.
     fn of(values: &[f64], fixed: Option<&'static str>) -> Option<Self> {
         let equal = values.iter().all(|value| *value == values[0]);
         let note = match values.len() > 1 && equal {
@@ -47,7 +47,7 @@ impl Estimate {
     }
 }
 
-/// The numbers of a point, by their places in the summary such as `fct_slowdown.p99`, in the order in which they
+/// Returns the metrics of a point by their keys in the summary, such as `fct_slowdown.p99`, in the order in which they
 /// appear there.
 pub fn estimates(data: &SweepData, point: usize) -> Vec<(String, Estimate)> {
     let mut names: Vec<String> = Vec::new();
@@ -71,8 +71,8 @@ pub fn estimates(data: &SweepData, point: usize) -> Vec<(String, Estimate)> {
         .collect()
 }
 
-/// A row for each point and number: the values of the axes, which number, its `n`, `mean`, `sd`, and the ends
-/// `lo` and `hi` of its interval, and a `note` that says why there is none; column by column.
+/// Returns a row for each point and metric, column by column: the values of the axes, the metric, its `n`, `mean`,
+/// `sd`, the ends `lo` and `hi` of its interval, and a `note` with the reason if there is none.
 pub fn points(data: &SweepData) -> Vec<Column> {
     let rows: Vec<(usize, String, Estimate)> = (0..data.plan.points.len())
         .flat_map(|point| {
@@ -97,7 +97,7 @@ pub fn points(data: &SweepData) -> Vec<Column> {
     columns
 }
 
-/// Writes [`points`].
+/// Writes the table of [`points`] as CSV and Parquet.
 pub(super) fn write_points(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
     let columns = points(data);
     write_file(&folder.join("points.csv"), |out| write_csv(out, &columns))?;

@@ -1,4 +1,4 @@
-//! `results.csv` and `results.parquet`, a row per run and a column per number.
+//! `results.csv` and `results.parquet`: a row per run and a column per metric.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -12,11 +12,11 @@ use super::{Row, Status, SweepData, metrics, notes};
 use crate::files::columns::{Column, Values, write_parquet};
 use crate::files::{OutputError, write_file};
 
-/// Writes `results.csv` and `results.parquet` into a sweep's folder: a row for each run of the
-/// plan, in its order, also for those that failed or are not there (status `missing`). Alongside them
-/// `points.csv` and `points.parquet`: a row for each point and number, over the seeds; and `notes.json`.
+/// Writes `results.csv` and `results.parquet` into a sweep's folder: a row for each run of the plan, in its order,
+/// including failed and missing ones (status `missing`). Also writes `points.csv` and `points.parquet`, with a row for
+/// each point and metric over the seeds, and `notes.json`.
 ///
-/// What measures the machine is left out, so the bytes are those of the plan alone.
+/// Measurements of the machine are left out, so the content depends only on the plan.
 pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
     let columns = results(data);
     write_file(&folder.join("results.csv"), |out| write_csv(out, &columns))?;
@@ -34,7 +34,7 @@ pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError>
     write_points(folder, data)
 }
 
-/// That table, column by column.
+/// Returns the table of results, column by column.
 pub fn results(data: &SweepData) -> Vec<Column> {
     let plan = &data.plan;
     let repeats = 0..plan.seeds.len();
@@ -79,7 +79,7 @@ pub(super) fn texts<'a>(name: &str, values: impl Iterator<Item = Option<&'a str>
     )
 }
 
-/// Whole numbers, real numbers, or texts if some value is neither.
+/// Makes a column of an axis: whole numbers, real numbers, or texts if some value is neither.
 pub(super) fn axis_column<'a>(axis: &Axis, values: impl Iterator<Item = &'a AxisValue>) -> Column {
     let whole = |value: &AxisValue| match value {
         AxisValue::Int(value) => Some(*value),
@@ -95,7 +95,7 @@ pub(super) fn axis_column<'a>(axis: &Axis, values: impl Iterator<Item = &'a Axis
     Column::new(&axis.key, values)
 }
 
-/// A column for each number that some summary has, in the order in which they appear.
+/// Makes a column for each metric that some summary has, in the order in which they appear.
 fn metric_columns(rows: &[Option<&Row>]) -> Vec<Column> {
     let mut names: Vec<String> = Vec::new();
     let mut numbers: paceline_kernel::sorted::SortedMap<String, usize> =

@@ -1,53 +1,53 @@
-//! What came of each run.
+//! Results of a sweep's runs, one file each.
 
 use serde::{Deserialize, Serialize};
 
 use crate::results::Summary;
 
-/// What came of a run: the content of `rows/<id>.json`.
+/// Result of a run: the content of `rows/<id>.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The run's id.
+    /// Id of the run, as in the plan.
     pub id: String,
-    /// The program's version.
+    /// Version of the program that ran it.
     pub version: String,
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Whether it succeeded.
+    /// Success or failure of the run.
     pub status: Status,
-    /// Why not.
+    /// Error of a failed run.
     pub message: Option<String>,
-    /// What its folder holds.
+    /// Extent of the files in the run's folder.
     pub keep: Keep,
-    /// The run in numbers, if it succeeded.
+    /// Metrics of the run, if it succeeded.
     pub summary: Option<Summary>,
-    /// Whether the run drew nothing at random while it ran.
+    /// True if the run drew no random numbers after its start.
     #[serde(default)]
     pub draws_nothing: bool,
 }
 
-/// How a run ended.
+/// Final state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// By itself.
+    /// The run ended without an error.
     Completed,
-    /// With an error: see [`Row::message`].
+    /// The run failed: see [`Row::message`].
     Failed,
 }
 
-/// How much of each run is written; each holds what the one before holds.
+/// Extent of the files that are written per run; each level includes the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
-    /// `summary.json`, `scenario.toml`, `flows.csv`.
+    /// The files `summary.json`, `scenario.toml`, `flows.csv`.
     Summary,
-    /// Everything that `paceline run` writes.
+    /// All files that `paceline run` writes.
     All,
 }
 
 impl Row {
-    /// That of the run of another seed, of which nothing but the seed is different.
+    /// Returns the row of another seed, if nothing but the seed differs.
     pub(super) fn with_seed(mut self, id: &str, seed: u64) -> Self {
         self.id = id.to_string();
         self.seed = seed;

@@ -1,4 +1,4 @@
-//! Running a sweep, or a part of it.
+//! Execution of a sweep, or of a part of it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,62 +17,63 @@ use crate::repeats::same_but_for_seed;
 use crate::results::RunStatus;
 use crate::run::{Control, Cut, Finished, Resources, execute_on, side_by_side, threads_each};
 
-/// How everything of a run is written into a folder of one that is being made.
+/// Function that writes all files of a run into a subfolder of one that is being made.
 pub type WriteRun = fn(&Folder, &Path, &Resolved, &Finished) -> Result<(), OutputError>;
 
-/// A sweep to be run.
+/// Sweep to be run.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
-    /// What it is made of.
+    /// Definition of the sweep.
     pub study: &'a Study,
-    /// Its plan.
+    /// Plan made from the study.
     pub plan: &'a Plan,
-    /// Where its results go.
+    /// Folder of the results.
     pub folder: &'a Path,
-    /// Which part of it.
+    /// Part of the sweep that this process runs.
     pub shard: Shard,
-    /// How much of each run is written.
+    /// Extent of the files that are written per run.
     pub keep: Keep,
-    /// How everything of a run is written, where it is.
+    /// Function that writes all files of a run, for [`Keep::All`].
     pub write: WriteRun,
-    /// Runs side by side.
+    /// Number of parallel runs.
     pub jobs: usize,
-    /// Whether to begin again where an earlier sweep left something.
+    /// True if the results of an earlier sweep in the folder are discarded.
     pub force: bool,
 }
 
-/// Whoever watches a sweep. Runs have numbers from 0.
+/// Observer of a sweep. Runs are numbered from 0.
 pub trait Watch: Sync {
-    /// `runs` are to be made, besides those that are `there`.
+    /// Called at the start: `runs` are to be made in addition to those that are `there`.
     fn begin(&self, runs: usize, there: usize, plan_changed: bool);
-    /// How far a run is.
+    /// Called with the progress of a run.
     fn progress(&self, run: usize, input: &Resolved, now: &Progress) -> Control;
-    /// Runs that may have `asked` threads: in how many parts one of them goes, or why in one.
+    /// Called for runs that may have `asked` threads, with the number of parts of one of them, or the reason why it is
+    /// not cut.
     fn cut(&self, asked: usize, cut: Cut);
-    /// Runs have `each` threads, which is less than they may have, since so many go side by side.
+    /// Called if runs get only `each` threads, fewer than requested, since several run in parallel.
     fn share(&self, beside: usize, each: usize);
-    /// A run has ended with this row.
+    /// Called when a run has ended with this row.
     fn end(&self, run: usize, row: &Row);
-    /// Whether to stop.
+    /// Returns true if the sweep is to stop.
     fn stopped(&self) -> bool;
 }
 
-/// What came of a sweep.
+/// Result of running a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ran {
-    /// Runs that were there.
+    /// Runs with results from before.
     pub there: usize,
     /// Runs that succeeded now.
     pub completed: usize,
-    /// Runs that failed.
+    /// Runs that failed now.
     pub failed: usize,
-    /// Runs that were not made, since the watcher stopped the sweep.
+    /// Runs that were not made, since the observer stopped the sweep.
     pub left: usize,
 }
 
 impl Job<'_> {
-    /// Runs what is not there yet. Each run that ends is written at once, so nothing that is
-    /// finished is lost if this is stopped or killed.
+    /// Makes the missing runs. Each run is written as soon as it ends, so no finished run is lost if this process is
+    /// stopped or killed.
     ///
     /// # Errors
     /// The folder does not fit or cannot be written, or the scenario has changed meanwhile.
@@ -120,8 +121,8 @@ impl Job<'_> {
         Ok(ran)
     }
 
-    /// The row of another seed than the first, where that of the first shows that it is the same; its folder is
-    /// written. Of a run of which everything is kept that would be more than a summary: it is made.
+    /// Returns the row of a further seed and writes its folder, if the first seed's run shows that the seed has no
+    /// effect. With [`Keep::All`] the files are more than a summary, so the run is made.
     fn same_as_first(
         &self,
         store: &Store,
@@ -155,8 +156,8 @@ impl Job<'_> {
         Ok(Some(row))
     }
 
-    /// Makes one run of as many as are `beside` it, unless it is that of the first seed, and writes what came of it;
-    /// `None` if it was stopped.
+    /// Makes one run, with `beside` runs in parallel, unless the result of the first seed applies, and writes its
+    /// results; returns `None` if it was stopped.
     fn one(
         &self,
         store: &Store,
@@ -254,8 +255,8 @@ impl Job<'_> {
     }
 }
 
-/// What only files that are not written would hold need not be recorded; it moves no result. (The
-/// summary's utilisation is made of what ports did, its fairness of the flows' goodput.)
+/// Turns off recordings that only files that are not written would contain; this changes no result. (The summary needs
+/// the ports' activity for utilisation and the flows' goodput for fairness.)
 fn record_less(record: &mut RecordSpec) {
     record.flow_every = None;
     record.accounts = Accounted::None;
@@ -264,15 +265,15 @@ fn record_less(record: &mut RecordSpec) {
     record.trace_ports.clear();
 }
 
-/// Why a run has no summary.
+/// Reason why a run has no summary.
 enum Stopped {
-    /// Its own fault: a row.
+    /// Failure of this run, which becomes its row.
     Failed(String),
-    /// Not its fault: the end of the sweep.
+    /// Failure outside the run, which ends the sweep.
     Sweep(SweepError),
 }
 
-/// A fault of the program, in words.
+/// Formats a fault of the program.
 fn fault(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());

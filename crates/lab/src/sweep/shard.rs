@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The `index`-th of `count` parts, from 1.
+/// Part `index` of `count`, from 1.
 ///
 /// ```
 /// let shard: paceline_lab::sweep::Shard = "2/3".parse().unwrap();
@@ -16,20 +16,20 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Everything.
+    /// Shard that contains all runs.
     pub const WHOLE: Self = Self { index: 1, count: 1 };
 
-    /// Its part of `all`. Neighbours, which take about as long, go to different shards.
+    /// Returns the shard's elements of `all`. Neighbours, which take about equally long, go to different shards.
     pub fn of<T>(self, all: &[T]) -> Vec<&T> {
         all.iter().skip(self.index - 1).step_by(self.count).collect()
     }
 
-    /// Which part, from 1.
+    /// Returns the number of the shard, from 1.
     pub const fn index(self) -> usize {
         self.index
     }
 
-    /// Of how many.
+    /// Returns the number of shards.
     pub const fn count(self) -> usize {
         self.count
     }

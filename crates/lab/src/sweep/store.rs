@@ -1,4 +1,4 @@
-//! A sweep's folder while it is filled: what is there survives, what is half there is removed.
+//! Folder of a sweep during its execution: finished files survive, partial ones are removed.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -13,17 +13,17 @@ use crate::files::{
     write_file_later,
 };
 
-/// A sweep's folder that this process may write.
+/// Folder of a sweep that this process may write.
 #[derive(Debug)]
 pub(super) struct Store {
     folder: PathBuf,
-    /// Held as long as this lives; the system lets go of them even when the process is killed.
+    /// Locks that are held as long as this value; the system releases them even if the process is killed.
     _locks: Vec<File>,
-    /// Whether the folder held another plan.
+    /// True if the folder held another plan.
     pub(super) plan_changed: bool,
 }
 
-/// Removes what processes that were killed have left of the files of a sweep's folder.
+/// Removes leftovers of killed processes from the files of a sweep's folder.
 pub(super) fn clear_killed(folder: &Path) {
     for name in [
         "sweep.json",
@@ -39,8 +39,8 @@ pub(super) fn clear_killed(folder: &Path) {
 }
 
 impl Store {
-    /// Opens or makes a sweep's folder for `plan`, of which this process runs the part `shard`. With
-    /// `force` all that an earlier sweep left there is removed.
+    /// Opens or creates a sweep's folder for `plan`, of which this process runs the part `shard`. With `force` all
+    /// files of an earlier sweep are removed.
     pub(super) fn open(folder: &Path, plan: &Plan, shard: Shard, force: bool) -> Result<Self, SweepError> {
         let resumes = is_begun(folder)?;
         make(folder)?;
@@ -75,47 +75,46 @@ impl Store {
         Ok(store)
     }
 
-    /// The folder of the sweep.
+    /// Returns the folder of the sweep.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The folder of a run.
+    /// Returns the folder of a run.
     pub(super) fn run_folder(&self, id: &str) -> PathBuf {
         self.folder.join("runs").join(id)
     }
 
-    /// Whether a run need not be made again: it succeeded, and its folder holds what is to be kept.
+    /// Returns true if a run need not be repeated: it succeeded, and its folder holds the files that `keep` requires.
     pub(super) fn has(&self, id: &str, keep: Keep) -> bool {
         self.row(id)
             .is_some_and(|row| row.status == Status::Completed && row.keep >= keep && self.is_whole(id))
     }
 
-    /// True if a run's folder is there, and its files have a content: a loss of power may leave files without.
+    /// Returns true if a run's folder exists and its files are not empty; a loss of power may leave empty files.
     fn is_whole(&self, id: &str) -> bool {
         let folder = self.run_folder(id);
         let has_content = |name: &str| fs::metadata(folder.join(name)).is_ok_and(|file| file.len() > 0);
         ["scenario.toml", "summary.json"].into_iter().all(has_content)
     }
 
-    /// Writes to the disk what the runs have written.
+    /// Flushes the runs' files to disk.
     pub(super) fn sync(&self) {
         // It is there all the same, unless the machine loses its power within seconds.
         let _ = sync(&self.folder);
     }
 
-    /// What came of a run, if it is there. (A damaged row counts as none.)
+    /// Reads the row of a run, if it exists. (A damaged row counts as missing.)
     pub(super) fn row(&self, id: &str) -> Option<Row> {
         read_row(&self.folder, id).ok().flatten()
     }
 
-    /// Writes a row: from then on the run is finished.
+    /// Writes a row, which marks the run as finished.
     pub(super) fn write(&self, row: &Row) -> Result<(), OutputError> {
         write_file_later(&row_file(&self.folder, &row.id), sealed(row))
     }
 
-    /// Removes what a killed process was about to write of these runs. (What belongs to other
-    /// shards may be in the making.)
+    /// Removes leftovers of a killed process for these runs. (Those of other shards may still be in use.)
     fn remove_leftovers(&self, mine: &SortedSet<&str>) -> Result<(), OutputError> {
         for part in ["runs", "rows"] {
             let folder = self.folder.join(part);
@@ -131,7 +130,7 @@ impl Store {
     }
 }
 
-/// Whether a folder is a sweep's; otherwise it must be one in which a sweep may begin.
+/// Returns true if a folder is a sweep's, and false if a sweep may start in it; other folders are an error.
 fn is_begun(folder: &Path) -> Result<bool, OutputError> {
     let is_file = || plan_file(folder).is_file();
     if is_file() {
@@ -144,8 +143,8 @@ fn is_begun(folder: &Path) -> Result<bool, OutputError> {
     }
 }
 
-/// Whether `plan` goes on in a sweep's folder: it is by the same code and has all of the runs there, perhaps more. So it does
-/// where a sweep has only just started.
+/// Returns true if `plan` continues the sweep in a folder: it is by the same code and has all of the runs there,
+/// perhaps more. Also true if the folder's sweep has only just started.
 pub fn goes_on(folder: &Path, plan: &Plan) -> bool {
     if is_begun(folder).is_ok_and(|begun| !begun) {
         return true;
@@ -157,8 +156,8 @@ pub fn goes_on(folder: &Path, plan: &Plan) -> bool {
     old.version == plan.version && old.runs().iter().all(|(id, ..)| mine.contains(id))
 }
 
-/// A folder that is no sweep's must be empty, but for what is left of a process that was killed
-/// before it could make it one.
+/// Checks that a folder that is not a sweep's is empty, except for leftovers of a process that was killed before it
+/// wrote the plan.
 fn check_empty(folder: &Path) -> Result<(), OutputError> {
     let begun = |name: &str| name.starts_with(".lock") || name.starts_with(".sweep.json.");
     match check_destination(folder, false) {
@@ -173,8 +172,8 @@ fn check_empty(folder: &Path) -> Result<(), OutputError> {
     }
 }
 
-/// The run that a temporary folder or file belongs to: `.<id>.partial-<process>-<n>`, also with
-/// `.json` or `old`.
+/// Returns the run that a temporary folder or file belongs to: `.<id>.partial-<process>-<n>`, also with `.json` or
+/// `old`.
 fn owner(name: &str) -> Option<&str> {
     let rest = name.strip_prefix('.')?;
     let (owner, _) = rest
@@ -183,7 +182,7 @@ fn owner(name: &str) -> Option<&str> {
     Some(owner.strip_suffix(".json").unwrap_or(owner))
 }
 
-/// Whether a folder's plan is another one than `plan`; an error if it cannot be continued with it.
+/// Returns true if a folder's plan differs from `plan`; an error if `plan` cannot continue it.
 fn fits(folder: &Path, plan: &Plan) -> Result<bool, SweepError> {
     let old = read_plan(folder)?;
     let place = folder.display();
@@ -251,7 +250,7 @@ fn unless_at_work(taken: Result<(), TryLockError>, folder: &Path, who: &str) -> 
     }
 }
 
-/// Removes everything that sweeps write.
+/// Removes all files that sweeps write.
 fn clear(folder: &Path) -> Result<(), OutputError> {
     for name in [
         "rows",

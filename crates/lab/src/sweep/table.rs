@@ -1,4 +1,4 @@
-//! A sweep on a terminal: a row per point, means over the seeds.
+//! Terminal table of a sweep: a row per point, means over the seeds.
 
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedSet;
@@ -10,24 +10,24 @@ use crate::stats::{self, CONFIDENCE};
 use crate::table::{Column, render};
 use crate::text::{bytes, duration_us, number};
 
-/// The axis whose first value the others are compared with.
+/// Axis whose first value is the reference for the others.
 const SCHEME: &str = "cc.scheme";
 
-/// A quantity of a run, and how its values are written.
+/// Metric of a run and the format of its values.
 struct Quantity {
     group: &'static str,
     name: &'static str,
     of: fn(&Summary) -> Option<f64>,
-    /// The unit of a value of this size: what to divide by, and its name.
+    /// Returns the unit for a value of this size: its divisor, and its name.
     unit: Unit,
 }
 
 type Unit = fn(f64) -> (f64, &'static str);
 
-/// Its value in a summary.
+/// Function that reads a metric from a summary.
 type Value = dyn Fn(&Summary) -> Option<f64>;
 
-/// A column of the table.
+/// Column of the table.
 struct Shown {
     group: String,
     name: &'static str,
@@ -55,10 +55,10 @@ impl Shown {
     }
 }
 
-/// So many jobs have columns.
+/// Maximum number of jobs with columns.
 const JOBS_SHOWN: usize = 3;
 
-/// Mean iteration and exposed communication of the first few jobs.
+/// Returns columns for mean iteration and exposed communication of the first few jobs.
 fn of_jobs(data: &SweepData) -> Vec<Shown> {
     let summaries = data.in_order().filter_map(|(_, row)| row.summary.as_ref());
     let all = metrics::of_jobs(summaries);
@@ -112,7 +112,7 @@ const QUANTITIES: [Quantity; 6] = [
     },
 ];
 
-/// The units of [`duration_us`].
+/// Returns the units of [`duration_us`].
 fn unit_of_us(us: f64) -> (f64, &'static str) {
     match us.abs() {
         us if us >= 1e6 => (1e6, " s"),
@@ -121,7 +121,7 @@ fn unit_of_us(us: f64) -> (f64, &'static str) {
     }
 }
 
-/// The units of [`bytes`].
+/// Returns the units of [`bytes`].
 fn unit_of_bytes(bytes: f64) -> (f64, &'static str) {
     match bytes.abs() {
         bytes if bytes >= 1e9 => (1e9, " GB"),
@@ -131,12 +131,12 @@ fn unit_of_bytes(bytes: f64) -> (f64, &'static str) {
     }
 }
 
-/// A table has about so many rows; of a larger grid it has the two ends.
+/// Approximate maximum number of rows; a larger grid is reduced to both ends.
 const ROWS_MAX: usize = 40;
 
-/// The table of a sweep: a row per point of the grid, the mean over its seeds and half the width of
-/// its 95 % interval; beneath it, where the scheme varies, the differences between schemes seed by
-/// seed. Of a large grid it has the points with the smallest and the largest 99th percentiles of slowdowns.
+/// Renders the table of a sweep: a row per point of the grid, with the mean over its seeds and half the width of its 95
+/// % interval. Below it, if the scheme varies, are the differences between schemes seed by seed. A large grid is
+/// reduced to the points with the smallest and the largest 99th percentiles of slowdowns.
 pub fn table(data: &SweepData) -> String {
     let all = data.plan.points.len();
     let points = ends((0..all).collect(), |&point| {
@@ -181,10 +181,10 @@ pub fn table(data: &SweepData) -> String {
     text
 }
 
-/// The quantity by which points are put in order.
+/// Metric by which points are ordered.
 const MAIN: &Quantity = &QUANTITIES[1];
 
-/// All of a few; of many those with the smallest and the largest values, in the order in which they were.
+/// Returns all of a few points, or of many those with the smallest and the largest values, in their original order.
 fn ends<T>(all: Vec<T>, value: impl Fn(&T) -> Option<f64>) -> Vec<T> {
     if all.len() <= ROWS_MAX + ROWS_MAX / 4 {
         return all;
@@ -209,7 +209,7 @@ fn ends<T>(all: Vec<T>, value: impl Fn(&T) -> Option<f64>) -> Vec<T> {
         .collect()
 }
 
-/// A column per axis, but for that of one number.
+/// Returns a column per axis, except for axis `without`.
 fn axes(data: &SweepData, points: &[usize], without: Option<usize>) -> Vec<Column> {
     let axes = data.plan.axes.iter().enumerate();
     let axes = axes.filter(|(number, _)| Some(*number) != without);
@@ -220,7 +220,7 @@ fn axes(data: &SweepData, points: &[usize], without: Option<usize>) -> Vec<Colum
     axes.map(column).collect()
 }
 
-/// The end of an axis' key that no other axis has: `load` for `workload.background.poisson.load`.
+/// Returns the shortest unique end of an axis' key: `load` for `workload.background.poisson.load`.
 fn short_key(data: &SweepData, number: usize) -> &str {
     let axes = &data.plan.axes;
     let key = axes[number].key.as_str();
@@ -232,7 +232,7 @@ fn short_key(data: &SweepData, number: usize) -> &str {
     ends.chain([key]).find(own).unwrap_or(key)
 }
 
-/// How many runs of a point are there, and of how many.
+/// Formats the number of finished runs of a point, and the number planned if some are missing.
 fn runs(data: &SweepData, point: usize) -> String {
     let all = data.plan.seeds.len();
     let rows: Vec<&Row> = (0..all).filter_map(|repeat| data.row(point, repeat)).collect();
@@ -260,7 +260,7 @@ fn mean_cell(values: &[f64], unit: Unit) -> String {
     }
 }
 
-/// As the tables of single runs say it.
+/// Formats a value like the tables of single runs.
 fn plain(value: f64, unit: Unit) -> String {
     match unit(value).1 {
         " B" | " KB" | " MB" | " GB" => bytes(value.round() as u64),
@@ -270,7 +270,7 @@ fn plain(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Both in the unit of the mean, with as many digits.
+/// Formats mean and half width in the unit of the mean, with as many digits.
 fn with_half_width(mean: f64, half: f64, unit: Unit) -> String {
     let (divisor, unit) = unit(mean);
     format!(

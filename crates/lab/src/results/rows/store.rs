@@ -14,23 +14,23 @@ const PAGES: usize = if cfg!(test) { 2 } else { 160 };
 /// Maximum number of rows in memory.
 pub(super) const IN_MEMORY: usize = PAGES * PAGE;
 
-/// The rows. They may come in any order, though few should come long after their neighbours: those are written one
+/// Storage of rows. They may be written in any order, but rows far behind their neighbours are written to the file one
 /// by one.
 pub(super) struct Store {
-    /// Bytes of a row.
+    /// Size of a row in bytes.
     row: usize,
     rows: usize,
-    /// Pages that have left memory for the file: the first so many.
+    /// Number of pages that have moved from memory to the file; these are the first ones.
     left: usize,
     pages: VecDeque<Box<[u8]>>,
-    /// No more pages than this are in memory.
+    /// Maximum number of pages in memory.
     most: usize,
     folder: PathBuf,
     file: Option<Mutex<File>>,
 }
 
 impl Store {
-    /// A store of rows of so many bytes, whose file, if it needs one, is in `folder`.
+    /// Creates storage for rows of `row` bytes; its file, if it needs one, is in `folder`.
     pub(super) fn new(row: usize, folder: &Path) -> Self {
         Self {
             row,
@@ -43,12 +43,12 @@ impl Store {
         }
     }
 
-    /// How many rows there are: one more than the largest number.
+    /// Returns the number of rows: one more than the largest row number.
     pub(super) const fn len(&self) -> usize {
         self.rows
     }
 
-    /// Sets a row.
+    /// Writes row `number`, to memory or to the file.
     pub(super) fn put(&mut self, number: usize, bytes: &[u8]) -> io::Result<()> {
         self.rows = self.rows.max(number + 1);
         let Some(place) = (number / PAGE).checked_sub(self.left) else {
@@ -67,12 +67,12 @@ impl Store {
         Ok(())
     }
 
-    /// Adds a row behind all others.
+    /// Appends a row.
     pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.put(self.rows, bytes)
     }
 
-    /// The first page in memory goes to the file.
+    /// Moves the first page in memory to the file.
     fn write_first(&mut self) -> io::Result<()> {
         if self.file.is_none() {
             // It has no name, so nothing of it is left whatever becomes of this process.
@@ -85,7 +85,7 @@ impl Store {
         Ok(())
     }
 
-    /// The file, at a row.
+    /// Returns the file, positioned at a row.
     fn opened(&self, number: usize) -> io::Result<MutexGuard<'_, File>> {
         let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,13 +94,13 @@ impl Store {
     }
 }
 
-/// Pages that a reader holds: neighbours are mostly read one after the other.
+/// Pages that a reader caches: neighbouring rows are mostly read in order.
 const HELD: usize = 8;
 
-/// Reads rows.
+/// Reader of rows with a cache of pages.
 pub(super) struct Reader<'a> {
     store: &'a Store,
-    /// Pages of the file that were read, and their numbers.
+    /// Cached pages of the file, with their numbers.
     held: [(usize, Vec<u8>); HELD],
 }
 
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The bytes of a row, which there is.
+    /// Returns the bytes of an existing row.
     pub(super) fn row(&mut self, number: usize) -> io::Result<&[u8]> {
         let (store, page) = (self.store, number / PAGE);
         let at = number % PAGE * store.row;
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// A store that holds three pages.
+    /// Creates a store with three pages in memory.
     fn small(folder: &Path) -> Store {
         Store {
             most: 3,
