@@ -114,11 +114,11 @@ pub enum RunError {
          with the run's scenario)"
     )]
     Broken {
-        /// The scenario's name.
+        /// Name of the scenario.
         scenario: String,
-        /// The scheme's name.
+        /// Name of the scheme.
         scheme: String,
-        /// The run's seed.
+        /// Seed of the run.
         seed: u64,
         /// Simulated time of the last progress before the fault.
         now: Time,

@@ -1,4 +1,4 @@
-//! Tables for a terminal. Pure functions from numbers to text.
+//! Tables for a terminal, as pure functions from numbers to text.
 
 mod details;
 mod names;
@@ -15,7 +15,7 @@ use crate::metrics::{Metric, shown};
 use crate::results::Summary;
 use crate::text::number;
 
-/// Columns that a terminal has when nobody knows.
+/// Width of a terminal in columns if it is unknown.
 pub const DEFAULT_WIDTH: usize = 100;
 
 /// A comparison of runs: a row per run, or, where that is wider than `width`, a column per run.
@@ -66,19 +66,18 @@ fn by_metric(metrics: &[Metric], names: &[String], values: &[Vec<String>]) -> St
     render(&columns)
 }
 
-/// A published value, to be put alongside ours.
+/// Published value to compare with a simulated one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
-    /// Which case: a scheme, usually.
+    /// Case in the publication, usually a scheme.
     pub case: String,
-    /// Which quantity, with its unit.
+    /// Metric with its unit.
     pub metric: String,
-    /// As printed in the paper.
+    /// Value as printed in the paper.
     pub value: f64,
 }
 
-/// Our values (`ours[i]` belongs to `published[i]`) alongside published ones, with the relative
-/// difference.
+/// Formats simulated values (`ours[i]` belongs to `published[i]`) next to published ones, with the relative difference.
 pub fn beside(published: &[Published], ours: &[Option<f64>]) -> String {
     let pairs = || published.iter().zip(ours);
     let difference = |(paper, ours): (&Published, &Option<f64>)| match ours {
@@ -98,7 +97,7 @@ pub fn beside(published: &[Published], ours: &[Option<f64>]) -> String {
     ])
 }
 
-/// A column of a table: its head, and a cell for each row.
+/// Column of a table: its header, and a cell for each row.
 pub struct Column {
     group: String,
     name: String,
@@ -107,7 +106,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Of texts.
+    /// Creates a left-aligned column, for texts.
     pub fn left(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             group: group.to_string(),
@@ -116,7 +115,7 @@ impl Column {
             right: false,
         }
     }
-    /// Of numbers.
+    /// Creates a right-aligned column, for numbers.
     pub fn right(group: &str, name: &str, cells: Vec<String>) -> Self {
         Self {
             right: true,
@@ -133,12 +132,12 @@ impl Column {
     }
 }
 
-/// How wide a terminal shows `text`.
+/// Returns the width of `text` in terminal columns.
 pub fn width_of(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Columns two spaces apart, with a line of groups above where there are any.
+/// Formats columns two spaces apart, with a line of groups above if there are any.
 pub fn render(columns: &[Column]) -> String {
     let mut widths: Vec<usize> = columns
         .iter()
@@ -186,8 +185,8 @@ pub fn render(columns: &[Column]) -> String {
     text
 }
 
-/// Runs of columns of the same group as (group, first, last); the last column of a group that is
-/// narrower than its name gets wider.
+/// Returns sequences of columns of the same group as (group, first, last); if a group's columns are narrower than its
+/// name, the last one is widened.
 fn widen_for_groups<'a>(columns: &'a [Column], widths: &mut [usize]) -> Vec<(&'a str, usize, usize)> {
     let mut groups: Vec<(&str, usize, usize)> = Vec::new();
     for (i, column) in columns.iter().enumerate() {

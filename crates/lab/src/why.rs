@@ -1,4 +1,4 @@
-//! Where one flow's time went, in words and as a table: `paceline why`.
+//! Breakdown of one flow's completion time, in words and as a table: `paceline why`.
 
 use paceline_kernel::order::Sort as _;
 use serde::Serialize;
@@ -24,30 +24,30 @@ pub use kept::CloseLook;
 pub use matrix::{Blames, Matrix, MatrixPlace, MatrixRow};
 pub use slowest::{Main, Slow, slowest, table as slowest_table};
 
-/// Where one flow's time went.
+/// Breakdown of one flow's time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Why<'a> {
-    /// The flow's row of `flows.csv`.
+    /// Row of the flow in `flows.csv`.
     pub flow: &'a FlowRow<'a>,
-    /// All of its time: its completion time, or from its start to the end of the run.
+    /// Completion time, or the time from its start to the end of the run.
     pub total_ps: u64,
-    /// It, part by part, in the order of time.
+    /// Parts of this time, in chronological order.
     pub parts: Vec<&'a FlowTime>,
-    /// It in a few sentences.
+    /// Summary in a few sentences.
     pub story: String,
-    /// One level deeper, of a run that looked at the flow closely.
+    /// Causes in more detail; only of a run that recorded the flow closely.
     pub deeper: Option<Deeper>,
-    /// What happened meanwhile to links that its packets crossed, and to its hosts.
+    /// Incidents of links that its packets crossed and of its hosts, during its time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<&'a Incident>,
-    /// That in lines of a name and a text.
+    /// Details as lines of a name and a text.
     #[serde(skip)]
     pub lines: Vec<(String, String)>,
 }
 
 impl<'a> Why<'a> {
-    /// Of a flow and the rows of `flow_time.csv` that are about it; `None` if there are none. `ideal` is what its run's
-    /// slowdowns are over.
+    /// Breaks down a flow's time by its rows of `flow_time.csv`; returns `None` if there are none. `ideal` is the
+    /// reference of the run's slowdowns.
     pub fn new(flow: &'a FlowRow<'a>, times: &'a [FlowTime], ideal: IdealFct) -> Option<Self> {
         let parts: Vec<&FlowTime> = times.iter().filter(|row| row.flow_id == flow.flow_id).collect();
         if parts.is_empty() {
@@ -66,7 +66,7 @@ impl<'a> Why<'a> {
         Some(why)
     }
 
-    /// Takes up what happened meanwhile where it concerns the flow.
+    /// Adds the incidents that concern the flow.
     #[must_use]
     pub fn during(mut self, all: &'a [Incident]) -> Self {
         let (from, hosts) = (self.flow.start_ps, [self.flow.src, self.flow.dst]);
@@ -95,7 +95,7 @@ impl<'a> Why<'a> {
         }
     }
 
-    /// Time by what it was spent on: the sender's parts, and those of both ways over all hops.
+    /// Returns the time by cause: the sender's parts, and the parts of both directions summed over all hops.
     fn causes(&self) -> Vec<(Stage, &'a str, u64)> {
         let mut causes: Vec<(Stage, &str, u64)> = Vec::new();
         for row in &self.parts {
@@ -123,7 +123,7 @@ impl<'a> Why<'a> {
         story
     }
 
-    /// Which flow it is, and how long it took.
+    /// Describes the flow and its completion time.
     fn describe_time(&self, ideal: IdealFct) -> String {
         let flow = self.flow;
         let mut story = format!(
@@ -157,7 +157,7 @@ impl<'a> Why<'a> {
         story
     }
 
-    /// The hop at which its data waited longest, on average over all packets.
+    /// Describes the hop at which its data waited longest, on average over all packets.
     fn describe_hop(&self) -> String {
         let hops = self.hops();
         let data = hops
@@ -184,12 +184,12 @@ impl<'a> Why<'a> {
         text
     }
 
-    /// Whether it waited for credits where others are paused.
+    /// Returns true if it waited for credits, which replace pauses in its network.
     fn is_under_credits(&self) -> bool {
         self.parts.iter().any(|row| row.part == CREDIT)
     }
 
-    /// What most of its time went to.
+    /// Returns the part that took most of its time.
     fn main(&self) -> Option<Main> {
         let (stage, part, time_ps) = self.causes().into_iter().next()?;
         let hops = self.hops().into_iter();
@@ -209,7 +209,7 @@ impl<'a> Why<'a> {
         place(port, self.flow)
     }
 
-    /// What all packets met at each port.
+    /// Returns the waiting times of all packets at each port.
     fn hops(&self) -> Vec<Hop<'a>> {
         let mut hops: Vec<Hop<'_>> = Vec::new();
         let on_the_way = |row: &&&FlowTime| matches!(row.stage, Stage::Data | Stage::Ack);
@@ -237,7 +237,7 @@ impl<'a> Why<'a> {
         hops
     }
 
-    /// All of it, in lines of `width`.
+    /// Formats the whole answer in lines of `width`.
     pub fn text(&self, width: usize) -> String {
         let story = layout::paragraph(&self.story, width);
         if self.parts.is_empty() {
@@ -246,7 +246,7 @@ impl<'a> Why<'a> {
         format!("{story}\n{}{}", self.tables(width), self.deeper_text(width))
     }
 
-    /// The deeper level: a name, and lines that hang alongside it.
+    /// Formats the details: names in the left column, texts next to them.
     fn deeper_text(&self, width: usize) -> String {
         const INDENT: usize = 13;
         let mut got = String::new();
@@ -261,7 +261,7 @@ impl<'a> Why<'a> {
         if got.is_empty() { got } else { format!("\n{got}") }
     }
 
-    /// The tables: all of its time part by part, with bars, then what all its packets met hop by hop.
+    /// Formats two tables: the time part by part, with bars, and the waiting times of all packets hop by hop.
     pub fn tables(&self, width: usize) -> String {
         let bar_width = width.saturating_sub(66).clamp(8, 40);
         let rows = self.parts.iter().filter(|row| row.time_ps > 0).map(|row| {
@@ -324,7 +324,7 @@ impl<'a> Why<'a> {
     }
 }
 
-/// `port 0.17->17` on the way of a flow as `switch 0 -> host 17`.
+/// Formats `port 0.17->17` on the path of a flow as `switch 0 -> host 17`.
 pub fn place(port: &str, flow: &FlowRow<'_>) -> String {
     let plain = port.strip_prefix("port ").unwrap_or(port);
     let Some((from, to)) = plain.split_once("->") else {
@@ -338,7 +338,7 @@ pub fn place(port: &str, flow: &FlowRow<'_>) -> String {
     format!("{} -> {}", node(from), node(to))
 }
 
-/// All packets of a flow at a port: mean and largest of each kind of waiting, in ps.
+/// Waiting times of all packets of a flow at a port: mean and largest of each kind, in ps.
 struct Hop<'a> {
     stage: Stage,
     port: &'a str,
@@ -353,7 +353,7 @@ impl Hop<'_> {
     }
 }
 
-/// Why there is nothing to account for, if that is so.
+/// Returns the reason if a flow has no time to account for.
 pub fn nothing_to_tell(flow: &FlowRow<'_>) -> Option<&'static str> {
     match flow.status {
         FlowState::NotStarted => Some("it starts after the end of the run"),
@@ -362,7 +362,7 @@ pub fn nothing_to_tell(flow: &FlowRow<'_>) -> Option<&'static str> {
     }
 }
 
-/// What a part means, after "81 % of it".
+/// Explains a part in words, to follow "81 % of it".
 fn meaning(stage: Stage, part: &str) -> &'static str {
     match (stage, part) {
         (Stage::Sender, "sending") => "was the sender putting bytes on the wire",
@@ -393,7 +393,7 @@ fn meaning(stage: Stage, part: &str) -> &'static str {
     }
 }
 
-/// A share as a bar of `width` characters for the whole, in eighths.
+/// Draws a share as a bar of at most `width` characters, in eighths.
 fn bar(part: u64, whole: u64, width: usize) -> String {
     let eighths = (part as f64 / whole.max(1) as f64 * width as f64 * 8.0).round() as usize;
     let mut bar = "█".repeat(eighths / 8);
@@ -401,7 +401,7 @@ fn bar(part: u64, whole: u64, width: usize) -> String {
     bar
 }
 
-/// Rows below a head, a line between them.
+/// Formats rows below a header, with a line between them.
 fn align<const N: usize>(head: &[String; N], rows: &[[String; N]], right: &[bool; N]) -> String {
     let mut widths = [0; N];
     for row in std::iter::once(head).chain(rows) {
@@ -443,7 +443,7 @@ mod tests {
         assert!(Why::new(&rows[1], &times, IdealFct::StoreAndForward).is_none());
     }
 
-    /// Where a formula says what a flow alone takes, it is named.
+    /// The text names the formula if the ideal time is computed by one.
     #[test]
     fn a_formula_is_not_called_alone() {
         let (input, outcome) = sample::incast();

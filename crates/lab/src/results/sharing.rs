@@ -32,7 +32,7 @@ pub struct JainOverTime {
     pub bin_us: f64,
     /// Bins with at least two active flows.
     pub bins: u64,
-    /// Mean over the bins.
+    /// Mean over these bins.
     pub mean: f64,
     /// 5th percentile over these bins.
     pub p5: f64,

@@ -36,7 +36,7 @@ impl Engine for Led {
     }
 }
 
-/// Why an engine goes no further.
+/// Reason why an engine stops.
 #[derive(Clone, Debug)]
 pub(super) enum Halt {
     /// The controller ended the run at this point.

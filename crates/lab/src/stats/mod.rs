@@ -5,7 +5,7 @@
 //! **Within a run** ([`Distribution`]) percentiles are interpolated linearly between the two nearest
 //! samples, as numpy does (type 7 of Hyndman and Fan, *Sample quantiles in statistical packages*,
 //! 1996). Flows of a run share queues, so they are not independent samples: no interval is given
-//! for them. How sure a number is, repeats with other seeds tell.
+//! for them. Repeat with other seeds to estimate the uncertainty of a number.
 //!
 //! **Over repeats** ([`interval()`]) each run gives one value (its mean, its 99th percentile, ...): the
 //! values are independent. The interval is that of their mean: Student's t for fewer than

@@ -21,7 +21,7 @@ pub struct Collected {
     pub missing: Vec<(usize, u64)>,
 }
 
-/// A row and the folder that it was found in.
+/// Row and the folder that it was found in.
 type Found<'a> = (Row, &'a Path);
 
 /// Merges the sweeps in `folders`, parts of one plan, into `out`, which may be one of them.

@@ -17,9 +17,9 @@ const OF_THE_END: [&str; 3] = ["simulated_s", "events", "counters.events"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoteKind {
-    /// Seeds that change nothing.
+    /// Seeds without effect.
     Seeds,
-    /// Values of an axis that change nothing.
+    /// Values of an axis without effect.
     Axis,
 }
 

@@ -214,8 +214,8 @@ fn fits(folder: &Path, plan: &Plan) -> Result<bool, SweepError> {
     Ok(!old.same_as(plan))
 }
 
-/// Keeps a second process from the same part of the same sweep: the whole keeps all others away, a shard the whole
-/// and its like.
+/// Locks the folder against other processes: the whole sweep excludes all others, a shard excludes the whole and the
+/// same shard.
 fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>, SweepError> {
     let open = |name: &str| {
         let path = folder.join(name);

@@ -30,17 +30,17 @@ start-jitter = "10us"
 scheme = "hpcc"
 "#;
 
-/// A scenario and a folder for results, which live as long as this.
+/// Study and a temporary folder for its results, which is removed with this value.
 struct Lab {
     tmp: tempfile::TempDir,
     study: Study,
 }
 
-/// Remembers which runs were made; may stop the sweep, or break runs of a scheme.
+/// Observer that records the runs that were made; it may stop the sweep, or make runs of a scheme panic.
 #[derive(Default)]
 struct Notes {
     made: Mutex<Vec<String>>,
-    /// Every run that was on its way, by its number in the job.
+    /// Runs with reported progress, by their number in the job.
     watched: Mutex<BTreeSet<usize>>,
     breaks: Option<&'static str>,
     stop_after: Option<usize>,
@@ -110,7 +110,7 @@ impl Lab {
         }
     }
 
-    /// Runs everything into a folder and gives its results.
+    /// Runs everything into a folder and returns its results.
     fn run(&self, name: &str) -> String {
         let (plan, folder) = (self.study.plan(1).unwrap(), self.path(name));
         self.job(&plan, &folder).run(&Notes::default()).unwrap();
@@ -118,7 +118,7 @@ impl Lab {
     }
 }
 
-/// Writes the results of a folder and reads the table.
+/// Writes the results of a folder and returns the table.
 fn results(folder: &Path) -> String {
     write_results(folder, &SweepData::read(folder).unwrap()).unwrap();
     fs::read_to_string(folder.join("results.csv")).unwrap()
@@ -272,7 +272,7 @@ fn a_failed_run_is_a_row() {
     assert_eq!(results(&folder), lab.run("other"));
 }
 
-/// What is recorded only for files is left out where these are not kept: that changes no number.
+/// Recordings that only serve files are turned off if the files are not written, which changes no number.
 #[test]
 fn what_is_kept_does_not_change_the_numbers() {
     let over = [

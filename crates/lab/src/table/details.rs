@@ -1,4 +1,4 @@
-//! Tables of what runs are made of: labels, collectives, jobs.
+//! Tables of the labels, collectives and jobs of runs.
 
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::{SortedMap, SortedSet};
@@ -9,46 +9,46 @@ use crate::metrics::done;
 use crate::results::{FlowCount, FlowMarks, Group, Summary, collective_totals};
 use crate::text::{bytes, duration_us, natural_order, number};
 
-/// The file that has every iteration.
+/// File with every iteration.
 const SUMMARY: &str = "summary.json";
 
-/// A table with a title, for a terminal or a page. The first column is of names, the others are of numbers.
+/// Table with a title, for a terminal or a page. The first column holds names, the others numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detail {
-    /// What it is about.
+    /// Subject of the table.
     pub title: &'static str,
-    /// The columns' names.
+    /// Names of the columns.
     pub head: Vec<&'static str>,
-    /// The rows' cells.
+    /// Cells, row by row.
     pub rows: Vec<Vec<String>>,
-    /// What is not in it, and where it is.
+    /// Number of rows that are left out, with the file that has them; `None` if the table is complete.
     pub more: Option<More>,
 }
 
-/// What a table leaves out.
+/// Rows that a table leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct More {
-    /// How many names have no rows.
+    /// Number of names without a row.
     pub count: u64,
-    /// The file that has all.
+    /// File that has all rows.
     pub file: &'static str,
 }
 
 impl More {
-    /// `... and 256 more, in labels.csv`.
+    /// Formats the note below the table: `... and 256 more, in labels.csv`.
     pub fn text(&self) -> String {
         format!("... and {} more, in {}", self.count, self.file)
     }
 }
 
-/// A terminal shows about so many rows of a table.
+/// Approximate number of rows that a table has on a terminal.
 pub const ROWS_OF_TERMINAL: usize = 24;
-/// A page shows about so many.
+/// Approximate number of rows that a table has on a page.
 pub const ROWS_OF_PAGE: usize = 60;
 
-/// The tables that there is something to put into, with a row for each label, collective and job in each of `runs`,
-/// which have these names. What has not started comes last. A table of many more than `limit` rows keeps those that
-/// weigh most.
+/// Returns the tables that are not empty, with a row for each label, collective and job in each of `runs`, which have
+/// the given `names`. Items that have not started come last. A table of many more than `limit` rows keeps those with
+/// the largest weight.
 pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail> {
     let several = runs.len() > 1;
     let all = [labels(runs), collectives(runs), jobs(runs), incidents(runs)];
@@ -96,7 +96,7 @@ pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail>
     tables
 }
 
-/// The same as text, an empty line before each.
+/// Formats tables as text, with an empty line before each.
 pub fn details_text(tables: &[Detail]) -> String {
     let table = |detail: &Detail| {
         let cells = |i: usize| detail.rows.iter().map(|row| row[i].clone()).collect();
@@ -116,35 +116,35 @@ pub fn details_text(tables: &[Detail]) -> String {
     tables.iter().map(table).collect()
 }
 
-/// A row without its run's name.
+/// Row without the name of its run.
 struct Row {
     name: String,
-    /// Place of the run.
+    /// Index of the run.
     run: usize,
-    /// Whether any of it started.
+    /// True if any part of the item started.
     begun: bool,
-    /// How much it matters among others.
+    /// Importance relative to other rows; the heaviest are kept.
     weight: f64,
     cells: Vec<String>,
 }
 
-/// Of each run at least so many rows are kept, and no fewer are left out.
+/// Minimum number of rows that are kept for each run, and minimum number that are left out.
 pub(super) const ROWS_MIN: usize = 4;
 
-/// The name of a column of words.
+/// Name of the column that holds words.
 const WHAT: &str = "what";
 
 struct Table {
     title: &'static str,
     head: Vec<&'static str>,
     rows: Vec<Row>,
-    /// The file that has all rows, and those that summaries leave out.
+    /// File that has all rows, including those that summaries leave out.
     file: &'static str,
     unknown: u64,
 }
 
 impl Table {
-    /// Leaves the rows of so many names; how many others there were.
+    /// Keeps the rows of `names` names; returns the number of the others.
     fn keep_heaviest(&mut self, names: usize) -> u64 {
         let mut weights: SortedMap<&str, f64> = SortedMap::new();
         for row in &self.rows {
@@ -159,8 +159,8 @@ impl Table {
     }
 }
 
-/// The `count` names of most weight, and how many others there are; nothing if these are only a few: rows are better than
-/// a line about them.
+/// Returns the `count` names with the largest weight, and the number of the others; `None` if these are few, since rows
+/// are better than a line about them.
 pub(super) fn heaviest(weights: SortedMap<&str, f64>, count: usize) -> Option<(SortedSet<String>, u64)> {
     let left_out = weights.len().checked_sub(count).filter(|&more| more > ROWS_MIN)?;
     let mut order: Vec<(&str, f64)> = weights.into_iter().collect();
@@ -169,7 +169,7 @@ pub(super) fn heaviest(weights: SortedMap<&str, f64>, count: usize) -> Option<(S
     Some((kept.collect(), left_out as u64))
 }
 
-/// What happened to links and hosts.
+/// Builds the table of incidents of links and hosts.
 fn incidents(runs: &[&Summary]) -> Table {
     let at = |ps: Option<u64>| ps.map_or_else(|| "-".to_string(), |ps| duration_us(Some(ps as f64 / 1e6)));
     let mut rows: Vec<Row> = Vec::new();
@@ -237,7 +237,7 @@ fn labels(runs: &[&Summary]) -> Table {
     }
 }
 
-/// `detects` where the marks of its packets are told, too.
+/// Builds the row of a label; `detects` adds the marks of its packets.
 fn label_row(name: String, run: usize, group: &Group, detects: bool) -> Row {
     let FlowMarks {
         ce_packets,
@@ -328,7 +328,7 @@ fn jobs(runs: &[&Summary]) -> Table {
     }
 }
 
-/// "all 5", or "1 of 5".
+/// Formats a count: "all 5", or "1 of 5".
 fn of(count: FlowCount) -> String {
     done(count, " of ")
 }
@@ -366,7 +366,7 @@ mod tests {
         assert!(details(&[&run_of_one_label()], &[name("none")], ROWS_OF_TERMINAL).is_empty());
     }
 
-    /// Of many labels those with most payload are shown, in the order of their numbers; the rest is told of.
+    /// With many labels, those with most payload are shown, in numerical order, and the others are counted.
     #[test]
     fn many_labels_are_bounded() {
         let flow = |i: usize| {

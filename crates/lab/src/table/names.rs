@@ -1,4 +1,4 @@
-//! What runs are called that are shown together: what differs between them.
+//! Names of runs that are shown together, made from their differences.
 
 use paceline_kernel::sorted::{SortedMap, SortedSet};
 
@@ -6,13 +6,14 @@ use crate::diff;
 use crate::files::RunData;
 use crate::results::Summary;
 
-/// Schemes; with the seed or the scenario where schemes alone are not different. Runs that differ in neither are numbered.
+/// Returns the names of schemes, with the seed or the scenario if schemes alone are ambiguous. Runs that differ in none
+/// of these are numbered.
 pub fn row_names(runs: &[&Summary]) -> Vec<String> {
     numbered(short_names(runs))
 }
 
-/// The same for runs whose scenarios are known: keys that differ tell those apart that have scheme, seed and scenario's
-/// name in common.
+/// Names runs whose scenarios are known: settings that differ distinguish runs with equal scheme, seed and scenario
+/// name.
 pub fn run_names(runs: &[RunData]) -> Vec<String> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let mut names = short_names(&summaries);
@@ -43,7 +44,7 @@ fn short_names(runs: &[&Summary]) -> Vec<String> {
     runs.iter().map(name).collect()
 }
 
-/// The places of names that occur more than once, name by name.
+/// Returns the indices of names that occur more than once, name by name.
 fn groups(names: &[String]) -> Vec<Vec<usize>> {
     let mut places: SortedMap<&str, Vec<usize>> = SortedMap::new();
     for (i, name) in names.iter().enumerate() {
@@ -52,7 +53,7 @@ fn groups(names: &[String]) -> Vec<Vec<usize>> {
     places.into_values().filter(|same| same.len() > 1).collect()
 }
 
-/// The same names, with a number behind those that are not different.
+/// Appends a number to names that are equal.
 fn numbered(mut names: Vec<String>) -> Vec<String> {
     for same in groups(&names) {
         for (number, i) in same.into_iter().enumerate() {
@@ -62,9 +63,9 @@ fn numbered(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// Of each scenario the settings that are not the same in all: `g=0.0625`; nothing where all are the same.
+/// Returns for each scenario the settings that are not the same in all: `g=0.0625`; empty if all are the same.
 fn differences(scenarios: &[SortedMap<String, String>]) -> Vec<String> {
-    /// So many settings fit into a name.
+    /// Maximum number of settings in a name.
     const NAMED: usize = 3;
     let keys: SortedSet<&String> = scenarios.iter().flat_map(SortedMap::keys).collect();
     let differs = |key: &&String| {

@@ -1,4 +1,4 @@
-//! Repeats with several seeds.
+//! Tables of repeats with several seeds.
 
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
@@ -11,7 +11,7 @@ use crate::results::FlowPairs;
 use crate::stats::{Interval, Paired};
 use crate::text::{natural_order, number};
 
-/// Means over seeds with their intervals, and how each scheme differs from the first.
+/// Formats means over seeds with their intervals, and the differences between each scheme and the first.
 pub fn repeats(all: &Repeats, width: usize) -> String {
     let percent = 100.0 * all.confidence;
     let seeds = match (all.seeds.first(), all.seeds.last()) {
@@ -47,8 +47,8 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
     text
 }
 
-/// Iterations and exposed communication of jobs under each scheme, and the mean iteration against the first. A table of
-/// many more than `limit` rows keeps the jobs with the longest iterations.
+/// Builds the table of jobs: iterations and exposed communication under each scheme, and the mean iteration relative to
+/// the first. A table of many more than `limit` rows keeps the jobs with the longest iterations.
 pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
     let metrics = of_jobs(all.runs.iter().map(|run| &run.summary));
     let by_job: Vec<(&str, &[Metric])> = metrics
@@ -113,7 +113,7 @@ pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
     })
 }
 
-/// `1.23 ± 0.04`; the mean alone of what is the same with every seed.
+/// Formats a mean as `1.23 ± 0.04`, or alone if it is the same with every seed.
 pub fn with_interval(metric: &Metric, interval: Option<&Interval>) -> String {
     let Some(of) = interval else {
         return number(None);
@@ -124,7 +124,7 @@ pub fn with_interval(metric: &Metric, interval: Option<&Interval>) -> String {
     }
 }
 
-/// The quantities of whole runs that some scheme has; those of jobs are in [`jobs`].
+/// Returns the metrics of whole runs that some scheme has; those of jobs are in [`jobs`].
 fn known(all: &Repeats) -> Vec<Metric> {
     let is_known = |metric: &Metric| {
         all.intervals
@@ -139,7 +139,7 @@ fn known(all: &Repeats) -> Vec<Metric> {
         .collect()
 }
 
-/// A row per quantity, a column per scheme; as many schemes side by side as fit.
+/// Formats a row per metric and a column per scheme, with as many schemes next to each other as fit.
 fn means(all: &Repeats, width: usize) -> String {
     let rows = known(all);
     let column = |i: usize| {
@@ -166,7 +166,7 @@ fn means(all: &Repeats, width: usize) -> String {
         .unwrap_or_else(|| tables(1))
 }
 
-/// Group and name of metrics, a group's name once.
+/// Returns group and name of metrics, each group's name only once.
 fn labels(metrics: &[Metric]) -> Vec<Column> {
     let mut last = "";
     let groups = metrics.iter().map(|metric| {
@@ -183,10 +183,11 @@ fn labels(metrics: &[Metric]) -> Vec<Column> {
     vec![groups, names]
 }
 
-/// So many quantities of jobs and collectives are in a table of differences; `comparison.json` has all.
+/// Maximum number of metrics of jobs and collectives in a table of differences; `comparison.json` has all.
 const NAMED_MAX: usize = 24;
 
-/// The quantities in which a scheme differs from the first, with any seed: of whole runs, then of jobs and collectives.
+/// Returns the metrics in which a scheme differs from the first with any seed: those of whole runs, then those of jobs
+/// and collectives.
 pub fn differing<'a>(all: &Repeats, other: &'a PairedSchemes) -> Vec<(Metric, &'a Paired)> {
     let differs = |paired: &&Paired| paired.difference.mean != 0.0 || paired.difference.ends().is_some();
     let usual = of_runs().count();
@@ -204,8 +205,8 @@ pub fn differing<'a>(all: &Repeats, other: &'a PairedSchemes) -> Vec<(Metric, &'
         .collect()
 }
 
-/// A difference in words: its mean and interval, and those of the ratio in percent. What does not vary has
-/// no interval.
+/// Formats a difference: its mean and interval, and those of the ratio in percent. A constant difference has no
+/// interval.
 pub fn difference(metric: &Metric, paired: &Paired) -> [String; 4] {
     let of = &paired.difference;
     let ratio = |text: &dyn Fn(&Interval) -> String| paired.ratio.as_ref().map_or_else(|| number(None), text);
@@ -228,7 +229,7 @@ pub fn difference(metric: &Metric, paired: &Paired) -> [String; 4] {
     ]
 }
 
-/// A row per quantity that differs: how much, and in percent.
+/// Formats a row per metric that differs, with the difference and its percentage.
 fn differences(all: &Repeats, other: &PairedSchemes) -> String {
     let (metrics, rows): (Vec<Metric>, Vec<([String; 4], bool)>) = differing(all, other)
         .into_iter()
@@ -252,7 +253,7 @@ fn differences(all: &Repeats, other: &PairedSchemes) -> String {
     render(&columns)
 }
 
-/// A ratio as a difference in percent.
+/// Formats a ratio as a difference in percent.
 fn percent(ratio: f64) -> String {
     match format!("{:+.1}%", 100.0 * (ratio - 1.0)).as_str() {
         "-0.0%" => "+0.0%".to_string(),
@@ -265,7 +266,7 @@ fn signed(metric: &Metric, value: f64) -> String {
     format!("{sign}{}", metric.show(Some(value.abs())))
 }
 
-/// What became of the single flows, in a sentence.
+/// Describes the ratios of single flows in a sentence.
 pub fn by_flow(flows: &FlowPairs) -> String {
     let mean = flows.ratio.map_or_else(String::new, |ratio| {
         let ends = ratio.ends().map_or_else(String::new, |(lo, hi)| {

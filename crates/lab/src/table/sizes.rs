@@ -1,11 +1,11 @@
-//! Slowdown by size of flow.
+//! Slowdown by flow size.
 
 use super::{Column, render};
 use crate::results::{Buckets, SizeBucket};
 use crate::text::{number, short_bytes};
 
-/// The slowdown by size of several runs (a name and what [`Buckets::of`] gave): side by side where
-/// their buckets are the same and fit into `width` columns, otherwise one table below the other.
+/// Formats the slowdown by size of several runs (a name and the result of [`Buckets::of`]): next to each other if their
+/// buckets are the same and fit into `width` columns, otherwise one table below the other.
 pub fn slowdown_by_size(runs: &[(String, Vec<SizeBucket>)], buckets: &Buckets, width: usize) -> String {
     let ranges = |run: &[SizeBucket]| -> Vec<_> { run.iter().map(|b| (b.lo, b.hi)).collect() };
     let alike = runs
@@ -49,7 +49,7 @@ fn table(runs: &[(String, Vec<SizeBucket>)], buckets: &Buckets) -> String {
     render(&columns)
 }
 
-/// The sizes of a bucket, in words.
+/// Describes the sizes of a bucket.
 fn range(bucket: &SizeBucket, buckets: &Buckets) -> String {
     let text = |size: u64| short_bytes(size);
     match (buckets, bucket.lo, bucket.hi) {

@@ -1,4 +1,4 @@
-//! The question of `paceline why`, and its answer: out of a run's folder, or by running its scenario again.
+//! Question of `paceline why`, answered from a run's folder or by running its scenario again.
 
 use std::io;
 use std::path::Path;
@@ -14,37 +14,37 @@ use crate::files::{FlowTime, ReadError, RunData, flow_times};
 use crate::results::{FlowRow, FlowRows, FlowState, IdealFct, Incident, RunStatus, Summary};
 use crate::run::{Finished, RunError};
 
-/// What is asked.
+/// Question of `paceline why`.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The folder of a run; or an input, as [`crate::load`] takes it, which is then run.
+    /// Folder of a run; or an input as for [`crate::load`], which is then run.
     pub run: &'a str,
-    /// Of several flows, how many of the slowest are listed.
+    /// Number of slowest flows in a list.
     pub top: usize,
-    /// Of which label, if not of all.
+    /// Label of the flows in question; `None` for all flows.
     pub label: Option<&'a str>,
-    /// Whether only what the run's folder has is told of a flow.
+    /// True if the answer uses only the run's folder, without another run.
     pub brief: bool,
 }
 
-/// Whoever asks: runs what has to be run, and hears what is done.
+/// Caller that executes the necessary runs and shows messages.
 pub trait Asker {
     /// Runs the input to its end, or until it is stopped.
     ///
     /// # Errors
     /// The run has no result.
     fn run(&mut self, input: &Resolved) -> Result<Finished, RunError>;
-    /// What is done, or has been found alongside the answer.
+    /// Shows a message about progress or about something found in addition to the answer.
     fn inform(&mut self, text: &str);
 }
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// The scenario is wrong.
     #[error("{0}")]
     Input(Diagnostics),
-    /// There is no such run or flow, or nothing to tell of it.
+    /// The run or flow does not exist, or there is nothing to report.
     #[error("{0}")]
     Refused(String),
     /// A run's folder cannot be read.
@@ -64,30 +64,30 @@ impl From<Diagnostics> for AskError {
     }
 }
 
-/// What is known of a flow.
+/// Data for the answer about one flow.
 #[derive(Debug)]
 pub struct FlowAnswer {
     row: FlowRow<'static>,
     known: Known,
-    /// What its run's slowdowns are over.
+    /// Reference of the run's slowdowns.
     ideal: IdealFct,
-    /// What happened to links and hosts during its run.
+    /// Incidents of links and hosts during its run.
     incidents: Vec<Incident>,
-    /// Whether the run was stopped that was made for it.
+    /// True if the extra run was interrupted.
     pub partial: bool,
 }
 
 #[derive(Debug)]
 enum Known {
-    /// Rows of `flow_time.csv`.
+    /// Rows of `flow_time.csv` about the flow.
     Times(Vec<FlowTime>),
     Look(Box<CloseLook>),
-    /// Nothing is accounted for in this fidelity, in a run that ended at this time.
+    /// Nothing: the named fidelity accounts for no times. The second field is the end of the run in ps.
     Nothing(&'static str, u64),
 }
 
 impl FlowAnswer {
-    /// Where its time went.
+    /// Breaks down the flow's time.
     pub fn why(&self) -> Why<'_> {
         let why = match &self.known {
             Known::Times(times) => Why::new(&self.row, times, self.ideal),
@@ -110,21 +110,21 @@ impl FlowAnswer {
     }
 }
 
-/// The slowest flows of a run.
+/// Slowest flows of a run.
 #[derive(Debug)]
 pub struct SlowAnswer {
-    /// They, the slowest first.
+    /// Flows in descending order of slowness.
     pub slow: Vec<Slow<'static>>,
-    /// How many flows the run has.
+    /// Number of flows in the run, or with the label.
     pub flows: usize,
-    /// Jobs with a critical path, by their labels.
+    /// Labels of jobs with a critical path.
     pub jobs: Vec<String>,
-    /// Whether the run was stopped that was made for it.
+    /// True if the extra run was interrupted.
     pub partial: bool,
 }
 
 impl Question<'_> {
-    /// Where the time of a flow went.
+    /// Finds out why a flow took its time.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -143,7 +143,7 @@ impl Question<'_> {
         }
     }
 
-    /// The slowest flows, and what most of their time went to.
+    /// Lists the slowest flows, with the part that took most of their time.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -154,7 +154,7 @@ impl Question<'_> {
         }
     }
 
-    /// The run's folder, if it has one.
+    /// Reads the run's folder; returns `None` if `run` names an input.
     pub(super) fn folder(&self) -> Result<Option<RunData>, AskError> {
         let folder = Path::new(self.run);
         if folder.join("comparison.json").is_file() {
@@ -164,7 +164,7 @@ impl Question<'_> {
         Ok(is_run.then(|| RunData::read(folder)).transpose()?)
     }
 
-    /// A flow of a run that has a folder.
+    /// Answers for a flow of a run that has a folder.
     fn of_finished(&self, flow: u32, data: &RunData, asker: &mut dyn Asker) -> Result<FlowAnswer, AskError> {
         let row = &find(&data.flows, flow)?;
         let ideal = data.summary.ideal_fct;
@@ -216,8 +216,8 @@ impl Question<'_> {
         self.again(flow, (!partial).then_some((row, data)), asker)
     }
 
-    /// Runs the input with a close look at the flow: where its run is known, to the end of the flow, and keeps what
-    /// it found in the run's folder.
+    /// Runs the input with a close look at the flow. If its run is known, the run goes only to the end of the flow, and
+    /// the result is kept in the run's folder.
     fn again(
         &self,
         flow: u32,
@@ -280,7 +280,8 @@ impl Question<'_> {
         Ok(answer(row, Known::Look(Box::new(look))))
     }
 
-    /// The input without accounts: a flow that does not exist is an error of the question, not of the scenario.
+    /// Loads the input without accounts, so that a flow that does not exist is an error of the question, not of the
+    /// scenario.
     fn unaccounted(&self) -> Result<Resolved, Diagnostics> {
         let overrides = Overrides {
             set: vec!["record.accounts=\"off\"".to_string()],
@@ -289,7 +290,7 @@ impl Question<'_> {
         crate::load(self.run, &overrides)
     }
 
-    /// The slowest flows of a run that has a folder; of those that it has no account of the scenario is run again.
+    /// Lists the slowest flows of a run that has a folder; if it lacks the accounts of some, the scenario is run again.
     fn list_of_finished(&self, data: &RunData, asker: &mut dyn Asker) -> Result<SlowAnswer, AskError> {
         let count = self.count(&data.flows)?;
         let slow = slowest(self.asked_of(&data.flows), data.tables.rows(), self.top, self.run);
@@ -328,7 +329,7 @@ impl Question<'_> {
         Ok(SlowAnswer::new(slow, count, &finished.summary, partial))
     }
 
-    /// The flows that are asked of, one by one: all, or those of a label; of those that come again the first.
+    /// Returns the flows in question: all, or those of a label, without repeats.
     fn asked_of<'f>(&self, flows: &'f FlowRows) -> impl Iterator<Item = FlowRow<'f>> {
         let label = self.label;
         flows
@@ -336,7 +337,7 @@ impl Question<'_> {
             .filter(move |row| label.is_none_or(|label| is_of(&row.label, label)))
     }
 
-    /// How many these are.
+    /// Counts the flows in question, repeats included.
     fn count(&self, flows: &FlowRows) -> Result<usize, AskError> {
         let Some(label) = self.label else {
             return Ok(flows.len());
@@ -361,15 +362,15 @@ impl SlowAnswer {
     }
 }
 
-/// Whether flows of a label are asked for: by it, or by the job whose steps have labels `JOB/STEP`.
+/// Returns true if `asked` is the label, or the job of a label `JOB/STEP`.
 fn is_of(label: &str, asked: &str) -> bool {
     let step = label.strip_prefix(asked);
     step.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A label that no flow has.
+/// Returns the error for a label that no flow has.
 fn no_label(label: &str, flows: &FlowRows) -> AskError {
-    /// Of more labels those that are near, or the first, are named.
+    /// Maximum number of labels in the error text: similar ones, or the first.
     const NAMED: usize = 12;
     let mut labels = SortedSet::new();
     for row in flows.firsts() {
@@ -397,12 +398,12 @@ fn no_label(label: &str, flows: &FlowRows) -> AskError {
     })
 }
 
-/// All flows of an input: which are slow only the run shows.
+/// Returns all flows of an input, since the slowest are known only after the run.
 fn all_of(input: &Resolved) -> Vec<u32> {
     (0..input.run.flows.len() as u32).collect()
 }
 
-/// The flow's row.
+/// Returns a flow's row, or an error if there is nothing to report on it.
 fn find(rows: &FlowRows, flow: u32) -> Result<FlowRow<'_>, AskError> {
     let row = rows.get(flow as usize);
     rows.check()?;
@@ -440,7 +441,7 @@ fn several_runs(folder: &Path) -> AskError {
 }
 
 impl Question<'_> {
-    /// Who made whom wait. A scenario is run with accounts by label.
+    /// Computes the waiting times between parties. A scenario is run with accounts by label.
     ///
     /// # Errors
     /// See [`AskError`]; and the folder is of a run without such accounts.

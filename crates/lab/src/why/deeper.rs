@@ -1,5 +1,5 @@
-//! One level deeper: what slowed the sender down and from which port that came, who was in the way there, who
-//! was behind the pauses, whom the flow waited for before it started.
+//! Details of a flow's time: the causes and ports that slowed its sender, competing flows, origins of pauses, and flows
+//! that it waited for before its start.
 
 use std::borrow::Cow;
 
@@ -15,165 +15,166 @@ use crate::text::{bytes, duration_us, number};
 
 mod text;
 
-/// A flow, looked at closely. Times are of the run, in ps; ports are named as series name them.
+/// Close look at a flow. Times are of the run, in ps; ports are named as in series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deeper {
-    /// The rate that its sender began with, that of its link, and the last, in bit/s.
+    /// Initial rate of its sender in bit/s.
     pub began_rate_bps: u64,
-    /// See `began_rate_bps`.
+    /// Rate of the sender's link in bit/s.
     pub line_rate_bps: u64,
-    /// See `began_rate_bps`.
+    /// Last rate of its sender in bit/s.
     pub ended_rate_bps: u64,
-    /// What slowed it down, the most frequent cause first.
+    /// Causes of rate or window cuts, the most frequent first.
     pub causes: Vec<CauseRow>,
-    /// The deepest cuts of its rate or window, in order of time.
+    /// Deepest cuts of its rate or window, in order of time.
     pub cuts: Vec<CutRow>,
     /// Ports that marked its packets.
     pub marks: Vec<MarkRow>,
-    /// Pauses of the ports on its way, and where they came from.
+    /// Pauses of the ports on its path, and their roots.
     pub pauses: Vec<PauseRow>,
-    /// The ports where its packets waited, and for whom.
+    /// Ports where its packets waited, and the flows that they waited for.
     pub shared: Vec<SharedRow>,
-    /// For whose packets its sender waited at its own NIC.
+    /// Flows whose packets went first at the sender's NIC.
     pub nic: Vec<NicRow>,
-    /// The flows that it waited for before it started: the last to let it go, what that had waited for, and so on.
+    /// Chain of dependencies before its start: the last flow that it waited for, the flow that this one waited for, and
+    /// so on.
     pub waited_for: Vec<WaitRow>,
-    /// The hosts of the flows that are named.
+    /// Source and destination hosts of all flows, by flow number.
     #[serde(skip)]
     ends: Vec<(u32, u32)>,
     #[serde(skip)]
     hosts: Vec<bool>,
 }
 
-/// Cuts of one cause.
+/// Cuts with one cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseRow {
-    /// `mark`, `cnp`, `report`, `notice`, `telemetry`, `digest`, `delay`, `loss`, `timeout` or `itself`.
+    /// Kind of cause: `mark`, `cnp`, `report`, `notice`, `telemetry`, `digest`, `delay`, `loss`, `timeout` or `itself`.
     #[serde(alias = "told")]
     pub cause: Cow<'static, str>,
-    /// The port that it came from.
+    /// Port that caused the cuts, if known.
     pub port: Option<String>,
-    /// How many cuts.
+    /// Number of cuts with this cause.
     pub count: u64,
-    /// The first and the last.
+    /// Time of the first cut.
     pub first_ps: u64,
-    /// See `first_ps`.
+    /// Time of the last cut.
     pub last_ps: u64,
-    /// The lowest rate that they led to, in bit/s.
+    /// Lowest rate after one of these cuts, in bit/s.
     pub lowest_rate_bps: u64,
 }
 
-/// A cut of a sender's rate or window.
+/// Cut of a sender's rate or window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CutRow {
-    /// When.
+    /// Time of the cut.
     pub at_ps: u64,
-    /// By what: as in [`CauseRow`].
+    /// Kind of cause, as in [`CauseRow`].
     #[serde(alias = "told")]
     pub cause: Cow<'static, str>,
-    /// From which port.
+    /// Port that caused the cut, if known.
     pub port: Option<String>,
-    /// The rate before and after, in bit/s.
+    /// Rate before and after, in bit/s.
     pub rate_bps: [u64; 2],
-    /// The window before and after, in bytes; null for none.
+    /// Window before and after, in bytes; null for none.
     pub window_bytes: [Option<u64>; 2],
-    /// The round-trip time that came with it.
+    /// Round-trip time measured by the same acknowledgement, if any.
     pub rtt_ps: Option<u64>,
 }
 
-/// A port that marked packets of the flow.
+/// Port that marked packets of the flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MarkRow {
-    /// The port.
+    /// Name of the port.
     pub port: String,
-    /// How many packets.
+    /// Number of marked packets.
     pub packets: u64,
-    /// Of these, as undetermined.
+    /// Number of packets marked as undetermined.
     #[serde(default)]
     pub undetermined: u64,
-    /// When the first and the last left it.
+    /// Departure of the first marked packet.
     pub first_ps: u64,
-    /// See `first_ps`.
+    /// Departure of the last marked packet.
     pub last_ps: u64,
-    /// The most bytes in the queue behind one of them.
+    /// Largest queue behind one of them, in bytes.
     pub queue_max_bytes: u64,
 }
 
-/// Pauses of a port on the way, with one root.
+/// Pauses of a port on the path, with one root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PauseRow {
-    /// The port that was paused.
+    /// Paused port.
     pub port: String,
-    /// The ports that lead to the root, the root last; empty if a host asked for them.
+    /// Ports from the paused one to the root, the root last; empty if a host requested the pauses.
     pub way: Vec<String>,
-    /// How many.
+    /// Number of pauses.
     pub count: u64,
-    /// For how long in all.
+    /// Sum of their durations.
     pub time_ps: u64,
-    /// When the first began and the last ended.
+    /// Start of the first pause.
     pub first_ps: u64,
-    /// See `first_ps`.
+    /// End of the last pause.
     pub last_ps: u64,
-    /// Flows and bytes in the root's queue when they were asked for, the most first.
+    /// Flows and bytes in the root's queue when the pauses were requested, the most first.
     pub flows: Vec<(u32, u64)>,
 }
 
-/// A port where the flow's packets waited.
+/// Port where the flow's packets waited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SharedRow {
-    /// The port.
+    /// Name of the port.
     pub port: String,
-    /// When the first packet came and the last left.
+    /// Arrival of the flow's first packet.
     pub first_ps: u64,
-    /// See `first_ps`.
+    /// Departure of the flow's last packet.
     pub last_ps: u64,
-    /// Flows whose packets left while the flow's waited, the most bytes first.
+    /// Flows whose packets left while the flow's packets waited, the most bytes first.
     pub flows: Vec<NeighbourRow>,
-    /// For how long its packets waited for pauses, summed over them.
+    /// Time that its packets waited for pauses, summed over packets.
     pub paused_ps: u64,
-    /// And for a link that was down.
+    /// Time that its packets waited for a link that was down, summed over packets.
     pub idle_ps: u64,
 }
 
-/// A flow that was in the way.
+/// Flow whose packets went first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NeighbourRow {
-    /// The flow.
+    /// Number of the other flow.
     pub flow_id: u32,
-    /// Bytes that left meanwhile.
+    /// Bytes of the other flow that left meanwhile.
     pub bytes: u64,
-    /// For how long packets waited for it, summed over them.
+    /// Time that packets waited for it, summed over packets.
     pub waited_ps: u64,
 }
 
-/// A flow that used the sender's NIC.
+/// Flow that used the sender's NIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NicRow {
-    /// The flow; null for frames of no flow.
+    /// Number of the flow; null for frames of no flow.
     pub flow_id: Option<u32>,
-    /// For how long.
+    /// Time that the flow waited for it.
     pub waited_ps: u64,
 }
 
-/// A flow that waited for another.
+/// Flow that waited for another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaitRow {
-    /// The flow that waited.
+    /// Number of the waiting flow.
     pub flow_id: u32,
-    /// For which.
+    /// Number of the flow that it waited for.
     pub waited_for: u32,
-    /// Until that had `started`, was `received` whole, or `acknowledged`.
+    /// Awaited event: that flow `started`, was `received` whole, or `acknowledged`.
     pub until: Cow<'static, str>,
-    /// When that was.
+    /// Time of this event.
     pub at_ps: u64,
-    /// How long it then waited on its own.
+    /// Additional delay after this event.
     pub delay_ps: u64,
-    /// When it started.
+    /// Start of the waiting flow.
     pub start_ps: u64,
 }
 
 impl Deeper {
-    /// Of a run that looked at the flow.
+    /// Collects the details of a flow in a run that recorded it closely; returns `None` if the run did not.
     pub fn of(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows, flow: u32) -> Option<Self> {
         let look = outcome.flow_probes.iter().find(|look| look.flow == flow)?;
         Some(Self {
@@ -272,11 +273,11 @@ fn shared(of: &Shared) -> SharedRow {
     }
 }
 
-/// Links of the chain that are told.
+/// Maximum length of the chain of dependencies.
 const CHAIN_MAX: usize = 100;
 
-/// Whom a flow waited for before it started: of all that it waited for, what happened last; then the same of
-/// that flow. It ends at a flow that started when its own time had come.
+/// Follows dependencies back from a flow: of all that it waited for, the one that was met last; then the same for that
+/// flow. The chain ends at a flow that started at its scheduled time.
 fn chain(spec: &RunSpec, outcome: &Outcome, flow: u32) -> Vec<WaitRow> {
     let mut found: Vec<WaitRow> = Vec::new();
     let mut at = flow;
@@ -315,7 +316,7 @@ fn chain(spec: &RunSpec, outcome: &Outcome, flow: u32) -> Vec<WaitRow> {
     found
 }
 
-/// When what is awaited of a flow happened.
+/// Returns the awaited event of a flow and its time, if it occurred.
 fn happened(outcome: &Outcome, flow: u32, awaited: Awaited) -> Option<(&'static str, Time)> {
     let flow = outcome.flows.get(flow as usize)?;
     use paceline_fabric::outcome::FlowStatus;

@@ -1,4 +1,4 @@
-//! What faster links would change for an iteration of a job: `paceline why RUN --job LABEL --faster LINK`.
+//! Effect of faster links on an iteration of a job: `paceline why RUN --job LABEL --faster LINK`.
 
 use paceline_scenario::Overrides;
 use serde::Serialize;
@@ -9,28 +9,29 @@ use crate::layout;
 use crate::results::{CriticalPath, RunStatus, Summary};
 use crate::table::{Column, render};
 
-/// The same, with links as they are and with faster ones.
+/// Critical paths of a job's iteration with the original links and with faster ones.
 #[derive(Clone, Debug, Serialize)]
 pub struct Faster {
-    /// The job's label.
+    /// Label of the job.
     pub job: String,
-    /// The links: a tier or two nodes.
+    /// Faster links: a tier or two nodes.
     pub links: String,
-    /// How many times as fast they are.
+    /// Factor by which the rate of the links is multiplied.
     pub factor: f64,
-    /// How long iterations took on average, in microseconds: before and after.
+    /// Mean duration of iterations, in microseconds: before and after.
     pub iteration_mean_us: [Option<f64>; 2],
-    /// The critical path as it was.
+    /// Critical path with the original links.
     pub before: CriticalPath,
-    /// The critical path with faster links.
+    /// Critical path with faster links.
     pub after: CriticalPath,
-    /// Whether a run was stopped that was made for it.
+    /// True if an extra run was interrupted.
     #[serde(skip)]
     pub partial: bool,
 }
 
 impl Question<'_> {
-    /// The same, which is made again if other code made it: two runs are compared only if they are by the same code.
+    /// Returns the summary of the run, made again if other code made it: two runs are comparable only if the same code
+    /// made both.
     fn summary_by_this_code(
         &self,
         asked: (&str, Option<u32>),
@@ -52,7 +53,7 @@ impl Question<'_> {
         self.summary(asked, asker)
     }
 
-    /// The same with some links so many times as fast.
+    /// Runs a job's scenario with `links` faster by `factor` and compares the critical paths.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -99,7 +100,7 @@ impl Question<'_> {
     }
 }
 
-/// The factor that a scenario has for these links already.
+/// Returns the factor that a scenario already sets for these links.
 fn known_factor(scenario: &str, links: &str) -> Option<f64> {
     let table: toml::Table = scenario.parse().ok()?;
     let factor = table.get("network")?.get("rate-factor")?.get(links)?;
@@ -114,7 +115,7 @@ fn at_factor(factor: f64) -> String {
 }
 
 impl Faster {
-    /// All of it, in lines of `width`.
+    /// Formats the whole answer in lines of `width`.
     pub fn text(&self, width: usize) -> String {
         let (before, after) = (self.before.time_us, self.after.time_us);
         let change = |before: f64, after: f64| match before > 0.0 {
@@ -158,7 +159,7 @@ impl Faster {
     }
 }
 
-/// Both by name, those of the first before those of the second alone; of equal names the sum.
+/// Joins two lists by name, names of the first before those only in the second; values of equal names are added.
 fn joined(before: Vec<(String, f64)>, after: Vec<(String, f64)>) -> Vec<(String, f64, f64)> {
     let mut rows: Vec<(String, f64, f64)> = Vec::new();
     let before = before.into_iter().map(|(name, time)| (name, time, 0.0));

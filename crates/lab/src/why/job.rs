@@ -1,4 +1,4 @@
-//! What an iteration of a job by a trace took its time from, and what faster links would change: `paceline why RUN --job
+//! Critical path of an iteration of a job by a trace, and the possible effect of faster links: `paceline why RUN --job
 //! LABEL`.
 
 use paceline_scenario::{Overrides, Resolved};
@@ -11,31 +11,31 @@ use crate::results::{CriticalPath, JobTimes, PathLink, PathRow, PathShare, RunSt
 use crate::table::{Column, render};
 use crate::text::duration_us;
 
-/// So many of the largest parts are in the text.
+/// Maximum number of parts listed in the text.
 const LISTED: usize = 10;
-/// A share of the whole that is worth a sentence.
+/// Share of the whole above which a part gets a sentence.
 const WORTH_SAYING: f64 = 0.02;
 
-/// What an iteration took its time from.
+/// Answer about an iteration of a job: its critical path.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobWhy {
-    /// The job's label.
+    /// Label of the job.
     pub job: String,
-    /// How long its iterations took on average, in microseconds.
+    /// Mean duration of its iterations, in microseconds.
     pub iteration_mean_us: Option<f64>,
-    /// How long each of its complete iterations took, in microseconds.
+    /// Duration of each of its complete iterations, in microseconds.
     pub iterations_us: Vec<f64>,
-    /// The critical path of one of them.
+    /// Critical path of one of them.
     pub path: CriticalPath,
-    /// Commands that run it again with faster links.
+    /// Commands that repeat the run with faster links.
     pub commands: Vec<String>,
-    /// Whether the run was stopped that was made for it.
+    /// True if the extra run was interrupted.
     #[serde(skip)]
     pub partial: bool,
 }
 
 impl Question<'_> {
-    /// What an iteration of a job took its time from: of the slowest, unless `iteration` names one.
+    /// Finds the critical path of a job's iteration: the slowest one, unless `iteration` gives another.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -70,8 +70,8 @@ impl Question<'_> {
         })
     }
 
-    /// The summary of the run, with the path of an iteration of a job. The run is made if it has no folder, or if its folder
-    /// has the path of another iteration.
+    /// Returns the summary of the run, with the path of an iteration of a job. The scenario is run if it has no folder,
+    /// or if its folder has the path of another iteration.
     pub(super) fn summary(
         &self,
         (label, iteration): (&str, Option<u32>),
@@ -96,7 +96,7 @@ impl Question<'_> {
         Ok((finished.summary, partial))
     }
 
-    /// Whether a summary has the path of another iteration of a job that has this one.
+    /// Returns true if the job has iteration `number` but the summary has the path of another one.
     fn lacks(&self, summary: &Summary, label: &str, number: u32) -> bool {
         let job = summary.jobs.iter().find(|job| job.label == label);
         job.is_some_and(|job| {
@@ -114,7 +114,7 @@ impl Question<'_> {
     }
 }
 
-/// The critical path of a job's iteration, if one is named.
+/// Returns the critical path of a job's iteration, if the summary has it.
 pub(super) fn path_of<'a>(
     summary: &'a Summary,
     label: &str,
@@ -159,13 +159,13 @@ pub(super) fn path_of<'a>(
     })
 }
 
-/// Rows of a run's folder that are about a job.
+/// Returns the rows of a run's folder that belong to a job.
 pub fn path_rows_of<'a>(data: &'a RunData, label: &'a str) -> impl Iterator<Item = &'a PathRow> {
     let rows = data.tables.rows::<PathRow>().iter();
     rows.filter(move |row| row.job == label)
 }
 
-/// `host links`, `link 3-17`.
+/// Formats the name of links: `host links`, `link 3-17`.
 pub fn of_links(links: &str) -> String {
     let is_one = links.split('-').all(|part| part.parse::<u32>().is_ok());
     match is_one {
@@ -178,7 +178,7 @@ pub(super) fn us(value: f64) -> String {
     duration_us(Some(value))
 }
 
-/// `7.6 %`, `83 %`.
+/// Formats a share: `7.6 %`, `83 %`.
 pub fn share_text(share: f64) -> String {
     match 100.0 * share {
         0.0 => "0 %".to_string(),
@@ -188,7 +188,7 @@ pub fn share_text(share: f64) -> String {
     }
 }
 
-/// `all-reduce`, `computing`: what a part is, in a sentence.
+/// Names a part within a sentence: `all-reduce`, `computing`.
 fn in_words(share: &PathShare) -> String {
     match share.what.as_str() {
         "message" => "messages".to_string(),
@@ -205,7 +205,7 @@ impl CriticalPath {
             .filter(move |one| !others.contains(&one.what.as_str()))
     }
 
-    /// What most of it is, in a few sentences.
+    /// Describes the largest parts in a few sentences.
     pub fn story(&self, job: &str, iterations_us: &[f64]) -> String {
         let slowest = iterations_us.iter().copied().fold(0.0, f64::max);
         let own = iterations_us.get(self.iteration as usize);
@@ -260,7 +260,7 @@ impl CriticalPath {
         text
     }
 
-    /// It by kinds, by links, and its largest parts.
+    /// Formats tables of the time by kind, by link, and of its largest parts.
     pub fn tables(&self) -> String {
         let mut text = sums_table(&self.sums);
         if !self.links.is_empty() {
@@ -281,7 +281,7 @@ pub(super) fn cells<T>(rows: &[T], text: impl Fn(&T) -> String) -> Vec<String> {
 }
 
 impl PathShare {
-    /// Time in messages, if there are any.
+    /// Describes the time in messages, if there are any.
     pub fn in_messages(&self) -> String {
         match self.messages_us {
             0.0 => String::new(),
@@ -289,7 +289,7 @@ impl PathShare {
         }
     }
 
-    /// Contention, if there can be any.
+    /// Describes contention, if there can be any.
     pub fn contention(&self) -> String {
         match self.link.is_empty() {
             true => String::new(),
@@ -344,7 +344,7 @@ fn largest_table(largest: &[PathShare]) -> String {
 }
 
 impl JobWhy {
-    /// All of it, in lines of `width`.
+    /// Formats the whole answer in lines of `width`.
     pub fn text(&self, width: usize) -> String {
         let story = layout::paragraph(&self.path.story(&self.job, &self.iterations_us), width);
         let mut text = format!("{story}\n{}", self.path.tables());

@@ -1,4 +1,4 @@
-//! A close look at a flow, kept in the folder of its run: the second question about it needs no second run.
+//! Close looks at flows, kept in the folder of their run so that a second question about a flow needs no second run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::{Deeper, Why};
 use crate::files::{FlowTime, OutputError, flow_times, read_table, write_file, write_table};
 use crate::results::{FlowRow, FlowRows, IdealFct, Summary};
 
-/// What a run that looked at a flow closely tells of it.
+/// Records of one flow from a run that recorded it closely.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloseLook {
     times: Vec<FlowTime>,
@@ -20,19 +20,19 @@ pub struct CloseLook {
     lines: Vec<(String, String)>,
 }
 
-/// `why/FLOW.json` in the run's folder. `why/FLOW.csv` alongside it has the rows of `flow_time.csv`.
+/// Content of `why/FLOW.json` in the run's folder. `why/FLOW.csv` next to it has the rows of `flow_time.csv`.
 #[derive(Debug, Serialize, Deserialize)]
 struct File {
-    /// The program's version, and the digest of the run: of another run it is none.
+    /// Version of the program; with the digest of the run it detects a file of another run.
     version: String,
     digest: String,
     deeper: Option<Deeper>,
-    /// It in words.
+    /// Details as lines of a name and a text.
     lines: Vec<(String, String)>,
 }
 
 impl CloseLook {
-    /// Of a run that looked at the flow.
+    /// Collects the records of a flow from a run that recorded it closely.
     pub fn of(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows, flow: &FlowRow<'_>) -> Self {
         let deeper = Deeper::of(spec, outcome, flows, flow.flow_id);
         let lines = deeper
@@ -46,12 +46,13 @@ impl CloseLook {
         }
     }
 
-    /// Where one is kept.
+    /// Returns the path at which a flow's records are kept.
     pub fn file(run: &Path, flow: u32) -> PathBuf {
         run.join("why").join(format!("{flow}.json"))
     }
 
-    /// The one that was kept in a run's folder; `None` if there is none, or it is damaged or of another run.
+    /// Reads the records kept in a run's folder; returns `None` if there are none, or if they are damaged or of another
+    /// run.
     pub fn read(run: &Path, summary: &Summary, flow: u32) -> Option<Self> {
         let path = Self::file(run, flow);
         let file: File = serde_json::from_str(&paceline_scenario::read_text(&path).ok()?).ok()?;
@@ -64,7 +65,7 @@ impl CloseLook {
         })
     }
 
-    /// Keeps it in a run's folder.
+    /// Keeps the records in a run's folder.
     ///
     /// # Errors
     /// It cannot be written.
@@ -91,7 +92,7 @@ impl CloseLook {
 }
 
 impl<'a> Why<'a> {
-    /// Of a flow and a close look at it; `None` if it took no time.
+    /// Breaks down a flow's time by its records; returns `None` if it took no time.
     pub fn close(flow: &'a FlowRow<'a>, look: &'a CloseLook, ideal: IdealFct) -> Option<Self> {
         let mut why = Self::new(flow, &look.times, ideal)?;
         why.deeper.clone_from(&look.deeper);
@@ -99,7 +100,7 @@ impl<'a> Why<'a> {
         Some(why)
     }
 
-    /// Of a flow in a fidelity that accounts for no times: how long it took, and no more.
+    /// Describes a flow in a fidelity that accounts for no times: only its total time is known.
     pub fn unaccounted(flow: &'a FlowRow<'a>, end_ps: u64, fidelity: &str, ideal: IdealFct) -> Self {
         let mut why = Self {
             flow,

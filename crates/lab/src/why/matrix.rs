@@ -1,4 +1,4 @@
-//! Who made whom wait, as a matrix: `paceline why RUN --matrix`.
+//! Matrix of waiting times between parties: `paceline why RUN --matrix`.
 
 use paceline_fabric::blame::{Waited, Why};
 use paceline_kernel::order::Sort as _;
@@ -9,69 +9,69 @@ use crate::files::RunData;
 use crate::table::{Column, render};
 use crate::text::{duration_us, natural_order};
 
-/// So many parties have a row and a column of their own; the others share one.
+/// Maximum number of parties with their own row and column; the others share one.
 const PARTIES_MAX: usize = 10;
-/// So many places are in the text.
+/// Maximum number of ports listed in the text.
 const PLACES: usize = 10;
-/// Those that are not among the largest.
+/// Name of the row and column that the smaller parties share.
 const OTHERS: &str = "others";
-/// Packets of the same flow.
+/// Name of the column for packets of the same flow.
 const OWN: &str = "own flow";
-/// Link control, a NIC that sends pauses, a link that is down.
+/// Name of the column for waiting that no flow causes: link control, a NIC that sends pauses, a link that is down.
 const NOBODY: &str = "nobody";
 
-/// Who made whom wait.
+/// Waiting times between parties of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Matrix {
-    /// What parties are: `job`, `label` or `host`.
+    /// Kind of parties: `job`, `label` or `host`.
     pub by: &'static str,
-    /// The columns: causes, in order. The first is the victim's own flow, the last nobody.
+    /// Columns: causes, in order. The first is the victim's own flow, the last nobody.
     pub causes: Vec<String>,
-    /// A row for each victim.
+    /// Rows, one per victim.
     pub rows: Vec<MatrixRow>,
 }
 
-/// What packets of one party waited for.
+/// Waiting times of one party's packets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatrixRow {
-    /// The party.
+    /// Name of the party.
     pub victim: String,
-    /// How long for each cause, in ps.
+    /// Waiting time for each cause, in ps.
     pub waited_ps: Vec<u64>,
-    /// All of it.
+    /// Sum over all causes, in ps.
     pub total_ps: u64,
 }
 
-/// A port where one party waited for another.
+/// Port where one party waited for another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatrixPlace {
-    /// Who waited.
+    /// Party whose packets waited.
     pub victim: String,
-    /// For whom; empty where nobody is known.
+    /// Party that they waited for; empty if unknown.
     pub cause: String,
-    /// Where.
+    /// Name of the port.
     pub port: String,
-    /// Why, see `blame.csv`.
+    /// Reason for waiting, as in `blame.csv`.
     pub why: String,
-    /// How long, in ps.
+    /// Waiting time in ps.
     pub waited_ps: u64,
-    /// The share of all waiting of the run.
+    /// Share of all waiting in the run, 0 to 1.
     pub share: f64,
 }
 
-/// The answer: matrices, and where most of it happened.
+/// Matrices of waiting times, and the ports with most of the waiting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Blames {
-    /// By job, where there are jobs with several labels, and by label; or by host.
+    /// Matrices by job, if there are jobs with several labels, and by label; or by host.
     pub matrices: Vec<Matrix>,
-    /// Where packets waited longest for other flows, the longest first.
+    /// Ports where packets waited longest for other flows, in descending order.
     pub places: Vec<MatrixPlace>,
-    /// Whether the run was stopped that was made for it.
+    /// True if the extra run was interrupted.
     #[serde(skip)]
     pub partial: bool,
 }
 
-/// The job that a label belongs to; itself where it belongs to none.
+/// Returns the job that a label belongs to, or the label itself if it belongs to none.
 fn job_of<'a>(label: &'a str, jobs: &SortedSet<&str>) -> &'a str {
     let ends = label.match_indices('/').map(|(end, _)| &label[..end]);
     // A job's own label may have slashes in it.
@@ -79,7 +79,7 @@ fn job_of<'a>(label: &'a str, jobs: &SortedSet<&str>) -> &'a str {
 }
 
 impl Matrix {
-    /// The matrix of some rows, whose parties are called by `name`.
+    /// Builds the matrix of some rows; `name` maps their parties to the names in the matrix.
     fn of<'a>(by: &'static str, rows: &'a [Waited], name: impl Fn(&'a str) -> &'a str) -> Self {
         // A party counts as a victim and as a cause.
         let mut weights: SortedMap<&str, u128> = SortedMap::new();
@@ -130,7 +130,7 @@ impl Matrix {
         }
     }
 
-    /// As a table for a terminal.
+    /// Formats the matrix as a table for a terminal.
     pub fn text(&self) -> String {
         let (head, rows) = self.cells();
         let cells = |i: usize| rows.iter().map(|row| row[i].clone()).collect();
@@ -146,7 +146,7 @@ impl Matrix {
         )
     }
 
-    /// The names of the columns, and the cells of each row.
+    /// Returns the names of the columns, and the cells of each row.
     pub fn cells(&self) -> (Vec<String>, Vec<Vec<String>>) {
         // Causes that nobody waited for are left out.
         let kept: Vec<usize> = (0..self.causes.len())
@@ -167,7 +167,7 @@ impl Matrix {
 }
 
 impl Blames {
-    /// Of the rows of a run whose jobs have these labels.
+    /// Builds the matrices from the rows of a run whose jobs have these labels.
     pub fn of(rows: &[Waited], jobs: &[&str]) -> Self {
         let jobs: SortedSet<&str> = jobs.iter().copied().collect();
         let parties: SortedSet<&str> = rows.iter().map(|row| row.victim.as_str()).collect();
@@ -194,13 +194,13 @@ impl Blames {
         }
     }
 
-    /// Those of a run as its folder tells it; nothing where it has no accounts.
+    /// Builds the matrices from a run's folder; returns `None` if it has no accounts of waiting.
     pub fn of_run(run: &RunData) -> Option<Self> {
         let jobs: Vec<&str> = run.summary.jobs.iter().map(|job| job.label.as_str()).collect();
         (run.tables.has::<Waited>()).then(|| Self::of(run.tables.rows(), &jobs))
     }
 
-    /// The matrices, and below them where most of it happened.
+    /// Formats the matrices, and below them the ports with most of the waiting.
     pub fn text(&self) -> String {
         if self.matrices.iter().all(|matrix| matrix.rows.is_empty()) {
             return "no packet waited in a queue\n".to_string();
@@ -225,7 +225,7 @@ impl Blames {
 }
 
 impl MatrixPlace {
-    /// For whom, in words.
+    /// Names the cause within a sentence.
     pub fn cause_name(&self) -> String {
         match self.cause.is_empty() {
             true => NOBODY.to_string(),
@@ -233,7 +233,7 @@ impl MatrixPlace {
         }
     }
 
-    /// The share in percent.
+    /// Formats the share in percent.
     pub fn share_text(&self) -> String {
         format!("{:.1}%", 100.0 * self.share)
     }
@@ -243,7 +243,7 @@ fn time(ps: u64) -> String {
     duration_us(Some(ps as f64 / 1e6))
 }
 
-/// Where packets waited longest for other flows.
+/// Returns the ports where packets waited longest for other flows.
 fn places(rows: &[Waited]) -> Vec<MatrixPlace> {
     let all: u128 = rows.iter().map(|row| u128::from(row.waited_ps)).sum();
     let mut sums: SortedMap<(&str, &str, String, &str), u64> = SortedMap::new();
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!([sum(of_jobs), sum(of_labels)], [63_000_000; 2]);
     }
 
-    /// Nothing is lost where parties share a row.
+    /// The sums stay complete if parties share a row.
     #[test]
     fn many_parties_share_a_row() {
         let names: Vec<String> = (0..40).map(|i| format!("host {i}")).collect();

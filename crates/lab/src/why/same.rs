@@ -1,4 +1,4 @@
-//! Whether a run that was made again is that of the folder: only then does it explain it.
+//! Check that a repeated run equals that of the folder; only then does it explain it.
 
 use super::ask::{AskError, Question};
 use crate::files::RunData;
@@ -7,7 +7,7 @@ use crate::run::Finished;
 use crate::text::duration_us;
 
 impl Question<'_> {
-    /// Says which code made the run.
+    /// Names the version that made the run and this one.
     pub(super) fn other_code(&self, data: &RunData) -> String {
         let (version, this) = (&data.summary.version, crate::identity::version());
         format!("{} was made by version {version}, this is {this}", self.run)
@@ -25,7 +25,7 @@ impl Question<'_> {
         ))
     }
 
-    /// Of a run to its end: the digests of all events.
+    /// Compares the digests of all events of two complete runs.
     pub(super) fn check_whole(&self, data: &RunData, again: &Finished) -> Result<(), AskError> {
         if again.summary.status == RunStatus::Partial {
             // Stopped: of the same code it is a part of the same run.
@@ -46,7 +46,7 @@ impl Question<'_> {
         }
     }
 
-    /// Of a run to the end of a flow, by the same code: the flow's times; by other code the whole.
+    /// Compares a run up to the end of a flow: the flow's times if the same code made both, otherwise the whole runs.
     pub(super) fn check_same(
         &self,
         data: &RunData,

@@ -1,4 +1,4 @@
-//! The slowest flows of a run with what most of their time went to: `paceline why RUN`.
+//! Slowest flows of a run, with the largest part of their time: `paceline why RUN`.
 
 use serde::Serialize;
 
@@ -8,34 +8,34 @@ use crate::results::{FlowRow, IdealFct, slowest_of};
 use crate::table::{Column, render};
 use crate::text::{duration_us, number, short_bytes};
 
-/// A slow flow.
+/// Slow flow with the largest part of its time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Slow<'a> {
-    /// Its row of `flows.csv`.
+    /// Row of the flow in `flows.csv`.
     pub flow: FlowRow<'a>,
-    /// What most of its time went to; null if the run did not account for it.
+    /// Largest part of its time; null if the run did not account for the flow.
     pub main: Option<Main>,
-    /// The command that tells more.
+    /// Command that explains the flow in detail.
     pub command: String,
 }
 
-/// What most of a flow's time went to.
+/// Largest part of a flow's time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Main {
-    /// Whose time: `sender`, `data`, `host` or `ack`.
+    /// Stage of the part: `sender`, `data`, `host` or `ack`.
     pub stage: crate::files::Stage,
-    /// Which part of it.
+    /// Name of the part, as in `flow_time.csv`.
     pub part: String,
-    /// How long, in ps, and how large a share of all.
+    /// Time of the part in ps.
     pub time_ps: u64,
-    /// See `time_ps`.
+    /// Share of the flow's total time, 0 to 1.
     pub share: f64,
-    /// The port where its packets waited longest on average, if they waited.
+    /// Port where its packets waited longest on average, if they waited.
     pub port: Option<String>,
 }
 
 impl Slow<'_> {
-    /// The same, with strings of its own.
+    /// Converts to a value that owns its strings.
     pub fn into_owned(self) -> Slow<'static> {
         Slow {
             flow: self.flow.into_owned(),
@@ -45,7 +45,7 @@ impl Slow<'_> {
     }
 }
 
-/// The `count` slowest flows; `run` is what the command calls the run.
+/// Returns the `count` slowest flows; `run` is the name of the run in commands.
 pub fn slowest<'a>(
     flows: impl IntoIterator<Item = FlowRow<'a>>,
     times: &[FlowTime],
@@ -60,7 +60,7 @@ pub fn slowest<'a>(
     slowest_of(flows, count).into_iter().map(slow).collect()
 }
 
-/// They in a table.
+/// Formats flows as a table.
 pub fn table(slow: &[Slow<'_>]) -> String {
     let cells = |text: &dyn Fn(&Slow<'_>) -> String| slow.iter().map(text).collect::<Vec<String>>();
     let main = |one: &Slow<'_>| match &one.main {
@@ -91,7 +91,7 @@ pub fn table(slow: &[Slow<'_>]) -> String {
 }
 
 impl Main {
-    /// It in a few words.
+    /// Describes the part in a few words.
     pub fn words(&self) -> String {
         use crate::files::Stage;
         match (self.stage, self.part.as_str()) {

@@ -1,4 +1,4 @@
-//! ACC's properties, in small: the scenarios that ship, shortened.
+//! ACC's properties on small scale: the built-in scenarios, shortened.
 
 use paceline_fabric::Outcome;
 use paceline_lab::run::Finished;
@@ -16,7 +16,7 @@ fn run(name: &str, scheme: &str, settings: &[&str]) -> Finished {
     execute(&input, &mut |_| Control::Continue).expect("it runs")
 }
 
-/// Gbit/s that a flow got from one time to another, in us.
+/// Returns the goodput of a flow between two times in us, in Gbit/s.
 fn goodput(outcome: &Outcome, flow: u32, from: u64, to: u64) -> f64 {
     let width = outcome.rate_bin.as_ns() / 1000;
     let record = outcome
@@ -29,7 +29,7 @@ fn goodput(outcome: &Outcome, flow: u32, from: u64, to: u64) -> f64 {
     within.map(|(_, &bytes)| bytes).sum::<u64>() as f64 * 8e-3 / (to - from) as f64
 }
 
-/// A1: eight flows at 40 Gbit/s drain in what their queue takes.
+/// A1: eight flows at 40 Gbit/s finish in the time that their queue takes to drain.
 #[test]
 fn an_incast_drains_at_once() {
     let settings = [
@@ -55,7 +55,7 @@ fn an_incast_drains_at_once() {
     assert!(gone.0.as_ns() < least + 50_000, "{} {largest}", gone.0);
 }
 
-/// A2: a second flow has its share at once, and the queue is about what it sent unheard.
+/// A2: a second flow gets its share at once, and the queue is about equal to its unscheduled bytes.
 #[test]
 fn two_flows_share_at_once() {
     let settings = ["workload.0.flows.0.size=10MB", "workload.1.flows.0.size=3MB"];
@@ -69,7 +69,7 @@ fn two_flows_share_at_once() {
     );
 }
 
-/// A3: nobody starves altogether, and links are used. (That the long flow gets less than its share is told.)
+/// A3: no flow starves, and links are used. (A warning says that the long flow gets less than its share.)
 #[test]
 fn a_parking_lot_is_used() {
     let done = run("acc-parking-lot", "acc", &["duration=4ms"]).outcome;
@@ -80,7 +80,7 @@ fn a_parking_lot_is_used() {
     }
 }
 
-/// A4: who is not congested is left alone where all have ACC; alongside flows that are deaf the policies go down in order.
+/// A4: uncongested flows are left alone if all have ACC; next to flows that ignore it, the policies act in order.
 #[test]
 fn victims_are_held() {
     let short = ["duration=5ms", "workload.3.incast.rounds=40"];
@@ -105,7 +105,7 @@ fn victims_are_held() {
     assert!(hold > f1 && f1 > f2, "{hold} {f1} {f2}");
 }
 
-/// A5: acknowledgements in the data's class do not bring it to a halt.
+/// A5: acknowledgements in the class of data do not block it.
 #[test]
 fn acknowledgements_may_share_the_class_of_data() {
     let done = run("acc-shared-class", "acc", &["duration=4ms"]).outcome;
@@ -115,7 +115,7 @@ fn acknowledgements_may_share_the_class_of_data() {
     }
 }
 
-/// A6 and A7, in a network of 16 hosts: a tenth of DCQCN's pauses, and sooner than HPCC.
+/// A6 and A7, in a network of 16 hosts: a tenth of DCQCN's pauses, and faster completion than under HPCC.
 #[test]
 fn it_hardly_pauses() {
     let settings = [
@@ -134,7 +134,7 @@ fn it_hardly_pauses() {
     assert!(acc.1 < hpcc.1, "{acc:?} {hpcc:?}");
 }
 
-/// The ring that stands still without control.
+/// The ring that deadlocks without congestion control does not under ACC.
 #[test]
 fn a_ring_does_not_stand_still() {
     let done = run("pfc-deadlock", "acc", &[]);
@@ -142,7 +142,7 @@ fn a_ring_does_not_stand_still() {
     assert_eq!(done.outcome.completions.len(), 4);
 }
 
-/// Without pauses packets are lost, and the run says what that means.
+/// Without pauses packets are lost, and a warning explains the consequences.
 #[test]
 fn a_loss_is_told() {
     let settings = [
@@ -163,7 +163,7 @@ fn a_loss_is_told() {
     );
 }
 
-/// What switches do for it unless they are told otherwise.
+/// Default settings of switches for ACC, and explicit ones that override them.
 #[test]
 fn switches_detect_and_mark_for_it() {
     let resolved = |scheme: &str, settings: &[&str]| {

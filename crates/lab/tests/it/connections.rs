@@ -1,10 +1,10 @@
-//! Persistent connections alongside flows with queue pairs of their own.
+//! Persistent connections next to flows with their own queue pairs.
 
 use paceline_lab::run::{Control, execute};
 use paceline_scenario::{Overrides, load_text};
 
-/// A connection takes the place of a queue pair whose flow is over, while acknowledgements of that flow's repeated packets
-/// are still under way: they are not the connection's.
+/// A connection reuses the queue pair of an ended flow while acknowledgements of that flow's retransmissions are still
+/// in flight: they must not count for the connection.
 #[test]
 fn late_acknowledgements_are_not_a_connections() {
     const TEXT: &str = "duration = \"200us\"\n[topology.fat-tree]\nk = 4\n[[workload]]\nincast = { receiver = 0, fan-in = 8, \

@@ -1,4 +1,4 @@
-//! Critical paths of jobs by traces, by hand.
+//! Critical paths of jobs by traces, computed by hand.
 
 use std::path::PathBuf;
 
@@ -78,7 +78,7 @@ fn a_path_of_goal_by_hand() {
     assert_eq!(of(&rows(&one)), expected(80 + 40 + 2000));
 }
 
-/// What is not a tier, a link or a factor is refused.
+/// Invalid tiers, links and factors are refused.
 #[test]
 fn factors_of_rates_are_checked() {
     let refused = |line: &str| {
@@ -130,7 +130,8 @@ fn a_path_of_simai_by_hand() {
     assert!((sum - path.time_us).abs() < 1e-6);
 }
 
-/// Of many collectives the summary has sums and the slowest; `collectives.csv` has all. The path is the last iteration's.
+/// With many collectives, the summary has sums and the slowest ones; `collectives.csv` has all. The path is that of the
+/// last iteration.
 #[test]
 fn collectives_of_long_traces() {
     let text = format!(

@@ -1,5 +1,5 @@
-//! Who is marked behind a congested port: the shipped scenario of a single point of congestion, under each detector,
-//! alongside the runs of the simulator of TCD's authors.
+//! Marks behind a congested port: the built-in scenario of a single point of congestion, under each detector, compared
+//! with the simulator of TCD's authors.
 
 use paceline_congestion::Mark;
 use paceline_fabric::outcome::{PacketKind, TraceKind};
@@ -8,7 +8,7 @@ use paceline_lab::run::{Control, execute};
 use paceline_lab::why::{CloseLook, Why};
 use paceline_scenario::{Overrides, load};
 
-/// Packets of the victims that came marked as congested, and as undetermined, since the bursts began; of each victim.
+/// Counts the packets of each victim that arrived marked as congested, and as undetermined, since the bursts started.
 fn marks(kind: &str) -> [[usize; 2]; 2] {
     let set = [
         format!("network.detection.kind={kind}"),
@@ -46,8 +46,8 @@ fn victims_are_undetermined_not_congested() {
     }
 }
 
-/// The first of the bursts: a victim is told of the port that held it back and had none of its packets, the culprit is
-/// not; and the labels of a summary say whose packets were marked how, from the beginning.
+/// During the first burst, `why` names for a victim the port that held it back without having any of its packets, and
+/// for the culprit it does not. The labels of a summary list the marks of their packets from the start.
 #[test]
 fn why_and_the_summary_tell_victims_from_culprits() {
     let overrides = Overrides {

@@ -25,11 +25,11 @@ enum Event {
     Enter(usize, f64),
     /// The port is free.
     Free,
-    /// An acknowledgement, with what the port wrote: time, bytes sent before, bytes queued.
+    /// Arrival of an acknowledgement with the port's telemetry: time, bytes sent before, bytes queued.
     Ack(usize, f64, [f64; 3]),
 }
 
-/// One sender: Algorithm 1 of the paper, with rates.
+/// Sender with Algorithm 1 of the paper, using rates.
 struct Sender {
     rate: f64,
     reference: f64,
@@ -61,7 +61,7 @@ impl Sender {
     }
 }
 
-/// Goodput in Gbit/s of the two flows in each millisecond; the second starts at 2 ms.
+/// Returns the goodput in Gbit/s of the two flows in each millisecond; the second starts at 2 ms.
 fn model(additive: f64, ms: usize) -> Vec<[f64; 2]> {
     let new = |start| Sender {
         rate: LINE,
@@ -160,7 +160,7 @@ fn model(additive: f64, ms: usize) -> Vec<[f64; 2]> {
     goodput
 }
 
-/// The same in Paceline.
+/// Simulates the model's scenario in Paceline and returns the same goodputs.
 fn simulated(fidelity: Fidelity, additive: &str, ms: usize) -> Vec<[f64; 2]> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("two.toml");
@@ -188,8 +188,8 @@ fn simulated(fidelity: Fidelity, additive: &str, ms: usize) -> Vec<[f64; 2]> {
     goodput
 }
 
-/// What additive increase alone does to a gap, in whole round trips: both rates are divided by U/η, and the
-/// step is added.
+/// Computes the effect of additive increase alone on a gap, in whole round trips: both rates are divided by U/η, and
+/// the step is added.
 fn gap_of_the_law(gap: f64, sum: f64, additive: f64, ms: f64) -> f64 {
     let round_trips = ms * 1e6 / T;
     gap * (1.0 - 2.0 * additive / sum).powf(round_trips)
@@ -234,8 +234,8 @@ fn the_model_locks_where_the_simulator_does() {
     }
 }
 
-/// The paper's rule for two flows, W_AI = W (1 - eta) / 2, is 2.5 Gbit/s: now the step outweighs what
-/// interleaving packets do to the measurement.
+/// With the paper's rule for two flows, W_AI = W (1 - eta) / 2, the step is 2.5 Gbit/s: it outweighs the effect of
+/// interleaved packets on the measurement.
 #[test]
 fn the_papers_step_for_two_flows_makes_them_equal() {
     for (name, goodput) in [

@@ -15,7 +15,7 @@ mod build;
 use build::of_crate;
 use paceline_lab::with_added;
 
-/// A workspace: `top` depends on `base`, and on `report`, which decides no results.
+/// Creates a workspace: `top` depends on `base`, and on `report`, which decides no results.
 fn workspace() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
@@ -73,7 +73,7 @@ fn what_decides_results_changes_it() {
     }
 }
 
-/// The build script saw what is there, in whichever folder and profile.
+/// The hash of the build script equals one computed here, in any folder and profile.
 #[test]
 fn a_version_has_the_identity_of_these_sources() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

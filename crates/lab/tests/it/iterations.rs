@@ -1,11 +1,11 @@
-//! What is said of the times of iterations: whether they still rise, on how many percentiles rest, what messages go over.
+//! Warnings about iterations: times that still rise, percentiles over few of them, and queue pairs per message.
 
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::{Control, execute};
 use paceline_lab::stats::{Rise, rise};
 use paceline_scenario::{Overrides, WarningKind, load_text};
 
-/// The warnings of a run of four hosts that are about iterations.
+/// Returns the warnings about iterations in a run of four hosts.
 fn got(rest: &str) -> Vec<String> {
     let text = format!("duration = '50ms'\n[topology.star]\nhosts = 4\n[cc]\nscheme = 'none'\n{rest}\n");
     let input = load_text("test.toml", &text, &Overrides::default()).unwrap();
@@ -20,7 +20,7 @@ fn got(rest: &str) -> Vec<String> {
     ours.map(|warning| warning.text).collect()
 }
 
-/// A job one of whose hosts sends more and more flows to another host: one more every 80 us.
+/// Returns a job one of whose hosts starts ever more flows to another host: one more every 80 us.
 fn slowed(iterations: u32) -> String {
     let mut text = format!(
         "[[job]]\nlabel = 'slowed'\nhosts = '1..2'\niterations = {iterations}\n\
@@ -64,7 +64,7 @@ fn percentiles_of_few_iterations_are_told_of() {
     );
 }
 
-/// One message from each host to each other is a queue pair each, either way.
+/// Collectives that open a queue pair per message cause a warning; one message per pair of hosts does not.
 #[test]
 fn queue_pairs_for_each_message_are_told_of() {
     let of = |block: &str| got(&format!("[[workload]]\nlabel = 'sum'\n{block}")).len();
@@ -132,7 +132,7 @@ fn what_stays_or_falls_is_not() {
     assert_eq!(rise(&saw), None);
 }
 
-/// Values without a trend that differ by a fifth: told of in fewer than one of twenty runs, whatever their number.
+/// Values without a trend that differ by a fifth: reported in fewer than one of twenty runs, for any number of values.
 #[test]
 fn noise_is_seldom_taken_for_a_rise() {
     for count in [4, 5, 8, 12, 20, 100] {

@@ -1,4 +1,4 @@
-//! Collectives as libraries carry them out, message by message: times by hand, to the picosecond.
+//! Collectives as libraries execute them, message by message: times computed by hand, to the picosecond.
 
 use paceline_fabric::outcome::FlowStatus;
 use paceline_lab::run::{Control, Finished, execute};
@@ -7,14 +7,14 @@ use proptest::prelude::*;
 
 const HEAD: &str = "duration = '20ms'\ncheck = true\n[network]\nmtu = '1000B'\n[cc]\nscheme = 'none'\n";
 
-/// A packet of 1000 bytes and 48 of headers at 100 Gbit/s.
+/// Time in ps of a packet of 1000 bytes and 48 of headers at 100 Gbit/s.
 const PACKET: u64 = 83_840;
-/// The same over two links of 1 us each.
+/// Latency of such a packet over two links of 1 us each, in ps.
 const WAY: u64 = 2 * (PACKET + 1_000_000);
-/// An acknowledgement, which leaves before data.
+/// Time in ps of an acknowledgement, which leaves before data.
 const ACK: u64 = 4_800;
 
-/// A run, and of what.
+/// Run with its input.
 struct Done {
     input: Resolved,
     finished: Finished,
@@ -33,7 +33,7 @@ fn star(hosts: u32, keys: &str, steps: &str) -> Done {
     ))
 }
 
-/// Sender, receiver, start and arrival of each message.
+/// Returns sender, receiver, start and arrival of each message.
 fn messages(done: &Done) -> Vec<(u32, u32, u64, u64)> {
     let specs = &done.input.run.flows;
     let times = specs.iter().zip(&done.finished.outcome.flows);
@@ -306,7 +306,7 @@ fn slow_hosts_compute_slowly() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Whatever a job does, every message arrives, and iterations are no shorter than what ranks compute.
+    /// Every message of a random job arrives, and iterations are no shorter than the computing of ranks.
     #[test]
     fn random_jobs_come_to_their_end(
         gpus in 1u32..4, servers in 2u32..4, inner in any::<bool>(), channels in 1u32..5, chunk in 1u64..9, slots in 1u32..4,

@@ -1,4 +1,4 @@
-//! Sets of measures, against what two runs, or a hand, say of the same.
+//! Sets of measures, compared with differences of two runs or with values computed by hand.
 
 use paceline_fabric::Outcome;
 use paceline_lab::measures::{Metrics, find_set};
@@ -44,7 +44,7 @@ fn measured(set: &str, (input, outcome): &(Resolved, Outcome)) -> Metrics {
     (find_set(set).unwrap().of)(input, outcome)
 }
 
-/// The second half is what a run has more than one that ends at half of its time.
+/// The measures of the second half equal the difference between a run and one that ends at half of its time.
 #[test]
 fn a_half_is_a_difference_of_two_runs() {
     let whole = run(CROWD, &["duration=1600us"]);
@@ -114,7 +114,7 @@ flows-max = 16
 rates = "1us"
 "#;
 
-/// Long flows at a fixed rate do not react, and use a known share of their receivers' links; under HPCC they give way
+/// Long flows at a fixed rate do not react, and use a known share of their receivers' links; under HPCC they yield
 /// within a few round trips.
 #[test]
 fn long_flows_react_or_do_not() {

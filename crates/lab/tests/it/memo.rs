@@ -1,4 +1,4 @@
-//! Phases that come again are taken from memory: what comes out is the same.
+//! Memoised phases give the same results as simulated ones.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ fn run(scenario: &str, memoise: Memoise) -> Finished {
     execute(&input, &mut |_| Control::Continue).unwrap()
 }
 
-/// Runs a scenario with and without memory, and holds all that comes out against each other; says what was taken.
+/// Runs a scenario with and without memoisation, compares all results, and returns the phases that were reused.
 #[track_caller]
 fn same(scenario: &str) -> Repeats {
     let (with, without) = (run(scenario, Memoise::On), run(scenario, Memoise::Off));

@@ -1,5 +1,4 @@
-//! Rail-optimised and oversubscribed networks under way: routes, what flows take alone, and every invariant
-//! under random traffic.
+//! Rail-optimised and oversubscribed networks: routes, times of flows alone, and every invariant under random traffic.
 
 use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, load_text};

@@ -1,4 +1,4 @@
-//! Iterations of SimAI on the packet network, and every message of its own runs.
+//! Iterations of SimAI on the packet network, and every message of SimAI's own runs.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -8,7 +8,7 @@ use paceline_scenario::{Overrides, load};
 
 use super::traces::{data, ends, text};
 
-/// A run of a workload by SimAI's own configuration.
+/// Runs a workload with SimAI's own configuration.
 fn run(workload: &str, topology: &str, latency: &str) -> Finished {
     let folder = tempfile::tempdir().unwrap();
     let conf = std::fs::read_to_string(data("simai/SimAI.conf")).unwrap();
@@ -29,7 +29,7 @@ fn sorted(mut messages: Messages) -> Messages {
     messages
 }
 
-/// Those of SimAI's own run.
+/// Reads the messages of SimAI's own run.
 fn recorded(name: &str) -> Messages {
     let file = std::fs::File::open(data(&format!("simai/{name}-messages.csv.gz"))).unwrap();
     let mut text = String::new();
@@ -54,8 +54,8 @@ fn ours(done: &Finished) -> Messages {
     sorted(messages)
 }
 
-/// To the nanosecond. Of what is asked for at one time, for one time, the lower rank goes first here, and in SimAI whoever
-/// asked first: that shifts the second half of `reduced-moe`, by 0.18 % of its iteration.
+/// Times match to the nanosecond. Of simultaneous requests the lower rank goes first here, and in SimAI the earlier
+/// call: that shifts the second half of `reduced-moe`, by 0.18 % of its iteration.
 #[test]
 fn iterations_and_messages_are_simais() {
     let at = |gpus: u32| format!("Spectrum-X_{gpus}g_8gps_100Gbps_A100");
@@ -87,7 +87,7 @@ fn iterations_and_messages_are_simais() {
     }
 }
 
-/// 6 is the send latency of SimAI where nothing is said.
+/// SimAI's default send latency is 6.
 #[test]
 fn the_send_latency_is_simais() {
     let of = |latency| {

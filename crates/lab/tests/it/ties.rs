@@ -3,7 +3,7 @@
 use paceline_lab::run::{Control, Finished, Resources, execute_on};
 use paceline_scenario::{Overrides, WarningKind, load_text};
 
-/// Senders at line rate, to one receiver through a buffer that drops: all the same, on the same cables.
+/// Runs equal senders at line rate, on equal cables, to one receiver through a buffer that drops.
 fn run(senders: usize, size: &str, set: &[&str], threads: usize) -> Finished {
     let hosts = senders + 1;
     let text = format!(
@@ -23,7 +23,7 @@ fn run(senders: usize, size: &str, set: &[&str], threads: usize) -> Finished {
     execute_on(&input, resources, &mut |_| Control::Continue).unwrap()
 }
 
-/// The least and the most of what senders had to send again, in bytes.
+/// Returns the minimum and maximum over senders of retransmitted bytes.
 fn sent_again(finished: &Finished) -> (u64, u64) {
     let all = finished.outcome.flows.iter().map(|flow| flow.retransmitted.get());
     (all.clone().min().unwrap(), all.max().unwrap())
@@ -53,7 +53,7 @@ fn equal_senders_lose_alike() {
     }
 }
 
-/// With a fixed order one of two equal senders loses nothing, and that is told.
+/// With a fixed order one of two equal senders loses nothing, and a warning says so.
 #[test]
 fn a_fixed_order_that_decides_who_loses_is_told() {
     let fixed = run(2, "8MiB", &["ties=structural"], 1);
@@ -64,7 +64,7 @@ fn a_fixed_order_that_decides_who_loses_is_told() {
     assert!(!is_told(&shuffled), "{:?}", shuffled.summary.warnings);
 }
 
-/// A network that is cut: two racks, losses in both.
+/// A network that is cut into parts: two racks, with losses in both.
 #[test]
 fn parts_of_a_run_agree() {
     let text = "duration = \"2ms\"\n[topology.leaf-spine]\nleaves = 2\nspines = 1\nhosts-per-leaf = 4\n[[workload]]\n\
@@ -85,7 +85,7 @@ fn parts_of_a_run_agree() {
     assert_eq!(one.outcome.ties, two.outcome.ties);
 }
 
-/// Where nothing is lost, the order is fixed.
+/// A lossless network has a fixed order by default.
 #[test]
 fn lossless_networks_keep_their_order() {
     let [own, fixed] = [

@@ -1,4 +1,4 @@
-//! Timeouts in whole runs: what is lost waits side by side, and what is far away is not sent twice.
+//! Timeouts in whole runs: several losses wait in parallel, and long round trips cause no retransmission.
 
 use paceline_lab::run::{Control, Finished, Resources, execute_on};
 use paceline_scenario::{Overrides, WarningKind, load_text};
@@ -38,7 +38,7 @@ fn last_fct_us(finished: &Finished) -> f64 {
     flows.map(|flow| flow.fct.as_us_f64()).fold(0.0, f64::max)
 }
 
-/// 500 MB in packets of 4096 and 48 bytes at 100 Gbit/s take 40.5 ms, and the way there and back 5.0.
+/// 500 MB in packets of 4096 and 48 bytes at 100 Gbit/s take 40.5 ms, and the round trip 5.0.
 #[test]
 fn five_hundred_kilometres() {
     for recovery in ["go-back-n", "irn", "rud"] {

@@ -1,4 +1,4 @@
-//! Rules of jobs by Chakra traces: what is carried, how long kernels take, and when a send ends.
+//! Rules of jobs by Chakra traces: operations on the network, duration of kernels, and the end of a send.
 
 use paceline_scenario::WarningKind;
 
@@ -29,7 +29,7 @@ fn a_broadcast_is_carried_on_the_network_whatever_the_form_of_its_files() {
     assert_eq!(json.summary.collectives[0].time_us, broadcast.time_us);
 }
 
-/// ASTRA-sim lets a broadcast last as long as it was recorded.
+/// ASTRA-sim gives a broadcast its recorded duration.
 #[test]
 fn a_broadcast_on_the_model_of_astra_sim_is_fixed_and_said_to_be() {
     let done = run(&format!(
@@ -122,7 +122,7 @@ fn sends_of_a_rank_overlap_or_go_in_turn() {
     );
 }
 
-/// The same network and workload as SimAI's own sample, with more in its environment.
+/// Network and workload of SimAI's own sample, with more settings in its environment.
 #[test]
 fn what_the_environment_of_simai_asks_for_is_read_or_refused() {
     let folder = tempfile::tempdir().unwrap();

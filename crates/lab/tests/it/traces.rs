@@ -63,7 +63,7 @@ fn a_message_by_hand() {
     assert_eq!((job.iterations.total, job.iterations.completed), (1, 1));
 }
 
-/// Answers of LogGOPSim and ATLAHS.
+/// Results of LogGOPSim and ATLAHS.
 #[test]
 fn loggops_gives_the_answers_of_both_programs() {
     let job = |more: &str| {
@@ -92,7 +92,7 @@ fn loggops_gives_the_answers_of_both_programs() {
     assert!(message.contains("expected whole nanoseconds"), "{message}");
 }
 
-/// ASTRA-sim's own test.
+/// Result of a test in ASTRA-sim's repository.
 #[test]
 fn chunks_give_the_answer_of_astra_sim() {
     let job = "[[job]]\nchakra = 'DATA/chakra/microbenchmarks/all_reduce/8npus_1MB/all_reduce'\nnetwork = 'chunks'\n\
@@ -115,7 +115,7 @@ const BOTH: &str = "duration = '20ms'\ncc.scheme = 'dcqcn'\n[topology.leaf-spine
     [[job]]\nlabel = 'mpi'\nshare-hosts = true\ngoal = 'DATA/goal/dissemination_16.goal'\n\
     [[job]]\nlabel = 'steps'\nhosts = '8..11'\nshare-hosts = true\n[[job.step]]\nall-gather = { size = '40KB' }\n";
 
-/// Jobs from traces of two formats, a job of steps and an incast share a network; whatever the number of threads.
+/// Jobs from traces of two formats, a job of steps and an incast share a network, with any number of threads.
 #[test]
 fn jobs_of_several_formats_share_a_network() {
     let done = run(BOTH);

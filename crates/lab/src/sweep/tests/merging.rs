@@ -1,4 +1,4 @@
-//! Shards, and what becomes of them.
+//! Shards of a sweep, and their merging.
 
 use super::*;
 
@@ -133,7 +133,7 @@ fn what_is_missing_is_named() {
     assert_eq!(collected.data.describe(1), "cc.scheme=dctcp");
 }
 
-/// Whichever of them makes the folder: the others find a sweep's there, or nothing but what one begins with.
+/// Several parts may create the folder: each finds a sweep's folder, or only the files that a new one has.
 #[test]
 fn parts_may_begin_at_the_same_time() {
     let lab = Lab::new(&GRID, 1);

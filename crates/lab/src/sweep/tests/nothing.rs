@@ -1,8 +1,8 @@
-//! Seeds and axes that change nothing are told with their reasons, and have no intervals.
+//! Seeds and axes without effect are listed with their reasons, and have no intervals.
 
 use super::*;
 
-/// Runs the study and gives its data, with what is told of what changes nothing.
+/// Runs the study and returns its data with the texts of the notes.
 fn sweep(input: &str, over: &[&str], repeats: u32) -> (SweepData, Vec<String>) {
     let tmp = tempfile::tempdir().unwrap();
     let tiny = tmp.path().join("tiny.toml");
@@ -42,7 +42,7 @@ fn estimate(data: &SweepData, point: usize, metric: &str) -> Estimate {
     all.into_iter().find(|(name, _)| name == metric).unwrap().1
 }
 
-/// Marks are drawn, and two of three schemes do not read them: five seeds are one run of these.
+/// Marks are drawn at random, but two of three schemes do not react to them: for these, five seeds count as one run.
 #[test]
 fn seeds_that_no_flow_acts_on_are_one_run() {
     let (data, texts) = sweep("incast-16", &["cc.scheme=hpcc,dcqcn,timely"], 5);

@@ -1,4 +1,4 @@
-//! What is there already, and who else is at it.
+//! Folders with earlier results or other writers.
 
 use super::*;
 
@@ -195,7 +195,7 @@ fn two_at_once_are_refused() {
     );
 }
 
-/// An edit could put runs to other points than they were made for.
+/// An edit could assign runs to other points than they were made for.
 #[test]
 fn an_edited_plan_is_refused_and_so_is_a_row_of_another_version() {
     let lab = Lab::new(&["cc.scheme=hpcc,dctcp"], 1);

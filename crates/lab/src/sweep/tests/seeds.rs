@@ -1,4 +1,4 @@
-//! Seeds that change nothing, and what is said of inputs.
+//! Seeds without effect, and warnings about inputs.
 
 use paceline_scenario::warning::Subject;
 

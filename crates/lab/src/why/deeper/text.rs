@@ -1,15 +1,15 @@
-//! A close-up in words.
+//! Details of a flow in words.
 
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 
 use super::{CauseRow, CutRow, Deeper, PauseRow, SharedRow, gbps, size, us};
 
-/// Flows, cuts and ports that are named before the rest is counted.
+/// Maximum number of flows, cuts or ports that are named; the others are counted.
 const NAMED: usize = 4;
 
 impl Deeper {
-    /// In lines of a name and what is to be said; `start_ps` is the flow's start, from which times count.
+    /// Formats the details as lines of a name and a text; times count from `start_ps`, the flow's start.
     pub(in crate::why) fn lines(&self, flow: u32, start_ps: u64) -> Vec<(String, String)> {
         let mut lines = Vec::new();
         let mut add = |name: &'static str, texts: Vec<String>| {
@@ -40,7 +40,7 @@ impl Deeper {
         lines
     }
 
-    /// A time of the run after the flow's start.
+    /// Formats a time of the run relative to the flow's start.
     fn after(start_ps: u64, at_ps: u64) -> String {
         us(at_ps.saturating_sub(start_ps))
     }
@@ -125,7 +125,7 @@ impl Deeper {
         self.marks.iter().take(NAMED).map(line).collect()
     }
 
-    /// The ports where pauses that held it back began, and which had none of its packets: one line for each.
+    /// Describes the root ports of pauses that held the flow back without having any of its packets, one line each.
     fn behind(&self, flow: u32) -> Vec<String> {
         let mut roots: SortedMap<&str, (u64, SortedMap<u32, u64>)> = SortedMap::new();
         for row in &self.pauses {
@@ -191,7 +191,7 @@ impl Deeper {
         )
     }
 
-    /// The ports where it waited longest.
+    /// Returns the ports where it waited longest.
     fn shared_ports(&self) -> impl Iterator<Item = &SharedRow> {
         let waited = |row: &&SharedRow| row.flows.iter().map(|flow| flow.waited_ps).sum::<u64>();
         let mut rows: Vec<&SharedRow> = self.shared.iter().filter(|row| waited(row) > 0).collect();
@@ -224,7 +224,7 @@ impl Deeper {
         )
     }
 
-    /// Flows with their parts of `total` bytes.
+    /// Formats flows with their shares of `total` bytes.
     fn shares(&self, flows: &[(u32, u64)], total: u64) -> String {
         let part = |&(flow, bytes): &(u32, u64)| {
             format!(
@@ -242,7 +242,7 @@ impl Deeper {
         parts.join(", ")
     }
 
-    /// A flow with its hosts.
+    /// Formats a flow with its hosts.
     fn named(&self, flow: u32) -> String {
         match self.ends.get(flow as usize) {
             Some((src, dst)) => format!("flow {flow} ({src} → {dst})"),
@@ -267,7 +267,7 @@ impl Deeper {
         )]
     }
 
-    /// The chain of flows that were waited for.
+    /// Describes the chain of flows that were waited for.
     fn chain(&self) -> Vec<String> {
         let line = |row: &super::WaitRow| {
             let until = match row.until.as_ref() {
@@ -299,7 +299,7 @@ impl Deeper {
         lines
     }
 
-    /// `port 0.17->17` as `switch 0 -> host 17`.
+    /// Formats `port 0.17->17` as `switch 0 -> host 17`.
     fn place(&self, port: &str) -> String {
         let plain = port.strip_prefix("port ").unwrap_or(port);
         match plain.split_once("->") {
@@ -308,7 +308,7 @@ impl Deeper {
         }
     }
 
-    /// `0.17` as `switch 0`.
+    /// Formats `0.17` as `switch 0`.
     fn node(&self, text: &str) -> String {
         let id = text.split('.').next().unwrap_or(text);
         let host = id
@@ -321,7 +321,7 @@ impl Deeper {
 }
 
 impl CutRow {
-    /// By how much: of the rate or of the window, whichever fell more.
+    /// Returns the factor of the cut: that of the rate or the window, whichever fell more.
     fn factor(&self) -> f64 {
         let of = |before: u64, after: u64| before as f64 / after.max(1) as f64;
         let window = match self.window_bytes {
