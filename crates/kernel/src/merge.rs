@@ -1,10 +1,9 @@
 //! Merging of sorted lists.
-
-/// Sorts `items` stably by `key`. They consist of sorted runs, whose ends are in `ends`: ascending, the last
-/// one is the number of items. `ends` is empty at the end. `spare` is memory for a copy.
+/// Sorts `items`, which consist of sorted runs, stably by `key`. `ends` holds the runs' ends in ascending order, the last
+/// of which is the number of items; it is empty on return. `spare` is memory for a copy.
 ///
 /// # Panics
-/// An end is beyond the items.
+/// If an end is beyond the items.
 pub fn merge_runs<T: Copy>(
     items: &mut Vec<T>,
     ends: &mut Vec<usize>,
@@ -33,8 +32,7 @@ pub fn merge_runs<T: Copy>(
     }
     ends.clear();
 }
-
-/// Merges two runs into `to`, whose length is that of both.
+/// Merges two runs into `to`, whose length is the sum of theirs; equal keys of `left` come first.
 #[inline]
 fn merge<T: Copy>(left: &[T], right: &[T], to: &mut [T], key: impl Fn(&T) -> u64) {
     let (mut i, mut j) = (0, 0);

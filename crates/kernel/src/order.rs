@@ -1,22 +1,21 @@
-//! Stable sorts for code that is run seldom.
+//! Stable sorts for code that runs rarely.
 //!
-//! The sort of the standard library is some ten thousand bytes of machine code for each type of items. Here one sort of
-//! positions serves all of them; what is left of each is the comparison, and one step for each item that moves.
+//! The standard library's sort takes about 10 kB of machine code for each type of item. Here one sort of indices serves all
+//! types; only the comparison and the final moves are compiled for each type.
 
 use std::cmp::Ordering;
-
-/// Sorts like the slice's own methods: what is equal keeps its order.
+/// Stable sorts with the results of the slice's own methods.
 pub trait Sort<T> {
-    /// As `sort`.
+    /// Sorts in ascending order, like `sort`.
     fn order(&mut self)
     where
         T: Ord,
     {
         self.order_by(|a, b| a.cmp(b));
     }
-    /// As `sort_by`.
+    /// Sorts with a comparison function, like `sort_by`.
     fn order_by(&mut self, compare: impl FnMut(&T, &T) -> Ordering);
-    /// As `sort_by_key`.
+    /// Sorts by a key, like `sort_by_key`.
     fn order_by_key<K: Ord>(&mut self, mut key: impl FnMut(&T) -> K) {
         self.order_by(|a, b| key(a).cmp(&key(b)));
     }
@@ -30,8 +29,7 @@ impl<T> Sort<T> for [T] {
         }
     }
 }
-
-/// The positions of `0..len` in order; `None` if that is the order they are in.
+/// Returns the indices `0..len` in sorted order; `None` if the items are sorted already.
 fn sorted(len: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Option<Vec<usize>> {
     if (1..len).all(|at| compare(at - 1, at).is_le()) {
         return None;
@@ -40,8 +38,7 @@ fn sorted(len: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Opti
     positions.sort_by(|&a, &b| compare(a, b));
     Some(positions)
 }
-
-/// Moves each item to where its position stands, circle by circle; a position that is done stands in its own place.
+/// Permutes `items` so that index `i` gets the item from `positions[i]`, cycle by cycle. Finished indices map to themselves.
 fn arrange<T>(items: &mut [T], positions: &mut [usize]) {
     for start in 0..positions.len() {
         let mut at = start;

@@ -1,7 +1,7 @@
-//! Maps and sets in order, for code that is run seldom.
+//! Sorted maps and sets for code that runs rarely.
 //!
-//! They hold what `BTreeMap` and `BTreeSet` hold, in the same order, as sorted lists of limited length: a part of the machine
-//! code for each pair of types. Looking up takes as long as there, and inserting moves at most one list.
+//! Replacements of `BTreeMap` and `BTreeSet` made of sorted lists of limited length, with much less machine code for each
+//! pair of types. A lookup takes as long as in a B-tree, and an insertion moves the entries of at most one list.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -14,94 +14,79 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use crate::order::Sort as _;
-
-/// Entries of a list; a longer one is split when something is inserted into it.
+/// Length of a list in entries from which an insertion splits it.
 const MOST: usize = if cfg!(test) { 4 } else { 256 };
-
-/// A map in the order of its keys.
+/// Map whose entries are in the order of their keys.
 #[derive(Clone)]
 pub struct SortedMap<K, V> {
-    /// None is empty; keys ascend, also from list to list.
+    /// Lists of entries, none of them empty; keys ascend within and across lists.
     lists: Vec<Vec<(K, V)>>,
 }
-
-/// List, and position in it.
+/// Index of a list, and index of an entry in it.
 type Place = (usize, usize);
 
 type Entries<'a, K, V> = Flatten<slice::Iter<'a, Vec<(K, V)>>>;
 type EntriesMut<'a, K, V> = Flatten<slice::IterMut<'a, Vec<(K, V)>>>;
 type Owned<K, V> = Flatten<vec::IntoIter<Vec<(K, V)>>>;
-/// Entries of a map in order.
+/// Iterator over the entries of a map, in order of keys.
 pub type Iter<'a, K, V> = Map<Entries<'a, K, V>, fn(&'a (K, V)) -> (&'a K, &'a V)>;
-/// The same, with values that can be changed.
+/// Iterator over the entries of a map with mutable values, in order of keys.
 pub type IterMut<'a, K, V> = Map<EntriesMut<'a, K, V>, fn(&'a mut (K, V)) -> (&'a K, &'a mut V)>;
-/// Keys in order.
+/// Iterator over the keys of a map, in order.
 pub type Keys<'a, K, V> = Map<Entries<'a, K, V>, fn(&'a (K, V)) -> &'a K>;
-/// Values in the order of their keys.
+/// Iterator over the values of a map, in the order of their keys.
 pub type Values<'a, K, V> = Map<Entries<'a, K, V>, fn(&'a (K, V)) -> &'a V>;
 
 impl<K, V> SortedMap<K, V> {
-    /// An empty map.
+    /// Creates an empty map; allocates nothing.
     pub const fn new() -> Self {
         Self { lists: Vec::new() }
     }
-
-    /// How many entries it has.
+    /// Returns the number of entries, in time proportional to the number of lists.
     pub fn len(&self) -> usize {
         self.lists.iter().map(Vec::len).sum()
     }
-
-    /// Whether it has none.
+    /// Returns true if there are no entries.
     pub const fn is_empty(&self) -> bool {
         self.lists.is_empty()
     }
-
-    /// Its entries in order.
+    /// Returns the entries in order of keys.
     pub fn iter(&self) -> Iter<'_, K, V> {
         self.lists.iter().flatten().map(|(key, value)| (key, value))
     }
-
-    /// Its entries in order, with values that can be changed.
+    /// Returns the entries in order of keys, with mutable values.
     pub fn iter_mut(&mut self) -> IterMut<'_, K, V> {
         self.lists.iter_mut().flatten().map(|(key, value)| (key, value))
     }
-
-    /// Its keys in order.
+    /// Returns the keys in order.
     pub fn keys(&self) -> Keys<'_, K, V> {
         self.lists.iter().flatten().map(|(key, _)| key)
     }
-
-    /// Its values in the order of their keys.
+    /// Returns the values in the order of their keys.
     pub fn values(&self) -> Values<'_, K, V> {
         self.lists.iter().flatten().map(|(_, value)| value)
     }
-
-    /// Its values, which can be changed, in the order of their keys.
+    /// Returns mutable values in the order of their keys.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.lists.iter_mut().flatten().map(|(_, value)| value)
     }
-
-    /// Takes its keys.
+    /// Converts the map to its keys, in order.
     pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
         self.into_iter().map(|(key, _)| key)
     }
-
-    /// Takes its values.
+    /// Converts the map to its values, in the order of their keys.
     pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
         self.into_iter().map(|(_, value)| value)
     }
-
-    /// The first entry.
+    /// Returns the entry with the smallest key.
     pub fn first_key_value(&self) -> Option<(&K, &V)> {
         self.iter().next()
     }
-
-    /// The last entry.
+    /// Returns the entry with the largest key.
     pub fn last_key_value(&self) -> Option<(&K, &V)> {
         self.iter().next_back()
     }
-
-    /// Removes all entries.
+    /// Removes all entries and frees their lists.
     pub fn clear(&mut self) {
         self.lists.clear();
     }
@@ -118,7 +103,7 @@ impl<K, V> SortedMap<K, V> {
         let (mut list, mut at) = (list, at);
         match self.lists.get_mut(list).map(|entries| (entries.len(), entries)) {
             None => self.lists.push(Vec::new()),
-            // At the end of a full list: entries that come in order fill their lists.
+            // Splitting here would leave half-full lists behind when entries arrive in order.
             Some((len, _)) if len >= MOST && at == len => {
                 (list, at) = (list + 1, 0);
                 self.lists.insert(list, Vec::new());
@@ -139,7 +124,7 @@ impl<K, V> SortedMap<K, V> {
 }
 
 impl<K: Ord, V> SortedMap<K, V> {
-    /// Where a key is, or belongs.
+    /// Returns the position of a key, or as an error the position at which to insert it.
     fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<Place, Place>
     where
         K: Borrow<Q>,
@@ -150,8 +135,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         let found = entries.binary_search_by(|entry| entry.0.borrow().cmp(key));
         found.map(|at| (list, at)).map_err(|at| (list, at))
     }
-
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -159,8 +143,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         let (list, at) = self.find(key).ok()?;
         Some(&self.lists[list][at].1)
     }
-
-    /// The value of a key, which can be changed.
+    /// Returns the mutable value of a key.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -168,16 +151,14 @@ impl<K: Ord, V> SortedMap<K, V> {
         let (list, at) = self.find(key).ok()?;
         Some(&mut self.lists[list][at].1)
     }
-
-    /// Whether it has a key.
+    /// Returns true if the map has the key.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
         self.find(key).is_ok()
     }
-
-    /// Gives a key a value; returns the one that it had.
+    /// Sets the value of a key; returns the former value.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Ok((list, at)) => Some(std::mem::replace(&mut self.lists[list][at].1, value)),
@@ -200,8 +181,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
         Some(value)
     }
-
-    /// The entry of a key.
+    /// Returns the entry of a key, present or not, for access in place.
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
         let place = self.find(&key);
         Entry {
@@ -211,8 +191,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 }
-
-/// The entry of a key, whether it is there or not.
+/// Entry of a key, present or not.
 pub struct Entry<'a, K, V> {
     map: &'a mut SortedMap<K, V>,
     key: K,
@@ -220,7 +199,7 @@ pub struct Entry<'a, K, V> {
 }
 
 impl<'a, K, V> Entry<'a, K, V> {
-    /// The value; what `value` makes of the key is inserted where there is none.
+    /// Returns the value after inserting `value(key)` if there is none.
     pub fn or_insert_with_key(self, value: impl FnOnce(&K) -> V) -> &'a mut V {
         match self.place {
             Ok((list, at)) => &mut self.map.lists[list][at].1,
@@ -230,18 +209,15 @@ impl<'a, K, V> Entry<'a, K, V> {
             }
         }
     }
-
-    /// The value; `value()` is inserted where there is none.
+    /// Returns the value after inserting `value()` if there is none.
     pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
         self.or_insert_with_key(|_| value())
     }
-
-    /// The value; `value` is inserted where there is none.
+    /// Returns the value after inserting `value` if there is none.
     pub fn or_insert(self, value: V) -> &'a mut V {
         self.or_insert_with(|| value)
     }
-
-    /// The value; the default is inserted where there is none.
+    /// Returns the value after inserting the default if there is none.
     pub fn or_default(self) -> &'a mut V
     where
         V: Default,
@@ -269,7 +245,7 @@ impl<K: Ord, V> FromIterator<(K, V)> for SortedMap<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut list: Vec<(K, V)> = entries.into_iter().collect();
         list.order_by(|a, b| a.0.cmp(&b.0));
-        // Of several with one key the last stays.
+        // The sort is stable, so the last of several entries with one key is kept, as `BTreeMap` does.
         list.dedup_by(|later, kept| {
             let same = later.0 == kept.0;
             if same {
@@ -374,38 +350,32 @@ impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Deserialize<'de> for S
         deserializer.deserialize_map(Read(PhantomData))
     }
 }
-
-/// A set in order.
+/// Set whose items are in order.
 #[derive(Clone)]
 pub struct SortedSet<T>(SortedMap<T, ()>);
 
 impl<T> SortedSet<T> {
-    /// An empty set.
+    /// Creates an empty set; allocates nothing.
     pub const fn new() -> Self {
         Self(SortedMap::new())
     }
-
-    /// How many items it has.
+    /// Returns the number of items, in time proportional to the number of lists.
     pub fn len(&self) -> usize {
         self.0.len()
     }
-
-    /// Whether it has none.
+    /// Returns true if there are no items.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// Its items in order.
+    /// Returns the items in order.
     pub fn iter(&self) -> Keys<'_, T, ()> {
         self.0.keys()
     }
-
-    /// The first item.
+    /// Returns the smallest item.
     pub fn first(&self) -> Option<&T> {
         self.iter().next()
     }
-
-    /// The last item.
+    /// Returns the largest item.
     pub fn last(&self) -> Option<&T> {
         self.iter().next_back()
     }
@@ -417,15 +387,14 @@ impl<T> SortedSet<T> {
 }
 
 impl<T: Ord> SortedSet<T> {
-    /// Whether it has an item.
+    /// Returns true if the set has the item.
     pub fn contains<Q: Ord + ?Sized>(&self, item: &Q) -> bool
     where
         T: Borrow<Q>,
     {
         self.0.contains_key(item)
     }
-
-    /// An item that is equal to this.
+    /// Returns the item of the set that equals `item`.
     pub fn get<Q: Ord + ?Sized>(&self, item: &Q) -> Option<&T>
     where
         T: Borrow<Q>,
@@ -433,8 +402,7 @@ impl<T: Ord> SortedSet<T> {
         let (list, at) = self.0.find(item).ok()?;
         Some(&self.0.lists[list][at].0)
     }
-
-    /// Adds an item; returns whether it is new.
+    /// Adds an item; returns true if it is new.
     pub fn insert(&mut self, item: T) -> bool {
         match self.0.find(&item) {
             Ok(_) => false,
@@ -444,16 +412,14 @@ impl<T: Ord> SortedSet<T> {
             }
         }
     }
-
-    /// Removes an item; returns whether it was there.
+    /// Removes an item; returns true if it was present.
     pub fn remove<Q: Ord + ?Sized>(&mut self, item: &Q) -> bool
     where
         T: Borrow<Q>,
     {
         self.0.remove(item).is_some()
     }
-
-    /// The items within bounds, in order.
+    /// Returns the items within bounds, in order.
     pub fn range<'a>(&'a self, bounds: impl RangeBounds<T> + 'a) -> impl Iterator<Item = &'a T> {
         let first = match bounds.start_bound() {
             Bound::Included(item) | Bound::Excluded(item) => self.0.find(item).unwrap_or_else(|at| at),
@@ -463,13 +429,11 @@ impl<T: Ord> SortedSet<T> {
         let items = lists.iter().flatten().skip(first.1).map(|(item, ())| item);
         items.filter(move |item| bounds.contains(item))
     }
-
-    /// The items that another has, too.
+    /// Returns the items that are also in another set.
     pub fn intersection<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a T> {
         self.iter().filter(|item| other.contains(*item))
     }
-
-    /// The items that another does not have.
+    /// Returns the items that are not in another set.
     pub fn difference<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a T> {
         self.iter().filter(|item| !other.contains(*item))
     }

@@ -30,9 +30,9 @@ pub struct Diff {
 pub struct Changed<T> {
     /// Dotted key of the resolved scenario, such as `cc.hpcc.eta`.
     pub key: String,
-    /// Value in A.
+    /// Value in A; `None` without the key.
     pub a: Option<T>,
-    /// Value in B.
+    /// Value in B; `None` without the key.
     pub b: Option<T>,
 }
 

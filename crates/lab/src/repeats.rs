@@ -66,7 +66,7 @@ pub struct PairedSchemes {
     pub flows: Option<FlowPairs>,
 }
 
-/// Run among repeats.
+/// Run of one scheme with one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OneRun {
     /// Folder of the run, relative to that of the comparison.

@@ -40,7 +40,7 @@ const SLICE_EVENTS: (u64, u64, u64) = (20_000, 1_000, 4_000_000);
 /// Answer of the progress function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
-    /// Continue the run.
+    /// Continue with the next slice.
     Continue,
     /// Stop now and keep the results so far.
     Stop,
@@ -94,7 +94,7 @@ pub enum RunError {
     Decisions {
         /// Name of the scenario.
         scenario: String,
-        /// Difference, and advice.
+        /// Difference between the runs, and a remedy.
         message: String,
     },
     /// The reproduced simulator aborts at this point, too.

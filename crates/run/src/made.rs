@@ -1,30 +1,27 @@
-//! Tables that are made from what a run left behind.
+//! Tables that are derived from a run's outcome.
 //!
-//! Nothing is recorded for them: a question about a run that has just ended has its rows made, and a run's folder does not
-//! have them.
+//! Nothing is recorded for them: their rows are made for a query about a run that has just ended, and a run's folder does
+//! not contain them.
 
 use crate::table::{Cell, Column};
 use crate::{Outcome, RunSpec};
-
-/// A table whose rows are made when it is asked.
+/// Table whose rows are made by a query.
 #[derive(Clone, Copy, Debug)]
 pub struct Made {
-    /// Name in SQL.
+    /// Name of the table in SQL.
     pub name: &'static str,
-    /// What a row is.
+    /// Description of a row, without a full stop.
     pub about: &'static str,
-    /// What has to be written for it in a scenario, and that it takes an experiment.
+    /// Keys that a scenario has to set for it, and the need for an experiment.
     pub needs: &'static str,
-    /// Its columns.
+    /// Columns, in the order of a row's cells.
     pub columns: &'static [Column],
-    /// Makes some of its rows.
+    /// Function that makes part of the rows.
     pub rows: Rows,
 }
-
-/// Makes rows from one on, as their cells one after the other ([`cells`]); none behind the last row.
+/// Function that makes rows from an index on, as consecutive cells ([`cells`]); none after the last row.
 pub type Rows = fn(&RunSpec, &Outcome, usize) -> Vec<Cell<'static>>;
-
-/// Rows that are made at a time: a table may have more of them than fit in memory as cells.
+/// Number of rows per call: a table may have more rows than fit in memory as cells.
 const PART: usize = 1 << 14;
 
 /// Makes the cells of `rows` from row `first` on.

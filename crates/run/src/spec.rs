@@ -230,9 +230,9 @@ impl From<SchemeConfig> for SchemeSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FlowSpec {
-    /// Host that sends.
+    /// Node number of the sending host.
     pub src: NodeId,
-    /// Host that receives.
+    /// Node number of the receiving host.
     pub dst: NodeId,
     /// Payload bytes to deliver.
     pub size: Bytes,

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::Sort as _;
 
 proptest! {
-    /// The order of the standard library, which keeps what is equal as it was.
+    /// The order is that of the standard library's stable sort.
     #[test]
     fn it_sorts_as_the_standard_library(items in prop::collection::vec((0_u8..8, any::<u8>()), 0..80)) {
         let (mut found, mut expected) = (items.clone(), items.clone());

@@ -3,8 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::{SortedMap, SortedSet};
-
-/// What is done to a map.
+/// Operation on a map.
 #[derive(Clone, Debug)]
 enum Step {
     Insert(u8, u16),
@@ -27,15 +26,14 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Collect),
     ]
 }
-
-/// Lists are as they are declared.
+/// Checks the invariants of `SortedMap::lists`.
 fn check<K: Ord, V>(map: &SortedMap<K, V>) {
     assert!(map.lists.iter().all(|list| !list.is_empty()));
     assert!(map.keys().is_sorted_by(|a, b| a < b));
 }
 
 proptest! {
-    /// A map is a `BTreeMap`, whatever is done to it.
+    /// A map equals a `BTreeMap` after any sequence of operations.
     #[test]
     fn a_map_is_a_tree(start in prop::collection::vec(any::<(u8, u16)>(), 0..30), steps in prop::collection::vec(step(), 0..120)) {
         let mut map: SortedMap<u8, u16> = start.iter().copied().collect();
@@ -82,8 +80,7 @@ proptest! {
         prop_assert!(map.clone().into_keys().eq(tree.clone().into_keys()) && map.clone().into_values().eq(tree.clone().into_values()));
         prop_assert!(map.values().eq(tree.values()) && map.into_iter().eq(tree));
     }
-
-    /// A set is a `BTreeSet`.
+    /// A set equals a `BTreeSet` after any sequence of operations.
     #[test]
     fn a_set_is_a_tree(a in prop::collection::vec(any::<u8>(), 0..80), b in prop::collection::vec(any::<u8>(), 0..80), bounds in any::<(u8, u8)>()) {
         let mut sets = [&a, &b].map(|items| items.iter().copied().collect::<SortedSet<u8>>());

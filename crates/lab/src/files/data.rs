@@ -21,9 +21,9 @@ pub(crate) const TOPOLOGY: &str = "topology.txt";
 /// Run as read from its folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunData {
-    /// Content of `summary.json`.
+    /// Metrics of the run, from `summary.json`.
     pub summary: Summary,
-    /// Text of `scenario.toml`.
+    /// Text of `scenario.toml`, with every default filled in.
     pub scenario: String,
     /// Rows of `flows.csv` or `flows.parquet`.
     pub flows: FlowRows,

@@ -30,7 +30,7 @@ pub enum OutputError {
     /// The folder is not empty.
     #[error("{} is not empty: choose another folder with --out, or replace it with --force", path.display())]
     NotEmpty {
-        /// Output folder.
+        /// Path of the output folder.
         path: PathBuf,
     },
     /// The folder holds files that no run has written.
@@ -40,13 +40,13 @@ pub enum OutputError {
         path.display()
     )]
     NotOurs {
-        /// Output folder.
+        /// Path of the output folder.
         path: PathBuf,
     },
     /// The path exists and is not a folder.
     #[error("{} exists and is not a folder: choose another with --out", path.display())]
     NotAFolder {
-        /// Existing path.
+        /// Path that exists already.
         path: PathBuf,
     },
     /// The path is a dangling symbolic link.
@@ -63,13 +63,13 @@ pub enum OutputError {
     /// The path exists and is not a file.
     #[error("{} exists and is not a file: choose another name, or remove it", path.display())]
     NotAFile {
-        /// Existing path.
+        /// Path that exists already.
         path: PathBuf,
     },
     /// The file exists, and `--force` was not given.
     #[error("{} exists: choose another file, or replace it with --force", path.display())]
     Exists {
-        /// Existing file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The output file is also an input of the command.
@@ -81,7 +81,7 @@ pub enum OutputError {
     /// The file's name leads out of the folder.
     #[error("the file name `{}` leads out of the run's folder", path.display())]
     BadName {
-        /// Rejected name.
+        /// Name relative to the folder.
         path: PathBuf,
     },
     /// The operating system refused an operation.

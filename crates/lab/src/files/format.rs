@@ -10,10 +10,10 @@ pub const LABELS: &str = "labels.csv";
 /// Formats of the table of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Comma-separated text: `flows.csv`.
+    /// Comma-separated text, with the extension `csv`.
     #[default]
     Csv,
-    /// Compressed columns: `flows.parquet`.
+    /// Compressed columns, with the extension `parquet`.
     Parquet,
 }
 

@@ -21,7 +21,6 @@ pub struct Waiting {
 /// Time limit for writing a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Limit {
-    /// No limit.
     Never,
     /// As long as the user waits.
     WhileWaiting(Waiting),

@@ -215,9 +215,9 @@ pub struct Series {
 /// Range of the samples in a bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Smallest sample.
+    /// Smallest sample in the bin.
     pub min: f64,
-    /// Largest sample.
+    /// Largest sample in the bin.
     pub max: f64,
     /// Last sample in order of time.
     pub last: f64,

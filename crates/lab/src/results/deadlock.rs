@@ -24,7 +24,7 @@ pub struct Deadlock {
     pub flows: Vec<u32>,
 }
 
-/// Cycle of pauses.
+/// Cycle of switches that pause each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cycle {
     /// Switches in the order in which each waits for the next.
@@ -40,7 +40,7 @@ pub struct Cycle {
 pub struct EndlessPause {
     /// Paused port, named as in series.
     pub port: String,
-    /// Paused node.
+    /// Number of the paused node.
     pub node: u32,
     /// Node that sent the pause.
     pub by: u32,

@@ -74,7 +74,7 @@ pub struct FlowRow<'a> {
     pub dst: u32,
     /// Priority class of its data packets.
     pub priority: u8,
-    /// Payload in bytes.
+    /// Payload of the flow, in bytes.
     pub size_bytes: u64,
     /// Start in ps; for a flow that waits for others and never started, the earliest possible one.
     pub start_ps: u64,

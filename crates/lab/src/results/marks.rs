@@ -37,7 +37,7 @@ pub struct PortStates {
     pub checking_s: f64,
     /// Alternately paused and resumed (ON-OFF mode).
     pub undetermined_s: f64,
-    /// Root of congestion.
+    /// Port is a root of congestion.
     pub congested_s: f64,
     /// Ports (of one class) that were ever undetermined.
     pub undetermined_ports: u64,

@@ -11,7 +11,6 @@ pub(crate) type PausedClass = (u32, u32, u8);
 /// Interval in which a class of a port was paused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pause {
-    /// Start in ps.
     pub(crate) from: u64,
     /// End in ps: by a resume, by expiry, with its link or with the run.
     pub(crate) until: u64,

@@ -45,7 +45,7 @@ pub struct QueueCdf {
 pub struct QueuePercentiles {
     /// Number of samples in the distribution.
     pub samples: u64,
-    /// Median queue.
+    /// Median of the samples.
     pub p50: u64,
     /// 95th percentile of the queue.
     pub p95: u64,

@@ -124,7 +124,6 @@ fn is_background(row: &FlowRow<'_>) -> bool {
     row.label != "incast" && !row.label.starts_with("dport-")
 }
 
-/// Flow that completed.
 #[derive(Clone, Copy)]
 struct Done {
     size: u64,

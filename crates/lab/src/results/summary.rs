@@ -286,7 +286,7 @@ impl Busy {
     }
 }
 
-/// Summarises a run.
+/// Computes the summary of a run from its outcome.
 pub fn summarise(
     input: &Resolved,
     outcome: &Outcome,

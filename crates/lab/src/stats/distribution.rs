@@ -18,11 +18,11 @@ pub struct Distribution {
     pub mean: Option<f64>,
     /// Median; `None` without samples.
     pub p50: Option<f64>,
-    /// 95th percentile, interpolated.
+    /// 95th percentile, linearly interpolated.
     pub p95: Option<f64>,
-    /// 99th percentile, interpolated.
+    /// 99th percentile, linearly interpolated.
     pub p99: Option<f64>,
-    /// Largest sample.
+    /// Largest of the samples.
     pub max: Option<f64>,
 }
 
@@ -111,7 +111,7 @@ pub struct RttSummary {
     pub p50: Option<f64>,
     /// 99th percentile, interpolated in the histogram.
     pub p99: Option<f64>,
-    /// Largest sample, exact.
+    /// Largest round-trip time, exact.
     pub max: Option<f64>,
 }
 

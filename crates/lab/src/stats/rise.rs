@@ -9,7 +9,7 @@ const SIGNIFICANT: f64 = 1.645;
 /// Relative rise below which nothing is reported.
 const WORTH_TELLING: f64 = 0.1;
 
-/// Statistically significant rise.
+/// Rise that chance does not explain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rise {
     /// Number of values, from the end, over which the series rises.

@@ -1,4 +1,4 @@
-//! Samples with multiplicities.
+//! Multisets of samples, with multiplicities instead of repeated values.
 
 use super::distribution::interpolate;
 

@@ -1,4 +1,4 @@
-//! Errors of sweeps.
+//! Errors that stop a sweep.
 
 use paceline_scenario::Diagnostics;
 

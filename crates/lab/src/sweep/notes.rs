@@ -17,7 +17,7 @@ const OF_THE_END: [&str; 3] = ["simulated_s", "events", "counters.events"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoteKind {
-    /// Seeds without effect.
+    /// Seeds that have no effect.
     Seeds,
     /// Values of an axis without effect.
     Axis,

@@ -1,4 +1,4 @@
-//! Plans of sweeps.
+//! Plans of sweeps: axes, points, seeds and the ids of runs.
 
 use paceline_kernel::sorted::SortedSet;
 use paceline_scenario::sweep::{Axis, AxisValue, Grid};

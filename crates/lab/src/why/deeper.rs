@@ -103,11 +103,11 @@ pub struct MarkRow {
 /// Pauses of a port on the path, with one root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PauseRow {
-    /// Paused port.
+    /// Name of the paused port.
     pub port: String,
     /// Ports from the paused one to the root, the root last; empty if a host requested the pauses.
     pub way: Vec<String>,
-    /// Number of pauses.
+    /// Number of pauses with this root.
     pub count: u64,
     /// Sum of their durations.
     pub time_ps: u64,

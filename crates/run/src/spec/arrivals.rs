@@ -79,9 +79,9 @@ pub enum ArrivalPattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Message {
-    /// Host that sends.
+    /// Node number of the sending host.
     pub src: NodeId,
-    /// Host that receives.
+    /// Node number of the receiving host.
     pub dst: NodeId,
     /// Payload bytes to deliver.
     pub size: Bytes,

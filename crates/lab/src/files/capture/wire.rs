@@ -58,7 +58,6 @@ pub(super) enum Packet {
     Pfc {
         /// Node at which the frame was traced.
         node: u32,
-        /// Paused class.
         class: u8,
         /// Pause in 512 bit times; 0 resumes.
         quanta: u16,
@@ -73,7 +72,6 @@ pub(super) struct Header {
     pub(super) class: u8,
     /// ECN field of the IP header.
     pub(super) ecn: u8,
-    /// Destination queue pair.
     pub(super) queue_pair: u32,
 }
 

@@ -6,7 +6,6 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Rows per page.
 const PAGE: usize = 1024;
 /// Pages that stay in memory: those of the last 160,000 rows (few in tests, so that they use the file).
 const PAGES: usize = if cfg!(test) { 2 } else { 160 };
@@ -67,7 +66,6 @@ impl Store {
         Ok(())
     }
 
-    /// Appends a row.
     pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.put(self.rows, bytes)
     }
