@@ -1,4 +1,5 @@
 //! Merging of sorted lists.
+
 /// Sorts `items`, which consist of sorted runs, stably by `key`. `ends` holds the runs' ends in ascending order, the last
 /// of which is the number of items; it is empty on return. `spare` is memory for a copy.
 ///
@@ -32,6 +33,7 @@ pub fn merge_runs<T: Copy>(
     }
     ends.clear();
 }
+
 /// Merges two runs into `to`, whose length is the sum of theirs; equal keys of `left` come first.
 #[inline]
 fn merge<T: Copy>(left: &[T], right: &[T], to: &mut [T], key: impl Fn(&T) -> u64) {

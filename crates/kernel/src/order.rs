@@ -4,6 +4,7 @@
 //! types; only the comparison and the final moves are compiled for each type.
 
 use std::cmp::Ordering;
+
 /// Stable sorts with the results of the slice's own methods.
 pub trait Sort<T> {
     /// Sorts in ascending order, like `sort`.
@@ -29,6 +30,7 @@ impl<T> Sort<T> for [T] {
         }
     }
 }
+
 /// Returns the indices `0..len` in sorted order; `None` if the items are sorted already.
 fn sorted(len: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Option<Vec<usize>> {
     if (1..len).all(|at| compare(at - 1, at).is_le()) {
@@ -38,6 +40,7 @@ fn sorted(len: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Opti
     positions.sort_by(|&a, &b| compare(a, b));
     Some(positions)
 }
+
 /// Permutes `items` so that index `i` gets the item from `positions[i]`, cycle by cycle. Finished indices map to themselves.
 fn arrange<T>(items: &mut [T], positions: &mut [usize]) {
     for start in 0..positions.len() {

@@ -14,14 +14,17 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use crate::order::Sort as _;
+
 /// Length of a list in entries from which an insertion splits it.
 const MOST: usize = if cfg!(test) { 4 } else { 256 };
+
 /// Map whose entries are in the order of their keys.
 #[derive(Clone)]
 pub struct SortedMap<K, V> {
     /// Lists of entries, none of them empty; keys ascend within and across lists.
     lists: Vec<Vec<(K, V)>>,
 }
+
 /// Index of a list, and index of an entry in it.
 type Place = (usize, usize);
 
@@ -42,50 +45,62 @@ impl<K, V> SortedMap<K, V> {
     pub const fn new() -> Self {
         Self { lists: Vec::new() }
     }
+
     /// Returns the number of entries, in time proportional to the number of lists.
     pub fn len(&self) -> usize {
         self.lists.iter().map(Vec::len).sum()
     }
+
     /// Returns true if there are no entries.
     pub const fn is_empty(&self) -> bool {
         self.lists.is_empty()
     }
+
     /// Returns the entries in order of keys.
     pub fn iter(&self) -> Iter<'_, K, V> {
         self.lists.iter().flatten().map(|(key, value)| (key, value))
     }
+
     /// Returns the entries in order of keys, with mutable values.
     pub fn iter_mut(&mut self) -> IterMut<'_, K, V> {
         self.lists.iter_mut().flatten().map(|(key, value)| (key, value))
     }
+
     /// Returns the keys in order.
     pub fn keys(&self) -> Keys<'_, K, V> {
         self.lists.iter().flatten().map(|(key, _)| key)
     }
+
     /// Returns the values in the order of their keys.
     pub fn values(&self) -> Values<'_, K, V> {
         self.lists.iter().flatten().map(|(_, value)| value)
     }
+
     /// Returns mutable values in the order of their keys.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.lists.iter_mut().flatten().map(|(_, value)| value)
     }
+
     /// Converts the map to its keys, in order.
     pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
         self.into_iter().map(|(key, _)| key)
     }
+
     /// Converts the map to its values, in the order of their keys.
     pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
         self.into_iter().map(|(_, value)| value)
     }
+
     /// Returns the entry with the smallest key.
     pub fn first_key_value(&self) -> Option<(&K, &V)> {
         self.iter().next()
     }
+
     /// Returns the entry with the largest key.
     pub fn last_key_value(&self) -> Option<(&K, &V)> {
         self.iter().next_back()
     }
+
     /// Removes all entries and frees their lists.
     pub fn clear(&mut self) {
         self.lists.clear();
@@ -135,6 +150,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         let found = entries.binary_search_by(|entry| entry.0.borrow().cmp(key));
         found.map(|at| (list, at)).map_err(|at| (list, at))
     }
+
     /// Returns the value of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
@@ -143,6 +159,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         let (list, at) = self.find(key).ok()?;
         Some(&self.lists[list][at].1)
     }
+
     /// Returns the mutable value of a key.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
@@ -151,6 +168,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         let (list, at) = self.find(key).ok()?;
         Some(&mut self.lists[list][at].1)
     }
+
     /// Returns true if the map has the key.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
@@ -158,6 +176,7 @@ impl<K: Ord, V> SortedMap<K, V> {
     {
         self.find(key).is_ok()
     }
+
     /// Sets the value of a key; returns the former value.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
@@ -181,6 +200,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
         Some(value)
     }
+
     /// Returns the entry of a key, present or not, for access in place.
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
         let place = self.find(&key);
@@ -191,6 +211,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 }
+
 /// Entry of a key, present or not.
 pub struct Entry<'a, K, V> {
     map: &'a mut SortedMap<K, V>,
@@ -209,14 +230,17 @@ impl<'a, K, V> Entry<'a, K, V> {
             }
         }
     }
+
     /// Returns the value after inserting `value()` if there is none.
     pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
         self.or_insert_with_key(|_| value())
     }
+
     /// Returns the value after inserting `value` if there is none.
     pub fn or_insert(self, value: V) -> &'a mut V {
         self.or_insert_with(|| value)
     }
+
     /// Returns the value after inserting the default if there is none.
     pub fn or_default(self) -> &'a mut V
     where
@@ -350,6 +374,7 @@ impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Deserialize<'de> for S
         deserializer.deserialize_map(Read(PhantomData))
     }
 }
+
 /// Set whose items are in order.
 #[derive(Clone)]
 pub struct SortedSet<T>(SortedMap<T, ()>);
@@ -359,22 +384,27 @@ impl<T> SortedSet<T> {
     pub const fn new() -> Self {
         Self(SortedMap::new())
     }
+
     /// Returns the number of items, in time proportional to the number of lists.
     pub fn len(&self) -> usize {
         self.0.len()
     }
+
     /// Returns true if there are no items.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
     /// Returns the items in order.
     pub fn iter(&self) -> Keys<'_, T, ()> {
         self.0.keys()
     }
+
     /// Returns the smallest item.
     pub fn first(&self) -> Option<&T> {
         self.iter().next()
     }
+
     /// Returns the largest item.
     pub fn last(&self) -> Option<&T> {
         self.iter().next_back()
@@ -394,6 +424,7 @@ impl<T: Ord> SortedSet<T> {
     {
         self.0.contains_key(item)
     }
+
     /// Returns the item of the set that equals `item`.
     pub fn get<Q: Ord + ?Sized>(&self, item: &Q) -> Option<&T>
     where
@@ -402,6 +433,7 @@ impl<T: Ord> SortedSet<T> {
         let (list, at) = self.0.find(item).ok()?;
         Some(&self.0.lists[list][at].0)
     }
+
     /// Adds an item; returns true if it is new.
     pub fn insert(&mut self, item: T) -> bool {
         match self.0.find(&item) {
@@ -412,6 +444,7 @@ impl<T: Ord> SortedSet<T> {
             }
         }
     }
+
     /// Removes an item; returns true if it was present.
     pub fn remove<Q: Ord + ?Sized>(&mut self, item: &Q) -> bool
     where
@@ -419,6 +452,7 @@ impl<T: Ord> SortedSet<T> {
     {
         self.0.remove(item).is_some()
     }
+
     /// Returns the items within bounds, in order.
     pub fn range<'a>(&'a self, bounds: impl RangeBounds<T> + 'a) -> impl Iterator<Item = &'a T> {
         let first = match bounds.start_bound() {
@@ -429,10 +463,12 @@ impl<T: Ord> SortedSet<T> {
         let items = lists.iter().flatten().skip(first.1).map(|(item, ())| item);
         items.filter(move |item| bounds.contains(item))
     }
+
     /// Returns the items that are also in another set.
     pub fn intersection<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a T> {
         self.iter().filter(|item| other.contains(*item))
     }
+
     /// Returns the items that are not in another set.
     pub fn difference<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a T> {
         self.iter().filter(|item| !other.contains(*item))

@@ -5,6 +5,7 @@
 
 use crate::table::{Cell, Column};
 use crate::{Outcome, RunSpec};
+
 /// Table whose rows are made by a query.
 #[derive(Clone, Copy, Debug)]
 pub struct Made {
@@ -19,8 +20,10 @@ pub struct Made {
     /// Function that makes part of the rows.
     pub rows: Rows,
 }
+
 /// Function that makes rows from an index on, as consecutive cells ([`cells`]); none after the last row.
 pub type Rows = fn(&RunSpec, &Outcome, usize) -> Vec<Cell<'static>>;
+
 /// Number of rows per call: a table may have more rows than fit in memory as cells.
 const PART: usize = 1 << 14;
 

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::{SortedMap, SortedSet};
+
 /// Operation on a map.
 #[derive(Clone, Debug)]
 enum Step {
@@ -26,6 +27,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Collect),
     ]
 }
+
 /// Checks the invariants of `SortedMap::lists`.
 fn check<K: Ord, V>(map: &SortedMap<K, V>) {
     assert!(map.lists.iter().all(|list| !list.is_empty()));
@@ -80,6 +82,7 @@ proptest! {
         prop_assert!(map.clone().into_keys().eq(tree.clone().into_keys()) && map.clone().into_values().eq(tree.clone().into_values()));
         prop_assert!(map.values().eq(tree.values()) && map.into_iter().eq(tree));
     }
+
     /// A set equals a `BTreeSet` after any sequence of operations.
     #[test]
     fn a_set_is_a_tree(a in prop::collection::vec(any::<u8>(), 0..80), b in prop::collection::vec(any::<u8>(), 0..80), bounds in any::<(u8, u8)>()) {
