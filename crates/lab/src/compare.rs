@@ -8,10 +8,10 @@ use crate::input_warnings::settled;
 use crate::repeats::hangs_on_seed;
 use crate::run::{Finished, RunError};
 
-/// `schemes` as they are named, each once. A name may set parameters: `dcqcn:g=0.1`.
+/// Parses a list of schemes; each may occur once. A name may set parameters: `dcqcn:g=0.1`.
 ///
 /// # Errors
-/// If one is unknown or named twice, sets what it cannot, or there is none.
+/// If a scheme is unknown, is named twice or sets an invalid parameter, or if there is none.
 pub fn schemes(schemes: &[String]) -> Result<Vec<&str>, String> {
     let mut names: Vec<&str> = Vec::new();
     let mut known: Vec<(&str, SchemeConfig)> = Vec::new();
@@ -45,7 +45,7 @@ pub fn schemes(schemes: &[String]) -> Result<Vec<&str>, String> {
 /// Resolves one list of runs per scheme; every scheme gets the same `repeats` seeds.
 ///
 /// # Errors
-/// The scenario, or what changes it, is wrong.
+/// The scenario or one of the changes to it is wrong.
 pub fn inputs(
     input: &str,
     changes: &Overrides,
@@ -69,7 +69,7 @@ pub fn inputs(
     inputs.map(settled)
 }
 
-/// A run that has ended.
+/// Run that has ended, with its input.
 #[derive(Debug)]
 pub struct One<'a> {
     /// Scenario of the run, with the scheme and seed filled in.

@@ -12,7 +12,7 @@ use crate::files::columns::{Column, Values, read_parquet};
 /// folder are restored.
 ///
 /// # Errors
-/// Everything that is wrong with the input, with its place.
+/// All faults of the input, with their positions.
 pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
     let mut resolved = paceline_scenario::load_with(input, overrides, Some(parquet_as_csv))?;
     if overrides.text.is_some() {

@@ -33,7 +33,7 @@ pub fn columns(rows: &[Vec<String>], width: usize) -> String {
     text
 }
 
-/// The widths of columns whose cells are wrapped at `most`.
+/// Returns the widths of columns whose cells are wrapped at `most`.
 fn widths(rows: &[Vec<String>], most: usize) -> Vec<usize> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |i: usize| {
@@ -58,7 +58,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// `text` in lines of at most `width` characters, broken at spaces; at least one line.
+/// Splits `text` into lines of at most `width` characters, broken at spaces; returns at least one line.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -75,7 +75,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A paragraph that ends with a newline.
+/// Wraps a paragraph and ends it with a newline.
 pub fn paragraph(text: &str, width: usize) -> String {
     let mut paragraph = wrap(text, width).join("\n");
     paragraph.push('\n');

@@ -118,17 +118,17 @@ const DONE: Declared = Declared {
     cost: |_| None,
 };
 
-/// Cost of a metric for which low is good.
+/// Returns the cost of a metric for which low is good.
 const fn low(value: f64) -> Option<f64> {
     Some(value)
 }
 
-/// Cost of a metric for which high is good.
+/// Returns the cost of a metric for which high is good.
 const fn high(value: f64) -> Option<f64> {
     Some(-value)
 }
 
-/// Cost of a metric for which neither direction is good in itself.
+/// Returns the cost of a metric for which neither direction is good in itself.
 const fn neither(_value: f64) -> Option<f64> {
     None
 }

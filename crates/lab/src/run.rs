@@ -107,7 +107,7 @@ pub enum RunError {
         /// Condition on which it aborts.
         message: String,
     },
-    /// The simulator violated an invariant of its own.
+    /// The simulator violated one of its invariants.
     #[error(
         "the simulator broke an invariant in scenario `{scenario}` with scheme `{scheme}`, seed {seed}, \
          after {events} events at {now}: {message} (this is a fault of the program: please report it \

@@ -18,7 +18,7 @@ use crate::text::number;
 /// Width of a terminal in columns if it is unknown.
 pub const DEFAULT_WIDTH: usize = 100;
 
-/// A comparison of runs: a row per run, or, where that is wider than `width`, a column per run.
+/// Renders a comparison of runs: a row per run, or, if that is wider than `width`, a column per run.
 ///
 /// Round-trip times are of all acknowledgements; the rate while active is the payload of the completed flows over the
 /// sum of their completion times. Collectives and decisions that take time are shown where there are any, and

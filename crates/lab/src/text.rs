@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// A number with at most four digits that count; a dash for none.
+/// Formats a number with at most four significant digits; a dash for none.
 pub fn number(value: Option<f64>) -> String {
     let Some(value) = value else {
         return "–".to_string();
@@ -17,7 +17,7 @@ pub fn number(value: Option<f64>) -> String {
     }
 }
 
-/// A duration given in microseconds, in the unit that reads best.
+/// Formats a duration given in microseconds, in the unit that suits its size.
 pub fn duration_us(value: Option<f64>) -> String {
     match value {
         Some(us) if us >= 1e6 => format!("{} s", number(Some(us / 1e6))),
@@ -27,12 +27,12 @@ pub fn duration_us(value: Option<f64>) -> String {
     }
 }
 
-/// A share in percent.
+/// Formats a share in percent.
 pub fn percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }
 
-/// A size, in powers of 1000, without zeros after the point.
+/// Formats a size in powers of 1000, without trailing zeros.
 pub fn short_bytes(value: u64) -> String {
     let text = bytes(value);
     match text.split_once(' ') {
@@ -43,7 +43,7 @@ pub fn short_bytes(value: u64) -> String {
     }
 }
 
-/// A count: whole, or with the digits of [`number`].
+/// Formats a count: whole, or with the digits of [`number`].
 pub(crate) fn whole(value: Option<f64>) -> String {
     match value {
         Some(count) if count.fract() == 0.0 => format!("{count:.0}"),
@@ -51,12 +51,12 @@ pub(crate) fn whole(value: Option<f64>) -> String {
     }
 }
 
-/// A size that need not be whole.
+/// Formats a size that need not be whole.
 pub(crate) fn whole_bytes(value: Option<f64>) -> String {
     value.map_or_else(|| number(None), |value| bytes(value.round() as u64))
 }
 
-/// A size, in powers of 1000.
+/// Formats a size in powers of 1000.
 pub fn bytes(value: u64) -> String {
     match value {
         0..1_000 => format!("{value} B"),
@@ -66,7 +66,7 @@ pub fn bytes(value: u64) -> String {
     }
 }
 
-/// The order in which people look names up: whole numbers in them by value, `host-2` before `host-10`.
+/// Compares names in natural order: whole numbers in them by value, so `host-2` precedes `host-10`.
 pub fn natural_order(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     loop {

@@ -114,7 +114,7 @@ pub enum ReadError {
 }
 
 impl RunData {
-    /// The data of a run that has just ended.
+    /// Returns the data of a run that has just ended.
     pub fn new(input: &Resolved, finished: &Finished) -> Self {
         let mut data = Self::without_paths(input, finished);
         data.add(path_rows(input, &finished.outcome, &finished.flows));

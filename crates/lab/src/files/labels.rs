@@ -10,7 +10,7 @@ use paceline_scenario::csv_cell;
 use crate::results::{FlowRows, Group, Summary, labels_of};
 use crate::text::natural_order;
 
-/// A column: its name and its value.
+/// Name of a column, and the function that reads its value.
 type Column = (&'static str, fn(&Group) -> Option<f64>);
 
 const COLUMNS: [Column; 21] = [

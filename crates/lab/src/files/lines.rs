@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// The longest line of a table, in bytes.
+/// Maximum length of a line, in bytes.
 const LONGEST: usize = 1 << 20;
 
 /// Reader that passes `source` on and fails if a line is longer than [`LONGEST`].

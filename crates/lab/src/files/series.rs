@@ -276,11 +276,11 @@ pub const STATE: &str = "state";
 pub const CREDITS: &str = "credits";
 /// Rate in bit/s at which a flow's bytes were acknowledged in the bin that starts at the time.
 pub const GOODPUT: &str = "goodput_bps";
-/// The rate that a flow's scheme allows, in bit/s, sampled.
+/// Rate that a flow's scheme allows, in bit/s, sampled.
 pub const RATE: &str = "rate_bps";
 /// Payload bytes that a flow's scheme allows in flight, sampled; only for schemes with a window.
 pub const WINDOW: &str = "window_bytes";
-/// A flow's last round-trip time, in us, sampled.
+/// Last round-trip time of a flow, in us, sampled.
 pub const RTT: &str = "rtt_us";
 
 /// Makes a series of samples; `of` converts a sample to a value.

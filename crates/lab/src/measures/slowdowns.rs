@@ -30,7 +30,8 @@ const TAKEN: [(usize, &str, &str); 3] = [
     (99, "p99", "incast_p99"),
 ];
 
-/// The background by size, as the script of HPCC's simulator has it; of the incasts elements in order.
+/// Computes slowdowns of the background by size, like the script of HPCC's simulator, and order statistics of the
+/// incasts.
 fn slowdowns(input: &Resolved, outcome: &Outcome) -> Metrics {
     let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     let groups = FCT_ANALYSIS.of(&rows);

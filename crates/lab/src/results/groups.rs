@@ -27,7 +27,7 @@ const fn is_none(count: &u64) -> bool {
 /// Flows of a group, and those that completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowCount {
-    /// Flows of the group, whatever became of them.
+    /// All flows of the group, completed or not.
     pub total: u64,
     /// Flows of which every byte was acknowledged.
     pub completed: u64,

@@ -114,7 +114,7 @@ pub struct CriticalPath {
     pub sums: Vec<PathShare>,
     /// Time in messages by the links that bound them; the largest first.
     pub links: Vec<PathLink>,
-    /// The 20 largest operations and collectives, in descending order.
+    /// Largest 20 operations and collectives, in descending order.
     pub largest: Vec<PathShare>,
     /// Number of times that the path continues because a lane of a rank became free.
     pub after_lane: u64,
@@ -340,7 +340,7 @@ impl PathRow {
         self.end_ps.saturating_sub(self.start_ps)
     }
 
-    /// `computing`, `message`, `request`, `overhead`, or the kind of collective.
+    /// Returns `computing`, `message`, `request`, `overhead`, or the kind of collective.
     pub fn words(&self) -> &str {
         match self.what {
             PathKind::Computing => "computing",

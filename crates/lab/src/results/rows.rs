@@ -86,7 +86,7 @@ impl FlowRows {
     /// Checks that all rows could be read so far; if not, results derived from them are invalid.
     ///
     /// # Errors
-    /// What the system said.
+    /// The error of the operating system.
     pub fn check(&self) -> io::Result<()> {
         match self.0.trouble.get() {
             None => Ok(()),

@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Flow 0 is alone for 10 us, then flow 1 takes 4 us to get its half; both end at 30 us.
+    /// Returns two flows: flow 0 is alone for 10 us, then flow 1 takes 4 us to get its half; both end at 30 us.
     fn two() -> (Vec<FlowRow<'static>>, Vec<RateRecord>) {
         let mut first = vec![100; 10];
         first.extend([100, 90, 80, 60]);

@@ -212,8 +212,8 @@ fn by_count(
     (0..count).filter_map(group).collect()
 }
 
-/// `fct_table.tsv`: the table of [`FCT_ANALYSIS`] for several runs (or several together) of the same flows side by
-/// side, as the reference's is laid out; `None` with fewer background flows than groups.
+/// Formats `fct_table.tsv`: the table of [`FCT_ANALYSIS`] for several runs (or groups of runs) of the same flows next
+/// to each other, in the reference's layout; `None` with fewer background flows than groups.
 pub fn fct_table(runs: &[(&str, &[FlowRows])]) -> Option<String> {
     let rows = |parts: &[FlowRows]| FCT_ANALYSIS.of(parts.iter().flat_map(FlowRows::rows));
     let groups: Vec<Vec<SizeBucket>> = runs.iter().map(|(_, parts)| rows(parts)).collect();

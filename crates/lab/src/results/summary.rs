@@ -161,9 +161,9 @@ pub struct Summary {
     /// Pauses that will never end; null if there are none.
     #[serde(default, alias = "standstill")]
     pub deadlock: Option<Deadlock>,
-    /// The sampled switch port with the largest mean queue.
+    /// Sampled switch port with the largest mean queue.
     pub busiest_port: Option<BusiestPort>,
-    /// The distribution of sampled queues; null unless queues were sampled.
+    /// Distribution of sampled queues; null unless queues were sampled.
     pub queue_cdf: Option<QueueCdf>,
     /// Share of time in which ports sent; null unless it was recorded.
     pub utilisation: Option<Utilisation>,

@@ -14,19 +14,19 @@
 //! distribution rather than t's. At n = 5 an interval of "95 %" is one of 1.96 √(4/5) standard
 //! errors, which covers 85 % (Hesterberg, *What teachers should know about the bootstrap*, The
 //! American Statistician, 2015).
-//! With more values it is the other way round: the bootstrap (BCa: bias-corrected and accelerated;
+//! With more values the opposite is true: the bootstrap (BCa: bias-corrected and accelerated;
 //! Efron, *Better bootstrap confidence intervals*, 1987) follows the skew that tail latencies have,
 //! and t does not. [`bootstrap()`] itself takes any statistic: a median over repeats, a ratio of sums.
 //!
 //! **Between schemes** ([`paired()`], [`pair_flows`](crate::results::pair_flows)) the same seed gives both schemes the same flows
-//! (common random numbers), so what the traffic does to both cancels in the difference of a pair.
+//! (common random numbers), so the influence of the traffic cancels in the difference of a pair.
 //! The intervals are those of the mean difference and of the geometric mean of the ratios; the
 //! latter because the ratio of a to b is then the inverse of that of b to a, and one repeat with a
 //! large value does not decide alone. Flows are paired by their number; their interval is a
 //! bootstrap over source hosts, since flows of a host are not independent.
 //!
 //! Everything is a pure function of the values: resampling draws from the kernel's random streams
-//! under a purpose of its own and a fixed seed.
+//! with a separate purpose and a fixed seed.
 
 mod bootstrap;
 mod distribution;

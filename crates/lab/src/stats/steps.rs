@@ -1,6 +1,6 @@
 //! Values that hold until the next.
 
-/// Mean over time of a value that holds until the next.
+/// Returns the mean over time of a step function, each value of which holds until the next.
 pub fn step_mean(points: &[(f64, f64)], from: f64, to: f64) -> f64 {
     let first = points.partition_point(|&(at, _)| at <= from);
     let mut value = first.checked_sub(1).map_or(0.0, |before| points[before].1);

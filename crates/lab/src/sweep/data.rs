@@ -45,7 +45,7 @@ impl SweepData {
     /// Reads a sweep's folder, finished or not.
     ///
     /// # Errors
-    /// It is not a sweep's folder, or a file in it is damaged: says which.
+    /// It is not a sweep's folder, or a file in it is damaged; the error names the file.
     pub fn read(folder: &Path) -> Result<Self, SweepError> {
         let plan = read_plan(folder)?;
         let mut rows = SortedMap::new();

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// Jobs and collectives are found by their labels, whatever their index.
+    /// Jobs and collectives are found by their labels, independently of their index.
     #[test]
     fn jobs_are_called_by_their_labels() {
         let text = "[topology.star]\nhosts = 4\n[cc]\nscheme = 'none'\n\

@@ -280,8 +280,8 @@ fn with_half_width(mean: f64, half: f64, unit: Unit) -> String {
     )
 }
 
-/// Slowdowns, and iterations of jobs, of the other schemes minus those of the first, at the points that differ in nothing
-/// else: the same seed gives both the same flows, so what the flows do to both cancels.
+/// Formats the differences between the other schemes and the first, in slowdowns and in iterations of jobs, at points
+/// that differ in nothing else. The same seed gives both schemes the same flows, so the influence of the flows cancels.
 fn differences(data: &SweepData, jobs: &[Shown]) -> String {
     let axes_of = &data.plan.axes;
     let Some(axis) = axes_of.iter().position(|other| other.key == SCHEME) else {

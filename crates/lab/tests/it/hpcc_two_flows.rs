@@ -19,11 +19,11 @@ const ETA: f64 = 0.95;
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// A sender may send.
+    /// Opportunity of a sender to send.
     Send(usize),
-    /// A packet of a flow, up to a byte, enters the port.
+    /// Arrival of a flow's packet, up to a byte, at the port.
     Enter(usize, f64),
-    /// The port is free.
+    /// End of a transmission at the port.
     Free,
     /// Arrival of an acknowledgement with the port's telemetry: time, bytes sent before, bytes queued.
     Ack(usize, f64, [f64; 3]),

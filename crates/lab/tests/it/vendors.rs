@@ -4,7 +4,8 @@
 use paceline_lab::run::{Control, Resources, execute_on};
 use paceline_scenario::{Overrides, load_text};
 
-/// A switch's pool, alpha as a power of two, size, headroom and xon of its profile, and the senders of the incast.
+/// Vendor's profile of a switch: its pool, alpha as a power of two, size, headroom and xon, and the senders of the
+/// incast.
 struct Case {
     name: &'static str,
     pool: f64,

@@ -1,6 +1,6 @@
 //! `trace.pcapng`: traced packets in the format that Wireshark reads.
 //!
-//! The packets are made up from what the simulator knows of them, as RoCEv2 packets of RDMA
+//! The packets are reconstructed from the simulator's records, as RoCEv2 packets of RDMA
 //! WRITEs with payloads of zeros (see `wire`). An interface stands for a traced port, times are in picoseconds. A packet
 //! is written when it arrives (inbound) and when its transmission starts (outbound). Of a network under credits they are
 //! InfiniBand's, with its flow-control packets (see `infiniband`). With reliable unordered delivery they are Ultra Ethernet's (see

@@ -28,7 +28,7 @@ pub(super) enum Direction {
     Outbound = 2,
 }
 
-/// An interface that packets were captured at.
+/// Interface at which packets were captured.
 pub(super) struct Interface<'a> {
     pub(super) name: &'a str,
     pub(super) rate: BitRate,

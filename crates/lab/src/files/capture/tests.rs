@@ -33,8 +33,8 @@ fn event(node: u32, interface: u32, at_ps: u64, what: TraceKind, kind: PacketKin
     }
 }
 
-/// Flow 1 sends 2500 bytes from host 2 to host 4: three packets, of which the second is marked and
-/// the third is not a multiple of four bytes long; then all that answers.
+/// Captures flow 1, which sends 2500 bytes from host 2 to host 4: three packets, of which the second is marked and the
+/// third is not a multiple of four bytes long; then all replies.
 fn capture(snap_length: u32) -> Vec<u8> {
     let (mut input, mut outcome) = sample::incast();
     input.run_mut().record.trace_nodes = vec![NodeId(2), NodeId(0)];
@@ -126,7 +126,7 @@ fn blocks(mut file: &[u8]) -> Vec<(u32, &[u8])> {
     found
 }
 
-/// (code, value) of options up to their end.
+/// Returns (code, value) of options up to their end.
 fn options(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
     let mut found = Vec::new();
     while u16_at(bytes, 0) != 0 {

@@ -7,7 +7,7 @@
 
 use super::wire::Message;
 
-/// The UDP port of UET.
+/// UDP destination port of UET.
 pub(super) const PORT: u16 = 4793;
 
 /// Header length of a RUD request or an ACK.
@@ -25,14 +25,14 @@ const CONTROL: u16 = 11;
 /// Values of the next-header field: none, or a standard request.
 const NO_SES: u16 = 0;
 const STANDARD: u16 = 3;
-/// The kind of a control packet that grants credit.
+/// Type of a control packet that grants credit.
 const CREDIT: u16 = 7;
 /// Flags: a request asks for an ACK; an ACK or NACK echoes a mark.
 const ASKS_FOR_ACK: u16 = 0x08;
 const MARKED: u16 = 0x20;
-/// The code of a NACK: the payload was trimmed.
+/// NACK code for a trimmed payload.
 const TRIMMED: u8 = 1;
-/// The opcode of a WRITE, and its flags: end and start of the message.
+/// Opcode of a WRITE, and its flags: end and start of the message.
 const WRITE: u8 = 1;
 const END: u8 = 0x02;
 const START: u8 = 0x01;

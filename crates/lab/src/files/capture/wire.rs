@@ -7,7 +7,7 @@
 
 use super::uet;
 
-/// The UDP port of RoCEv2.
+/// UDP destination port of RoCEv2.
 const ROCE_PORT: u16 = 4791;
 /// Values of fields that the simulator does not model: the default partition, a key, a time to live.
 const PARTITION: u16 = 0xffff;

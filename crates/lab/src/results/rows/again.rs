@@ -31,7 +31,7 @@ pub(crate) struct Repeats {
     all: Vec<Again>,
     /// Repeated flows before each sequence.
     before: Vec<u32>,
-    /// For each flow that is no repeat, how often it occurs; empty without repeats.
+    /// Occurrences of each flow that is no repeat; empty without repeats.
     times: Box<[Times]>,
 }
 
@@ -163,7 +163,7 @@ impl Repeats {
     }
 }
 
-/// How often a flow occurs in a run, counting its repeats.
+/// Occurrences of a flow in a run, repeats included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// Occurrences, at least one.
@@ -173,21 +173,21 @@ pub struct Times {
 }
 
 impl Times {
-    /// A flow that is not repeated.
+    /// Value for a flow that is not repeated.
     pub(super) const ONCE: Self = Self {
         times: 1,
         later_ps: 0,
     };
 }
 
-/// The flow that another one repeats.
+/// Original of a repeating flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Original {
     /// Number of the repeating flow.
     flow: u32,
     /// Index of the original among the flows that are no repeats.
     row: usize,
-    /// How much later the repeating flow starts, in ps.
+    /// Start of the repeating flow minus that of the original, in ps.
     pub(super) later: u64,
     /// Length of the run of flows, from the repeating one on, that map to consecutive originals at the same distance in time.
     alike: usize,
@@ -302,7 +302,7 @@ fn shape(entry: &Entry, last_start: u64) -> u64 {
     numbers.into_iter().fold(0, |hash, number| mix(hash ^ number))
 }
 
-/// A rolling hash over the last [`WINDOW`] flows.
+/// Rolling hash over the last [`WINDOW`] flows.
 struct Rolling {
     /// Hashes of these flows, as a ring.
     shapes: Vec<u64>,

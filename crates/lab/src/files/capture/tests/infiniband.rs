@@ -26,8 +26,8 @@ impl ModelSpec for Credits {
     }
 }
 
-/// Network with credits: host 1 sends a message of 5000 bytes to host 3, of which the second packet is marked; a
-/// notification comes back, and flow-control packets go in both directions.
+/// Captures a network with credits: host 1 sends a message of 5000 bytes to host 3, of which the second packet is
+/// marked; a notification comes back, and flow-control packets go in both directions.
 fn infiniband() -> Vec<u8> {
     let (mut input, mut outcome) = sample::incast();
     let run = input.run_mut();
@@ -180,7 +180,7 @@ fn first_packets_are_as_long_as_they_were_on_the_wire() {
     assert_eq!(frames, [(0x06, 2090), (0x08, 978), (0x0a, 50)]);
 }
 
-/// The first packet of a message of 5000 bytes, marked, its acknowledgement and a flow-control packet.
+/// Captures the first packet of a message of 5000 bytes, marked, its acknowledgement and a flow-control packet.
 fn standard(binding: Binding) -> Vec<u8> {
     let (mut input, mut outcome) = sample::incast();
     let run = input.run_mut();
