@@ -1,7 +1,7 @@
 //! Merging of sorted lists.
 
-/// Sorts `items`, which consist of sorted runs, stably by `key`. `ends` holds the runs' ends in ascending order, the last
-/// of which is the number of items; it is empty on return. `spare` is memory for a copy.
+/// Sorts `items`, which consist of sorted runs, stably by `key`. `ends` holds the runs' ends in ascending order, the
+/// last of which is the number of items; it is empty on return. `spare` is memory for a copy.
 ///
 /// # Panics
 /// If an end is beyond the items.

@@ -1,7 +1,7 @@
 //! Stable sorts for code that runs rarely.
 //!
-//! The standard library's sort takes about 10 kB of machine code for each type of item. Here one sort of indices serves all
-//! types; only the comparison and the final moves are compiled for each type.
+//! The standard library's sort takes about 10 kB of machine code for each type of item. Here one sort of indices serves
+//! all types; only the comparison and the final moves are compiled for each type.
 
 use std::cmp::Ordering;
 
@@ -41,7 +41,8 @@ fn sorted(len: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Opti
     Some(positions)
 }
 
-/// Permutes `items` so that index `i` gets the item from `positions[i]`, cycle by cycle. Finished indices map to themselves.
+/// Permutes `items` so that index `i` gets the item from `positions[i]`, cycle by cycle. Finished indices map to
+/// themselves.
 fn arrange<T>(items: &mut [T], positions: &mut [usize]) {
     for start in 0..positions.len() {
         let mut at = start;

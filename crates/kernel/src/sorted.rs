@@ -1,7 +1,7 @@
 //! Sorted maps and sets for code that runs rarely.
 //!
-//! Replacements of `BTreeMap` and `BTreeSet` made of sorted lists of limited length, with much less machine code for each
-//! pair of types. A lookup takes as long as in a B-tree, and an insertion moves the entries of at most one list.
+//! Replacements of `BTreeMap` and `BTreeSet` made of sorted lists of limited length, with much less machine code for
+//! each pair of types. A lookup takes as long as in a B-tree, and an insertion moves the entries of at most one list.
 
 use std::borrow::Borrow;
 use std::fmt;

@@ -205,7 +205,7 @@ pub fn execute_on(
     }
 }
 
-/// Runs `input` on one thread with `factories` for senders in addition to the schemes.
+/// Runs `input` on one thread; schemes whose numbers are in `factories` get the senders that these create.
 pub fn execute_with(
     input: &Resolved,
     factories: Factories,
@@ -394,8 +394,8 @@ fn broken(input: &Resolved, (now, events): (Time, u64), panic: &(dyn Any + Send)
 }
 
 /// Runs `inputs` on at most `jobs` threads. Results are in the order of the inputs and do not depend on `jobs`.
-/// `progress` gets the index of the input; a run that it stops is partial, and a run that it stops before the first
-/// slice has no results.
+/// `progress` gets the index of the input. A run that it stops is partial; one that it stops before the first slice is
+/// nearly empty.
 pub fn compare<I: Borrow<Resolved> + Sync>(
     inputs: &[I],
     jobs: usize,

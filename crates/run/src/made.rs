@@ -1,7 +1,7 @@
 //! Tables that are derived from a run's outcome.
 //!
-//! Nothing is recorded for them: their rows are made for a query about a run that has just ended, and a run's folder does
-//! not contain them.
+//! Nothing is recorded for them: their rows are made for a query about a run that has just ended, and a run's folder
+//! does not contain them.
 
 use crate::table::{Cell, Column};
 use crate::{Outcome, RunSpec};

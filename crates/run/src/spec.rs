@@ -438,7 +438,8 @@ pub struct RunSpec {
     pub check: bool,
 }
 
-/// A network without nodes, links, schemes and flows: switches with PFC and without marks, exact times, nothing recorded.
+/// A network without nodes, links, schemes and flows: switches with PFC and without marks, exact times, nothing
+/// recorded.
 impl Default for RunSpec {
     fn default() -> Self {
         Self {

@@ -407,7 +407,8 @@ impl OutFile {
     /// `inputs` are the files and folders that the command reads.
     ///
     /// # Errors
-    /// There is a link, a folder or a device; a file, without `force`; an input; or a result in a folder that is an input.
+    /// There is a link, a folder or a device; a file, without `force`; an input; or a result in a folder that is an
+    /// input.
     pub fn new(path: &Path, force: bool, inputs: &[&Path]) -> Result<Self, OutputError> {
         let out = Self {
             path: path.to_path_buf(),

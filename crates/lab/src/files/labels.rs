@@ -39,7 +39,8 @@ const COLUMNS: [Column; 21] = [
     ("ce_flows", |of| Some(of.marks.ce_flows as f64)),
 ];
 
-/// Writes a row per label, in the order in which people look names up. Where the summary has all labels, they are from there.
+/// Writes a row per label, in the order in which people look names up. Where the summary has all labels, they are from
+/// there.
 pub(super) fn write(
     out: &mut impl Write,
     spec: &RunSpec,

@@ -24,8 +24,8 @@ pub const BUFFER: &str = "buffer_bytes";
 pub const BIN: &str = "bin_ps";
 
 /// Returns the width of the bins, then the series of each active port, then those of active switches. Bins of `asked`
-/// ps were requested; `held_back` names the metric of paused time. If the run `stands` (ends in deadlock), the last
-/// point of that metric repeats the value before it.
+/// ps were requested; `held_back` is the metric of paused time, or of waiting for credits. If the run `stands` (ends in
+/// deadlock), queues, pauses and buffers never return to zero, so their last point repeats the value before it.
 pub(super) fn port_series(recorded: &PortSeries, asked: u64, held_back: &str, stands: bool) -> Vec<Series> {
     let width = recorded.bin.as_ps();
     let mut all = vec![Series::new("run", BIN, vec![(0, width as f64)])];

@@ -101,7 +101,7 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
     Metrics::of(values)
 }
 
-/// Returns the delivered payload over the time until the last delivery, or until the end, in Gbit/s.
+/// Returns the delivered payload over the time until the last flow completed, or the run ended, in Gbit/s.
 fn delivered(outcome: &Outcome) -> f64 {
     let bytes: u64 = outcome.flows.iter().map(|flow| flow.delivered.get()).sum();
     let ends = outcome.flows.iter().map(|flow| match flow.status {

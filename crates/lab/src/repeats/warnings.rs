@@ -27,7 +27,7 @@ pub struct SeedWarning {
 pub struct Holds {
     /// Name of the scheme.
     pub scheme: String,
-    /// Seeds in ascending order.
+    /// Seeds of the runs for which it holds.
     pub seeds: Vec<u64>,
     /// True if these are all seeds that the scheme was run with.
     pub all: bool,

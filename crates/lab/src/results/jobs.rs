@@ -33,7 +33,8 @@ pub struct JobTimes {
     pub iteration_us: Distribution,
     /// Duration of each completed iteration, in order.
     pub iterations_us: Vec<f64>,
-    /// [`Self::exposed_us`] as a share of the mean of [`Self::iteration_us`]; null before the end of the first iteration.
+    /// [`Self::exposed_us`] as a share of the mean of [`Self::iteration_us`]; null before the end of the first
+    /// iteration.
     pub communication: Option<f64>,
     /// Time of an iteration in which a host does not compute (exposed communication, bubbles and waiting included), in
     /// microseconds: the mean of [`Self::iteration_us`] minus [`Self::compute_us`]. For a trace, computing is the mean

@@ -41,10 +41,10 @@ impl Buckets {
     /// both included: a size may occur in several, its flows in order of their numbers. Buckets differ
     /// in number by one at most.
     ///
-    /// As `fct_analysis`: the flows of background traffic only (port 100 in the original; here that
-    /// leaves out the label `incast` and labels of other ports), completed before a given instant (3 s
-    /// in the original; flows start at 2 s there), 20 groups of 5 % of the flows each, flows of one size in order of completion, percentile p of n sorted slowdowns
-    /// the element with number int(n p), counted from 0.
+    /// As `fct_analysis`: the flows of background traffic only (port 100 in the original; here that leaves out the
+    /// label `incast` and labels of other ports), completed before a given instant (3 s in the original; flows start at
+    /// 2 s there), 20 groups of 5 % of the flows each, flows of one size in order of completion, percentile p of n
+    /// sorted slowdowns the element with number int(n p), counted from 0.
     ///
     /// Buckets of equally many flows take 36 bytes per flow while they are made, others 8.
     pub fn of<'a>(&self, rows: impl IntoIterator<Item = impl Borrow<FlowRow<'a>>>) -> Vec<SizeBucket> {

@@ -78,7 +78,7 @@ pub struct CutRow {
     pub rate_bps: [u64; 2],
     /// Window before and after, in bytes; null for none.
     pub window_bytes: [Option<u64>; 2],
-    /// Round-trip time measured by the same acknowledgement, if any.
+    /// Round-trip time of the acknowledgement that caused the cut, if one did.
     pub rtt_ps: Option<u64>,
 }
 
@@ -124,9 +124,9 @@ pub struct PauseRow {
 pub struct SharedRow {
     /// Name of the port.
     pub port: String,
-    /// Arrival of the flow's first packet.
+    /// Arrival of the flow's first packet that waited.
     pub first_ps: u64,
-    /// Departure of the flow's last packet.
+    /// Departure of the flow's last packet that waited.
     pub last_ps: u64,
     /// Flows whose packets left while the flow's packets waited, the most bytes first.
     pub flows: Vec<NeighbourRow>,

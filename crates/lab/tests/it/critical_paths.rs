@@ -24,8 +24,8 @@ fn rows(run: &(Resolved, Finished)) -> Vec<PathRow> {
 
 const STAR: &str = "duration = '10ms'\ncheck = true\ntopology.star.hosts = 16\ncc.scheme = 'none'\n";
 
-/// Rank 0 computes 500 ns and sends; rank 1 computes until long after that message has come, and then 250 ns more. Rank 2
-/// waits for a message of rank 1: the path does not lead to rank 0.
+/// Rank 0 computes 500 ns and sends; rank 1 computes until long after that message has come, and then 250 ns more. Rank
+/// 2 waits for a message of rank 1: the path does not lead to rank 0.
 const GOAL: &str = "num_ranks 3\nrank 0 {\na: calc 500\nb: send 952b to 1 tag 3\nb requires a\n}\n\
     rank 1 {\na: calc 9000 cpu 1\nr: recv 952b from 0 tag 3\nb: calc 250\nb requires a\nb requires r\n\
     c: send 952b to 2 tag 4\nc requires b\n}\nrank 2 {\nr: recv 952b from 1 tag 4\nd: calc 70\nd requires r\n}\n";
@@ -96,8 +96,8 @@ fn factors_of_rates_are_checked() {
     assert!(message.contains("the rate of `host` times 0"), "{message}");
 }
 
-/// SimAI's own example on a server of eight GPUs: 556 us of computing before each of two all-reduces of 14 steps. Each step
-/// waits 10 ns and SimAI's send latency of 6 us; the rest is messages inside the server.
+/// SimAI's own example on a server of eight GPUs: 556 us of computing before each of two all-reduces of 14 steps. Each
+/// step waits 10 ns and SimAI's send latency of 6 us; the rest is messages inside the server.
 #[test]
 fn a_path_of_simai_by_hand() {
     let folder = tempfile::tempdir().unwrap();

@@ -33,8 +33,8 @@ fn marks(kind: &str) -> [[usize; 2]; 2] {
 }
 
 /// By their queue alone thousands of the victims' packets look congested; TCD has the same ports undetermined. (In the
-/// authors' simulator 4710 and 4816 of them are marked by the curve, 1811 and 484 by NP-ECN, 4899 and 4425 undetermined:
-/// how hosts send and pauses are renewed is not the same there.)
+/// authors' simulator 4710 and 4816 of them are marked by the curve, 1811 and 484 by NP-ECN, 4899 and 4425
+/// undetermined: how hosts send and pauses are renewed is not the same there.)
 #[test]
 fn victims_are_undetermined_not_congested() {
     let [red, np, tcd] = ["red", "np-ecn", "tcd"].map(marks);

@@ -64,7 +64,8 @@ fn percentiles_of_few_iterations_are_told_of() {
     );
 }
 
-/// Collectives that open a queue pair per message cause a warning; one message per pair of hosts does not.
+/// Collectives with several messages per pair of hosts, each on its own queue pair, cause a warning; an all-to-all has
+/// only one message per pair.
 #[test]
 fn queue_pairs_for_each_message_are_told_of() {
     let of = |block: &str| got(&format!("[[workload]]\nlabel = 'sum'\n{block}")).len();

@@ -52,8 +52,8 @@ fn iterations_ps(done: &Done) -> Vec<u64> {
     times.map(|us| (us * 1e6).round() as u64).collect()
 }
 
-/// Four hosts, two chunks of 4 KB: every message is a packet. The second chunk leaves behind the first, and each step of a
-/// chunk when its packet of the step before has arrived, after the acknowledgement of that.
+/// Four hosts, two chunks of 4 KB: every message is a packet. The second chunk leaves behind the first, and each step
+/// of a chunk when its packet of the step before has arrived, after the acknowledgement of that.
 #[test]
 fn two_chunks_around_a_ring_of_four() {
     let done = star(
@@ -104,8 +104,8 @@ fn one_slot_is_no_pipeline() {
     assert!(iterations_ps(&of("chunk = '4KB'")) < iterations_ps(&one));
 }
 
-/// Ranks 0 to 3 are hosts 1 to 4. One tree leads from ranks 1 and 3 to 2 and from there to 0, the other from 0 and 2 to 1 and
-/// from there to 3. Each has half of the data, a packet.
+/// Ranks 0 to 3 are hosts 1 to 4. One tree leads from ranks 1 and 3 to 2 and from there to 0, the other from 0 and 2 to
+/// 1 and from there to 3. Each has half of the data, a packet.
 #[test]
 fn two_trees_of_four() {
     let done = star(
@@ -139,8 +139,8 @@ fn two_trees_of_four() {
     assert_eq!(iterations_ps(&done), [back + ACK + WAY + PACKET]);
 }
 
-/// Two servers of two GPUs, whose links inside are ten times as fast and a tenth as long: a packet to the other rail of the
-/// other server goes over them first, and never through the spine.
+/// Two servers of two GPUs, whose links inside are ten times as fast and a tenth as long: a packet to the other rail of
+/// the other server goes over them first, and never through the spine.
 #[test]
 fn all_to_all_by_way_of_rails() {
     let of = |keys: &str| {
@@ -190,7 +190,8 @@ fn all_to_all_by_way_of_rails() {
     );
 }
 
-/// Stage 0 computes two microbatches forward, stage 1 each forward and backward, stage 0 each backward as its gradients come.
+/// Stage 0 computes two microbatches forward, stage 1 each forward and backward, stage 0 each backward as its gradients
+/// come.
 #[test]
 fn two_stages_and_two_microbatches() {
     let of = |schedule: &str| {
@@ -241,8 +242,8 @@ fn two_stages_and_two_microbatches() {
     );
 }
 
-/// Two overlapped all-gathers, of ten packets and of one: the second waits for the first although its rank is ready, and the
-/// rank computes on until it needs the first.
+/// Two overlapped all-gathers, of ten packets and of one: the second waits for the first although its rank is ready,
+/// and the rank computes on until it needs the first.
 #[test]
 fn steps_that_overlap() {
     const US: u64 = 1_000_000;

@@ -68,8 +68,8 @@ fn five_hundred_kilometres() {
     assert!(early.text.contains("no packet was lost"), "{}", early.text);
 }
 
-/// Without trimming RUD learns of losses by timeouts alone: Ultra Ethernet's public simulator takes 2.74 ms, a timeout for
-/// each loss in turn 8.80.
+/// Without trimming RUD learns of losses by timeouts alone: Ultra Ethernet's public simulator takes 2.74 ms, a timeout
+/// for each loss in turn 8.80.
 #[test]
 fn an_incast_without_trimming() {
     let mut shipped = paceline_scenario::builtin::scenarios().iter();

@@ -91,8 +91,8 @@ fn a_kernel_without_a_duration_needs_rates() {
     assert!(wrong.contains("expected operations per second"), "{wrong}");
 }
 
-/// Two pipelines of two stages over 10 Gbit/s and 30 ms: by hand 224.1 ms if a send ends when it has left, and 261 ms if the
-/// next one waits until it has been received.
+/// Two pipelines of two stages over 10 Gbit/s and 30 ms: by hand 224.1 ms if a send ends when it has left, and 261 ms
+/// if the next one waits until it has been received.
 #[test]
 fn sends_of_a_rank_overlap_or_go_in_turn() {
     let run = |rules: &str| {

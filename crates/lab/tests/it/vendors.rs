@@ -1,5 +1,5 @@
-//! Switches with vendors' configurations pause where those switches do: T = alpha (size - used), where `size` is the pool
-//! without headroom.
+//! Switches with vendors' configurations pause where those switches do: T = alpha (size - used), where `size` is the
+//! pool without headroom.
 
 use paceline_lab::run::{Control, Resources, execute_on};
 use paceline_scenario::{Overrides, load_text};

@@ -1,8 +1,9 @@
 //! InfiniBand packets and flow-control packets, byte by byte, as ERF records (Endace).
 //!
 //! Local route header, base transport header with its extensions, invariant and variant CRC (InfiniBand Architecture
-//! Specification, volume 1: LRH in 7.7, CRCs in 7.8, flow-control packets in 7.9.4). Headers that the simulated packets do
-//! not have are put around them, so a frame is longer than what was sent. A host's local identifier is its number and one.
+//! Specification, volume 1: LRH in 7.7, CRCs in 7.8, flow-control packets in 7.9.4). Headers that the simulated packets
+//! do not have are put around them, so a frame is longer than what was sent. A host's local identifier is its number
+//! and one.
 
 use paceline_congestion::Mark;
 use paceline_fabric::outcome::{PacketKind, TraceEvent};

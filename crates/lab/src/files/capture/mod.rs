@@ -1,14 +1,13 @@
 //! `trace.pcapng`: traced packets in the format that Wireshark reads.
 //!
-//! The packets are reconstructed from the simulator's records, as RoCEv2 packets of RDMA
-//! WRITEs with payloads of zeros (see `wire`). An interface stands for a traced port, times are in picoseconds. A packet
-//! is written when it arrives (inbound) and when its transmission starts (outbound). Of a network under credits they are
-//! InfiniBand's, with its flow-control packets (see `infiniband`). With reliable unordered delivery they are Ultra Ethernet's (see
-//! `uet`).
+//! The packets are reconstructed from the simulator's records, as RoCEv2 packets of RDMA WRITEs with payloads of zeros
+//! (see `wire`). An interface stands for a traced port, times are in picoseconds. A packet is written when it arrives
+//! (inbound) and when its transmission starts (outbound). Of a network under credits they are InfiniBand's, with its
+//! flow-control packets (see `infiniband`). With reliable unordered delivery they are Ultra Ethernet's (see `uet`).
 //!
 //! Lengths are those of the simulated packets, so that rates computed from them are the simulated ones. Headers of the
-//! simulated packets may be shorter than RoCEv2's: then the payload of a data frame is shorter, too. Where headers alone
-//! are longer, the frame is, and the file's comment says so (see `Longer`).
+//! simulated packets may be shorter than RoCEv2's: then the payload of a data frame is shorter, too. Where headers
+//! alone are longer, the frame is, and the file's comment says so (see `Longer`).
 
 mod infiniband;
 mod pcapng;

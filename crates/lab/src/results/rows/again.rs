@@ -1,4 +1,5 @@
-//! Finds and stores repeated flows. The iterations of a job are alike, so most of its flows repeat earlier ones at a later time.
+//! Finds and stores repeated flows. The iterations of a job are alike, so most of its flows repeat earlier ones at a
+//! later time.
 
 use std::collections::HashMap;
 use std::io;
@@ -189,7 +190,8 @@ pub(super) struct Original {
     row: usize,
     /// Start of the repeating flow minus that of the original, in ps.
     pub(super) later: u64,
-    /// Length of the run of flows, from the repeating one on, that map to consecutive originals at the same distance in time.
+    /// Length of the run of flows, from the repeating one on, that map to consecutive originals at the same distance in
+    /// time.
     alike: usize,
 }
 
