@@ -90,9 +90,12 @@ pub fn run_all<'a>(
     run_some: &mut RunSome<'_, 'a>,
 ) -> (Vec<One<'a>>, Option<RunError>) {
     let firsts: Vec<&Resolved> = inputs.iter().map(|repeats| &repeats[0]).collect();
+    // The first seeds run together, so that they keep all cores busy; only their outcomes show which further seeds
+    // matter.
     let first_results = run_some(&firsts);
     let hangs = |(repeats, first): (&Vec<Resolved>, &Result<Finished, RunError>)| match first {
         Ok(first) => hangs_on_seed(repeats, &first.outcome),
+        // A failed first run shows nothing, so its other seeds are run.
         Err(_) => true,
     };
     let hangs: Vec<bool> = inputs.iter().zip(&first_results).map(hangs).collect();

@@ -298,6 +298,7 @@ fn is_named(key: &str) -> bool {
 
 /// Compares the flows of two runs; returns `None` if the runs have different flows.
 fn flows(a: &FlowRows, b: &FlowRows) -> Option<Flows> {
+    // Starts are not compared, since those of dependent flows differ between schemes.
     let what = |row: &FlowRow<'_>| (row.src, row.dst, row.size_bytes, row.label.to_string());
     let pairs = || a.rows().zip(b.rows());
     if a.len() != b.len() || pairs().any(|(a, b)| what(&a) != what(&b)) {
@@ -329,6 +330,7 @@ fn flows(a: &FlowRows, b: &FlowRows) -> Option<Flows> {
         p95: at(0.95),
         max: ratios.last().copied(),
     };
+    // Logarithms make a flow that is twice as fast as large a change as one that is twice as slow.
     let size = |change: &FlowChange| change.ratio.ln().abs();
     changes.retain(|change| change.a_fct_ps != change.b_fct_ps);
     changes.sort_by(|a, b| size(b).total_cmp(&size(a)));

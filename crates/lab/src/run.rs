@@ -226,10 +226,12 @@ fn drive<E: Engine>(
     }
     let wall = Instant::now();
     let cpu = Cpu::now();
+    // The last progress outlives the engine, so that a panic can be reported with its simulated time.
     let seen = Cell::new((Time::ZERO, 0));
     let scratch = resources
         .scratch
         .map_or_else(std::env::temp_dir, Path::to_path_buf);
+    // A broken invariant panics. It becomes an error here, so that the other runs of a comparison or sweep go on.
     let result = catch_unwind(AssertUnwindSafe(|| {
         let mut engine = build()?;
         let mut parts = 1;
@@ -251,14 +253,19 @@ fn drive<E: Engine>(
             }),
             false => None,
         };
+        // Each part executes its own share of a slice, so the first slice grows with the parts that really run in
+        // parallel.
         let mut events = SLICE_EVENTS.0 * parts.min(cores()) as u64;
         let status = loop {
             let begun = Instant::now();
             let now = engine.advance(events);
+            // Flows of a stream leave the engine in every slice; otherwise memory would grow with the number of flows.
             over.take(&engine.take_ended())?;
             events = next_slice(events, begun.elapsed());
             seen.set((now.now, now.events));
             let control = progress(&now);
+            // Checked before `halt` and `control`: a run that ended in its last slice is complete even if it was to be
+            // stopped.
             if now.done {
                 break RunStatus::Completed;
             }
@@ -273,6 +280,7 @@ fn drive<E: Engine>(
         };
         let mut outcome = engine.finish();
         outcome.first_half = first_half.map(Box::new);
+        // The reason is recorded only for runs with programs, since only these were expected to repeat phases.
         if let (Err(why), false, Memoise::On | Memoise::Check) =
             (memoised, input.run.programs.is_empty(), input.memoise)
         {
@@ -305,6 +313,7 @@ fn drive<E: Engine>(
         Ok(Err(Failed::Decisions(message))) => return Err(RunError::Decisions { scenario, message }),
         Err(panic) => return Err(broken(input, seen.get(), panic.as_ref())),
     };
+    // A reproduced simulator may abort in this scenario; results up to that point would not be comparable with it.
     let left = input.run.model.as_ref().zip(outcome.model.as_ref());
     if let Some((now, message)) = left.and_then(|(model, left)| model.abort(left)) {
         return Err(RunError::Aborted {
@@ -319,6 +328,8 @@ fn drive<E: Engine>(
         peak_rss_bytes: machine::peak_rss_bytes(),
     };
     let summary = summarise(input, &outcome, &flows, status, machine);
+    // Iterators over flows end silently at an error of the scratch file, so the summary counts only if all rows were
+    // read.
     flows.check().map_err(|source| RunError::Scratch {
         scenario,
         scheme,

@@ -124,6 +124,7 @@ fn way_rows(account: &FlowAccount, stage: Stage, way: &[HopTime], rows: &mut Vec
         .iter()
         .filter(|hop| hop.back == back)
         .map(|hop| hop.port);
+    // Ports of the decisive packet come first, in the order of its path, then ports that only other packets took.
     for port in way.iter().map(|hop| hop.port).chain(others) {
         if !ports.contains(&port) {
             ports.push(port);
@@ -144,6 +145,8 @@ fn way_rows(account: &FlowAccount, stage: Stage, way: &[HopTime], rows: &mut Vec
             .into_iter()
             .enumerate()
         {
+            // Serialisation and propagation are the same for all packets of a size, so only waiting has a mean and a
+            // maximum.
             let over_all = all.and_then(|all| match part {
                 "queueing" => Some((all.queueing, all.queueing_max)),
                 PAUSED => Some((all.paused, all.paused_max)),

@@ -199,11 +199,13 @@ pub fn write_run_into(
     input: &Resolved,
     finished: &Finished,
 ) -> Result<RunData, OutputError> {
+    // First the files without which there is no run. The others may be left out if a user waits for an interrupted run.
     write_summary_into(folder, sub, input, finished)?;
     let outcome = &finished.outcome;
     let spec = &input.run;
     let at = |name: &str| -> PathBuf { sub.join(name) };
     write_network(folder, sub, input)?;
+    // Critical paths take a pass over all flows, so they are computed only if there is time to write them.
     let mut data = RunData::without_paths(input, finished);
     if has_paths(input, outcome) && !folder.leaves_out(&at(&file_of(PathRow::DECLARED))) {
         data.add(path_rows(input, outcome, &data.flows));

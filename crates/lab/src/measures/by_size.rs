@@ -56,6 +56,7 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
             (spec, slowdown, goodput)
         })
         .collect();
+    // Incasts are many small flows with large slowdowns, which would dominate the distribution of the background.
     let background = |label: u16| input.run.labels[usize::from(label)] != "incast";
     let sizes = |from: u64, to: u64| {
         let within = done
@@ -72,6 +73,7 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
     let payload: u64 = input.run.flows.iter().map(|flow| flow.size.get()).sum();
     let unfinished = outcome.flows.len() - done.len();
     let ends = outcome.flows.iter().map(|flow| (flow.start + flow.fct).as_ps());
+    // The end of the last flow is meaningful only if all flows ended.
     let last = ends.max().filter(|_| unfinished == 0);
     let values = [
         ("mean", mean(&all)),

@@ -39,6 +39,8 @@ pub(super) fn warnings(
     all: Option<Unscheduled>,
     status: RunStatus,
 ) -> Vec<Warning> {
+    // Warnings are in the order in which a reader needs them: the input, an incomplete run, missing flows, and then
+    // reasons to doubt the metrics.
     let mut found = Found(input.warnings.clone());
     if status == RunStatus::Partial {
         found.add(
@@ -66,6 +68,7 @@ pub(super) fn warnings(
     let count = |status: FlowState| counts[status as usize];
     let completed = count(FlowState::Completed);
     let unfinished = count(FlowState::Unfinished);
+    // After an interruption unfinished flows are expected, and the first warning covers them.
     if completed == 0 && total > 0 && status != RunStatus::Partial {
         let text = match outcome.counters.data_received {
             0 => "No flow finished, and no data packet reached its receiver.",
@@ -74,6 +77,7 @@ pub(super) fn warnings(
         found.add(WarningKind::NothingFinished, text.into());
     }
     let ended_early = status == RunStatus::Completed && outcome.end.as_ps() < input.run.stop.as_ps();
+    // Without further events nothing can wake these flows. A deadlock has its own warning, with the cause.
     if unfinished > 0 && ended_early && outcome.deadlock.is_none() {
         found.add(WarningKind::StuckFlows, format!(
             "Nothing was left to happen after {}, before the end of the run at {}, and {unfinished} of {total} flows had not \

@@ -16,7 +16,7 @@ pub struct Deadlock {
     pub ended: bool,
     /// Cycles of switches, each of which waits for the next one to resume it.
     pub cycles: Vec<Cycle>,
-    /// Hosts whose NICs send pause frames for ever.
+    /// Hosts that paused their switch and will never resume it.
     pub storms: Vec<u32>,
     /// All (port, class) pairs that will never be resumed.
     pub pauses: Vec<EndlessPause>,
@@ -102,6 +102,7 @@ pub(super) fn warnings(found: &outcome::Deadlock, end: Time, stop: Time) -> Vec<
         let is_root = |&i: &usize| found.pauses[i].port.peer == node && found.pauses[i].waits_for.is_empty();
         (0..found.pauses.len()).filter(is_root).collect()
     };
+    // A storm is as old as the first of its root pauses.
     let begin = |roots: &[usize]| roots.iter().map(|&i| found.pauses[i].since).min();
     for switch in found.idle_switches() {
         let roots = roots_of(switch);

@@ -159,6 +159,7 @@ pub(super) fn incidents(run: &RunSpec, outcome: &Outcome) -> Vec<Incident> {
             Vec::new(),
         );
     }
+    // Scheduled incidents after the end of a run did not happen.
     all.retain(|one: &Incident| one.from_ps < outcome.end.as_ps());
     all.order_by(|a, b| (a.from_ps, &a.place).cmp(&(b.from_ps, &b.place)));
     all

@@ -77,6 +77,7 @@ fn of_trace(
     repeats: u64,
     path: Option<CriticalPath>,
 ) -> JobTimes {
+    // An iteration counts only if all ranks completed it; it ends with the last of them.
     let ends = (0..).map_while(|iteration| {
         let ends = trace.ranks.iter().map(|rank| rank.iterations.get(iteration));
         ends.collect::<Option<Vec<_>>>()?.into_iter().max().copied()
@@ -105,6 +106,7 @@ fn of_trace(
         sum(|rank| rank.compute_us),
         sum(|rank| rank.compute_us + rank.communicating_us + rank.waiting_us),
     );
+    // Computing is averaged over ranks, because ranks of a trace may differ in what they compute.
     let rank_iterations = by_rank.len().max(1) as f64 * repeats.max(1) as f64;
     let compute_us = compute / rank_iterations;
     // Cost models without accounts of ranks tell nothing of computing.
@@ -161,6 +163,7 @@ pub(super) fn job_times(
             let path = paths.get(&job.label).cloned();
             return Some(of_trace(job, trace, u64::from(by_trace.repeats), path));
         }
+        // All collectives of a job have one iteration for each iteration of the job.
         let count = input.collectives[*job.collectives.first()?].iterations.len();
         let mut before = job.start.as_secs_f64();
         let ended = (0..count).map_while(|iteration| {
@@ -168,6 +171,7 @@ pub(super) fn job_times(
             let ends = of.map(|&collective| times[first(collective) + iteration].end_s);
             let tails = job.tails.get(iteration).into_iter().flatten();
             let tails = tails.map(|tail| tail_end(input, outcome, tail));
+            // The iteration ends with the last collective or the computing after it, and only if all of them ended.
             ends.chain(tails)
                 .try_fold(0.0, |last: f64, end| Some(last.max(end?)))
         });

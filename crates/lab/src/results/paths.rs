@@ -235,6 +235,7 @@ impl Building<'_> {
                 (row.bytes, row.messages_ps, place) = (*bytes, took, *collective);
                 let hosts = [from, to].map(|&rank| self.job.hosts[rank as usize]);
                 let found = bounds.of(hosts[0], hosts[1], left.as_ps(), *bytes);
+                // Contention is that of the whole flow, of which the path may contain only a part.
                 row.contention_ps = found.contention_ps.min(took);
                 bound = found.bound;
             }
@@ -243,6 +244,8 @@ impl Building<'_> {
             row.collective = one.kind.name().to_string();
             (row.name, row.group) = (one.name.clone(), Some(one.group));
         }
+        // A merged row has the contention of several messages. The part of this message is what the row has beyond the
+        // sums of earlier ones.
         self.merge(row);
         let Some(bound) = bound else {
             return;
@@ -253,6 +256,7 @@ impl Building<'_> {
             let sum = links.entry(bound.clone()).or_default();
             *sum = (sum.0 + 1, sum.1 + took, sum.2 + contention);
         }
+        // A row names one link: the one that bounds most of its messages' time.
         if let (Some(row), Some((bound, _))) = (
             self.rows.last_mut(),
             self.of_row.iter().max_by_key(|(_, of)| of.1),

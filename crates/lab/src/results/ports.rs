@@ -111,6 +111,7 @@ pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) 
     let mut by_tier: SortedMap<u32, Vec<f64>> = SortedMap::new();
     let mut ports = Vec::new();
     for (node, interface, peer, _) in ports_of(spec) {
+        // Ports that were never paused count with zero, so the mean is the share of all port-time.
         let total = paused.get(&(node, interface)).copied().unwrap_or(0);
         let share = total as f64 / (time.end - time.start) as f64;
         by_tier.entry(tiers[node as usize]).or_default().push(share);

@@ -298,6 +298,7 @@ pub fn summarise(
     let collectives = collective_times(input, outcome);
     let jobs = job_times(input, outcome, flows, &collectives);
     let stuck = jobs.iter().any(|job| !job.stuck.is_empty());
+    // An engine without further events reports completion; a deadlock and a stuck trace are the more specific states.
     let status = match status {
         RunStatus::Completed if stands => RunStatus::Deadlock,
         RunStatus::Completed if stuck => RunStatus::Stuck,
@@ -311,6 +312,7 @@ pub fn summarise(
     let bin_ps = if recorded { outcome.rate_bin.as_ps() } else { 0 };
     let goodputs = Goodputs::new(flows, &outcome.rates, bin_ps, outcome.end.as_ps());
     let counters = &outcome.counters;
+    // Elapsed time depends on other programs, so processor time is used if the system reports it.
     let seconds = if machine.cpu_s > 0.0 {
         machine.cpu_s
     } else {

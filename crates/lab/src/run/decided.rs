@@ -99,6 +99,8 @@ impl Decided {
             (None, Some((_, at_ps))) if ends => Some(at_ps),
             (None, _) => None,
         };
+        // The times are compared first: with other code or another scenario a stop may have the same number at another
+        // time, and the recorded decisions would be applied to the wrong state.
         match known_ps {
             Some(at_ps) if at_ps != now_ps => {
                 return Some(other(format!(
@@ -112,6 +114,7 @@ impl Decided {
             }
             _ => {}
         }
+        // Decisions are recorded in the order of the questions, so one iterator serves them in order.
         let mut open = here.iter();
         self.simulation.answer(|question| {
             let mut rest = open.clone();
@@ -119,6 +122,7 @@ impl Decided {
             open = rest;
             Some(*limits)
         });
+        // A decision without a question means that this run has diverged from the recorded one.
         if let Some(Decision { flow, .. }) = open.next() {
             return Some(other(format!(
                 "flow {flow} was decided for at {now_ps} ps, and does not ask there"

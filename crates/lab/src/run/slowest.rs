@@ -59,10 +59,12 @@ pub fn account_for_slowest(
     }
     let mut again = input.clone();
     again.run_mut().record = RecordSpec {
+        // Recorders do not change a run, so all others can be off.
         accounts: Accounted::Flows(missing.clone()),
         omit_pfc: true,
         ..RecordSpec::default()
     };
+    // Nothing after the last of these flows affects their accounts, so the second run ends there.
     let end = |&flow: &u32| {
         let end = finished.flows.entry(flow as usize).and_then(|flow| flow.end_ps());
         end.map_or(input.run.stop, Time::from_ps)

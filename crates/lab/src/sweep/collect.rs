@@ -46,6 +46,7 @@ pub fn collect(
     for (folder, other) in &plans[1..] {
         check_same((first, plan), (folder, other), mix_versions)?;
     }
+    // All plans are compared before anything is written, so that a mismatch leaves the output untouched.
     let in_place = same_folder(folders, out);
     if !in_place {
         check_destination(out, force)?;
@@ -71,6 +72,8 @@ pub fn collect(
     let all = found.iter().flatten().flatten();
     if in_place {
         clear_killed(out);
+        // Runs and rows come before the plan: an interruption leaves the old plan with extra files, which the next
+        // merge finds.
         merge_into(out, all)?;
         write_file(&plan_file(out), sealed(&data.plan))?;
         write_results(out, &data)?;

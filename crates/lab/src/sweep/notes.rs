@@ -100,6 +100,7 @@ fn of_axis(data: &SweepData, axis: usize) -> Vec<Note> {
     if values < 2 {
         return Vec::new();
     }
+    // The last axis varies fastest, so the points that differ only in this axis are `stride` apart.
     let stride: usize = axes[axis + 1..].iter().map(|other| other.values.len()).product();
     let mut found: Vec<(Common, Vec<usize>)> = Vec::new();
     for first in (0..data.plan.points.len()).filter(|&point| data.plan.points[point].values[axis] == 0) {
@@ -141,6 +142,7 @@ fn of_axis(data: &SweepData, axis: usize) -> Vec<Note> {
 /// Returns the agreement of the points of a line, if all their runs behave equally.
 fn common(data: &SweepData, line: &[usize], key: &str) -> Option<Common> {
     let runs = |point: usize| &data.plan.points[point].runs;
+    // Equal ids mean equal scenarios. This is checked first because it needs no results.
     if line.iter().all(|&point| runs(point) == runs(line[0])) {
         return Some(Common::Runs);
     }
@@ -162,6 +164,7 @@ fn common(data: &SweepData, line: &[usize], key: &str) -> Option<Common> {
             .map(|(name, _)| name);
         let before = varying.len();
         varying.extend(changed.filter(|name| !OF_THE_END.contains(&name.as_str())));
+        // Differing metrics with equal digests still mean equal packets; with different digests the axis has an effect.
         if varying.len() > before && a.digest != b.digest {
             return None;
         }

@@ -53,6 +53,7 @@ impl Study {
             ));
         }
         let repeats = repeats.unwrap_or(1);
+        // Counted before any point is built, since a mistyped range may have more points than fit in memory.
         let sizes = grid.axes.iter().map(|axis| axis.values.len() as u128);
         let runs = sizes.chain([u128::from(repeats)]).fold(1, u128::saturating_mul);
         if runs > RUNS_MAX {
@@ -62,6 +63,7 @@ impl Study {
         }
         let values = points(&grid);
         let version = crate::identity::version();
+        // Every point is resolved now, so that a bad one is reported before the first run and not hours later.
         let resolved = side_by_side(values.len(), jobs, &|i| -> Result<_, SweepError> {
             let input = self.load(&values[i], None)?;
             let seeds = seeds(input.seed, repeats)?;
@@ -91,6 +93,7 @@ impl Study {
             }
             plan.points.push(point);
         }
+        // Needs the ids of all points, since two values may agree at some points only.
         plan.check_values()?;
         Ok(plan)
     }

@@ -87,6 +87,7 @@ impl Job<'_> {
             ..Ran::default()
         };
         watch.begin(left.len(), ran.there, store.plan_changed);
+        // After an error of the sweep itself, such as a full disk, runs that have not started are skipped.
         let broken = AtomicBool::new(false);
         let make = |number: usize, beside: usize| {
             if broken.load(Ordering::Relaxed) || watch.stopped() {
@@ -171,6 +172,7 @@ impl Job<'_> {
             return Ok(Some(row));
         }
         let seed = self.plan.seeds[repeat];
+        // A panic becomes a failed row, so that one bad point does not end the sweep.
         let attempt = catch_unwind(AssertUnwindSafe(|| {
             let values = &self.plan.points[point].values;
             self.attempt(store, id, (values, seed), (beside, watch), progress)
@@ -210,6 +212,8 @@ impl Job<'_> {
     ) -> Result<Finished, Stopped> {
         let input = self.study.load(values, Some(seed));
         let mut input = input.map_err(|error| Stopped::Failed(error.to_string()))?;
+        // The plan was made from the files as they were then. If they have changed, the result would be stored under
+        // the id of another scenario.
         if run_ids(&input, &[seed], &self.plan.version) != [id] {
             let message = format!(
                 "the scenario `{}`, or a file that it names, has changed since the sweep started; finished runs are \
@@ -222,6 +226,7 @@ impl Job<'_> {
         if self.keep == Keep::Summary {
             record_less(&mut input.run_mut().record);
         }
+        // Cores are shared with the runs in parallel, which use them better than the parts of one run.
         let count = threads_each(input.threads, beside, self.jobs);
         if count < input.threads {
             watch.share(self.jobs.min(beside), count);
@@ -233,6 +238,7 @@ impl Job<'_> {
         };
         let finished = execute_on(&input, resources, &mut |now| progress(&input, now));
         let finished = finished.map_err(|error| Stopped::Failed(error.to_string()))?;
+        // The folder is written before the row, because the row marks the run as finished.
         if finished.summary.status == RunStatus::Completed {
             self.write(store, id, &input, &finished).map_err(Stopped::Sweep)?;
         }

@@ -57,6 +57,7 @@ pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail>
         if table.rows.is_empty() {
             continue;
         }
+        // The limit is divided among the runs, because each name has a row per run.
         let left_out = table.keep_heaviest((limit / runs.len()).max(ROWS_MIN));
         let more = (left_out + table.unknown > 0).then_some(More {
             count: left_out + table.unknown,
@@ -73,6 +74,7 @@ pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail>
             let next = order.len();
             order.entry(row.name.clone()).or_insert(next);
         }
+        // Rows of a name stay together, so that its runs can be compared.
         rows.order_by_key(|row| (!row.begun, order[&row.name], row.run));
         if several {
             head.insert(1, "run");

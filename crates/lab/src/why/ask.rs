@@ -181,6 +181,7 @@ impl Question<'_> {
         let known = !times.is_empty();
         // To its end an interrupted run would be another one.
         let partial = data.summary.status == RunStatus::Partial;
+        // The account in the folder is the best available answer if a second run is unwanted or cannot be compared.
         if known && (self.brief || partial) {
             return Ok(FlowAnswer::new(row, Known::Times(times), &data.summary));
         }
@@ -196,6 +197,7 @@ impl Question<'_> {
             asker.inform(&format!("as kept in {}", CloseLook::file(folder, flow).display()));
             return Ok(FlowAnswer::new(row, Known::Look(Box::new(look)), &data.summary));
         }
+        // Other code is accepted only if complete runs have equal digests, which an interrupted run does not have.
         if partial && data.summary.version != crate::identity::version() {
             return Err(AskError::Refused(format!(
                 "{}. It was interrupted, so it cannot be compared with the whole run of this code",
@@ -237,6 +239,7 @@ impl Question<'_> {
         let same_code = of_run.is_some_and(|(_, data)| data.summary.version == crate::identity::version());
         let before = of_run.map(|(row, _)| row).filter(|_| same_code);
         let completed = before.filter(|row| row.status == FlowState::Completed);
+        // Events after the flow's end cannot explain it, so the second run stops there.
         if let Some(end) = completed.and_then(FlowRow::end_ps) {
             input.run_mut().stop = input.run.stop.min(Time::from_ps(end));
         }

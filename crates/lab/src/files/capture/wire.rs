@@ -266,6 +266,7 @@ pub(super) fn push_transport(frame: &mut Vec<u8>, queue_pair: u32, message: &Mes
                 true,
                 number,
             );
+            // Only the first packet of a message has an RETH (virtual address, key, length).
             if first {
                 frame.extend([0; 8]);
                 frame.extend(REMOTE_KEY.to_be_bytes());

@@ -64,6 +64,7 @@ impl<'a> Bounds<'a> {
         flows: &FlowRows,
         paths: &[(&'a Job, &'a TraceOutcome, &'a TracePath)],
     ) -> Self {
+        // Only messages on a path are looked up, so that memory depends on the paths and not on the number of flows.
         let mut wanted: HashMap<Key, (u64, u64, Option<&FlowAccount>)> = HashMap::new();
         for (job, _, path) in paths {
             for step in &path.steps {
@@ -92,6 +93,7 @@ impl<'a> Bounds<'a> {
                 *found = (fct, row.ideal_fct_ps, accounts.get(&row.flow_id).copied());
             }
         }
+        // Messages of cost models have no flow, and unfinished flows have no completion time.
         wanted.retain(|_, (fct, ..)| *fct > 0);
         let mut links = vec![Vec::new(); input.run.nodes.len()];
         for (place, link) in input.run.links.iter().enumerate() {
