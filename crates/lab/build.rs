@@ -1,4 +1,4 @@
-//! Gives the crate the identity of the code that decides results.
+//! Compiles the hash of the code that decides results into the crate.
 
 #![expect(
     clippy::disallowed_macros,

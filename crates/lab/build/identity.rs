@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Crates that write pages and help, which are no results.
+/// Crates that write pages and help, and so cannot change results.
 const WITHOUT_RESULTS: [&str; 2] = ["report", "explain"];
 /// Folders of a crate that hold no part of its library.
 const NOT_LIBRARY: [&str; 4] = ["tests", "benches", "examples", "target"];
@@ -54,7 +54,7 @@ pub(crate) fn of_crate(root: &Path, name: &str) -> Code {
     }
 }
 
-/// Adds a crate and those that it depends on, by its manifest.
+/// Adds a crate and its dependencies within the workspace, read from its manifest.
 fn add_with_dependencies(root: &Path, name: &str, crates: &mut BTreeSet<String>) {
     if WITHOUT_RESULTS.contains(&name) || !crates.insert(name.to_string()) {
         return;
@@ -74,7 +74,7 @@ fn add_with_dependencies(root: &Path, name: &str, crates: &mut BTreeSet<String>)
     }
 }
 
-/// Adds the files of a folder in the order of their names, without tests. `top` is a crate's own folder.
+/// Adds the files of a folder in the order of their names, without tests. `top` is true for a crate's root folder.
 fn add_files(root: &Path, folder: &Path, top: bool, files: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(root.join(folder));
     let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -102,7 +102,7 @@ fn is_test(name: &str) -> bool {
     matches!(name, "tests" | "snapshots" | "tests.rs") || name.ends_with("_tests.rs")
 }
 
-/// FNV-1a of 128 bits.
+/// State of a 128-bit FNV-1a hash.
 struct Hash(u128);
 
 impl Default for Hash {

@@ -19,7 +19,7 @@ pub struct Diff {
     pub inputs: Vec<Changed<String>>,
     /// Metrics of the summaries that differ, the most important first. Measurements of the machine are left out.
     pub results: Vec<Metric>,
-    /// Flow by flow; null if the runs have different flows.
+    /// Comparison flow by flow; null if the runs have different flows.
     pub flows: Option<Flows>,
     /// True if all events of the two runs have the same digest.
     pub same_digest: bool,
@@ -47,7 +47,7 @@ pub struct Metric {
     pub b: Option<f64>,
     /// Difference `b - a`; `None` if either value is missing.
     pub difference: Option<f64>,
-    /// `b / a - 1`; `None` where A's is zero.
+    /// Relative difference `b / a - 1`; `None` if A's value is zero.
     pub relative: Option<f64>,
 }
 
@@ -226,7 +226,7 @@ fn collect_numbers(path: &str, value: &Value, into: &mut SortedMap<String, f64>)
             }
         }
         Value::Array(list) => {
-            // Things with labels keep their names where the runs have different lists of them.
+            // Labelled items are matched by label, since the runs may have different lists.
             let labels = labels(list);
             for (i, value) in list.iter().enumerate() {
                 let path = match &labels {
@@ -298,7 +298,7 @@ fn is_named(key: &str) -> bool {
 
 /// Compares the flows of two runs; returns `None` if the runs have different flows.
 fn flows(a: &FlowRows, b: &FlowRows) -> Option<Flows> {
-    // Starts are not compared, since those of dependent flows differ between schemes.
+    // Starts are not compared: those of flows that wait for others depend on the run.
     let what = |row: &FlowRow<'_>| (row.src, row.dst, row.size_bytes, row.label.to_string());
     let pairs = || a.rows().zip(b.rows());
     if a.len() != b.len() || pairs().any(|(a, b)| what(&a) != what(&b)) {

@@ -201,7 +201,7 @@ scheme = "none"
         let starts: Vec<_> = resolved.run.flows.iter().map(|flow| flow.start.as_ps()).collect();
         assert_eq!(starts, [0, 500_000, 2_000_000]);
         assert_eq!(resolved.run.labels, ["a, b", "say \"c\"", "trace"]);
-        // The flow that starts last is named by its place in order of start.
+        // The flow that starts last is named by its index in order of start.
         assert_eq!(resolved.run.dependencies.len(), 3);
         assert_eq!(resolved.run.dependencies[0].flow, 2);
         // Its copy is CSV: the resolved scenario needs no Parquet.

@@ -1,11 +1,11 @@
-//! Plain text for terminals: columns, wrapped paragraphs, and names that are nearly right.
+//! Plain text for terminals: columns, wrapped paragraphs, and suggestions for misspelt names.
 
 pub use paceline_scenario::diagnostics::{among_many, nearest, nearest_few};
 
-/// Columns but the last one are no wider than this, where words can be broken.
+/// Maximum width of all columns but the last, unless a single word is longer.
 const WIDEST: usize = 28;
 
-/// Rows of cells as columns two spaces apart; cells are wrapped, so that lines have `width`.
+/// Formats rows of cells as columns two spaces apart; cells are wrapped, so that lines fit `width`.
 pub fn columns(rows: &[Vec<String>], width: usize) -> String {
     let mut widths = widths(rows, WIDEST);
     let taken: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
@@ -44,7 +44,7 @@ fn widths(rows: &[Vec<String>], most: usize) -> Vec<usize> {
     (0..count).map(widest).collect()
 }
 
-/// Rows of cells as columns, all but the first aligned to the right.
+/// Formats rows of cells as columns, all but the first right-aligned.
 pub fn table(rows: &[Vec<String>]) -> String {
     let widths = widths(rows, usize::MAX);
     let line = |row: &Vec<String>| {
@@ -82,7 +82,7 @@ pub fn paragraph(text: &str, width: usize) -> String {
     paragraph
 }
 
-/// Values as a line of blocks, the largest the highest.
+/// Draws values as a line of block characters, scaled to the largest.
 pub fn sparkline(values: &[f64]) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let largest = values.iter().copied().fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! Numbers, durations, sizes and ports as people read them.
+//! Human-readable numbers, durations, sizes and port names.
 
 use std::cmp::Ordering;
 
@@ -80,7 +80,7 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
             return order;
         }
         if rest_a.is_empty() || rest_b.is_empty() {
-            // What differs in zeros alone has an order, too.
+            // Names that differ only in leading zeros need a fixed order, too.
             return rest_a.len().cmp(&rest_b.len()).then_with(|| a.cmp(b));
         }
         (left, right) = (rest_a, rest_b);

@@ -276,7 +276,7 @@ impl<'a> Why<'a> {
             [place, row.part.clone(), time, self.share(row.time_ps), bar]
         });
         let mut rows: Vec<[String; 5]> = rows.collect();
-        // A place is named once.
+        // A port is named only in its first row.
         for i in (1..rows.len()).rev() {
             if rows[i][0] == rows[i - 1][0] {
                 rows[i][0].clear();

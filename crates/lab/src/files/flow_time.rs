@@ -68,7 +68,7 @@ recorded! {
 pub fn flow_times(run: &RunSpec, outcome: &Outcome) -> Vec<FlowTime> {
     let mut all: Vec<FlowTime> = outcome.accounts.iter().flat_map(rows).collect();
     if run.is_under_credits() {
-        // Nobody pauses there: who is held back waits for credit.
+        // There are no pauses under credits: packets that are held back wait for credit.
         let held_back = all.iter_mut().filter(|row| row.part == PAUSED);
         held_back.for_each(|row| row.part = CREDIT.to_string());
     }

@@ -1,4 +1,5 @@
-//! `flows.csv` or `flows.parquet`; where most flows are as earlier ones, `unique_flows.csv` and `flow_repeats.csv` instead.
+//! `flows.csv` or `flows.parquet`. If most flows repeat earlier ones, `unique_flows.csv` and `flow_repeats.csv` replace
+//! it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -189,7 +190,7 @@ pub(crate) fn read_flows_parquet(path: &Path) -> Result<FlowRows, RowError> {
     let header: StringRecord = columns.iter().map(|column| &*column.name).collect();
     let rows = columns.first().map_or(0, |column| column.values.len());
     let row = |row: usize| {
-        // As a file of text has it, so that both say the same about what is wrong.
+        // Converted to the form of a text file, so that both formats report the same errors.
         let record: StringRecord = columns.iter().map(|column| cell(&column.values, row)).collect();
         let flow = record.deserialize::<FlowRow<'_>>(Some(&header));
         let flow = flow.map_err(|error| RowError(format!("row {}: {error}", row + 1)))?;

@@ -60,7 +60,7 @@ impl Line {
 /// Formats a text as a cell of CSV, quoted if necessary.
 pub(super) fn quoted(text: &str) -> io::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
-    // An empty cell is quoted where it is alone in its line.
+    // An empty cell is quoted if it is alone in its line.
     csv.write_record([text, ""])?;
     let mut bytes = csv
         .into_inner()

@@ -1,6 +1,6 @@
 //! Output files as HPCC's ns-3 simulator writes them.
 //!
-//! Every function fails only as the writer that it is given does.
+//! The only errors of these functions are those of the writer.
 
 use std::io::{self, Write};
 

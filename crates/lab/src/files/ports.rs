@@ -1,4 +1,4 @@
-//! The series of ports and switches: step functions, a point where the value changes.
+//! Series of ports and switches: step functions with a point at each change of the value.
 
 use paceline_fabric::outcome::{PortBin, PortSeries};
 use paceline_kernel::order::Sort as _;
@@ -119,7 +119,7 @@ mod tests {
                 (2_000_000, 0.0)
             ]
         );
-        // Nobody waited, nobody paused; the other hosts did nothing.
+        // No port waited or paused; the other hosts were inactive.
         assert!(all[1..].iter().all(|series| series.metric == UTILISATION));
         let entities: Vec<&str> = all.iter().map(|series| &*series.entity).collect();
         assert_eq!(

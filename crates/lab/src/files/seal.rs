@@ -50,7 +50,7 @@ pub fn unsealed<T: DeserializeOwned>(text: &str) -> Result<T, Unsealed> {
     if digest.is_some_and(|digest| digest != digest_of(&value)) {
         return Err(Unsealed::Edited);
     }
-    // From the text, whose errors have places.
+    // Parsed again from the text, since these errors have positions.
     serde_json::from_str(text).map_err(damaged)
 }
 
@@ -98,7 +98,7 @@ mod tests {
         crate::files::write_file(&path, sealed(&row)).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(unsealed::<Row>(&text), Ok(row));
-        // Spaces say nothing.
+        // White space does not matter.
         assert!(unsealed::<Row>(&text.replace('\n', "")).is_ok());
         let edited = text.replace("0.30000000000000004", "0.3");
         assert_ne!(edited, text);

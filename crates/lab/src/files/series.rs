@@ -472,7 +472,7 @@ mod tests {
             assert_eq!((min[k], max[k]), (two[0].min(two[1]), two[0].max(two[1])));
             assert_eq!((value[k], last[k]), ((two[0] + two[1]) / 2.0, two[1]));
         }
-        // What is a sample is its own range, in the file too.
+        // A single sample is its own range, in the file too.
         assert!((50_000..value.len()).all(|i| [min[i], max[i], last[i]] == [value[i]; 3]));
     }
 }

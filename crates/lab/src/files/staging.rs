@@ -89,7 +89,7 @@ impl Staged {
 
     /// Creates the parent folder of `path` within it.
     pub(super) fn make_room(&self, path: &Path) -> io::Result<()> {
-        // What is given up is not made again.
+        // A folder that was abandoned must not be created again.
         let _list = list();
         fs::create_dir_all(parent(path))
     }
@@ -102,7 +102,8 @@ impl Staged {
         if lasting == Lasting::Later {
             return Ok(());
         }
-        // The name is as lasting as the content; where folders cannot be synced, it is so soon.
+        // The name has to survive a loss of power like the content. If folders cannot be synced, it does after a short
+        // time.
         if let Ok(parent) = File::open(parent(destination)) {
             let _ = parent.sync_all();
         }
@@ -116,7 +117,7 @@ impl Staged {
         let lock = lock_of(destination);
         fs::rename(destination, &former).map_err(|error| ("replace", error))?;
         if let Err(error) = fs::rename(&self.path, destination) {
-            // Back to where it was; the first error is the one to tell.
+            // The former folder is restored; the first error is the one to report.
             let _ = fs::rename(&former, destination);
             drop(list);
             return Err(("create", error));
@@ -134,7 +135,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         list().retain(|path| *path != self.path);
-        // Either it is in its place and nothing is here, or nobody is left to tell.
+        // Either it was published and nothing is left to remove, or there is no caller to report an error to.
         let _ = remove(&self.path);
     }
 }
@@ -170,7 +171,7 @@ pub fn abandon() -> bool {
     for path in list.drain(..) {
         let _ = (0..TRIES).find(|_| remove(&path).is_ok());
     }
-    // Whoever finds its files gone waits here rather than telling of it.
+    // The lock stays held, so that other threads wait here instead of reporting their files as missing.
     std::mem::forget(list);
     some
 }
@@ -182,7 +183,7 @@ pub fn clear_leftovers(destination: &Path) {
         return;
     };
     let (partial, old) = (format!(".{name}.partial-"), format!(".{name}.old-"));
-    // What cannot be read or removed is in nobody's way.
+    // Entries that cannot be read or removed do no harm.
     for entry in fs::read_dir(parent(destination)).into_iter().flatten().flatten() {
         let found = entry.file_name().to_string_lossy().into_owned();
         if found.starts_with(&old) && !destination.exists() {
@@ -217,7 +218,8 @@ pub fn is_barely_begun(destination: &Path, name: &str, plan: &str) -> bool {
 
 /// Removes an unpublished path unless the process that writes it is alive.
 pub(crate) fn remove_if_left(path: &Path) {
-    // Held until it is gone: who has just started it and locks it now finds that it is somebody's, or nothing.
+    // The lock is held until the path is removed: a process that has just created it fails to lock it, or finds it
+    // missing, and creates another.
     if let Some(_lock) = lock_of(path) {
         let _ = remove(path);
     }

@@ -47,7 +47,7 @@ pub fn table_columns(table: &Table) -> Vec<Filled> {
     columns.map(filled).collect()
 }
 
-/// Collects texts, each once.
+/// Collects the distinct texts of cells, shared between rows.
 fn texts<'a>(cells: impl Iterator<Item = Cell<'a>>) -> Vec<Option<Arc<str>>> {
     let mut known: SortedSet<Arc<str>> = SortedSet::new();
     let shared = |cell| {

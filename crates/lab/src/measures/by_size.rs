@@ -40,11 +40,11 @@ const VALUES: &[Measure] = &[
     measure("unfinished", "flows not done", "", 0),
 ];
 
-/// Flows up to this are short, from [`LONG`] on long.
+/// Largest size of short flows, in bytes; long flows have at least [`LONG`].
 const SHORT: u64 = 100_000;
 const LONG: u64 = 1_000_000;
 
-/// Slowdowns of short and of long flows and of all, pauses, queues, losses.
+/// Computes slowdowns of short, long and all flows, and measures of pauses, queues and losses.
 fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
     let alone = IdealFct::of(&input.run);
     let flows = input.run.flows.iter().zip(&outcome.flows);
@@ -96,7 +96,7 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
         ("queue_p99", queue.p99.map(|bytes| bytes as f64 / 1e3)),
         ("jain", jain(&goodputs)),
         ("end", last.map(|ps| ps as f64 / 1e6)),
-        // Of a single flow that has not finished: what arrived until the end.
+        // For a single unfinished flow this is the payload that arrived before the end.
         ("goodput", Some(delivered(outcome))),
         ("unfinished", Some(unfinished as f64)),
     ];

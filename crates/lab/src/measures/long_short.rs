@@ -1,4 +1,4 @@
-//! Long flows through one switch that short ones disturb.
+//! Measures of long flows through one switch that short flows disturb.
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{Binned, FlowSeries};

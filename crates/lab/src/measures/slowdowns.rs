@@ -1,4 +1,4 @@
-//! Slowdown by size, as the publications take it.
+//! Slowdown by flow size, as publications compute it.
 
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
@@ -23,7 +23,7 @@ pub(super) const SET: MeasureSet = MeasureSet {
     of: slowdowns,
 };
 
-/// In percent, with the names of the groups' curve and of the incasts' value.
+/// Percentiles, each with the names of the curve over size groups and of the value for incasts.
 const TAKEN: [(usize, &str, &str); 3] = [
     (50, "p50", "incast_p50"),
     (95, "p95", "incast_p95"),

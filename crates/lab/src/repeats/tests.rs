@@ -185,7 +185,7 @@ fn iterations_of_jobs() {
         text.contains("by job, mean over the seeds\njob  scheme"),
         "{text}"
     );
-    // What there was before has none.
+    // Metrics from before have none.
     let json = serde_json::to_value(&all).unwrap();
     let again: Repeats = serde_json::from_value(json).unwrap();
     assert_eq!(again, all);

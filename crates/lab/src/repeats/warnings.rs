@@ -113,7 +113,7 @@ pub(super) fn of(groups: &[Group<'_>], kept: &[u64]) -> Vec<SeedWarning> {
                     .iter_mut()
                     .find(|holds| holds.scheme == group.scheme());
                 match of_scheme {
-                    // A run may say the same of several things.
+                    // A run may have the same warning several times.
                     Some(holds) if holds.seeds.last() == Some(&run.summary.seed) => {}
                     Some(holds) => holds.seeds.push(run.summary.seed),
                     None => warning.holds.push(Holds {

@@ -276,7 +276,7 @@ mod tests {
         close(first.time_us, RING_NS / 1e3);
         close(first.end_s, RING_NS / 1e9);
         close(second.start_s, (RING_NS + 50_000.0) / 1e9);
-        // The first iteration's last ACK has gone before the second begins.
+        // The first iteration's last ACK has left before the second starts.
         close(second.time_us, RING_NS / 1e3);
         close(first.algbw_gbps, 8e5 / RING_NS);
         close(first.busbw_gbps, 1.5 * 8e5 / RING_NS);

@@ -216,7 +216,7 @@ mod tests {
         found.pauses = vec![pause(3, 7, true, 1_000, &[1]), pause(7, 3, true, 1_203, &[0])];
         found.cycles = vec![vec![0, 1]];
         insta::assert_snapshot!("circle", text(&found));
-        // A switch that nobody holds is no storm of a host.
+        // A switch that is not paused itself is not a storm of a host.
         found.pauses = vec![pause(1, 8, false, 225, &[])];
         found.cycles.clear();
         assert!(found.storms().is_empty());

@@ -77,7 +77,7 @@ pub struct Group {
     pub size_bytes: u64,
     /// Payload bytes sent more than once.
     pub retransmitted_bytes: u64,
-    /// Marks of their packets.
+    /// Congestion marks of their packets.
     #[serde(default)]
     pub marks: FlowMarks,
     /// Bytes that left before their sender had any feedback; null for flows whose scheme does not react.
@@ -235,7 +235,7 @@ impl Group {
                 )
             });
         }
-        // A group of all flows is what is known already.
+        // A group of all flows has been computed already.
         let of_schemes = match schemes.len() {
             1 => vec![all.clone()],
             count => Self::parts(

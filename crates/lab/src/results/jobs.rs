@@ -109,7 +109,7 @@ fn of_trace(
     // Computing is averaged over ranks, because ranks of a trace may differ in what they compute.
     let rank_iterations = by_rank.len().max(1) as f64 * repeats.max(1) as f64;
     let compute_us = compute / rank_iterations;
-    // Cost models without accounts of ranks tell nothing of computing.
+    // Cost models without accounts of ranks have no computing times.
     let mean = iteration_us.mean.filter(|_| trace.is_done && all > 0.0);
     JobTimes {
         label: job.label.clone(),

@@ -1,4 +1,4 @@
-//! From an outcome to a summary.
+//! Results of a run: from its outcome to its summary.
 
 mod checks;
 mod collective_totals;

@@ -52,7 +52,7 @@ pub(crate) fn pauses(spec: &RunSpec, frames: &[PfcEvent], end: u64) -> SortedMap
 fn of_one(frames: &[(u64, bool)], down: &[u64], expires_after: u64, end: u64) -> Vec<Pause> {
     let mut all: Vec<Pause> = Vec::new();
     let mut open: Option<Pause> = None;
-    // What ends a pause that was asked for at `at` if no other frame comes.
+    // End of a pause that was requested at `at` and not renewed.
     let ends = |at: u64| {
         let fails = down.iter().copied().filter(|&fails| fails >= at).min();
         at.saturating_add(expires_after)
@@ -110,7 +110,7 @@ mod tests {
     fn frames_that_renew_a_pause_are_no_pauses() {
         let frames = [(100, true), (150, true), (200, true), (230, false), (300, true)];
         assert_eq!(spans(&frames, &[], u64::MAX), [(100, 230, 3), (300, 1_000, 1)]);
-        // Timed ones end by themselves, and another frame then begins another.
+        // Timed pauses expire, and a later frame starts another one.
         assert_eq!(spans(&frames, &[], 60), [(100, 230, 3), (300, 360, 1)]);
         assert_eq!(
             spans(&frames, &[], 40),

@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(tiers, [(0, 4, 0.1), (1, 4, 0.025)]);
         let worst = share.worst.unwrap();
         assert_eq!((worst.port.as_str(), worst.share), ("port 3.1->0", 0.4));
-        // Only what lies within the time counts.
+        // Only the part within the interval counts.
         let share = pause_share(&input.run, &outcome, &(450 * NS..950 * NS)).unwrap();
         assert_eq!(
             share.by_tier.iter().map(|t| t.mean).collect::<Vec<_>>(),

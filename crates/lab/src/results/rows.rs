@@ -202,7 +202,7 @@ impl FlowRows {
     }
 
     fn known<T>(&self, result: io::Result<T>) -> Option<T> {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         result.map_err(|error| self.0.trouble.set(error)).ok()
     }
 

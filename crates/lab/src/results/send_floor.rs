@@ -43,7 +43,7 @@ struct UnderWay {
 
 impl UnderWay {
     fn add(&mut self, start: u64, end: u64) {
-        // What ends at an instant is over for what starts then.
+        // A flow that ends at an instant does not overlap one that starts then.
         while self.ends.peek().is_some_and(|&Reverse(end)| end <= start) {
             self.ends.pop();
         }
@@ -57,7 +57,7 @@ pub(super) fn warnings(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows) -> V
     let mut found = Vec::new();
     let ports = port_rates(spec);
     for (scheme, number) in spec.schemes.iter().zip(0..) {
-        // Where lines differ, that of the slowest: what flows send at least is then at least this.
+        // If line rates differ, the slowest gives a lower bound on the floor.
         let line = lines(spec, flows, number).into_iter().next();
         let floor = line.map_or(Floor::None, |line| floor(spec, number, line));
         let Some(peak) = largest_peak(spec, flows, number, floor, &ports) else {

@@ -365,7 +365,7 @@ mod tests {
         let rows = FlowRows::from_iter(rows);
         assert!(Goodputs::new(&rows, &[], BIN, 30 * BIN).is_none());
         assert!(Goodputs::new(&rows, &rates, 0, 30 * BIN).is_none());
-        // Alone there is nobody to share with, and in bins longer than its life no bin is whole.
+        // A single flow shares with none, and bins longer than the flow contain no whole bin.
         let first = FlowRows::from_iter(rows.get(0));
         let alone = Goodputs::new(&first, &rates[..1], BIN, 30 * BIN).unwrap();
         assert_eq!((alone.jain_over_time(), alone.convergence()), (None, None));

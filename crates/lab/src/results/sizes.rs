@@ -217,7 +217,7 @@ fn by_count(
 pub fn fct_table(runs: &[(&str, &[FlowRows])]) -> Option<String> {
     let rows = |parts: &[FlowRows]| FCT_ANALYSIS.of(parts.iter().flat_map(FlowRows::rows));
     let groups: Vec<Vec<SizeBucket>> = runs.iter().map(|(_, parts)| rows(parts)).collect();
-    // Only where they finished the same flows do the groups belong together.
+    // Groups are comparable only if the runs finished the same flows.
     let alike = |run: &Vec<SizeBucket>| {
         run.len() == ANALYSIS_GROUPS
             && run

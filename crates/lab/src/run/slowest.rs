@@ -106,7 +106,7 @@ pub fn compare_accounted<I: Borrow<Resolved> + Sync>(
             scratch,
         };
         let mut finished = execute_on(input, resources, &mut |now| progress(i, now))?;
-        // How far the second is nobody has to know, but it stops when told.
+        // The progress of the second run is not reported, but it can be stopped.
         account_for_slowest(input, &mut finished, resources, &mut |now| {
             progress(i, &Progress { done: true, ..*now })
         })?;

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn cores_go_to_runs_first() {
-        // A run that is alone has what is asked for, also more than there are cores.
+        // A single run gets the threads that it asks for, even more than there are cores.
         assert_eq!(share(16, 1, 4, 4), 16);
         assert_eq!(share(4, 8, 1, 4), 4);
         // As many runs as cores: each has one.

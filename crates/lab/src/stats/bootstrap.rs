@@ -36,7 +36,7 @@ pub fn bootstrap(
     }
     let all: Vec<u32> = (0..count).collect();
     let whole = statistic(&all)?;
-    // The same stream whatever the values: the same units are drawn for every scheme.
+    // The stream does not depend on the values, so the same units are drawn for every scheme.
     let mut rng = Rng::stream(0, Purpose::Resampling, u64::from(count));
     let mut chosen = all.clone();
     let mut draws = Vec::with_capacity(RESAMPLES);

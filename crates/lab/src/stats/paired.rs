@@ -63,7 +63,7 @@ mod tests {
         assert!(!p.clear);
         let ratio = p.ratio.unwrap();
         assert!((ratio.mean - 1.1).abs() < 1e-12 && ratio.half_width().is_none_or(|half| half < 1e-12));
-        // The other way round the ratio is the inverse.
+        // With the schemes swapped, the ratio is the inverse.
         let q = paired(&[11.0, 22.0, 33.0], &[10.0, 20.0, 30.0], 0.95).unwrap();
         assert!((q.ratio.unwrap().mean * ratio.mean - 1.0).abs() < 1e-12);
     }
@@ -86,7 +86,7 @@ mod tests {
         // Zeros have a difference but no ratio; equal zeros are not a difference.
         let zeros = paired(&[0.0, 0.0], &[0.0, 0.0], 0.95).unwrap();
         assert_eq!((zeros.ratio, zeros.clear), (None, false));
-        // A difference that does not vary is none that is clear: nothing says how sure it is.
+        // A constant difference is not significant: it has no variance from which to judge it.
         let always = paired(&[0.0, 1.0], &[2.0, 3.0], 0.95).unwrap();
         assert_eq!(
             (always.difference.mean, always.constant, always.clear),

@@ -127,7 +127,7 @@ impl Ascending {
 /// Sorts in the order of [`f64::total_cmp`], by integer keys, which takes half the time.
 fn sorted(samples: Vec<f64>) -> Vec<f64> {
     let mut keys: Vec<i64> = samples.into_iter().map(key).collect();
-    // What is equal in this order has the same bits.
+    // Equal keys mean equal bits, so an unstable sort is deterministic.
     keys.sort_unstable();
     keys.into_iter().map(value).collect()
 }

@@ -1,4 +1,4 @@
-//! Values that hold until the next.
+//! Step functions: values that hold until the next one.
 
 /// Returns the mean over time of a step function, each value of which holds until the next.
 pub fn step_mean(points: &[(f64, f64)], from: f64, to: f64) -> f64 {

@@ -72,8 +72,7 @@ pub fn collect(
     let all = found.iter().flatten().flatten();
     if in_place {
         clear_killed(out);
-        // Runs and rows come before the plan: an interruption leaves the old plan with extra files, which the next
-        // merge finds.
+        // Runs and rows come before the plan, so that an interruption leaves a valid sweep with fewer rows.
         merge_into(out, all)?;
         write_file(&plan_file(out), sealed(&data.plan))?;
         write_results(out, &data)?;

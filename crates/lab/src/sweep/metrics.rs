@@ -21,7 +21,7 @@ const LEFT_OUT: [&str; 13] = [
     "by_size",
     "warnings",
     "digest",
-    // Where the time of the last iteration went: shares of one iteration, with lists of their own.
+    // The critical path holds shares of a single iteration, with nested lists.
     "path",
 ];
 

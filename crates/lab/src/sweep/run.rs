@@ -63,9 +63,9 @@ pub trait Watch: Sync {
 pub struct Ran {
     /// Runs with results from before.
     pub there: usize,
-    /// Runs that succeeded now.
+    /// Runs that this call completed.
     pub completed: usize,
-    /// Runs that failed now.
+    /// Runs that failed in this call.
     pub failed: usize,
     /// Runs that were not made, since the observer stopped the sweep.
     pub left: usize,

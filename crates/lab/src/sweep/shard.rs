@@ -1,4 +1,4 @@
-//! Parts of a sweep, for job arrays.
+//! Parts of a sweep, for job arrays on a cluster.
 
 use std::fmt;
 use std::str::FromStr;

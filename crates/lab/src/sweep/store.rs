@@ -52,7 +52,7 @@ impl Store {
             plan_changed = fits(folder, plan)?;
         }
         clear_killed(folder);
-        // The plan first: where there is anything else of a sweep, there is a plan.
+        // The plan is written first, so that a folder with any other file of a sweep has a plan.
         write_file(&plan_file(folder), sealed(plan))?;
         make(&folder.join("runs"))?;
         make(&folder.join("rows"))?;

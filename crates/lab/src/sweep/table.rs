@@ -191,7 +191,7 @@ fn ends<T>(all: Vec<T>, value: impl Fn(&T) -> Option<f64>) -> Vec<T> {
     }
     let values: Vec<Option<f64>> = all.iter().map(value).collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
-    // What has no value comes between them.
+    // Points without a value stay between the two ends.
     let rank = |&i: &usize| values[i].unwrap_or(0.0);
     order.order_by(|a, b| rank(a).total_cmp(&rank(b)));
     let (with, without): (Vec<usize>, Vec<usize>) = order.into_iter().partition(|&i| values[i].is_some());

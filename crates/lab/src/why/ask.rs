@@ -179,7 +179,7 @@ impl Question<'_> {
             .filter(|time| time.flow_id == flow);
         let times: Vec<FlowTime> = times.cloned().collect();
         let known = !times.is_empty();
-        // To its end an interrupted run would be another one.
+        // A second run of an interrupted one would go to the end and be a different run.
         let partial = data.summary.status == RunStatus::Partial;
         // The account in the folder is the best available answer if a second run is unwanted or cannot be compared.
         if known && (self.brief || partial) {
@@ -227,7 +227,7 @@ impl Question<'_> {
         asker: &mut dyn Asker,
     ) -> Result<FlowAnswer, AskError> {
         let mut input = self.unaccounted()?;
-        // How many flows of programs there are the run shows.
+        // The number of flows of programs is known only after the run.
         if flow as usize >= input.run.flow_ids() {
             return Err(unknown(flow, input.run.flow_count()));
         }
@@ -235,7 +235,7 @@ impl Question<'_> {
         if accounts {
             input.run_mut().record.flow_probes = vec![flow];
         }
-        // Whether other code gives the same run only its whole shows.
+        // With other code, only digests of complete runs show that the two are equal.
         let same_code = of_run.is_some_and(|(_, data)| data.summary.version == crate::identity::version());
         let before = of_run.map(|(row, _)| row).filter(|_| same_code);
         let completed = before.filter(|row| row.status == FlowState::Completed);
@@ -260,7 +260,7 @@ impl Question<'_> {
         }
         let look = CloseLook::of(&input.run, &finished.outcome, &finished.flows, row);
         if Why::close(row, &look, ideal).is_none() {
-            // A flow that began as the run ended took no time.
+            // A flow that started as the run ended took no time.
             let reason = nothing_to_tell(row).unwrap_or("it started as the run ended");
             return Err(AskError::Refused(format!(
                 "flow {flow} of `{}` has no time to account for: {reason}",
@@ -270,11 +270,11 @@ impl Question<'_> {
         let Some((before, data)) = of_run.filter(|_| !partial) else {
             return Ok(answer(row, Known::Look(Box::new(look))));
         };
-        // Where the folder cannot be written it is told and no more.
+        // A read-only folder is no error: the answer is only not kept.
         if let Err(error) = look.keep(Path::new(self.run), &data.summary, flow) {
             asker.inform(&format!("this answer is not kept: {error}"));
         }
-        // As it is told from then on: with the row of the run's folder.
+        // The row is that of the folder, as in later answers from the kept records.
         let row = if Why::close(before, &look, ideal).is_some() {
             before
         } else {
@@ -298,7 +298,7 @@ impl Question<'_> {
         let count = self.count(&data.flows)?;
         let slow = slowest(self.asked_of(&data.flows), data.tables.rows(), self.top, self.run);
         let missing = slow.iter().filter(|one| one.main.is_none()).count();
-        // In that fidelity nothing is accounted for.
+        // Some fidelities account for no times.
         let unaccounted = !data.fidelity().accounts();
         if missing == 0 || self.brief || unaccounted || data.summary.status == RunStatus::Partial {
             return Ok(SlowAnswer::new(slow, count, &data.summary, false));

@@ -290,7 +290,7 @@ fn chain(spec: &RunSpec, outcome: &Outcome, flow: u32) -> Vec<WaitRow> {
             let (until, when) = happened(outcome, dependency.after, dependency.awaited)?;
             Some((when.as_ps() + dependency.delay.as_ps(), dependency, until, when))
         });
-        // What flows of programs wait for is in their critical path.
+        // Dependencies of flows of programs are in the critical path.
         let Some(start) = outcome.flows.get(at as usize).map(|flow| flow.start) else {
             break;
         };

@@ -98,7 +98,7 @@ impl Matrix {
         if is_cut {
             known.push(OTHERS);
         }
-        // The last of the known ones stands for all others where there are some.
+        // If there are too many parties, the last name stands for all others.
         let place = |party: &str| {
             known
                 .iter()
@@ -148,7 +148,7 @@ impl Matrix {
 
     /// Returns the names of the columns, and the cells of each row.
     pub fn cells(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        // Causes that nobody waited for are left out.
+        // Causes without any waiting are left out.
         let kept: Vec<usize> = (0..self.causes.len())
             .filter(|&cause| self.rows.iter().any(|row| row.waited_ps[cause] > 0))
             .collect();

@@ -220,7 +220,7 @@ fn shares_lock() {
     }
 }
 
-/// Ten times the step leaves another ratio as constant, the same in the model and in exact time.
+/// With ten times the step the ratio is different but again constant, and equal in the model and in exact time.
 #[test]
 fn the_model_locks_where_the_simulator_does() {
     let (model, exact) = (model(0.5, 8), simulated(EXACT, "500Mbps", 8));

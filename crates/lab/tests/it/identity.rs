@@ -1,4 +1,4 @@
-//! The identity of the code that decides results.
+//! Identity of the code that decides results.
 
 #![expect(
     clippy::disallowed_macros,

@@ -116,7 +116,7 @@ fn what_stays_or_falls_is_not() {
     assert_eq!(rise(&[2.0; 30]), None);
     let falls: Vec<f64> = (0..20).map(|i| 20.0 - f64::from(i)).collect();
     assert_eq!(rise(&falls), None);
-    // It starts low and has come to where it stays.
+    // It starts low and has reached its final level.
     let start = (0..20).map(|i| {
         if i < 8 {
             1.0 + f64::from(i)

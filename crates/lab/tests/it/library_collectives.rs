@@ -83,7 +83,7 @@ fn two_chunks_around_a_ring_of_four() {
     assert_eq!(iterations_ps(&done), [second[5] + WAY + ACK]);
 }
 
-/// One chunk at a time is one collective after another.
+/// With one slot, chunks take as long as separate collectives in sequence.
 #[test]
 fn one_slot_is_no_pipeline() {
     let of = |keys: &str| {
@@ -277,7 +277,7 @@ fn steps_that_overlap() {
     assert_eq!(iterations_ps(&plain)[0], end);
 }
 
-/// A host that computes half as fast does so in pipelines, and after the last message of an iteration.
+/// A host of half the speed computes more slowly in pipelines, and after the last message of an iteration.
 #[test]
 fn slow_hosts_compute_slowly() {
     const US: u64 = 1_000_000;

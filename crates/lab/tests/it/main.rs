@@ -1,4 +1,4 @@
-//! Whole runs of scenarios, and the files that they leave.
+//! Whole runs of scenarios, and the files that they write.
 
 mod acc;
 mod connections;
@@ -18,7 +18,7 @@ mod trace_rules;
 mod traces;
 mod vendors;
 
-/// Tests have the simulators that a program adds before anything is looked up.
+/// Registers the simulators that a program adds before tests look anything up.
 #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
 #[ctor::ctor(unsafe)]
 fn add_simulators() {

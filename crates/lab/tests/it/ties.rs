@@ -1,4 +1,4 @@
-//! Equal senders whose packets arrive at a full buffer at the same instant.
+//! Ties between equal senders whose packets arrive at a full buffer at the same instant.
 
 use paceline_lab::run::{Control, Finished, Resources, execute_on};
 use paceline_scenario::{Overrides, WarningKind, load_text};

@@ -53,7 +53,7 @@ fn five_hundred_kilometres() {
         assert!((45_400.0..45_600.0).contains(&fct), "{recovery}: {fct} us");
         assert_eq!(finished.outcome.counters.timeouts, 0);
     }
-    // With a timeout below the round trip all is sent twice, which is told before the run and after it.
+    // With a timeout below the round trip everything is sent twice, which warnings report before and after the run.
     let input = load_text("sites.toml", SITES, &set(&["network.rto=4ms"])).unwrap();
     let finished = execute(&input);
     let told = |kind: WarningKind| {

@@ -75,7 +75,7 @@ fn a_kernel_without_a_duration_needs_rates() {
     );
     assert!((mean - exposed - job_times.compute_us).abs() < 1e-3);
     assert!((job_times.communication.unwrap() - exposed / mean).abs() < 1e-12);
-    // ASTRA-sim's system file says the same.
+    // ASTRA-sim's system file sets the same.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("system.json");
     std::fs::write(

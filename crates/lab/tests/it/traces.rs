@@ -72,7 +72,7 @@ fn loggops_gives_the_answers_of_both_programs() {
     let done = run(&job(""));
     assert_eq!(ends(&done.summary.jobs[0]), [4 * (2 * 1500 + 2500); 16]);
     assert_eq!(done.summary.jobs[0].iterations_us, [22.0]);
-    // What a cost model carries is no flow.
+    // Messages of a cost model are not flows.
     assert!(done.flows.is_empty() && done.outcome.counters.data_hops == 0);
     let done = run(&job(
         "start = '1us'\nrules = { variant = 'atlahs', latency = '1us', gap = '50ns', overhead = '100ns' }\n",
@@ -143,7 +143,7 @@ fn jobs_of_several_formats_share_a_network() {
     assert_eq!(again.flows, done.flows);
 }
 
-/// Messages above the eager limit whose receives wait for each other: found before the run.
+/// Messages above the eager limit whose receives wait for each other are refused before the run.
 #[test]
 fn what_cannot_run_is_refused() {
     let job = |goal: &str| format!("{STAR}[[job]]\ngoal = 'DATA/goal/damaged/{goal}'\n");

@@ -95,7 +95,7 @@ fn the_pool_of_a_switch_is_shared_out_as_there() {
         let outcome = &run.outcome;
         let whole = (share(case) + case.reserve) * case.senders as f64;
         let queue = outcome.queue_max.get() as f64;
-        // What was on its way when the pauses took effect comes on top.
+        // Packets in flight when the pauses took effect are added.
         let in_flight = 8_000.0 * case.senders as f64;
         assert!(
             whole <= queue && queue <= whole + in_flight,

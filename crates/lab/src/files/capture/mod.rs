@@ -118,7 +118,7 @@ impl Longer {
             let sent_as = posted.sent_as(event.flow);
             let length = match is_infiniband(spec) {
                 true => infiniband::length(spec, event, sent_as),
-                // The line's rate decides nothing but what a pause says.
+                // The line rate affects only the duration in pause frames.
                 false => packet(spec, event, sent_as, BitRate::from_bps(0)).map(|packet| packet.length()),
             };
             let wire = event.wire as usize;
@@ -303,7 +303,7 @@ fn message(spec: &RunSpec, flow: &FlowSpec, event: &TraceEvent, start: u64) -> w
             last: event.seq + u64::from(event.payload) >= end,
             length: u32::try_from(flow.size.get()).unwrap_or(u32::MAX),
             offset: u32::try_from(event.seq.saturating_sub(start)).unwrap_or(u32::MAX),
-            // Of packets that are as long as any, only what is left.
+            // The last packet may be simulated at full length; its payload is only the rest of the message.
             payload: u64::from(event.payload).min(end.saturating_sub(event.seq)) as u32,
         },
         PacketKind::Ack => wire::Message::Ack {

@@ -18,7 +18,7 @@ const OPTION_INTERFACE_SPEED: u16 = 8;
 const OPTION_INTERFACE_TIME_RESOLUTION: u16 = 9;
 const OPTION_PACKET_FLAGS: u16 = 2;
 
-/// Times are multiples of 10^-12 s.
+/// Resolution of times: 10^-12 s.
 const PICOSECONDS: u8 = 12;
 
 /// Direction of a packet through an interface.

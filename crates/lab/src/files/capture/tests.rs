@@ -82,7 +82,7 @@ fn capture(snap_length: u32) -> Vec<u8> {
     out
 }
 
-/// Single ports are captured as those of whole nodes are.
+/// Single traced ports are captured like those of whole nodes.
 #[test]
 fn single_ports() {
     let (mut input, mut outcome) = sample::incast();

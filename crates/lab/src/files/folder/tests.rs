@@ -70,7 +70,7 @@ fn a_file_in_the_way() {
         make(&path, true, "1"),
         Err(OutputError::NotAFolder { .. })
     ));
-    // Also as a parent, where only the system can tell.
+    // Also as a parent, which only the operating system detects.
     let error = make(&path.join("c"), true, "1").unwrap_err();
     assert!(error.to_string().contains(&*path.to_string_lossy()), "{error}");
 }
@@ -152,7 +152,7 @@ fn a_link_to_nowhere_is_refused_at_once() {
             "{error}"
         );
     }
-    // Once it leads somewhere, that is where the folder is.
+    // If the link has a target, the folder is created there.
     fs::create_dir(&gone).unwrap();
     make(&link, false, "1").unwrap();
     assert_eq!(names(&gone), ["deep", "summary.json"]);

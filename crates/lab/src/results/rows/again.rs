@@ -137,7 +137,7 @@ impl Repeats {
         between.flat_map(|(from, to)| from..to)
     }
 
-    /// Counts how often each of the `once` flows that are no repeats occurs.
+    /// Counts the occurrences of each of the `once` flows that are no repeats.
     pub(super) fn count(&mut self, once: usize) {
         let mut all = vec![Times::ONCE; once];
         for again in &self.all {
@@ -158,7 +158,7 @@ impl Repeats {
         self.times = all.into();
     }
 
-    /// Returns how often each flow that is no repeat occurs; empty without repeats.
+    /// Returns the occurrences of each flow that is no repeat; empty without repeats.
     pub(super) fn times(&self) -> &[Times] {
         &self.times
     }

@@ -73,7 +73,7 @@ impl Store {
     /// Moves the first page in memory to the file.
     fn write_first(&mut self) -> io::Result<()> {
         if self.file.is_none() {
-            // It has no name, so nothing of it is left whatever becomes of this process.
+            // The file has no name, so nothing is left of it even if this process is killed.
             self.file = Some(Mutex::new(tempfile::tempfile_in(&self.folder)?));
         }
         if let Some(page) = self.pages.pop_front() {

@@ -65,7 +65,7 @@ fn what_does_not_belong_together_is_not_collected() {
     let with = |folder: &Path, from: &str, to: &str| {
         let text = fs::read_to_string(folder).unwrap();
         assert!(text.contains(from), "{from}: {text}");
-        // Not as an edit, of which a plan's digest would tell.
+        // The digest is removed, so that this is not taken for an edit.
         let other = text
             .replacen(from, to, 1)
             .replacen("{\n  \"digest\"", "{\n  \"former\"", 1);

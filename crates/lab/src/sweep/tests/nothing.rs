@@ -60,7 +60,7 @@ fn seeds_that_no_flow_acts_on_are_one_run() {
     }
     let dcqcn = estimate(&data, 1, "fct_us.mean");
     assert!(dcqcn.n == 5 && dcqcn.sd > Some(0.0) && dcqcn.ends.is_some() && dcqcn.note.is_none());
-    // The marks themselves are five samples; what is zero in all of five runs has no interval.
+    // The marks themselves are five samples; metrics that are zero in all five runs have no interval.
     assert!(estimate(&data, 0, "ecn.ce").ends.is_some());
     let drops = estimate(&data, 1, "drops");
     assert_eq!(
@@ -117,7 +117,7 @@ fn an_axis_that_changes_nothing_is_told_with_its_reason() {
              the same results.",
         ]
     );
-    // Marks that nobody reads.
+    // Marks that no scheme reads.
     let (_, texts) = sweep(
         "incast-16",
         &["cc.scheme=timely", "network.ecn.kmax=500KB,600KB"],
@@ -128,7 +128,7 @@ fn an_axis_that_changes_nothing_is_told_with_its_reason() {
         texts[0].contains("`network.ecn.kmax` changes nothing") && texts[0].contains("only cnps, "),
         "{texts:?}"
     );
-    // What changes something is no note.
+    // Axes with an effect have no note.
     let (_, texts) = sweep("tiny", &["workload.burst.incast.size=10KB,20KB"], 1);
     assert_eq!(texts, [""; 0]);
 }

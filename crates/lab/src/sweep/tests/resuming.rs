@@ -91,7 +91,7 @@ fn another_plan_in_the_same_folder() {
     let error = job.run(&Notes::default()).unwrap_err().to_string();
     assert!(error.contains("a sweep over another grid"), "{error}");
     assert_eq!(results(&folder), before);
-    // A larger one uses what is there.
+    // A larger sweep reuses finished runs.
     let mut larger = lab.study.clone();
     larger.repeats = Some(3);
     let plan = larger.plan(1).unwrap();
@@ -122,7 +122,7 @@ fn another_plan_in_the_same_folder() {
         ..lab.job(&plan, &folder)
     };
     assert_eq!(less.run(&Notes::default()).unwrap().there, 6);
-    // To begin again is possible, another version or scenario only so.
+    // Starting again is possible, and the only option for another version or scenario.
     let forced = Job {
         study: &larger,
         force: true,
@@ -143,7 +143,7 @@ fn another_plan_in_the_same_folder() {
     ] {
         let file = folder.join("sweep.json");
         let text = fs::read_to_string(&file).unwrap();
-        // Not as an edit, of which the plan's digest would tell.
+        // The digest is removed, so that this is not taken for an edit.
         let other = text
             .replacen(from, to, 1)
             .replacen("{\n  \"digest\"", "{\n  \"former\"", 1);

@@ -12,7 +12,7 @@ fn seeds_that_change_nothing_are_run_once() {
     let notes = Notes::default();
     let ran = lab.job(&plan, &folder).run(&notes).unwrap();
     assert_eq!((ran.completed, plan.runs().len()), (12, 12));
-    // Nothing but the first seeds of the four points was on its way.
+    // Only the first seeds of the four points were run.
     assert_eq!(notes.watched.lock().unwrap().len(), 4);
     // Made one by one they are the same, to the byte: rows, flows, scenarios.
     let apart = lab.path("apart");
