@@ -279,7 +279,7 @@ fn metrics(a: &SortedMap<String, f64>, b: &SortedMap<String, f64>) -> Vec<Metric
         .collect();
     let rank = |metric: &Metric| {
         if metric.key.starts_with("jobs.") && metric.key.ends_with(".iteration_us.mean") {
-            // What a job is for.
+            // The time of an iteration is the result that users of jobs look for.
             return 0;
         }
         let known = FIRST.iter().position(|first| *first == metric.key);

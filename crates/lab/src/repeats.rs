@@ -94,6 +94,7 @@ pub fn hangs_on_seed(inputs: &[Resolved], outcome: &Outcome) -> bool {
     let Some(first) = inputs.first() else {
         return false;
     };
+    // First the run itself, which is cheap; the inputs differ only if flows were drawn before the start.
     outcome.hangs_on_seed
         || inputs
             .iter()

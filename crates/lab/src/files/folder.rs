@@ -379,6 +379,7 @@ impl Folder {
 
     /// Moves the folder to its destination. Files that no run has written are kept from a folder that it replaces.
     pub fn commit(self) -> Result<(), OutputError> {
+        // Checked again, because the destination may have been created during the run.
         check_destination(&self.destination, self.force)?;
         let failed = |action| {
             let path = self.destination.clone();
@@ -388,6 +389,7 @@ impl Folder {
             let published = self.staged.publish(&self.destination, self.lasting);
             return published.map_err(failed("create"));
         }
+        // A user's notes and plots in the folder survive a rerun.
         keep_foreign(&self.destination, self.staged.path()).map_err(failed("keep what is in"))?;
         let replaced = self.staged.replace(&self.destination);
         replaced.map_err(|(action, source)| failed(action)(source))

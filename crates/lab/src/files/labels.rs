@@ -1,4 +1,4 @@
-//! `labels.csv`: the flows of each label of each scheme.
+//! `labels.csv`: statistics of the flows of each label of each scheme.
 
 use std::io::{self, Write};
 
@@ -39,8 +39,8 @@ const COLUMNS: [Column; 21] = [
     ("ce_flows", |of| Some(of.marks.ce_flows as f64)),
 ];
 
-/// Writes a row per label, in the order in which people look names up. Where the summary has all labels, they are from
-/// there.
+/// Writes a row per label, in natural order. Groups are taken from the summary if it has all labels, and computed from
+/// the flows otherwise.
 pub(super) fn write(
     out: &mut impl Write,
     spec: &RunSpec,

@@ -60,8 +60,10 @@ fn of_one(frames: &[(u64, bool)], down: &[u64], expires_after: u64, end: u64) ->
             .min(end)
     };
     for &(at, pause) in frames.iter().filter(|(at, _)| *at < end) {
+        // An expired pause is closed first, so that a later frame starts a new pause instead of renewing it.
         all.extend(open.take_if(|open| open.until <= at));
         match (&mut open, pause) {
+            // A frame for a paused class only renews the pause; counting it as another one would overstate pauses.
             (Some(open), true) => {
                 open.until = ends(at);
                 open.frames += 1;

@@ -319,6 +319,7 @@ impl Table {
         };
         let mut repeats = again::find(from)?;
         let once = all - repeats.flows() as usize;
+        // With few repeats the folded table saves little, and every access has to resolve them.
         if once > all / 2 || once > FEW {
             return Ok(());
         }

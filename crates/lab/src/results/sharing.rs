@@ -127,6 +127,7 @@ impl<'a> Goodputs<'a> {
             if bins.is_empty() {
                 continue;
             }
+            // Differences instead of counts per bin, so that a long flow costs two updates.
             count[(bins.start - first) as usize] += 1;
             count[(bins.end - first) as usize] -= 1;
             for (bin, bytes) in rate.iter().flat_map(|rate| (rate.first_bin..).zip(&rate.bytes)) {
@@ -180,6 +181,7 @@ impl<'a> Goodputs<'a> {
             return None;
         }
         let middle = time.start + (time.end - time.start) / 2;
+        // The first half contains the reaction to the change and would lower the goodput.
         let second_half = self.bins(&(middle..time.end));
         let width_ps = ((second_half.end - second_half.start) * self.bin_ps) as f64;
         let goodput = |rate: Option<&RateRecord>| {
@@ -187,6 +189,7 @@ impl<'a> Goodputs<'a> {
             bytes as f64 * 8e12 / width_ps
         };
         let goodput_bps: Vec<f64> = active.iter().map(|(.., rate)| goodput(*rate)).collect();
+        // One fair bin may be chance, so convergence takes a sequence of them.
         let mut in_a_row = 0;
         let converged = self.bins(&time).find(|&bin| {
             in_a_row = if is_fair(active.iter().map(|(.., rate)| bytes(*rate, bin))) {

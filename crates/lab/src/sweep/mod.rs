@@ -7,12 +7,12 @@
 //! | `sweep.json` | the [`Plan`]: axes, points, seeds, the id of every run |
 //! | `rows/<id>.json` | a [`Row`] per finished run |
 //! | `runs/<id>/` | its folder |
-//! | `results.csv`, `results.parquet` | a row per run of the plan, all numbers of its summary |
-//! | `points.csv`, `points.parquet` | a row per point and number: its mean over the seeds, and how sure that is |
-//! | `notes.json` | [`Note`]s: where seeds or values of an axis change nothing, and why |
+//! | `results.csv`, `results.parquet` | a row per run of the plan, with all metrics of its summary |
+//! | `points.csv`, `points.parquet` | a row per point and metric: its mean over the seeds with a confidence interval |
+//! | `notes.json` | [`Note`]s on seeds and values of an axis without effect, with reasons |
 //!
-//! Each of these appears whole or not at all. A run's id is a digest of all that it is a function
-//! of, so a row that is there is never computed again.
+//! Each of these appears whole or not at all. A run's id is a digest of everything that determines its result, so a
+//! finished run is never repeated.
 
 mod collect;
 mod data;

@@ -44,6 +44,7 @@ impl Store {
     pub(super) fn open(folder: &Path, plan: &Plan, shard: Shard, force: bool) -> Result<Self, SweepError> {
         let resumes = is_begun(folder)?;
         make(folder)?;
+        // Locked before anything is read or removed, so that two processes never clear or fill the same part.
         let locks = lock(folder, shard)?;
         let mut plan_changed = false;
         if resumes && force {
@@ -61,16 +62,19 @@ impl Store {
             _locks: locks,
             plan_changed,
         };
+        // Rows are checked now: an edited row or one of another version would otherwise be found only after hours of
+        // runs.
         let all = plan.runs();
         let mine: SortedSet<&str> = shard.of(&all).into_iter().map(|&(id, ..)| id).collect();
         for id in &mine {
             match read_row(folder, id) {
                 Ok(Some(row)) => check_version(folder, plan, &row)?,
                 Err(edited @ SweepError::Edited(_)) => return Err(edited),
-                // One that is damaged is made again.
+                // The run of a damaged row is repeated.
                 Ok(None) | Err(_) => {}
             }
         }
+        // Only this shard's leftovers: files of other shards may be in use by another process.
         store.remove_leftovers(&mine)?;
         Ok(store)
     }
@@ -100,7 +104,7 @@ impl Store {
 
     /// Flushes the runs' files to disk.
     pub(super) fn sync(&self) {
-        // It is there all the same, unless the machine loses its power within seconds.
+        // An error is harmless unless the machine loses power within seconds.
         let _ = sync(&self.folder);
     }
 

@@ -116,6 +116,7 @@ impl<'a> Bounds<'a> {
             return Found::default();
         };
         let contention_ps = fct.saturating_sub(alone);
+        // Without contention a faster slowest link helps; with it, the link with the queue does.
         let waits = contention_ps as f64 > CONTENTION * alone as f64;
         let link = account
             .filter(|_| waits)
@@ -142,6 +143,7 @@ impl<'a> Bounds<'a> {
         let data = account.hops.iter().filter(|hop| !hop.back);
         let waited = |hop: &HopTotals| (hop.queueing.as_ps() + hop.paused.as_ps()) / hop.packets.max(1);
         let most = data.max_by_key(|hop| waited(hop)).filter(|hop| waited(hop) > 0);
+        // Waiting at the NIC for other flows of the host counts like a queue in front of the first link.
         let nic = account.sender.nic.as_ps();
         match most {
             Some(hop) if waited(hop) >= nic => self.of_port(&hop.port),

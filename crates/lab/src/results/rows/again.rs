@@ -229,7 +229,7 @@ where
     for (flow, entry) in entries(0).enumerate() {
         let entry = entry?;
         if entry.flow as usize != flow {
-            // They are no flows of a run.
+            // Rows with gaps are not those of a run.
             return Ok(Repeats::default());
         }
         if let Some((again, earlier)) = &mut open {
@@ -243,6 +243,7 @@ where
             open = None;
             rolling = Rolling::default();
         }
+        // Outside of a sequence, equal windows of hashes give candidates; each flow is then compared in full.
         let window = rolling.push(shape(&entry, last_start));
         last_start = entry.start_ps;
         let Some(window) = window else {
@@ -259,6 +260,7 @@ where
                 };
                 open = Some((again, likely));
             }
+        // Every `WINDOW`-th window is enough: a repeat of twice that length contains one of them.
         } else if flow % WINDOW == 0 {
             windows.insert(window, entry.flow);
         }

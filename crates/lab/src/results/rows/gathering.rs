@@ -77,10 +77,13 @@ impl Gathering {
     pub(crate) fn end(mut self, run: &RunSpec, outcome: &Outcome) -> io::Result<FlowRows> {
         self.take(&outcome.ended)?;
         self.instant_is_over()?;
+        // Completions of flows that programs started are stored by now; those of the list are merged in afterwards, by
+        // time.
         for entry in entries_of_list(run, outcome) {
             self.put(&entry)?;
         }
         self.complete_list(outcome)?;
+        // Flows that the stream did not start are drawn again from the seed, so that the table has all flows.
         if let Some(arrivals) = run.arrivals.as_ref().filter(|all| outcome.begun < all.flows) {
             let drawn = (0..).zip(arrivals.flows(run.seed));
             for (flow, spec) in drawn.skip(outcome.begun as usize) {
