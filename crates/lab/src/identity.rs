@@ -33,7 +33,7 @@ pub fn release(version: &str) -> &str {
 
 /// Hashes the program's own file.
 fn executable() -> io::Result<u32> {
-    // By this name it is there even when it has been replaced meanwhile.
+    // This path leads to the running program even if its file has been replaced.
     let file = File::open("/proc/self/exe").or_else(|_| File::open(std::env::current_exe()?));
     let mut file = file?;
     let mut hash = BEGIN;

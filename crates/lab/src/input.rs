@@ -204,7 +204,7 @@ scheme = "none"
         // The flow that starts last is named by its index in order of start.
         assert_eq!(resolved.run.dependencies.len(), 3);
         assert_eq!(resolved.run.dependencies[0].flow, 2);
-        // Its copy is CSV: the resolved scenario needs no Parquet.
+        // The copy is CSV, so the resolved scenario needs no Parquet.
         let folder = tmp.path().join("resolved");
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join("scenario.toml"), &resolved.toml).unwrap();

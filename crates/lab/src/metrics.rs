@@ -197,7 +197,7 @@ struct OneCollective {
 
 /// Returns the only collective of a run; times and rates of several are not comparable.
 fn one_collective(summary: &Summary) -> Option<OneCollective> {
-    // Of a trace the list has the slowest only.
+    // For a trace the list has only the slowest collectives.
     let mut listed = summary
         .collectives
         .iter()

@@ -128,7 +128,7 @@ fn flows<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()>
 fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()> {
     let ps = |seconds: f64| (seconds * 1e12).round() as u64;
     let end = data.end_ps();
-    // Those of traces are in a file of their own.
+    // Collectives of traces are in a separate file.
     let listed = data.summary.collectives.iter().filter(|one| one.name.is_none());
     let listed = listed.filter_map(|one| {
         let args = json!({ "iteration": one.iteration, "busbw_gbps": one.busbw_gbps });

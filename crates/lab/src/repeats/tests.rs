@@ -62,7 +62,7 @@ fn by_hand() {
     // Two completed flows in each of three seeds, all twice as slow.
     assert_eq!((flows.flows, flows.p5, flows.slower), (6, 2.0, 1.0));
     assert!((flows.ratio.unwrap().mean - 2.0).abs() < 1e-12);
-    // From its file again, but for the last digit of numbers.
+    // Reading the file back gives the same, except for the last digit of numbers.
     let text = serde_json::to_string(&all).unwrap();
     let again: Repeats = serde_json::from_str(&text).unwrap();
     assert_eq!((again.runs.len(), &again.runs[5].folder[..]), (6, "dcqcn-3"));
@@ -177,7 +177,7 @@ fn iterations_of_jobs() {
         };
         (of(0) + of(1)) / 2.0
     });
-    // That one never came to its end.
+    // No iteration of that job ended.
     let known = |start: &str| all.intervals[0].metrics.keys().any(|key| key.starts_with(start));
     assert!(known("jobs.llm.") && !known("jobs.late.") && !known("collectives.late"));
     let text = crate::table::repeats(&all, 120);

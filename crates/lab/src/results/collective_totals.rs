@@ -29,7 +29,7 @@ pub struct CollectiveTotals {
 pub fn collective_totals(summary: &Summary) -> Vec<CollectiveTotals> {
     let mut by_label: Vec<(&str, Vec<&CollectiveTime>)> = Vec::new();
     let mut places: SortedMap<&str, usize> = SortedMap::new();
-    // Of a trace the list has the slowest only.
+    // For a trace the list has only the slowest collectives.
     for one in summary.collectives.iter().filter(|one| one.name.is_none()) {
         let place = *places.entry(&one.label).or_insert_with(|| {
             by_label.push((&one.label, Vec::new()));

@@ -122,7 +122,7 @@ fn largest_peak(
         flows: under_way.most,
         least: under_way.most * each,
     });
-    // Of receivers on lines of different rates the one that it is too much for.
+    // The load relative to the port counts, since receivers may have lines of different rates.
     let load = |peak: &Concurrent| {
         u128::from(peak.least) * 1000 / u128::from(ports[peak.receiver as usize].as_bps().max(1))
     };

@@ -119,7 +119,7 @@ impl<'a> Goodputs<'a> {
         let all = || self.flows.iter().map(|(_, time, _)| self.bins(time));
         let first = all().map(|bins| bins.start).min()?;
         let last = all().map(|bins| bins.end).max()?.max(first);
-        // Of each bin: active flows (as changes of their number), sum, sum of squares.
+        // Per bin: change of the number of active flows, sum, sum of squares.
         let mut count = vec![0i64; (last - first) as usize + 1];
         let mut sums = vec![(0.0, 0.0); (last - first) as usize];
         for (_, time, rate) in &self.flows {

@@ -77,7 +77,7 @@ mod tests {
         // A single run gets the threads that it asks for, even more than there are cores.
         assert_eq!(share(16, 1, 4, 4), 16);
         assert_eq!(share(4, 8, 1, 4), 4);
-        // As many runs as cores: each has one.
+        // With as many runs as cores, each has one thread.
         assert_eq!(share(4, 4, 4, 4), 1);
         assert_eq!(share(4, 9, 4, 4), 1);
         // Fewer runs than cores share the rest.

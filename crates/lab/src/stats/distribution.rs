@@ -62,7 +62,8 @@ pub(super) fn interpolate(last: u64, p: f64, at: impl Fn(u64) -> f64) -> f64 {
     let below = place.floor() as u64;
     let (a, b) = (at(below), at((below + 1).min(last)));
     let t = place - below as f64;
-    // From the nearer end, as numpy: never beyond the other, so percentiles are monotone.
+    // Interpolated from the nearer end, as in numpy: the result never passes the other end, so percentiles are
+    // monotone.
     if t >= 0.5 {
         b - (b - a) * (1.0 - t)
     } else {

@@ -59,7 +59,7 @@ pub fn collect(
         for (repeat, id) in point.runs.iter_mut().enumerate() {
             match &found[number][repeat] {
                 Some((row, _)) => {
-                    // Of another version, if these are mixed.
+                    // With mixed versions, the row may have the id of another version.
                     id.clone_from(&row.id);
                     rows.insert(id.clone(), row.clone());
                 }

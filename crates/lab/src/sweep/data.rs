@@ -139,7 +139,7 @@ pub fn warnings(data: &SweepData, which: impl Fn(&Warning) -> bool) -> Vec<Strin
             None => found.push((warning, 1)),
         }
     }
-    // Of equals the first in the alphabet.
+    // Equally frequent ones are in alphabetical order.
     found.order_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     let runs = data.rows.len();
     let about = |(warning, count): &(String, usize)| match *count == runs {

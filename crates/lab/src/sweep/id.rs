@@ -13,7 +13,7 @@ const DIGITS: usize = 20;
 pub(super) fn run_ids(input: &Resolved, seeds: &[u64], version: &str) -> Vec<String> {
     let mut common = Sha256::new();
     let mut add = |text: &[u8]| {
-        // With their lengths, so that no text can continue in the next.
+        // Lengths are hashed too, so that text cannot move between two parts unnoticed.
         common.update((text.len() as u64).to_le_bytes());
         common.update(text);
     };
@@ -81,7 +81,7 @@ incast = { fan-in = 2, receiver = 3, size = "100KB" }
         assert_ne!(base, id_of(&resolved(TEXT, &[]), 3, "2"), "version");
         let set = ["cc.dcqcn.rate-ai=41Mbps"];
         assert_ne!(base, id_of(&resolved(TEXT, &set), 3, "1"), "parameter");
-        // Which of its seeds a scenario has does not matter, nor how the same is written.
+        // The scenario's own seed does not matter, nor does the notation of a value.
         assert_eq!(base, id_of(&resolved(TEXT, &["seed=9"]), 3, "1"));
         let (head, tables) = TEXT.split_once("[cc]").unwrap();
         let (cc, rest) = tables.split_once("[topology").unwrap();

@@ -352,7 +352,7 @@ fn difference_cell(data: &SweepData, first: usize, other: usize, quantity: &Show
     let mean = pair.difference.mean;
     let half = pair.difference.half_width();
     let sign = if mean > 0.0 { "+" } else { "" };
-    // Of both in the unit of the larger.
+    // Both numbers are in the unit of the larger one.
     let (divisor, unit) = (quantity.unit)(mean.abs().max(half.unwrap_or(0.0)));
     let mean = number(Some(mean / divisor));
     Some(match half {

@@ -318,7 +318,7 @@ fn a_table_of_means_and_differences() {
         }
     }
     insta::assert_snapshot!(super::table(&data));
-    // With flows unfinished a point has its mark, and no differences.
+    // A point with unfinished flows is marked, and has no differences.
     let id = data.plan.points[2].runs[0].clone();
     let summary = data.rows.get_mut(&id).unwrap().summary.as_mut().unwrap();
     summary.flows.completed -= 1;

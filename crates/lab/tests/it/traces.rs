@@ -156,7 +156,7 @@ fn what_cannot_run_is_refused() {
         let message = refused(&job(goal));
         assert!(message.contains(part), "{goal}: {message}");
     }
-    // With a larger limit it ends.
+    // With a larger limit the job ends.
     let eager = format!(
         "{}rules = {{ eager = '100000B' }}\n",
         job("rendezvous_deadlock.goal")

@@ -96,7 +96,7 @@ fn packet(spec: &RunSpec, event: &TraceEvent, (queue, start): (u32, u64)) -> Opt
         (Message::Cnp, _) => frame[LRH] = CNP,
         _ => {}
     }
-    // In words, from the LRH to the invariant CRC.
+    // The packet length of the LRH counts words, from the LRH to the invariant CRC.
     let words = ((frame.len() + ICRC) / 4) as u16;
     frame[4..6].copy_from_slice(&words.to_be_bytes());
     let check = invariant_crc(&frame);

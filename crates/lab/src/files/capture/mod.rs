@@ -307,7 +307,7 @@ fn message(spec: &RunSpec, flow: &FlowSpec, event: &TraceEvent, start: u64) -> w
             payload: u64::from(event.payload).min(end.saturating_sub(event.seq)) as u32,
         },
         PacketKind::Ack => wire::Message::Ack {
-            // Of the last packet that arrived in order.
+            // An ACK has the number of the last packet that arrived in order.
             number: (event.seq.div_ceil(mtu) as u32).wrapping_sub(1),
             complete: event.seq >= end,
             congested: event.mark.is_set(),

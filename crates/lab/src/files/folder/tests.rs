@@ -70,7 +70,7 @@ fn a_file_in_the_way() {
         make(&path, true, "1"),
         Err(OutputError::NotAFolder { .. })
     ));
-    // Also as a parent, which only the operating system detects.
+    // The same holds for a parent, which only the operating system detects.
     let error = make(&path.join("c"), true, "1").unwrap_err();
     assert!(error.to_string().contains(&*path.to_string_lossy()), "{error}");
 }

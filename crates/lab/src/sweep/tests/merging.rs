@@ -32,7 +32,7 @@ fn jobs_and_shards_do_not_matter() {
     let parquet = |folder: &Path| fs::read(folder.join("results.parquet")).unwrap();
     assert!(parquet(&all) == parquet(&lab.path("one")));
     assert_eq!(SweepData::read(&all).unwrap(), collected.data);
-    // Nothing is left to run there.
+    // The merged sweep has no runs left to make.
     let notes = Notes::default();
     let ran = lab.job(&plan, &all).run(&notes).unwrap();
     assert_eq!((ran.there, notes.made().len()), (8, 0));

@@ -21,7 +21,7 @@ fn what_is_finished_is_not_run_again() {
             .count()
             == 5
     );
-    // As if killed: a row that is not there, a folder and a row in the making.
+    // State after a kill: a missing row, and an unfinished folder and row.
     let lost = stopped.made()[0].clone();
     fs::remove_file(folder.join(format!("rows/{lost}.json"))).unwrap();
     let half = folder.join(format!("runs/.{lost}.partial-99999-0"));
@@ -103,7 +103,7 @@ fn another_plan_in_the_same_folder() {
     .run(&notes)
     .unwrap();
     assert_eq!((ran.there, ran.completed), (4, 2));
-    // To keep more of each run means to run it again, to keep less does not.
+    // Keeping more of each run requires another run, keeping less does not.
     let all = Job {
         study: &larger,
         keep: Keep::All,
@@ -152,7 +152,7 @@ fn another_plan_in_the_same_folder() {
         assert!(error.contains(expected) && error.contains("--force"), "{error}");
         fs::write(&file, text).unwrap();
     }
-    // Nothing but sweeps is touched.
+    // Folders other than those of sweeps are left alone.
     let thesis = lab.path("thesis");
     fs::create_dir(&thesis).unwrap();
     fs::write(thesis.join("chapter1.tex"), "years of work").unwrap();

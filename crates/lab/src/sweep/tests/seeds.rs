@@ -45,7 +45,7 @@ fn seeds_that_change_nothing_are_run_once() {
         });
         assert_eq!(a, b);
     }
-    // Of runs of which everything is kept each is made.
+    // If everything is kept, each run is made.
     let (more, every) = (lab.path("more"), Notes::default());
     let job = Job {
         keep: Keep::All,

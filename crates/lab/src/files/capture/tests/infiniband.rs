@@ -92,7 +92,7 @@ fn infiniband_packets() {
             (1, 1, 2),
             "VL, SL, what follows"
         );
-        // In words of 4 bytes, without the CRC of links.
+        // The length is in words of 4 bytes, without the CRC of links.
         assert_eq!(usize::from(be(&lrh[4..])) * 4 + 2, frame(i).len());
         let (to, from) = if i == 5 { (3, 5) } else { (5, 3) };
         assert_eq!((be(&lrh[2..]), be(&lrh[6..])), (to, from), "local identifiers");
