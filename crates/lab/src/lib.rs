@@ -2,10 +2,11 @@
 //!
 //! Stages of a run in this crate:
 //!
-//! 1. [`paceline_scenario::Resolved`] is a scenario with every default filled in: a [`paceline_fabric::RunSpec`] with its names.
+//! 1. [`paceline_scenario::Resolved`] is a scenario with every default filled in: a [`paceline_fabric::RunSpec`] with
+//!    its names.
 //! 2. [`run::execute`] runs it in slices, so that progress can be shown and the run stopped, and
-//!    gives a [`run::Finished`]: the outcome, its [`results::Summary`], and its cost on the machine.
-//!    [`run::compare`] does so for several inputs side by side, [`compare`] for several schemes and seeds.
+//!    returns a [`run::Finished`]: the outcome, its [`results::Summary`], and its cost on the machine.
+//!    [`run::compare`] does so for several inputs in parallel, [`compare`] for several schemes and seeds.
 //! 3. [`files::write_run_into`] writes the files of a run into a [`files::Folder`], which appears whole or not
 //!    at all; [`files::RunData`] is such a folder read back.
 //! 4. [`table::comparison`] renders summaries for a terminal.

@@ -247,7 +247,7 @@ fn not_conserved(input: &Resolved, outcome: &Outcome) -> Option<String> {
 }
 
 /// Warns of many flows that completed sooner than the fidelity's formula gives for a flow alone: their slowdown is 1
-/// whatever delays they met.
+/// regardless of the delays they met.
 fn sooner_than_alone(input: &Resolved, flows: &FlowRows) -> Option<String> {
     let alone = IdealFct::of(&input.run);
     let author = alone.author()?;

@@ -18,8 +18,8 @@
 //! Efron, *Better bootstrap confidence intervals*, 1987) follows the skew that tail latencies have,
 //! and t does not. [`bootstrap()`] itself takes any statistic: a median over repeats, a ratio of sums.
 //!
-//! **Between schemes** ([`paired()`], [`pair_flows`](crate::results::pair_flows)) the same seed gives both schemes the same flows
-//! (common random numbers), so the influence of the traffic cancels in the difference of a pair.
+//! **Between schemes** ([`paired()`], [`pair_flows`](crate::results::pair_flows)) the same seed gives both schemes the
+//! same flows (common random numbers), so the influence of the traffic cancels in the difference of a pair.
 //! The intervals are those of the mean difference and of the geometric mean of the ratios; the
 //! latter because the ratio of a to b is then the inverse of that of b to a, and one repeat with a
 //! large value does not decide alone. Flows are paired by their number; their interval is a

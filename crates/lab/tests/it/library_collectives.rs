@@ -161,7 +161,8 @@ fn all_to_all_by_way_of_rails() {
             .all(|&(src, dst, ..)| local(src, dst) || rail(src, dst))
     );
     let forwarded: Vec<_> = all.iter().filter(|message| message.2 > 0).copied().collect();
-    // GPU 0 of a server has its neighbour's packet first, which that sends before its own to it; GPU 1 the other way round.
+    // GPU 0 of a server gets its neighbour's packet first, which that sends before its own to it; for GPU 1 the order is
+    // reversed.
     let expected = [
         (0, 2, inside, inside + WAY),
         (2, 0, inside, inside + WAY),

@@ -2,8 +2,7 @@
 //!
 //! Local route header, base transport header with its extensions, invariant and variant CRC (InfiniBand Architecture
 //! Specification, volume 1: LRH in 7.7, CRCs in 7.8, flow-control packets in 7.9.4). Headers that the simulated packets
-//! do not have are put around them, so a frame is longer than what was sent. A host's local identifier is its number
-//! and one.
+//! lack are added, so a frame is longer than the simulated packet. A host's local identifier is its number plus one.
 
 use paceline_congestion::Mark;
 use paceline_fabric::outcome::{PacketKind, TraceEvent};
@@ -72,7 +71,7 @@ fn update(event: &TraceEvent) -> Vec<u8> {
     frame.extend((u16::from(event.class) << 12 | limit).to_be_bytes());
     let check = !crc16(&frame);
     frame.extend(check.to_le_bytes());
-    // That is all; but Wireshark looks for route headers of a packet in it, and without room for them takes it for malformed.
+    // Padding: Wireshark looks for route headers of a packet here, and reports a shorter frame as malformed.
     frame.resize(LINK_MIN, 0);
     frame
 }

@@ -2,8 +2,8 @@
 //!
 //! UDP to port 4793, then the headers of the UE Specification 1.0: the packet delivery sublayer (RUD request in table
 //! 3-33, ACK in 3-35, NACK and control packet after it), and the standard request of the semantic sublayer (section
-//! 3.4) as a WRITE. What the trace does not say is zero: entropy values of packets (the source port is the flow's),
-//! SACK bitmaps, the state of congestion control, the amount of a credit. There is no trailing CRC.
+//! 3.4) as a WRITE. Fields that the trace does not record are zero: entropy values of packets (the source port is the
+//! flow's), SACK bitmaps, the state of congestion control, the amount of a credit. There is no trailing CRC.
 
 use super::wire::Message;
 
