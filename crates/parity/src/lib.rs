@@ -1,8 +1,8 @@
-//! Networks of other simulators, event by event: what the engine runs in place of its own ports and hosts, under fidelities
-//! of their own.
+//! Network models of other simulators, event by event. Under fidelities of their own, the engine runs them instead of
+//! its ports and hosts.
 //!
-//! Each has a folder: a [`paceline_fabric::model::NetworkModel`], the keys of its table in scenarios (`keys.rs`), and what
-//! becomes of them (`resolve.rs`). [`extension`] is what a program is handed.
+//! Each has a folder with a [`paceline_fabric::model::NetworkModel`], the keys of its table in scenarios (`keys.rs`),
+//! and their resolution into a run (`resolve.rs`). [`extension`] returns what a program has to add.
 
 pub mod bolt_ns3;
 pub mod ib_omnet;
@@ -13,7 +13,7 @@ use std::sync::Once;
 
 use paceline_scenario::guest::Extension;
 
-/// All of them.
+/// Returns the extension that holds all four models.
 pub fn extension() -> Extension {
     Extension {
         guests: vec![
@@ -29,7 +29,7 @@ pub fn extension() -> Extension {
     }
 }
 
-/// Adds all of them to what a program has, once: a program without extensions of its own.
+/// Adds all models to the program, once. For programs without extensions of their own.
 ///
 /// # Panics
 /// If fidelities were looked up before.
@@ -41,7 +41,7 @@ pub fn install() {
     });
 }
 
-/// `filled!(table.key: Keys)`: the value of the key, or that with which `Keys` declares it.
+/// Returns the value of a key, or the default with which `Keys` declares it: `filled!(table.key: Keys)`.
 macro_rules! filled {
     ($table:ident . $key:ident : $declared:ident) => {
         paceline_scenario::guest::fill_declared(&mut $table.$key, &$declared::declared().$key)

@@ -4,20 +4,20 @@ use super::balance::Algorithm;
 use super::input::{InputError, Word, words};
 use super::spec::{Options, SenderControl, Strategy, Tree};
 
-/// A command line.
+/// A parsed command line of `htsim_uec`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// What it says of the run.
+    /// Options that act on the run itself.
     pub options: Options,
-    /// Paths of the connection matrix and of the topology.
+    /// Path of the connection matrix (`-tm`), if given.
     pub connections: Option<String>,
-    /// See `connections`.
+    /// Path of the topology (`-topo`), if given.
     pub topology: Option<String>,
-    /// Of the tree where no file gives one.
+    /// Tiers of the default tree, used without a topology file (`-tiers`).
     pub tiers: u32,
-    /// Latencies of links and switches of that tree, ps.
+    /// Latency of links in the default tree, ps (`-hop_latency`).
     pub hop: u64,
-    /// See `hop`.
+    /// Latency of switches in the default tree, ps (`-switch_latency`).
     pub switch: u64,
 }
 
@@ -34,7 +34,7 @@ impl Default for Command {
     }
 }
 
-/// Options, and how many words follow each.
+/// All modelled options, each with the number of values that follow it.
 pub const FLAGS: [(&str, usize); 36] = [
     ("-tm", 1),
     ("-topo", 1),
@@ -74,7 +74,7 @@ pub const FLAGS: [(&str, usize); 36] = [
     ("-conn_reuse", 0),
 ];
 
-/// Options of the simulator that are not modelled.
+/// Options that the simulator has and this model refuses.
 const NOT_MODELLED: [&str; 9] = [
     "-planes",
     "-pcie",
@@ -87,7 +87,7 @@ const NOT_MODELLED: [&str; 9] = [
     "-rts",
 ];
 
-/// Options of which the simulator follows the last, or one in silence.
+/// Pairs of options that contradict each other. The simulator silently follows the last one, or always the same one.
 const OPPOSED: [[&str; 2]; 6] = [
     ["-oversubscribed_cc", "-force_disable_oversubscribed_cc"],
     ["-q", "-queue_size_bdp_factor"],
@@ -97,19 +97,19 @@ const OPPOSED: [[&str; 2]; 6] = [
     ["-receiver_cc_only", "-sender_cc_algo"],
 ];
 
-/// The simulator ends where there are more entropy values than 10000; their number is a power of two.
+/// Maximum number of entropy values. The simulator aborts above 10000 and requires a power of two.
 const MOST_PATHS: u32 = 8192;
 
-/// The largest latency of a link, us: a packet counts it in 32 bits.
+/// Maximum link latency, us: packets store the latency as a 32-bit number of picoseconds.
 const MOST_LATENCY: f64 = 4000.0;
 
-/// Microseconds, in ps.
+/// Converts microseconds to ps.
 fn ps(us: f64) -> u64 {
     (us * 1e6) as u64
 }
 
 impl Command {
-    /// Reads a command line, with or without the name of the program.
+    /// Reads a command line. The first word may be the program's name.
     pub fn read(text: &str) -> Result<Self, InputError> {
         let mut command = Self::default();
         let all = words(text, 0);
@@ -122,6 +122,7 @@ impl Command {
             rest = others;
         }
         while let Some((name, others)) = rest.split_first() {
+            // The simulator accepts contradictions silently, so a line that has one cannot say which option it means.
             if NOT_MODELLED.contains(&name.text) {
                 return Err(name.wrong(
                     format!("`{}` is not modelled", name.text),
@@ -156,7 +157,7 @@ impl Command {
         Ok(command)
     }
 
-    /// Takes one option, as if it came next on the command line.
+    /// Applies one option as if it were appended to the command line.
     pub fn take(&mut self, flag: &str, values: &str) -> Result<(), InputError> {
         self.set(flag, &words(values, 0))
     }
@@ -242,7 +243,7 @@ impl Command {
             ("-alpha", [word]) => options.averaging = word.number("a weight", 0.0..=1.0)?,
             ("-strat", [word]) => {
                 options.strategy = one_of(word, &Strategy::NAMES)?;
-                // Switches choose: entropy values would only be noise.
+                // The switches choose the ports per packet, so entropy values would have no effect on the path.
                 if matches!(
                     options.strategy,
                     Strategy::EcmpRoundRobin | Strategy::EcmpAdaptive
@@ -256,7 +257,7 @@ impl Command {
         Ok(())
     }
 
-    /// The tree where no file gives one.
+    /// Builds the fat tree that the simulator generates without a topology file.
     pub fn plain_tree(&self, hosts: u32) -> Result<Tree, u32> {
         Tree::plain(
             hosts,
@@ -267,7 +268,7 @@ impl Command {
     }
 }
 
-/// The value that a word names.
+/// Looks up the value named by a word.
 fn one_of<T: Copy>(word: &Word<'_>, names: &[(&'static str, T)]) -> Result<T, InputError> {
     let known = names.iter().find(|(name, _)| *name == word.text);
     known.map(|(_, value)| *value).ok_or_else(|| {

@@ -1,27 +1,27 @@
-//! How far a sender wants to send: the pull target that its packets carry.
+//! A sender's pull target, which its packets carry: the credit that it wants to be granted.
 
 use paceline_congestion::rccc::pacer::QUANTUM;
 
-/// What a sender's pull target is made of, bytes.
+/// Inputs of a sender's pull target, bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Backlog {
-    /// To be sent, and to be sent again.
+    /// Wire bytes to send or retransmit.
     pub(super) bytes: i64,
-    /// The window, if the sender has a congestion control, too.
+    /// The congestion window; `None` without congestion control at the sender.
     pub(super) window: Option<i64>,
-    /// The largest window of the network.
+    /// The network's largest window.
     pub(super) most: i64,
     pub(super) credit: i64,
-    /// A packet's size if one is to be asked for at least.
+    /// Lower limit of the target: one packet, if at least one must be requested.
     pub(super) least: Option<i64>,
-    /// Flows that wait for the NIC.
+    /// Number of flows that wait for the NIC, which share the credit.
     pub(super) waiting: usize,
-    /// Granted so far, quanta.
+    /// Credit granted so far, quanta.
     pub(super) pull: u64,
 }
 
 impl Backlog {
-    /// The pull target, quanta.
+    /// Returns the pull target in quanta, counted from the start of the flow.
     #[inline]
     pub(super) fn target(self) -> u64 {
         let mut bytes = self.bytes;

@@ -1,27 +1,27 @@
-//! Which entropy value a packet carries: the algorithms of [`paceline_congestion::entropy`], and one that is this simulator's
-//! alone.
+//! Selection of each packet's entropy value: the algorithms of [`paceline_congestion::entropy`], and one that only
+//! this simulator has.
 
 use std::collections::VecDeque;
 
 use paceline_congestion::entropy::{Draw, Entropy, PathFeedback, PathSelector, Selector};
 use paceline_kernel::Time;
 
-/// Which load balancer.
+/// Algorithms that choose the entropy value of each packet (`-load_balancing_algo`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// [`Selector::Bitmap`].
+    /// Skips values with recent congestion ([`Selector::Bitmap`]).
     Bitmap,
-    /// [`Selector::Reps`].
+    /// Recycles values of unmarked packets ([`Selector::Reps`]).
     Reps,
-    /// A list of all values that came back unmarked.
+    /// REPS with an unbounded list of the values that came back unmarked.
     RepsLegacy,
-    /// [`Selector::Oblivious`].
+    /// Ignores feedback ([`Selector::Oblivious`]).
     Oblivious,
-    /// [`Selector::Mixed`].
+    /// The simulator's default ([`Selector::Mixed`]).
     Mixed,
 }
 
-/// REPS has no answer to a timeout.
+/// Error for a case in which the simulator's REPS aborts: a timeout in a network that does not trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gone;
 
@@ -33,7 +33,7 @@ pub(super) enum Balancer {
 }
 
 impl Balancer {
-    /// A new flow's, with this number of values, a power of two.
+    /// Returns the balancer of a new flow. `values` is the number of entropy values, a power of two.
     pub(super) fn new(algorithm: Algorithm, values: u32, draw: &mut impl Draw) -> Self {
         let selector = match algorithm {
             Algorithm::Bitmap => Selector::Bitmap,
@@ -51,7 +51,7 @@ impl Balancer {
         Self::Common(Entropy { selector, values }.build(draw))
     }
 
-    /// The value of the next packet, given its sequence number and the window in packets.
+    /// Returns the entropy value of the next packet. `window` is in packets.
     #[inline]
     pub(super) fn next(&mut self, seq: u32, window: i64, draw: &mut impl Draw) -> u16 {
         match self {
@@ -60,7 +60,8 @@ impl Balancer {
         }
     }
 
-    /// What came of a packet. `trims` says whether the network trims: without trimming, REPS has no answer to a timeout.
+    /// Passes on the feedback of one packet. Fails if REPS would freeze after a timeout although the network does not
+    /// trim (`trims`).
     #[inline]
     pub(super) fn learn(
         &mut self,
@@ -86,12 +87,11 @@ impl Balancer {
     }
 }
 
-/// REPS with an unbounded list: the first window explores, then values that came back unmarked are used again.
+/// REPS with an unbounded list: the first window explores all values, then values that came back unmarked are reused.
 #[derive(Clone, Debug)]
 pub(super) struct Legacy {
     values: u32,
-    /// The last value, wherever it came from: the first window counts on from there, also where it goes on because the window
-    /// has grown.
+    /// The last value, explored or reused. Exploration counts up from it, also when a growing window resumes it.
     last: u32,
     good: VecDeque<u16>,
 }

@@ -1,4 +1,4 @@
-//! How a run is made of its description. The order of draws and events is part of the behaviour.
+//! Construction of a run from its description. The order of random draws and events is part of the behaviour.
 
 use paceline_congestion::nscc::window::Window;
 use paceline_congestion::rccc::pacer::{Pacer, quantum_time};
@@ -17,13 +17,13 @@ use super::schedule::Schedule;
 use super::sim::{Event, Sim};
 use super::spec::{Connection, Start, UetSpec};
 
-/// The first flow id that is given to those without one. The program itself takes it.
+/// Base of the ids for flows whose line gives none. The simulator's main program takes this id itself.
 const FIRST_ID: u32 = 1_000_000_000;
-/// A microsecond, ps.
+/// One microsecond, ps.
 const US: u64 = 1_000_000;
 
 impl Sim {
-    /// A run at its start; an error where the program would stop.
+    /// Builds a run in its initial state. Fails where the simulator would abort.
     pub fn new(spec: &UetSpec) -> Result<Self, String> {
         let set = Derived::new(&spec.options, &spec.tree).map_err(|misfit| misfit.message)?;
         let mut random = Random::new(spec.options.seed);
@@ -77,7 +77,7 @@ impl Sim {
         Ok(sim)
     }
 
-    /// Each host draws for its pacer, if that adapts, and for its NIC.
+    /// Draws each host's numbers: one for its pacer if that adapts to congestion, one for its NIC.
     fn add_hosts(&mut self) {
         for host in 0..self.spec.tree.hosts {
             if self.set.oversubscribed.is_some() {
@@ -85,6 +85,7 @@ impl Sim {
                 self.adaptions.push(Oversubscribed::default());
                 self.after(interval, Event::Adapt(host));
             }
+            // The NIC's number has no effect here, but all later draws depend on it.
             self.random.draw();
         }
     }
@@ -131,7 +132,7 @@ impl Sim {
         }
     }
 
-    /// A further message of a connection.
+    /// Adds a further message to a connection that an earlier line created.
     fn add_message(&mut self, line: &Connection) -> Result<(), String> {
         let known = self.conns.iter().position(|conn| Some(conn.flow) == line.id);
         let flow = known.ok_or("a message belongs to no connection")? as u32;
@@ -139,7 +140,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Messages of one start time become eligible at one event.
+    /// Groups messages of the same connection and start time: they become eligible in one event.
     fn add_sizes(&mut self, flow: u32, line: &Connection) {
         let Start::At(us) = line.start else {
             return;

@@ -1,4 +1,4 @@
-//! A connection: what its sender and its receiver keep.
+//! State of a connection: sender and receiver.
 
 use paceline_congestion::nscc::window::Window;
 use paceline_congestion::rccc::pacer::Wishes;
@@ -8,18 +8,18 @@ use super::parts::{Messages, Sleek};
 use super::records::{Held, Records};
 use super::schedule::NONE;
 
-/// The timer of retransmissions.
+/// The retransmission timer.
 #[derive(Clone, Copy)]
 pub(super) struct Timer {
     pub(super) running: bool,
-    /// The packet that it waits for was sent then, ps.
+    /// Send time of the packet that the timer waits for, ps; `u64::MAX` if none.
     pub(super) reference: u64,
     pub(super) expiry: u64,
-    /// Its event.
+    /// Node of the timer's event in the schedule; `NONE` if it has none.
     pub(super) node: u32,
 }
 
-/// Packets of a flow, by kind.
+/// Packets of a flow, counted by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Packed {
     pub(super) new: u64,
@@ -31,33 +31,33 @@ pub(super) struct Packed {
     pub(super) timeouts: u64,
 }
 
-/// A sender.
+/// State of the sending end.
 #[derive(Clone)]
 pub(super) struct Conn {
     pub(super) src: u32,
     pub(super) dst: u32,
-    /// Flow ids of both directions.
+    /// Flow ids of the data direction (`flow`) and of the reverse direction (`back`).
     pub(super) flow: u32,
     pub(super) back: u32,
-    /// Payload, bytes.
+    /// Payload of the whole flow, bytes.
     pub(super) size: i64,
     pub(super) started: Option<u64>,
     pub(super) finish: Option<Finish>,
-    /// The trigger that its end activates.
+    /// Index of the trigger that the flow's end activates.
     pub(super) then: Option<u32>,
 
-    /// Wire bytes to be sent for the first time, and again.
+    /// Wire bytes never sent yet (`backlog`), and lost and to be retransmitted (`again`).
     pub(super) backlog: i64,
     pub(super) again: i64,
     pub(super) in_flight: i64,
     pub(super) credit: i64,
-    /// Quanta granted so far.
+    /// Credit granted so far, quanta.
     pub(super) pull: u64,
     pub(super) target: u64,
     pub(super) next_seq: u32,
-    /// Whether nothing was heard yet.
+    /// True until the first feedback arrives; packets are speculative so long.
     pub(super) speculating: bool,
-    /// Whether it waits for the NIC.
+    /// True while it waits for its turn at the NIC.
     pub(super) blocked: bool,
     pub(super) last_received: u64,
     pub(super) last_request: u64,
@@ -105,25 +105,25 @@ impl Conn {
         }
     }
 
-    /// Its name in the output.
+    /// Returns the connection's name in the simulator's output.
     pub(super) fn name(&self) -> String {
         format!("Uec_{}_{}", self.src, self.dst)
     }
 }
 
-/// A receiver.
+/// State of the receiving end.
 #[derive(Clone, Default)]
 pub(super) struct Sink {
-    /// The first sequence number that has not come.
+    /// Next sequence number expected in order.
     pub(super) expected: u32,
     pub(super) held: Held,
     pub(super) out_of_order: u32,
-    /// Wire bytes of data, each packet once.
+    /// Wire bytes of data received, without duplicates.
     pub(super) received: u64,
-    /// Bytes since the last ACK; the counter has 16 bits.
+    /// Bytes since the last ACK. It wraps as the simulator's 16-bit counter does.
     pub(super) accepted: u16,
     pub(super) payload: u64,
-    /// Whether an ACK is due once nothing is missing.
+    /// True if an ACK is due as soon as no packet is missing.
     pub(super) owes_ack: bool,
     pub(super) wishes: Wishes,
     /// Entropy value of the last pull.

@@ -1,44 +1,44 @@
-//! Totals of a run, and what it writes down as it goes on.
+//! Totals of a run, and the lines that it prints.
 
-/// Totals.
+/// Totals of a run, as in `uet_counters.tsv`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Events that happened.
+    /// Executed events.
     pub events: u64,
-    /// Transmissions of packets.
+    /// Transmissions of packets on any link.
     pub link_hops: u64,
-    /// Of them above 64 bytes.
+    /// Transmissions of packets above 64 bytes.
     pub data_hops: u64,
-    /// Random numbers, those of the set-up included.
+    /// Random numbers drawn, those of the set-up included.
     pub random_draws: u64,
-    /// Packets that were marked.
+    /// Packets marked with ECN.
     pub ecn_marks: u64,
-    /// Arriving packets that were trimmed.
+    /// Arriving packets trimmed because the queue was full.
     pub trims_arriving: u64,
-    /// Packets that were trimmed at the end of a queue.
+    /// Packets trimmed at the tail of a queue to make room for an arriving one.
     pub trims_tail: u64,
-    /// Of both, in queues to hosts.
+    /// Trims of both kinds in queues to hosts.
     pub trims_on_tor_to_host: u64,
-    /// Data packets that were dropped.
+    /// Dropped data packets.
     pub data_drops: u64,
-    /// Headers and control packets that were dropped.
+    /// Dropped headers and control packets.
     pub header_drops: u64,
-    /// ACKs that receivers sent.
+    /// ACKs sent by receivers.
     pub acks_made: u64,
-    /// NACKs that receivers sent.
+    /// NACKs sent by receivers.
     pub nacks_made: u64,
-    /// Pulls that receivers sent.
+    /// Pulls sent by receivers.
     pub pulls_made: u64,
-    /// Data packets that came twice.
+    /// Data packets received again after they had arrived.
     pub duplicates: u64,
-    /// Retransmission time-outs.
+    /// Expired retransmission timers.
     pub timeouts: u64,
-    /// Packets that SLEEK took for lost.
+    /// Packets that SLEEK declared lost.
     pub sleek_packets: u64,
 }
 
 impl Counters {
-    /// Names and values, in the order of `uet_counters.tsv`.
+    /// Returns names and values in the order of `uet_counters.tsv`.
     pub fn rows(&self) -> [(&'static str, u64); 15] {
         [
             ("events", self.events),
@@ -60,7 +60,7 @@ impl Counters {
     }
 }
 
-/// Something that the simulator prints while it runs.
+/// A line that the simulator prints during a run.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) at: u64,
@@ -71,26 +71,26 @@ pub(super) struct Line {
 pub(super) enum Said {
     Starting(u32),
     Finished(u32, Box<Finish>),
-    /// A data packet at the end of a queue was dropped: packets of both queues, flow id.
+    /// A data packet dropped at the tail of a queue: packets in the data queue and in the control queue, flow id.
     DataDrop(u32, u32, u32),
     HeaderDrop(u32, u32, u32),
-    /// Data came twice: flow id, sequence number.
+    /// A duplicate data packet: flow id, sequence number.
     Spurious(u32, u32),
-    /// A trigger: its kind's word, id, targets or activations that are missing.
+    /// A trigger: the word of its kind, its id, and its number of targets or of missing activations.
     Fired(&'static str, u32, usize),
     Waiting(u32, u32),
-    /// A trigger that starts one flow at a time has started all.
+    /// Printed when a trigger that starts one flow at a time has none left.
     NoneLeft,
     Activate(u32),
-    /// What DCTCP is told by an ACK: the flow, its window, whether the ACK is marked, new bytes.
+    /// DCTCP's input from an ACK: flow, window, true if the ACK is marked, newly acknowledged bytes.
     Dctcp(u32, i64, bool, i64),
-    /// A base round-trip time so short that nothing is in flight in it: flow id, what the last probe measured.
+    /// A base round-trip time too short for any byte in flight: flow id, round trip of the last probe.
     NoBdp(u32, u64),
-    /// Data of a message came twice before its sender knew that it came once: flow id, message, sequence number.
+    /// A duplicate packet of a message whose first copy is not acknowledged yet: flow id, message, sequence number.
     Again(u32, u32, u32),
 }
 
-/// A flow when its last packet is acknowledged.
+/// State of a flow when its last packet is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Finish {
     pub(super) at: u64,

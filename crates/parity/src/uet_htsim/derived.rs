@@ -1,51 +1,51 @@
-//! Numbers that follow from options and topology before the run.
+//! Numbers derived from options and topology before a run.
 
 use paceline_congestion::nscc::window::Constants;
 
 use super::spec::{Options, Tree};
 
-/// Bytes of a header, and of a packet without payload.
+/// Size of a header and of a packet without payload, bytes.
 pub(super) const HEADER: i64 = 64;
 
-/// Parameters of a run.
+/// Parameters of a run that are computed once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
     /// Rate of NICs, bit/s.
     pub(super) rate: u64,
-    /// Bytes of a data packet, and of its payload.
+    /// Size of a full data packet and of its payload, bytes.
     pub(super) packet: i64,
     pub(super) payload: i64,
-    /// Round trip of the longest path, ps.
+    /// Base round-trip time of the longest path, ps.
     pub(super) rtt: u64,
-    /// What of it is transmission, ps, as the simulator rounds it.
+    /// Transmission part of `rtt`, ps, rounded as in the simulator.
     pub(super) transmission: u64,
     /// Bandwidth-delay product, packets.
     pub(super) bdp: u32,
-    /// Bytes of a switch queue.
+    /// Size of a switch queue, bytes.
     pub(super) queue: u64,
-    /// Retransmission time-out, ps.
+    /// Retransmission timeout, ps.
     pub(super) rto: u64,
-    /// Thresholds of marking, bytes.
+    /// Lower and upper ECN threshold, bytes.
     pub(super) ecn: (u64, u64),
-    /// Whether receivers' pacers follow congestion inside the network, and the least rate that leaves, if so.
+    /// Lower limit of the receivers' pacing rate, as a share of the line rate; `None` if pacers do not adapt to
+    /// congestion inside the network.
     pub oversubscribed: Option<f64>,
     pub(super) nscc: Constants,
 }
 
-/// A number that does not fit the others.
+/// A derived number that the simulator rejects or truncates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// The option of which it is, or would be.
+    /// The option to change.
     pub flag: &'static str,
-    /// What is wrong.
+    /// Error text with the offending value.
     pub message: String,
-    /// What was expected.
+    /// The accepted range.
     pub expected: String,
 }
 
 impl Derived {
-    /// The parameters of a run. Where the program would stop, or leave bits out of a number: what is wrong, and what is
-    /// expected.
+    /// Computes the parameters of a run. Fails where the simulator would abort or truncate a number.
     pub fn new(options: &Options, tree: &Tree) -> Result<Self, Misfit> {
         let rate = options.linkspeed * 1_000_000;
         let packet = i64::from(options.mtu);
@@ -101,7 +101,8 @@ impl Derived {
             (false, false) => None,
         };
         let target = match options.target_delay {
-            // Without the sender's control only the average follows it, and options do not reach it.
+            // Without congestion control at the sender, only the average delay uses the target, and the simulator
+            // ignores the option.
             _ if !options.sender_cc => 6_000_000,
             Some(us) => (us * 1e6) as u64,
             None if options.trims => (rtt as f64 * 0.75) as u64,
@@ -133,7 +134,7 @@ impl Derived {
 mod tests {
     use super::*;
 
-    /// Rate, tiers, whether queues trim; then round trip, packets, queue, time-out, marking.
+    /// Columns: rate, hosts, tiers, trimming; expected round trip, packets, queue, timeout and thresholds.
     #[test]
     fn they_are_the_simulators() {
         for (speed, hosts, tiers, trims, rtt, bdp, queue, rto, ecn) in [

@@ -1,4 +1,4 @@
-//! What a sender does about ACKs, NACKs and pulls.
+//! A sender's reaction to ACKs, NACKs and pulls.
 
 use paceline_congestion::entropy::PathFeedback as Path;
 use paceline_congestion::nscc::window::Feedback;
@@ -11,7 +11,7 @@ use super::sim::Sim;
 use super::spec::SenderControl;
 
 impl Sim {
-    /// An ACK arrives. The order of steps is part of the behaviour.
+    /// Handles an ACK. The order of steps is part of the behaviour.
     pub(super) fn receive_ack(&mut self, ack: &Packet) {
         let flow = ack.conn;
         let report = self.packets.report(ack);
@@ -21,6 +21,7 @@ impl Sim {
         c.last_received = c.last_received.max(report.received);
         c.nscc.count(bytes);
         c.in_flight -= bytes;
+        // The sample comes first: acknowledging forgets the send times that it needs.
         let marked = ack.has(bit::ECHO);
         let delay = self.sample(flow, ack, marked);
         let dirty = self.acknowledge_before(flow, report.cum);
@@ -36,6 +37,7 @@ impl Sim {
                 self.sleek_ack(flow, ack, report.cum, delay);
             }
         }
+        // An ACK is feedback even if it acknowledges nothing new, so the flow stops speculating in any case.
         self.stop_speculating(flow);
         if self.is_finished(flow, report.cum) {
             self.finish(flow, report.cum);
@@ -45,13 +47,14 @@ impl Sim {
         }
     }
 
-    /// The delay that an ACK shows; the average if it is no sample.
+    /// Returns the queueing delay that an ACK measures, or the average delay if the ACK is no sample.
     fn sample(&mut self, flow: u32, ack: &Packet, marked: bool) -> u64 {
         if ack.has(bit::PROBE) {
             return self.sleek_sample(flow, ack, marked);
         }
         let again = u16::from(ack.has(bit::AGAIN));
         let records = &self.conns[flow as usize].records;
+        // An ACK of another transmission of the packet would measure from the wrong start.
         let sent = records.sent(ack.seq).filter(|record| record.resent == again);
         if let Some(sent) = sent.map(|record| record.sent) {
             let raw = self.now() - sent;
@@ -67,10 +70,11 @@ impl Sim {
         self.conns[flow as usize].nscc.average
     }
 
-    /// Everything before `cum` has arrived. Returns whether the timer waited for any of it.
+    /// Acknowledges all packets before `cum`. Returns true if the timer waited for one of them.
     fn acknowledge_before(&mut self, flow: u32, cum: u32) -> bool {
         let c = &mut self.conns[flow as usize];
         let from = c.records.base();
+        // Packets queued for retransmission have arrived after all, so they no longer count as waiting to be sent.
         for seq in from..cum {
             if let Some(record) = c.records.get(seq)
                 && record.state == State::Again
@@ -89,7 +93,8 @@ impl Sim {
         dirty
     }
 
-    /// A packet that was sent has arrived. Returns whether the timer waited for it; its reference follows.
+    /// Acknowledges a packet that was sent. Returns true if the timer waited for it; the timer then refers to the
+    /// earliest packet left.
     fn acknowledge(&mut self, flow: u32, seq: u32) -> bool {
         let c = &mut self.conns[flow as usize];
         let Some(record) = c.records.sent(seq) else {
@@ -106,7 +111,7 @@ impl Sim {
         true
     }
 
-    /// Packets that were held out of order, one bit each.
+    /// Acknowledges the packets in a selective ACK's bitmap, which starts at `first`.
     fn acknowledge_bits(&mut self, flow: u32, first: u32, mut bits: u64) -> bool {
         let mut dirty = false;
         while bits != 0 {
@@ -114,7 +119,7 @@ impl Sim {
             bits &= bits - 1;
             let c = &mut self.conns[flow as usize];
             if c.messages.is_some() && c.records.open == 0 && c.records.get(seq).is_some() {
-                // Messages know the numbers of requests only as long as data is under way.
+                // The simulator forgets the sequence numbers of requests once no data of messages is in flight.
                 self.stop("a request to send is acknowledged out of order where all messages are");
                 return dirty;
             }
@@ -132,7 +137,7 @@ impl Sim {
         dirty
     }
 
-    /// A round trip may be the shortest so far.
+    /// Lowers the base round-trip time if this sample is shorter.
     fn update_base(&mut self, flow: u32, raw: u64) {
         let c = &mut self.conns[flow as usize];
         let before = c.nscc.base;
@@ -150,7 +155,7 @@ impl Sim {
         }
     }
 
-    /// What the sender's control does about an ACK.
+    /// Updates the congestion window after an ACK.
     fn control_ack(&mut self, flow: u32, marked: bool, delay: u64, bytes: i64) {
         let now = self.now();
         let packet = self.set.packet;
@@ -223,7 +228,7 @@ impl Sim {
         self.cancel_timer(flow);
     }
 
-    /// A NACK arrives: the packet was trimmed on its way.
+    /// Handles a NACK, which reports a trimmed packet.
     pub(super) fn receive_nack(&mut self, nack: &Packet) {
         let (flow, seq) = (nack.conn, nack.seq);
         let now = self.now();
@@ -245,6 +250,7 @@ impl Sim {
         c.records.unlist(seq);
         self.stop_speculating(flow);
         self.lose(flow, seq, sent);
+        // A trim on the last hop says nothing about the path: other values lead to the same full queue.
         let path = match (last_hop, nack.has(bit::ECHO)) {
             (false, _) => Path::Trimmed,
             (true, true) => Path::Marked,
@@ -273,7 +279,7 @@ impl Sim {
         }
     }
 
-    /// A pull arrives: credit up to a quantum.
+    /// Handles a pull: adds credit up to the pull's cumulative number of quanta.
     pub(super) fn receive_pull(&mut self, pull: &Packet) {
         let flow = pull.conn;
         self.conns[flow as usize].packets.pulls += 1;

@@ -1,8 +1,8 @@
-//! The queue of a host's uplink: three priorities, and the flows of each in turn.
+//! The queue of a host's uplink: three priorities, each served round-robin by flow.
 
 use super::packet::{List, Packets};
 
-/// Priorities, the highest first.
+/// Priorities of a host's queue, the highest first.
 #[derive(Clone, Copy)]
 pub(super) enum Priority {
     Control,
@@ -10,28 +10,28 @@ pub(super) enum Priority {
     Speculative,
 }
 
-/// A flow's packets.
+/// Queued packets of one flow.
 #[derive(Clone, Copy)]
 struct Flow {
     id: u32,
     list: List,
 }
 
-/// The flows of one priority, by id. The turn is that of the flow behind the one that was looked at last, whether that had
-/// packets or not.
+/// The flows of one priority, by id. As in the simulator, the turn moves past the flow looked at last, even if that
+/// flow had no packets.
 #[derive(Clone, Default)]
 struct Class {
     flows: Vec<Flow>,
-    /// Whose turn is next; the number of flows: the first one's.
+    /// Index of the flow whose turn is next; equal to the number of flows before it wraps to 0.
     turn: usize,
     packets: u32,
-    /// Where the last packet was added.
+    /// Index of the flow that received the last packet.
     last: usize,
 }
 
 impl Class {
     fn push(&mut self, packets: &mut Packets, id: u32, flow: u32) {
-        // Mostly there are one or two flows.
+        // A linear structure is enough: most hosts have one or two flows.
         let place = self.flows.partition_point(|own| own.id < flow);
         if self.flows.get(place).is_none_or(|own| own.id != flow) {
             let list = List::default();
@@ -48,7 +48,7 @@ impl Class {
     fn pop(&mut self, packets: &Packets) -> u32 {
         let mut place = self.turn;
         if self.packets == 1 && !self.flows[self.last].list.is_empty() {
-            // All flows in between have nothing.
+            // The only packet is in the flow that was added to last, so the search skips the empty flows before it.
             place = self.last;
         }
         loop {
@@ -66,10 +66,10 @@ impl Class {
     }
 }
 
-/// A host's queue.
+/// The uplink queue of one host.
 #[derive(Clone, Default)]
 pub(super) struct HostQueue {
-    /// Bytes, with the packet that is being sent.
+    /// Queued bytes, including the packet being sent.
     bytes: u64,
     classes: [Class; 3],
     sending: u32,
@@ -77,7 +77,7 @@ pub(super) struct HostQueue {
 }
 
 impl HostQueue {
-    /// Adds a packet. Returns whether the queue was empty, so that service is to begin.
+    /// Adds a packet. Returns true if the queue was empty, so that the caller has to start service.
     pub(super) fn push(&mut self, packets: &mut Packets, id: u32, (priority, flow): (Priority, u32)) -> bool {
         let was_empty = self.bytes == 0;
         self.bytes += u64::from(packets[id].size);
@@ -85,12 +85,12 @@ impl HostQueue {
         was_empty
     }
 
-    /// The packet that is being sent.
+    /// Returns the id of the packet being sent.
     pub(super) fn sending(&self) -> u32 {
         self.sending
     }
 
-    /// Takes the next packet out to be sent, and returns its size.
+    /// Dequeues the next packet for transmission and returns its size.
     pub(super) fn begin(&mut self, packets: &Packets) -> u64 {
         let class = self.classes.iter_mut().find(|class| class.packets > 0);
         self.sending = class.expect("bytes are packets'").pop(packets);
@@ -98,7 +98,7 @@ impl HostQueue {
         self.sending_size
     }
 
-    /// The packet that was sent, its size, and whether others are left.
+    /// Ends a transmission: returns the packet, its size, and true if more packets wait.
     pub(super) fn end(&mut self) -> (u32, u64, bool) {
         self.bytes -= self.sending_size;
         (self.sending, self.sending_size, self.bytes > 0)

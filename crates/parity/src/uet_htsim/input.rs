@@ -1,17 +1,17 @@
-//! Errors of inputs, with their place.
+//! Errors in inputs, with their positions.
 
 use std::ops::Range;
 
-/// What is wrong with an input.
+/// An error in an input text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputError {
-    /// Where in the text.
+    /// Byte range in the text.
     pub span: Range<usize>,
-    /// What stands there.
+    /// Description of the offending text.
     pub message: String,
-    /// What was expected there.
+    /// Description of an acceptable text.
     pub expected: String,
-    /// Names among which the right one may be, if a name is unknown.
+    /// Known names to suggest from; empty unless a name is unknown.
     pub names: Vec<&'static str>,
 }
 
@@ -31,7 +31,7 @@ impl InputError {
     }
 }
 
-/// A word of a text.
+/// A word of a text, with its byte range.
 #[derive(Clone, Debug)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
@@ -39,12 +39,12 @@ pub(super) struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// An error about it.
+    /// Returns an error that points at this word.
     pub(super) fn wrong(&self, message: impl Into<String>, expected: impl Into<String>) -> InputError {
         InputError::new(self.span.clone(), message, expected)
     }
 
-    /// Its number, within a range.
+    /// Parses the word as a number within a range.
     pub(super) fn number<T>(&self, what: &str, range: std::ops::RangeInclusive<T>) -> Result<T, InputError>
     where
         T: std::str::FromStr + PartialOrd + std::fmt::Display,
@@ -60,7 +60,7 @@ impl Word<'_> {
         Ok(value)
     }
 
-    /// The same of a whole number. The simulator would cut a fraction off, and not say so.
+    /// Parses a whole number. A fraction is an error because the simulator would silently truncate it.
     pub(super) fn whole<T>(&self, what: &str, range: std::ops::RangeInclusive<T>) -> Result<T, InputError>
     where
         T: std::str::FromStr + PartialOrd + std::fmt::Display,
@@ -73,7 +73,7 @@ impl Word<'_> {
     }
 }
 
-/// The words of a text.
+/// Splits a text at white space; spans count from `start`.
 pub(super) fn words(text: &str, start: usize) -> Vec<Word<'_>> {
     text.split_whitespace()
         .map(|word| {
@@ -86,7 +86,7 @@ pub(super) fn words(text: &str, start: usize) -> Vec<Word<'_>> {
         .collect()
 }
 
-/// The lines of a text that have words and are no comment.
+/// Returns the lines that have words and are no comments.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
     let mut start = 0;
     text.split_inclusive('\n')

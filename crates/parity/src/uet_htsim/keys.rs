@@ -5,7 +5,7 @@ use paceline_scenario::tables;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-/// Whether receivers' pacers follow congestion inside an oversubscribed network.
+/// Settings of `oversubscribed-cc`: adaptation of receivers' pacers to congestion inside an oversubscribed network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum OversubscribedCc {

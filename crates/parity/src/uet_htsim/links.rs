@@ -1,4 +1,4 @@
-//! Queues and links: packets wait, are trimmed, dropped or marked, and travel.
+//! Queues and links: packets are queued, trimmed, dropped, marked and transmitted.
 
 use super::counters::Said;
 use super::host_queue::Priority;
@@ -6,16 +6,16 @@ use super::network::{HOST, Serving};
 use super::packet::{Kind, List, NONE, bit};
 use super::sim::{Event, Sim};
 
-/// Headers and control go first so many times in a row, while data waits.
+/// Packets that the control queue may send in a row while data waits.
 const HIGH_TURNS: u32 = 100_000;
 
 impl Sim {
-    /// A packet enters the queue of its host.
+    /// Queues a packet at its host's uplink.
     #[inline]
     pub(super) fn host_send(&mut self, host: u32, id: u32) {
         let packet = &self.packets[id];
         let priority = match packet.kind() {
-            // A probe is data that its transport hands over as control; it queues as data.
+            // The transport hands probes over as control packets, but they queue as data.
             Kind::Data if packet.has(bit::SPECULATIVE) => Priority::Speculative,
             Kind::Data => Priority::Data,
             _ => Priority::Control,
@@ -32,7 +32,7 @@ impl Sim {
         self.after(size * byte, Event::HostQueue(host));
     }
 
-    /// A host's queue has sent a packet.
+    /// Ends a transmission of a host's uplink.
     pub(super) fn host_queue_sent(&mut self, host: u32) {
         let (id, size, more) = self.host_queues[host as usize].end();
         self.count_hop(size);
@@ -48,8 +48,9 @@ impl Sim {
         self.counters.data_hops += u64::from(size > 64);
     }
 
-    /// A link keeps one event, that of its first packet: the event of the next is scheduled when this one leaves. A packet knows
-    /// when the next one leaves, so that this is found where it is.
+    /// Puts a packet on a link. Only the first packet of a link has an event; the next one's is scheduled when that
+    /// packet arrives. Each packet stores the arrival time of the packet behind it, because that memory is in the
+    /// cache then.
     #[inline]
     fn enter_pipe(&mut self, at: u32, id: u32) {
         let now = self.now();
@@ -67,7 +68,8 @@ impl Sim {
         }
     }
 
-    /// A packet leaves a link: everything that follows from its arrival happens before the link goes on.
+    /// Delivers the first packet of a link. All consequences of its arrival happen before the next packet's event is
+    /// scheduled.
     pub(super) fn pipe(&mut self, at: u32) {
         let now = self.now();
         let port = &mut self.net.ports[at as usize];
@@ -78,7 +80,7 @@ impl Sim {
         } else {
             let packet = &self.packets[id];
             port.pipe.head = packet.next;
-            // A link takes less than 2^32 ps.
+            // Link latencies are below 2^32 ps, so the low 32 bits of the arrival time are enough.
             next = Some(now + u64::from(packet.link.wrapping_sub(now as u32)));
         }
         let to = port.to;
@@ -87,12 +89,13 @@ impl Sim {
         } else {
             self.host_receive(id);
         }
+        // The simulator schedules it last, which decides the order among equal times.
         if let Some(leaves) = next {
             self.at(leaves, Event::Pipe(at));
         }
     }
 
-    /// A packet arrives at its host.
+    /// Dispatches a packet that arrives at its host.
     fn host_receive(&mut self, id: u32) {
         let packet = self.packets[id];
         match packet.kind() {
@@ -107,7 +110,7 @@ impl Sim {
         self.free(id);
     }
 
-    /// Frees a packet. ACKs are objects that are used again, last in, first out.
+    /// Frees a packet. ACK objects are recycled in last-in, first-out order, as in the simulator.
     fn free(&mut self, id: u32) {
         let packet = &self.packets[id];
         if packet.kind() == Kind::Ack {
@@ -116,7 +119,7 @@ impl Sim {
         self.packets.remove(id);
     }
 
-    /// A packet enters a switch queue.
+    /// Puts a packet into a switch queue.
     #[inline]
     pub(super) fn queue_receive(&mut self, at: u32, id: u32) {
         let (is_payload, size) = (self.packets[id].is_payload(), u64::from(self.packets[id].size));
@@ -133,7 +136,8 @@ impl Sim {
         self.queue_begin_if_idle(at);
     }
 
-    /// The data queue is full: a coin says whether the arriving packet loses its payload or the last one that waits.
+    /// Handles a full data queue: with equal probability, the arriving packet or the last queued one loses its
+    /// payload.
     fn overflow(&mut self, at: u32, id: u32) {
         let takes_tail = self.random.unit() < 0.5;
         let mut loser = id;
@@ -148,11 +152,11 @@ impl Sim {
         }
         if self.spec.options.trims {
             self.trim(at, loser, takes_tail);
-            // Of the last one the simulator does not say that its header is dropped.
+            // The simulator prints no line if the header of the packet at the tail is dropped.
             self.push_high(at, loser, !takes_tail);
         } else {
             self.counters.data_drops += 1;
-            // Of arriving packets that are dropped the simulator says nothing.
+            // The simulator prints no line if it drops the arriving packet.
             if takes_tail {
                 let port = &self.net.ports[at as usize];
                 let (low, high) = (self.count(port.low), self.count(port.high));
@@ -194,7 +198,7 @@ impl Sim {
         }
     }
 
-    /// Takes out the last data packet, which may be the one that is being sent.
+    /// Removes the last data packet, which may be the one being sent.
     fn pop_tail(&mut self, at: u32) {
         let port = &mut self.net.ports[at as usize];
         let tail = self.packets[port.low.tail];
@@ -238,7 +242,7 @@ impl Sim {
         self.free(id);
     }
 
-    /// How many packets a queue has: only lines of output say so.
+    /// Counts the packets of a queue. Slow, and only used for lines of output.
     fn count(&self, list: List) -> u32 {
         if list.is_empty() {
             return 0;
@@ -283,7 +287,7 @@ impl Sim {
         self.after(u64::from(size) * byte, Event::Queue(at));
     }
 
-    /// A switch queue has sent a packet: it is marked by what is left behind it.
+    /// Ends a transmission of a switch queue. A data packet is marked by the bytes left behind it.
     pub(super) fn queue_sent(&mut self, at: u32) {
         let port = &mut self.net.ports[at as usize];
         let (id, size);
@@ -301,6 +305,7 @@ impl Sim {
             }
             port.low_bytes -= size;
             let low = port.low_bytes;
+            // Marking at dequeue, after the packet's own bytes are gone, as in the simulator.
             if let Some((least, most)) = self.net.classes[port.class as usize].ecn
                 && low > least
             {

@@ -5,11 +5,11 @@ use std::ops::RangeInclusive;
 use super::input::{InputError, Word};
 use super::spec::{Connection, Matrix, Start, TriggerKind};
 
-/// Words of the header that are followed by a count that matters.
+/// Header words whose counts this reader uses.
 const COUNTS: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
-/// First words of lines behind the header, but for connections.
+/// First words of the lines after the header, except for connections.
 const LINES: [&str; 2] = ["trigger", "failure"];
-/// Fields of a connection.
+/// Fields of a connection line.
 const FIELDS: [&str; 8] = [
     "id",
     "start",
@@ -20,21 +20,22 @@ const FIELDS: [&str; 8] = [
     "prio",
     "msg",
 ];
-/// Words of a trigger.
+/// Words of a trigger line.
 const TRIGGER: [&str; 5] = ["id", "oneshot", "multishot", "barrier", "count"];
-/// The largest number of hosts: a switch counts destinations in 16 bits.
+/// Maximum number of hosts: a switch indexes destinations with 16 bits.
 pub(super) const MOST_HOSTS: u32 = 65_000;
-/// Ids of triggers.
+/// Range of trigger ids.
 const IDS: RangeInclusive<u32> = 1..=i32::MAX as u32;
-/// The largest flow id that a line may give.
+/// Largest flow id that a line may give. Larger ones are generated.
 const MOST_ID: u32 = 999_999_999;
-/// The latest start, us: the simulator has 32 bits for it.
+/// Latest start, us: the simulator stores it in 32 bits.
 const LATEST: f32 = 4_294_967_040.0;
 
-/// A connection before its triggers are known.
+/// A connection line whose trigger ids are not resolved yet.
 struct Line<'a> {
     own: Connection,
-    /// Ids of triggers: the one it waits for, the one that its end activates, the one that its receiver's end would.
+    /// Ids of the trigger that starts the flow, of the one activated by the sender's end, and of the one for the
+    /// receiver's end.
     waits: Option<(u32, Word<'a>)>,
     then: Option<(u32, Word<'a>)>,
     received: Option<(u32, Word<'a>)>,
@@ -48,7 +49,7 @@ struct Reader<'a> {
 }
 
 impl Matrix {
-    /// Reads a connection matrix; `messages` says whether connections have several.
+    /// Reads a connection matrix. `messages` is true if connections may have several messages.
     pub fn read(text: &str, messages: bool) -> Result<Self, InputError> {
         let mut reader = Reader {
             counts: [None, None, None, None],
@@ -68,8 +69,7 @@ impl Matrix {
     }
 }
 
-/// The words of a line as the simulator tells them apart: by single blanks. Lines of its header that mean nothing to it have
-/// none.
+/// Splits a line as the simulator does: at single blanks. Returns no words for header lines that it ignores.
 fn split(line: &str, from: usize, is_header: bool) -> Result<Vec<Word<'_>>, InputError> {
     let line = line.strip_suffix('\n').unwrap_or(line);
     let wrong = |at: usize, length: usize, message: &str, expected: &str| {
@@ -92,7 +92,7 @@ fn split(line: &str, from: usize, is_header: bool) -> Result<Vec<Word<'_>>, Inpu
     let line = line.strip_suffix(' ').unwrap_or(line);
     for word in line.split(' ') {
         let text = match word.strip_suffix('\r') {
-            // It takes the number and leaves the rest.
+            // The simulator parses the number and ignores the carriage return.
             Some(text) if at + word.len() == line.len() && text.ends_with(|c: char| c.is_ascii_digit()) => {
                 text
             }
@@ -118,7 +118,7 @@ fn split(line: &str, from: usize, is_header: bool) -> Result<Vec<Word<'_>>, Inpu
     Ok(words)
 }
 
-/// The word after one that needs it.
+/// Returns the word that has to follow `of`.
 fn value<'a, 'b>(
     words: &mut impl Iterator<Item = &'b Word<'a>>,
     of: &Word<'a>,
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
             ));
         }
         let Some(place) = COUNTS.iter().position(|name| *name == first.text) else {
-            // Other words of the header have no meaning.
+            // The simulator ignores all other words of the header.
             return match self.is_header() {
                 true => Ok(()),
                 false => Err(first
@@ -213,9 +213,9 @@ impl<'a> Reader<'a> {
                 }
                 "trigger" => waits = Some(trigger(value(&mut rest, name)?)?),
                 "send_done_trigger" => then = Some(trigger(value(&mut rest, name)?)?),
-                // It never fires, but the simulator looks for it.
+                // The simulator resolves this trigger, but never fires it.
                 "recv_done_trigger" => received = Some(trigger(value(&mut rest, name)?)?),
-                // Without effect.
+                // The simulator reads the priority and ignores it.
                 "prio" => drop(value(&mut rest, name)?),
                 "msg" if self.messages => {
                     is_message = Some(name);
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
                             word.number("a number of a message", 1..=i32::MAX)?;
                             rest.next();
                         }
-                        // It has no number, which has no effect.
+                        // The number may be missing; the simulator does not use it.
                         Some(_) => {}
                     }
                 }
@@ -408,7 +408,7 @@ mod tests {
         assert_eq!(matrix.triggers, [(3, TriggerKind::Barrier(2))]);
     }
 
-    /// Lines of the header that mean nothing to the simulator may look as they like, and lines may end as on other systems.
+    /// The simulator ignores the other lines of the header, and accepts carriage returns.
     #[test]
     fn headers_and_ends_of_lines_are_as_loose_as_the_simulators() {
         let text = "# one\n\n  \nNodes 4\r\nAuthor:  some\tone\nConnections 1\n\n0->1 start 0 size 1 \n";

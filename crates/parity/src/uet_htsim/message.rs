@@ -1,4 +1,4 @@
-//! Connections with several messages, and the adaption of pacers.
+//! Connections with several messages, and the adaptation of pacers.
 
 use super::counters::Said;
 use super::derived::HEADER;
@@ -7,7 +7,7 @@ use super::sim::{Event, Sim};
 use super::source::wire_bytes;
 
 impl Sim {
-    /// The wire bytes of the next packet where packets do not span messages.
+    /// Takes the next packet of the front message and returns its wire bytes. Packets do not span messages.
     pub(super) fn next_of_message(&mut self, flow: u32) -> Option<i64> {
         let c = &mut self.conns[flow as usize];
         let messages = c.messages.as_mut()?;
@@ -23,7 +23,7 @@ impl Sim {
         Some(payload + HEADER)
     }
 
-    /// Messages become eligible.
+    /// Makes messages of one start time eligible for sending.
     pub(super) fn messages_come(&mut self, arrival: u32) {
         let arrival = &self.arrivals[arrival as usize];
         let flow = arrival.conn;
@@ -47,7 +47,7 @@ impl Sim {
         }
     }
 
-    /// Data of a message arrives. It may be known, and its sender not know that yet.
+    /// Prints a line if a data packet of a message is a duplicate that its sender has not seen acknowledged yet.
     pub(super) fn note_message(&mut self, flow: u32, seq: u32) {
         let c = &self.conns[flow as usize];
         let Some(messages) = &c.messages else {
@@ -62,7 +62,7 @@ impl Sim {
         }
     }
 
-    /// A pacer is adapted to what arrived at its host.
+    /// Adapts a host's pacer to the congestion of the packets that arrived at the host.
     pub(super) fn adapt(&mut self, host: u32) {
         let options = &self.spec.options;
         let gains = Gains {

@@ -1,4 +1,4 @@
-//! The run as a network of the engine: it has an event list of its own, and reports flows and totals.
+//! The simulator as a network model of the engine: it runs its own event list, and reports flows and totals.
 
 use std::any::Any;
 
@@ -15,29 +15,29 @@ use super::sim::Sim;
 use super::source::HEADER;
 use super::spec::UetSpec;
 
-/// Events that run in one go, between which the engine's clock follows.
+/// Number of events per slice. The engine's clock is updated between slices.
 const SLICE: u64 = 5_000;
-/// The engine's event for it.
+/// The engine's event that runs the next slice.
 const GO_ON: Event = Event::Special { kind: 14, a: 0, b: 0 };
 
-/// A run, and which of the engine's flows its connections are.
+/// A run's description, and the engine's flow of each connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UetModel {
-    /// The run.
+    /// Options, topology and connections.
     pub spec: UetSpec,
-    /// By connection, messages of one apart.
+    /// The engine's flow index of each connection; further messages of a connection have none.
     pub flows: Vec<u32>,
 }
 
 impl UetModel {
-    /// That of a run, if it is of this simulator.
+    /// Returns the model of a run, or `None` for another network model.
     pub fn of(run: &RunSpec) -> Option<&Self> {
         run.model.as_ref()?.get()
     }
 }
 
 impl UetOutcome {
-    /// That of a run, if it is of this simulator.
+    /// Returns the results of a run, or `None` for another network model.
     pub fn of(outcome: &Outcome) -> Option<&Self> {
         outcome.model.as_ref().and_then(ModelOutcome::get)
     }
@@ -93,7 +93,7 @@ impl ModelSpec for UetModel {
 struct UetNetwork {
     sim: Sim,
     flows: Vec<u32>,
-    /// Lines of output that were looked at.
+    /// Number of output lines already reported to the engine.
     seen: usize,
 }
 
@@ -110,7 +110,7 @@ impl NetworkModel for UetNetwork {
         let before = self.sim.counters;
         let goes_on = self.sim.step(SLICE);
         let after = self.sim.counters;
-        // The engine has counted one.
+        // The engine has already counted its own event for this slice.
         net.core.counters.events += (after.events - before.events).saturating_sub(1);
         let data = after.data_hops - before.data_hops;
         let others = after.link_hops - before.link_hops - data;
@@ -133,7 +133,7 @@ impl NetworkModel for UetNetwork {
         true
     }
 
-    /// One stream of random numbers is all it has.
+    /// Returns true: the simulator draws all its random numbers from one stream.
     fn draws(&self) -> bool {
         true
     }
@@ -165,7 +165,7 @@ impl NetworkModel for UetNetwork {
 }
 
 impl UetNetwork {
-    /// Writes down what flows have started and finished.
+    /// Reports flows that started or finished since the last call.
     fn report(&mut self, net: &mut Net<'_>) {
         for line in &self.sim.lines[self.seen..] {
             match &line.what {

@@ -1,4 +1,4 @@
-//! Switches, their queues and links.
+//! Switches with their queues and links.
 
 use std::collections::VecDeque;
 
@@ -7,35 +7,35 @@ use super::packet::List;
 use super::random::Random;
 use super::spec::{Options, Tree};
 
-/// What queues have in common, and the links behind them.
+/// Properties shared by ports of the same kind, and by the links behind them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PortClass {
-    /// Time of a byte, ps.
+    /// Transmission time of a byte, ps.
     pub(super) byte: u64,
-    /// Bytes that the queue of data holds.
+    /// Capacity of the data queue, bytes.
     pub(super) size: u64,
     pub(super) ecn: Option<(u64, u64)>,
     /// Latency of the link, ps.
     pub(super) latency: u64,
-    /// Whether it leads to a host.
+    /// True if the link leads to a host.
     pub(super) is_last: bool,
 }
 
-/// A queue of a switch and the link behind it; of a host, the link alone.
+/// A switch queue and the link behind it. For a host only the link is used.
 #[derive(Clone, Default)]
 #[repr(align(64))]
 pub(super) struct Port {
-    /// Data; headers and control.
+    /// Waiting data packets (`low`), and headers and control packets (`high`).
     pub(super) low: List,
     pub(super) high: List,
     pub(super) low_bytes: u64,
     pub(super) high_bytes: u64,
-    /// Sizes of the first packets of both.
+    /// Sizes of the first packets in `low` and `high`.
     pub(super) low_size: u16,
     pub(super) high_size: u16,
-    /// Packets on the link.
+    /// Packets in flight on the link.
     pub(super) pipe: List,
-    /// The switch, or [`HOST`] and the host, at its other end.
+    /// Index of the switch at the other end, or [`HOST`] combined with the host's index.
     pub(super) to: u32,
     pub(super) class: u32,
     pub(super) serving: Serving,
@@ -43,17 +43,17 @@ pub(super) struct Port {
 
 const _: () = assert!(size_of::<Port>() == 64, "a cache line");
 
-/// How full a queue was when that was last looked at, for adaptive routing.
+/// Fill level of a queue at its last sample, for adaptive routing.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Level {
     pub(super) level: u8,
     pub(super) at: u64,
 }
 
-/// Whether a port leads to a host.
+/// Flag in [`Port::to`] that marks a host.
 pub(super) const HOST: u32 = 1 << 31;
 
-/// Which packet is being sent.
+/// Queue of the packet being sent.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Serving {
     #[default]
@@ -62,7 +62,7 @@ pub(super) enum Serving {
     High,
 }
 
-/// A packet in the latency stage of a switch.
+/// A packet in a switch's latency stage.
 #[derive(Clone, Copy)]
 pub(super) struct Staged {
     pub(super) leaves: u64,
@@ -70,7 +70,7 @@ pub(super) struct Staged {
     pub(super) egress: u32,
 }
 
-/// Where a switch is.
+/// Tiers of the fat tree, lowest first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tier {
     Tor,
@@ -78,60 +78,60 @@ pub(super) enum Tier {
     Core,
 }
 
-/// A switch. Its ports are in a row: those down first, then those up.
+/// A switch. Its ports are contiguous: downlinks first, then uplinks.
 #[derive(Clone)]
 pub(super) struct Switch {
     pub(super) tier: Tier,
-    /// Its number within the tier.
+    /// Index within the tier.
     pub(super) index: u32,
     pub(super) salt: u32,
-    /// Packets in its latency stage.
+    /// Packets in the latency stage, in order of departure.
     pub(super) stage: VecDeque<Staged>,
     pub(super) latency: u64,
     pub(super) first: u32,
-    /// Its first port up, and their number.
+    /// Index of the first uplink, and the number of uplinks.
     pub(super) up: u32,
     pub(super) ups: u32,
-    /// Where its lists of ports by destination begin in the table.
+    /// Offset of the switch's row in [`Network::table`].
     pub(super) row: u32,
-    /// The length of the longest of these.
+    /// Length of the longest next-hop list.
     pub(super) stride: u32,
-    /// The next port in turn, where packets take turns.
+    /// Next uplink in round-robin routing.
     pub(super) turn: u32,
 }
 
-/// Ports and switches.
+/// All ports and switches of the network.
 #[derive(Clone)]
 pub(super) struct Network {
-    /// Links of hosts, then ports of switches.
+    /// Links of hosts, followed by ports of switches.
     pub(super) ports: Vec<Port>,
-    /// By port.
+    /// Sampled fill levels, by port.
     pub(super) levels: Vec<Level>,
-    /// By port: packets of the upper queue that were served while the lower one waited.
+    /// By port: packets sent from the control queue while data waited.
     pub(super) turns: Vec<u32>,
     pub(super) classes: Vec<PortClass>,
     pub(super) switches: Vec<Switch>,
-    /// By host: its switch, and its pod.
+    /// By host: indices of its ToR switch and of its pod.
     pub(super) tor: Vec<u32>,
     pub(super) pod: Vec<u32>,
-    /// Which list a switch has for a destination; 0: not made yet.
+    /// Index of each switch's next-hop list by destination; 0 if not computed yet.
     pub(super) table: Vec<u16>,
-    /// By switch: lists of equal ports, as offsets from its first, in the order in which the hash counts them.
+    /// By switch: lists of equal-cost ports, as offsets from its first port. Hashes index them in this order.
     pub(super) lists: Vec<Vec<u16>>,
 }
 
-/// A part of a rate or size that a slow link has.
+/// Scales a rate or size to that of a degraded link, a quarter.
 fn slow(value: u64) -> u64 {
     (value as f64 * 0.25) as u64
 }
 
-/// Time of a byte, ps.
+/// Returns the transmission time of a byte, ps.
 fn byte_time(rate: u64) -> u64 {
     ((1e12 * 8.0) / rate as f64) as u64
 }
 
 impl Network {
-    /// Builds the network; each switch draws its salt.
+    /// Builds the network. Each switch draws its hash salt, in this order.
     pub(super) fn new(options: &Options, set: &Derived, tree: &Tree, random: &mut Random) -> Self {
         let mut net = Self {
             ports: Vec::new(),
