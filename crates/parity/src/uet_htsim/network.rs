@@ -242,7 +242,7 @@ impl Network {
         });
     }
 
-    /// The ports that follow lead up.
+    /// Marks the start of the uplinks: ports added from here on lead up.
     fn turn_up(&mut self) {
         let last = self.switches.last_mut().expect("a switch has ports");
         last.up = self.ports.len() as u32;
@@ -254,7 +254,7 @@ impl Network {
         last.ups = ports - last.up;
     }
 
-    /// Room for the lists of ports: one per ToR, one per destination at the others.
+    /// Allocates the table of next-hop lists: one entry per ToR, one per destination at other switches.
     fn rows(&mut self, tree: &Tree) {
         let mut row = 0;
         for switch in &mut self.switches {

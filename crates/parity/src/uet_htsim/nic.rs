@@ -1,13 +1,13 @@
-//! NICs: flows take turns, and control packets go ahead of data.
+//! NICs: flows take turns, and control packets have priority over data.
 
 use super::packet::NONE;
 use super::sim::{Event, Sim};
 
-/// With both waiting, one data packet goes after so many control packets.
+/// Control packets that may be sent in a row while data waits.
 const CONTROL_TURNS: u32 = 10;
 
 impl Sim {
-    /// A flow wants to send. If the NIC is busy the flow is put in line.
+    /// Returns true if the flow may send now. Otherwise queues it for its turn at the NIC.
     #[inline]
     pub(super) fn may_send(&mut self, flow: u32) -> bool {
         let nic = &mut self.nics[self.conns[flow as usize].src as usize];
@@ -17,12 +17,13 @@ impl Sim {
         !nic.busy
     }
 
-    /// Time of so many bytes at the NIC, ps.
+    /// Returns the time that the NIC takes for `bytes`, ps.
     fn nic_time(&self, bytes: u64) -> u64 {
         bytes * 8_000_000_000_000 / self.set.rate
     }
 
-    /// A flow has given a packet to its host's queue; the NIC is told afterwards.
+    /// Marks the NIC as busy after a flow queued a data packet at its host. Follows the packet, unlike with control
+    /// packets.
     #[inline]
     pub(super) fn sent_data(&mut self, host: u32, bytes: u64) {
         let nic = &mut self.nics[host as usize];
@@ -31,7 +32,7 @@ impl Sim {
         self.after(self.nic_time(bytes), Event::Nic(host));
     }
 
-    /// A control packet is to be sent.
+    /// Queues a control packet at the NIC, and sends it if the NIC is idle.
     pub(super) fn send_control(&mut self, host: u32, id: u32) {
         let nic = &mut self.nics[host as usize];
         nic.control.push(&mut self.packets, id);
@@ -40,7 +41,8 @@ impl Sim {
         }
     }
 
-    /// The first control packet goes. Other than with data, the NIC's event comes first.
+    /// Sends the first control packet. The NIC's event is scheduled before the packet is queued; for data it is the
+    /// other way round.
     fn control_turn(&mut self, host: u32) {
         let nic = &mut self.nics[host as usize];
         let id = nic.control.pop(&self.packets);
@@ -50,7 +52,7 @@ impl Sim {
         self.host_send(host, id);
     }
 
-    /// The NIC is free again.
+    /// Ends a transmission of the NIC and starts the next one.
     pub(super) fn nic_free(&mut self, host: u32) {
         let nic = &mut self.nics[host as usize];
         nic.busy = false;
@@ -70,7 +72,8 @@ impl Sim {
         }
     }
 
-    /// The first flow in line may send. One that cannot loses its place; if it was the last, control goes.
+    /// Gives the turn to the first waiting flow. Flows that cannot send leave the queue; if none is left, control
+    /// packets go on.
     fn data_turn(&mut self, host: u32) {
         while let Some(&flow) = self.nics[host as usize].waiting.front() {
             if self.take_turn(flow) {

@@ -1,37 +1,37 @@
-//! What a run leaves behind.
+//! Results of a run.
 
 use super::counters::Counters;
 use super::sim::Sim;
 
-/// A flow, or one message connection.
+/// Results of a flow; all messages of a connection count as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowEnd {
-    /// When it started and when its last acknowledgement came, ps.
+    /// Start time, ps; `None` if the flow never started.
     pub start: Option<u64>,
-    /// See `start`.
+    /// Arrival of the last acknowledgement at the sender, ps.
     pub finish: Option<u64>,
-    /// Packets sent for the first time, and again.
+    /// Packets sent for the first time.
     pub new: u64,
-    /// See `new`.
+    /// Retransmitted packets.
     pub again: u64,
 }
 
 /// The results of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UetOutcome {
-    /// By connection.
+    /// Results by connection, in the matrix's order.
     pub flows: Vec<FlowEnd>,
-    /// Totals.
+    /// Totals, as in `uet_counters.tsv`.
     pub counters: Counters,
-    /// `uet_flows.tsv`, `uet_counters.tsv` and `htsim.txt`.
+    /// Text of `uet_flows.tsv`.
     pub flow_table: String,
-    /// See `flow_table`.
+    /// Text of `uet_counters.tsv`.
     pub counter_table: String,
-    /// See `flow_table`.
+    /// Text of `htsim.txt`: the simulator's standard output.
     pub printed: String,
-    /// Why the simulator would have stopped before the end.
+    /// Reason for which the simulator would have aborted before the end.
     pub abort: Option<String>,
-    /// The time of the last event, ps.
+    /// Time of the last event, ps.
     pub end: u64,
 }
 
@@ -43,7 +43,7 @@ impl Sim {
         }
     }
 
-    /// The results so far.
+    /// Returns the results so far.
     pub fn outcome(&self) -> UetOutcome {
         let flows = self.conns.iter().map(|conn| FlowEnd {
             start: conn.started,
@@ -62,18 +62,18 @@ impl Sim {
         }
     }
 
-    /// Runs to the end.
+    /// Runs to the end and returns the results.
     pub fn run(mut self) -> UetOutcome {
         self.run_to_end()
     }
 
-    /// The same of a run that is looked at afterwards.
+    /// Runs to the end and keeps the final state for inspection.
     pub fn run_to_end(&mut self) -> UetOutcome {
         while self.step(u64::MAX) {}
         self.outcome()
     }
 
-    /// The time of a flow that is alone in the network, from its start to its last acknowledgement, ps.
+    /// Returns the completion time of the flow in an empty network, from its start to its last acknowledgement, ps.
     pub(super) fn alone(&self, conn: u32) -> u64 {
         let c = &self.conns[conn as usize];
         let tree = &self.spec.tree;
@@ -89,7 +89,7 @@ impl Sim {
         2 * tree.latency(c.src, c.dst) + (links * per_link + wire - first) as u64 * byte
     }
 
-    /// Packets that are neither delivered nor dropped.
+    /// Returns the number of packets that are neither delivered nor dropped.
     pub fn packets_under_way(&self) -> usize {
         self.packets.alive()
     }

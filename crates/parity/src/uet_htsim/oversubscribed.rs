@@ -1,25 +1,26 @@
-//! How a receiver's pacer follows congestion inside an oversubscribed network, as a pure state machine of one host.
+//! Adaptation of a receiver's pacer to congestion inside an oversubscribed network, as a pure state machine of one
+//! host.
 //!
-//! Once in about one and a half round trips, at a random moment, it compares what arrived marked or trimmed with all that
-//! arrived, and sets the rate of the pacer. This is the behaviour of uet-htsim at 40ccb05.
+//! About every one and a half round trips, with jitter, it computes the share of marked and trimmed packets among all
+//! arrivals and sets the pacer's rate. This is the behaviour of uet-htsim at 40ccb05.
 
-/// What it is told.
+/// Parameters of the adaptation (`-Ai`, `-Md`, `-alpha`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Gains {
     pub(super) additive: f64,
     pub(super) multiplicative: f64,
     pub(super) averaging: f64,
-    /// The least rate.
+    /// Lower limit of the rate, as a share of the link's.
     pub(super) floor: f64,
 }
 
-/// Arrivals since the last evaluation, and its state.
+/// Arrivals since the last evaluation, and the state of one host's adaptation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oversubscribed {
-    /// Data, trimmed data and requests.
+    /// Data packets, trimmed packets and requests.
     pub(super) all: u64,
     pub(super) marked: u64,
-    /// Trimmed in the queue to this host, and elsewhere.
+    /// Packets trimmed in the queue to this host (`trimmed_here`), or elsewhere in the network (`trimmed_inside`).
     pub(super) trimmed_here: u64,
     pub(super) trimmed_inside: u64,
     rate: Option<f64>,
@@ -27,11 +28,11 @@ pub(super) struct Oversubscribed {
     increases: i32,
 }
 
-/// The share of marked packets above which the rate falls.
+/// Smoothed share of marked packets above which the rate falls.
 const TOLERATED: f64 = 0.3;
 
 impl Oversubscribed {
-    /// Evaluates what arrived. Returns the rate, as a part of the link's.
+    /// Evaluates the arrivals and returns the new rate, as a share of the link's rate.
     pub(super) fn evaluate(&mut self, gains: &Gains) -> f64 {
         let mut rate = self.rate.unwrap_or(1.0);
         let whole = self.all - self.trimmed_here - self.trimmed_inside;
@@ -41,6 +42,8 @@ impl Oversubscribed {
             0.0
         };
         let mut falls = false;
+        // Trims at the last hop are excluded: they show incast at this host, which the pacer's full rate already
+        // handles.
         if self.trimmed_inside > 0 {
             rate -= self.trimmed_inside as f64 / self.all as f64;
             falls = true;
@@ -69,7 +72,7 @@ impl Oversubscribed {
         rate
     }
 
-    /// The time until the next evaluation, ps, of a random number from 0 to 1 and the network's round trip.
+    /// Returns the time until the next evaluation, ps. `random` is between 0 and 1.
     pub(super) fn interval(random: f64, rtt: u64) -> u64 {
         (((0.75 + random / 2.0) * 1.5) * rtt as f64) as u64
     }

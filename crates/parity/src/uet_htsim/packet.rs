@@ -1,86 +1,87 @@
-//! Packets: 64 bytes each, in a slab.
+//! Packets: 32 bytes each, in a slab.
 
-/// No packet.
+/// Index that stands for no packet.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a packet is.
+/// Kinds of packets. Bits 12 and up of [`Packet::bits`] hold the kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
-    /// Data: sent without leave, with leave, or again; or a probe.
+    /// A data packet: speculative, credited or retransmitted; or a probe.
     #[default]
     Data,
-    /// A request to send.
+    /// A request to send, without payload.
     Rts,
     Ack,
     Nack,
-    /// A grant of credit.
+    /// A credit grant from the receiver.
     Pull,
 }
 
-/// Bits of [`Packet::bits`].
+/// Flags in [`Packet::bits`].
 pub(super) mod bit {
-    /// Data that was sent before any feedback.
+    /// A data packet sent before any feedback.
     pub(in crate::uet_htsim) const SPECULATIVE: u16 = 1;
-    /// Data that is sent again; an ACK of such.
+    /// A retransmission, or the ACK of one.
     pub(in crate::uet_htsim) const AGAIN: u16 = 2;
-    /// Asks for an ACK.
+    /// A packet that requests an ACK.
     pub(in crate::uet_htsim) const ASKS: u16 = 4;
-    /// Marked by a switch.
+    /// Marked with ECN by a switch.
     pub(in crate::uet_htsim) const MARKED: u16 = 8;
-    /// Only the header is left.
+    /// Trimmed to its header.
     pub(in crate::uet_htsim) const TRIMMED: u16 = 16;
-    /// It was trimmed in the queue to its host.
+    /// Trimmed in the queue to its host.
     pub(in crate::uet_htsim) const LAST_HOP: u16 = 32;
-    /// A probe; an ACK of one.
+    /// A probe, or the ACK of one.
     pub(in crate::uet_htsim) const PROBE: u16 = 64;
-    /// An ACK that echoes a mark, or a NACK that does.
+    /// An ACK or NACK that echoes an ECN mark.
     pub(in crate::uet_htsim) const ECHO: u16 = 128;
-    /// An ACK that answers a request to send, or reuses the object of one that did.
+    /// An ACK of a request to send, or one that reuses the object of such an ACK.
     pub(in crate::uet_htsim) const ANSWERS_RTS: u16 = 256;
 }
 
-/// A packet, or a free slot: half a cache line. What follows from its connection is there.
+/// A packet, or a free slot: half a cache line. Fields that all packets of a connection share are in [`Ends`].
 #[derive(Clone, Copy, Default)]
 #[repr(align(32))]
 pub(super) struct Packet {
-    /// The next in the same list.
+    /// The next packet of the same list.
     pub(super) next: u32,
-    /// Its connection.
+    /// Index of the connection.
     pub(super) conn: u32,
-    /// Sequence number; the acknowledged one in an ACK.
+    /// Sequence number; in an ACK, the one that is acknowledged.
     pub(super) seq: u32,
-    /// On a link: the lower bits of the time when the next one leaves. In a data queue: the packet before it. In a queue of
-    /// headers: the size of the next one.
+    /// On a link: low bits of the next packet's arrival time. In a data queue: the previous packet. In a control
+    /// queue: the size of the next packet.
     pub(super) link: u32,
     pub(super) size: u16,
-    /// Entropy value: chooses the path.
+    /// Entropy value, which selects the path.
     pub(super) ev: u16,
-    /// ACK: packets that the receiver holds out of order. In a data queue: the size of the next one.
+    /// In an ACK: number of packets that the receiver holds out of order. In a data queue: the size of the next
+    /// packet.
     pub(super) held: u16,
-    /// See [`bit`].
+    /// Flags of [`bit`], and the kind.
     pub(super) bits: u16,
-    /// Data: the pull target. Pull: its number. ACK: the number of its [`Report`].
+    /// In data: the pull target. In a pull: its cumulative number of quanta. In an ACK: the index of its [`Report`].
     pub(super) word: u64,
 }
 
-/// What an ACK says of the receiver.
+/// The receiver's state in an ACK.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Report {
-    /// Everything before this has arrived.
+    /// Cumulative acknowledgement: all packets before it have arrived.
     pub(super) cum: u32,
-    /// The sequence number of the first bit.
+    /// Sequence number of the bitmap's first bit.
     pub(super) first: u32,
-    /// Packets that it holds, one bit each.
+    /// Packets held out of order from `first` on, one bit each.
     pub(super) bitmap: u64,
-    /// Bytes received.
+    /// Wire bytes received, without duplicates.
     pub(super) received: u64,
 }
 
-/// What all packets of a connection have in common.
+/// Fields shared by all packets of a connection.
 #[derive(Clone, Copy)]
 pub(super) struct Ends {
-    /// Flow ids of what the sender and the receiver send.
+    /// Flow ids of the sender's packets (`flow`) and of the receiver's (`back`).
     pub(super) flow: u32,
     pub(super) back: u32,
     pub(super) src: u32,
@@ -89,11 +90,11 @@ pub(super) struct Ends {
 
 const _: () = assert!(size_of::<Packet>() == 32, "half a cache line");
 
-/// Where the kind is in the bits.
+/// Position of the kind in [`Packet::bits`].
 const KIND: u32 = 12;
 
 impl Packet {
-    /// What it is.
+    /// Decodes the packet's kind.
     #[inline(always)]
     pub(super) fn kind(&self) -> Kind {
         match self.bits >> KIND {
@@ -105,19 +106,19 @@ impl Packet {
         }
     }
 
-    /// Whether the sender sent it, not the receiver.
+    /// Returns true if the flow's sender sent the packet.
     #[inline(always)]
     pub(super) fn goes_forward(&self) -> bool {
         self.bits >> KIND <= 1
     }
 
-    /// Data with its payload: everything else goes ahead of it in switches.
+    /// Returns true for data with its payload. Switches give priority to all other packets.
     #[inline(always)]
     pub(super) fn is_payload(&self) -> bool {
         self.bits >> KIND == 0 && self.bits & bit::TRIMMED == 0
     }
 
-    /// The bits of a packet of a kind.
+    /// Combines a kind and flags to [`Packet::bits`].
     pub(super) const fn bits(kind: Kind, bits: u16) -> u16 {
         ((kind as u16) << KIND) | bits
     }
@@ -128,14 +129,14 @@ impl Packet {
     }
 }
 
-/// All packets that are under way.
+/// Slab of all packets in flight or queued.
 #[derive(Clone, Default)]
 pub(super) struct Packets {
     slots: Vec<Packet>,
     free: Option<u32>,
     reports: Vec<Report>,
     free_reports: Vec<u32>,
-    /// By connection.
+    /// Shared fields, by connection.
     pub(super) ends: Vec<Ends>,
 }
 
@@ -151,7 +152,7 @@ impl Packets {
         id
     }
 
-    /// Adds an ACK.
+    /// Adds an ACK and its report.
     pub(super) fn add_ack(&mut self, mut packet: Packet, report: Report) -> u32 {
         let at = self.free_reports.pop().unwrap_or_else(|| {
             self.reports.push(report);
@@ -162,12 +163,12 @@ impl Packets {
         self.add(packet)
     }
 
-    /// What an ACK says.
+    /// Returns the report of an ACK.
     pub(super) fn report(&self, ack: &Packet) -> Report {
         self.reports[ack.word as usize]
     }
 
-    /// The flow id that is hashed: the sender's or the receiver's.
+    /// Returns the flow id to hash, which depends on the direction.
     #[inline(always)]
     pub(super) fn flow(&self, packet: &Packet) -> u32 {
         let ends = &self.ends[packet.conn as usize];
@@ -178,7 +179,7 @@ impl Packets {
         }
     }
 
-    /// The host to which it goes.
+    /// Returns the destination host.
     #[inline(always)]
     pub(super) fn dst(&self, packet: &Packet) -> u32 {
         let ends = &self.ends[packet.conn as usize];
@@ -194,13 +195,13 @@ impl Packets {
         self.free = Some(id);
     }
 
-    /// A slot, if there is one of this number.
+    /// Returns the packet in a slot, or `None` if the slot does not exist.
     #[inline]
     pub(super) fn get(&self, id: u32) -> Option<&Packet> {
         self.slots.get(id as usize)
     }
 
-    /// Packets that are neither delivered nor dropped.
+    /// Counts packets that are neither delivered nor dropped.
     pub(super) fn alive(&self) -> usize {
         let mut free = 0;
         let mut next = self.free;
@@ -227,7 +228,7 @@ impl std::ops::IndexMut<u32> for Packets {
     }
 }
 
-/// Packets in their order.
+/// A queue of packets, linked through [`Packet::next`].
 #[derive(Clone, Copy)]
 pub(super) struct List {
     pub(super) head: u32,

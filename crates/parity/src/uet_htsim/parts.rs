@@ -6,14 +6,14 @@ use super::packet::List;
 use super::schedule::NONE;
 use super::spec::TriggerKind;
 
-/// The NIC of a host: one packet at a time, control packets ahead of data ten to one.
+/// The NIC of a host: sends one packet at a time, and up to ten control packets per data packet.
 #[derive(Clone, Default)]
 pub(super) struct Nic {
     pub(super) busy: bool,
-    /// Flows that wait for their turn; one may stand here twice.
+    /// Flows that wait for their turn. A flow may be listed twice.
     pub(super) waiting: VecDeque<u32>,
     pub(super) control: List,
-    /// Turns since data had one while control packets waited.
+    /// Control packets sent in a row while data waited.
     pub(super) turn: u32,
 }
 
@@ -23,44 +23,44 @@ pub(super) struct Trigger {
     pub(super) id: u32,
     pub(super) kind: TriggerKind,
     pub(super) targets: Vec<u32>,
-    /// How often it was activated.
+    /// Activations so far.
     pub(super) activations: u32,
 }
 
-/// Messages of a connection that become eligible together.
+/// Messages of a connection that become eligible at the same time.
 #[derive(Clone)]
 pub(super) struct Arrival {
     pub(super) conn: u32,
     pub(super) at: u64,
-    /// Payload bytes and numbers of them.
+    /// Payload bytes and number of each message.
     pub(super) sizes: Vec<(i64, u32)>,
 }
 
-/// What a connection with several messages keeps.
+/// State of a connection with several messages.
 #[derive(Clone, Default)]
 pub(super) struct Messages {
-    /// Payload bytes that are eligible and not sent, and the number, by message.
+    /// Unsent payload bytes and number of each eligible message.
     pub(super) rest: VecDeque<(i64, u32)>,
-    /// The first packet and the number of each that has begun to be sent.
+    /// First sequence number and number of each message that has started to be sent.
     pub(super) begun: Vec<(u32, u32)>,
-    /// Messages that are not eligible yet, and all.
+    /// Number of messages that are not eligible yet (`to_come`), and of all (`count`).
     pub(super) to_come: usize,
     pub(super) count: usize,
 }
 
-/// SLEEK: loss detection by gaps and probes.
+/// State of SLEEK, which detects losses by gaps and probes.
 #[derive(Clone)]
 pub(super) struct Sleek {
     pub(super) lossy: bool,
     pub(super) recovery: u32,
     pub(super) highest: u32,
-    /// When the next probe is due; 0: none is.
+    /// Time of the next probe, ps; 0 if none is scheduled.
     pub(super) probe_at: u64,
     pub(super) probe_node: u32,
-    /// When the last one was sent, and its number.
+    /// Send time of the last probe, ps, and its number.
     pub(super) probe_sent: u64,
     pub(super) probe: u32,
-    /// What the last answer to one measured.
+    /// Round trip measured by the last answered probe, ps.
     pub(super) probed: u64,
 }
 

@@ -1,10 +1,10 @@
-//! The one stream of random numbers: MT19937, as C++'s `std::mt19937`.
+//! The single stream of random numbers: MT19937, as C++'s `std::mt19937`.
 
 use paceline_congestion::entropy::Draw;
 
-/// Words of the state.
+/// Number of state words (n of MT19937).
 const WORDS: usize = 624;
-/// Distance between the words that are combined.
+/// Offset of the word mixed into each state word (m of MT19937).
 const MIDDLE: usize = 397;
 
 /// The generator of Matsumoto and Nishimura (1998), 32 bits.
@@ -23,7 +23,7 @@ impl Draw for Random {
 }
 
 impl Random {
-    /// Seeded by one word, as `init_genrand` does.
+    /// Creates a generator from a one-word seed, as `init_genrand` does.
     pub(super) fn new(seed: u32) -> Self {
         let mut state = [seed; WORDS];
         for i in 1..WORDS {
@@ -48,7 +48,7 @@ impl Random {
         self.next = 0;
     }
 
-    /// 31 bits: every use draws from here, so the order of draws is part of the behaviour.
+    /// Draws 31 bits. All random decisions draw here, so the order of draws is part of the behaviour.
     #[inline]
     pub(super) fn draw(&mut self) -> u32 {
         if self.next == WORDS {
@@ -64,19 +64,19 @@ impl Random {
         word & 0x7FFF_FFFF
     }
 
-    /// From 0 to 1, both included.
+    /// Draws a number between 0 and 1, both included.
     #[inline]
     pub(super) fn unit(&mut self) -> f64 {
         f64::from(self.draw()) / 2_147_483_647.0
     }
 
-    /// How many numbers were drawn.
+    /// Returns the number of draws so far.
     pub(super) fn drawn(&self) -> u64 {
         self.drawn
     }
 }
 
-/// Bob Jenkins' mix of 1997: which of several equal ports a packet takes.
+/// Bob Jenkins' mix of 1997, which selects among equal-cost ports.
 #[inline]
 pub(super) fn hash(flow: u32, path: u32, salt: u32) -> u32 {
     let mut a = 0x9E37_79B9_u32.wrapping_add(flow);

@@ -1,10 +1,10 @@
-//! What a sender keeps of each packet that is not acknowledged: a ring by sequence number.
+//! A sender's record of each unacknowledged packet, in a ring indexed by sequence number.
 //!
-//! The simulator has four ordered maps for this. Here they are one ring: a packet either waits for its acknowledgement, or to
-//! be sent again, or is done with. Since time only moves on, packets by the time they were sent are a list to which new ones
-//! are appended.
+//! The simulator has four ordered maps for this. Here one ring holds each packet's state: waiting for its
+//! acknowledgement, waiting for retransmission, or done. Send times only grow, so the list of packets by send time is
+//! append-only.
 
-/// No sequence number.
+/// Sequence number that stands for none.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,42 +12,42 @@ pub(super) enum State {
     /// Acknowledged, or not sent yet.
     #[default]
     Done,
-    /// Sent and not acknowledged.
+    /// Sent and not acknowledged yet.
     Sent,
-    /// To be sent again.
+    /// Lost and queued for retransmission.
     Again,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Record {
-    /// When it was last sent, ps.
+    /// Time of the last transmission, ps.
     pub(super) sent: u64,
     earlier: u32,
     later: u32,
     pub(super) size: u16,
-    /// How often it was sent again.
+    /// Number of retransmissions.
     pub(super) resent: u16,
     pub(super) state: State,
-    /// Whether it is in the list by time.
+    /// True if the packet is in the list by send time.
     listed: bool,
-    /// A request to send: no data.
+    /// True for a request to send, which has no data.
     pub(super) is_request: bool,
 }
 
-/// A flow's packets.
+/// All packets of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Records {
     ring: Vec<Record>,
-    /// Everything before is acknowledged.
+    /// Sequence numbers before it are acknowledged.
     base: u32,
-    /// The next sequence number.
+    /// First sequence number never sent.
     next: u32,
     first: u32,
     last: u32,
-    /// Packets to be sent again, none of which is before `again_from`.
+    /// Number of packets queued for retransmission; none of them is before `again_from`.
     again: u32,
     again_from: u32,
-    /// Data packets that are not acknowledged.
+    /// Number of unacknowledged data packets.
     pub(super) open: u32,
 }
 
@@ -72,7 +72,7 @@ impl Records {
         seq as usize & (self.ring.len() - 1)
     }
 
-    /// What is known of a packet, if it is sent or to be sent again.
+    /// Returns the record of a packet that is in flight or queued for retransmission.
     #[inline]
     pub(super) fn get(&self, seq: u32) -> Option<&Record> {
         if seq < self.base || seq >= self.next {
@@ -82,19 +82,19 @@ impl Records {
         (record.state != State::Done).then_some(record)
     }
 
-    /// The same of a packet that waits for its acknowledgement.
+    /// Returns the record of a packet that waits for its acknowledgement.
     #[inline]
     pub(super) fn sent(&self, seq: u32) -> Option<&Record> {
         self.get(seq).filter(|record| record.state == State::Sent)
     }
 
-    /// Whether nothing is to be sent again.
+    /// Returns true if no packet is queued for retransmission.
     #[inline(always)]
     pub(super) fn none_again(&self) -> bool {
         self.again == 0
     }
 
-    /// The first packet that is to be sent again.
+    /// Returns sequence number and size of the first packet queued for retransmission.
     #[inline]
     pub(super) fn first_again(&mut self) -> Option<(u32, u16)> {
         if self.again == 0 {
@@ -108,13 +108,13 @@ impl Records {
         Some((seq, self.ring[self.slot(seq)].size))
     }
 
-    /// The packet that was sent first of those that are not acknowledged.
+    /// Returns send time and sequence number of the listed packet that was sent first.
     #[inline]
     pub(super) fn earliest(&self) -> Option<(u64, u32)> {
         (self.first != NONE).then(|| (self.ring[self.slot(self.first)].sent, self.first))
     }
 
-    /// A packet is sent, for the first time or again.
+    /// Records a transmission or retransmission.
     pub(super) fn send(&mut self, seq: u32, size: u16, now: u64, is_request: bool) {
         if seq == self.next {
             if (self.next - self.base) as usize == self.ring.len() {
@@ -152,7 +152,7 @@ impl Records {
         self.last = seq;
     }
 
-    /// Takes a packet out of the list by time.
+    /// Removes a packet from the list by send time.
     pub(super) fn unlist(&mut self, seq: u32) {
         let slot = self.slot(seq);
         let record = &mut self.ring[slot];
@@ -174,7 +174,7 @@ impl Records {
         }
     }
 
-    /// A packet that was sent is to be sent again.
+    /// Queues a sent packet for retransmission.
     pub(super) fn queue_again(&mut self, seq: u32) {
         self.unlist(seq);
         let slot = self.slot(seq);
@@ -187,7 +187,7 @@ impl Records {
         self.again += 1;
     }
 
-    /// A packet is acknowledged.
+    /// Marks a packet as acknowledged.
     pub(super) fn acknowledge(&mut self, seq: u32) {
         self.unlist(seq);
         let slot = self.slot(seq);
@@ -197,12 +197,12 @@ impl Records {
         record.state = State::Done;
     }
 
-    /// Everything before `cum` is acknowledged, and forgotten.
+    /// Forgets all packets before `cum`, which are acknowledged.
     pub(super) fn forget_before(&mut self, cum: u32) {
         self.base = self.base.max(cum);
     }
 
-    /// The first sequence number that may be unacknowledged.
+    /// Returns the first sequence number that may be unacknowledged.
     #[inline(always)]
     pub(super) fn base(&self) -> u32 {
         self.base
@@ -218,18 +218,18 @@ impl Records {
     }
 }
 
-/// Sequence numbers that the simulator's receiver tells apart: it has a bit for each of so many, and further ones share them.
+/// Size of the receiver's bitmap in the simulator. Sequence numbers this far apart share a bit.
 const TOLD_APART: u32 = 1 << 14;
 
-/// Sequence numbers that a receiver holds out of order: a ring of bits, from the one that it expects on. The ring is as long as
-/// the widest gap so far needs.
+/// Sequence numbers that a receiver holds out of order: a ring of bits that starts at the expected number. It grows
+/// to the widest gap seen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held {
     words: Vec<u64>,
 }
 
 impl Held {
-    /// The number from `expected` on that has the bit of `seq`.
+    /// Returns the first number from `expected` on that shares its bit with `seq`.
     #[inline(always)]
     fn bit_of(seq: u32, expected: u32) -> u32 {
         expected + (seq.wrapping_sub(expected) & (TOLD_APART - 1))
@@ -240,16 +240,16 @@ impl Held {
         (seq / 64) as usize & (self.words.len() - 1)
     }
 
-    /// Whether one is held, of which `expected` is the first that is missing.
+    /// Returns true if `seq` is held. `expected` is the first missing number.
     #[inline]
     pub(super) fn has(&self, seq: u32, expected: u32) -> bool {
         let seq = Self::bit_of(seq, expected);
-        // Beyond the ring lies none; on its first word may lie the end of it, too.
+        // Numbers beyond the ring are not held. The check is needed because they would alias bits of the ring.
         let inside = ((seq / 64 - expected / 64) as usize) < self.words.len();
         inside && self.words[self.word(seq)] >> (seq % 64) & 1 == 1
     }
 
-    /// Holds one.
+    /// Marks `seq` as held.
     pub(super) fn insert(&mut self, seq: u32, expected: u32) {
         let seq = Self::bit_of(seq, expected);
         let need = (seq / 64 - expected / 64 + 1) as usize;
@@ -271,7 +271,7 @@ impl Held {
         *self = grown;
     }
 
-    /// Lets go of the one that is expected, if it is held.
+    /// Removes the expected number. Returns true if it was held.
     #[inline]
     pub(super) fn take(&mut self, expected: u32) -> bool {
         let held = self.has(expected, expected);
@@ -282,12 +282,12 @@ impl Held {
         held
     }
 
-    /// Whether each of the 64 from `first` on is held, one bit each.
+    /// Returns one bit for each of the 64 numbers from `first` on, set if held.
     #[inline]
     pub(super) fn bits(&self, first: u32, expected: u32) -> u64 {
         let from = Self::bit_of(first, expected);
         if from - expected > TOLD_APART - 64 {
-            // They begin before the one that is expected, or share bits with such.
+            // Some numbers lie before the expected one, or alias such numbers.
             let has = |bit: &u32| self.has(first + bit, expected);
             return (0..64).filter(has).fold(0, |bits, bit| bits | 1 << bit);
         }
@@ -332,7 +332,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set of numbers modulo the simulator's, with gaps of any length: what is asked for lies anywhere, too.
+        /// Compares `Held` with a set of numbers modulo the simulator's bitmap, for gaps of any length and queries
+        /// anywhere.
         #[test]
         fn held_is_a_set(
             start in 0u32..3000,
@@ -341,7 +342,7 @@ mod tests {
             let (mut held, mut set, mut expected) = (Held::default(), BTreeSet::new(), start);
             let place = |seq: u32| seq % TOLD_APART;
             for (what, scale, draw) in steps {
-                // Most gaps are short; some are as long as all that is told apart, or longer.
+                // Most gaps are short; some are as long as the whole bitmap, or longer.
                 let ahead = expected + 1 + (draw & ((1 << scale) - 1)) + if scale == 14 { draw } else { 0 };
                 let behind = expected.saturating_sub(draw & ((1 << scale) - 1));
                 match what {
@@ -349,7 +350,7 @@ mod tests {
                         held.insert(ahead, expected);
                         set.insert(place(ahead));
                     }
-                    // The one that is expected comes, and what is held behind it.
+                    // The expected packet arrives, and those held behind it follow.
                     5 => {
                         expected += 1;
                         while held.take(expected) {
@@ -368,7 +369,7 @@ mod tests {
             }
         }
 
-        /// Against plain maps: packets of a window that slides, each sent, to be sent again, or acknowledged.
+        /// Compares `Records` with plain maps for a sliding window of packets.
         #[test]
         fn records_are_maps(steps in prop::collection::vec((0u32..8, 0u32..600), 1..400)) {
             let (mut records, mut next, mut cum) = (Records::default(), 0u32, 0u32);
@@ -422,7 +423,7 @@ mod tests {
         }
     }
 
-    /// The smallest case: a gap of 226 is longer than the ring of four words was.
+    /// Regression test: a gap of 226 packets is longer than the ring of four words.
     #[test]
     fn what_lies_beyond_the_ring_is_not_held() {
         let mut held = Held::default();

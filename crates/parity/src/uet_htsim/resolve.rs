@@ -1,7 +1,7 @@
-//! `[parity.uet-htsim]`: options of that simulator, and its files of connections and of the topology.
+//! `[parity.uet-htsim]`: the simulator's options, and its files of connections and topology.
 //!
-//! Such a scenario has little in common with others: switches, transport and traffic are the simulator's. What the engine has
-//! to know of it, its nodes, links and flows, is described as a scenario of those would be.
+//! Such a scenario has little in common with others: switches, transport and traffic are the simulator's. The engine
+//! still needs nodes, links and flows, which are described as for any other scenario.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use super::model::UetModel;
 use super::spec::{Matrix, Options, SenderControl, Start, Strategy, Tree, UetSpec};
 use crate::filled;
 
-/// The fidelity.
+/// Returns the fidelity's registration.
 pub(crate) fn guest() -> Guest {
     Guest {
         profile: PROFILE,
@@ -48,7 +48,7 @@ const PROFILE: Profile = Profile {
     ..REPRODUCED
 };
 
-/// What such a scenario may have.
+/// Keys outside its own table that such a scenario may set.
 const KEYS: [&str; 11] = [
     "name",
     "description",
@@ -62,9 +62,9 @@ const KEYS: [&str; 11] = [
     "input-format",
     "record.measures",
 ];
-/// Tables that a resolved scenario has, with nothing in them.
+/// Tables that a resolved scenario always has, empty here.
 const EMPTY: [&str; 4] = ["network", "cc", "record", "quirks"];
-/// How long a run without an end may take, us: a day.
+/// Duration of a run without an end, us: a day.
 const DAY: u64 = 86_400_000_000;
 const US: u64 = 1_000_000;
 
@@ -72,7 +72,7 @@ fn unplaced<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }
 
-/// A problem of a text, shown where it is.
+/// Converts an input error to a problem that points into the text.
 fn problem(error: &InputError, place: &Place) -> Problem {
     let found = Problem::new(error.message.clone())
         .at(place)
@@ -83,7 +83,7 @@ fn problem(error: &InputError, place: &Place) -> Problem {
     }
 }
 
-/// The simulator of Ultra Ethernet's transport.
+/// The simulator's steps of resolution.
 pub(crate) struct Steps;
 
 impl Simulator for Steps {
@@ -113,7 +113,7 @@ impl Simulator for Steps {
     }
 }
 
-/// Reads the options. Those that arguments give become keys.
+/// Reads the options, and turns those of `arguments` into keys.
 fn prepare(cx: &Cx<'_>, given: Given<'_>) -> Result<(), Problem> {
     refuse_others(cx)?;
     let (_, table) = given.parity.table::<Table>("uet-htsim");
@@ -134,13 +134,13 @@ fn prepare(cx: &Cx<'_>, given: Given<'_>) -> Result<(), Problem> {
     }
     refuse_both(table, cx)?;
     let command = take_keys(table, cx)?;
-    // A strategy may have chosen another number than usual.
+    // The strategy may have changed the number of paths.
     table.paths.get_or_insert_with(|| unplaced(command.options.paths));
     fill(table);
     Ok(())
 }
 
-/// Settings of the engine's own networks and traffic mean nothing here.
+/// Rejects keys of the engine's own networks and traffic, which would have no effect.
 fn refuse_others(cx: &Cx<'_>) -> Result<(), Problem> {
     let is_known = |path: &str| {
         EMPTY.contains(&path)
@@ -160,7 +160,7 @@ fn refuse_others(cx: &Cx<'_>) -> Result<(), Problem> {
         .help("`paceline explain parity.uet-htsim` lists the keys"))
 }
 
-/// A key that another one leaves without effect.
+/// Rejects keys that another key leaves without effect.
 fn refuse_both(table: &Table, cx: &Cx<'_>) -> Result<(), Problem> {
     macro_rules! refuse {
         ($($key:ident by $other:ident: $why:literal;)*) => { $(
@@ -181,9 +181,9 @@ fn refuse_both(table: &Table, cx: &Cx<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What arguments say that keys do not.
+/// Copies options from `arguments` to keys that are not set.
 fn take_arguments(table: &mut Table, command: &Command, at: &Range<usize>) {
-    // Later mistakes of these keys are shown where the arguments are.
+    // Later errors in these keys then point at the arguments.
     let (own, usual) = (&command.options, &Options::default());
     macro_rules! take {
         ($($key:ident: $given:expr, $value:expr;)*) => { $(
@@ -205,7 +205,7 @@ fn take_arguments(table: &mut Table, command: &Command, at: &Range<usize>) {
             .topology
             .get_or_insert_with(|| Spanned::new(at.clone(), file.clone()));
     }
-    // Without effect next to a file.
+    // Without effect next to a topology file.
     let is_plain = table.topology.is_none();
     take! {
         tiers: is_plain && command.tiers != plain.tiers, command.tiers;
@@ -241,7 +241,7 @@ fn take_arguments(table: &mut Table, command: &Command, at: &Range<usize>) {
     }
 }
 
-/// What keys say, each as its option would.
+/// Applies all keys as if they were options, and returns the command line.
 fn take_keys(table: &Table, cx: &Cx<'_>) -> Result<Command, Problem> {
     let mut command = Command::default();
     macro_rules! take {
@@ -305,7 +305,7 @@ fn take_keys(table: &Table, cx: &Cx<'_>) -> Result<Command, Problem> {
     Ok(command)
 }
 
-/// What is not written has its default in the resolved scenario.
+/// Fills unset keys with their defaults, so that the resolved scenario shows them.
 fn fill(table: &mut Table) {
     macro_rules! fill {
         ($($key:ident)*) => { $( filled!(table.$key: Table); )* };
@@ -319,7 +319,7 @@ fn fill(table: &mut Table) {
     }
 }
 
-/// The run that the options describe.
+/// Builds the run that the options describe.
 fn own_run(cx: &mut Cx<'_>, table: &mut Table, duration: Option<&Spanned<Span>>) -> Result<OwnRun, Problem> {
     let mut command = take_keys(table, cx)?;
     let ends = cx.stop().as_ps();
@@ -382,7 +382,7 @@ fn own_run(cx: &mut Cx<'_>, table: &mut Table, duration: Option<&Spanned<Span>>)
     })
 }
 
-/// What the table of results calls the controls.
+/// Returns the name of the congestion control for the results table.
 fn name(options: &Options) -> &'static str {
     match (options.sender_cc, options.receiver_cc, options.sender_algorithm) {
         (false, true, _) => "rccc",
@@ -440,7 +440,7 @@ fn tree(
     Ok((Some(source), tree))
 }
 
-/// Its nodes and links.
+/// Builds the engine's nodes and links.
 fn network(tree: &Tree) -> Net {
     let wiring = Wiring {
         hosts: tree.hosts,
@@ -457,7 +457,7 @@ fn network(tree: &Tree) -> Net {
     wiring.net()
 }
 
-/// The flows, and the place of each connection's among them: they are sorted by their start.
+/// Returns the flows sorted by start time, and the index of each connection's flow among them.
 fn flows(matrix: &Matrix) -> (Vec<u32>, Inputs) {
     let mut list: Vec<Flow> = Vec::new();
     let mut by_id = std::collections::BTreeMap::new();
@@ -482,7 +482,7 @@ fn flows(matrix: &Matrix) -> (Vec<u32>, Inputs) {
         });
     }
     for flow in &mut list {
-        // A flow without data starts, and that is all.
+        // The engine has no empty flows; one byte stands for a flow without data.
         flow.size = flow.size.max(Bytes::new(1));
     }
     let mut sorted: Vec<usize> = (0..list.len()).collect();

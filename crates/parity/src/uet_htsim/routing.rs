@@ -1,4 +1,4 @@
-//! Which port a packet takes out of a switch.
+//! Selection of a packet's output port at a switch.
 
 use super::network::{Staged, Switch, Tier};
 use super::packet::Packet;
@@ -6,15 +6,15 @@ use super::random::hash;
 use super::sim::Sim;
 use super::spec::Strategy;
 
-/// Packets of at least so many bytes are balanced by turns, or by load; smaller ones by the hash.
+/// Minimum packet size for round-robin routing, bytes. Smaller packets are hashed.
 const TURNS: u16 = 128;
 const ADAPTIVE: u16 = 100;
-/// How long the level of a queue is remembered, ps.
+/// Interval between samples of a queue's fill level, ps.
 const REMEMBERED: u64 = 100_000;
 
-/// Equal ports, and how to choose: all of them, from a place in the table, permuted when that list is made.
+/// Equal-cost ports of a packet. The table holds them at `row`, permuted when the list is first used.
 struct Choice {
-    /// The first port, if the list is in the order of ports.
+    /// First port, for lists in port order.
     first: u32,
     count: u32,
     row: usize,
@@ -22,7 +22,7 @@ struct Choice {
 }
 
 impl Sim {
-    /// A packet arrives at a switch: its port is chosen, and it enters the latency stage.
+    /// Routes a packet that arrives at a switch and puts it into the latency stage.
     #[inline]
     pub(super) fn switch_receive(&mut self, at: u32, id: u32) {
         let egress = self.route(at, id);
@@ -36,7 +36,7 @@ impl Sim {
         }
     }
 
-    /// A packet leaves the latency stage.
+    /// Moves the first packet of the latency stage to its output queue.
     pub(super) fn switch_stage(&mut self, at: u32) {
         let stage = &mut self.net.switches[at as usize].stage;
         let Some(Staged { id, egress, .. }) = stage.pop_front() else {
@@ -48,7 +48,7 @@ impl Sim {
         }
     }
 
-    /// What a packet may take at a switch.
+    /// Returns the equal-cost ports of a packet at a switch.
     #[inline(always)]
     fn choice(&self, at: u32, packet: &Packet) -> Choice {
         let dst = self.packets.dst(packet);
@@ -94,7 +94,7 @@ impl Sim {
         first + u32::from(self.net.lists[at as usize][list + which as usize])
     }
 
-    /// The port that the hash gives, if its list is known: where a packet is going, most likely.
+    /// Predicts the port of a packet by its hash, if the list exists. Only used to prefetch.
     #[inline]
     pub(super) fn likely(&self, at: u32, packet: &Packet) -> Option<u32> {
         let choice = self.choice(at, packet);
@@ -108,7 +108,7 @@ impl Sim {
         Some(switch.first + u32::from(self.net.lists[at as usize][place]))
     }
 
-    /// Where the list of equal ports is; it is made for the first packet that needs it.
+    /// Returns the offset of the list of equal-cost ports, which is created for its first packet.
     #[inline]
     fn list(&mut self, choice: &Choice, at: u32, first: u32) -> usize {
         let stride = self.net.switches[at as usize].stride as usize;
@@ -123,6 +123,7 @@ impl Sim {
         lists.extend(ports.map(|port| port as u16));
         lists.resize(list + stride, 0);
         self.net.table[choice.row] = (list / stride + 1) as u16;
+        // Permuting draws random numbers, so lists must be created in the order of first use.
         if choice.permuted {
             self.permute(at, list, choice.count);
         }
@@ -171,7 +172,7 @@ impl Sim {
         }
     }
 
-    /// A random one of the ports whose queues are shortest.
+    /// Returns a random port among those with the emptiest queues.
     fn emptiest(&mut self, at: u32, list: usize, count: u32) -> u32 {
         let draw = self.random.draw();
         let levels = self.levels(at, list, count);
@@ -184,7 +185,7 @@ impl Sim {
         places.nth(draw as usize % equal).unwrap_or_default()
     }
 
-    /// How full the queues of a list are, from 0 to 3; each is looked at once in a while.
+    /// Returns the fill levels of a list's queues, from 0 to 3. Each is sampled at most every [`REMEMBERED`].
     fn levels(&mut self, at: u32, list: usize, count: u32) -> impl Iterator<Item = u8> + Clone + '_ {
         let now = self.now();
         let first = self.net.switches[at as usize].first;

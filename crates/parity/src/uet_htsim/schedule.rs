@@ -1,33 +1,35 @@
-//! The event list: by time, and in the order of insertion where times are equal.
+//! The event list: ordered by time, and by insertion for equal times.
 //!
-//! Most events lie within two microseconds, so they go into a ring of buckets of 256 ps. A bucket is a list of cache lines, in
-//! the order of insertion, and is sorted when its turn comes. Later events wait in a coarser ring, and much later ones in a heap.
-//! An event of this very instant goes to a queue of its own, which comes after everything that was inserted for it before.
+//! Most events are less than two microseconds ahead, so they go into a ring of buckets of 256 ps. A bucket is a list
+//! of cache lines in insertion order, and is sorted when its turn comes. Later events wait in a coarser ring, and
+//! much later ones in a heap. Events of the present instant go to a separate queue, which comes after all earlier
+//! insertions for that instant.
 //!
-//! What waits in coarser rings enters a finer one before anything else can be inserted there, so the order of insertion holds.
+//! Events move from a coarser ring to a finer one before anything else can be inserted there, so the order of
+//! insertion holds.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// No timer.
+/// Index that stands for no timer.
 pub(super) const NONE: u32 = u32::MAX;
-/// A word that is the number of a timer.
+/// Flag of a word that holds a timer's index.
 const TIMER: u32 = 1 << 31;
-/// What a cancelled timer stands for.
+/// Content of a cancelled timer's word.
 const CANCELLED: u32 = u32::MAX;
 
-/// A bucket takes 2^8 ps.
+/// Binary logarithm of a bucket's width in ps.
 const WIDTH: u32 = 8;
-/// Buckets of the fine ring.
+/// Number of buckets in the fine ring.
 const FINE: u64 = 1 << 14;
-/// Half of the fine ring: one bucket of the coarse ring.
+/// Half of the fine ring, which is one bucket of the coarse ring.
 const HALF: u64 = FINE / 2;
-/// Buckets of the coarse ring.
+/// Number of buckets in the coarse ring.
 const COARSE: u64 = 1 << 10;
-/// Events of a line.
+/// Number of events in a line, so that a line fills a cache line.
 const EVENTS: usize = 7;
 
-/// Some events of a bucket: each is its time within the bucket, and its word.
+/// Up to seven events of a bucket, each as its time within the bucket and its word.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line {
@@ -35,7 +37,7 @@ struct Line {
     next: u32,
 }
 
-/// Lines in the order of insertion, and how many events the last one has.
+/// Lines in insertion order, and the number of events in the last one.
 #[derive(Clone, Copy)]
 struct Chain {
     head: u32,
@@ -49,38 +51,38 @@ const EMPTY: Chain = Chain {
     last: 0,
 };
 
-/// Events to come; an event is a word below 2^31.
+/// Pending events. An event is a word below 2^31.
 #[derive(Clone)]
 pub(super) struct Schedule {
     now: u64,
-    /// Nothing is scheduled from here on.
+    /// End of the run: events from here on are dropped.
     end: u64,
-    /// Events that are neither of this instant nor of the present bucket.
+    /// Number of events in the rings and the heap.
     waiting: usize,
-    /// The bucket whose events run now.
+    /// Number of the bucket that is being executed.
     bucket: u64,
-    /// The first bucket that is still in the coarse ring.
+    /// First bucket that is still in the coarse ring.
     horizon: u64,
     lines: Vec<Line>,
     free_lines: Vec<u32>,
     fine: Vec<Chain>,
-    /// Which buckets of the fine ring have events, and which words of this have bits.
+    /// Bitmap of non-empty buckets in the fine ring (`full`), and of non-zero words in that bitmap (`words`).
     full: Vec<u64>,
     words: [u64; (FINE / 64 / 64) as usize],
     coarse: Vec<Vec<(u64, u32)>>,
     far: BinaryHeap<Reverse<(u64, u64, u32)>>,
     far_count: u64,
-    /// Events of the present bucket: time, order, word.
+    /// Events of the present bucket: time, order of insertion, word.
     current: Vec<(u64, u32, u32)>,
     position: usize,
     instant: VecDeque<u32>,
-    /// Words of timers.
+    /// Words of the timers, by timer index.
     timers: Vec<u32>,
     free_timers: Vec<u32>,
 }
 
 impl Schedule {
-    /// Nothing happens at `end` or later; 0: no end.
+    /// Creates an empty schedule. Events at `end` or later are dropped; 0 means no end.
     pub(super) fn new(end: u64) -> Self {
         Self {
             now: 0,
@@ -104,18 +106,18 @@ impl Schedule {
         }
     }
 
-    /// The present time.
+    /// Returns the present time, ps.
     #[inline(always)]
     pub(super) fn now(&self) -> u64 {
         self.now
     }
 
-    /// Nothing happens from here on.
+    /// Returns the end of the run, ps; `u64::MAX` if there is none.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Schedules an event, unless that is beyond the end of the run.
+    /// Schedules an event, or drops it if it is not before the end of the run.
     #[inline]
     pub(super) fn insert(&mut self, at: u64, word: u32) {
         debug_assert!(at >= self.now, "events lie ahead");
@@ -141,7 +143,7 @@ impl Schedule {
         }
     }
 
-    /// Schedules an event that may be cancelled; [`NONE`] if that is beyond the end of the run.
+    /// Schedules an event that may be cancelled. Returns [`NONE`] if it is not before the end of the run.
     pub(super) fn insert_timer(&mut self, at: u64, word: u32) -> u32 {
         if at >= self.end {
             return NONE;
@@ -155,12 +157,12 @@ impl Schedule {
         timer
     }
 
-    /// Cancels a timer that has not ended.
+    /// Cancels a timer that has not expired.
     pub(super) fn cancel(&mut self, timer: u32) {
         self.timers[timer as usize] = CANCELLED;
     }
 
-    /// The next event that is known without looking ahead, if there is one: otherwise [`Self::advance`].
+    /// Returns the next event of the present bucket. After `None`, [`Self::advance`] loads the next bucket.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<u32> {
         loop {
@@ -171,7 +173,7 @@ impl Schedule {
                 }
                 _ => (self.now, self.instant.pop_front()?),
             };
-            // Nothing happens where a timer was cancelled, so that is not the time of an event.
+            // A cancelled timer must not advance the clock.
             let word = match word & TIMER {
                 0 => Some(word),
                 _ => self.end_timer(word),
@@ -183,7 +185,7 @@ impl Schedule {
         }
     }
 
-    /// The event of a timer, if it was not cancelled.
+    /// Frees a timer. Returns its event unless it was cancelled.
     fn end_timer(&mut self, word: u32) -> Option<u32> {
         let timer = word & !TIMER;
         self.free_timers.push(timer);
@@ -225,7 +227,7 @@ impl Schedule {
         }
     }
 
-    /// Goes to the next bucket that has events, or as far as the fine ring knows. Returns whether there are any.
+    /// Moves to the next non-empty bucket, or to the end of the fine ring. Returns false if no events are left.
     pub(super) fn advance(&mut self) -> bool {
         if self.waiting == 0 {
             return false;
@@ -239,24 +241,24 @@ impl Schedule {
             }
             None => self.bucket = self.horizon - 1,
         }
-        // Before anything else is inserted: what waited in the coarse ring was inserted before.
+        // Coarse events were inserted earlier, so they must enter the fine ring before any new event does.
         while self.horizon - self.bucket <= HALF {
             self.refine();
         }
         if let Some(next) = self.next_full() {
-            // The load goes on while the events of this bucket run.
+            // Prefetch: the load overlaps with the execution of this bucket.
             let head = self.fine[(next % FINE) as usize].head;
             std::hint::black_box(self.lines[head as usize].next);
         }
         true
     }
 
-    /// The words of the events of the present bucket; those of timers are none.
+    /// Returns the words of the present bucket's events. Words of timers match no event kind.
     pub(super) fn bucket(&self) -> impl Iterator<Item = u32> {
         self.current.iter().map(|(_, _, word)| *word)
     }
 
-    /// The first full bucket behind the present one.
+    /// Finds the first non-empty bucket after the present one.
     fn next_full(&self) -> Option<u64> {
         let from = (self.bucket + 1) % FINE;
         let (word, bit) = ((from / 64) as usize, from % 64);
@@ -282,7 +284,7 @@ impl Schedule {
         None
     }
 
-    /// Takes the events of a bucket of the fine ring, in their order.
+    /// Loads and sorts the events of a bucket of the fine ring.
     fn load(&mut self, bucket: u64) {
         let slot = (bucket % FINE) as usize;
         let chain = std::mem::replace(&mut self.fine[slot], EMPTY);
@@ -313,7 +315,7 @@ impl Schedule {
         }
     }
 
-    /// Brings one bucket of the coarse ring into the fine one.
+    /// Moves one bucket of the coarse ring to the fine ring.
     fn refine(&mut self) {
         let slot = (self.horizon / HALF % COARSE) as usize;
         let mut coarse = std::mem::take(&mut self.coarse[slot]);
@@ -326,7 +328,7 @@ impl Schedule {
                 self.put(at >> WIDTH, at, word);
             }
         }
-        // Its room is kept.
+        // Keeps the allocation for reuse.
         coarse.clear();
         self.coarse[slot] = coarse;
         self.horizon += HALF;
@@ -355,7 +357,7 @@ mod tests {
         }
     }
 
-    /// Against a plain sorted list, with delays of every scale, ties and cancelled events.
+    /// Compares the schedule with a plain sorted list: delays of every scale, ties and cancelled events.
     #[test]
     fn it_is_a_stable_sorted_list() {
         let mut random = crate::uet_htsim::random::Random::new(5);

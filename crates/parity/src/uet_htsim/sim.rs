@@ -15,7 +15,7 @@ use super::random::Random;
 use super::schedule::Schedule;
 use super::spec::UetSpec;
 
-/// Events: what happens, and where.
+/// Events, each with the index of the object concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A switch queue has sent a packet.
@@ -26,19 +26,19 @@ pub(super) enum Event {
     Pipe(u32),
     /// A packet leaves the latency stage of a switch.
     Switch(u32),
-    /// A NIC is free again.
+    /// A NIC has finished a transmission.
     Nic(u32),
-    /// A flow starts, or one of its timers expires.
+    /// A flow starts, its timer expires, or its probe is due.
     Source(u32),
     /// The pacer of a host grants credit.
     Pacer(u32),
-    /// The pacer of a host is adapted to congestion in the network.
+    /// A host's pacer adapts to congestion in the network.
     Adapt(u32),
     /// Messages of a connection become eligible.
     Message(u32),
 }
 
-/// Bits of a word that say where.
+/// Number of low bits of a word that hold the index.
 const INDEX: u32 = 27;
 
 impl Event {
@@ -59,7 +59,7 @@ impl Event {
     }
 }
 
-/// A run.
+/// State of a run.
 #[derive(Clone)]
 pub struct Sim {
     pub(super) spec: UetSpec,
@@ -67,56 +67,56 @@ pub struct Sim {
     pub(super) schedule: Schedule,
     pub(super) random: Random,
     pub(super) packets: Packets,
-    /// ACK objects that are free, last freed on top: whether each has ever answered a request to send.
+    /// Free ACK objects, last freed on top. Each is true if it ever answered a request to send.
     pub(super) free_acks: Vec<bool>,
     pub(super) net: Network,
     pub(super) host_queues: Vec<HostQueue>,
     pub(super) nics: Vec<Nic>,
     pub(super) pacers: Vec<Pacer>,
     pub(super) adaptions: Vec<Oversubscribed>,
-    /// Time of a quantum: as the link allows, and of each pacer, ps.
+    /// Time of a quantum at link rate, and at each pacer's present rate, ps.
     pub(super) quantum_time: u64,
     pub(super) quantum_times: Vec<u64>,
     pub(super) conns: Vec<Conn>,
     pub(super) sinks: Vec<Sink>,
     pub(super) balancers: Vec<Balancer>,
-    /// The last flow's largest window, which credit and pull targets of all follow.
+    /// The last flow's largest window. As in the simulator, it limits the credit and pull targets of all flows.
     pub(super) window: i64,
     pub(super) triggers: Vec<Trigger>,
-    /// Flows that a trigger starts; the last one first.
+    /// Flows started by triggers, to be activated from the end of the list.
     pub(super) pending: Vec<u32>,
     pub(super) arrivals: Vec<Arrival>,
     pub(super) counters: Counters,
     pub(super) lines: Vec<Line>,
-    /// Why the simulator would have stopped.
+    /// Reason for which the simulator would have aborted.
     pub(super) abort: Option<String>,
 }
 
 impl Sim {
-    /// The present time, ps.
+    /// Returns the present time, ps.
     #[inline(always)]
     pub(super) fn now(&self) -> u64 {
         self.schedule.now()
     }
 
-    /// Schedules an event so much later.
+    /// Schedules an event `delay` ps from now.
     #[inline(always)]
     pub(super) fn after(&mut self, delay: u64, event: Event) {
         self.schedule.insert(self.schedule.now() + delay, event.word())
     }
 
-    /// Schedules an event.
+    /// Schedules an event at an absolute time, ps.
     #[inline(always)]
     pub(super) fn at(&mut self, at: u64, event: Event) {
         self.schedule.insert(at, event.word());
     }
 
-    /// Schedules an event of a sender that may be cancelled.
+    /// Schedules a sender's event that may be cancelled.
     pub(super) fn timer(&mut self, at: u64, flow: u32) -> u32 {
         self.schedule.insert_timer(at, Event::Source(flow).word())
     }
 
-    /// Runs until nothing is left to happen, or so many events have happened. Returns whether anything is left.
+    /// Runs until no events are left, or up to `events` of them. Returns true if there may be more.
     pub(super) fn step(&mut self, mut events: u64) -> bool {
         while events > 0 && self.abort.is_none() {
             events -= 1;
@@ -149,8 +149,8 @@ impl Sim {
         self.abort.is_none()
     }
 
-    /// Touches what the events of a bucket will need: so many loads at once take little longer than one. Each pass needs what
-    /// the one before has found.
+    /// Prefetches the data of the bucket's events: many loads at once take little longer than one. Each pass uses the
+    /// results of the previous one.
     fn warm(&self) {
         let net = &self.net;
         let mut sum = 0;
@@ -215,7 +215,7 @@ impl Sim {
         std::hint::black_box(sum);
     }
 
-    /// Touches what a sender needs to send.
+    /// Loads the fields that a sender reads when it sends.
     #[inline]
     fn touch_sender(&self, flow: usize) -> u32 {
         let c = &self.conns[flow];
@@ -223,14 +223,14 @@ impl Sim {
         c.next_seq ^ c.nscc.window as u32 ^ c.timer.node ^ c.records.base() ^ u32::from(balancer)
     }
 
-    /// Kinds and places of the events of the present bucket.
+    /// Returns kinds and indices of the present bucket's events.
     #[inline]
     fn bucket(&self) -> impl Iterator<Item = (u32, usize)> {
         let words = self.schedule.bucket();
         words.map(|word| (word >> INDEX, (word & ((1 << INDEX) - 1)) as usize))
     }
 
-    /// Why a run stops that the simulator would not have finished.
+    /// Stops the run with the reason for which the simulator would have aborted. The first reason is kept.
     pub(super) fn stop(&mut self, why: impl Into<String>) {
         if self.abort.is_none() {
             self.abort = Some(why.into());

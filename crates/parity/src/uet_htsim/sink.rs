@@ -1,27 +1,26 @@
-//! A flow's receiver: it acknowledges, refuses and asks for packets.
+//! A flow's receiver, which sends ACKs, NACKs and pulls.
 
 use super::counters::Said;
 use super::packet::{Kind, Packet, Report, bit};
 use super::sim::{Event, Sim};
 use super::source::HEADER;
 
-/// Packets that an ACK's bitmap covers.
+/// Number of packets in an ACK's bitmap.
 const BITMAP: u32 = 64;
 
 impl Sim {
-    /// Whether a packet has come before.
+    /// Returns true if the packet has arrived before.
     pub(super) fn is_duplicate(&self, flow: u32, seq: u32) -> bool {
         let sink = &self.sinks[flow as usize];
         seq < sink.expected || sink.held.has(seq, sink.expected)
     }
 
-    /// The first bit of an ACK's bitmap such that it ends with this packet.
+    /// Returns the first sequence number of a bitmap that ends with this packet.
     fn first_bit(&self, flow: u32, seq: u32) -> u32 {
         (seq.saturating_sub(BITMAP - 1)).max(self.sinks[flow as usize].expected + 1)
     }
 
-    /// A packet is new: what is expected next, and what is held, follow. Returns whether an ACK was owed for when nothing is
-    /// missing, which is so now.
+    /// Records a new packet. Returns true if an ACK was owed until no packet is missing, and now none is.
     fn accept(&mut self, flow: u32, seq: u32) -> bool {
         let sink = &mut self.sinks[flow as usize];
         if seq != sink.expected {
@@ -37,7 +36,7 @@ impl Sim {
         sink.out_of_order == 0 && std::mem::take(&mut sink.owes_ack)
     }
 
-    /// The control of oversubscribed networks counts what arrives.
+    /// Counts an arrival for the adaptation to oversubscribed networks.
     fn observe(&mut self, packet: &Packet) {
         let dst = self.packets.dst(packet);
         if let Some(host) = self.adaptions.get_mut(dst as usize) {
@@ -46,13 +45,13 @@ impl Sim {
                 host.trimmed_here += u64::from(packet.has(bit::LAST_HOP));
                 host.trimmed_inside += u64::from(!packet.has(bit::LAST_HOP));
             } else {
-                // The mark of a probe is not looked at.
+                // The simulator ignores the marks of probes.
                 host.marked += u64::from(packet.has(bit::MARKED) && !packet.has(bit::PROBE));
             }
         }
     }
 
-    /// A packet carries how far its flow wants to send.
+    /// Takes over a packet's pull target, and requests a pull if that raises it.
     #[inline]
     fn raise_target(&mut self, packet: &Packet) {
         if self.spec.options.receiver_cc && self.sinks[packet.conn as usize].wishes.raise(packet.word) {
@@ -72,7 +71,7 @@ impl Sim {
         }
     }
 
-    /// Data arrives.
+    /// Handles a data packet.
     pub(super) fn receive_data(&mut self, data: &Packet) {
         let (flow, seq) = (data.conn, data.seq);
         let marked = data.has(bit::MARKED);
@@ -90,6 +89,7 @@ impl Sim {
             self.sinks[flow as usize].accepted = 0;
             self.acknowledge_packet(data, first, 0);
             return;
+        // A duplicate is always acknowledged: its first ACK may be lost, and the sender would go on retransmitting.
         }
         let sink = &mut self.sinks[flow as usize];
         let asks = data.has(bit::ASKS);
@@ -101,6 +101,8 @@ impl Sim {
         sink.owes_ack |= asks;
         force |= self.accept(flow, seq);
         let sink = &mut self.sinks[flow as usize];
+        // Marked packets are acknowledged at once, so that the sender sees congestion without the delay of ACK
+        // coalescing.
         if marked || u32::from(sink.accepted) >= self.spec.options.sack_threshold || force {
             sink.accepted = 0;
             let first = match marked || asks {
@@ -111,7 +113,7 @@ impl Sim {
         }
     }
 
-    /// A request to send arrives.
+    /// Handles a request to send.
     pub(super) fn receive_request(&mut self, request: &Packet) {
         let (flow, seq) = (request.conn, request.seq);
         self.observe(request);
@@ -127,14 +129,14 @@ impl Sim {
         self.acknowledge_packet(request, first, bit::ANSWERS_RTS);
     }
 
-    /// A probe arrives.
+    /// Handles a probe, which is always acknowledged.
     pub(super) fn receive_probe(&mut self, probe: &Packet) {
         self.observe(probe);
         let first = self.first_bit(probe.conn, probe.seq);
         self.acknowledge_packet(probe, first, bit::PROBE);
     }
 
-    /// A header arrives whose data was cut off.
+    /// Handles a trimmed packet: sends a NACK, or an unmarked ACK if its data has arrived before.
     pub(super) fn receive_trimmed(&mut self, header: &Packet) {
         let (flow, seq) = (header.conn, header.seq);
         self.observe(header);
@@ -156,14 +158,14 @@ impl Sim {
         self.ask_for_pull(header);
     }
 
-    /// Sends an ACK.
+    /// Sends an ACK whose bitmap starts at `first`.
     fn acknowledge_packet(&mut self, packet: &Packet, first: u32, bits: u16) {
         self.counters.acks_made += 1;
         let mut bits = bits | (packet.bits & (bit::AGAIN));
         if packet.has(bit::MARKED) {
             bits |= bit::ECHO;
         }
-        // The object may be one that answered a request before.
+        // A recycled object keeps the flag of a request that it once answered, as in the simulator.
         if self.free_acks.pop().unwrap_or_default() {
             bits |= bit::ANSWERS_RTS;
         }
@@ -182,7 +184,7 @@ impl Sim {
         self.send_control(self.conns[packet.conn as usize].dst, id);
     }
 
-    /// A control packet on the path number of the packet that it answers.
+    /// Returns a control packet with the entropy value of the packet that it answers.
     fn answer(&self, packet: &Packet, bits: u16) -> Packet {
         Packet {
             conn: packet.conn,
@@ -194,7 +196,7 @@ impl Sim {
         }
     }
 
-    /// The pacer of a host grants credit to one flow.
+    /// Grants credit to the next flow of a host's pacer.
     pub(super) fn pace(&mut self, host: u32) {
         let sinks = &mut self.sinks;
         let next = self.pacers[host as usize].next(self.window, |flow| &mut sinks[flow as usize].wishes);

@@ -1,4 +1,4 @@
-//! SLEEK: a sender finds losses by gaps in what arrived, and by probes, without waiting for its timer.
+//! SLEEK: a sender detects losses by gaps and probes, without waiting for its timer.
 
 use super::packet::{Kind, Packet, bit};
 use super::schedule::NONE;
@@ -6,7 +6,7 @@ use super::sim::Sim;
 use super::source::{HEADER, outgoing};
 
 impl Sim {
-    /// The delay that the answer to a probe shows.
+    /// Returns the queueing delay measured by a probe's answer.
     pub(super) fn sleek_sample(&mut self, flow: u32, ack: &Packet, marked: bool) -> u64 {
         let now = self.now();
         let c = &mut self.conns[flow as usize];
@@ -22,7 +22,7 @@ impl Sim {
         raw - c.nscc.base
     }
 
-    /// An ACK has arrived.
+    /// Detects losses after an ACK, and schedules the next probe.
     pub(super) fn sleek_ack(&mut self, flow: u32, ack: &Packet, cum: u32, delay: u64) {
         let now = self.now();
         let (target, payload) = (self.set.nscc.target, self.set.payload);
@@ -36,6 +36,7 @@ impl Sim {
             }
             self.schedule.cancel(node);
         }
+        // Any ACK postpones the probe: it is only needed while the sender gets no feedback.
         let c = &mut self.conns[flow as usize];
         if cum < c.next_seq || c.backlog > 0 {
             let wait = match c.backlog {
@@ -44,6 +45,7 @@ impl Sim {
             };
             self.schedule_probe(flow, now + wait);
         }
+        // A probe that came back fast while packets are missing: they are lost rather than queued.
         let c = &mut self.conns[flow as usize];
         if ack.has(bit::PROBE) && delay < target {
             c.sleek.lossy = true;
@@ -57,6 +59,7 @@ impl Sim {
         if c.sleek.lossy && cum >= c.sleek.recovery {
             c.sleek.lossy = false;
         }
+        // Without a fast probe, only a gap above the threshold counts as loss; a smaller one may be reordering.
         if !c.sleek.lossy {
             if i64::from(ack.held) < threshold / payload {
                 return;
@@ -73,7 +76,7 @@ impl Sim {
         self.try_to_send(flow);
     }
 
-    /// A packet is taken for lost, if it is not known to be.
+    /// Declares a packet lost, unless it was already.
     fn sleek_lose(&mut self, flow: u32, seq: u32) {
         let c = &mut self.conns[flow as usize];
         if seq < c.sleek.highest {
@@ -98,7 +101,7 @@ impl Sim {
         sleek.probe_node = node;
     }
 
-    /// An event of the sender: maybe its probe's.
+    /// Sends a probe if it is due now.
     pub(super) fn sleek_event(&mut self, flow: u32) {
         let now = self.now();
         let c = &mut self.conns[flow as usize];
@@ -118,7 +121,8 @@ impl Sim {
         self.schedule_probe(flow, now + wait);
     }
 
-    /// The timer ends while packets are known to be lost.
+    /// Handles an expired timer in loss recovery: only a packet that was retransmitted already is declared lost
+    /// again.
     pub(super) fn sleek_timeout(&mut self, flow: u32, seq: u32) {
         let c = &mut self.conns[flow as usize];
         if c.records.sent(seq).is_some_and(|record| record.resent > 0) {

@@ -1,4 +1,4 @@
-//! A flow's sender: when it sends, and what.
+//! A flow's sender.
 
 use paceline_congestion::rccc::pacer::FIRST;
 
@@ -7,11 +7,11 @@ use super::counters::Said;
 use super::packet::{Kind, Packet, bit};
 use super::sim::Sim;
 
-/// Wire bytes of a header alone.
+/// Size of a header, bytes.
 pub(super) const HEADER: u16 = 64;
 
 impl Sim {
-    /// The flow starts.
+    /// Starts the flow with a full window of credit, and sends.
     pub(super) fn start(&mut self, flow: u32) {
         let (now, payload) = (self.now(), self.set.payload);
         let c = &mut self.conns[flow as usize];
@@ -27,7 +27,7 @@ impl Sim {
         self.send_while_permitted(flow);
     }
 
-    /// New packets, as far as window, credit and NIC allow.
+    /// Sends new packets while window, credit and NIC allow.
     pub(super) fn send_while_permitted(&mut self, flow: u32) {
         while !self.conns[flow as usize].blocked && self.is_permitted(flow) {
             if !self.may_send(flow) {
@@ -39,7 +39,7 @@ impl Sim {
         }
     }
 
-    /// Whether there is something to send and the controls allow it.
+    /// Returns true if there is data to send, and credit and window allow it.
     #[inline]
     pub(super) fn is_permitted(&mut self, flow: u32) -> bool {
         let c = &mut self.conns[flow as usize];
@@ -58,7 +58,7 @@ impl Sim {
         c.nscc.window >= c.in_flight + size || (c.sleek.lossy && !c.records.none_again())
     }
 
-    /// Sends what is permitted now, or gets in line at the NIC.
+    /// Sends as much as is permitted now, or waits for a turn at the NIC.
     #[inline]
     pub(super) fn try_to_send(&mut self, flow: u32) {
         while !self.conns[flow as usize].blocked && self.is_permitted(flow) {
@@ -70,7 +70,7 @@ impl Sim {
         }
     }
 
-    /// The NIC has come to this flow. Returns whether it sent.
+    /// Uses the NIC's turn. Returns true if the flow sent a packet.
     pub(super) fn take_turn(&mut self, flow: u32) -> bool {
         self.conns[flow as usize].blocked = false;
         if !self.is_permitted(flow) {
@@ -78,14 +78,14 @@ impl Sim {
         }
         self.send_one(flow);
         if self.is_permitted(flow) {
-            // The NIC is busy with the packet just sent.
+            // The NIC is busy with the packet just sent, so this queues the flow for its next turn.
             self.may_send(flow);
             self.conns[flow as usize].blocked = true;
         }
         true
     }
 
-    /// A packet that is to be sent again, else a new one.
+    /// Retransmits a packet if one is queued, or sends a new one.
     fn send_one(&mut self, flow: u32) {
         let size = match self.conns[flow as usize].records.none_again() {
             true => self.send_new(flow),
@@ -94,7 +94,7 @@ impl Sim {
         self.sent_data(self.conns[flow as usize].src, size);
     }
 
-    /// The entropy value of the next packet.
+    /// Draws the entropy value of the next packet.
     pub(super) fn next_ev(&mut self, flow: u32) -> u16 {
         let c = &self.conns[flow as usize];
         let window = c.nscc.window / self.set.payload;
@@ -102,7 +102,7 @@ impl Sim {
         self.balancers[flow as usize].next(seq, window, random)
     }
 
-    /// How far the flow wants to send, in quanta.
+    /// Updates and returns the pull target, in quanta.
     #[inline]
     fn pull_target(&mut self, flow: u32) -> u64 {
         let options = &self.spec.options;
@@ -124,7 +124,7 @@ impl Sim {
         c.target
     }
 
-    /// Sends a new packet; returns its size.
+    /// Sends a new packet and returns its size.
     fn send_new(&mut self, flow: u32) -> u64 {
         let (now, packet_size) = (self.now(), self.set.packet);
         let (sender_cc, receiver_cc) = (self.spec.options.sender_cc, self.spec.options.receiver_cc);
@@ -142,6 +142,8 @@ impl Sim {
         let target = self.pull_target(flow);
         let ev = self.next_ev(flow);
         let c = &mut self.conns[flow as usize];
+        // The receiver coalesces ACKs; a sender that is about to stall must request one or it would wait for its
+        // timer.
         let asks = c.backlog == 0
             || (receiver_cc && c.credit <= 0)
             || (sender_cc && c.in_flight + size >= c.nscc.window);
@@ -163,7 +165,7 @@ impl Sim {
         size as u64
     }
 
-    /// Sends the first packet that is to be sent again; returns its size.
+    /// Retransmits the first queued packet and returns its size.
     pub(super) fn send_again(&mut self, flow: u32) -> u64 {
         let now = self.now();
         let receiver_cc = self.spec.options.receiver_cc;
@@ -191,7 +193,8 @@ impl Sim {
         u64::from(size)
     }
 
-    /// Sends a request to send, if the last one is a round trip ago. Only the receiver's control has that round trip.
+    /// Sends a request to send, unless the last one is less than a round trip ago. Without the sender's congestion
+    /// control, that pause is 0.
     pub(super) fn send_request(&mut self, flow: u32) {
         let now = self.now();
         let pause = if self.spec.options.sender_cc {
@@ -220,7 +223,7 @@ impl Sim {
         self.start_timer(flow, now);
     }
 
-    /// The first answer ends the time of speculation, and the credit of that.
+    /// Ends speculation at the first feedback, and discards the remaining speculative credit.
     pub(super) fn stop_speculating(&mut self, flow: u32) {
         let c = &mut self.conns[flow as usize];
         if std::mem::take(&mut c.speculating) {
@@ -229,12 +232,12 @@ impl Sim {
     }
 }
 
-/// Bytes on the wire of so many bytes of payload.
+/// Returns the wire bytes of `size` payload bytes in packets of `payload` bytes.
 pub(super) fn wire_bytes(size: i64, payload: i64) -> i64 {
     ((size as f64 / payload as f64).ceil() * f64::from(HEADER) + size as f64) as i64
 }
 
-/// A packet from the sender.
+/// Returns a packet from the sender.
 pub(super) fn outgoing(conn: u32, (seq, size, ev): (u32, u16, u16), bits: u16, target: u64) -> Packet {
     Packet {
         conn,

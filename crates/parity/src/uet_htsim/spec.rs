@@ -1,43 +1,43 @@
-//! What the simulator is told: its options, connections and topology.
+//! The simulator's input: options, connections and topology.
 
 use super::balance::Algorithm;
 
-/// A run, completely.
+/// A complete description of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UetSpec {
-    /// Its command line.
+    /// Options of its command line.
     pub options: Options,
-    /// Its connections.
+    /// Connections and triggers.
     pub matrix: Matrix,
-    /// Its network.
+    /// Switches and links.
     pub tree: Tree,
 }
 
-/// What a sender does with its window.
+/// Congestion control algorithms of senders (`-sender_cc_algo`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderControl {
-    /// Network-signal congestion control.
+    /// Network-signal congestion control, by ECN and delay.
     Nscc,
-    /// A window that marks shrink.
+    /// A window that shrinks with each marked ACK.
     Dctcp,
-    /// A window that only time-outs shrink.
+    /// A window that shrinks only after timeouts.
     Constant,
 }
 
-/// How switches choose among equal ports.
+/// Selection among equal-cost ports at switches (`-strat`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// By a hash of flow, entropy value and the switch's salt.
+    /// Hash of flow, entropy value and the switch's salt.
     EcmpHost,
-    /// Data in turn, in an order that is permuted each time round.
+    /// Round robin for data, in an order permuted each round.
     EcmpRoundRobin,
-    /// Data to a random one of the shortest queues.
+    /// Random choice among the emptiest queues, for data.
     EcmpAdaptive,
-    /// By the hash; half of the packets that would go to a longest queue go to a shortest one.
+    /// Hash. Half of the packets hashed to a fullest queue go to an emptiest one instead.
     EcmpHostAdaptive,
 }
 
-/// Names of a type's values.
+/// Implements the names of an enum's values on the command line.
 macro_rules! named {
     ($type:ident, $count:literal, $($name:literal = $value:ident),+) => {
         impl $type {
@@ -77,68 +77,68 @@ named!(
     "mixed" = Mixed
 );
 
-/// The command line.
+/// Options of the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Rate of NICs, Mb/s: the rate in all formulas.
+    /// Rate of NICs, Mb/s. All formulas use it.
     pub linkspeed: u64,
-    /// Bytes of a data packet, header included.
+    /// Size of a data packet with its header, bytes.
     pub mtu: u16,
-    /// When the run ends, us; 0: when nothing is left to happen.
+    /// End of the run, us; 0 runs until no events are left.
     pub end: u64,
-    /// Seed of the random numbers.
+    /// Seed of the one random stream.
     pub seed: u32,
-    /// Whether senders have a congestion control.
+    /// True if senders have congestion control.
     pub sender_cc: bool,
-    /// Whether receivers grant credit.
+    /// True if receivers grant credit (RCCC).
     pub receiver_cc: bool,
-    /// Whether an option switched the sender's control on.
+    /// True if an option explicitly enabled congestion control at senders.
     pub sender_chosen: bool,
-    /// The senders' control.
+    /// Congestion control algorithm of senders.
     pub sender_algorithm: SenderControl,
-    /// Chooses entropy values.
+    /// Selector of entropy values.
     pub balancing: Algorithm,
-    /// Entropy values.
+    /// Number of entropy values, a power of two.
     pub paths: u32,
-    /// Initial window, packets; 0: one and a half bandwidth-delay products.
+    /// Initial window, packets; 0 means 1.5 bandwidth-delay products.
     pub cwnd: u32,
-    /// Packets of a queue.
+    /// Capacity of a switch queue, packets. Overrides `queue_factor`.
     pub queue: Option<u32>,
-    /// Bandwidth-delay products of a queue.
+    /// Capacity of a switch queue, bandwidth-delay products.
     pub queue_factor: Option<u32>,
-    /// Thresholds of marking, packets.
+    /// Lower and upper ECN threshold, packets.
     pub ecn: Option<(u64, u64)>,
-    /// Whether full queues trim packets.
+    /// True if full queues trim packets; otherwise they drop them.
     pub trims: bool,
-    /// Bytes of a trimmed packet.
+    /// Size of a trimmed packet, bytes.
     pub trim_size: u16,
-    /// A receiver acknowledges after this many bytes.
+    /// Bytes after which a receiver sends an ACK.
     pub sack_threshold: u32,
-    /// Target delay of NSCC, us.
+    /// Target delay of NSCC, us; derived from the round trip if `None`.
     pub target_delay: Option<f64>,
-    /// QuickAdapt acts below the largest window shifted by so much.
+    /// Right shift of the largest window: QuickAdapt acts below the result.
     pub quick_gate: u32,
-    /// Whether each flow starts with the round trip of its own path.
+    /// True if each flow's base round trip starts with that of its own path.
     pub accurate_base: bool,
-    /// Whether NACKs may lower the base round-trip time.
+    /// True if NACKs may lower the base round-trip time.
     pub base_on_nack: bool,
-    /// Whether senders find losses by gaps and probes.
+    /// True if senders detect losses by gaps and probes (SLEEK).
     pub sleek: bool,
-    /// Links at a quarter of their rate.
+    /// Number of links at a quarter of their rate.
     pub failed: u32,
-    /// Whether pacers follow congestion inside the network.
+    /// True if pacers adapt to congestion inside the network.
     pub oversubscribed: bool,
-    /// Whether they do not, even if the topology is oversubscribed.
+    /// True if pacers do not adapt even in an oversubscribed topology.
     pub never_oversubscribed: bool,
-    /// Additive increase, multiplicative decrease and averaging of the control of oversubscribed networks.
+    /// Additive increase of adaptive pacers, as a share of the link rate.
     pub additive: f64,
-    /// See `additive`.
+    /// Multiplicative decrease of adaptive pacers.
     pub multiplicative: f64,
-    /// See `additive`.
+    /// Weight of a new sample of the marked share.
     pub averaging: f64,
-    /// How switches choose ports.
+    /// Selection of ports at switches.
     pub strategy: Strategy,
-    /// Several messages per connection.
+    /// True if a connection may have several messages.
     pub messages: bool,
 }
 
@@ -179,94 +179,94 @@ impl Default for Options {
     }
 }
 
-/// When a connection starts.
+/// Start condition of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// At this time, us.
+    /// Start time, us.
     At(u64),
-    /// When this trigger, by its place in [`Matrix::triggers`], fires.
+    /// Index of the trigger in [`Matrix::triggers`].
     Trigger(u32),
 }
 
-/// A line of the connection matrix.
+/// One line of the connection matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// Sending host.
+    /// Index of the sending host.
     pub src: u32,
-    /// Receiving host.
+    /// Index of the receiving host.
     pub dst: u32,
-    /// Both directions' flow id.
+    /// Flow id of both directions; generated if `None`.
     pub id: Option<u32>,
-    /// When it starts.
+    /// Start time or trigger.
     pub start: Start,
     /// Payload, bytes.
     pub size: u32,
-    /// The trigger that its end activates.
+    /// Index of the trigger that the flow's end activates.
     pub then: Option<u32>,
-    /// A further message of the connection that has this id.
+    /// True for a further message of the connection with this id.
     pub is_message: bool,
 }
 
-/// What activating a trigger does.
+/// Effect of activating a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriggerKind {
-    /// All targets start, once.
+    /// Starts all targets. A second activation is an error.
     OneShot,
-    /// The next target starts.
+    /// Starts the next target.
     MultiShot,
-    /// After this many activations all targets start.
+    /// Starts all targets after this many activations.
     Barrier(u32),
 }
 
-/// A connection matrix.
+/// A parsed connection matrix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matrix {
-    /// Hosts of the network.
+    /// Number of hosts in the network.
     pub hosts: u32,
-    /// In the order of the file.
+    /// Connections and further messages, in the order of the file.
     pub connections: Vec<Connection>,
-    /// By their ids.
+    /// Triggers with their ids, in the order of the file.
     pub triggers: Vec<(u32, TriggerKind)>,
 }
 
 /// A fat tree of two or three tiers of switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// All hosts.
+    /// Number of hosts in all pods.
     pub hosts: u32,
-    /// Tiers of switches: two or three.
+    /// Number of switch tiers: two or three.
     pub tiers: u32,
-    /// Hosts of a top-of-rack switch.
+    /// Hosts per top-of-rack switch.
     pub hosts_per_tor: u32,
-    /// Top-of-rack switches of a pod.
+    /// Top-of-rack switches per pod.
     pub tors_per_pod: u32,
-    /// Pods; one in a tree of two tiers.
+    /// Number of pods; one in a tree of two tiers.
     pub pods: u32,
-    /// Aggregation switches of a pod.
+    /// Aggregation switches per pod.
     pub aggs_per_pod: u32,
-    /// Core switches.
+    /// Core switches; 0 in a tree of two tiers.
     pub cores: u32,
-    /// Cores that an aggregation switch reaches.
+    /// Core switches that an aggregation switch connects to.
     pub cores_per_agg: u32,
-    /// Parallel links below aggregation and core switches.
+    /// Parallel links below an aggregation switch, and below a core switch.
     pub bundles: [u32; 2],
-    /// By tier: rate of the links below, bit/s.
+    /// Rates of the links below each tier, bit/s.
     pub rates: [u64; 3],
-    /// By tier: latency of the links below, ps.
+    /// Latencies of the links below each tier, ps.
     pub links: [u64; 3],
-    /// By tier: latency of the switches, ps.
+    /// Latencies of each tier's switches, ps.
     pub switches: [u64; 3],
-    /// Rate of the links below over that of the links above.
+    /// Ratio of the capacity below the tiers to the capacity above.
     pub oversubscription: u32,
     /// Latency of the longest path, ps.
     pub diameter: u64,
-    /// Whether a file describes it.
+    /// True if read from a topology file.
     pub is_from_file: bool,
 }
 
 impl Tree {
-    /// The tree for a number of hosts where no file gives one; latencies in ps. The error is the number of hosts of the
-    /// next larger tree.
+    /// Returns the simulator's default tree for a number of hosts; latencies in ps. Fails with the number of hosts of
+    /// the next larger tree.
     pub fn plain(hosts: u32, tiers: u32, rate: u64, (link, switch): (u64, u64)) -> Result<Self, u32> {
         let size = |k: u64| match tiers {
             3 => k * k * k / 4,
@@ -300,17 +300,18 @@ impl Tree {
         })
     }
 
-    /// Top-of-rack switches.
+    /// Returns the number of top-of-rack switches.
     pub fn tors(&self) -> u32 {
         self.pods * self.tors_per_pod
     }
 
-    /// Aggregation switches; spines in a tree of two tiers.
+    /// Returns the number of aggregation switches, which are the spines of a tree of two tiers.
     pub fn aggs(&self) -> u32 {
         self.pods * self.aggs_per_pod
     }
 
-    /// Latency between two hosts, ps.
+    /// Returns the latency between two hosts, ps. In the default tree, paths below the core count as the simulator
+    /// does.
     pub fn latency(&self, a: u32, b: u32) -> u64 {
         let (tor_a, tor_b) = (a / self.hosts_per_tor, b / self.hosts_per_tor);
         let same_pod = self.tiers == 3 && tor_a / self.tors_per_pod == tor_b / self.tors_per_pod;

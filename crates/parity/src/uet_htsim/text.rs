@@ -1,11 +1,11 @@
-//! The simulator's own output: lines of its standard output, and tables of flows and totals.
+//! The simulator's output: lines of its standard output, and tables of flows and totals.
 
 use std::fmt::Write;
 
 use super::counters::Said;
 use super::sim::Sim;
 
-/// A number as C++ prints it by default: six significant digits, without zeros at the end.
+/// Formats a number as C++ does by default: six significant digits, without trailing zeros.
 pub(super) fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_string();
@@ -28,22 +28,23 @@ fn us(at: u64) -> String {
     short(at as f64 / 1e6)
 }
 
-/// Columns of the table of flows.
+/// Columns of `uet_flows.tsv`.
 const COLUMNS: &str = "name\tflow_id\tstart_ps\tfinish_ps\tnew\trtx\trts\tacks\tnacks\tpulls\ttimeouts\tcum_at_finish\t\
                        in_flight\tcwnd\tbase_rtt_ps\tavg_delay_ps\tmaxwnd\tfair_inc\tprop_inc\tfast_inc\teta_inc\t\
                        multi_dec\tquick_dec\tnack_dec\n";
 
-/// A tick of the simulator's clock, ps.
+/// Interval of the simulator's progress ticks, ps.
 const TICK: u64 = 50_000_000_000;
 
-/// Ticks that are not printed yet.
+/// Progress ticks that are not printed yet.
 struct Ticks {
     next: u64,
     count: u64,
 }
 
 impl Ticks {
-    /// Prints those that come, told their time and whether it is the first: that was scheduled before anything else.
+    /// Prints ticks while `comes` returns true for a tick's time. The first tick is flagged: it is scheduled before
+    /// all other events.
     fn print(&mut self, text: &mut String, comes: impl Fn(u64, bool) -> bool) {
         while self.next < self.count && comes((self.next + 1) * TICK, self.next == 0) {
             self.next += 1;
@@ -53,7 +54,7 @@ impl Ticks {
 }
 
 impl Sim {
-    /// What it prints from the start of the run to its totals.
+    /// Returns the simulator's output from the start of the run to its totals.
     pub(super) fn print(&self) -> String {
         let mut text = String::from("Starting simulation\n");
         let mut ticks = self.ticks();
@@ -143,8 +144,8 @@ impl Sim {
         text
     }
 
-    /// The ticks of its clock. The first always comes, also after the end of the run; a further one only if events were
-    /// waiting at the one before, and before the end of the run.
+    /// Returns the ticks of the simulator's clock. The first is always printed, even after the end of the run.
+    /// Another one needs events pending at the previous tick, and a time before the end of the run.
     fn ticks(&self) -> Ticks {
         let (last, end) = (self.now(), self.schedule.end());
         let mut count = 1;
@@ -155,7 +156,7 @@ impl Sim {
         Ticks { next: 0, count }
     }
 
-    /// The table of flows.
+    /// Returns the text of `uet_flows.tsv`.
     pub(super) fn flow_table(&self) -> String {
         let mut text = String::from(COLUMNS);
         for conn in &self.conns {
@@ -202,7 +203,7 @@ impl Sim {
         text
     }
 
-    /// The table of totals.
+    /// Returns the text of `uet_counters.tsv`.
     pub(super) fn counter_table(&self) -> String {
         let mut text = String::new();
         for (name, value) in self.totals().rows() {

@@ -1,4 +1,4 @@
-//! The timer of retransmissions, and what its end does.
+//! The retransmission timer and its expiry.
 
 use paceline_congestion::entropy::PathFeedback as Path;
 
@@ -6,7 +6,7 @@ use super::schedule::NONE;
 use super::sim::Sim;
 
 impl Sim {
-    /// A packet was sent at `sent`: the timer runs, and ends no later than that packet's time-out.
+    /// Starts the timer for a packet sent at `sent`. A running timer that expires earlier is kept.
     pub(super) fn start_timer(&mut self, flow: u32, sent: u64) {
         let (now, rto) = (self.now(), self.set.rto);
         let timer = &self.conns[flow as usize].timer;
@@ -21,7 +21,7 @@ impl Sim {
         let timer = &mut self.conns[flow as usize].timer;
         timer.reference = sent;
         timer.expiry = expiry;
-        // An end beyond that of the run does not come.
+        // Timers beyond the end of the run never expire.
         timer.running = node != NONE;
         timer.node = node;
     }
@@ -33,7 +33,7 @@ impl Sim {
         }
     }
 
-    /// The timer is to wait for the earliest packet that is not acknowledged.
+    /// Restarts the timer for the earliest unacknowledged packet.
     pub(super) fn recalculate_timer(&mut self, flow: u32) {
         self.cancel_timer(flow);
         if let Some((sent, _)) = self.conns[flow as usize].records.earliest() {
@@ -41,7 +41,7 @@ impl Sim {
         }
     }
 
-    /// An event of a sender: its timer's, its start, or a probe's.
+    /// Handles a sender's event: its timer's expiry, its start, or a probe.
     pub(super) fn source_event(&mut self, flow: u32) {
         let now = self.now();
         let c = &mut self.conns[flow as usize];
@@ -58,7 +58,7 @@ impl Sim {
         self.sleek_event(flow);
     }
 
-    /// A packet is to be sent again, and the flow tries to send, unless it still speculates about credit.
+    /// Queues a packet for retransmission. The flow tries to send, unless it still speculates on credit.
     pub(super) fn queue_again(&mut self, flow: u32, seq: u32) {
         let c = &mut self.conns[flow as usize];
         let size = c.records.get(seq).map_or(0, |record| record.size);
@@ -69,8 +69,8 @@ impl Sim {
         }
     }
 
-    /// The same of a packet that was sent at `sent`. What is sent at once may start the timer anew: only then it is asked
-    /// whether it waits for this packet.
+    /// Queues a packet sent at `sent` for retransmission. Sending may restart the timer, so its reference is checked
+    /// only afterwards.
     pub(super) fn lose(&mut self, flow: u32, seq: u32, sent: u64) {
         self.queue_again(flow, seq);
         if self.conns[flow as usize].timer.reference == sent {
@@ -78,7 +78,7 @@ impl Sim {
         }
     }
 
-    /// Nothing was heard of a packet for too long.
+    /// Handles an expired timer.
     fn time_out(&mut self, flow: u32) {
         let Some((_, seq)) = self.conns[flow as usize].records.earliest() else {
             self.stop("a timer ends that waits for nothing");
@@ -88,7 +88,7 @@ impl Sim {
         let size = c.records.sent(seq).map_or(0, |record| i64::from(record.size));
         c.packets.timeouts += 1;
         self.counters.timeouts += 1;
-        // Of the packet's entropy value nothing is known any more.
+        // The entropy value of the lost packet is not recorded; the simulator reports value 0.
         self.learn(flow, 0, Path::Timeout);
         let options = &self.spec.options;
         let (sender_cc, receiver_cc, sleek) = (options.sender_cc, options.receiver_cc, options.sleek);
@@ -99,7 +99,7 @@ impl Sim {
             return;
         }
         let was_empty = c.records.none_again();
-        // It leaves the list first: the timer goes on with the next.
+        // The packet left the list before, so the timer restarts for the next one.
         self.recalculate_timer(flow);
         if sender_cc {
             let c = &mut self.conns[flow as usize];
@@ -116,13 +116,15 @@ impl Sim {
         }
         self.queue_again(flow, seq);
         let c = &self.conns[flow as usize];
+        // Without window or credit for the packet, a request keeps the flow alive: its answer is the only feedback to
+        // come.
         if (sender_cc && c.nscc.window < size + c.in_flight) || (receiver_cc && c.credit <= 0) {
             self.send_request(flow);
             return;
         }
         if self.may_send(flow) {
             self.send_again(flow);
-            // The NIC is told of one byte.
+            // The simulator charges the NIC one byte for this packet.
             self.sent_data(self.conns[flow as usize].src, 1);
         }
     }

@@ -1,11 +1,11 @@
-//! Topology files (`.topo`): fat trees by tiers.
+//! Topology files (`.topo`): fat trees described by tier.
 
 use super::input::{InputError, Word, lines};
 use super::matrix::MOST_HOSTS;
 use super::spec::Tree;
 
 const HEADER: [&str; 3] = ["Nodes", "Tiers", "Podsize"];
-/// Keys of a tier; what they say of links is of those below.
+/// Keys of a tier. Values of links refer to the links below it.
 const KEYS: [&str; 9] = [
     "Downlink_speed_Gbps",
     "Radix_Down",
@@ -25,7 +25,7 @@ const SWITCH: usize = 4;
 const RATIO: usize = 5;
 const BUNDLE: usize = 6;
 const QUEUE: usize = 7;
-/// The largest latency of a link, ns: a packet counts it in 32 bits.
+/// Largest latency of a link, ns: packets store it as a 32-bit number of picoseconds.
 const MOST_LATENCY: u32 = 4_000_000;
 
 #[derive(Default)]

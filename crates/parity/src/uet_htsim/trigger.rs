@@ -1,11 +1,11 @@
-//! Triggers: flows that start when others end.
+//! Triggers, which start flows when others end.
 
 use super::counters::{Line, Said};
 use super::sim::Sim;
 use super::spec::TriggerKind;
 
 impl Sim {
-    /// A flow has ended that activates a trigger.
+    /// Activates the trigger of a flow that has ended.
     pub(super) fn fire(&mut self, trigger: u32) {
         let at = self.now();
         let own = &mut self.triggers[trigger as usize];
@@ -45,7 +45,7 @@ impl Sim {
         self.lines.push(Line { at, what });
     }
 
-    /// A flow's trigger has fired.
+    /// Starts a flow whose trigger has fired.
     pub(super) fn activate(&mut self, flow: u32) {
         self.say(Said::Activate(flow));
         self.start(flow);
