@@ -1,7 +1,8 @@
-//! Where the time of messages goes: that of their last packets, port by port, and that of all their packets together.
+//! Accounts of message latency: the last packet's time by port, and all packets' time by port.
 //!
-//! A port's lane has a clock that runs while it has a packet and no credit for it. What that clock shows less when a packet
-//! comes than when it is let go is how long the packet waited for credits; what else it waited, it waited for others.
+//! Each lane of a port has a clock that runs while the lane has a packet and no credit. The clock's advance from a
+//! packet's arrival to its grant is the packet's wait for credits; the rest of its wait is queueing behind other
+//! packets.
 
 use paceline_fabric::model::{FlowId, Net, NicId, PacketId, PortId};
 use paceline_fabric::outcome::account::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
@@ -12,18 +13,18 @@ use paceline_kernel::ids::{Grid, Id, List};
 
 use crate::ib_omnet::InfiniBand;
 
-/// Accounts; empty where there are none.
+/// Accounts of selected flows; empty if none are recorded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accounts {
-    /// The place of each flow's account, or none.
+    /// Index of each flow's account in `open`; `u32::MAX` if it has none.
     places: Vec<u32>,
     open: Vec<Open>,
     clocks: Grid<PortId, Clock>,
-    /// By packet: where it is.
+    /// Arrival of each packet at its present port, by packet id.
     journals: Vec<Journal>,
 }
 
-/// How long a lane has had a packet and no credit.
+/// Clock of the time in which a lane had a packet and no credit, ps.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     shown: u64,
@@ -42,27 +43,28 @@ impl Clock {
     }
 }
 
-/// When a packet came to a port's queue, and what the clock showed; once it is let go, how long it waited for credits.
+/// Arrival time of a packet at its port, ps, and the lane's clock at that time. After the grant, `credit` is the wait
+/// for credits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Journal {
     since: u64,
     credit: u64,
 }
 
-/// A flow's account, in ps.
+/// Account of one flow, in ps.
 #[derive(Clone, Debug)]
 struct Open {
     flow: FlowId,
     port: PortId,
     started: u64,
-    /// What the clock of its host showed then.
+    /// The host's clock at the start.
     clock: u64,
     sender: SenderTime,
     last: Vec<Hop>,
     all: Vec<Totals>,
 }
 
-/// The last packet at a port.
+/// Times of the last packet at one port, ps.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     port: PortId,
@@ -71,7 +73,7 @@ struct Hop {
     credit: u64,
 }
 
-/// All packets at a port: how many, their waits, and the longest of each.
+/// Totals of all packets at one port. Waits are (sum, maximum), ps.
 #[derive(Clone, Copy, Debug)]
 struct Totals {
     port: PortId,
@@ -93,7 +95,7 @@ impl Accounts {
             Accounted::All => (0..flows as u32).collect(),
             Accounted::Flows(list) => list.clone(),
         };
-        // Who is looked at closely is accounted for, too.
+        // Probed flows have accounts, too.
         list.extend(&spec.record.flow_probes);
         list.sort_unstable();
         list.dedup();
@@ -124,7 +126,7 @@ impl Accounts {
         self.open.get_mut(place as usize)
     }
 
-    /// Whether a lane has a packet and no credit.
+    /// Starts or stops a lane's clock. `is` is true if the lane has a packet and no credit.
     pub(super) fn waits(&mut self, port: PortId, lane: u8, is: bool, now: u64) {
         let clock = &mut self.clocks[(port, lane)];
         match (is, clock.since == u64::MAX) {
@@ -134,7 +136,7 @@ impl Accounts {
         }
     }
 
-    /// A message comes to its host.
+    /// Records the start of a message at its host.
     pub(super) fn starts(&mut self, flow: FlowId, port: PortId, now: u64) {
         let clock = self.clocks[(port, 0)].at(now);
         if let Some(open) = self.of(flow) {
@@ -142,7 +144,7 @@ impl Accounts {
         }
     }
 
-    /// A packet comes to a port's queue.
+    /// Records a packet's arrival at a port's queue.
     pub(super) fn comes(&mut self, id: PacketId, port: PortId, lane: u8, now: u64) {
         let credit = self.clocks[(port, lane)].at(now);
         if self.journals.len() <= id.index() {
@@ -151,15 +153,17 @@ impl Accounts {
         self.journals[id.index()] = Journal { since: now, credit };
     }
 
-    /// An arbiter lets it go.
+    /// Records the arbiter's grant to a packet.
     pub(super) fn is_let_go(&mut self, id: PacketId, port: PortId, lane: u8, now: u64) {
-        // Without accounts there are no journals.
+        // There are no journals if no accounts are recorded.
         if let Some(hop_log) = self.journals.get_mut(id.index()) {
             hop_log.credit = self.clocks[(port, lane)].at(now) - hop_log.credit;
         }
     }
 
-    /// It goes on the wire: of its time at the port so much passes in any case.
+    /// Records a packet's transmission. `fixed` is the part of its time at the port that does not depend on other
+    /// packets.
+    // The three parts are clamped in this order, so that their sum is always the time at the port.
     fn goes(&mut self, (flow, is_last): (FlowId, bool), id: PacketId, port: PortId, fixed: u64, now: u64) {
         let Some(&Journal { since, credit }) = self.journals.get(id.index()) else {
             return;
@@ -193,7 +197,8 @@ impl Accounts {
         all.credit = (all.credit.0 + credit, all.credit.1.max(credit));
     }
 
-    /// The sender's time until now, in which it made so many packets after the first.
+    /// Splits the sender's time so far into sending, waiting for credits, and pacing or the NIC. `packets` is the
+    /// number made after the first.
     fn sender(&mut self, flow: FlowId, packets: u64, packet: u64, is_paced: bool, now: u64) {
         let Some(open) = self.of(flow) else { return };
         let (port, clock) = (open.port, open.clock);
@@ -247,7 +252,7 @@ impl Open {
 }
 
 impl InfiniBand {
-    /// A packet goes on the wire of a port.
+    /// Accounts for a packet that a port transmits.
     #[cold]
     pub(super) fn account(&mut self, net: &Net<'_>, port: PortId, id: PacketId) {
         let packet = net.core.packets.get(id);
@@ -263,7 +268,7 @@ impl InfiniBand {
         self.accounts.goes(which, id, port, fixed.as_ps(), now);
     }
 
-    /// A host has made a packet, which comes to its queue.
+    /// Accounts for a packet that a host has created and queued.
     #[cold]
     pub(super) fn account_made(&mut self, net: &Net<'_>, port: PortId, id: PacketId) {
         let packet = net.core.packets.get(id);
@@ -276,7 +281,7 @@ impl InfiniBand {
         }
     }
 
-    /// Whether the lanes of a port have packets and no credits may have changed.
+    /// Updates a port's clocks after a change in its lanes' packets or credits.
     pub(super) fn notify_clocks(&mut self, now: u64, port: PortId) {
         if !self.accounts.is_on() {
             return;
@@ -288,13 +293,13 @@ impl InfiniBand {
         }
     }
 
-    /// Whether a packet of a flow is its last one.
+    /// Returns true for the last packet of a flow.
     fn is_last(&self, net: &Net<'_>, flow: FlowId, seq: u64) -> bool {
         let size = net.world.flow(net.core, flow).size;
         seq + 1 == size.get().div_ceil(net.world.packet.mtu.get())
     }
 
-    /// Where the time of flows went; `None` if that is not accounted for.
+    /// Closes the accounts. Returns `None` if none are recorded.
     pub(super) fn close_accounts(
         &mut self,
         net: &Net<'_>,

@@ -1,4 +1,4 @@
-//! An output's arbiter: which input's packet goes next, and which of them it marks.
+//! An output's arbiter: selects the input whose packet goes next, and marks packets.
 
 use paceline_congestion::Mark;
 use paceline_fabric::model::{Net, NicId, PacketId, PortId};
@@ -9,10 +9,10 @@ use crate::ib_omnet::InfiniBand;
 use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::step::Step;
 
-/// A packet that found others waiting, and is marked if its turn comes to be.
+/// Flag of a packet that found others waiting, so that the arbiter may mark it.
 pub(super) const CANDIDATE: u8 = 1 << 4;
 
-/// The input after `last`, in turn, among those of a mask that is not empty.
+/// Returns the next input after `last`, round-robin, in a non-empty mask.
 #[inline(always)]
 const fn next_in_turn(mask: u64, last: u8) -> u8 {
     let later = if last >= 63 {
@@ -24,7 +24,7 @@ const fn next_in_turn(mask: u64, last: u8) -> u8 {
 }
 
 impl InfiniBand {
-    /// A packet comes to its slot.
+    /// Puts a packet into its slot at the arbiter.
     #[inline(always)]
     pub(super) fn fill_slot(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let now = net.core.now();
@@ -50,14 +50,14 @@ impl InfiniBand {
         }
     }
 
-    /// The place of an input's slot at an output.
+    /// Returns the index of an input's slot at an output.
     #[inline(always)]
     pub(super) fn slot_of(&self, port: PortId, input: u8, lane: u8) -> usize {
         let lanes = usize::from(self.spec.lanes);
         self.ports[port].slots as usize + usize::from(input) * lanes + usize::from(lane)
     }
 
-    /// Lets the next packet go, if one may.
+    /// Grants the next packet, if one has credit and room.
     #[inline(always)]
     pub(super) fn arbitrate(&mut self, net: &mut Net<'_>, port: PortId) {
         if self.ports[port].arbitrating {
@@ -108,8 +108,8 @@ impl InfiniBand {
         }
     }
 
-    /// The next input and lane with a packet and a credit. Lanes have their turns by weights, in packets; a lane that
-    /// has had its share is passed over once.
+    /// Selects the next input and lane with a packet and a credit. Lanes take turns by weight, in packets; a lane
+    /// that has used its share is skipped once.
     #[inline(always)]
     fn choose(&mut self, port: PortId) -> Option<(u8, u8)> {
         let lanes = self.spec.lanes;
@@ -133,7 +133,7 @@ impl InfiniBand {
         None
     }
 
-    /// Nothing can go: the packet of the input served last is no candidate any more.
+    /// Without a packet to send, clears the candidate flag of the packet from the input served last.
     #[inline(always)]
     fn spare_last(&mut self, net: &mut Net<'_>, port: PortId) {
         let lane = self.ports[port].last_lane;
@@ -144,7 +144,8 @@ impl InfiniBand {
         }
     }
 
-    /// Whether there is room in front of the wire, and the input has not given a packet at this instant; if so, it has.
+    /// Returns true if the output queue has room and the input gave no other packet at this instant, and reserves the
+    /// input.
     #[inline(always)]
     fn has_room(&mut self, port: PortId, input: u8) -> bool {
         let p = &self.ports[port];
@@ -158,7 +159,7 @@ impl InfiniBand {
         !std::mem::replace(&mut self.ports[ingress].giving, true)
     }
 
-    /// Marks a candidate whose turn it is; others are none any more.
+    /// Marks a candidate if a mark is due, and clears its flag in any case.
     #[inline(always)]
     fn mark_in_turn(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let rate = self.spec.marking_rate;
@@ -183,7 +184,7 @@ impl InfiniBand {
         }
     }
 
-    /// A packet goes from the arbiter to the wire, and the next can follow after a while.
+    /// Sends a granted packet to the wire, and schedules the next arbitration.
     #[inline(always)]
     fn let_go(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let events = self.events;
@@ -218,7 +219,7 @@ impl InfiniBand {
         *mask = *mask & !(1 << p.place) | u64::from(stalled) << p.place;
     }
 
-    /// An input of a switch has handed a packet on: arbiters that waited for that try again.
+    /// Retries arbiters of a switch that waited for an input, which has now handed on its packet.
     pub(super) fn done(&mut self, net: &mut Net<'_>, switch: u32) {
         let mut mask = self.stalled[switch as usize];
         while mask != 0 {
@@ -230,8 +231,8 @@ impl InfiniBand {
     }
 }
 
-/// What is left of a delay of which `stored` has passed, so that the packet does not come before one that is to come
-/// at `last`: then it comes a nanosecond behind that.
+/// Returns the rest of a delay of which `stored` has passed. A packet must not overtake one due at `last`: then it is
+/// due a nanosecond after that.
 #[inline(always)]
 pub(super) const fn left_of(full: u64, stored: u64, now: u64, last: u64) -> u64 {
     let due = (now + full).saturating_sub(stored);

@@ -1,4 +1,4 @@
-//! A network under credits, of its description.
+//! Construction of a network under credits from its description.
 
 use std::collections::VecDeque;
 
@@ -153,7 +153,7 @@ impl InfiniBand {
         }
     }
 
-    /// Switches on the way from one host to another.
+    /// Returns the number of switches on the path between two hosts; `None` without a path.
     fn switches_between(&self, from: NicId, to: NicId) -> Option<u32> {
         let peer_of = |port: PortId| &self.ports[self.ports[port].peer];
         let first = peer_of(self.hosts[from].port);
@@ -166,7 +166,7 @@ impl InfiniBand {
         })
     }
 
-    /// Nothing comes of a source's messages: there is no way for them.
+    /// Gives up all messages of a source whose destination is unreachable.
     fn give_up(&mut self, net: &mut Net<'_>, source: u32) {
         let Source { first, count, .. } = self.spec.sources[source as usize];
         self.open -= u64::from(count);
@@ -175,7 +175,7 @@ impl InfiniBand {
         }
     }
 
-    /// Arranges for what happens first.
+    /// Schedules the initial events.
     pub(super) fn arrange(&mut self, net: &mut Net<'_>) {
         if let Some(stall) = self.spec.stall {
             self.after(
@@ -195,7 +195,7 @@ impl InfiniBand {
                 self.after(net, LaneId::WHEEL, start, Step::Start { source });
             }
         }
-        // At the beginning each host's source comes before its port.
+        // Events tie at time 0: each host's source comes before its port's scan.
         let tie = self.first_scan(net);
         for source in sources {
             let described = self.spec.sources[source as usize];
@@ -211,7 +211,7 @@ impl InfiniBand {
         }
     }
 
-    /// The slots of an output, by input and lane.
+    /// Returns the slots of an output, by input and lane.
     pub(super) fn slots_of(&self, port: PortId) -> impl Iterator<Item = &Slot> {
         let p = &self.ports[port];
         let ports = self.ports.iter().filter(|other| other.first == p.first).count();
@@ -220,10 +220,10 @@ impl InfiniBand {
     }
 }
 
-/// Times on a link: of a data packet, and of a flow-control packet, with their lanes of events.
+/// Transmission times of a data packet and of a flow-control packet on a link, ps, each with its event lane.
 type Wire = [(u64, LaneId); 2];
 
-/// Lanes of events for what always takes as long, and the times on each kind of link.
+/// Creates event lanes for all constant delays, and computes the transmission times of each link profile.
 fn lanes_of(
     (spec, credits): (&RunSpec, &CreditSpec),
     profiles: &Profiles,
@@ -257,7 +257,7 @@ fn lanes_of(
     (events, wires)
 }
 
-/// Ports by node, in the order of links, and where those of each node begin.
+/// Lists ports by node, in the order of links, with the index of each node's first port.
 fn ports_by_node(spec: &RunSpec, ports: &Ports) -> (Vec<PortId>, List<NodeId, u32>) {
     let mut by_node: List<NodeId, Vec<PortId>> = List::of(spec.nodes.len(), Vec::new());
     for (id, port) in ports.numbered() {

@@ -1,4 +1,4 @@
-//! How a network of this simulator is made of its description.
+//! Registration of this simulator's network model.
 
 use std::any::Any;
 
@@ -9,7 +9,7 @@ use crate::ib_omnet::InfiniBand;
 use crate::ib_omnet::check::check;
 use crate::ib_omnet::spec::CreditSpec;
 
-/// A network of its description.
+/// Builds a network from its description.
 fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
     let credits = CreditSpec::of(site.run).expect("a network is built of its own description");
     Box::new(InfiniBand::new(
@@ -35,7 +35,7 @@ impl ModelSpec for CreditSpec {
     fn credit_lanes(&self) -> u8 {
         self.lanes
     }
-    /// What a host sends to itself goes by way of its switch.
+    /// Returns true: a host's messages to itself pass its switch.
     fn has_loopback(&self) -> bool {
         true
     }

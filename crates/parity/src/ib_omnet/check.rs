@@ -1,4 +1,4 @@
-//! What a network under credits must fulfil.
+//! Requirements of a network under credits.
 
 use paceline_fabric::spec::{NodeKind, RunSpec, TieOrder};
 use paceline_kernel::Span;
@@ -6,10 +6,10 @@ use paceline_kernel::ids::Id;
 
 use crate::ib_omnet::spec::{Control, CreditSpec};
 
-/// Ports that a switch may have: one bit each in an arbiter's mask.
+/// Maximum number of ports of a switch: an arbiter's mask has one bit per port.
 const MOST_PORTS: usize = 64;
 
-/// What a network under credits must fulfil.
+/// Checks a run against the requirements of a network under credits.
 pub(super) fn check(spec: &RunSpec, credits: &CreditSpec) -> Result<(), String> {
     let bad = |why: String| Err(why);
     if spec.ties != TieOrder::Insertion {

@@ -1,47 +1,49 @@
-//! What is known of a lane of a port: at its arbiter, on its wire, in its input buffer.
+//! State of a port's lane: arbiter, wire and input buffer.
 
 use std::num::NonZeroU64;
 
-/// A lane of a port. Packets are counted from the beginning of the run, in whole numbers.
+/// State of one lane of a port. Packets are counted from the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lane {
-    /// Up to which packet the other end lets this port send (FCCL), as its arbiter knows.
+    /// Credit limit from the other end, as the arbiter knows it (FCCL): the number of packets that may be sent in
+    /// total.
     pub(super) limit: u32,
-    /// Packets that the arbiter has let go.
+    /// Packets that the arbiter has granted.
     pub(super) granted: u32,
-    /// Packets that went on the wire: FCTBS.
+    /// Packets transmitted (FCTBS).
     pub(super) sent: u32,
-    /// Packets that came in: ABR.
+    /// Packets received (ABR).
     pub(super) arrived: u32,
-    /// Places that are free in the input buffer.
+    /// Free packets in the input buffer.
     pub(super) free: u32,
-    /// What this port has told last: limit, and packets sent.
+    /// Limit and number of transmitted packets in the last update that this port sent.
     pub(super) announced: Option<(u32, u32)>,
-    /// Packets that wait in inputs for this output, those in slots apart.
+    /// Packets that wait in inputs for this output, without those in slots.
     pub(super) waiting: u32,
-    /// The input served last.
+    /// Input that the arbiter served last.
     pub(super) last_input: u8,
-    /// Inputs whose slot at this output has a packet, or one that is on its way there.
+    /// Bit masks of inputs whose slot at this output is occupied (`filled`), or reserved for a packet in transit to
+    /// it (`promised`).
     pub(super) filled: u64,
     pub(super) promised: u64,
-    /// Since when it has a packet and no credit, if that is so.
+    /// Start of the present credit stall, ps: the time since which the lane has a packet and no credit.
     pub(super) stalled_since: Option<NonZeroU64>,
 }
 
 impl Lane {
-    /// Packets that the arbiter may still let go.
+    /// Returns the number of packets that the arbiter may still grant.
     #[inline(always)]
     pub(super) const fn credits(&self) -> u32 {
         self.limit.saturating_sub(self.granted)
     }
 
-    /// What there is to tell: up to which packet the other end may send, and how many went out here.
+    /// Returns the content of the next update: the other end's limit, and the packets transmitted here.
     #[inline(always)]
     pub(super) const fn news(&self) -> (u32, u32) {
         (self.arrived + self.free, self.sent)
     }
 
-    /// Whether that has been told.
+    /// Returns true if the last update is still up to date.
     #[inline(always)]
     pub(super) fn is_announced(&self) -> bool {
         self.announced == Some(self.news())

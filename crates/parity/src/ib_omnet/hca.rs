@@ -1,7 +1,7 @@
-//! Hosts that send: messages become packets, which wait in a queue for the host's arbiter.
+//! Sending hosts: messages become packets, which queue for the host's arbiter.
 //!
-//! Without congestion control a host makes a packet whenever it can; with it at a pace, and a turn that finds nothing to
-//! make or no room is lost.
+//! Without congestion control, a host creates a packet whenever it can. With it, a host creates packets at its pace,
+//! and a turn is lost if there is no message or no room in the queue.
 
 use paceline_congestion::rrcc::omnet as rrcc;
 use paceline_fabric::model::{FlowId, Net, NicId, Packet, PacketId, PortId};
@@ -16,12 +16,12 @@ use crate::ib_omnet::spec::Control;
 use crate::ib_omnet::step::Step;
 
 impl InfiniBand {
-    /// A source begins: its first message comes after its gap.
+    /// Starts a source. Its first message follows after the gap.
     pub(super) fn start(&mut self, net: &mut Net<'_>, source: u32) {
         self.made(net, source);
     }
 
-    /// A source has no message under way: the next one comes after its gap.
+    /// Schedules the next message after the gap, once all packets of the previous one have been created.
     pub(super) fn made(&mut self, net: &mut Net<'_>, source: u32) {
         let spec = self.spec.sources[source as usize];
         let next = self.sources[source as usize].next;
@@ -34,7 +34,7 @@ impl InfiniBand {
         self.after(net, LaneId::WHEEL, spec.gap.as_ps(), Step::Message { source });
     }
 
-    /// A message comes to its host.
+    /// Starts the next message of a source.
     pub(super) fn message(&mut self, net: &mut Net<'_>, number: u32) {
         let source = &mut self.sources[number as usize];
         let (message, host) = (source.next, source.host);
@@ -63,7 +63,7 @@ impl InfiniBand {
         }
     }
 
-    /// What a message takes that is alone in the network, flow control apart.
+    /// Returns the latency of a message in an empty network, without flow control.
     fn alone(&self, net: &Net<'_>, host: NicId, packets: u64, switches: u64) -> Span {
         let port = &net.core.ports[self.hosts[host].port];
         let wire = net.world.profiles[port.profile]
@@ -74,13 +74,13 @@ impl InfiniBand {
         Span::from_ps(self.spec.host_packet.as_ps() + (packets - 1) * packet + switches * hop)
     }
 
-    /// A host without congestion control can make a packet.
+    /// Creates the next packet of a host without congestion control.
     pub(super) fn make_again(&mut self, net: &mut Net<'_>, host: NicId) {
         self.hosts[host].making = false;
         self.make(net, host);
     }
 
-    /// A host's pace lets it make a packet.
+    /// Creates a packet at the host's pace, and schedules the next turn.
     pub(super) fn pace(&mut self, net: &mut Net<'_>, host: NicId) {
         self.make(net, host);
         if self.open > 0 {
@@ -89,7 +89,7 @@ impl InfiniBand {
         }
     }
 
-    /// A host makes a packet, if it has a message and its queue has room.
+    /// Creates a packet if the host has a message and room in its queue.
     fn make(&mut self, net: &mut Net<'_>, number: NicId) {
         let host = &self.hosts[number];
         let Some(source) = self.sources.get_mut(host.source as usize) else {
@@ -134,7 +134,7 @@ impl InfiniBand {
         }
     }
 
-    /// A packet goes to the arbiter, or waits for it.
+    /// Passes a packet to the arbiter, or queues it.
     pub(super) fn queue(&mut self, net: &mut Net<'_>, number: NicId, id: PacketId) {
         let port = self.hosts[number].port;
         if self.accounts.is_on() {
@@ -150,7 +150,7 @@ impl InfiniBand {
         }
     }
 
-    /// The arbiter's slot is free for a packet that is to come.
+    /// Reserves the arbiter's slot. Returns true if it was free.
     fn promise(&mut self, port: PortId) -> bool {
         let lane = &mut self.lanes[(port, 0)];
         let is_free = lane.filled | lane.promised == 0;
@@ -158,7 +158,7 @@ impl InfiniBand {
         is_free
     }
 
-    /// A packet goes to the arbiter.
+    /// Sends a packet to the arbiter.
     fn inject(&mut self, net: &mut Net<'_>, number: NicId, id: PacketId) {
         let delay = self.spec.host_packet.as_ps();
         let host = &mut self.hosts[number];
@@ -176,7 +176,7 @@ impl InfiniBand {
         }
     }
 
-    /// The arbiter let a packet go: the next one follows.
+    /// Sends the next packet to the arbiter after a grant.
     #[inline(always)]
     pub(super) fn host_gone(&mut self, net: &mut Net<'_>, number: NicId) {
         let host = &mut self.hosts[number];
@@ -196,7 +196,7 @@ impl InfiniBand {
         }
     }
 
-    /// The timer of the index starts with the first packet.
+    /// Starts the timer that lowers the IBCC index.
     fn start_lowering(&mut self, net: &mut Net<'_>, host: NicId) {
         if let Control::Ibcc(params) = self.spec.control {
             let delay = params.timer.as_ps();
@@ -204,7 +204,7 @@ impl InfiniBand {
         }
     }
 
-    /// That timer has expired.
+    /// Lowers the IBCC index at the timer's expiry, and restarts the timer.
     pub(super) fn lower(&mut self, net: &mut Net<'_>, host: NicId) {
         if let Pace::Ibcc(sender) = &mut self.hosts[host].pace {
             sender.expired();
@@ -214,7 +214,7 @@ impl InfiniBand {
         }
     }
 
-    /// A sender gets a notification.
+    /// Applies a notification to a sender's rate.
     pub(super) fn notified(&mut self, net: &mut Net<'_>, number: NicId, id: PacketId) {
         let packet = *net.core.packets.get(id);
         net.core.packets.remove(id);
@@ -249,15 +249,15 @@ impl InfiniBand {
     }
 }
 
-/// The tag of a notification that there is congestion.
+/// Tag of a notification that reports congestion.
 pub(super) const CONGESTED: u8 = 1;
 
-/// Bits of a packet.
+/// Returns a packet's size in bits.
 pub(super) fn bits_of(mtu: Bytes) -> f64 {
     mtu.get() as f64 * 8.0
 }
 
-/// A packet of full size.
+/// Returns a packet of full size.
 pub(super) fn full_packet(net: &Net<'_>, kind: PacketKind) -> Packet {
     let mtu = net.world.packet.mtu.get() as u16;
     Packet {
@@ -268,7 +268,7 @@ pub(super) fn full_packet(net: &Net<'_>, kind: PacketKind) -> Packet {
     }
 }
 
-/// Nanoseconds in whole picoseconds, to the nearest.
+/// Converts nanoseconds to picoseconds, rounded to nearest.
 fn ps(ns: f64) -> u64 {
     (ns * 1e-9 * 1e12).round() as u64
 }

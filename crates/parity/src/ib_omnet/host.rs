@@ -1,4 +1,4 @@
-//! What hosts know: as senders, as receivers.
+//! State of hosts as senders and receivers.
 
 use std::collections::VecDeque;
 
@@ -9,29 +9,29 @@ use paceline_fabric::spec::NodeId;
 use crate::ib_omnet::outcome::SourceTotals;
 use crate::ib_omnet::spec::Control;
 
-/// A host.
+/// State of a host.
 #[derive(Clone, Debug)]
 pub(super) struct Host {
     pub(super) port: PortId,
     pub(super) node: NodeId,
-    /// What it sends, if it sends.
+    /// Index of its source; `u32::MAX` if it sends nothing.
     pub(super) source: u32,
-    /// Packets that wait for the arbiter.
+    /// Packets queued for the arbiter.
     pub(super) queue: VecDeque<PacketId>,
-    /// Whether it is about to make a packet.
+    /// True while it is creating a packet.
     pub(super) making: bool,
-    /// Whether a packet has left its queue.
+    /// True once a packet has left its queue.
     pub(super) has_sent: bool,
     pub(super) controlled: bool,
     pub(super) pace: Pace,
-    /// Nanoseconds from one packet to the next.
+    /// Interval between packets, ns.
     pub(super) interval_ns: f64,
-    /// Packets that have come and wait to be taken, and whether one is about to be.
+    /// Received packets that wait to be consumed (`coming`); `taking` is true while one is being consumed.
     pub(super) coming: u32,
     pub(super) taking: bool,
 }
 
-/// What a host does about notifications.
+/// A host's congestion control state.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pace {
     Free,
@@ -39,26 +39,26 @@ pub(super) enum Pace {
     Rrcc(rrcc::Sender),
 }
 
-/// Messages of a host, one after the other.
+/// Messages of a host, sent one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) host: NicId,
     pub(super) to: NicId,
-    /// Switches on the way; `None` if there is no way.
+    /// Number of switches on the path; `None` without a path.
     pub(super) switches: Option<u32>,
-    /// The next message, and the one of which packets are made.
+    /// Index of the next message (`next`), and the flow of which packets are being created (`current`).
     pub(super) next: u32,
     pub(super) current: Option<FlowId>,
-    /// Packets of that one, and how many are made.
+    /// Number of packets in the current message, and of those already created.
     pub(super) packets: u32,
     pub(super) made: u32,
-    /// Packets that have come of the message whose packets come. Messages come in order.
+    /// Packets received of the oldest incomplete message. Messages arrive in order.
     pub(super) come: u32,
-    /// What its receiver knows, and whether it tells.
+    /// The receiver's observation window (RRCC); `is_notified` is true if the receiver sends notifications.
     pub(super) window: rrcc::Receiver,
     pub(super) is_notified: bool,
     pub(super) totals: SourceTotals,
-    /// Whether its first message has come.
+    /// True once the first message has started.
     pub(super) begun: bool,
 }
 

@@ -7,7 +7,7 @@ use paceline_scenario::tables;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-/// What hosts do about marks.
+/// Reactions of hosts to marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ControlKind {

@@ -1,4 +1,4 @@
-//! What a network under credits cannot reach, whatever its traffic: with which numbers, and what would do.
+//! Upper limits of the rates in a network under credits: warnings with the numbers, and with values that suffice.
 
 use paceline_fabric::spec::LinkSpec;
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -7,13 +7,12 @@ use paceline_scenario::guest::{Cx, Problem};
 
 use super::spec::CreditSpec;
 
-/// A share of the link that flow-control packets may take before it is said.
+/// Share of a link above which flow-control packets cause a warning.
 const UPDATES: f64 = 0.05;
 
-/// Says what bounds the rates of links below what they carry.
+/// Warns if settings limit rates to less than the links carry.
 ///
-/// # Errors
-/// Where flow-control packets alone take all of a link.
+/// # Errors If flow-control packets alone use up a link.
 pub(super) fn check(
     credits: &CreditSpec,
     mtu: Bytes,
@@ -65,12 +64,12 @@ pub(super) fn check(
     Ok(())
 }
 
-/// So many bytes in a time, in Gbit/s.
+/// Returns the rate of `bytes` per `time`, Gbit/s.
 fn gbps(bytes: u64, time: Span) -> f64 {
     bytes as f64 * 8e3 / time.as_ps() as f64
 }
 
-/// The packets that a link carries in a time.
+/// Returns the number of packets that a link carries in `time`, rounded up.
 fn packets_of(rate: BitRate, time: Span, mtu: Bytes) -> u64 {
     rate.bytes_in(time).get().div_ceil(mtu.get().max(1))
 }

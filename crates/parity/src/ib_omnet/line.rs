@@ -1,26 +1,26 @@
-//! Steps as the model writes them: lines of its traces.
+//! Steps in the format of the OMNeT++ model's traces.
 
 use paceline_fabric::RunSpec;
 use paceline_kernel::Time;
 
 use super::{CreditEvent, CreditSpec, CreditStep};
 
-/// Hosts of the demo; its switches follow them.
+/// Number of hosts in the demo; switch ids follow host ids.
 const HOSTS: u32 = 19;
 
-/// Which of its sender's messages a flow is.
+/// Returns a flow's index among its sender's messages.
 fn number(run: &RunSpec, flow: u32) -> u32 {
     let sources = CreditSpec::of(run).map_or(&[][..], |credits| &credits.sources);
     let source = sources.iter().rfind(|source| source.first <= flow);
     flow - source.map_or(flow, |source| source.first)
 }
 
-/// Picoseconds in nanoseconds, to the last.
+/// Formats picoseconds as nanoseconds with three decimals.
 fn ns(at: Time) -> String {
     format!("{}.{:03}", at.as_ps() / 1000, at.as_ps() % 1000)
 }
 
-/// A step of the demo as a line of the model's trace, if that has such lines.
+/// Formats a step of the demo as a line of the model's trace. Returns `None` for steps that the trace does not have.
 pub fn line(run: &RunSpec, event: &CreditEvent) -> Option<String> {
     let (node, i) = (event.node.0, event.interface);
     let host = format!("H_{}", node + 1);

@@ -1,9 +1,9 @@
-//! A port's wire: the packets in front of it, and flow-control packets, which go before them.
+//! A port's wire: its output queue, and flow-control packets, which have priority.
 //!
-//! Once in a period all ports scan their lanes for credits to tell of, all at the same instant. A port whose wire is
-//! free does so a nanosecond later, others when their packet has left. Ports with nothing to tell would find nothing,
-//! so only those are looked at that have ([`InfiniBand::telling`]); but what comes to one of the others within that
-//! nanosecond finds it about to look, and then it does ([`InfiniBand::catch_up`]).
+//! Once per period, all ports scan their lanes for credits to announce, at the same instant. A port with an idle wire
+//! does so a nanosecond later, other ports after their packet. Only ports with news ([`InfiniBand::telling`]) are
+//! visited; the scan of the others would find nothing. But if news arrives within that nanosecond, the port's own
+//! scan is still to come and announces it ([`InfiniBand::catch_up`]).
 
 use paceline_fabric::model::{Net, PacketId, PortId};
 use paceline_fabric::outcome::{PacketKind, TraceKind};
@@ -16,14 +16,14 @@ use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::parts::Scan;
 use crate::ib_omnet::step::Step;
 
-/// A port whose wire is free looks so long after the scan, in ps.
+/// Delay from the scan to the check of a port with an idle wire, ps.
 const PAUSE: u64 = 1000;
-/// Places of a port's wire times: of a data packet, and of a flow-control packet.
+/// Indices of a port's wire times, for data packets and for flow-control packets.
 const DATA: usize = 0;
 const UPDATE: usize = 1;
 
 impl InfiniBand {
-    /// The first scan is at the beginning; `starts` are the sources that begin then, by their port's order.
+    /// Performs the first scan, at time 0. Returns the base of the tie order of sources that start then.
     pub(super) fn first_scan(&mut self, net: &mut Net<'_>) -> u64 {
         self.telling = self.ports.ids().collect();
         self.ports.iter_mut().for_each(|port| port.listed = true);
@@ -31,8 +31,10 @@ impl InfiniBand {
         self.scan.tie
     }
 
-    /// All ports look whether they have credits to tell of.
+    /// Lets all ports check for credits to announce.
     pub(super) fn scan(&mut self, net: &mut Net<'_>) {
+        // Ties are reserved for all ports, also for those not visited: a port that catches up keeps its position
+        // among the events.
         let places = 2 * self.ports.len() as u64;
         self.scan = Scan {
             count: self.scan.count + 1,
@@ -55,7 +57,7 @@ impl InfiniBand {
         }
     }
 
-    /// A port with a free wire is to look at its lanes.
+    /// Schedules the check of a port with an idle wire.
     fn look_soon(&mut self, net: &mut Net<'_>, port: PortId) {
         let p = &mut self.ports[port];
         (p.sending, p.scanned, p.telling) = (true, self.scan.count, 0);
@@ -63,13 +65,13 @@ impl InfiniBand {
         net.core.schedule_tied(at, tie, Step::WireFree { port }.event());
     }
 
-    /// When a port with a free wire looks, and its place among the events of that instant.
+    /// Returns the time of an idle port's check, and its position among the events of that instant.
     fn place_of_look(&self, port: PortId) -> (u64, u64) {
         let order = u64::from(self.ports[port].order);
         (self.scan.at + PAUSE, self.scan.tie + 2 * order + 1)
     }
 
-    /// Something comes to a port whose wire is free: if it has yet to look since the latest scan, it will.
+    /// Schedules the check of an idle port to which something arrives before its check in this period was due.
     #[inline(always)]
     fn catch_up(&mut self, net: &mut Net<'_>, port: PortId) {
         if self.ports[port].scanned != self.scan.count {
@@ -88,7 +90,7 @@ impl InfiniBand {
         (p.scanned, p.telling) = (self.scan.count, lanes);
     }
 
-    /// There may be something new to tell of a port's credits.
+    /// Lists a port whose credits may have changed.
     #[inline(always)]
     pub(super) fn has_news(&mut self, net: &mut Net<'_>, port: PortId) {
         if !self.ports[port].sending {
@@ -101,7 +103,7 @@ impl InfiniBand {
         }
     }
 
-    /// A packet comes from the arbiter.
+    /// Takes a packet from the arbiter: sends it, or queues it if the wire is in use.
     #[inline(always)]
     pub(super) fn come_to_wire(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         if !self.ports[port].sending {
@@ -121,7 +123,7 @@ impl InfiniBand {
         p.waiting += 1;
     }
 
-    /// A packet goes on the wire.
+    /// Transmits a packet.
     #[inline(always)]
     fn send(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         if self.accounts.is_on() {
@@ -159,7 +161,7 @@ impl InfiniBand {
         }
     }
 
-    /// A packet has left the wire, or a port with a free wire looks at its lanes.
+    /// Handles a free wire: announces credits, or sends the next packet.
     #[inline(always)]
     pub(super) fn wire_free(&mut self, net: &mut Net<'_>, port: PortId) {
         let scans = self.scan.count;
@@ -174,6 +176,7 @@ impl InfiniBand {
         if waited {
             self.hand_on(Step::Freed { port });
         }
+        // Flow-control packets have priority over data; otherwise a busy port would starve the other end of credits.
         if notifies && self.notify(net, port) {
             return;
         }
@@ -187,7 +190,7 @@ impl InfiniBand {
         }
     }
 
-    /// Tells the credits of the next lane of which there is something new.
+    /// Sends an update for the next lane with news. Returns false if no lane has any.
     fn notify(&mut self, net: &mut Net<'_>, port: PortId) -> bool {
         while self.ports[port].telling < self.spec.lanes {
             let lane = self.ports[port].telling;
@@ -221,7 +224,7 @@ impl InfiniBand {
         false
     }
 
-    /// An arbiter learns up to which packet it may send.
+    /// Applies a new credit limit at the arbiter.
     #[inline(always)]
     pub(super) fn limit(&mut self, net: &mut Net<'_>, port: PortId, lane: u8, limit: u32) {
         let state = &mut self.lanes[(port, lane)];

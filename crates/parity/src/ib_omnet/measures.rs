@@ -1,4 +1,4 @@
-//! How much of a run is the same in a run of the model that the project has, step by step or message by message.
+//! Measures of equality with the stored runs of the OMNeT++ model, step by step or message by message.
 
 mod equal;
 mod reference;

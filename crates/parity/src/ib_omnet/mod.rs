@@ -1,14 +1,14 @@
 //! The packet-level OMNeT++ model of RRCC's author: InfiniBand.
 //!
-//! Switches buffer packets where they come in, an input buffer for each lane of a port, and each output's arbiter
-//! takes from them in turn (`switch`, `arbiter`). A packet may go only if the buffer at the other end of its link
-//! has room, which that end tells in flow-control packets, at instants that all ports have in common (`link`).
-//! Hosts have a queue, an arbiter and an output like a switch's, and take packets one by one (`hca`, `sink`).
+//! Switches buffer packets at their inputs, in one buffer per lane of a port, and each output's arbiter takes packets
+//! from them in turn (`switch`, `arbiter`). A packet needs a credit: room in the buffer at the other end of its link,
+//! which that end announces in flow-control packets, at instants common to all ports (`link`). Hosts have a queue, an
+//! arbiter and an output like a switch's, and consume packets one by one (`hca`, `sink`).
 //!
-//! It is the network of a published simulator, packet by packet ([`CreditSpec::ib_omnet`]). There modules hand each
-//! other messages, and what is handed on without delay is still an event behind all others of its instant: so it is
-//! here (`step`), since which of two packets goes first depends on it. What has no effect there is no event here: ports
-//! that have nothing to tell are not looked at, arbiters that wait for nothing are not woken.
+//! The model equals a published simulator packet by packet ([`CreditSpec::ib_omnet`]). There, modules pass messages
+//! to each other, and a message without delay is still an event after all others of its instant. Steps do the same
+//! here (`step`), because the order of packets depends on it. Events without effect are left out: ports without news
+//! are not visited, and idle arbiters are not called.
 
 mod account;
 mod arbiter;
@@ -55,34 +55,34 @@ pub use line::line;
 pub use outcome::{CreditEvent, CreditOutcome, CreditStep, PortTotals, SourceTotals};
 pub use spec::{Control, CreditSpec, Source, Stall};
 
-/// A network under credits.
+/// State of a network under credits.
 #[derive(Clone)]
 pub(super) struct InfiniBand {
     spec: CreditSpec,
     ports: List<PortId, Port>,
     lanes: Grid<PortId, Lane>,
     slots: Vec<Slot>,
-    /// Arbitration: packets that each lane had in its turn; see [`arbiter`].
+    /// Packets that each lane has sent in its turn; see [`arbiter`].
     used: Grid<PortId, u16>,
     /// Ports by node, in the order of links.
     places: Vec<PortId>,
-    /// Outputs of each switch whose arbiter has a packet that it may send, once there is room for it.
+    /// Bit masks by switch: outputs whose arbiter has a packet with a credit but no room for it.
     stalled: Vec<u64>,
     routes: routes::Routes,
     hosts: List<NicId, Host>,
     sources: Vec<Sender>,
-    /// Messages that are not over.
+    /// Messages that are not complete yet.
     open: u64,
     /// Whether hosts take no packets now.
     stalling: bool,
     scan: Scan,
-    /// Ports with something to tell.
+    /// Ports with credits to announce.
     telling: Vec<PortId>,
-    /// Lanes of events.
+    /// Event lanes of constant delays.
     events: Lanes,
-    /// What happens at this instant, behind all else.
+    /// Steps of this instant that run after all its events.
     now: VecDeque<u64>,
-    /// Whether that is what happens.
+    /// True while those steps run.
     behind: bool,
     record: Record,
     stalls: Stalls,
@@ -90,7 +90,7 @@ pub(super) struct InfiniBand {
 }
 
 impl NetworkModel for InfiniBand {
-    /// Sources bring the messages.
+    /// Returns [`Starts::Own`]: sources create the messages.
     fn starts(&self, _: &RunSpec) -> Starts {
         Starts::Own
     }
@@ -122,7 +122,7 @@ impl NetworkModel for InfiniBand {
         false
     }
 
-    /// Within an instant more is to happen than the queue of events knows.
+    /// Returns true: steps of the present instant are not in the event queue.
     fn keeps_queues(&self) -> bool {
         true
     }
@@ -182,14 +182,14 @@ impl InfiniBand {
         }
     }
 
-    /// Something is to happen at this instant, behind all that is to happen in it already.
+    /// Queues a step for this instant, after everything that is already due in it.
     #[inline(always)]
     fn hand_on(&mut self, step: Step) {
         let (kind, a, b) = step.encode();
         self.now.push_back(step::close(kind, a, b));
     }
 
-    /// Something is to happen so much later.
+    /// Schedules a step after a delay, ps.
     #[inline(always)]
     fn after(&mut self, net: &mut Net<'_>, lane: LaneId, delay: u64, step: Step) {
         let at = net.core.now() + delay;

@@ -1,4 +1,4 @@
-//! What is told of a network under credits.
+//! Records of a network under credits: steps, traces, totals and waits.
 
 use std::cmp::Reverse;
 use std::num::NonZeroU64;
@@ -24,7 +24,7 @@ impl InfiniBand {
         });
     }
 
-    /// An arbiter has learned up to which packet it may send.
+    /// Records a new credit limit at an arbiter.
     #[cold]
     pub(super) fn learned(&mut self, net: &mut Net<'_>, port: PortId, lane: u8, limit: u32, credits: u32) {
         if lane == 0 {
@@ -35,7 +35,7 @@ impl InfiniBand {
         self.trace_update(net, port, TraceKind::Receive, (lane, limit, sent));
     }
 
-    /// A packet goes on the wire of a port, or comes to it.
+    /// Traces a packet that a port sends or receives.
     #[cold]
     pub(super) fn trace(&self, net: &mut Net<'_>, port: PortId, event: TraceKind, id: PacketId) {
         let packet = net.core.packets.get(id);
@@ -52,7 +52,7 @@ impl InfiniBand {
         net.keep_trace(port, what);
     }
 
-    /// The same of a flow-control packet: up to which packet the other end may send, and how many were sent.
+    /// Traces a flow-control packet: its limit for the other end, and its number of sent packets.
     #[cold]
     pub(super) fn trace_update(
         &self,
@@ -72,7 +72,7 @@ impl InfiniBand {
         net.keep_trace(port, what);
     }
 
-    /// An event at a port, now.
+    /// Returns an empty trace event at a port, with the present time.
     fn nothing(&self, net: &Net<'_>, port: PortId, event: TraceKind) -> TraceEvent {
         TraceEvent {
             at: Time::from_ps(net.core.now()),
@@ -92,7 +92,7 @@ impl InfiniBand {
         }
     }
 
-    /// What became of each port and source.
+    /// Returns the totals of all ports and sources.
     pub(super) fn totals(&mut self, net: &Net<'_>) -> CreditOutcome {
         let totals = |&port: &PortId| {
             let p = &self.ports[port];
@@ -113,7 +113,7 @@ impl InfiniBand {
         }
     }
 
-    /// A lane has a packet and no credit from now on.
+    /// Starts the credit stall of a lane.
     #[cold]
     pub(super) fn stall_begins(&mut self, port: PortId, lane: u8, now: u64) {
         let since = &mut self.lanes[(port, lane)].stalled_since;
@@ -123,7 +123,7 @@ impl InfiniBand {
         }
     }
 
-    /// It has credit again.
+    /// Ends the credit stall of a lane.
     #[cold]
     pub(super) fn stall_ends(&mut self, port: PortId, lane: u8, now: u64) {
         if let Some(since) = self.lanes[(port, lane)].stalled_since.take() {
@@ -131,7 +131,7 @@ impl InfiniBand {
         }
     }
 
-    /// How often and how long lanes had packets and no credits until now.
+    /// Returns number and time of credit stalls until `now`.
     pub(super) fn stalls_until(&self, now: u64) -> Stalls {
         let open = self.lanes.numbered();
         let open = open.filter_map(|(_, lane)| lane.stalled_since);
@@ -142,14 +142,14 @@ impl InfiniBand {
         }
     }
 
-    /// Takes the samples of credits that are due before the event at `at`.
+    /// Records the credit samples that are due before the event at `at`.
     pub(super) fn sample_credits(&self, core: &mut Core, at: u64, is_over: bool) {
         core.sample_lanes(at, is_over, |port, lane| {
             u64::from(self.lanes[(port, lane)].credits())
         });
     }
 
-    /// Tells whether a lane of a port has a packet and no credit for it, and behind what that stands at the other end.
+    /// Records if a port waits for credits, and the output at the other end that its packets wait for.
     #[cold]
     pub(super) fn note_wait(&mut self, net: &mut Net<'_>, port: PortId) {
         self.notify_clocks(net.core.now(), port);
@@ -165,7 +165,7 @@ impl InfiniBand {
         }
     }
 
-    /// The output of a switch at which most of what an input holds of a lane stands, if it holds any.
+    /// Returns the output for which an input of a switch holds most packets of a lane, if any.
     fn longest_behind(&self, net: &Net<'_>, input: PortId, lane: u8) -> Option<PortId> {
         let place = self.ports[input].place;
         let first = self.ports[input].first as usize;
@@ -177,7 +177,7 @@ impl InfiniBand {
         most.filter(|(packets, _)| *packets > 0).map(|(_, output)| output)
     }
 
-    /// Packets that an input holds for an output.
+    /// Counts the packets that an input holds for an output.
     fn held_for(&self, net: &Net<'_>, output: PortId, input: u8, lane: u8) -> u32 {
         let slot = &self.slots[self.slot_of(output, input, lane)];
         let mut packets = u32::from(slot.held != PacketId::NONE);

@@ -1,129 +1,129 @@
-//! What a network under credits leaves behind alongside the rest.
+//! Results of a network under credits, in addition to the engine's.
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::ModelOutcome;
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::Time;
 
-/// What a network under credits leaves behind.
+/// Results of a network under credits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreditOutcome {
-    /// When the first packet of each flow reached its host's arbiter, if it did.
+    /// Arrival of each flow's first packet at its host's arbiter; `None` if it never arrived.
     pub injected: Vec<Option<Time>>,
-    /// By port, in the order of nodes and of each node's links.
+    /// Totals by port, in the order of nodes and of each node's links.
     pub ports: Vec<PortTotals>,
-    /// By source, in the order of the specification.
+    /// Totals by source, in the order of the specification.
     pub sources: Vec<SourceTotals>,
-    /// What happened while it was traced, in order.
+    /// Recorded steps in time order; empty unless steps are logged.
     pub trace: Vec<CreditEvent>,
 }
 
 impl CreditOutcome {
-    /// That of a run, if it is of this simulator.
+    /// Returns the results of a run, or `None` for another network model.
     pub fn of(outcome: &Outcome) -> Option<&Self> {
         outcome.model.as_ref().and_then(ModelOutcome::get)
     }
 }
 
-/// What a port did.
+/// Totals of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortTotals {
-    /// The node that it belongs to.
+    /// Node of the port.
     pub node: NodeId,
-    /// Its interface, counted from 0 in the order of links.
+    /// Index among the node's ports, from 0 in the order of links.
     pub interface: u16,
-    /// Packets that it sent.
+    /// Packets sent, without flow control.
     pub packets: u64,
-    /// Of these, packets that it marked.
+    /// Sent packets that this port marked.
     pub marked: u64,
-    /// Flow-control packets that it sent.
+    /// Flow-control packets sent.
     pub updates: u64,
 }
 
-/// What came of a source's packets.
+/// Totals of a source's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceTotals {
-    /// Packets of it that came, and those that were marked.
+    /// Received data packets.
     pub received: u64,
-    /// See `received`.
+    /// Received data packets with a mark.
     pub marked: u64,
-    /// Notifications that its host received.
+    /// Notifications that the source's host received.
     pub notified: u64,
 }
 
-/// A step.
+/// A recorded step at a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CreditEvent {
-    /// When.
+    /// Simulated time of the step.
     pub at: Time,
-    /// Where.
+    /// Node at which it happens.
     pub node: NodeId,
-    /// At which of the node's interfaces, counted from 0 in the order of links.
+    /// Index among the node's ports, from 0 in the order of links.
     pub interface: u16,
-    /// What.
+    /// The step with its details.
     pub what: CreditStep,
 }
 
-/// What happens.
+/// Kinds of recorded steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CreditStep {
-    /// A message comes to the host that is to send it.
+    /// A message starts at its host.
     Message {
-        /// Which flow it is.
+        /// Index of the flow.
         flow: u32,
     },
-    /// A flow-control packet goes on the wire.
+    /// A flow-control packet is transmitted.
     Update {
-        /// The lane that it is about.
+        /// Lane whose credits it announces.
         lane: u8,
-        /// Up to which packet the other end may send (FCCL).
+        /// Number of packets that the other end may send in total (FCCL).
         limit: u32,
         /// Packets sent so far (FCTBS).
         sent: u32,
     },
-    /// A packet goes on the wire.
+    /// A data packet or notification is transmitted.
     Sent {
-        /// The host that it is from.
+        /// Host that created the packet.
         from: NodeId,
-        /// If it is a notification: whether it tells of congestion.
+        /// For a notification: true if it reports congestion. `None` for data.
         notification: Option<bool>,
     },
-    /// An arbiter learns of credits.
+    /// An arbiter receives a new credit limit.
     Credits {
-        /// How many it has then.
+        /// Credits available after the update.
         credits: u32,
     },
-    /// An arbiter lets a packet go.
+    /// An arbiter grants a packet.
     Granted {
-        /// The host that it is from.
+        /// Host that created the packet.
         from: NodeId,
-        /// Credits that are left.
+        /// Credits left after the grant.
         credits: u32,
     },
     /// An arbiter marks a packet.
     Marked {
-        /// The host that it is from.
+        /// Host that created the packet.
         from: NodeId,
     },
-    /// A data packet finds so many others waiting for the output of this port.
+    /// A data packet arrives and is queued for this port's output.
     Found {
-        /// How many.
+        /// Packets that already waited for the output.
         waiting: u32,
     },
-    /// A packet's first bit arrives at its host.
+    /// The first bit of a data packet arrives at its host.
     Received {
-        /// The flow.
+        /// Index of the flow.
         flow: u32,
-        /// Which of its packets.
+        /// Index of the packet within the flow.
         packet: u32,
-        /// Whether it is marked.
+        /// True if the packet is marked.
         marked: bool,
     },
-    /// A sender is notified.
+    /// A sender receives a notification.
     Notified {
-        /// The rate that the notification tells (RRCC), in Gbit/s; 0: that there is no congestion.
+        /// Rate in the notification (RRCC), Gbit/s; 0 if there is no congestion.
         rate: f64,
-        /// The rate that the sender has then, in Gbit/s.
+        /// The sender's rate after the notification, Gbit/s.
         allowed: f64,
     },
 }

@@ -1,54 +1,55 @@
-//! What the parts of a network under credits know: ports, slots at arbiters, and what all have in common.
+//! State of ports and of slots at arbiters, and shared state.
 
 use paceline_fabric::model::{PacketId, PortId};
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
-/// A port: its input, its arbiter, its output.
+/// A port: input, arbiter and output.
 #[derive(Clone, Debug)]
 pub(super) struct Port {
     pub(super) peer: PortId,
     pub(super) is_host: bool,
-    /// Its switch, or its host; and its place among the ports of it.
+    /// Index of its switch or host (`owner`), and its index among that node's ports (`place`).
     pub(super) owner: u32,
     pub(super) place: u8,
-    /// Where its slots begin, an input and a lane each.
+    /// Index of its first slot. It has one slot per input and lane.
     pub(super) slots: u32,
-    /// Where the ports of its node begin in the list of all by node.
+    /// Index of its node's first port in the list by node.
     pub(super) first: u32,
-    /// Its place among the ports of the network, in the order in which they come to scan.
+    /// Index in the order of ports by node, which is the order of the scan.
     pub(super) order: u32,
-    /// Whether its arbiter has let a packet go and waits for the next time.
+    /// True between a grant and the next arbitration.
     pub(super) arbitrating: bool,
-    /// The lane served last, and how many packets were let go since one was in turn to be marked.
+    /// Lane served last, lane whose turn it is, and grants since the last mark was due.
     pub(super) last_lane: u8,
     pub(super) table: u8,
     pub(super) slot: u32,
-    /// When its input, and its arbiter, handed a packet on last.
+    /// Times at which its input and its arbiter last handed on a packet, ps.
     pub(super) input_sent: u64,
     pub(super) output_sent: u64,
-    /// Whether a packet of its input has been let go at this instant.
+    /// True if an arbiter took a packet from its input at this instant.
     pub(super) giving: bool,
-    /// The packets in front of the wire.
+    /// Output queue in front of the wire: first and last packet, and their number.
     pub(super) head: PacketId,
     pub(super) tail: PacketId,
     pub(super) waiting: u32,
-    /// Whether the wire is in use, and whether what is on it waited in front of it.
+    /// True while the wire is in use (`sending`), and if the packet on it came from the queue (`waited`).
     pub(super) sending: bool,
     pub(super) waited: bool,
-    /// The next lane of which to tell credits, and the scan that it belongs to.
+    /// Next lane to announce (`telling`), and the number of the scan that this refers to (`scanned`).
     pub(super) telling: u8,
     pub(super) scanned: u32,
-    /// Whether it is among those with something to tell.
+    /// True if it is in the list of ports with credits to announce.
     pub(super) listed: bool,
-    /// The time that a data packet and a flow-control packet take on its wire, and their lanes of events.
+    /// Transmission times of a data packet and of a flow-control packet, ps, each with its event lane.
     pub(super) wire: [(u64, LaneId); 2],
     pub(super) packets: u64,
     pub(super) marked: u64,
     pub(super) updates: u64,
 }
 
-/// What an input has for an output, of a lane: the packet at the arbiter, and those that wait in the input.
+/// Packets from one input for one output in one lane: the packet at the arbiter (`held`), and the list of those in
+/// the input buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub(super) held: PacketId,
@@ -64,7 +65,7 @@ impl Slot {
     };
 }
 
-/// Lanes of events that are always so much later.
+/// Event lanes of constant delays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lanes {
     pub(super) input: LaneId,
@@ -74,12 +75,12 @@ pub(super) struct Lanes {
     pub(super) host_packet: LaneId,
 }
 
-/// The latest scan.
+/// State of the latest scan.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scan {
-    /// How many there have been.
+    /// Number of scans so far.
     pub(super) count: u32,
-    /// When the latest was, and the places that ports with a free wire have among the events that follow it.
+    /// Time of the latest scan, ps, and the base of the tie order for checks of ports with an idle wire.
     pub(super) at: u64,
     pub(super) tie: u64,
 }

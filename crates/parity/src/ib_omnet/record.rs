@@ -1,4 +1,4 @@
-//! What is written down: totals always, single steps while they are traced.
+//! Recording of steps and of message starts.
 
 use paceline_fabric::model::FlowId;
 use paceline_kernel::Time;
@@ -6,13 +6,13 @@ use paceline_kernel::ids::Id;
 
 use crate::ib_omnet::outcome::CreditEvent;
 
-/// Steps, and when messages were started with.
+/// Recorded steps, and the times at which first packets reached their arbiters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     windows: Vec<(Time, Time)>,
-    /// Whether steps or packets are written down at all.
+    /// True if steps or packets are recorded at all.
     on: bool,
-    /// Whether it is to be told when ports wait for credits.
+    /// True if waits for credits are recorded.
     waits: bool,
     steps: Vec<CreditEvent>,
     injected: Vec<Option<Time>>,
@@ -29,24 +29,24 @@ impl Record {
         }
     }
 
-    /// Whether steps or packets are written down at all.
+    /// Returns true if steps or packets are recorded at all.
     #[inline(always)]
     pub(super) fn is_on(&self) -> bool {
         self.on
     }
 
-    /// Whether it is to be told when ports wait for credits.
+    /// Returns true if waits for credits are recorded.
     #[inline(always)]
     pub(super) fn tells_waits(&self) -> bool {
         self.waits
     }
 
-    /// The first packet of a flow comes to its arbiter.
+    /// Records the arrival of a flow's first packet at its arbiter.
     pub(super) fn injected(&mut self, flow: FlowId, at: Time) {
         self.injected[flow.index()] = Some(at);
     }
 
-    /// A step happens.
+    /// Records a step, if it is within a window.
     pub(super) fn write(&mut self, step: CreditEvent) {
         let is_within = |(from, to): &(Time, Time)| (*from..=*to).contains(&step.at);
         if self.windows.iter().any(is_within) {
@@ -54,7 +54,7 @@ impl Record {
         }
     }
 
-    /// The run is over.
+    /// Moves the records out at the end of the run.
     pub(super) fn take(&mut self) -> (Vec<Option<Time>>, Vec<CreditEvent>) {
         (
             std::mem::take(&mut self.injected),

@@ -1,4 +1,4 @@
-//! `[parity.ib-omnet]`: InfiniBand, and what such a network does not have.
+//! Resolution of `[parity.ib-omnet]`, and checks for features that InfiniBand networks lack.
 
 use std::ops::RangeInclusive;
 
@@ -16,7 +16,7 @@ use super::keys::{ControlKind, IbOmnet as Keys, Ibcc, Rrcc};
 use super::limits;
 use super::spec::{Control, CreditSpec, Stall};
 
-/// The fidelity.
+/// Returns the fidelity's registration.
 pub(crate) fn guest() -> Guest {
     let table = TableRow::of::<Keys>(
         "ib-omnet",
@@ -33,7 +33,7 @@ const PROFILE: Profile = Profile {
     name: "ib-omnet",
     own_network: true,
     mtu: 2048,
-    // A packet is its payload there.
+    // The simulator has no headers: a packet's size is its payload.
     headers: (0, 0, 0),
     flow_control: FlowControlKind::Credits,
     paced_messages: true,
@@ -46,7 +46,7 @@ const PROFILE: Profile = Profile {
 const UNDERSHOOT: RangeInclusive<f64> = 1.0..=100.0;
 const INCREASE: RangeInclusive<f64> = 0.0..=1e6;
 
-/// The fractions that a table has, whether they are used or not.
+/// Checks the fractions of `[parity.ib-omnet.rrcc]`, even if RRCC is not used.
 fn check_fractions(cx: &Cx<'_>, table: &Rrcc) -> Result<(), Problem> {
     for (value, what, range) in [
         (&table.threshold, "the threshold", &(0.0..=1.0)),
@@ -60,7 +60,7 @@ fn check_fractions(cx: &Cx<'_>, table: &Rrcc) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The InfiniBand simulator of RRCC's author.
+/// The simulator's steps of resolution.
 pub(crate) struct Steps;
 
 impl Simulator for Steps {
@@ -91,7 +91,7 @@ impl Simulator for Steps {
     }
 }
 
-/// What a network under credits is told.
+/// Reads the settings of a network under credits, and fills in defaults.
 fn settings(
     cx: &Cx<'_>,
     parity: &mut Parity,
@@ -126,7 +126,7 @@ fn settings(
     let rate = OrAuto(None);
     let marking_rate = match (fill_value(&mut table.marking_rate, rate).0, control) {
         (Some(rate), _) => rate,
-        // As its scenarios have it.
+        // The author's scenarios set 3 with IBCC.
         (None, Control::Ibcc(_)) => 3,
         (None, _) => 1,
     };
@@ -238,7 +238,7 @@ fn control(cx: &Cx<'_>, table: &mut Keys) -> Result<Control, Problem> {
     })
 }
 
-/// What such a network has is messages, credits, and one path for each host that packets go to.
+/// Rejects features that the network does not have: schemes, other kinds of recovery, and per-packet load balancing.
 fn check(run: &RunSpec) -> Result<(), Problem> {
     let (switch, nic) = (&run.switch, &run.nic);
     let scheme = run.schemes[0].config.name();

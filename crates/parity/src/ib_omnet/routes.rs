@@ -1,31 +1,31 @@
-//! Forwarding tables: the output of each switch for each host.
+//! Forwarding tables: each switch's output for each host.
 
 use paceline_fabric::model::{PortId, Ports, Routing};
 use paceline_fabric::spec::{NodeId, NodeKind};
 use paceline_kernel::ids::{Id, List};
 
-/// The table of each switch.
+/// Forwarding tables of all switches.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routes {
-    /// Places of outputs, a row of all hosts for each switch.
+    /// Indices of output ports among the switch's ports, with one row of hosts per switch.
     table: Vec<u8>,
     hosts: usize,
-    /// Where the ports of each switch begin in the list of all by node.
+    /// Index of each switch's first port in the list by node.
     first: Vec<u32>,
 }
 
-/// No way.
+/// Table entry of an unreachable host.
 const NOWHERE: u8 = u8::MAX;
 
 impl Routes {
-    /// The output of a switch for a host.
+    /// Returns the output of a switch for a host.
     #[inline(always)]
     pub(super) fn next(&self, switch: u32, host: u32) -> u8 {
         self.table[switch as usize * self.hosts + host as usize]
     }
 
-    /// How many switches there are on the way from a switch's input to a host, if there is a way; `peer` says which switch
-    /// or host is at the other end of a switch's port.
+    /// Counts the switches on the path from a switch to a host; `None` without a path. `peer` returns the switch at
+    /// the other end of a port, or `None` for a host.
     pub(super) fn length(&self, from: u32, host: u32, peer: impl Fn(u32) -> Option<u32>) -> Option<u32> {
         let mut switch = from;
         for passed in 1..=self.first.len() as u32 {
@@ -41,14 +41,14 @@ impl Routes {
         None
     }
 
-    /// Where the ports of a switch begin.
+    /// Returns the index of a switch's first port.
     #[inline(always)]
     pub(super) fn first(&self, switch: u32) -> u32 {
         self.first[switch as usize]
     }
 
-    /// Of a network whose hosts have these nodes and whose ports stand by node in `places`, from `first` on. Among
-    /// several ways that are equally short, a destination's number modulo how many there are chooses.
+    /// Builds the tables. `places` lists ports by node, and `first` has each node's first index. Among equal-cost
+    /// outputs, the destination's index modulo their number selects one.
     pub(super) fn of(
         routing: &Routing,
         ports: &Ports,

@@ -1,4 +1,4 @@
-//! Hosts that receive: packets are taken one by one, and what was marked is told to who sent it.
+//! Receiving hosts: consume packets one by one, and notify senders of marked packets.
 
 use paceline_congestion::Mark;
 use paceline_congestion::rrcc::omnet as rrcc;
@@ -13,11 +13,11 @@ use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::spec::Control;
 use crate::ib_omnet::step::Step;
 
-/// Hosts go on after a stall so long after it, in ps.
+/// Delay from the end of a stall to the next consumed packet, ps.
 const RESUME: u64 = 1000;
 
 impl InfiniBand {
-    /// A packet comes to who takes it.
+    /// Handles a packet that arrives at a host.
     pub(super) fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let number = NicId(self.ports[port].owner);
         let packet = *net.core.packets.get(id);
@@ -50,7 +50,7 @@ impl InfiniBand {
         }
     }
 
-    /// A packet of a message has come.
+    /// Counts a received packet, and completes its message if it was the last one.
     fn deliver(&mut self, net: &mut Net<'_>, packet: &Packet) {
         let source = self.hosts[NicId(packet.note)].source as usize;
         let source = &mut self.sources[source];
@@ -79,7 +79,7 @@ impl InfiniBand {
         net.traffic.complete(packet.flow);
     }
 
-    /// A host has taken the packet that it had started with.
+    /// Ends the consumption of a packet, and starts the next.
     pub(super) fn take(&mut self, net: &mut Net<'_>, number: NicId) {
         let stalling = self.stalling;
         let host = &mut self.hosts[number];
@@ -94,7 +94,7 @@ impl InfiniBand {
         self.after(net, events, delay, Step::Take { host: number });
     }
 
-    /// All hosts stop taking packets, or go on.
+    /// Starts or ends the stall of all hosts.
     pub(super) fn stall(&mut self, net: &mut Net<'_>, ends: bool) {
         let Some(stall) = self.spec.stall else { return };
         self.stalling = !ends;
@@ -114,7 +114,7 @@ impl InfiniBand {
         }
     }
 
-    /// Makes a notification for the sender of a packet, if there is something to tell.
+    /// Sends a notification to the sender of a packet, if the congestion control asks for one.
     fn notify_sender(&mut self, net: &mut Net<'_>, number: NicId, packet: &Packet, marked: bool) {
         let source = self.hosts[NicId(packet.note)].source as usize;
         if !self.sources[source].is_notified {
@@ -150,7 +150,7 @@ impl InfiniBand {
         });
     }
 
-    /// What a host's link carries, in Gbit/s.
+    /// Returns the rate of a host's link, Gbit/s.
     pub(super) fn line_of(&self, net: &Net<'_>, number: NicId) -> f64 {
         let port = &net.core.ports[self.hosts[number].port];
         net.world.profiles[port.profile].rate.as_gbps_f64()

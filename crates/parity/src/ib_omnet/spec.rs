@@ -1,4 +1,4 @@
-//! What the simulator is told.
+//! The simulator's input.
 
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_fabric::spec::{NodeId, RunSpec};
@@ -6,86 +6,86 @@ use paceline_kernel::{Bytes, Span, Time};
 pub use paceline_scenario::traffic::PacedSource as Source;
 use serde::{Deserialize, Serialize};
 
-/// A network under credit-based flow control. All of its ports are alike, but for the rates of their links.
+/// A network under credit-based flow control. All ports are alike, except for the rates of their links.
 ///
-/// A credit is one packet of the MTU: every packet takes one, whatever it carries.
+/// A credit is one packet of the MTU: every packet takes one credit, whatever its size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CreditSpec {
-    /// Virtual lanes. Packets go on the first.
+    /// Number of virtual lanes. Packets use the first.
     pub lanes: u8,
-    /// Packets that each lane may send in its turn.
+    /// Packets that each lane may send per turn.
     pub weights: Vec<u16>,
-    /// Packets that an input buffer holds of each lane.
+    /// Packets in an input buffer, per lane.
     pub buffer: u32,
-    /// Each port looks so often whether it has credits to tell of, all at the same instants.
+    /// Interval at which all ports check for credits to announce, at the same instants.
     pub period: Span,
-    /// A flow-control packet.
+    /// Size of a flow-control packet.
     pub update: Bytes,
-    /// Packets that an output has room for in front of the wire; one place stays free.
+    /// Packets in an output queue; one slot stays free.
     pub fifo: u32,
-    /// Data packets that wait in a host for its arbiter at most.
+    /// Maximum number of data packets queued in a host.
     pub host_queue: u32,
-    /// From an input to the arbiter of an output, and from there to the wire.
+    /// Delay from an input to an output's arbiter.
     pub input_delay: Span,
-    /// See `input_delay`.
+    /// Delay from the arbiter to the wire.
     pub output_delay: Span,
-    /// From one arbitration of a switch's output to the next.
+    /// Interval between arbitrations at a switch output.
     pub switch_arbitration: Span,
-    /// The same of a host's.
+    /// Interval between arbitrations at a host.
     pub host_arbitration: Span,
-    /// What a host takes to make a packet, to bring it to its arbiter, and to take one that has come.
+    /// Time of a host to create a packet, to pass it to its arbiter, and to consume one.
     pub host_packet: Span,
-    /// Every host stops taking packets so often, for so long.
+    /// Periodic stall in which all hosts stop consuming packets.
     pub stall: Option<Stall>,
-    /// A switch marks one packet of so many that leave by a port, if it found others waiting; 0: every one that did.
+    /// One of this many candidates (packets that found others waiting) is marked, per port; 0 marks every candidate.
     pub marking_rate: u32,
-    /// What hosts do about marks.
+    /// Congestion control of hosts.
     pub control: Control,
-    /// Hosts that do so, as senders and as receivers.
+    /// Hosts with congestion control, as senders and as receivers.
     pub controlled: Vec<NodeId>,
-    /// Senders that receivers notify; `None`: all.
+    /// Senders that receivers notify; `None` means all.
     pub notified: Option<Vec<NodeId>>,
-    /// What hosts send, at most one each.
+    /// Message sources, at most one per host.
     pub sources: Vec<Source>,
-    /// When to write down each step ([`crate::ib_omnet::outcome::CreditEvent`]).
+    /// Time windows in which steps are recorded ([`crate::ib_omnet::outcome::CreditEvent`]).
     pub trace: Vec<(Time, Time)>,
 }
 
-/// Hosts that stop taking packets: for the first time after `lasts`.
+/// Periodic stall of all hosts. The first one starts after `lasts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Stall {
-    /// From the end of one to the beginning of the next.
+    /// Time from the end of a stall to the start of the next.
     pub every: Span,
-    /// How long.
+    /// Duration of a stall.
     pub lasts: Span,
 }
 
-/// Congestion control.
+/// Congestion control schemes of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
-    /// None: hosts send as fast as they can.
+    /// No control: hosts send as fast as they can.
     None,
-    /// See [`ibcc`].
+    /// InfiniBand congestion control ([`ibcc`]).
     Ibcc(ibcc::Params),
-    /// See [`rrcc`].
+    /// Receiver-based control ([`rrcc`]).
     Rrcc(rrcc::Params),
 }
 
 impl CreditSpec {
-    /// That of a run, if it is of this simulator.
+    /// Returns the specification of a run, or `None` for another network model.
     pub fn of(run: &RunSpec) -> Option<&Self> {
         run.model.as_ref()?.get()
     }
 
-    /// The same, to be changed.
+    /// Returns the specification of a run for modification.
     pub fn of_mut(run: &mut RunSpec) -> Option<&mut Self> {
         run.model.as_mut()?.get_mut()
     }
 
-    /// What the published simulator has, without traffic and congestion control.
+    /// Returns the published simulator's settings, without traffic and congestion control.
     pub fn ib_omnet() -> Self {
         Self {
             lanes: 2,
@@ -97,7 +97,7 @@ impl CreditSpec {
             host_queue: 10,
             input_delay: Span::from_ns(50),
             output_delay: Span::from_ns(50),
-            // 2048 bytes, 24 in each cycle of 1.2 GHz; 16 in each of 1 GHz; 4 a nanosecond.
+            // Cycles per 2048-byte packet: 24 bytes each at 1.2 GHz, and 16 bytes each at 1 GHz; then 4 bytes per ns.
             switch_arbitration: Span::from_ps(71_111),
             host_arbitration: Span::from_ns(128),
             host_packet: Span::from_ns(512),

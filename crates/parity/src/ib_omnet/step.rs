@@ -1,62 +1,62 @@
-//! What happens in a network under credits, in 64 bits.
+//! Steps of a network under credits, encoded in 64 bits.
 
 use paceline_fabric::model::{Event, NicId, PacketId, PortId};
 
-/// A step. The first ones take time to come, and are events of the run; the others happen at the instant in which they
-/// are handed on.
+/// A step. The first ones take time, and are events of the run. The others run in the instant in which they are
+/// handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// A source begins.
+    /// A source starts.
     Start { source: u32 },
-    /// A message comes to its host.
+    /// A message starts at its host.
     Message { source: u32 },
-    /// All ports look whether they have credits to tell of.
+    /// All ports check for credits to announce.
     Scan,
-    /// All hosts stop taking packets, or go on.
+    /// All hosts stop consuming packets, or resume.
     Stall { ends: bool },
-    /// A packet has left a port's wire.
+    /// A port's wire becomes free, or an idle port checks for news.
     WireFree { port: PortId },
-    /// An arbiter may let the next packet go.
+    /// An arbiter may grant the next packet.
     Arbitrate { port: PortId },
-    /// A packet comes to its slot at an arbiter.
+    /// A packet arrives at its slot at an arbiter.
     ToSlot { port: PortId, packet: PacketId },
-    /// A packet comes from the arbiter to the wire.
+    /// A packet goes from the arbiter to the wire.
     ToWire { port: PortId, packet: PacketId },
-    /// A host has taken the packet that it had started with.
+    /// A host has consumed a packet.
     Take { host: NicId },
-    /// A host without congestion control can make a packet.
+    /// A host without congestion control may create its next packet.
     Make { host: NicId },
-    /// A host's pace lets it make one.
+    /// A host's pace allows its next packet.
     Pace { host: NicId },
-    /// The timer of a host's index into its table.
+    /// The timer of a host's IBCC index expires.
     Lower { host: NicId },
-    /// A packet's first bit arrives at a port.
+    /// The first bit of a packet arrives at a port.
     Arrive { port: PortId, packet: PacketId },
     /// A flow-control packet arrives at a port.
     Update { port: PortId, lane: u8, limit: u32 },
-    /// Its arbiter learns of it.
+    /// The port's arbiter receives the new limit.
     Limit { port: PortId, lane: u8, limit: u32 },
-    /// An input learns that the arbiter of `port` let a packet of it go.
+    /// An input is notified that the arbiter of `port` granted its packet.
     Gone { port: PortId, input: u8, lane: u8 },
-    /// An input has handed a packet on: others of it may go.
+    /// An input has handed on a packet and may give others.
     Done { switch: u32 },
-    /// A packet that had waited in front of a port's wire has left it.
+    /// A packet from a port's output queue has left the wire.
     Freed { port: PortId },
-    /// A packet comes to who takes it, in its host.
+    /// A packet reaches the receiving part of its host.
     Received { port: PortId, packet: PacketId },
-    /// A host has taken a packet: its place in the buffer is free.
+    /// A host has consumed a packet, which frees its buffer.
     Taken { port: PortId, lane: u8 },
-    /// A receiver has a notification to be sent.
+    /// A receiver has a notification to send.
     Notify { host: NicId, packet: PacketId },
-    /// A sender gets one.
+    /// A sender receives a notification.
     Notified { host: NicId, packet: PacketId },
-    /// The last packet of a source's message is made.
+    /// The last packet of a source's message has been created.
     Made { source: u32 },
-    /// A host's queue learns that its arbiter let a packet go.
+    /// A host's queue is notified that its arbiter granted a packet.
     HostGone { host: NicId },
 }
 
-/// A lane and a limit in 32 bits.
+/// Bits of the limit in a word of lane and limit.
 const LIMIT_BITS: u32 = 28;
 
 const fn lane_and_limit(lane: u8, limit: u32) -> u32 {
@@ -64,7 +64,7 @@ const fn lane_and_limit(lane: u8, limit: u32) -> u32 {
 }
 
 impl Step {
-    /// A kind below 32 (below 15 of those that take time), 27 bits and 32 bits.
+    /// Encodes the kind (below 32, or below 15 for steps that take time), 27 bits and 32 bits.
     #[inline(always)]
     pub(super) const fn encode(self) -> (u8, u32, u32) {
         match self {
@@ -132,11 +132,11 @@ impl Step {
     }
 }
 
-/// The kind of event of the first step.
+/// Event kind of the first step.
 const FIRST: u8 = 17;
 
 impl Step {
-    /// The event of a step that takes time to come.
+    /// Returns the event of a step that takes time.
     #[inline(always)]
     pub(super) const fn event(self) -> Event {
         let (kind, a, b) = self.encode();
@@ -147,7 +147,7 @@ impl Step {
         }
     }
 
-    /// The step of an event.
+    /// Decodes the step of an event.
     #[inline(always)]
     pub(super) const fn of(event: Event) -> Option<Self> {
         match event {
@@ -159,7 +159,7 @@ impl Step {
 
 const A_BITS: u32 = 27;
 
-/// A step as one word, and back.
+/// Packs an encoded step into one word; [`open`] is the inverse.
 #[inline(always)]
 pub(super) const fn close(kind: u8, a: u32, b: u32) -> u64 {
     (kind as u64) << (A_BITS + 32) | (a as u64) << 32 | b as u64

@@ -1,5 +1,5 @@
-//! A switch's inputs: a buffer for each lane, with a queue for each output, so that packets for one output do not wait
-//! behind those for another.
+//! A switch's inputs: a buffer per lane with a queue per output (virtual output queues), which avoids head-of-line
+//! blocking.
 
 use paceline_congestion::Mark;
 use paceline_fabric::model::{Net, PacketId, PortId};
@@ -13,7 +13,7 @@ use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::step::Step;
 
 impl InfiniBand {
-    /// A packet's first bit arrives.
+    /// Handles the first bit of an arriving packet.
     #[inline(always)]
     pub(super) fn arrive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let now = net.core.now();
@@ -42,6 +42,8 @@ impl InfiniBand {
         }
         let waiting = self.lanes[(out, lane)].waiting;
         let is_data = packet.kind == PacketKind::Data;
+        // The packet found others waiting for its output. Only the arbiter decides about the mark, when the packet's
+        // turn comes.
         if waiting > 0 && is_data && packet.mark == Mark::None {
             packet.flags |= CANDIDATE;
         }
@@ -63,7 +65,7 @@ impl InfiniBand {
         self.hand_to_arbiter(net, port, out, lane);
     }
 
-    /// The packet that waits first in an input for an output goes to its slot at the arbiter, if that is free.
+    /// Moves the first packet from an input's queue to its slot at the arbiter, if the slot is free.
     #[inline(always)]
     fn hand_to_arbiter(&mut self, net: &mut Net<'_>, port: PortId, out: PortId, lane: u8) {
         let input = self.ports[port].place;
@@ -94,7 +96,7 @@ impl InfiniBand {
         }
     }
 
-    /// The arbiter of `out` let a packet of an input go: its place in the buffer is free.
+    /// Handles a grant of the arbiter of `out`: frees the buffer, and moves the next packet to the slot.
     #[inline(always)]
     pub(super) fn gone(&mut self, net: &mut Net<'_>, out: PortId, input: u8, lane: u8) {
         let p = &self.ports[out];
@@ -105,7 +107,7 @@ impl InfiniBand {
         self.hand_to_arbiter(net, port, out, lane);
     }
 
-    /// A place of an input buffer is free again.
+    /// Frees a packet of an input buffer, which is a credit to announce.
     #[inline(always)]
     pub(super) fn release(&mut self, net: &mut Net<'_>, port: PortId, lane: u8) {
         self.lanes[(port, lane)].free += 1;

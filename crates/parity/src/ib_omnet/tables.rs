@@ -1,4 +1,4 @@
-//! What a run leaves behind, as tables for SQL.
+//! Results as tables for SQL.
 
 use paceline_fabric::spec::{NodeId, RunSpec};
 use paceline_fabric::table::Column;
@@ -48,7 +48,7 @@ const STEPS: Made = Made {
     },
 };
 
-/// The host that sends a flow.
+/// Returns the sending host of a flow.
 fn sender(run: &RunSpec, flow: u32) -> Option<NodeId> {
     run.flows.get(flow as usize).map(|flow| flow.src)
 }

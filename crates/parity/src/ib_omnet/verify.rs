@@ -1,4 +1,4 @@
-//! What always holds.
+//! Invariants of the network's state.
 
 use paceline_fabric::model::{Core, PacketId};
 use paceline_kernel::ids::Id;
@@ -6,10 +6,10 @@ use paceline_kernel::ids::Id;
 use crate::ib_omnet::InfiniBand;
 
 impl InfiniBand {
-    /// Checks what always holds between two instants.
+    /// Checks the invariants between two instants.
     ///
     /// # Panics
-    /// If something does not: a defect of the simulator, never of its input.
+    /// If one is violated: a defect of the simulator, never of its input.
     pub(super) fn check_state(&self, core: &Core) {
         for ((id, number), lane) in self.lanes.numbered() {
             let peer = &self.lanes[(self.ports[id].peer, number)];

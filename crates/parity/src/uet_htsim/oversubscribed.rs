@@ -42,8 +42,7 @@ impl Oversubscribed {
             0.0
         };
         let mut falls = false;
-        // Trims at the last hop are excluded: they show incast at this host, which the pacer's full rate already
-        // handles.
+        // Trims at the last hop do not count: they show incast at this host, not congestion inside the network.
         if self.trimmed_inside > 0 {
             rate -= self.trimmed_inside as f64 / self.all as f64;
             falls = true;

@@ -82,6 +82,7 @@ impl Sim {
             self.note_message(flow, seq);
         }
         self.raise_target(data);
+        // A duplicate is always acknowledged: its first ACK may be lost, and the sender would go on retransmitting.
         if self.is_duplicate(flow, seq) {
             self.counters.duplicates += 1;
             self.say(Said::Spurious(self.packets.flow(data), seq));
@@ -89,7 +90,6 @@ impl Sim {
             self.sinks[flow as usize].accepted = 0;
             self.acknowledge_packet(data, first, 0);
             return;
-        // A duplicate is always acknowledged: its first ACK may be lost, and the sender would go on retransmitting.
         }
         let sink = &mut self.sinks[flow as usize];
         let asks = data.has(bit::ASKS);

@@ -1,4 +1,4 @@
-//! Which messages in the fat tree of 128 hosts are the model's.
+//! Equality of messages with the OMNeT++ model in the fat tree of 128 hosts.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub(crate) const EQUAL: MeasureSet = MeasureSet {
     },
 };
 
-/// Messages that are the model's under credits: each when it came to its host, when it was there, and its latency, to
-/// the tenth of a nanosecond that is written.
+/// Counts messages that equal the model's: start time, arrival time and latency, to the tenth of a nanosecond that
+/// the model writes.
 fn equal(input: &Resolved, outcome: &Outcome, credits: &CreditOutcome) -> usize {
     let mut theirs: BTreeMap<(u32, u32), [u64; 3]> = BTreeMap::new();
     for line in reference::fat_tree().unwrap_or_default().lines().skip(1) {

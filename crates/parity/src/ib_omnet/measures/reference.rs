@@ -1,4 +1,4 @@
-//! Runs of the model that the project carries with it (`validation/ib-omnet`), and how much of ours is equal.
+//! Stored runs of the OMNeT++ model (`validation/ib-omnet`), and the comparison with ours.
 
 use std::io::Read as _;
 
@@ -17,22 +17,22 @@ macro_rules! packed {
 static FAT_TREE: &[u8] =
     include_bytes!("../../../../../validation/ib-omnet/fat-tree-128-messages-cbfc.csv.gz");
 
-/// Every step of two windows, by run.
+/// Traces of all steps in [`WINDOWS`], by run.
 static TRACES: &[(&str, &[u8])] = packed!(
     "N200_cbfc_g10" "N200_cbfc_g20" "N200_ibcc_g10" "N200_ibcc_g20" "N200_rrcc_g10" "N200_rrcc_g20"
     "PUB_cbfc_g20" "PUB_ibcc_g20" "PUB_rrcc_g20"
 );
 
-/// The windows that these traces have, in us: the second ends with the steps of its last instant.
+/// Windows of the traces, us. The second includes the steps at its end.
 const WINDOWS: [(u64, u64); 2] = [(0, 45), (10_000, 10_060)];
 
-/// The steps of a run, as lines.
+/// Returns a run's trace as text.
 fn trace(run: &str) -> Option<String> {
     let (_, packed) = TRACES.iter().find(|(name, _)| *name == run)?;
     unpacked(packed)
 }
 
-/// The messages of the fat tree of 128 hosts under credits alone, as lines.
+/// Returns the messages of the 128-host fat tree without congestion control, as text.
 pub(super) fn fat_tree() -> Option<String> {
     unpacked(FAT_TREE)
 }
@@ -43,7 +43,7 @@ fn unpacked(packed: &[u8]) -> Option<String> {
     Some(text)
 }
 
-/// The lines of a trace that ours has too: notifications show on wires alone.
+/// Returns the lines of a trace that ours has, too. Notifications are only compared on wires.
 fn lines(trace: &str) -> impl Iterator<Item = &str> {
     trace.lines().skip(1).filter(|line| {
         let arrives = line.contains(",sink_rx,") && !line.contains(" becn=0");
@@ -51,7 +51,7 @@ fn lines(trace: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Steps of ours that are the model's, each in its place, less those that the model does not have.
+/// Counts our steps that equal the model's in order, minus our steps beyond the end of the model's trace.
 pub(super) fn equal_steps(name: &str, run: &RunSpec, outcome: &Outcome) -> Option<f64> {
     let trace = trace(name)?;
     let (_, last) = WINDOWS[1];

@@ -1,4 +1,4 @@
-//! How much of a run of the demo is the model's, step by step.
+//! Equality with the OMNeT++ model in the demo, step by step.
 
 use paceline_fabric::{Outcome, RunSpec};
 use paceline_scenario::Resolved;
@@ -16,7 +16,7 @@ pub(crate) const STEPS: MeasureSet = MeasureSet {
     of: steps,
 };
 
-/// The name of the model's run.
+/// Returns the name of the corresponding run of the model.
 fn name(run: &RunSpec) -> Option<String> {
     let credits = CreditSpec::of(run)?;
     let variant = match &credits.notified {
