@@ -1,4 +1,4 @@
-//! How a network of this simulator is made of its description.
+//! Registration of this simulator's network model.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use paceline_fabric::spec::{ModelSpec, RunSpec};
 use crate::bolt_ns3::spec::{BoltNs3Spec, has_scheme};
 use crate::bolt_ns3::{BoltNs3, schemes};
 
-/// A network of its description.
+/// Builds a network from its description.
 fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
     let spec = BoltNs3Spec::of(site.run).expect("a network is built of its own description");
     Box::new(BoltNs3::new(site.run, spec, site.ports))

@@ -1,4 +1,4 @@
-//! Bolt's queues as the authors have them: the ingress algorithm over strict priorities.
+//! Bolt's queues as in the authors' code: the ingress algorithm over strict priorities.
 
 use paceline_congestion::Signal;
 use paceline_congestion::bolt::{self, DEC, FIRST, INC, LAST, Params, Threshold};
@@ -12,52 +12,52 @@ use crate::bolt_ns3::BoltNs3;
 use crate::bolt_ns3::port::hold;
 use crate::bolt_ns3::spec::BoltNs3Spec;
 
-/// One port's queues: what they are told, and their tokens.
+/// Queues of one port: settings and tokens.
 #[derive(Clone, Debug)]
 pub(super) struct Disc {
     threshold: u32,
-    /// Packets in the queues from which on a congested port drops.
+    /// Number of queued packets from which on a congested port drops.
     limit: u32,
-    /// One SRC in so many; the authors' counter only counts those that were sent.
+    /// One SRC is sent per this many. The authors' counter only counts SRCs that were sent.
     factor: u32,
     src: bool,
     pru: bool,
     sm: bool,
     pru_max: u32,
-    /// A full packet.
+    /// Size of a full packet, bytes.
     mtu: i64,
-    /// Packets queued.
+    /// Number of queued packets.
     pub(super) packets: u32,
-    /// Tokens: packets of flows that end, bytes of capacity that was not used.
+    /// Tokens: packets of ending flows (PRU), and bytes of unused capacity (SM).
     pru_tokens: u32,
     sm_tokens: i64,
-    /// When the latter were updated, in ns; `None` before the first packet.
+    /// Time of the last update of the SM tokens, ns; `None` before the first packet.
     updated: Option<u64>,
-    /// SRCs sent.
+    /// Number of SRCs sent.
     sent: u32,
 }
 
-/// What is to be done about a data packet.
+/// Decision about a data packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Verdict {
     report: bool,
     drop: bool,
 }
 
-/// What a port is told of itself and of the packet that it judges.
+/// The port's state when it judges a packet.
 #[derive(Clone, Copy, Debug)]
 struct Situation {
     queued: u32,
     rate: BitRate,
     profile: ProfileId,
-    /// The rate of the port that the packet's note speaks of, if it does of one.
+    /// Rate of the port in the packet's note, if it has one.
     noted: BitRate,
-    /// The packet has passed no switch yet, and INC stays where nobody has taken it off.
+    /// True if the packet has passed no switch yet and hosts keep INC on packets without a token.
     keeps: bool,
 }
 
 impl Disc {
-    /// The queues of a port at the start; without `bolt` (Swift) the threshold is all that acts.
+    /// Creates the queues of a port. Without `bolt` (Swift), only the threshold has an effect.
     pub(super) fn new(spec: &BoltNs3Spec, bolt: Option<&Params>, packet: &PacketFormat) -> Self {
         let mtu = (packet.mtu + packet.data_header).get();
         let unasked = spec.threshold.map_or(Threshold::Packets(1), Threshold::Bytes);
@@ -78,9 +78,9 @@ impl Disc {
         }
     }
 
-    /// What the port could have sent since the last packet, less this packet.
+    /// Updates the SM tokens: adds the capacity since the last packet, and subtracts this packet.
     fn supply(&mut self, now_ns: u64, rate: BitRate, wire: u16, drift: bool) {
-        // The authors' runs begin long before their first flow: the first packet finds the token full.
+        // The authors' runs start long before their first flow, so the first packet finds the token full.
         let Some(updated) = self.updated.replace(now_ns) else {
             self.sm_tokens = self.mtu;
             return;
@@ -91,7 +91,7 @@ impl Disc {
         self.sm_tokens = (self.sm_tokens - demand + supply).min(self.mtu);
     }
 
-    /// Changes the packet's flags and the port's tokens.
+    /// Decides about a packet, and updates its flags and the port's tokens.
     fn judge(&mut self, packet: &mut Packet, at: &Situation) -> Verdict {
         if at.queued >= self.threshold {
             return self.congested(packet, at);
@@ -114,8 +114,8 @@ impl Disc {
     fn congested(&mut self, packet: &mut Packet, at: &Situation) -> Verdict {
         let first = packet.tag & DEC == 0;
         packet.tag = packet.tag & !INC | DEC;
-        // A later port that takes longer to drain is reported in place of an earlier one; only
-        // acknowledgements carry that.
+        // A later port that takes longer to drain replaces an earlier one in the report, which only acknowledgements
+        // carry.
         if first || drain_ns(at.queued, at.rate) > drain_ns(packet.note, at.noted) {
             (packet.note, packet.note_port) = (at.queued, at.profile);
         }
@@ -175,7 +175,7 @@ impl BoltNs3 {
         self.refill(net, port);
     }
 
-    /// Tells the sender of data packet `id` that `port` is congested.
+    /// Sends an SRC for data packet `id` because `port` is congested.
     fn report_congestion(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let packet = *net.core.packets.get(id);
         net.core.counters.notices += 1;
@@ -183,7 +183,8 @@ impl BoltNs3 {
             return;
         }
         if net.core.ports[port].is_host {
-            // Its own: it reaches the sender at once, but is for nobody while the flow's first packet leaves.
+            // A host's own port: the report reaches the sender at once, but is lost while the flow's first packet is
+            // being sent, because the sender is not registered yet.
             if !self.senders[packet.qp].known {
                 return;
             }

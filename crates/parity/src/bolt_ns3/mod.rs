@@ -1,14 +1,14 @@
-//! The network of the Bolt authors' simulator (ns-3): its ports, its queues, its hosts' transport.
+//! The network of the Bolt authors' simulator (ns-3): ports, queues, and the hosts' transport.
 //!
-//! Three things there are of another make than in the engine:
+//! Three parts differ from the engine's own:
 //!
-//! * `port`: behind the queues of a port stands a FIFO of the device for one packet. A packet goes into it
-//!   as soon as it is empty and from then on belongs neither to the queue nor to the wire.
-//! * `disc`: the queues with Bolt's ingress algorithm, at switches and, where the scenario says so, in hosts.
-//! * `sender`, `receiver`: each message has its own clock; what it sends goes into the queue of the host's
-//!   port, and is never chosen among others.
+//! * `port`: a device FIFO for one packet follows the queues of a port. A packet enters it as soon as it is empty,
+//!   and then belongs neither to the queue nor to the wire.
+//! * `disc`: queues with Bolt's ingress algorithm, at switches and, depending on the scenario, in hosts.
+//! * `sender`, `receiver`: each message has its own clock, and puts its packets into the queue of the host's port.
+//!   There is no scheduling among messages.
 //!
-//! What the transport does between two messages of the same pair of hosts is in `sharing`.
+//! `sharing` decides which flow carries a message if messages between the same hosts share flows.
 
 mod builder;
 mod disc;
@@ -36,23 +36,23 @@ use table::{HashOrder, OwnFlow};
 pub use resolve::quirks;
 pub use spec::{BoltNs3Spec, DiscPorts, has_scheme};
 
-/// State alongside ports and queue pairs.
+/// State of the network in addition to the engine's ports and queue pairs.
 #[derive(Clone, Debug)]
 pub(super) struct BoltNs3 {
     spec: BoltNs3Spec,
-    /// The packet in each port's device FIFO.
+    /// Packet in each port's device FIFO.
     slots: List<PortId, PacketId>,
-    /// Queues with Bolt's algorithm, by port; `None`: one FIFO without limit.
+    /// Queues with Bolt's algorithm, by port; `None` for a single FIFO without limit.
     discs: List<PortId, Option<Disc>>,
-    /// What queue pairs have alongside what all have, by slot.
+    /// State of queue pairs in addition to the engine's, by slot.
     senders: List<QpId, Sender>,
     /// Flows of each host, in the authors' order.
     tables: BTreeMap<u32, HashOrder>,
-    /// What the flow gets that is about to have a queue pair.
+    /// Settings of the flow whose queue pair is about to be opened.
     own: OwnFlow,
 }
 
-/// The event by which a device has room for a packet.
+/// Returns the event at which a device can take a packet.
 fn refill_of(port: PortId) -> Event {
     Event::Special {
         kind: REFILL,
@@ -61,7 +61,7 @@ fn refill_of(port: PortId) -> Event {
     }
 }
 
-/// Its kind.
+/// Kind of the refill event.
 const REFILL: u8 = 14;
 
 impl BoltNs3 {
@@ -90,7 +90,7 @@ impl BoltNs3 {
 }
 
 impl NetworkModel for BoltNs3 {
-    /// The authors' scripts schedule all messages before the run.
+    /// Returns the start order: the authors' scripts schedule all messages before the run.
     fn starts(&self, run: &RunSpec) -> Starts {
         Starts::Ahead((0..run.flows.len() as u32).map(FlowId).collect())
     }
@@ -110,7 +110,7 @@ impl NetworkModel for BoltNs3 {
         self.device_receive(net, port, id);
     }
 
-    /// A full packet, and its headers once more.
+    /// Returns the packet size in the authors' formula: a full packet, with its headers counted twice.
     fn formula_packet(&self, packet: &PacketFormat) -> Bytes {
         packet.mtu + packet.data_header + packet.data_header
     }

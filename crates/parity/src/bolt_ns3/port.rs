@@ -1,8 +1,7 @@
-//! A port: queues, the device's FIFO for one packet, the wire.
+//! A port: queues, the device's FIFO for one packet, and the wire.
 //!
-//! When a transmission ends, the packet in the FIFO follows at once; the FIFO is filled again by an event of its
-//! own at the same instant, after what was already due then. Ports without Bolt's queues have one FIFO
-//! for everything, of which nothing is taken out before its turn.
+//! When a transmission ends, the packet in the FIFO follows at once. A separate event at the same instant refills the
+//! FIFO, after all events already due. Ports without Bolt's queues have a single FIFO for everything.
 
 use paceline_fabric::model::{Net, PacketId, PortId, STRICT};
 use paceline_fabric::outcome::TraceKind;
@@ -12,7 +11,7 @@ use paceline_kernel::queue::LaneId;
 use crate::bolt_ns3::{BoltNs3, refill_of};
 
 impl BoltNs3 {
-    /// A packet arrived at a port, of a host or of a switch.
+    /// Handles a packet that arrived at a port of a host or of a switch.
     pub(super) fn device_receive(&mut self, net: &mut Net<'_>, ingress: PortId, id: PacketId) {
         if net.core.ports[ingress].is_host {
             if net.core.accounts_alone() {
@@ -28,7 +27,7 @@ impl BoltNs3 {
         self.device_enqueue(net, egress, id);
     }
 
-    /// A packet is to leave through `port`.
+    /// Queues a packet at an output port.
     pub(super) fn device_enqueue(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         if self.discs[port].is_some() {
             return self.disc_enqueue(net, port, id);
@@ -46,7 +45,7 @@ impl BoltNs3 {
         net.core.start_transmission(net.world, port, id, false);
     }
 
-    /// Moves packets from the queues into the device as far as it takes them.
+    /// Moves packets from the queues to the device while it has room.
     pub(super) fn refill(&mut self, net: &mut Net<'_>, port: PortId) {
         while net.core.ports[port].ready != 0 && self.slots[port] == PacketId::NONE {
             let id = take(net, port);
@@ -69,7 +68,7 @@ impl BoltNs3 {
         }
     }
 
-    /// The end of a transmission.
+    /// Ends a transmission and starts the next one.
     pub(super) fn device_done(&mut self, net: &mut Net<'_>, port: PortId) {
         if self.discs[port].is_none() {
             if net.core.ports[port].ready != 0 {
@@ -81,6 +80,8 @@ impl BoltNs3 {
         }
         let id = std::mem::replace(&mut self.slots[port], PacketId::NONE);
         let waiting = net.core.ports[port].ready != 0;
+        // A separate event, as in the simulator: a packet of a higher priority that arrives before it at this instant
+        // is sent first.
         if waiting {
             net.core.schedule(LaneId::WHEEL, net.core.now(), refill_of(port));
         }
@@ -99,13 +100,13 @@ pub(super) fn hold(net: &mut Net<'_>, port: PortId, class: u8, id: PacketId) {
     }
 }
 
-/// Takes the first packet of the first queue that has one.
+/// Removes the first packet of the first non-empty queue.
 fn take(net: &mut Net<'_>, port: PortId) -> PacketId {
     let class = net.core.ports[port].ready.trailing_zeros() as u8;
     net.take_from(port, class)
 }
 
-/// The device of a link that is down takes nothing.
+/// Drops a packet because the link is down.
 #[cold]
 fn drop_at_device(net: &mut Net<'_>, port: PortId, id: PacketId) {
     net.core.counters.link_drops += 1;

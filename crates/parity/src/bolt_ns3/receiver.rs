@@ -1,5 +1,4 @@
-//! The transport of a receiving host: every packet is answered, the expected one by an ACK, any other by a
-//! NACK.
+//! The transport of a receiving host: each packet is answered, the expected one by an ACK, others by a NACK.
 
 use paceline_fabric::model::{FlowId, Net, PacketId, QpId};
 use paceline_fabric::outcome::{FlowStatus, PacketKind};
@@ -10,7 +9,7 @@ use crate::bolt_ns3::BoltNs3;
 use crate::bolt_ns3::schemes::FIN;
 
 impl BoltNs3 {
-    /// A packet arrived at a host.
+    /// Handles a packet that arrived at a host.
     pub(super) fn message_receive(&mut self, net: &mut Net<'_>, id: PacketId) {
         let kind = net.core.packets.get(id).kind;
         if kind == PacketKind::Data {
@@ -31,7 +30,7 @@ impl BoltNs3 {
         let Some((port, answer)) = net.hosts.answer_in_order(&packet) else {
             return net.core.packets.remove(id);
         };
-        // The data packet's slot becomes the acknowledgement's.
+        // The acknowledgement reuses the slot of the data packet.
         *net.core.packets.get_mut(id) = answer;
         net.core.counters.nacks += u64::from(answer.kind == PacketKind::Nack);
         self.device_enqueue(net, port, id);
@@ -44,7 +43,7 @@ impl BoltNs3 {
         }
     }
 
-    /// Messages that end by `expected` have arrived.
+    /// Marks messages that end at or before `expected` as received.
     fn note_received(&mut self, net: &mut Net<'_>, slot: QpId, expected: u64) {
         let messages = &self.senders[slot].messages;
         for place in 0..messages.len() {
@@ -61,7 +60,7 @@ impl BoltNs3 {
     }
 }
 
-/// A message is acknowledged.
+/// Completes a message that is acknowledged.
 pub(super) fn complete_message(net: &mut Net<'_>, slot: QpId, flow: FlowId, size: Bytes) {
     let now = net.core.now();
     let retransmitted = net.hosts.qp_mut(slot).take_retransmitted();

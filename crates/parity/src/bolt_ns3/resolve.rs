@@ -1,4 +1,4 @@
-//! `[parity.bolt-ns3]`, and what that simulator does not have.
+//! Resolution of `[parity.bolt-ns3]`, and checks for unsupported features.
 
 use paceline_congestion::registry::{SCHEMES, Scheme};
 use paceline_fabric::spec::{Accounted, FlowControl, Model, Quirks, Recovery, RunSpec};
@@ -13,7 +13,7 @@ use super::keys::Keys;
 use super::spec::{BoltNs3Spec, has_scheme};
 use crate::filled;
 
-/// Its deviations from nature.
+/// Returns the simulator's quirks.
 pub fn quirks() -> Quirks {
     Quirks {
         floor_to_ns: true,
@@ -24,7 +24,7 @@ pub fn quirks() -> Quirks {
     }
 }
 
-/// The fidelity.
+/// Returns the fidelity's registration.
 pub(crate) fn guest() -> Guest {
     Guest {
         profile: PROFILE,
@@ -35,7 +35,7 @@ pub(crate) fn guest() -> Guest {
 
 const PROFILE: Profile = Profile {
     name: "bolt-ns3",
-    // HPCC's with a full packet, and its headers once more, per link.
+    // HPCC's formula with a full packet and its headers counted twice per link.
     formula: Some(Formula {
         name: "bolt-formula",
         author: "the formula of Bolt's authors",
@@ -53,7 +53,7 @@ const PROFILE: Profile = Profile {
     ..REPRODUCED
 };
 
-/// The simulator of Bolt's authors.
+/// The simulator's steps of resolution.
 pub(crate) struct Steps;
 
 impl Simulator for Steps {
@@ -75,7 +75,7 @@ impl Simulator for Steps {
     }
 }
 
-/// What the simulator is told.
+/// Reads the simulator's settings.
 fn settings(cx: &Cx<'_>, parity: &mut Parity) -> Result<BoltNs3Spec, Problem> {
     let default = BoltNs3Spec::default();
     let (_, table) = parity.table::<Keys>("bolt-ns3");
@@ -105,7 +105,8 @@ fn settings(cx: &Cx<'_>, parity: &mut Parity) -> Result<BoltNs3Spec, Problem> {
     })
 }
 
-/// What the simulator has is a few schemes over queues that drop, go-back-N, and one path for two hosts.
+/// Rejects features that the simulator lacks. It has few schemes over queues that drop, go-back-N, and one path per
+/// pair of hosts.
 fn check(run: &RunSpec) -> Result<(), Problem> {
     let (switch, nic) = (&run.switch, &run.nic);
     let refuse = |what: &str, help: &str| {
@@ -146,7 +147,7 @@ fn check(run: &RunSpec) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The schemes that the simulator has.
+/// Lists the schemes that the simulator has.
 fn its_schemes() -> impl Iterator<Item = &'static Scheme> {
     SCHEMES.iter().filter(|scheme| has_scheme(scheme.name))
 }

@@ -1,9 +1,9 @@
 //! The senders of the Bolt authors' simulator (ns-3), Bolt and Swift, for `fidelity = "bolt-ns3"`.
 //!
-//! Windows are whole bytes of payload in 32 bits, times whole nanoseconds. Both senders share one time
-//! of the last decrease with the handling of losses, and nothing is smoothed: the round-trip time is that of
-//! the last acknowledgement. What the schemes' own files say is the papers'; where this differs, a
-//! setting of [`BoltNs3Spec`] says so, or the comment alongside it.
+//! Windows are payload in 32-bit whole bytes, and times are whole nanoseconds. Both senders share the time of the
+//! last decrease with loss recovery, and nothing is smoothed: the round-trip time is that of the last
+//! acknowledgement. The schemes' own files follow the papers; differences are settings of [`BoltNs3Spec`] or have a
+//! comment here.
 
 use paceline_congestion::bolt::{DEC, FIRST, INC, LAST};
 use paceline_congestion::params::Auto;
@@ -15,55 +15,55 @@ use paceline_kernel::{BitRate, Bytes};
 
 use crate::bolt_ns3::BoltNs3Spec;
 
-/// Tag: the acknowledgement of this packet increases the window, and has the next one flagged.
+/// Tag: this packet's acknowledgement increases the window, and flags the next packet.
 pub(super) const AI: u8 = 1 << 4;
-/// Tag: the last packet of all that the flow has to send so far.
+/// Tag: the last packet of the data that the flow has so far.
 pub(super) const FIN: u8 = 1 << 5;
 
-/// Numbers that both senders need.
+/// Parameters that both senders need.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
-    /// The first window, in bytes.
+    /// Initial window, bytes.
     initial_window: u32,
-    /// The least window, in bytes.
+    /// Minimum window, bytes.
     min_window: u32,
-    /// The largest window, in bytes.
+    /// Maximum window, bytes.
     max_window: u32,
-    /// Additive increase, in packets.
+    /// Additive increase, packets.
     ai: f64,
-    /// The largest multiplicative decrease: that of losses, too.
+    /// Maximum multiplicative decrease, also used for losses.
     max_md: f64,
 }
 
-/// Swift's numbers.
+/// Swift's delay target.
 #[derive(Clone, Copy, Debug)]
 struct Target {
-    /// Base delay in ns.
+    /// Base delay, ns.
     base_ns: u64,
-    /// What each link adds, in ns.
+    /// Additional delay per link, ns.
     per_hop_ns: u64,
-    /// Largest flow scaling, in ns.
+    /// Maximum of flow scaling, ns.
     range_ns: f64,
-    /// Window in packets at which flow scaling reaches its largest value.
+    /// Window at which flow scaling reaches its maximum, packets.
     min_packets: f64,
-    /// Window in packets at which it vanishes.
+    /// Window at which flow scaling vanishes, packets.
     max_packets: f64,
-    /// Multiplicative decrease.
+    /// Factor of the multiplicative decrease.
     md: f64,
 }
 
-/// What both have in common.
+/// State common to both senders.
 #[derive(Clone, Debug)]
 struct Sender {
     settings: Settings,
     window: u32,
-    /// Of the last acknowledgement, in ns; 0 before the first.
+    /// Round-trip time of the last acknowledgement, ns; 0 before the first.
     rtt_ns: u64,
-    /// When the window was last decreased; at first, when the flow started.
+    /// Time of the last decrease, ns; initially that of the first packet.
     decreased_at: Option<u64>,
-    /// The next packet carries the AI flag: exactly one outstanding packet does.
+    /// True if the next packet carries the AI flag. Exactly one outstanding packet does.
     flag_next: bool,
-    /// A switch has reported by itself, so flags in acknowledgements say nothing new, for good.
+    /// True once a switch has sent an SRC. From then on, flags in acknowledgements are ignored.
     src_seen: bool,
 }
 
@@ -83,7 +83,7 @@ impl Sender {
         now - self.decreased_at.unwrap_or(now)
     }
 
-    /// The window times `factor`, cut to whole bytes.
+    /// Scales the window by `factor`, truncated to whole bytes.
     fn scale(&mut self, factor: f64) {
         self.window = (f64::from(self.window) * factor) as u32;
     }
@@ -101,7 +101,7 @@ impl Sender {
         self.window = min_window.max(self.window.min(max_window));
     }
 
-    /// A gap or a timeout: at most once in a round-trip time.
+    /// Reduces the window after a gap or timeout, at most once per round-trip time.
     fn lose(&mut self, now: u64) {
         if self.since_decrease(now) >= self.rtt_ns {
             self.scale(1.0 - self.settings.max_md);
@@ -140,22 +140,22 @@ impl Sender {
     }
 }
 
-/// Nanoseconds that `bytes` take at `rate`, cut to whole ones.
+/// Returns the time to drain the port's queue, truncated to whole ns.
 fn drain_ns(port: &CongestedPort) -> u64 {
     (u128::from(port.queue.get()) * 8_000_000_000 / u128::from(port.rate.as_bps().max(1))) as u64
 }
 
-/// What the two senders do each in its own way.
+/// Rules that differ between the two senders.
 trait Rules: std::fmt::Debug + Clone + Send + 'static {
-    /// What an acknowledgement tells of a switch, also the one with which a flow comes to rest.
+    /// Applies the congestion report of an acknowledgement, also of the one after which the flow is idle.
     fn apply(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
-    /// What else it does to the window.
+    /// Updates the window after an acknowledgement.
     fn update(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
-    /// A switch reports by itself.
+    /// Handles an SRC.
     fn on_signal(&mut self, _sender: &mut Sender, _cx: &Ctx<'_>, _signal: &Signal) {}
 }
 
-/// A sender with rules of its own.
+/// A flow's sender with its scheme's rules.
 #[derive(Clone, Debug)]
 pub(super) struct Flow<R> {
     sender: Sender,
@@ -206,7 +206,7 @@ impl<R: Rules> CongestionControl for Flow<R> {
     }
 }
 
-/// Bolt's rules.
+/// Bolt's rules and quirks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BoltRules {
     drain_time: bool,
@@ -214,7 +214,7 @@ pub(super) struct BoltRules {
 }
 
 impl Bolt {
-    /// A sender whose first window is the path's bandwidth-delay product.
+    /// Creates a sender with an initial window of one bandwidth-delay product.
     fn new(settings: Settings, path: &PathInfo, own: &BoltNs3Spec) -> Self {
         Self {
             sender: Sender::new(settings),
@@ -228,7 +228,7 @@ impl Bolt {
 }
 
 impl BoltRules {
-    /// A port on the way is congested; `rtt_ns` is how old the report is.
+    /// Reduces the window for a congested port on the path. `rtt_ns` is the report's age.
     fn congested(self, sender: &mut Sender, cx: &Ctx<'_>, port: &CongestedPort, rtt_ns: u64) {
         let now = cx.now.as_ns();
         let packet = cx.path.mtu.get() as u32;
@@ -255,7 +255,7 @@ impl BoltRules {
                 sender.decreased_at = Some(now);
             }
         }
-        // Only from below.
+        // The upper limit is not applied here, as in the authors' code.
         sender.window = sender.window.max(sender.settings.min_window);
     }
 }
@@ -287,18 +287,18 @@ impl Rules for BoltRules {
     }
 }
 
-/// Swift's rules.
+/// Swift's rules and quirks.
 #[derive(Clone, Debug)]
 pub(super) struct SwiftRules {
     target: Target,
     double_update: bool,
-    /// Flow scaling's factor and what is taken off, in ns.
+    /// Factor of flow scaling, and the offset that is added to it, ns.
     alpha: f64,
     beta: f64,
 }
 
 impl Swift {
-    /// A sender whose first window is the path's bandwidth-delay product.
+    /// Creates a sender with an initial window of one bandwidth-delay product.
     fn new(settings: Settings, target: Target, path: &PathInfo, own: &BoltNs3Spec) -> Self {
         let root = |packets: f64| 1.0 / libm::sqrt(packets);
         let alpha = target.range_ns / (root(target.min_packets) - root(target.max_packets));
@@ -354,7 +354,7 @@ impl Rules for SwiftRules {
     }
 }
 
-/// What makes the senders of a scheme, if the simulator has it.
+/// Returns a factory for the senders of a scheme, if the simulator has it.
 pub(super) fn factory(params: &AnyParams, own: &BoltNs3Spec) -> Option<SchemeFactory> {
     let own = *own;
     match params {
@@ -375,7 +375,7 @@ pub(super) fn factory(params: &AnyParams, own: &BoltNs3Spec) -> Option<SchemeFac
     }
 }
 
-/// Bolt's parameters as its sender takes them.
+/// Converts Bolt's parameters for its sender.
 fn bolt_settings(params: &bolt::Params, path: &PathInfo) -> Settings {
     let bytes = |value: Auto<Bytes>, auto: Bytes| u32::try_from(value.or(auto).get()).unwrap_or(u32::MAX);
     Settings {
@@ -387,7 +387,7 @@ fn bolt_settings(params: &bolt::Params, path: &PathInfo) -> Settings {
     }
 }
 
-/// Swift's: windows in whole bytes.
+/// Converts Swift's parameters for its sender; windows are whole bytes.
 fn swift_settings(params: &swift::Params, path: &PathInfo) -> (Settings, Target) {
     let bdp = path.bdp.get() as f64;
     let bytes = |packets: f64, auto: f64| {

@@ -1,9 +1,8 @@
-//! The transport of a sending host: each flow for itself, on a clock of its own.
+//! The transport of a sending host: each flow has its own clock.
 //!
-//! A packet leaves when the flow's clock or an acknowledgement finds that the window lets it. After it
-//! the flow waits for as long as its host's link takes for the packet. A window that has room for part of a
-//! packet only makes the flow pause for a packet's share of the round-trip time, and at the end of the
-//! pause one packet goes whether or not the window has grown meanwhile.
+//! A packet leaves when the flow's clock or an acknowledgement finds the window open. Then the flow waits for the
+//! packet's transmission time on the host's link. If the window has room for only part of a packet, the flow pauses
+//! for a packet's share of the round-trip time, and then sends one packet whether or not the window has grown.
 
 use std::collections::VecDeque;
 
@@ -18,52 +17,52 @@ use crate::bolt_ns3::receiver::complete_message;
 use crate::bolt_ns3::schemes::FIN;
 use crate::bolt_ns3::table::OwnFlow;
 
-/// The timer slot that is the transport's and no scheme's.
+/// Timer slot of the transport; schemes use the others.
 pub(super) const CLOCK: u8 = u8::MAX;
 
-/// What a queue pair has alongside what all have.
+/// State of a queue pair in addition to the engine's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sender {
-    /// Round-trip time of the last acknowledgement, in ns; 0 for none.
+    /// Round-trip time of the last acknowledgement, ns; 0 if none.
     pub(super) rtt_ns: u64,
-    /// End of the pause, in ps.
+    /// End of the pause, ps.
     resume_at: u64,
-    /// Whether the clock is set, and which setting counts.
+    /// True while the clock is set (`ticking`), and the generation of its valid setting (`setting`).
     ticking: bool,
     setting: u8,
-    /// While what was lost is sent again: the byte that would have been next; else 0.
+    /// During loss recovery: the next byte before the loss; 0 otherwise.
     before_loss: u64,
-    /// When the retransmission timer expires, in ps (`u64::MAX`: it does not), and the byte beyond which
-    /// acknowledgements must have come by then.
+    /// Expiry of the retransmission timer, ps (`u64::MAX` if it is stopped), and the byte that must be exceeded by
+    /// acknowledgements until then.
     timeout_at: u64,
     timeout_offset: u64,
-    /// Expiries of it without progress.
+    /// Expiries of the retransmission timer without progress.
     strikes: u32,
-    /// Messages that are not acknowledged.
+    /// Messages that are not acknowledged yet.
     pub(super) messages: VecDeque<Message>,
-    /// Where the first of them begins.
+    /// Start of the first of them.
     pub(super) message_start: u64,
-    /// Whether the flow stays for further messages.
+    /// True if the flow stays open for further messages.
     pub(super) keep: bool,
-    /// Its key in the table of its host's flows.
+    /// Key in the table of its host's flows.
     pub(super) key: u16,
-    /// The window that flows begin with.
+    /// Initial window of flows, bytes.
     pub(super) first_window: u64,
-    /// Whether it is in that table: not before its first packet has left.
+    /// True if the flow is in that table, which is after its first packet.
     pub(super) known: bool,
 }
 
-/// A message of a flow.
+/// A message within a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message {
     pub(super) flow: FlowId,
-    /// The flow's byte after its last.
+    /// End of the message: the flow's byte after its last.
     pub(super) end: u64,
     pub(super) received: bool,
 }
 
 impl BoltNs3 {
-    /// A flow begins: its first window leaves, paced.
+    /// Starts a flow, and sends its first window with pacing.
     pub(super) fn begin_messages(&mut self, net: &mut Net<'_>, slot: QpId, own: OwnFlow) {
         net.hosts.begin_receiver(net.world, net.core, slot);
         let qp = net.hosts.qp(slot);
@@ -84,6 +83,7 @@ impl BoltNs3 {
         let senders = &mut self.senders;
         senders.reach(slot, Sender::default);
         senders[slot] = sender;
+        // The first packet leaves before the flow takes over a window, and before it is known, as in the simulator.
         self.send_down(net, slot);
         self.senders[slot].known = true;
         self.arm_timeout(net, slot, net.hosts.qp(slot).window());
@@ -92,7 +92,7 @@ impl BoltNs3 {
         }
     }
 
-    /// Sends a packet of a flow, if the time has come and the window lets it.
+    /// Sends a packet of a flow if its clock and window allow it.
     pub(super) fn send_down(&mut self, net: &mut Net<'_>, slot: QpId) {
         let sender = &self.senders[slot];
         if sender.ticking {
@@ -107,6 +107,7 @@ impl BoltNs3 {
         if payload == 0 || room == 0 {
             return;
         }
+        // With part of a packet's room, the pause replaces waiting for the window.
         let part = qp.window() < payload || pauses && room < payload;
         if part {
             if net.core.now() == sender.resume_at {
@@ -142,7 +143,7 @@ impl BoltNs3 {
         net.core.schedule(LaneId::WHEEL, at, event);
     }
 
-    /// A flow's clock.
+    /// Handles the flow's clock.
     pub(super) fn clock(&mut self, net: &mut Net<'_>, flow: FlowId, setting: u8) {
         let Some(slot) = net.hosts.sender_of(flow) else {
             return;
@@ -171,7 +172,7 @@ impl BoltNs3 {
         net.core.counters.retransmitted_bytes += net.hosts.qp_mut(slot).advance(payload);
     }
 
-    /// An acknowledgement, positive or negative, arrived at the sender.
+    /// Handles an ACK or NACK at the sender.
     pub(super) fn message_ack(&mut self, net: &mut Net<'_>, id: PacketId) {
         let packet = *net.core.packets.get(id);
         let slot = packet.qp;
@@ -224,7 +225,7 @@ impl BoltNs3 {
         }
     }
 
-    /// Sets the retransmission timer.
+    /// Sets the retransmission timer. `offset` is the byte that acknowledgements must exceed.
     pub(super) fn arm_timeout(&mut self, net: &mut Net<'_>, slot: QpId, offset: u64) {
         let Some(rto) = net.world.nic.rto else {
             return;
@@ -236,8 +237,8 @@ impl BoltNs3 {
         net.core.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
     }
 
-    /// The retransmission timer, of one period whatever happens: without progress beyond what had been
-    /// sent when it was set, everything after the last acknowledgement is sent again.
+    /// Handles the retransmission timer, which always runs a full period. Without progress beyond `timeout_offset`,
+    /// everything after the last acknowledgement is sent again.
     pub(super) fn message_timeout(&mut self, net: &mut Net<'_>, flow: FlowId) {
         let Some(slot) = net.hosts.sender_of(flow) else {
             return;
@@ -264,7 +265,7 @@ impl BoltNs3 {
         self.give_up(net, slot);
     }
 
-    /// The messages of a flow that are not acknowledged will not be.
+    /// Gives up the unacknowledged messages of a flow.
     fn give_up(&mut self, net: &mut Net<'_>, slot: QpId) {
         let sender = &mut self.senders[slot];
         let (mut start, messages) = (sender.message_start, std::mem::take(&mut sender.messages));
@@ -274,7 +275,7 @@ impl BoltNs3 {
         for message in messages {
             let record = net.traffic.record_mut(message.flow);
             record.status = FlowStatus::GivenUp;
-            // What was sent again was the first message's.
+            // Retransmitted bytes count for the first message.
             record.retransmitted = Bytes::new(std::mem::take(&mut retransmitted));
             record.delivered = Bytes::new(expected.clamp(start, message.end) - start);
             let (sent, unheard) = net.hosts.qp(slot).sent_within(start, message.end);
@@ -284,7 +285,7 @@ impl BoltNs3 {
         self.rest(net, slot, None);
     }
 
-    /// The acknowledged messages of a flow are complete.
+    /// Completes the acknowledged messages of a flow.
     fn complete_messages(&mut self, net: &mut Net<'_>, slot: QpId) {
         let acked = net.hosts.qp(slot).snd_una();
         while let Some(&message) = self.senders[slot].messages.front()
@@ -300,7 +301,7 @@ impl BoltNs3 {
         }
     }
 
-    /// What was sent of messages that are not acknowledged when the run ends.
+    /// Records the sent bytes of unacknowledged messages at the end of the run.
     pub(super) fn record_sent_messages(&self, net: &mut Net<'_>, slot: QpId) {
         let Some(sender) = self.senders.get(slot) else {
             return;
@@ -313,7 +314,7 @@ impl BoltNs3 {
         }
     }
 
-    /// A flow has nothing to send any more, or has been given up: it ends, or waits for further messages.
+    /// Handles a flow without data to send, or one that was given up: it ends, or waits for further messages.
     fn rest(&mut self, net: &mut Net<'_>, slot: QpId, ack: Option<&AckInfo<'_>>) {
         let sender = &mut self.senders[slot];
         (sender.ticking, sender.timeout_at) = (false, u64::MAX);
@@ -340,7 +341,7 @@ impl BoltNs3 {
     }
 }
 
-/// A new flow takes over the window of the one that its message had been to share.
+/// Passes the window of the flow that was found for sharing to a new flow.
 fn inherit_window(net: &mut Net<'_>, slot: QpId, found: QpId) {
     let window = Bytes::new(net.hosts.qp(found).window());
     net.hosts

@@ -1,11 +1,11 @@
-//! Flows that messages of the same pair of hosts share (the authors' "aggregation").
+//! Flows shared by messages between the same hosts (the authors' "aggregation").
 //!
-//! A message looks for a flow of its pair. While that has packets to send, a short message gets a flow for
-//! itself, which ends with it, and a longer one is appended. Otherwise (all is sent, or the flow is
-//! idle) the message gets a flow that stays. A new flow takes over the window of the one that was found, once
-//! its own first packet has left. The flow that was found and stays no longer is never taken away once it
-//! is idle: it goes on being found, with a window of long ago. Which of several flows is found depends on the
-//! order of the authors' table, [`super::table::HashOrder`].
+//! A message looks for a flow of its pair of hosts. While that flow has packets to send, a short message gets a flow
+//! of its own, which ends with it, and a longer message is appended. Otherwise (all data is sent, or the flow is
+//! idle) the message gets a new flow that stays. A new flow takes over the window of the flow that was found, after
+//! its own first packet. The flow that was found no longer stays, but is never removed if it is already idle: later
+//! messages go on finding it, with its old window. If there are several flows, the order of the authors' table
+//! decides ([`super::table::HashOrder`]).
 
 use paceline_fabric::model::{FlowId, Net, QpId};
 
@@ -14,7 +14,8 @@ use crate::bolt_ns3::sender::Message;
 use crate::bolt_ns3::table::OwnFlow;
 
 impl BoltNs3 {
-    /// Finds out what message `flow` gets; if it is a place in a flow that there is, it takes it.
+    /// Decides which flow carries message `flow`. Appends it to an existing flow and returns `None`, or returns the
+    /// settings of a new flow.
     pub(super) fn share(&mut self, net: &mut Net<'_>, flow: FlowId) -> Option<OwnFlow> {
         let keep = self.spec.share_flows;
         let found = if keep { self.find_flow(net, flow) } else { None };
@@ -43,7 +44,7 @@ impl BoltNs3 {
         None
     }
 
-    /// The flow of the message's pair that the authors' table gives first.
+    /// Returns the first flow of the message's hosts in the authors' table.
     fn find_flow(&self, net: &Net<'_>, flow: FlowId) -> Option<QpId> {
         let message = net.world.flow(net.core, flow);
         let table = self.tables.get(&message.src.0)?;
@@ -53,13 +54,13 @@ impl BoltNs3 {
         })
     }
 
-    /// A new flow enters its host's table; gives its key there.
+    /// Inserts a new flow into its host's table, and returns its key there.
     pub(super) fn enter_table(&mut self, net: &mut Net<'_>, slot: QpId) -> u16 {
         let host = net.world.flow(net.core, net.hosts.qp(slot).flow()).src.0;
         self.tables.entry(host).or_default().insert(slot)
     }
 
-    /// A flow is gone.
+    /// Removes a flow from its host's table.
     pub(super) fn leave_table(&mut self, net: &mut Net<'_>, slot: QpId) {
         let host = net.world.flow(net.core, net.hosts.qp(slot).flow()).src.0;
         let key = self.senders[slot].key;

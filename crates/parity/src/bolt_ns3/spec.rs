@@ -1,48 +1,48 @@
-//! What the simulator is told.
+//! The simulator's input.
 
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// A network of that simulator, with what it does and neither nature nor the papers do.
+/// Settings of a network of that simulator, including its deviations from hardware and from the papers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoltNs3Spec {
-    /// Which ports have Bolt's queues.
+    /// Ports with Bolt's queues.
     pub ports: DiscPorts,
-    /// The threshold of these queues where no scheme sets one (Swift); `None`: a full packet.
+    /// Threshold of these queues if no scheme sets one (Swift); `None` means a full packet.
     pub threshold: Option<Bytes>,
-    /// Packets that a port's queues hold; only congested ports look.
+    /// Capacity of a port's queues, packets. Only congested ports check it.
     pub buffer_packets: u32,
-    /// One SRC for so many that are due; but only those are counted that are sent, so any number above
-    /// one means a single SRC per port and run.
+    /// One SRC is sent per this many. Only SRCs that were sent are counted, so any value above 1 means a single SRC
+    /// per port and run.
     pub src_factor: u32,
-    /// Whether messages of the same hosts share flows.
+    /// True if messages between the same hosts share flows.
     pub share_flows: bool,
-    /// Expiries of the retransmission timer in a row after which a flow is given up.
+    /// Number of consecutive retransmission timeouts after which a flow is given up.
     pub strikes: u32,
-    /// A window with room for part of a packet makes its flow pause for a packet's share
-    /// of the round-trip time, and then sends one whatever the window says.
+    /// True if a window with room for part of a packet pauses its flow for a packet's share of the round-trip time,
+    /// and then sends one packet regardless of the window.
     pub window_pause: bool,
-    /// Bolt's SM token takes each packet for one byte smaller than it is.
+    /// True if Bolt's SM token counts each packet one byte too small.
     pub sm_drift: bool,
-    /// Without SM, a host's port leaves the flag INC on a packet for which it has no token.
+    /// True if, without SM, ports of hosts leave INC on packets without a token.
     pub inc_kept_by_hosts: bool,
-    /// SRC carries the time in whole nanoseconds that the queue takes, not its bytes.
+    /// True if an SRC carries the queue's drain time in whole ns instead of its bytes.
     pub src_drain_time: bool,
-    /// Each SRC halves a window of at most one packet, however soon after the last.
+    /// True if each SRC halves a window of at most one packet, however soon after the last one.
     pub ungated_halving: bool,
-    /// Swift's flow scaling adds what it should subtract, 4 us in all.
+    /// True if Swift's flow scaling adds its offset instead of subtracting it, which raises the target by 4 us.
     pub swift_beta_sign: bool,
-    /// Swift counts an acknowledgement twice that switches marked for Bolt.
+    /// True if an acknowledgement with a Bolt mark updates Swift's window twice.
     pub swift_double_update: bool,
 }
 
-/// Ports with Bolt's queues; the others have one FIFO each.
+/// Ports with Bolt's queues; others have a single FIFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiscPorts {
-    /// All, those of hosts too.
+    /// All ports, including those of hosts.
     All,
     /// Ports of switches that lead to other switches.
     BetweenSwitches,
@@ -69,13 +69,13 @@ impl Default for BoltNs3Spec {
 }
 
 impl BoltNs3Spec {
-    /// That of a run, if it is of this simulator.
+    /// Returns the specification of a run, or `None` for another network model.
     pub fn of(run: &RunSpec) -> Option<&Self> {
         run.model.as_ref()?.get()
     }
 }
 
-/// Whether the simulator has a scheme.
+/// Returns true if the simulator has the scheme.
 pub fn has_scheme(name: &str) -> bool {
     ["bolt", "swift"].contains(&name)
 }

@@ -1,28 +1,28 @@
-//! The authors' table of a host's flows, and what a message gets that has no place in one of them.
+//! The authors' table of a host's flows, and the settings of a new flow for a message.
 
 use paceline_fabric::model::QpId;
 
-/// What a message gets that has no place in a flow that there is.
+/// Settings of a new flow for a message that is not appended to an existing one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OwnFlow {
-    /// Whether its flow stays for others.
+    /// True if the flow stays open for further messages.
     pub(super) keep: bool,
-    /// The flow that it was found to share with.
+    /// The flow that was found for sharing.
     pub(super) found: Option<QpId>,
 }
 
-/// Queue pairs by a running 16-bit key, in the order of libstdc++'s `unordered_map`: the hash is the key
-/// itself, an entry goes to the front of its bucket or, if that is empty, of the whole list.
+/// Queue pairs by a running 16-bit key, in the order of libstdc++'s `unordered_map`: the hash is the key itself, and
+/// an entry goes to the front of its bucket or, if the bucket is empty, to the front of the list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HashOrder {
     next_key: u16,
     buckets: usize,
-    /// Keys and queue pairs, in the order of the list; each bucket's are together.
+    /// Keys and queue pairs in list order; entries of a bucket are adjacent.
     list: Vec<(u16, QpId)>,
 }
 
 impl HashOrder {
-    /// The sizes that a table grows through.
+    /// Bucket counts through which the table grows.
     const PRIMES: [usize; 14] = [
         13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043, 85229, 172_933,
     ];

@@ -28,7 +28,7 @@ pub(super) struct Accounts {
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     shown: u64,
-    /// Since when it runs; `u64::MAX` if it does not.
+    /// Time since which it runs, ps; `u64::MAX` if it is stopped.
     since: u64,
 }
 

@@ -73,7 +73,7 @@ pub(super) struct InfiniBand {
     sources: Vec<Sender>,
     /// Messages that are not complete yet.
     open: u64,
-    /// Whether hosts take no packets now.
+    /// True while hosts consume no packets.
     stalling: bool,
     scan: Scan,
     /// Ports with credits to announce.

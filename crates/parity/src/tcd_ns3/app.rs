@@ -1,5 +1,4 @@
-//! A flow is an application: it pushes packets into its NIC as long as the backlog there is small, after waits with
-//! jitter.
+//! The application of a flow: pushes packets into its NIC while the backlog there is small, at jittered intervals.
 
 use paceline_fabric::model::{Event, FlowId, Net};
 use paceline_fabric::outcome::FlowStatus;
@@ -8,16 +7,16 @@ use paceline_kernel::{Bytes, Span, Time, ns3};
 
 use crate::tcd_ns3::{PUSH, TcdNs3};
 
-/// Between two pushes at least, in seconds, before it is ns-3's.
+/// Minimum interval between two pushes, s, before ns-3 rounds it.
 const INTERVAL: f64 = 0.000_000_5 / 2.0;
-/// From this wait on nothing is pushed.
+/// Wait from which on nothing is pushed, s.
 const TOO_LONG: f64 = 0.000_005;
-/// The wait of applications with a fixed rate, by their factor.
+/// Interval of applications with a fixed rate, s, to be multiplied by their factor.
 const FIXED: f64 = 0.000_000_815;
-/// Jitter: the factors of a wait.
+/// Lower and upper factor of the jittered wait.
 const JITTER: (f64, f64) = (0.45, 0.55);
 
-/// What the wait is for a backlog of so many bytes: the time until it is 1500 at 40 Gbit/s, somewhat less.
+/// Returns the wait for a backlog, s: slightly less than the time until it is down to 1500 bytes at 40 Gbit/s.
 fn wait_for(backlog: u32) -> f64 {
     let until = (f64::from(backlog) * 8.0 - 1500.0 * 8.0) / 40.0 / 1_000_000_000.0 * 0.95;
     let shortest = ns3::seconds_of_ns(ns3::span_of_seconds(INTERVAL).as_ns());
@@ -29,7 +28,7 @@ fn wait_for(backlog: u32) -> f64 {
 }
 
 impl TcdNs3 {
-    /// A flow starts.
+    /// Starts a flow: computes its paths and schedules its first push.
     pub(super) fn start_flow(&mut self, net: &mut Net<'_>, id: FlowId) {
         let spec = net.world.flow(net.core, id);
         let Some(ways) = self.ways.of_flow(&spec) else {
@@ -44,7 +43,7 @@ impl TcdNs3 {
         self.clock(net, id, PUSH, net.core.now());
     }
 
-    /// Sets one of a flow's clocks that is never set again.
+    /// Sets a timer of a flow that is never cancelled.
     pub(super) fn clock(&self, net: &mut Net<'_>, flow: FlowId, slot: u8, at: u64) {
         let event = Event::Timer {
             flow,
@@ -54,7 +53,7 @@ impl TcdNs3 {
         net.core.schedule(LaneId::WHEEL, at, event);
     }
 
-    /// It is time to push a packet.
+    /// Pushes a packet if the backlog allows it, and schedules the next push.
     pub(super) fn push(&mut self, net: &mut Net<'_>, id: FlowId) {
         if Time::from_ps(net.core.now()) >= self.spec.stop_of(id.0 as usize) {
             return;
@@ -70,6 +69,7 @@ impl TcdNs3 {
             self.nic_enqueue(net, port, id);
         }
         let flow = &mut self.flows[id];
+        // The wait is scheduled even if nothing was pushed: the application polls the backlog.
         if flow.pushed < flow.packets {
             let factor = JITTER.0 + flow.jitter.next_f64() * (JITTER.1 - JITTER.0);
             let at = net.core.now() + ns3::span_of_seconds(wait * factor).as_ps();
@@ -77,7 +77,7 @@ impl TcdNs3 {
         }
     }
 
-    /// The last packet of a flow has been heard.
+    /// Completes a flow whose last packet the application has received.
     pub(super) fn complete(&mut self, net: &mut Net<'_>, id: FlowId) {
         let now = Time::from_ps(net.core.now());
         let size = net.world.flow(net.core, id).size;
@@ -94,7 +94,8 @@ impl TcdNs3 {
 mod tests {
     use super::*;
 
-    /// Up to about two packets the shortest wait, which ns-3 cuts to 249 ns; above some 27 KB nothing is pushed.
+    /// The shortest wait applies up to about two packets, and ns-3 cuts it to 249 ns. Above some 27 KB nothing is
+    /// pushed.
     #[test]
     fn waits_by_backlog() {
         assert!((wait_for(0) - 2.49e-7).abs() < 1e-15);

@@ -1,49 +1,48 @@
-//! What a switch's memory holds, and for whom: as that program counts, from a packet's arrival to the start of its
-//! transmission.
+//! Accounts of a switch's buffer, as the simulator counts: from a packet's arrival to the start of its transmission.
 
 use paceline_fabric::model::{PortId, Ports, SwitchId, debit};
 use paceline_fabric::spec::{NodeKind, RunSpec};
 use paceline_kernel::ids::List;
 
-/// What that program calls a cell: a full packet of an older version.
+/// The simulator's cell, bytes: a full packet of an older version.
 pub(super) const CELL: u32 = 1030;
-/// Ingress bytes of a pool from which on packets are counted as headroom.
+/// Ingress bytes of a pool above which packets count as headroom.
 pub(super) const POOL: u32 = 4 * 4000 * CELL;
-/// Bytes that an ingress class, and a port, has for itself.
+/// Bytes guaranteed to an ingress class, and to a port.
 pub(super) const GUARANTEED: u32 = 2 * CELL;
-/// Headroom of an ingress class.
+/// Headroom of an ingress class, bytes.
 const HEADROOM: u32 = 100 * CELL;
-/// Bytes of a queue that are its own.
+/// Reserved part of an egress queue, bytes.
 const RESERVED: u32 = CELL;
 
-/// A switch's accounts.
+/// Buffer accounts of one switch, bytes.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     total: u32,
-    /// Of ingress, data and (by its class) acknowledgements apart.
+    /// Ingress bytes of data, and of acknowledgements.
     pools: [u32; 2],
 }
 
-/// The accounts of all switches.
+/// Buffer accounts of all switches.
 #[derive(Clone, Debug)]
 pub(super) struct Buffers {
     size: u32,
     switches: List<SwitchId, Memory>,
-    /// Bytes that came in through each port.
+    /// Ingress bytes by port.
     ports: List<PortId, u32>,
 }
 
-/// An ingress class's accounts.
+/// Accounts of an ingress class, bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ingress {
     pub(super) bytes: u32,
     headroom: u32,
-    /// Whether the other end has been asked for a pause.
+    /// True while the other end is asked to pause.
     pub(super) asked: bool,
 }
 
-/// A queue's accounts: the part that is its own, and what it shares. The former wraps, as there: a queue that has been
-/// long keeps up to a cell in `shared` once it is empty.
+/// Accounts of an egress queue, bytes: the reserved part (`own`) and the shared part. `own` wraps as in the
+/// simulator, so that a queue that was long keeps up to a cell in `shared` when it is empty.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occupancy {
     own: u32,
@@ -61,7 +60,7 @@ impl Ingress {
 impl Occupancy {
     pub(super) const NONE: Self = Self { own: 0, shared: 0 };
 
-    /// A packet comes.
+    /// Adds an arriving packet.
     pub(super) fn add(&mut self, bytes: u32) {
         if self.own.wrapping_add(bytes) < RESERVED {
             self.own = self.own.wrapping_add(bytes);
@@ -71,7 +70,7 @@ impl Occupancy {
         self.level();
     }
 
-    /// A packet goes.
+    /// Removes a departing packet.
     pub(super) fn remove(&mut self, bytes: u32) {
         if self.shared >= bytes {
             self.shared -= bytes;
@@ -81,7 +80,7 @@ impl Occupancy {
         self.level();
     }
 
-    /// Packets of other sizes leave room in what is the queue's own.
+    /// Moves bytes from the shared part to the reserved part, which packets of other sizes leave partly unused.
     fn level(&mut self) {
         if self.own < RESERVED && self.shared > RESERVED {
             self.shared -= RESERVED - self.own;
@@ -104,17 +103,17 @@ impl Buffers {
         }
     }
 
-    /// Bytes of a class's pool.
+    /// Returns the ingress bytes of a pool.
     pub(super) fn pool(&self, switch: SwitchId, is_ack: bool) -> u32 {
         self.switches[switch].pools[usize::from(is_ack)]
     }
 
-    /// Bytes that came in through a port.
+    /// Returns the ingress bytes of a port.
     pub(super) fn of_port(&self, port: PortId) -> u32 {
         self.ports[port]
     }
 
-    /// Takes a packet in, if there is room.
+    /// Admits a packet and returns true, or returns false if there is no room.
     pub(super) fn admit(
         &mut self,
         (switch, port): (SwitchId, PortId),
@@ -139,7 +138,7 @@ impl Buffers {
         true
     }
 
-    /// Lets go of a packet.
+    /// Returns a packet's bytes to the buffer.
     pub(super) fn release(
         &mut self,
         (switch, port): (SwitchId, PortId),
@@ -160,7 +159,8 @@ impl Buffers {
 mod tests {
     use super::*;
 
-    /// One packet is the queue's own, the second is shared, from the third on the queue has a whole cell of its own.
+    /// The first packet is reserved, the second is shared; from the third on, the queue's reserved part is a whole
+    /// cell.
     #[test]
     fn full_packets_in_a_queue() {
         let mut queue = Occupancy::NONE;

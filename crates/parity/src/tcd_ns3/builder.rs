@@ -1,4 +1,4 @@
-//! How a network of this simulator is made of its description.
+//! Registration of this simulator's network model.
 
 use std::any::Any;
 
@@ -10,7 +10,7 @@ use crate::tcd_ns3::outcome::TcdNs3Record;
 use crate::tcd_ns3::spec::TcdNs3Spec;
 use crate::tcd_ns3::{TcdNs3, files};
 
-/// A network of its description.
+/// Builds a network from its description.
 fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
     let spec = TcdNs3Spec::of(site.run).expect("a network is built of its own description");
     Box::new(TcdNs3::new(site.run, spec, site.ports, site.classes))

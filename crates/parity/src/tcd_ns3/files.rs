@@ -1,6 +1,6 @@
-//! Output files as the simulator of TCD's authors writes them, and what its reference runs count.
+//! Output files in the format of the simulator of TCD's authors, and the counts of its reference runs.
 //!
-//! Every function fails only as the writer that it is given does.
+//! All functions return errors of their writer only.
 
 use std::io::{self, Write};
 
@@ -11,11 +11,12 @@ use paceline_kernel::ns3;
 use super::outcome::{Change, PortChange, RateChange, TcdNs3Record, alone};
 use super::spec::TcdNs3Spec;
 
-/// Payload bytes that a flow file means by a packet; and what of them is headers.
+/// Payload bytes per packet in flow files (`PACKET`), and the header bytes that a packet's payload contains
+/// (`HEADERS`).
 const PACKET: u64 = 1000;
 const HEADERS: u64 = 24;
 
-/// Bytes that the application of a flow of this size hears.
+/// Returns the bytes that the application of a flow of this size receives.
 fn heard(size: u64, mtu: u64) -> u64 {
     match size {
         0..PACKET => size.saturating_sub(HEADERS),
@@ -23,7 +24,8 @@ fn heard(size: u64, mtu: u64) -> u64 {
     }
 }
 
-/// A line of `fct.txt`: `src dst size start fct base`: bytes that the application has heard, and seconds.
+/// Formats a line of `fct.txt`: `src dst size start fct base`, with the bytes that the application received, and
+/// times in seconds.
 pub fn completion(run: &RunSpec, flow: &Completion) -> String {
     let seconds = |ps: u64| ns3::seconds_of_ns(ps / 1000);
     let heard = heard(flow.size, run.packet.mtu.get());
@@ -38,7 +40,7 @@ pub fn completion(run: &RunSpec, flow: &Completion) -> String {
     )
 }
 
-/// The files alongside it: marks of flows and ports, and what was logged.
+/// Lists the additional files: marks of flows and ports, and logged changes.
 pub(super) fn all<'a>(spec: &TcdNs3Spec, run: &'a RunSpec, record: &'a TcdNs3Record) -> Vec<OwnFile<'a>> {
     let mut files = vec![
         OwnFile::new("flow_marks.tsv", |out| flow_marks(out, run, record)),
@@ -53,7 +55,8 @@ pub(super) fn all<'a>(spec: &TcdNs3Spec, run: &'a RunSpec, record: &'a TcdNs3Rec
     files
 }
 
-/// Of each flow packets received, marks of these, notifications at its sender, first and last arrival.
+/// Writes `flow_marks.tsv`: by flow, received packets and their marks, notifications at the sender, first and last
+/// arrival.
 pub fn flow_marks(out: &mut dyn Write, run: &RunSpec, record: &TcdNs3Record) -> io::Result<()> {
     writeln!(
         out,
@@ -85,7 +88,7 @@ pub fn flow_marks(out: &mut dyn Write, run: &RunSpec, record: &TcdNs3Record) -> 
     Ok(())
 }
 
-/// Of each port what it sent and marked, its longest queue, frames that came to it, and its pauses.
+/// Writes `port_marks.tsv`: by port, sent and marked packets, longest queue, received frames, and pauses.
 pub fn port_marks(out: &mut dyn Write, run: &RunSpec, record: &TcdNs3Record) -> io::Result<()> {
     writeln!(
         out,
@@ -114,7 +117,7 @@ pub fn port_marks(out: &mut dyn Write, run: &RunSpec, record: &TcdNs3Record) -> 
     Ok(())
 }
 
-/// As the reference runs number states.
+/// Returns the number of a state in the reference runs.
 const fn number(state: PortState) -> u8 {
     match state {
         PortState::NotCongested => 0,
@@ -124,7 +127,8 @@ const fn number(state: PortState) -> u8 {
     }
 }
 
-/// Pauses and states of ports, in order: `ns node peer class OFF|ON|ON_timeout queue`, or `S old new queue`.
+/// Writes pauses and state changes of ports in time order: `ns node peer class OFF|ON|ON_timeout queue`, or `S old
+/// new queue`.
 pub fn changes(out: &mut dyn Write, changes: &[PortChange]) -> io::Result<()> {
     writeln!(out, "ns\tnode\tpeer\tclass\twhat\tqueue")?;
     for change in changes {
@@ -147,7 +151,7 @@ pub fn changes(out: &mut dyn Write, changes: &[PortChange]) -> io::Result<()> {
     Ok(())
 }
 
-/// Changes of rates: `ns node dport rate target alpha`, in Mbit/s.
+/// Writes rate changes: `ns node dport rate target alpha`, rates in Mbit/s.
 pub fn rates(out: &mut dyn Write, run: &RunSpec, rates: &[RateChange]) -> io::Result<()> {
     writeln!(out, "ns\tnode\tdport\trate_Mbps\ttarget_Mbps\talpha")?;
     for change in rates {

@@ -1,4 +1,4 @@
-//! A flow: what its application has pushed, what its NIC has sent, what its receiver knows.
+//! State of a flow: application, NIC and receiver.
 
 use paceline_fabric::model::{FlowId, Traffic};
 use paceline_fabric::outcome::FlowStatus;
@@ -9,56 +9,57 @@ use paceline_kernel::rng::Mrg32k3a;
 use crate::tcd_ns3::reaction_point::{ReactionPoint, Settings};
 use crate::tcd_ns3::ways::FlowWays;
 
-/// Payload bytes that a flow file means by a packet.
+/// Payload bytes per packet in a flow file.
 const PACKET: u64 = 1000;
-/// Of the bytes that a packet stands for, those of headers: sequence number and time stamp, and ten that are spared.
+/// Header bytes in a packet's payload: sequence number, time stamp, and ten spare bytes.
 pub(super) const HEADERS: u64 = 24;
-/// Stream of the jitter, among those that ns-3 programs number themselves.
+/// ns-3 random stream of the jitter, in the range that programs number themselves.
 const JITTER: u64 = (1 << 63) + 1;
 
-/// All of it.
+/// State of a flow at its sending host, with its receiver.
 #[derive(Clone)]
 pub(super) struct Flow {
     size: u64,
-    /// Packets, and how many bytes each stands for.
+    /// Number of packets, and payload bytes of each.
     pub(super) packets: u32,
     pub(super) payload: u32,
     pub(super) class: u8,
     pub(super) jitter: Mrg32k3a,
     pub(super) ways: FlowWays,
-    /// Pushed so far, and the next to be sent; before the latter, those that are acknowledged.
+    /// Packet numbers: pushed by the application (`pushed`), next to send (`next`), and cumulatively acknowledged
+    /// (`acked`).
     pub(super) pushed: u32,
     pub(super) next: u32,
     pub(super) acked: u32,
-    /// The most that were sent.
+    /// Highest value of `next` so far.
     pub(super) sent: u32,
-    /// Its place among those of its NIC; none before its first packet.
+    /// Number among the NIC's flows; `None` before the first packet.
     pub(super) place: Option<usize>,
-    /// Before it sends for the first time it has no rate.
+    /// Reaction point; `None` before the first transmission.
     pub(super) sender: Option<ReactionPoint>,
-    /// When it may send next, in ps, and what is due to it until then.
+    /// Earliest time of the next transmission, ps, and the credits for it.
     pub(super) next_at: u64,
     pub(super) credits: f64,
-    /// Which settings of its timers count: of alpha, and of increases.
+    /// Generations of its two timers, for alpha and for increases.
     pub(super) settings: [u8; 2],
     pub(super) receiver: Option<Receiver>,
 }
 
-/// What the receiver of a flow knows.
+/// State of a flow's receiver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Receiver {
-    /// The number of the next packet.
+    /// Number of the next packet in order.
     pub(super) expected: u32,
-    /// Beyond this an acknowledgement is due.
+    /// Packet number above which the next acknowledgement is due.
     pub(super) milestone: u32,
-    /// Until when an earlier negative answer stands, in ps, and the number that it was about.
+    /// Time until which the last NACK suppresses further ones, ps, and the packet number in it.
     pub(super) nack_until: u64,
     pub(super) nacked: Option<u32>,
-    /// Since its last notification: marks joined, packets with marks, all packets.
+    /// Counts since the last notification: OR of the marks, marked packets, all packets.
     pub(super) bits: u8,
     pub(super) marked: u16,
     pub(super) total: u16,
-    /// Packets that the application has heard of.
+    /// Packets delivered to the application.
     pub(super) heard: u32,
 }
 
@@ -86,22 +87,22 @@ impl Flow {
         }
     }
 
-    /// Packets that its NIC has.
+    /// Returns the number of packets queued in the NIC.
     pub(super) fn backlog(&self) -> u32 {
         self.pushed - self.next
     }
 
-    /// Bytes that its application gives and gets.
+    /// Returns the bytes that the application sends and receives.
     pub(super) fn heard_bytes(&self) -> u64 {
         u64::from(self.packets) * (u64::from(self.payload) - HEADERS)
     }
 
-    /// Its reaction point, which begins when it is asked for first.
+    /// Returns the reaction point, which is created on the first call.
     pub(super) fn sender(&mut self, settings: &Settings) -> &mut ReactionPoint {
         self.sender.get_or_insert_with(|| ReactionPoint::new(settings))
     }
 
-    /// What became of it, if it is not complete.
+    /// Writes sent and delivered bytes of an incomplete flow to its record.
     pub(super) fn write(&self, traffic: &mut Traffic, id: FlowId) {
         let bytes = |packets: u32| Bytes::new((u64::from(packets) * PACKET).min(self.size));
         let record = traffic.record_mut(id);

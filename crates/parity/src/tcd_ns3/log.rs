@@ -1,4 +1,4 @@
-//! What is counted, and written down where that is asked for.
+//! Counts, and logs of changes if enabled.
 
 use paceline_congestion::Mark;
 use paceline_fabric::model::{Core, FlowId, PortId, Ports};
@@ -11,17 +11,17 @@ use crate::tcd_ns3::outcome::{
 };
 use crate::tcd_ns3::reaction_point::ReactionPoint;
 
-/// Width of the bins of what arrives, in ps.
+/// Width of the bins of arrivals, ps.
 const BIN: u64 = 100_000_000;
 
-/// All of it.
+/// Counts and logs of a run.
 #[derive(Clone)]
 pub(super) struct Log {
-    /// Whether changes are written down.
+    /// True if changes are logged.
     changes: bool,
     flows: List<FlowId, FlowMarks>,
     ports: List<PortId, PortMarks>,
-    /// Since when ports are paused that are, in ps.
+    /// Start of each port's present pause, ps.
     since: List<PortId, Option<u64>>,
     changed: Vec<(PortId, PortChange)>,
     rates: Vec<RateChange>,
@@ -35,7 +35,7 @@ impl Marks {
     }
 }
 
-/// Until it is known how results name it.
+/// Placeholder until the end of the run, when ports get their names.
 const UNNAMED: PortEnds = PortEnds {
     node: NodeId(0),
     peer: NodeId(0),
@@ -62,12 +62,12 @@ impl Log {
         }
     }
 
-    /// A flow has this way.
+    /// Records a flow's path.
     pub(super) fn way(&mut self, core: &Core, flow: FlowId, way: &[PortId]) {
         self.flows[flow].way = way[1..].iter().map(|&port| core.ports[port].node.0).collect();
     }
 
-    /// A data packet has come to its receiver.
+    /// Counts a data packet that arrived at its receiver.
     pub(super) fn arrived(&mut self, flow: FlowId, now: u64, mark: Mark) {
         let known = &mut self.flows[flow];
         known.received.count(mark);
@@ -85,12 +85,13 @@ impl Log {
         }
     }
 
-    /// A notification has come to a flow's sender.
+    /// Counts a notification at a flow's sender.
     pub(super) fn notified(&mut self, flow: FlowId, mark: Mark) {
         self.flows[flow].notified.count(mark);
     }
 
-    /// A data packet has left its queue, in which `left` bytes stay; it had one mark, and gets another if that is stronger.
+    /// Counts a data packet that left its queue with `left` bytes remaining. Its mark counts only if it is stronger
+    /// than the previous one.
     pub(super) fn departed(&mut self, port: PortId, left: u32, before: Mark, mark: Mark) {
         let known = &mut self.ports[port];
         known.queue_max = known.queue_max.max(left);
@@ -98,25 +99,25 @@ impl Log {
         known.sent.count(if mark > before { mark } else { Mark::None });
     }
 
-    /// A frame has come to a port.
+    /// Counts a PFC frame that arrived at a port.
     pub(super) fn frame(&mut self, port: PortId, pause: bool) {
         self.ports[port].frames[usize::from(!pause)] += 1;
     }
 
-    /// A pause of one of a port's classes has started.
+    /// Records the start of a pause.
     pub(super) fn paused(&mut self, port: PortId, now: u64) {
         self.ports[port].pauses += 1;
         self.since[port] = Some(now);
     }
 
-    /// It has ended, after so many ps.
+    /// Records the end of a pause that lasted `after` ps.
     pub(super) fn resumed(&mut self, port: PortId, after: u64) {
         let known = &mut self.ports[port];
         known.paused = Span::from_ps(known.paused.as_ps() + after);
         self.since[port] = None;
     }
 
-    /// Something about a port's class has changed; its queue has so many bytes.
+    /// Logs a change of a port's class, with its queue in bytes.
     pub(super) fn changed(&mut self, (now, port, class): (u64, PortId, u8), queue: u32, what: Change) {
         if self.changes {
             let change = PortChange {
@@ -130,7 +131,7 @@ impl Log {
         }
     }
 
-    /// A flow's rate has changed.
+    /// Logs a rate change.
     pub(super) fn rate(&mut self, now: u64, flow: FlowId, sender: &ReactionPoint) {
         if self.changes {
             self.rates.push(RateChange {
@@ -143,7 +144,7 @@ impl Log {
         }
     }
 
-    /// The run is over.
+    /// Closes the log at the end of the run. Pauses that still last count until now.
     pub(super) fn close(&mut self, core: &Core) -> TcdNs3Record {
         let ends = |id: PortId| PortEnds {
             node: core.ports[id].node,

@@ -1,4 +1,4 @@
-//! Marks of packets that leave: RED, and NP-ECN or TCD over it.
+//! Marking at dequeue: RED, with NP-ECN or TCD on top.
 
 use paceline_congestion::Mark;
 use paceline_congestion::detect::PortState;
@@ -12,14 +12,15 @@ use crate::tcd_ns3::TcdNs3;
 use crate::tcd_ns3::buffer::CELL;
 use crate::tcd_ns3::outcome::Change;
 
-/// Acknowledgements are marked, of which nobody takes note, by a curve of their own without a limit to its ramp.
+/// Marking curve of acknowledgements, whose ramp reaches 1. Nobody evaluates these marks, but their random draws
+/// still have to happen.
 const OF_ACKS: Curve = Curve {
     kmin: 40 * CELL,
     kmax: 400 * CELL,
     pmax: 1.0,
 };
 
-/// A marking curve.
+/// A marking curve; thresholds in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     kmin: u32,
@@ -28,7 +29,7 @@ struct Curve {
 }
 
 impl Curve {
-    /// Whether a packet that leaves `left` bytes behind is marked; `draw` gives a number from 0 to 1.
+    /// Returns true if a packet that leaves `left` bytes behind is marked. `draw` returns a number from 0 to 1.
     fn marks(&self, left: u32, draw: impl FnOnce() -> f64) -> bool {
         if left > self.kmax {
             return true;
@@ -40,13 +41,13 @@ impl Curve {
     }
 }
 
-/// How a network marks.
+/// Marking rules of a network.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
-    /// By the rate of the port.
+    /// Marking curves by port rate.
     curves: Vec<(BitRate, Curve)>,
     spares: bool,
-    /// TCD's, if there is TCD.
+    /// TCD's rule; `None` without TCD.
     rule: Option<Rule>,
 }
 
@@ -94,6 +95,7 @@ impl TcdNs3 {
             false => Some(&OF_ACKS),
         };
         let streams = &mut self.streams;
+        // Acknowledgements draw, too, although their marks have no effect: later draws depend on it.
         let red = curve.is_some_and(|curve| curve.marks(left, || streams.next_f64()));
         if !is_data {
             return;
@@ -114,7 +116,7 @@ impl TcdNs3 {
         };
         let now = net.core.now();
         let left = seen(queue.occupancy.shared);
-        // Where the curve says what a port is, its coin for each packet does.
+        // In states that depend on the curve, the random draw for this packet decides.
         let (mark, new) = match queue.machine.on_departure(rule, Time::from_ps(now), left) {
             Verdict::Undetermined => (Mark::Undetermined, PortState::Undetermined),
             Verdict::Spared => (Mark::None, queue.machine.found().unwrap_or_default()),
@@ -128,7 +130,7 @@ impl TcdNs3 {
         mark
     }
 
-    /// A pause of a switch's port has ended.
+    /// Updates the detectors of a switch port after a pause.
     pub(super) fn marking_resumes(&mut self, now: u64, port: PortId, class: u8) {
         let queue = &mut self.queues[(port, class)];
         queue.held_back = queue.packets;
@@ -136,12 +138,13 @@ impl TcdNs3 {
         queue.machine.on_resume(Time::from_ps(now), left);
     }
 
-    /// Takes the samples of what ports are, as the last packet left them, that are due before the event at `at`.
+    /// Records the samples of port states that are due before the event at `at`. A state is that at the last
+    /// departure.
     pub(super) fn sample_ports(&self, core: &mut Core, at: u64, is_over: bool) {
         core.sample_classes(at, is_over, |port, class| self.queues[(port, class)].state as u64);
     }
 
-    /// Writes down that something changes about a port's class.
+    /// Logs a change of a port's class.
     pub(super) fn log_change(&mut self, net: &Net<'_>, port: PortId, class: u8, what: Change) {
         let place = (net.core.now(), port, net.world.classes.priority(class));
         let queue = net.core.queue_bytes(port, class);
@@ -149,7 +152,7 @@ impl TcdNs3 {
     }
 }
 
-/// TCD's machine takes the cell off that a queue has for itself; here it is off already.
+/// Adds the reserved cell that TCD's machine subtracts; `shared` does not contain it.
 const fn seen(shared: u32) -> u32 {
     shared.saturating_add(CELL)
 }

@@ -1,18 +1,18 @@
-//! The network of the simulator of TCD's authors (ns-3.17, of the family of `ns3-rdma`): switches with a queue for each
-//! priority, pauses that expire, hosts whose applications push packets into their NIC.
+//! The network of the simulator of TCD's authors (ns-3.17, of the family of `ns3-rdma`): switches with a queue per
+//! priority, pauses that expire, and hosts whose applications push packets into their NIC.
 //!
-//! Nothing of it is like the engine but links and the order of events:
+//! It shares only links and the order of events with the engine's own network:
 //!
 //! * `app`: a flow is an application that pushes packets as its NIC's backlog allows, with jitter;
-//! * `nic`: per-flow queues, round robin with credits for rates, or queues by priority where there is no DCQCN;
-//! * `receiver`: acknowledgements, and a clock for each flow by which notifications leave;
-//! * `switch`, `buffer`: queues, who is served, what is counted where;
-//! * `pfc`: pauses, which are asked for again and again;
+//! * `nic`: per-flow queues, round robin with credits for rates, or queues by priority without DCQCN;
+//! * `receiver`: acknowledgements, and a timer per flow that sends notifications;
+//! * `switch`, `buffer`: queues, scheduling and buffer accounts;
+//! * `pfc`: pauses, which are renewed periodically;
 //! * `marking`: RED, NP-ECN, TCD;
-//! * `ways`: routes, and the hash that chooses among equal ones.
+//! * `ways`: routes, and the ECMP hash.
 //!
-//! Random numbers are ns-3's, in the order in which that program draws them: a new stream for each coin of RED and for
-//! each identification of a packet that hosts and switches make; the same stream for the jitter of each flow.
+//! Random numbers are ns-3's, in the order in which that program draws them: a new stream for each draw of RED and
+//! for each packet identification of hosts and switches; one stream per flow for its jitter.
 
 mod app;
 mod buffer;
@@ -57,37 +57,38 @@ pub use outcome::{
 pub use resolve::quirks;
 pub use spec::TcdNs3Spec;
 
-/// A flow's clocks.
+/// Slots of a flow's timers.
 const PUSH: u8 = 0;
 const NOTIFY: u8 = 1;
 const ALPHA: u8 = 2;
 const INCREASE: u8 = 3;
 
-/// State alongside ports and their queues.
+/// State of the network in addition to the engine's ports and queues.
 #[derive(Clone)]
 pub(super) struct TcdNs3 {
     spec: TcdNs3Spec,
     rules: marking::Rules,
     pauses: pfc::Rules,
-    /// Of each priority class of each port: what is known of its queue, and of what came in through the port.
+    /// State by port and priority class: egress queue and ingress account.
     queues: Grid<PortId, Queue>,
-    /// The class that each port served last.
+    /// Class that each port served last.
     served: List<PortId, u8>,
     buffers: Buffers,
     rechecks: pfc::Rechecks,
     nics: List<NicId, Nic>,
     flows: List<FlowId, Flow>,
     ways: Ways,
-    /// Coins and identifications.
+    /// Streams of marking draws and packet identifications.
     streams: Ns3Streams,
     log: Log,
 }
 
-/// The events of its own: a NIC may send; an egress port looks again at what came in through a port of its switch.
+/// Kinds of this model's events: a NIC may send (`WAKE`), and an egress port checks an ingress class again
+/// (`RECHECK`).
 const WAKE: u8 = 14;
 const RECHECK: u8 = 16;
 
-/// A NIC may send.
+/// Returns the event at which a NIC may send.
 fn wake_of(port: PortId) -> Event {
     Event::Special {
         kind: WAKE,
@@ -96,7 +97,8 @@ fn wake_of(port: PortId) -> Event {
     }
 }
 
-/// An egress port looks again at what came in through a port of its switch: its place, and one of its classes.
+/// Returns the event at which an egress port checks an ingress class again. `place` is the ingress port's index at
+/// its switch.
 fn recheck_of(port: PortId, place: u16, class: u8, generation: u16) -> Event {
     Event::Special {
         kind: RECHECK,
@@ -134,8 +136,8 @@ impl TcdNs3 {
         }
     }
 
-    /// In what order flows enter that start at one instant: that program starts the applications of one node after the
-    /// other.
+    /// Returns the order in which flows start at the same instant: the simulator starts the applications node by
+    /// node.
     fn order_of_starts(spec: &RunSpec) -> Vec<FlowId> {
         let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
         order.sort_by_key(|&flow| spec.flows[flow as usize].src);
@@ -205,7 +207,7 @@ impl NetworkModel for TcdNs3 {
 }
 
 impl TcdNs3 {
-    /// Sends the next packet of a port, if one may go.
+    /// Sends the next packet of a port, if one may be sent.
     fn send(&mut self, net: &mut Net<'_>, port: PortId) {
         if net.core.ports[port].is_host {
             self.nic_send(net, port);
@@ -215,7 +217,7 @@ impl TcdNs3 {
     }
 }
 
-/// DCQCN as the run has it, if it does.
+/// Returns the run's DCQCN parameters, if it uses DCQCN.
 fn dcqcn(spec: &RunSpec) -> Option<&dcqcn::Params> {
     spec.schemes
         .iter()

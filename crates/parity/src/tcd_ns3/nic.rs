@@ -1,5 +1,5 @@
-//! A host's NIC. With DCQCN: what answers first, then a queue for each flow, round robin, each at its rate by credits.
-//! Without: queues by priority, round robin.
+//! A host's NIC. With DCQCN, responses have priority over per-flow queues, which are served round-robin at their
+//! rates by credits. Without DCQCN, queues by priority are served round-robin.
 
 use std::collections::VecDeque;
 
@@ -12,33 +12,33 @@ use paceline_kernel::{BitRate, Span, ns3};
 use crate::tcd_ns3::reaction_point::{ReactionPoint, Settings};
 use crate::tcd_ns3::{ALPHA, INCREASE, TcdNs3, wake_of};
 
-/// A NIC.
+/// State of a NIC. Responses are acknowledgements, NACKs and notifications.
 #[derive(Clone)]
 pub(super) struct Nic {
     line: BitRate,
-    /// Where there is DCQCN: what it goes by.
+    /// DCQCN's parameters; `None` without DCQCN.
     pub(super) settings: Option<Settings>,
-    /// Where applications push at a fixed rate, the factor of their wait.
+    /// Factor of the push interval for applications with a fixed rate.
     pub(super) fixed: Option<f64>,
-    /// Flows in the order of their first packets: number 1 and on; 0 is what answers.
+    /// Flows in the order of their first packets, numbered from 1. Number 0 stands for responses.
     flows: Vec<FlowId>,
-    /// Credits and next instant of what answers.
+    /// Credits of responses, and the time of the next response, ps.
     answers: (f64, u64),
-    /// Without DCQCN: the flows of the packets of each class.
+    /// Without DCQCN: the flow of each queued packet, by class.
     fifos: Vec<VecDeque<FlowId>>,
-    /// Bytes of those.
+    /// Bytes queued in `fifos`, by class.
     bytes: Vec<u32>,
-    /// Packets of flows that wait.
+    /// Number of queued packets of flows.
     waiting: u32,
-    /// Who was served last: a flow's number, or a priority.
+    /// Flow number or priority that was served last.
     served: usize,
-    /// Whether it is to look again at some later instant.
+    /// True if a wake-up is scheduled.
     wakes: bool,
-    /// Flows that have come here, in that order.
+    /// Flows received here, in the order of their first packets.
     pub(super) received: Vec<FlowId>,
 }
 
-/// Priorities, of which the last is that of what answers.
+/// Number of priorities. The last one is for responses.
 const PRIORITIES: usize = 8;
 
 impl Nic {
@@ -59,7 +59,7 @@ impl Nic {
     }
 }
 
-/// What is served next.
+/// Source of the next packet.
 #[derive(Clone, Copy)]
 enum Turn {
     Answer,
@@ -67,7 +67,7 @@ enum Turn {
 }
 
 impl TcdNs3 {
-    /// What an application sees of what its flow has in the NIC.
+    /// Returns a flow's backlog in the NIC as the application sees it, bytes.
     pub(super) fn backlog(&self, net: &Net<'_>, port: PortId, id: FlowId) -> u32 {
         let (nic, flow) = (&self.nics[net.core.ports[port].nic()], &self.flows[id]);
         match nic.settings {
@@ -76,7 +76,7 @@ impl TcdNs3 {
         }
     }
 
-    /// A flow's application has pushed a packet.
+    /// Queues a packet that the flow's application has pushed.
     pub(super) fn nic_enqueue(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId) {
         let nic = &mut self.nics[net.core.ports[port].nic()];
         let flow = &mut self.flows[id];
@@ -92,7 +92,7 @@ impl TcdNs3 {
         self.nic_send(net, port);
     }
 
-    /// A packet that answers leaves; its identification is a random number.
+    /// Sends a response. Its IP identification consumes a random stream.
     pub(super) fn answer(&mut self, net: &mut Net<'_>, port: PortId, packet: Packet) {
         self.streams.skip();
         let id = net.core.packets.insert(packet);
@@ -100,13 +100,13 @@ impl TcdNs3 {
         self.nic_send(net, port);
     }
 
-    /// It is time to look again.
+    /// Handles a scheduled wake-up.
     pub(super) fn wake(&mut self, net: &mut Net<'_>, port: PortId) {
         self.nics[net.core.ports[port].nic()].wakes = false;
         self.nic_send(net, port);
     }
 
-    /// Sends the next packet, if one may go.
+    /// Sends the next packet, if one may be sent.
     pub(super) fn nic_send(&mut self, net: &mut Net<'_>, port: PortId) {
         let nic = &self.nics[net.core.ports[port].nic()];
         if nic.waiting == 0 && net.core.ports[port].ready == 0 {
@@ -183,7 +183,7 @@ impl TcdNs3 {
         net.core.start_transmission(net.world, port, id, more);
     }
 
-    /// Makes the next packet of a flow.
+    /// Creates the next packet of a flow.
     fn take_data(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId) -> PacketId {
         let flow = &mut self.flows[id];
         let nic = &mut self.nics[net.core.ports[port].nic()];
@@ -212,7 +212,8 @@ impl TcdNs3 {
         })
     }
 
-    /// Who is served waits until its rate lets it send again; those that wait no longer get credits meanwhile.
+    /// Charges a transmission: the sender waits until its rate allows the next packet, and flows that are already
+    /// allowed to send gain credits in proportion to that wait.
     fn pay(&mut self, net: &Net<'_>, port: PortId, turn: Turn, size: u32) {
         let (now, nic_id) = (net.core.now(), net.core.ports[port].nic());
         let nic = &mut self.nics[nic_id];
@@ -253,8 +254,8 @@ impl TcdNs3 {
         }
     }
 
-    /// Nothing may go: a NIC with DCQCN looks again when the first flow with packets may send by its rate, unless that is
-    /// past and something else holds it.
+    /// Schedules a wake-up of a NIC with DCQCN for the first flow with packets whose rate allows it. If that time has
+    /// passed, something else blocks the flow.
     fn look_later(&mut self, net: &mut Net<'_>, port: PortId) {
         let nic = &mut self.nics[net.core.ports[port].nic()];
         if nic.settings.is_none() || nic.wakes {
@@ -270,7 +271,7 @@ impl TcdNs3 {
         }
     }
 
-    /// A notification has come to a flow's sender.
+    /// Applies a notification to a flow's sender.
     pub(super) fn hear(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId, mark: Mark) {
         net.core.counters.notifications += 1;
         self.log.notified(id, mark);
@@ -286,7 +287,7 @@ impl TcdNs3 {
         self.log_rate(net, id);
     }
 
-    /// Sets a timer of a flow's reaction point; what it was set to before counts no longer.
+    /// Sets a timer of a flow's reaction point. Earlier settings become invalid.
     fn set(&mut self, net: &mut Net<'_>, flow: FlowId, slot: u8, wait: Span) {
         let setting = &mut self.flows[flow].settings[usize::from(slot == INCREASE)];
         *setting = setting.wrapping_add(1);
@@ -299,7 +300,7 @@ impl TcdNs3 {
             .schedule(LaneId::WHEEL, net.core.now() + wait.as_ps(), event);
     }
 
-    /// What a flow's sender goes by, if a timer of it that was set so has expired.
+    /// Returns the settings of a flow's sender if the expired timer's generation is still valid.
     fn settings_of(&self, net: &Net<'_>, id: FlowId, slot: u8, generation: u8) -> Option<Settings> {
         let flow = &self.flows[id];
         let counts = flow.settings[usize::from(slot == INCREASE)] == generation;
@@ -328,14 +329,14 @@ impl TcdNs3 {
         }
     }
 
-    /// Packets up to `acked` have arrived. With a negative answer those after them are sent again.
+    /// Handles an acknowledgement up to `acked`. After a NACK (`again`), the packets behind it are sent again.
     pub(super) fn take_answer(&mut self, net: &Net<'_>, port: PortId, id: FlowId, acked: u32, again: bool) {
-        /// Packets that are kept to be sent again.
+        /// Packets kept for retransmission; older ones count as acknowledged.
         const KEPT: u32 = 8000;
         let flow = &mut self.flows[id];
         flow.acked = flow.acked.max(acked).max(flow.pushed.saturating_sub(KEPT));
         let nic = &mut self.nics[net.core.ports[port].nic()];
-        // Without DCQCN that program puts them into the queue of another priority: nothing is repaired.
+        // Without DCQCN, the simulator queues retransmissions at another priority, so that losses are never repaired.
         if again && nic.settings.is_some() {
             nic.waiting += flow.next.saturating_sub(flow.acked);
             flow.next = flow.next.min(flow.acked);
@@ -343,7 +344,7 @@ impl TcdNs3 {
     }
 }
 
-/// Bytes on the wire of a data packet.
+/// Returns the size of a data packet on the wire, bytes.
 fn wire(net: &Net<'_>, payload: u32) -> u32 {
     payload + net.world.packet.data_header.get() as u32
 }

@@ -1,5 +1,4 @@
-//! What is counted in networks of the simulator of TCD's authors ([`paceline_fabric::spec::TcdNs3Spec`]), as its reference runs
-//! count it.
+//! Counts of the simulator of TCD's authors ([`paceline_fabric::spec::TcdNs3Spec`]), as in its reference runs.
 
 use paceline_congestion::detect::PortState;
 use paceline_fabric::Outcome;
@@ -7,8 +6,8 @@ use paceline_fabric::outcome::ModelOutcome;
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Span, Time};
 
-/// What the authors take for the completion time of a flow alone, in seconds: what the application hears at 40 Gbit/s,
-/// and the way, by the numbers of its hosts: 25 in each pod, 5 in each rack.
+/// Returns the authors' completion time of a flow alone, s: received bytes at 40 Gbit/s, plus a path latency derived
+/// from the hosts' numbers (25 hosts per pod, 5 per rack).
 pub fn alone(src: u32, dst: u32, heard: u64) -> f64 {
     let way = match (src / 25 == dst / 25, src % 25 / 5 == dst % 25 / 5) {
         (true, true) => 0.000_008,
@@ -18,120 +17,120 @@ pub fn alone(src: u32, dst: u32, heard: u64) -> f64 {
     heard as f64 / 5e9 + way
 }
 
-/// All of it.
+/// Counts and logs of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcdNs3Record {
-    /// By flow.
+    /// Counts by flow.
     pub flows: Vec<FlowMarks>,
-    /// Of every port, those of hosts too.
+    /// Counts by port, including those of hosts.
     pub ports: Vec<PortMarks>,
-    /// Changes of ports, if they are logged (`paceline_fabric::spec::TcdNs3Spec::log`), in order.
+    /// Changes of ports in time order, if logged (`paceline_fabric::spec::TcdNs3Spec::log`).
     pub changes: Vec<PortChange>,
-    /// Changes of rates, likewise.
+    /// Rate changes in time order, if logged.
     pub rates: Vec<RateChange>,
 }
 
 impl TcdNs3Record {
-    /// That of a run, if it is of this simulator.
+    /// Returns the record of a run, or `None` for another network model.
     pub fn of(outcome: &Outcome) -> Option<&Self> {
         outcome.model.as_ref().and_then(ModelOutcome::get)
     }
 }
 
-/// Packets, and how many of them were marked.
+/// Counts of packets and of their marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// All.
+    /// Packets with or without a mark.
     pub packets: u32,
-    /// Congestion experienced.
+    /// Packets marked as congested (CE).
     pub congested: u32,
-    /// Undetermined.
+    /// Packets marked as undetermined (UE).
     pub undetermined: u32,
 }
 
-/// What came of a flow.
+/// Counts of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowMarks {
-    /// Data packets that arrived.
+    /// Data packets received.
     pub received: Marks,
-    /// Notifications that reached its sender; `packets` are all of them.
+    /// Notifications at the sender; `packets` counts all of them.
     pub notified: Marks,
-    /// Arrival of its first and of its last packet.
+    /// Arrival times of the first and the last packet.
     pub arrivals: Option<(Time, Time)>,
-    /// Switches on its way.
+    /// Switches on the path.
     pub way: Vec<u32>,
-    /// What arrived in 100 us that began so many times 100 us after the start of the run; where it is logged.
+    /// Arrivals by bin of 100 us, with the bin's index; empty unless logged.
     pub bins: Vec<(u32, Marks)>,
 }
 
-/// A port: its node, and that at the other end of its link.
+/// A port, named by its node and by the node at the other end of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortEnds {
-    /// Its own.
+    /// Node of the port.
     pub node: NodeId,
-    /// The other.
+    /// Node at the other end.
     pub peer: NodeId,
 }
 
-/// What happened at a port.
+/// Counts of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortMarks {
-    /// Which.
+    /// The port's name.
     pub port: PortEnds,
-    /// Data packets that left, and those that were marked here.
+    /// Data packets sent, and marks set by this port.
     pub sent: Marks,
-    /// Data packets that had been marked congested before they came here.
+    /// Data packets that arrived with a congestion mark.
     pub again: u32,
-    /// The most bytes of data that a packet of data left behind.
+    /// Maximum number of data bytes left behind by a data packet.
     pub queue_max: u32,
-    /// Pause frames and resume frames that arrived.
+    /// Received pause frames and resume frames.
     pub frames: [u32; 2],
-    /// Pauses, and how long they were together.
+    /// Number of pauses.
     pub pauses: u32,
-    /// See `pauses`.
+    /// Total time of pauses.
     pub paused: Span,
 }
 
-/// Something about a port's class changes.
+/// A change of a port's class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortChange {
-    /// When.
+    /// Time of the change.
     pub at: Time,
-    /// Which port.
+    /// The port's name.
     pub port: PortEnds,
-    /// The class.
+    /// Priority class.
     pub class: u8,
-    /// Bytes in its queue.
+    /// Bytes in the class's queue.
     pub queue: u32,
-    /// What.
+    /// Kind of change.
     pub what: Change,
 }
 
-/// What changes.
+/// Kinds of changes of a port's class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A pause begins.
+    /// Start of a pause.
     Pause,
-    /// It ends, by a frame or because its time is over.
+    /// End of a pause, by a frame or by expiry.
     Resume {
-        /// By its time.
+        /// True if the pause expired.
         expired: bool,
     },
-    /// Its state, from one to the other.
+    /// Transition from one state to another.
     State(PortState, PortState),
 }
 
-/// A reaction point has changed a rate.
+/// A rate change at a reaction point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateChange {
-    /// When.
+    /// Time of the change.
     pub at: Time,
-    /// Which flow.
+    /// Index of the flow.
     pub flow: u32,
-    /// Rate and target in bit/s.
+    /// Current rate, bit/s.
     pub rate: u64,
-    /// See `rate`.
+    /// Target rate, bit/s.
     pub target: u64,
-    /// The estimate of congestion.
+    /// Congestion estimate (DCQCN's alpha).
     pub alpha: f64,
 }

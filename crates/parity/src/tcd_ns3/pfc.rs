@@ -1,7 +1,7 @@
-//! Pauses: asked for by every packet that comes into a class above its threshold, and every half of their time as long as
-//! that is so; they end by a frame, or when their time is over.
+//! Pauses: requested by each packet that arrives in a class above its threshold, and renewed every half of their
+//! duration while it is. They end by a frame or by expiry.
 //!
-//! Who looks again is the port by which the packet leaves, so several of a switch's ports may look after one ingress.
+//! The egress port of the packet renews the pause, so several ports of a switch may watch the same ingress class.
 
 use paceline_fabric::model::{LINK_CONTROL, Net, Packet, PortId, Ports, STRICT};
 use paceline_fabric::outcome::PacketKind;
@@ -14,18 +14,18 @@ use crate::tcd_ns3::outcome::Change;
 use crate::tcd_ns3::spec::TcdNs3Spec;
 use crate::tcd_ns3::{TcdNs3, recheck_of};
 
-/// Bytes of a whole port above which all of its classes are paused, and below which they may go on.
+/// Bytes of a port above which all its classes are paused, and below which they resume.
 const PORT_LIMITS: (u32, u32) = (2 * 4800 * CELL, 2 * 4700 * CELL);
-/// With dynamic thresholds: how many times what is free a class may have, and what is less than free to go on.
+/// Dynamic thresholds: factor of the free pool bytes, and the offset for resuming, bytes.
 const DYNAMIC: (f64, f64) = (10.0, 16.0);
 
-/// When to pause.
+/// Rules for pauses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     dynamic: bool,
-    /// Thresholds of a class, if they are not dynamic.
+    /// Static thresholds of a class to pause and to resume, bytes.
     limits: (u32, u32),
-    /// How long a pause lasts, in ps, and how long it is until it is looked at again.
+    /// Duration of a pause, and interval until the next check, ps.
     span: u64,
     again: u64,
 }
@@ -52,7 +52,7 @@ impl Rules {
     }
 }
 
-/// Which settings count of the clocks by which egress ports look after ingress classes.
+/// Generations of the timers by which egress ports watch ingress classes.
 #[derive(Clone)]
 pub(super) struct Rechecks {
     classes: usize,
@@ -82,7 +82,7 @@ impl Rechecks {
 }
 
 impl TcdNs3 {
-    /// A packet of a class has come in through `ingress`, or it is time to look again: asks for pauses, or ends them.
+    /// Checks all classes of an ingress port after an arrival or a timer: sends pauses and resumes.
     pub(super) fn observe_ingress(&mut self, net: &mut Net<'_>, egress: PortId, ingress: PortId, class: u8) {
         let classes = STRICT..net.world.class_count as u8;
         for other in classes.clone() {
@@ -101,7 +101,7 @@ impl TcdNs3 {
         }
     }
 
-    /// Whether `other` must be paused, where a packet of `class` has come in.
+    /// Returns true if `other` must be paused after an arrival in `class`.
     fn must_pause(&self, net: &Net<'_>, ingress: PortId, class: u8, other: u8) -> bool {
         let bytes = self.queues[(ingress, other)].ingress.bytes;
         if self.pauses.dynamic {
@@ -120,14 +120,14 @@ impl TcdNs3 {
         bytes < self.pauses.limits.1 && self.buffers.of_port(ingress) < PORT_LIMITS.1
     }
 
-    /// What is free of a class's pool.
+    /// Returns the free bytes of a class's pool.
     fn free(&self, net: &Net<'_>, ingress: PortId, class: u8) -> f64 {
         let is_ack = net.world.classes.priority(class) == 1;
         let switch = net.core.ports[ingress].switch();
         f64::from(POOL) - f64::from(self.buffers.pool(switch, is_ack))
     }
 
-    /// Sends a frame about a class out of a port; its identification is a random number.
+    /// Sends a PFC frame. Its IP identification consumes a random stream.
     fn send_frame(&mut self, net: &mut Net<'_>, port: PortId, class: u8, kind: PacketKind) {
         self.streams.skip();
         self.queues[(port, class)].ingress.asked = kind == PacketKind::Pause;
@@ -150,7 +150,7 @@ impl TcdNs3 {
         net.core.schedule(LaneId::WHEEL, at, event);
     }
 
-    /// It is time to look again.
+    /// Handles an expired watch timer.
     pub(super) fn recheck(
         &mut self,
         net: &mut Net<'_>,
@@ -166,7 +166,7 @@ impl TcdNs3 {
         }
     }
 
-    /// A frame about a class has come to a port.
+    /// Applies a received PFC frame to a port.
     pub(super) fn frame_takes_effect(&mut self, net: &mut Net<'_>, port: PortId, class: u8, pause: bool) {
         self.log.frame(port, pause);
         let paused = net.core.ports[port].paused & 1 << class != 0;
@@ -185,7 +185,7 @@ impl TcdNs3 {
         net.core.pause_until(port, class, until);
     }
 
-    /// The time of a pause may be over.
+    /// Ends a pause if it has expired.
     pub(super) fn pause_expires(&mut self, net: &mut Net<'_>, port: PortId, class: u8) {
         let paused = net.core.ports[port].paused & 1 << class != 0;
         if paused && net.core.is_pause_over(port, class) {

@@ -1,41 +1,41 @@
-//! DCQCN's reaction point as the simulator of TCD's authors has it: rates are whole bits per second, cut, and times
+//! DCQCN's reaction point as in the simulator of TCD's authors: rates are truncated to whole bit/s, and times to
 //! whole microseconds.
 //!
-//! Where it differs from [`dcqcn`]: alpha begins at 0.5, and a target far above the rate after the first stage
-//! is divided by eight in place of an increase. Targets have no limit.
+//! Differences to [`dcqcn`]: alpha starts at 0.5, and a target far above the rate after the first stage is divided by
+//! eight instead of increased. Targets have no upper limit.
 
 use paceline_congestion::{Mark, dcqcn};
 use paceline_kernel::{BitRate, Span};
 
-/// What all flows of a host have in common.
+/// Parameters common to all flows of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Settings {
-    /// The host's link, in bit/s.
+    /// Rate of the host's link, bit/s.
     pub line: u64,
-    /// The lowest rate, in bit/s.
+    /// Minimum rate, bit/s.
     pub min_rate: u64,
-    /// Steps of active and of hyper increase, in bit/s.
+    /// Steps of active and of hyper increase, bit/s.
     pub steps: [u64; 2],
     /// Weight of a notification in alpha.
     pub g: f64,
-    /// Microseconds between two steps of alpha, and between two increases.
+    /// Interval between steps of alpha, and between increases, us.
     pub intervals: [f64; 2],
-    /// Microseconds between two looks of a receiver at what notification a flow is due.
+    /// Interval at which a receiver checks a flow for a due notification, us.
     pub notify: f64,
     /// Bytes between two increases.
     pub byte_counter: u32,
-    /// Increases in fast recovery.
+    /// Number of increases in fast recovery.
     pub stages: u32,
-    /// Whether every notification sets the target.
+    /// True if every notification sets the target to the rate.
     pub clamp: bool,
-    /// Whether one does that comes after an increase by time, not only after one by bytes.
+    /// True if a notification also sets the target after an increase by time, not only after one by bytes.
     pub clamp_after_timer: bool,
-    /// Whether notifications of undetermined marks count.
+    /// True if notifications with undetermined marks have an effect.
     pub holds: bool,
 }
 
 impl Settings {
-    /// Of DCQCN with these parameters at a host with such a link.
+    /// Converts DCQCN's parameters for a host with this link.
     pub(super) fn of(params: &dcqcn::Params, line: BitRate, clamp_after_timer: bool) -> Self {
         let all = params.settings(line);
         let us = |span: Span| span.as_ps() as f64 / 1e6;
@@ -54,26 +54,26 @@ impl Settings {
         }
     }
 
-    /// Between two notifications of a flow.
+    /// Returns the interval between notifications of a flow.
     pub(super) fn notification_interval(&self) -> Span {
         whole_us(self.notify)
     }
 
-    /// Between two steps of alpha.
+    /// Returns the interval between steps of alpha.
     pub(super) fn alpha_interval(&self) -> Span {
         whole_us(self.intervals[0])
     }
 }
 
-/// ns-3's `MicroSeconds` takes whole ones.
+/// Truncates to whole microseconds, as ns-3's `MicroSeconds` does.
 fn whole_us(us: f64) -> Span {
     Span::from_us(us as u64)
 }
 
-/// What a rate is doing.
+/// Phases of rate increase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// No notification has come.
+    /// No notification has arrived yet.
     #[default]
     Unheard,
     FastRecovery,
@@ -81,7 +81,7 @@ enum Phase {
     Hyper,
 }
 
-/// A flow's reaction point.
+/// State of a flow's reaction point; rates in bit/s.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReactionPoint {
     phase: Phase,
@@ -90,15 +90,15 @@ pub(super) struct ReactionPoint {
     alpha: f64,
     byte_stage: u32,
     time_stage: u32,
-    /// Bytes until the next increase; less than none: it is due.
+    /// Bytes until the next increase; negative if it is due.
     bytes: i64,
 }
 
-/// Alpha before the first notification.
+/// Initial value of alpha.
 const ALPHA: f64 = 0.5;
 
 impl ReactionPoint {
-    /// A flow's that begins: at the line's rate.
+    /// Creates the reaction point of a new flow, at line rate.
     pub(super) fn new(settings: &Settings) -> Self {
         Self {
             phase: Phase::Unheard,
@@ -111,23 +111,23 @@ impl ReactionPoint {
         }
     }
 
-    /// In bit/s.
+    /// Returns the current rate, bit/s.
     pub(super) fn rate(&self) -> u64 {
         self.rate
     }
 
-    /// In bit/s.
+    /// Returns the target rate, bit/s.
     pub(super) fn target(&self) -> u64 {
         self.target
     }
 
-    /// The estimate of congestion.
+    /// Returns the congestion estimate.
     pub(super) fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// A notification of such marks. If it counts, how long it is until the next increase; the next step of alpha is
-    /// [`Settings::alpha_interval`] away.
+    /// Applies a notification. If it has an effect, returns the time until the next increase; the next step of alpha
+    /// is [`Settings::alpha_interval`] away.
     pub(super) fn on_notification(&mut self, settings: &Settings, mark: Mark) -> Option<Span> {
         let counts = mark == Mark::Congested || mark == Mark::Undetermined && settings.holds;
         if !counts {
@@ -148,12 +148,12 @@ impl ReactionPoint {
         Some(whole_us(settings.intervals[1]))
     }
 
-    /// Time for a step of alpha; the next is as far away.
+    /// Decreases alpha at its timer's expiry. The caller sets the timer again.
     pub(super) fn on_alpha(&mut self, settings: &Settings) {
         self.alpha *= 1.0 - settings.g;
     }
 
-    /// Time for an increase; says how long it is until the next.
+    /// Increases the rate at the timer's expiry, and returns the time until the next increase.
     pub(super) fn on_timer(&mut self, settings: &Settings) -> Span {
         self.time_stage += 1;
         let interval = settings.intervals[1];
@@ -163,7 +163,7 @@ impl ReactionPoint {
         whole_us(if was_hyper { interval / 2.0 } else { interval })
     }
 
-    /// So many bytes are on their way. Says whether that increased the rate.
+    /// Counts sent bytes. Returns true if they increased the rate.
     pub(super) fn on_sent(&mut self, settings: &Settings, bytes: u32) -> bool {
         if self.phase == Phase::Unheard {
             self.bytes = settings.byte_counter.into();
@@ -183,7 +183,7 @@ impl ReactionPoint {
         true
     }
 
-    /// One of the counters has come to `stage`. In the active phase bytes never lead to the hyper one.
+    /// Increases the rate when a counter reaches `stage`. In the active phase, bytes never lead to the hyper phase.
     fn increase(&mut self, settings: &Settings, stage: u32, by_time: bool) {
         match self.phase {
             Phase::FastRecovery if stage < settings.stages => self.adjust(settings, 0),
@@ -208,7 +208,7 @@ impl ReactionPoint {
     }
 
     fn increase_fast(&mut self, settings: &Settings) {
-        // Unsigned, as there.
+        // Unsigned arithmetic, as in the simulator: the difference may wrap.
         let stages = self.byte_stage.min(self.time_stage);
         let times = stages.wrapping_sub(settings.stages).wrapping_add(1);
         self.adjust(settings, (settings.steps[1] as f64 * f64::from(times)) as u64);
@@ -245,8 +245,8 @@ mod tests {
         holds: true,
     };
 
-    /// The first lines of a recorded run (`validation/tcd-ns3`, s1_single/tcd, x.rate.tsv): five cuts 50 us apart, then
-    /// four increases, alpha one step down before each.
+    /// Compares with the first lines of a recorded run (`validation/tcd-ns3`, s1_single/tcd, x.rate.tsv): five cuts
+    /// 50 us apart, then four increases, each after one step of alpha.
     #[test]
     fn a_recorded_sender() {
         let mut flow = ReactionPoint::new(&SETTINGS);
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(seen, recorded);
     }
 
-    /// An undetermined mark holds the rate, and begins the stages again; where it does not count nothing happens.
+    /// An undetermined mark holds the rate and restarts the stages. If it does not count, nothing changes.
     #[test]
     fn undetermined_marks_hold() {
         let mut flow = ReactionPoint::new(&SETTINGS);
@@ -303,7 +303,8 @@ mod tests {
         assert_eq!((flow.rate(), flow.target(), flow.alpha()), (rate, rate, alpha));
     }
 
-    /// Both counters at five: the timer is halved from the second hyper increase on, and cut to whole microseconds.
+    /// With both counters at five, the timer is halved from the second hyper increase on, and truncated to whole
+    /// microseconds.
     #[test]
     fn hyper_increase_halves_the_timer() {
         let mut flow = ReactionPoint::new(&SETTINGS);

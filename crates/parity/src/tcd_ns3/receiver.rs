@@ -1,4 +1,4 @@
-//! Hosts that receive: acknowledgements, and notifications by a clock that each flow has from its first packet on.
+//! Receiving hosts: acknowledgements, and notifications by a timer per flow that starts with its first packet.
 
 use paceline_congestion::Mark;
 use paceline_fabric::model::{FlowId, LINK_CONTROL, Net, Packet, PacketId, PortId};
@@ -9,11 +9,11 @@ use paceline_kernel::Time;
 use crate::tcd_ns3::flow::Receiver;
 use crate::tcd_ns3::{NOTIFY, TcdNs3};
 
-/// With NP-ECN a flow is notified if so much of it was marked.
+/// Share of marked packets from which on NP-ECN notifies a flow's sender.
 const MARKED: f64 = 0.95;
 
 impl TcdNs3 {
-    /// A packet has arrived at a host.
+    /// Handles a packet that arrived at a host.
     pub(super) fn host_receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let packet = *net.core.packets.get(id);
         net.core.packets.remove(id);
@@ -59,7 +59,7 @@ impl TcdNs3 {
         }
     }
 
-    /// A flow is new here. Beyond the last slot that program writes over what it has put down for others.
+    /// Registers a new flow. Beyond the last slot, the simulator overwrites the state of an earlier flow.
     fn open_account(&mut self, net: &Net<'_>, port: PortId, id: FlowId) {
         let received = &mut self.nics[net.core.ports[port].nic()].received;
         let over = received.len().checked_sub(self.spec.flow_slots as usize);
@@ -71,7 +71,7 @@ impl TcdNs3 {
         }
     }
 
-    /// Answers a packet of this number, if it is time for that.
+    /// Sends an ACK or NACK for packet `number`, if one is due.
     fn acknowledge(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId, number: u32) {
         let now = net.core.now();
         let (interval, chunk) = (self.spec.ack_interval, self.spec.ack_chunk);
@@ -110,7 +110,7 @@ impl TcdNs3 {
         self.answer(net, port, answer);
     }
 
-    /// Notifies the sender of a flow of what has been marked since the last time; the next time is a fixed interval away.
+    /// Sends a notification of the marks since the last check, and schedules the next check.
     pub(super) fn notify(&mut self, net: &mut Net<'_>, id: FlowId) {
         let port = self.flows[id].ways.cnp[0];
         let Some(settings) = self.nics[net.core.ports[port].nic()].settings else {
@@ -128,6 +128,7 @@ impl TcdNs3 {
                 if enough { Mark::Congested.code_point() } else { 0 }
             }
         };
+        // The counters are reset even if no notification is due: each interval is judged on its own.
         (receiver.bits, receiver.marked, receiver.total) = (0, 0, 0);
         if bits != 0 {
             let mark = match bits {

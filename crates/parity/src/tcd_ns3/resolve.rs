@@ -1,4 +1,4 @@
-//! `[parity.tcd-ns3]`, what networks of that simulator begin with, and what they do not have.
+//! Resolution of `[parity.tcd-ns3]`, defaults of its networks, and checks for unsupported features.
 
 use paceline_congestion::registry::AnyParams;
 use paceline_fabric::spec::{
@@ -18,7 +18,7 @@ use super::keys::{FixedRate, Keys};
 use super::spec::TcdNs3Spec;
 use crate::filled;
 
-/// Its deviations from nature, in networks of another make: its clock.
+/// Returns the simulator's quirks that apply to other networks: its clock, and its ideal completion times.
 pub fn quirks() -> Quirks {
     Quirks {
         truncate_to_ns: true,
@@ -27,7 +27,7 @@ pub fn quirks() -> Quirks {
     }
 }
 
-/// The fidelity.
+/// Returns the fidelity's registration.
 pub(crate) fn guest() -> Guest {
     Guest {
         profile: PROFILE,
@@ -38,7 +38,8 @@ pub(crate) fn guest() -> Guest {
 
 const PROFILE: Profile = Profile {
     name: "tcd-ns3",
-    // What the application hears at 40 Gbit/s, and 8, 16 or 24 us for the way, by the numbers of the hosts.
+    // Bytes that the application receives at 40 Gbit/s, plus 8, 16 or 24 us for the path, depending on the hosts'
+    // numbers.
     formula: Some(Formula {
         name: "tcd-formula",
         author: "the formula of TCD's authors",
@@ -68,25 +69,25 @@ const PROFILE: Profile = Profile {
     ..REPRODUCED
 };
 
-/// What that program calls a cell.
+/// The simulator's cell, bytes.
 const CELL: u64 = 1030;
-/// The priority of acknowledgements: no flow's.
+/// Priority of acknowledgements, which flows may not use.
 const ACKS: u8 = 1;
-/// The priority of notifications and pauses: no flow's.
+/// Priority of notifications and pauses, which flows may not use.
 const NOTIFICATIONS: u8 = 7;
-/// The smallest flow: what a packet's sequence number, time stamp and spare bytes take.
+/// Minimum size of a flow: a packet's sequence number, time stamp and spare bytes.
 const SMALLEST: Bytes = Bytes::new(24);
-/// Ports of receivers are below this, each given once.
+/// Number of receivers' ports, each used once.
 const PORTS: usize = 40_000;
-/// The source port before a host's first.
+/// Source port before a host's first one.
 const SOURCE_PORT: u32 = 49_152;
-/// Random streams that its set-up takes for each node, and for each model of errors.
+/// Random streams consumed by the set-up, per node (`OF_NODE`) and per error model (`OF_ERRORS`).
 const OF_NODE: u64 = 6;
 const OF_ERRORS: u64 = 2;
-/// Ports that a switch may have.
+/// Maximum number of ports of a switch.
 const MOST_PORTS: usize = 1 << 12;
 
-/// The simulator of TCD's authors.
+/// The simulator's steps of resolution.
 pub(crate) struct Steps;
 
 impl Simulator for Steps {
@@ -112,7 +113,7 @@ impl Simulator for Steps {
     }
 }
 
-/// What the simulator is told. Flows get their ports.
+/// Reads the simulator's settings, and assigns ports to flows.
 fn settings(cx: &Cx<'_>, parity: &mut Parity, around: Around<'_>) -> Result<TcdNs3Spec, Problem> {
     let Around {
         net,
@@ -178,7 +179,7 @@ fn fixed_rate(
         .factor
         .as_ref()
         .ok_or_else(|| missing("factor"))?;
-    // From 5 us on nothing is pushed.
+    // Nothing is pushed at intervals of 5 us or more.
     let most = 5.0 / 0.815;
     if *factor.get_ref() > 0.0 && *factor.get_ref() < most {
         return Ok((host(node)?, *factor.get_ref()));
@@ -190,8 +191,8 @@ fn fixed_rate(
     Err(Problem::new(message).at(&cx.place(factor)))
 }
 
-/// Ports as that program gives them: receivers' at random, in the order of its flow file, senders' by count, in the order
-/// in which flows start. Returns how many random streams its set-up has taken then.
+/// Assigns ports as the simulator does: receivers' ports at random, in the order of the flow file; senders' ports by
+/// count, in the order of starts. Returns the number of random streams that the set-up has used.
 fn give_ports(
     cx: &Cx<'_>,
     net: &Net,
@@ -234,7 +235,7 @@ fn give_ports(
             }
         };
         flows[place as usize].dport = port as u16;
-        // Another goes into the jitter of its sender.
+        // The sender's jitter takes another stream.
         streams.skip();
         taken += 1;
     }
@@ -247,7 +248,7 @@ fn give_ports(
     Ok(taken)
 }
 
-/// What the simulator has not is refused.
+/// Rejects features that the simulator lacks.
 fn check(run: &RunSpec) -> Result<(), Problem> {
     let refuse = |what: &str, help: &str| {
         let message = format!("{what} in tcd-ns3 fidelity: that simulator has none here");
@@ -340,7 +341,7 @@ fn check_flow(flow: &FlowSpec) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Makes the table of the keys of a configuration.
+/// Converts a configuration file of the simulator to keys.
 fn of_configuration(config: &Config) -> Result<Keys, Problem> {
     let fidelity = Fidelity::named(PROFILE.name).unwrap_or_default();
     let small = |key: &str, default: u64| {
@@ -368,7 +369,7 @@ fn of_configuration(config: &Config) -> Result<Keys, Problem> {
     })
 }
 
-/// `X_NOQCN`: hosts, with commas.
+/// Parses `X_NOQCN`: hosts separated by commas.
 fn unmanaged(config: &Config) -> Result<Vec<Spanned<u32>>, Problem> {
     let text = config.text("X_NOQCN").unwrap_or_default();
     let node = |word: &str| word.parse().ok().and_then(|node| config.at("X_NOQCN", node));
@@ -383,7 +384,7 @@ fn unmanaged(config: &Config) -> Result<Vec<Spanned<u32>>, Problem> {
     })
 }
 
-/// `X_APP`: hosts and factors, with commas.
+/// Parses `X_APP`: `host:factor` pairs separated by commas.
 fn fixed_rates(config: &Config) -> Result<Vec<Spanned<FixedRate>>, Problem> {
     let text = config.text("X_APP").unwrap_or_default();
     let rate = |word: &str| {

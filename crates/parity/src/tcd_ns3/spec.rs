@@ -1,47 +1,47 @@
-//! What the simulator of TCD's authors is told alongside what all networks are.
+//! Input of the simulator of TCD's authors, in addition to that of all networks.
 
 use paceline_fabric::spec::{NodeId, RunSpec};
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-/// A network of that simulator.
+/// Settings of a network of that simulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TcdNs3Spec {
-    /// Switches pause by what is free of their buffer, not by the thresholds.
+    /// True if switches pause by free buffer instead of static thresholds.
     pub dynamic_pfc: bool,
-    /// A flow has one way, by a hash; otherwise all have the first.
+    /// True if a hash selects each flow's path; otherwise all flows take the first.
     pub flow_ecmp: bool,
-    /// With DCQCN's target not clamped at every notification: it is at one after an increase by time, too.
+    /// Without clamping of DCQCN's target: true if a notification still sets it after an increase by time.
     pub clamp_after_timer: bool,
-    /// Packets between two acknowledgements; every packet with zero.
+    /// Packets per acknowledgement; 0 acknowledges every packet.
     pub ack_interval: u32,
-    /// And one whenever so many packets have come in all.
+    /// An acknowledgement is also due at each multiple of this many packets.
     pub ack_chunk: u32,
-    /// Hosts that neither apply nor send notifications.
+    /// Hosts that neither send notifications nor react to them.
     pub unmanaged: Vec<NodeId>,
-    /// Hosts that push packets at a fixed rate: the factor of the authors' 0.815 us.
+    /// Hosts that push packets at a fixed rate, with the factor of the authors' interval of 0.815 us.
     pub fixed_rate: Vec<(NodeId, f64)>,
-    /// Accounts that a receiver has for flows: the first packet of a further one overwrites when one of the earlier flows
-    /// is due its next acknowledgement, which then never comes.
+    /// Number of a receiver's flow slots. The first packet of a further flow overwrites the acknowledgement state of
+    /// an earlier one, whose next acknowledgement is then never sent.
     pub flow_slots: u32,
-    /// When receivers stop to listen.
+    /// Time at which receiving applications stop.
     pub listen_until: Time,
-    /// When the sender of each flow stops; for ever where there is none.
+    /// Stop time of each flow's sender; flows beyond the end of the list never stop.
     pub stops: Vec<Time>,
-    /// Random streams that the set-up takes.
+    /// Random streams used by the set-up.
     pub setup_streams: u64,
-    /// Write down every state of ports, pause and rate, which takes room.
+    /// True to log every change of port states, pauses and rates, which takes much memory.
     pub log: bool,
 }
 
 impl TcdNs3Spec {
-    /// That of a run, if it is of this simulator.
+    /// Returns the specification of a run, or `None` for another network model.
     pub fn of(run: &RunSpec) -> Option<&Self> {
         run.model.as_ref()?.get()
     }
 
-    /// When the sender of a flow stops.
+    /// Returns the stop time of a flow's sender.
     pub fn stop_of(&self, flow: usize) -> Time {
         self.stops.get(flow).copied().unwrap_or(Time::MAX)
     }

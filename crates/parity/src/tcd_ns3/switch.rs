@@ -1,5 +1,5 @@
-//! Switches: a queue for each priority and port. Notifications and pauses are served first and never held; then any
-//! class that has sent less than a guaranteed rate, even if it is paused; then all that are not paused in turn.
+//! Switches: a queue per priority and port. Notifications and pauses have strict priority and are never paused. Next
+//! comes any class below its guaranteed rate, even if paused; then all unpaused classes round-robin.
 
 use paceline_congestion::detect::PortState;
 use paceline_congestion::detect::tcd::Machine;
@@ -10,23 +10,23 @@ use paceline_kernel::{BitRate, ns3};
 use crate::tcd_ns3::TcdNs3;
 use crate::tcd_ns3::buffer::{Ingress, Occupancy};
 
-/// The priority of acknowledgements.
+/// Priority of acknowledgements.
 const ACKS: u8 = 1;
-/// What each class of a port is guaranteed.
+/// Guaranteed rate of each class of a port.
 const GUARANTEED: BitRate = BitRate::from_gbps(1);
 
-/// What is known of a port's class alongside its queue.
+/// State of a port's class in addition to its queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
     pub(super) ingress: Ingress,
     pub(super) occupancy: Occupancy,
     pub(super) packets: u32,
-    /// Packets that a pause held back and that have not left.
+    /// Packets that a pause held back and that are still queued.
     pub(super) held_back: u32,
     pub(super) machine: Machine,
-    /// What it is, as the last packet left it.
+    /// State at the last departure.
     pub(super) state: PortState,
-    /// Until when it has had what it is guaranteed, in ps.
+    /// Time until which the class has received its guaranteed rate, ps.
     satisfied: u64,
 }
 
@@ -43,7 +43,7 @@ impl Queue {
 }
 
 impl TcdNs3 {
-    /// A packet has arrived at a switch.
+    /// Handles a packet that arrived at a switch.
     pub(super) fn switch_receive(&mut self, net: &mut Net<'_>, ingress: PortId, id: PacketId) {
         let packet = net.core.packets.get_mut(id);
         packet.ingress = ingress;
@@ -79,7 +79,7 @@ impl TcdNs3 {
         self.observe_ingress(net, egress, ingress, class);
     }
 
-    /// A packet is to leave through `port`.
+    /// Queues a packet at an output port.
     pub(super) fn switch_enqueue(&mut self, net: &mut Net<'_>, port: PortId, class: u8, id: PacketId) {
         net.core.push(net.world, port, class, id);
         let p = &mut net.core.ports[port];
@@ -87,7 +87,7 @@ impl TcdNs3 {
         self.switch_send(net, port);
     }
 
-    /// Sends the next packet, if one may go.
+    /// Sends the next packet, if one may be sent.
     pub(super) fn switch_send(&mut self, net: &mut Net<'_>, port: PortId) {
         if net.core.ports[port].ready == 0 {
             return;
@@ -128,7 +128,7 @@ impl TcdNs3 {
         turns.find(|&class| is_ready(class) && p.paused & 1 << class == 0)
     }
 
-    /// A packet leaves its queue: its ingress gets its bytes back, and it is marked.
+    /// Updates the accounts for a departing packet, and marks it.
     fn depart(&mut self, net: &mut Net<'_>, port: PortId, class: u8, id: PacketId) {
         let packet = net.core.packets.get(id);
         let (ingress, wire, kind) = (packet.ingress, u32::from(packet.wire), packet.kind);
@@ -139,6 +139,7 @@ impl TcdNs3 {
         let queue = &mut self.queues[(port, class)];
         queue.occupancy.remove(wire);
         queue.packets -= 1;
+        // Marking sees the queue without this packet, but with it among those that a pause held back.
         self.mark(net, port, class, id);
         let queue = &mut self.queues[(port, class)];
         queue.held_back = queue.held_back.saturating_sub(1);

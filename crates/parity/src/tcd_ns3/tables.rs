@@ -1,4 +1,4 @@
-//! What a run leaves behind, as tables for SQL.
+//! Results as tables for SQL.
 
 use paceline_congestion::detect::PortState;
 use paceline_fabric::Outcome;
@@ -9,7 +9,7 @@ use super::{Change, FlowMarks, TcdNs3Record};
 
 pub(crate) const ALL: [Made; 3] = [FLOWS, BINS, CHANGES];
 
-/// Flows with their numbers; none of another fidelity.
+/// Lists flows with their indices; empty for another fidelity.
 fn flows(outcome: &Outcome) -> impl Iterator<Item = (u32, &FlowMarks)> {
     let flows = TcdNs3Record::of(outcome).map_or(&[][..], |record| &record.flows);
     (0..).zip(flows)

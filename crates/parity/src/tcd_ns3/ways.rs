@@ -1,4 +1,4 @@
-//! Routes: shortest paths, and among equal ones the hash of that program's global routing, the same at every switch.
+//! Routes: shortest paths, with the ECMP hash of that program's global routing, which is the same at every switch.
 
 use paceline_fabric::model::{PortId, Ports};
 use paceline_fabric::spec::{FlowSpec, NodeId, NodeKind, RunSpec};
@@ -6,7 +6,7 @@ use paceline_kernel::ids::{Id, List};
 
 use crate::tcd_ns3::spec::TcdNs3Spec;
 
-/// IP protocols: data, acknowledgements, negative ones, notifications.
+/// IP protocol numbers of data, acknowledgements, NACKs and notifications.
 const UDP: u32 = 17;
 const ACK: u32 = 0xfc;
 const NACK: u32 = 0xfd;
@@ -14,19 +14,19 @@ const CNP: u32 = 0xff;
 
 const FAR: u16 = u16::MAX;
 
-/// The ports of a network by node, and how far it is to hosts.
+/// Ports of a network by node, and distances to hosts.
 #[derive(Clone)]
 pub(super) struct Ways {
-    /// Egress ports of each node in the order of links, with the node at the other end.
+    /// Output ports of each node in the order of links, with the node at the other end.
     out: List<NodeId, Vec<(PortId, NodeId)>>,
     hosts: List<NodeId, bool>,
     address: List<NodeId, u32>,
-    /// Links to each host, by node; a list as soon as it is asked for.
+    /// Distance in links to each host, by node; computed on first use.
     distances: List<NodeId, Vec<u16>>,
     by_flow: bool,
 }
 
-/// The ways of a flow's packets: egress ports, the host's first.
+/// Paths of a flow's packets: output ports, starting with the host's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlowWays {
     pub(super) data: Box<[PortId]>,
@@ -35,7 +35,7 @@ pub(super) struct FlowWays {
     pub(super) cnp: Box<[PortId]>,
 }
 
-/// What the hash begins with.
+/// Returns the initial part of the hash.
 const fn pair(src: u32, dst: u32, protocol: u32) -> u32 {
     src.wrapping_mul(59) ^ dst ^ protocol
 }
@@ -51,7 +51,8 @@ impl Ways {
         };
         for (id, port) in ports.numbered() {
             ways.out[port.node].push((id, ports[port.peer].node));
-            // Link i is subnet 10.(i / 254 + 1).(i % 254 + 1).0, its ends are .1 and .2; a node has its first.
+            // Link i is subnet 10.(i / 254 + 1).(i % 254 + 1).0, with ends .1 and .2. A node's address is that of its
+            // first link.
             if ways.address[port.node] == 0 {
                 let (link, end) = (id.link().0, id.0 & 1);
                 ways.address[port.node] =
@@ -61,7 +62,7 @@ impl Ways {
         ways
     }
 
-    /// Those of a flow; `None` where there is no way.
+    /// Returns the paths of a flow; `None` if there are none.
     pub(super) fn of_flow(&mut self, flow: &FlowSpec) -> Option<FlowWays> {
         let (src, dst) = (self.address[flow.src], self.address[flow.dst]);
         let ports = u32::from(flow.sport) << 16 ^ u32::from(flow.dport) ^ u32::from(flow.class);
@@ -96,7 +97,7 @@ impl Ways {
         Some(way.into())
     }
 
-    /// Finds out how far it is to a host from everywhere.
+    /// Computes the distances to a host by breadth-first search. Other hosts do not forward.
     fn measure(&mut self, to: NodeId) {
         if !self.distances[to].is_empty() {
             return;
