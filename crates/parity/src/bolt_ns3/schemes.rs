@@ -23,22 +23,22 @@ pub(super) const FIN: u8 = 1 << 5;
 /// Parameters that both senders need.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
-    /// Initial window, bytes.
+    /// Initial window, payload bytes.
     initial_window: u32,
-    /// Minimum window, bytes.
+    /// Minimum window, payload bytes.
     min_window: u32,
-    /// Maximum window, bytes.
+    /// Maximum window, payload bytes.
     max_window: u32,
-    /// Additive increase, packets.
+    /// Additive increase per round trip, packets.
     ai: f64,
     /// Maximum multiplicative decrease, also used for losses.
     max_md: f64,
 }
 
-/// Swift's delay target.
+/// Parameters of Swift's delay target.
 #[derive(Clone, Copy, Debug)]
 struct Target {
-    /// Base delay, ns.
+    /// Target of a path without links, ns.
     base_ns: u64,
     /// Additional delay per link, ns.
     per_hop_ns: u64,
@@ -151,7 +151,7 @@ trait Rules: std::fmt::Debug + Clone + Send + 'static {
     fn apply(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
     /// Updates the window after an acknowledgement.
     fn update(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
-    /// Handles an SRC.
+    /// Handles an SRC, which Swift ignores.
     fn on_signal(&mut self, _sender: &mut Sender, _cx: &Ctx<'_>, _signal: &Signal) {}
 }
 
@@ -163,9 +163,9 @@ pub(super) struct Flow<R> {
     rules: R,
 }
 
-/// Bolt's sender.
+/// A flow's sender under Bolt.
 pub(super) type Bolt = Flow<BoltRules>;
-/// Swift's sender.
+/// A flow's sender under Swift.
 pub(super) type Swift = Flow<SwiftRules>;
 
 impl<R: Rules> CongestionControl for Flow<R> {

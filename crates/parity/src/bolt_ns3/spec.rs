@@ -1,4 +1,4 @@
-//! The simulator's input.
+//! The simulator's settings, as `[parity.bolt-ns3]` gives them.
 
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::Bytes;

@@ -10,9 +10,9 @@ pub(super) struct Lane {
     pub(super) limit: u32,
     /// Packets that the arbiter has granted.
     pub(super) granted: u32,
-    /// Packets transmitted (FCTBS).
+    /// Packets put on the wire (FCTBS).
     pub(super) sent: u32,
-    /// Packets received (ABR).
+    /// Packets that arrived at this port (ABR).
     pub(super) arrived: u32,
     /// Free packets in the input buffer.
     pub(super) free: u32,

@@ -123,7 +123,7 @@ impl InfiniBand {
         p.waiting += 1;
     }
 
-    /// Transmits a packet.
+    /// Puts a packet on the wire, and delivers its first bit at this instant.
     #[inline(always)]
     fn send(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         if self.accounts.is_on() {

@@ -36,14 +36,14 @@ pub struct PortTotals {
     pub packets: u64,
     /// Sent packets that this port marked.
     pub marked: u64,
-    /// Flow-control packets sent.
+    /// Flow-control packets sent, all lanes together.
     pub updates: u64,
 }
 
 /// Totals of a source's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceTotals {
-    /// Received data packets.
+    /// Data packets that their receiver got.
     pub received: u64,
     /// Received data packets with a mark.
     pub marked: u64,

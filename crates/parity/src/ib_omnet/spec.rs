@@ -1,4 +1,4 @@
-//! The simulator's input.
+//! The simulator's settings and traffic.
 
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_fabric::spec::{NodeId, RunSpec};
@@ -70,7 +70,7 @@ pub enum Control {
     None,
     /// InfiniBand congestion control ([`ibcc`]).
     Ibcc(ibcc::Params),
-    /// Receiver-based control ([`rrcc`]).
+    /// Rates computed by receivers ([`rrcc`]).
     Rrcc(rrcc::Params),
 }
 

@@ -6,7 +6,7 @@ use paceline_fabric::model::{Event, NicId, PacketId, PortId};
 /// handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// A source starts.
+    /// A source starts: its first gap begins.
     Start { source: u32 },
     /// A message starts at its host.
     Message { source: u32 },

@@ -20,7 +20,7 @@ pub fn alone(src: u32, dst: u32, heard: u64) -> f64 {
 /// Counts and logs of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcdNs3Record {
-    /// Counts by flow.
+    /// Counts by flow, in the run's order.
     pub flows: Vec<FlowMarks>,
     /// Counts by port, including those of hosts.
     pub ports: Vec<PortMarks>,
@@ -51,7 +51,7 @@ pub struct Marks {
 /// Counts of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowMarks {
-    /// Data packets received.
+    /// Data packets that arrived, with their marks.
     pub received: Marks,
     /// Notifications at the sender; `packets` counts all of them.
     pub notified: Marks,
@@ -75,7 +75,7 @@ pub struct PortEnds {
 /// Counts of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortMarks {
-    /// The port's name.
+    /// The port that the counts belong to.
     pub port: PortEnds,
     /// Data packets sent, and marks set by this port.
     pub sent: Marks,
@@ -85,7 +85,7 @@ pub struct PortMarks {
     pub queue_max: u32,
     /// Received pause frames and resume frames.
     pub frames: [u32; 2],
-    /// Number of pauses.
+    /// Number of pauses that took effect.
     pub pauses: u32,
     /// Total time of pauses.
     pub paused: Span,
@@ -96,13 +96,13 @@ pub struct PortMarks {
 pub struct PortChange {
     /// Time of the change.
     pub at: Time,
-    /// The port's name.
+    /// The port whose class changes.
     pub port: PortEnds,
-    /// Priority class.
+    /// Priority, as in scenarios.
     pub class: u8,
     /// Bytes in the class's queue.
     pub queue: u32,
-    /// Kind of change.
+    /// The change, with its details.
     pub what: Change,
 }
 
@@ -127,9 +127,9 @@ pub struct RateChange {
     pub at: Time,
     /// Index of the flow.
     pub flow: u32,
-    /// Current rate, bit/s.
+    /// Rate after the change, bit/s.
     pub rate: u64,
-    /// Target rate, bit/s.
+    /// Target after the change, bit/s.
     pub target: u64,
     /// Congestion estimate (DCQCN's alpha).
     pub alpha: f64,

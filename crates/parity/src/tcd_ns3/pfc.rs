@@ -19,7 +19,7 @@ const PORT_LIMITS: (u32, u32) = (2 * 4800 * CELL, 2 * 4700 * CELL);
 /// Dynamic thresholds: factor of the free pool bytes, and the offset for resuming, bytes.
 const DYNAMIC: (f64, f64) = (10.0, 16.0);
 
-/// Rules for pauses.
+/// Thresholds and durations of pauses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     dynamic: bool,

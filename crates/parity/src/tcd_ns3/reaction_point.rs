@@ -12,7 +12,7 @@ use paceline_kernel::{BitRate, Span};
 pub(super) struct Settings {
     /// Rate of the host's link, bit/s.
     pub line: u64,
-    /// Minimum rate, bit/s.
+    /// Lower limit of the rate, bit/s.
     pub min_rate: u64,
     /// Steps of active and of hyper increase, bit/s.
     pub steps: [u64; 2],

@@ -15,7 +15,7 @@ pub enum Algorithm {
     Reps,
     /// REPS with an unbounded list of the values that came back unmarked.
     RepsLegacy,
-    /// Ignores feedback ([`Selector::Oblivious`]).
+    /// Sprays regardless of feedback ([`Selector::Oblivious`]).
     Oblivious,
     /// The simulator's default ([`Selector::Mixed`]).
     Mixed,

@@ -19,7 +19,7 @@ use super::spec::{Connection, Start, UetSpec};
 
 /// Base of the ids for flows whose line gives none. The simulator's main program takes this id itself.
 const FIRST_ID: u32 = 1_000_000_000;
-/// One microsecond, ps.
+/// Picoseconds in a microsecond.
 const US: u64 = 1_000_000;
 
 impl Sim {

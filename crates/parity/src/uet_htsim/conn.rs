@@ -8,7 +8,7 @@ use super::parts::{Messages, Sleek};
 use super::records::{Held, Records};
 use super::schedule::NONE;
 
-/// The retransmission timer.
+/// Retransmission timer of a sender.
 #[derive(Clone, Copy)]
 pub(super) struct Timer {
     pub(super) running: bool,

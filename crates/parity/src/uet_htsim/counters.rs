@@ -3,7 +3,7 @@
 /// Totals of a run, as in `uet_counters.tsv`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Executed events.
+    /// Events executed by the simulator's loop.
     pub events: u64,
     /// Transmissions of packets on any link.
     pub link_hops: u64,
@@ -19,7 +19,7 @@ pub struct Counters {
     pub trims_tail: u64,
     /// Trims of both kinds in queues to hosts.
     pub trims_on_tor_to_host: u64,
-    /// Dropped data packets.
+    /// Data packets dropped without trimming.
     pub data_drops: u64,
     /// Dropped headers and control packets.
     pub header_drops: u64,
@@ -31,7 +31,7 @@ pub struct Counters {
     pub pulls_made: u64,
     /// Data packets received again after they had arrived.
     pub duplicates: u64,
-    /// Expired retransmission timers.
+    /// Expiries of retransmission timers, all flows together.
     pub timeouts: u64,
     /// Packets that SLEEK declared lost.
     pub sleek_packets: u64,

@@ -19,11 +19,11 @@ pub struct Derived {
     pub(super) rtt: u64,
     /// Transmission part of `rtt`, ps, rounded as in the simulator.
     pub(super) transmission: u64,
-    /// Bandwidth-delay product, packets.
+    /// Bandwidth-delay product in packets, rounded up.
     pub(super) bdp: u32,
     /// Size of a switch queue, bytes.
     pub(super) queue: u64,
-    /// Retransmission timeout, ps.
+    /// Retransmission timeout of all flows, ps.
     pub(super) rto: u64,
     /// Lower and upper ECN threshold, bytes.
     pub(super) ecn: (u64, u64),
@@ -40,7 +40,7 @@ pub struct Misfit {
     pub flag: &'static str,
     /// Error text with the offending value.
     pub message: String,
-    /// The accepted range.
+    /// Error label: the accepted range.
     pub expected: String,
 }
 

@@ -12,7 +12,7 @@ pub struct FlowEnd {
     pub finish: Option<u64>,
     /// Packets sent for the first time.
     pub new: u64,
-    /// Retransmitted packets.
+    /// Retransmissions, each one counted.
     pub again: u64,
 }
 
@@ -23,9 +23,9 @@ pub struct UetOutcome {
     pub flows: Vec<FlowEnd>,
     /// Totals, as in `uet_counters.tsv`.
     pub counters: Counters,
-    /// Text of `uet_flows.tsv`.
+    /// Content of the file `uet_flows.tsv`.
     pub flow_table: String,
-    /// Text of `uet_counters.tsv`.
+    /// Content of the file `uet_counters.tsv`.
     pub counter_table: String,
     /// Text of `htsim.txt`: the simulator's standard output.
     pub printed: String,

@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Pull,
 }
 
-/// Flags in [`Packet::bits`].
+/// Flags in the low bits of [`Packet::bits`].
 pub(super) mod bit {
     /// A data packet sent before any feedback.
     pub(in crate::uet_htsim) const SPECULATIVE: u16 = 1;

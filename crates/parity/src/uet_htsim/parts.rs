@@ -23,7 +23,6 @@ pub(super) struct Trigger {
     pub(super) id: u32,
     pub(super) kind: TriggerKind,
     pub(super) targets: Vec<u32>,
-    /// Activations so far.
     pub(super) activations: u32,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Record {
     earlier: u32,
     later: u32,
     pub(super) size: u16,
-    /// Number of retransmissions.
+    /// Number of retransmissions, at most 65535.
     pub(super) resent: u16,
     pub(super) state: State,
     /// True if the packet is in the list by send time.

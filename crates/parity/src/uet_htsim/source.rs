@@ -1,4 +1,4 @@
-//! A flow's sender.
+//! A flow's sender: new packets, retransmissions and requests.
 
 use paceline_congestion::rccc::pacer::FIRST;
 

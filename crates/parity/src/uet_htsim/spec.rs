@@ -7,9 +7,9 @@ use super::balance::Algorithm;
 pub struct UetSpec {
     /// Options of its command line.
     pub options: Options,
-    /// Connections and triggers.
+    /// Connections, messages and triggers.
     pub matrix: Matrix,
-    /// Switches and links.
+    /// Switches, links and their latencies.
     pub tree: Tree,
 }
 
@@ -41,10 +41,10 @@ pub enum Strategy {
 macro_rules! named {
     ($type:ident, $count:literal, $($name:literal = $value:ident),+) => {
         impl $type {
-            /// The values and what the command line calls them.
+            /// Names on the command line, with their values.
             pub const NAMES: [(&'static str, Self); $count] = [$(($name, Self::$value)),+];
 
-            /// What the command line calls it.
+            /// Returns the name on the command line.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$value => $name),+ }
             }
@@ -182,7 +182,7 @@ impl Default for Options {
 /// Start condition of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Start time, us.
+    /// Absolute start time, us.
     At(u64),
     /// Index of the trigger in [`Matrix::triggers`].
     Trigger(u32),
@@ -199,7 +199,7 @@ pub struct Connection {
     pub id: Option<u32>,
     /// Start time or trigger.
     pub start: Start,
-    /// Payload, bytes.
+    /// Payload of the flow or message, bytes.
     pub size: u32,
     /// Index of the trigger that the flow's end activates.
     pub then: Option<u32>,

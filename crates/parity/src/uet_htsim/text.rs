@@ -28,7 +28,7 @@ fn us(at: u64) -> String {
     short(at as f64 / 1e6)
 }
 
-/// Columns of `uet_flows.tsv`.
+/// Header line of `uet_flows.tsv`.
 const COLUMNS: &str = "name\tflow_id\tstart_ps\tfinish_ps\tnew\trtx\trts\tacks\tnacks\tpulls\ttimeouts\tcum_at_finish\t\
                        in_flight\tcwnd\tbase_rtt_ps\tavg_delay_ps\tmaxwnd\tfair_inc\tprop_inc\tfast_inc\teta_inc\t\
                        multi_dec\tquick_dec\tnack_dec\n";
