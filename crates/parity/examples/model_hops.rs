@@ -1,5 +1,5 @@
-//! Runs one network of another simulator, for instruction counts: `model_hops NAME` prints its packet-hops and events;
-//! without a name, the names.
+//! Runs one network of another simulator, for instruction counts. `model_hops NAME` prints its packet hops and
+//! events; without a name, it prints the names.
 
 #![allow(clippy::disallowed_macros, reason = "the counts are its result")]
 
@@ -13,7 +13,7 @@ use paceline_fabric::{RunSpec, Simulation};
 use paceline_kernel::Span;
 use paceline_parity::ib_omnet::Control;
 
-/// Two switches under credits: two hosts that send all the time, and bursts of fifteen others.
+/// Returns a network of two switches under credits, with two permanent senders and bursts from fifteen others.
 fn infiniband_demo() -> RunSpec {
     RunSpec {
         check: false,
@@ -21,16 +21,16 @@ fn infiniband_demo() -> RunSpec {
     }
 }
 
-/// A name and what makes the run.
+/// A workload's name and the function that builds its run.
 type Workload = (&'static str, fn() -> RunSpec);
 
 const WORKLOADS: [Workload; 1] = [("infiniband-demo/cbfc", infiniband_demo)];
 
-/// What instructions are counted of.
+/// The code whose instructions are counted.
 mod workloads {
     use paceline_fabric::Simulation;
 
-    /// Runs to the end: (packet-hops, events).
+    /// Runs to the end and returns packet hops and events.
     #[inline(never)]
     pub(crate) fn simulate(simulation: &mut Simulation) -> (u64, u64) {
         loop {

@@ -1,4 +1,4 @@
-//! The runs of the Bolt authors' simulator: how to run them here, and how close they come.
+//! The reference runs of the Bolt authors' simulator: conversion to scenarios, and comparison.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,43 +12,43 @@ use paceline_scenario::{Overrides, Resolved};
 use super::reference::text;
 use super::verdict::Verdict;
 
-/// The runs that ship with the project.
+/// Returns the folder of the reference runs in the repository.
 pub(crate) fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/bolt-ns3")
 }
 
-/// One run of the reference: a scenario in one of its variants.
+/// One reference run: a scenario in one of its variants.
 #[derive(Clone, Debug)]
 pub(crate) struct BoltRun {
-    /// The folder's name, `<scenario>_<variant>`.
+    /// Name of the folder, `<scenario>_<variant>`.
     pub(crate) name: String,
     root: PathBuf,
-    /// The scenario's row of `scenarios.tsv`, by column.
+    /// The scenario's row of `scenarios.tsv`, by column name.
     row: BTreeMap<String, String>,
     variant: String,
 }
 
-/// How close a run comes.
+/// Agreement of a run with the reference. Pairs are (ours, the reference's).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Closeness {
-    /// Messages of the scenario, those that the reference tells of, and those whose last byte and last acknowledgement came at the nanosecond of the reference's
-    /// (or never, there too).
+    /// Number of messages in the scenario.
     pub(crate) flows: usize,
-    /// See above.
+    /// Number of messages in the reference's results.
     pub(crate) messages: usize,
-    /// See above.
+    /// Messages whose last byte and last acknowledgement arrive at the reference's nanosecond, or in neither
+    /// simulation.
     pub(crate) equal: usize,
-    /// SRCs sent: here, there.
+    /// SRCs sent.
     pub(crate) srcs: (u64, u64),
-    /// Data packets that arrived.
+    /// Data packets received.
     pub(crate) packets: (u64, u64),
-    /// The largest queue of a switch's port, in bytes.
+    /// Longest queue of any switch port, bytes.
     pub(crate) queue: (u64, u64),
 }
 
 type Table = Vec<BTreeMap<String, String>>;
 
-/// A table with tabs, or the same compressed.
+/// Reads a table with tabs, compressed or not.
 fn table(path: &Path) -> Option<Table> {
     let text = text(path)?;
     let mut lines = text.lines();
@@ -60,7 +60,7 @@ fn table(path: &Path) -> Option<Table> {
     Some(lines.map(row).collect())
 }
 
-/// All runs in `root`, in order of name; a run of a scenario that `scenarios.tsv` does not have is an error with its name.
+/// Lists all runs in `root` by name. A run whose scenario is missing in `scenarios.tsv` is an error with its name.
 pub(crate) fn runs(root: &Path) -> Vec<Result<BoltRun, String>> {
     let scenarios = table(&root.join("scenarios.tsv")).unwrap_or_default();
     let entries = fs::read_dir(root.join("runs")).into_iter().flatten().flatten();
@@ -89,7 +89,7 @@ pub(crate) fn runs(root: &Path) -> Vec<Result<BoltRun, String>> {
     names.into_iter().map(run).collect()
 }
 
-/// Whether a word of a variant's name is one that changes the run here as it did there.
+/// Returns true if this converter supports a word of a variant's name.
 fn is_known(word: &str) -> bool {
     const WORDS: [&str; 8] = ["bolt", "agg", "bts2", "nopru", "nosm", "nosrc", "thr3k", "thrbig"];
     let swift = word.strip_prefix("swift");
@@ -120,12 +120,12 @@ impl BoltRun {
         self.variant.starts_with("swift")
     }
 
-    /// The authors' own dumbbells, with hosts of 102 Gbit/s.
+    /// Returns true for the authors' own dumbbells, whose hosts have 102 Gbit/s.
     fn is_microbenchmark(&self) -> bool {
         self.get("rate_host") == "102G"
     }
 
-    /// Flows of the scenario, in the order of their starts; (id, csv line).
+    /// Lists the scenario's flows by start time, as (id, CSV line).
     fn flows(&self) -> Vec<(u64, String)> {
         let path = self
             .root
@@ -168,7 +168,7 @@ impl BoltRun {
         }
     }
 
-    /// The scenario as a file of ours; its flows are alongside it in `flows.csv`.
+    /// Returns the scenario as TOML. Its flows are next to it in `flows.csv`.
     fn scenario(&self) -> String {
         let payload = self.number("mtu") - 41;
         let mut stop = self.first("stop_us");
@@ -241,7 +241,7 @@ impl BoltRun {
         )
     }
 
-    /// The run as it is to be executed here.
+    /// Resolves the run for execution.
     pub(crate) fn load(&self) -> Resolved {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut csv = "flow_id,src,dst,size_bytes,start_ps\n".to_string();
@@ -253,10 +253,9 @@ impl BoltRun {
             .unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// Runs it, and compares.
+    /// Executes the run and compares it with the reference.
     ///
-    /// # Errors
-    /// A file of the reference is missing.
+    /// # Errors If a file of the reference is missing.
     pub(crate) fn closeness(&self) -> Result<Closeness, String> {
         let folder = self.root.join("runs").join(&self.name);
         let missing = |file: &str| format!("runs/{}: there is no {file}", self.name);
@@ -280,7 +279,7 @@ impl BoltRun {
                 FlowStatus::Completed => (flow.start + flow.fct).as_ns() as i64,
                 _ => -1,
             };
-            // Of messages that share a flow the reference knows when the flow's last byte came.
+            // For messages that share a flow, the reference only records the arrival of the flow's last byte.
             let shares = self.name.starts_with("lab80") || self.has("agg");
             acked == of("acked_ns") && (shares || received == of("rx_done_ns"))
         };
@@ -315,7 +314,7 @@ impl BoltRun {
     }
 }
 
-/// Four racks of eight hosts, two leaves for each pair of racks, two spines.
+/// Returns a topology of four racks with eight hosts each, two leaves per pair of racks, and two spines.
 fn fat_tree(delay: &str) -> String {
     let mut links = String::new();
     let mut link = |a: u64, b: u64, rate: &str| {
@@ -346,7 +345,7 @@ fn fat_tree(delay: &str) -> String {
 }
 
 impl Closeness {
-    /// Whether everything that is compared is the same.
+    /// Returns true if everything compared is equal.
     pub(crate) fn is_equal(&self) -> bool {
         let both = [self.srcs, self.packets, self.queue];
         self.messages == self.flows
@@ -355,7 +354,7 @@ impl Closeness {
     }
 }
 
-/// All runs of `root` as a table.
+/// Compares all runs in `root`, as a table.
 pub(crate) fn section(root: &Path) -> Verdict {
     let mut verdict = Verdict::new(
         "## The Bolt authors' simulator\n\n\
@@ -389,7 +388,7 @@ pub(crate) fn section(root: &Path) -> Verdict {
         );
         line.expect("memory takes everything");
     }
-    // Runs are folders: what lies in them and alongside them says nothing more.
+    // Each run is a folder, and its other files hold nothing to compare.
     verdict.look_for_unknown(root, |_| true);
     verdict
 }

@@ -1,4 +1,4 @@
-//! Completion times side by side.
+//! Comparison of completion times.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use paceline_lab::run::Finished;
 use paceline_lab::stats::percentile;
 use paceline_scenario::Resolved;
 
-/// A flow that both sides completed; times in ns.
+/// A flow completed on both sides; times in ns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair {
     pub(crate) size: u64,
     pub(crate) reference: f64,
     pub(crate) ours: f64,
-    /// The reference's completion time of the flow alone: both sides' denominator.
+    /// The reference's completion time of the flow alone, used for both slowdowns.
     pub(crate) ideal: f64,
 }
 
-/// Size classes of flows: lower edge, upper edge, name. The last has all.
+/// Size classes of flows: lower limit, upper limit, name. The last one has all flows.
 pub(crate) const BUCKETS: [(u64, u64, &str); 6] = [
     (0, 1_000, "< 1 KB"),
     (1_000, 10_000, "1 to 10 KB"),
@@ -26,15 +26,15 @@ pub(crate) const BUCKETS: [(u64, u64, &str); 6] = [
     (0, u64::MAX, "all"),
 ];
 
-/// Two sets of completion times, flow by flow.
+/// Completion times of two runs, paired by flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Comparison {
     pub(crate) pairs: Vec<Pair>,
-    /// Flows of the reference that the other side has not completed.
+    /// Flows that only the reference completed.
     pub(crate) missing: usize,
 }
 
-/// Flows of one (source, destination, size, start): (source port, fct, ideal).
+/// Flows with the same source, destination, size and start, as (source port, FCT, ideal).
 type Alike<'a> = BTreeMap<[&'a str; 4], Vec<(u64, u64, u64)>>;
 
 fn rows(text: &str) -> Alike<'_> {
@@ -53,8 +53,8 @@ fn rows(text: &str) -> Alike<'_> {
 }
 
 impl Comparison {
-    /// Two texts of `fct.txt`. Flows are matched by source, destination, size, start and, among
-    /// equals, order of source port.
+    /// Compares two texts of `fct.txt`. Flows are matched by source, destination, size and start, and equal ones in
+    /// order of source port.
     pub(crate) fn of_texts(reference: &str, ours: &str) -> Self {
         let (reference, ours) = (rows(reference), rows(ours));
         let mut comparison = Self::default();
@@ -75,7 +75,7 @@ impl Comparison {
         comparison
     }
 
-    /// Two runs of the same flows.
+    /// Compares two runs of the same scenario.
     pub(crate) fn of_runs(input: &Resolved, reference: &Finished, ours: &Finished) -> Self {
         let mut comparison = Self::default();
         let flows = reference.outcome.flows.iter().zip(&ours.outcome.flows);
@@ -103,18 +103,17 @@ impl Comparison {
         values
     }
 
-    /// The `p`-quantile of the signed relative difference of completion times.
+    /// Returns the `p`-quantile of the relative difference of completion times, with its sign.
     pub(crate) fn difference(&self, p: f64) -> f64 {
         percentile(&self.sorted(|pair| pair.ours / pair.reference - 1.0), p).unwrap_or(f64::NAN)
     }
 
-    /// The `p`-quantile of its magnitude.
+    /// Returns the `p`-quantile of the absolute relative difference.
     pub(crate) fn error(&self, p: f64) -> f64 {
         percentile(&self.sorted(|pair| (pair.ours / pair.reference - 1.0).abs()), p).unwrap_or(f64::NAN)
     }
 
-    /// Flows of the size class with this number, and their slowdown at each of the quantiles
-    /// `ps`: (reference, ours).
+    /// Returns the number of flows in a size class, and their slowdowns at the quantiles `ps` as (reference, ours).
     pub(crate) fn slowdown(&self, bucket: usize, ps: [f64; 3]) -> (usize, [(f64, f64); 3]) {
         let (low, high, _) = BUCKETS[bucket];
         let inside = Self {
@@ -133,7 +132,7 @@ impl Comparison {
     }
 }
 
-/// A table in Markdown.
+/// Formats a Markdown table.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!("| {} |\n|", head.join(" | "));
     text.extend(head.iter().map(|_| "---|"));
@@ -144,7 +143,7 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// A paragraph in lines of at most 120 characters.
+/// Wraps a paragraph at 120 characters.
 pub(crate) fn paragraph(text: &str) -> String {
     let mut lines = String::new();
     let mut width = 0;
@@ -163,7 +162,7 @@ pub(crate) fn paragraph(text: &str) -> String {
     lines + "\n"
 }
 
-/// A ratio less one, in percent.
+/// Formats a relative difference in percent.
 pub(crate) fn percent(x: f64) -> String {
     if x == 0.0 {
         "0".into()

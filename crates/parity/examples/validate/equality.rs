@@ -1,4 +1,4 @@
-//! Files against files.
+//! Byte-by-byte comparison of output files.
 
 use paceline_kernel::{Span, Time};
 use paceline_lab::run::Finished;
@@ -8,20 +8,20 @@ use paceline_scenario::{Overrides, Resolved};
 use crate::compare::{BUCKETS, Comparison, paragraph, percent, table};
 use crate::reference::{Case, identical, run, written};
 
-/// The files that both write.
+/// Output files that both simulators write.
 const FILES: [&str; 4] = ["fct.txt", "pfc.txt", "qlen.txt", "rtt_samples.txt"];
 
-/// A run of the reference, repeated.
+/// A repeated reference run, with the results of the comparison.
 pub(crate) struct Checked {
     pub(crate) case: Case,
     pub(crate) input: Resolved,
     pub(crate) finished: Finished,
-    /// Of each of [`FILES`], whether it is the same.
+    /// By entry of [`FILES`]: true if equal; `None` if the reference lacks the file.
     files: [Option<bool>; 4],
     comparison: Option<Comparison>,
-    /// 95th percentile of the round-trip times, ours and the reference's, in µs.
+    /// 95th percentile of round-trip times, µs: ours and the reference's.
     rtt_p95: [Option<f64>; 2],
-    /// Round-trip times without those of the first 2.5 ms, ascending, in µs.
+    /// Round-trip times after the first 2.5 ms, in ascending order, µs.
     pub(crate) settled_us: Vec<f64>,
 }
 
@@ -59,7 +59,7 @@ impl Checked {
         }
     }
 
-    /// Whether every file that is known is the same.
+    /// Returns true if no known file differs.
     pub(crate) fn same(&self) -> bool {
         self.files.iter().all(|file| *file != Some(false))
     }
@@ -99,7 +99,7 @@ fn ascending_us(ns: impl Iterator<Item = u64>) -> Vec<f64> {
     us
 }
 
-/// Every run, file by file.
+/// Returns the section on equality of files.
 pub(crate) fn section(checked: &[Checked]) -> String {
     let files = || checked.iter().flat_map(|run| run.files.iter().flatten());
     let missing: usize = checked
@@ -131,7 +131,7 @@ pub(crate) fn section(checked: &[Checked]) -> String {
     format!("## Files\n\n{}\n{}", paragraph(&text), table(&head, &rows))
 }
 
-/// Slowdown by size of flow in the fat tree.
+/// Returns the section on slowdowns by flow size in the fat tree.
 pub(crate) fn slowdowns(checked: &[Checked]) -> String {
     let mut rows = Vec::new();
     for run in checked.iter().filter(|run| run.case.scenario == "e_fat_2ms") {

@@ -1,6 +1,6 @@
-//! The runs of an InfiniBand simulator: the same here, and what of them is equal.
+//! The reference runs of an InfiniBand simulator: execution here, and comparison.
 
-// By its path, so that a test may share this file.
+// Included by path, so that a test can share this file.
 #[path = "infiniband/bins.rs"]
 mod bins;
 
@@ -18,13 +18,13 @@ use paceline_scenario::{Overrides, load_shipped};
 
 use super::verdict::Verdict;
 
-/// Hosts of the demo; its switches SW1 and SW2 follow them.
+/// Number of hosts in the demo; switches SW1 and SW2 follow them.
 const HOSTS: u32 = 19;
 const VARIANTS: [&str; 2] = ["N200", "PUB"];
 const SCHEMES: [&str; 3] = ["cbfc", "ibcc", "rrcc"];
 const GAPS: [u64; 4] = [5, 10, 20, 50];
 
-/// How much was compared, how much of it is equal, and the first that is not.
+/// Number of compared items and of equal ones, with the first difference.
 #[derive(Default)]
 struct Count {
     compared: usize,
@@ -42,14 +42,14 @@ impl Count {
     }
 }
 
-/// Comparisons so far.
+/// Comparisons so far, for one folder of reference files.
 struct Comparisons<'a> {
     root: &'a Path,
     verdict: Verdict,
 }
 
 impl Comparisons<'_> {
-    /// The text of one of the reference's files, if it has that.
+    /// Reads a reference file, if it exists, and marks it as compared.
     fn open(&mut self, file: &str) -> Option<String> {
         let path = self.root.join(file);
         if !path.exists() {
@@ -63,7 +63,7 @@ impl Comparisons<'_> {
         text.ok()
     }
 
-    /// Takes down how much of a file is equal.
+    /// Adds a row for a file to the page, and a fault if something differs.
     fn add(&mut self, what: &str, file: &str, count: &Count) {
         let first = count.first.as_deref().unwrap_or_default().replace('|', "/");
         let line = writeln!(
@@ -85,7 +85,7 @@ impl Comparisons<'_> {
     }
 }
 
-/// The reference's files alongside those that are compared: what it was made of and sums of the others.
+/// Returns true for reference files without anything to compare: descriptions and aggregates of other files.
 fn is_known(file: &str) -> bool {
     const BESIDE: [&str; 10] = [
         "README.md",
@@ -112,7 +112,7 @@ fn text(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// A run here.
+/// A run of ours with its results.
 struct Ran {
     spec: RunSpec,
     outcome: Outcome,
@@ -140,7 +140,7 @@ impl Ran {
         CreditOutcome::of(&self.outcome).map_or(&[], |credits| &credits.trace)
     }
 
-    /// A flow's sender and receiver, counted from 1, and its place among the messages of its sender.
+    /// Returns a flow's sender and receiver, counted from 1, and its index among the sender's messages.
     fn message(&self, flow: u32) -> (u32, u32, u32) {
         let sources = CreditSpec::of(&self.spec).map_or(&[][..], |credits| &credits.sources);
         let source = sources.iter().rfind(|source| source.first <= flow);
@@ -152,8 +152,7 @@ impl Ran {
         )
     }
 
-    /// When each message came to its host and to its receiver, and how long it was in the network, in ps: by sender and
-    /// its number there.
+    /// Returns start, arrival and network latency of each message, ps, by sender and message index.
     fn messages(&self) -> BTreeMap<(u32, u32), [u64; 3]> {
         let mut messages = BTreeMap::new();
         let injected = CreditOutcome::of(&self.outcome).map_or(&[][..], |credits| &credits.injected);
@@ -168,7 +167,7 @@ impl Ran {
     }
 }
 
-/// The demo in one of its variants.
+/// Runs the demo in one of its variants.
 fn demo(variant: &str, scheme: &str, gap: u64) -> Ran {
     let mut set = vec![
         format!("workload.0.messages.gap={gap}us"),
@@ -190,10 +189,10 @@ fn control(scheme: &str) -> &str {
     if scheme == "cbfc" { "none" } else { scheme }
 }
 
-/// How a file of a run of the demo is compared.
+/// Comparison of one kind of file from a demo run.
 type Compare = fn(&Ran, &str) -> Count;
 
-/// Everything in `root`, as a table.
+/// Compares all files in `root`, as a table.
 pub(crate) fn section(root: &Path) -> Verdict {
     let mut all = Comparisons {
         root,
@@ -242,12 +241,12 @@ pub(crate) fn section(root: &Path) -> Verdict {
     all.verdict
 }
 
-/// Picoseconds as the reference writes them, in nanoseconds.
+/// Formats picoseconds as nanoseconds, as the reference does.
 fn ns(ps: u64) -> String {
     format!("{}.{:03}", ps / 1000, ps % 1000)
 }
 
-/// Each step of the traced windows: what, when, in which order.
+/// Compares each step of the traced windows, with time and order.
 fn steps(ran: &Ran, reference: &str) -> Count {
     let theirs = reference.lines().skip(1).filter(|line| {
         let arrives = line.contains(",sink_rx,") && !line.contains(" becn=0");
@@ -267,7 +266,7 @@ fn steps(ran: &Ran, reference: &str) -> Count {
     count
 }
 
-/// Each message of the bursts.
+/// Compares each message of the bursts.
 fn messages(ran: &Ran, reference: &str) -> Count {
     let ours = ran.messages();
     let mut count = Count::default();
@@ -285,7 +284,7 @@ fn messages(ran: &Ran, reference: &str) -> Count {
     count
 }
 
-/// Each update and each packet at the arbiter of the uplink.
+/// Compares each credit update and each grant at the uplink's arbiter.
 fn credits(ran: &Ran, reference: &str) -> Count {
     let uplink = |event: &&CreditEvent| (event.node, event.interface) == (NodeId(HOSTS + 1), 2);
     let window = Time::from_ns(9_950_000)..Time::from_ns(11_500_000);
@@ -309,7 +308,8 @@ fn credits(ran: &Ran, reference: &str) -> Count {
     count
 }
 
-/// One flow's throughput by buffer and period; a packet more or less in a millisecond is the same.
+/// Compares the throughput of one flow by buffer and period. The measured millisecond may contain a packet more or
+/// less.
 fn throughputs(reference: &str) -> Count {
     let mut count = Count::default();
     for line in reference.lines().skip(1) {
@@ -333,7 +333,7 @@ fn throughputs(reference: &str) -> Count {
     count
 }
 
-/// Each message, to the tenth of a nanosecond that the reference writes.
+/// Compares each message, to the tenth of a nanosecond that the reference writes.
 fn fat_tree(ran: &Ran, reference: &str) -> Count {
     let ours = ran.messages();
     let mut count = Count::default();

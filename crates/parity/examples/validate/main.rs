@@ -1,20 +1,19 @@
-//! Runs everything that the reference simulator ran and says, in Markdown, how close it comes.
+//! Repeats the reference simulators' runs and reports the agreement in Markdown.
 //!
 //! `cargo run --release -p paceline-parity --example validate [-- --reference DIR] [--write FILE]`
 //!
-//! With `--reference` the runs are those of a folder with all of the reference's output
-//! (`runs/<scenario>/<scheme>/` and `scenarios/`), otherwise those that ship. The status is 1 if
-//! any file differs.
+//! With `--reference`, the runs are those of a folder with all of the reference's output (`runs/<scenario>/<scheme>/`
+//! and `scenarios/`); otherwise those in the repository. The exit status is 1 if any file differs.
 //!
-//! With `--files` it says no more than which files are the same (minutes instead of an hour), and writes none.
+//! With `--files`, it only reports which files are equal, and writes none (minutes instead of an hour).
 //!
-//! With `--random DIR` it repeats the experiments in that folder instead (`<number>/config.txt` with its inputs,
-//! `fct.txt` and `pfc.txt`), as those that ship in `validation/hpcc-ns3/random` are.
+//! With `--random DIR`, it repeats the experiments in that folder instead (`<number>/config.txt` with its inputs,
+//! `fct.txt` and `pfc.txt`), like those in `validation/hpcc-ns3/random`.
 //!
-//! With `--reference-bolt [DIR]` it runs what the Bolt authors' simulator ran instead, and prints a table; with
-//! `--reference-tcd [DIR]` what that of TCD's authors ran; with `--reference-ib DIR` what an InfiniBand simulator ran;
-//! with `--reference-traces [DIR]` what LogGOPSim, ATLAHS, ASTRA-sim and SimAI made of samples of traces.
-//! Below the table stand the files that differ or that nothing here is compared with: then the status is 1.
+//! Other references print a table instead: the Bolt authors' simulator with `--reference-bolt [DIR]`, that of TCD's
+//! authors with `--reference-tcd [DIR]`, an InfiniBand simulator with `--reference-ib DIR`, and LogGOPSim, ATLAHS,
+//! ASTRA-sim and SimAI on samples of traces with `--reference-traces [DIR]`. Files that differ or are not compared
+//! are listed below the table, and set the exit status to 1.
 
 #![allow(clippy::disallowed_macros, reason = "the pages are its result")]
 
@@ -37,7 +36,7 @@ use crate::equality::Checked;
 
 const USAGE: &str = "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR], or validate --reference-tcd [DIR], or validate --reference-ib DIR, or validate --reference-traces [DIR]";
 
-/// What `paceline reproduce` came to, written by hand from its counts.
+/// Results of `paceline reproduce`, written by hand.
 const PUBLICATIONS: &str = include_str!("../../../../validation/REPRODUCTIONS.md");
 
 const INTRODUCTION: &str = "\
@@ -54,7 +53,7 @@ The reference is HPCC's ns-3 simulator (alibaba-edu/High-Precision-Congestion-Co
 were given to Paceline unchanged. What is compared is said in `validation/hpcc-ns3/README.md`.
 ";
 
-/// Those after the first `skip`.
+/// Parses the options after the first `skip` arguments: the reference's folder, and the file to write.
 fn arguments(skip: usize) -> Result<(PathBuf, Option<PathBuf>), String> {
     let (mut root, mut write) = (reference::shipped(), None);
     let mut arguments = std::env::args_os().skip(1 + skip);
@@ -72,7 +71,7 @@ fn arguments(skip: usize) -> Result<(PathBuf, Option<PathBuf>), String> {
     Ok((root, write))
 }
 
-/// What is not the validation against HPCC's simulator.
+/// Runs a validation against a reference other than HPCC's simulator, if the arguments name one.
 fn another_task(given: &[String]) -> Option<ExitCode> {
     let folder = given.get(1).map(PathBuf::from);
     let verdict = match (given.first()?.as_str(), folder) {

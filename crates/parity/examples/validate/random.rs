@@ -1,5 +1,5 @@
-//! Experiments drawn at random, as the reference simulator ran them: `<number>/config.txt` and its inputs,
-//! and the `fct.txt` and `pfc.txt` that it wrote.
+//! Random experiments with the reference simulator's results: `<number>/config.txt` and its inputs, and the
+//! reference's `fct.txt` and `pfc.txt`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,14 +9,14 @@ use paceline_scenario::Overrides;
 use crate::compare::{paragraph, table};
 use crate::reference::{Case, random_cases, run, written};
 
-/// One experiment, repeated.
+/// A repeated random experiment.
 pub(crate) struct Repeated {
     number: String,
     scheme: &'static str,
-    /// Flows of the workload, and lines that the reference wrote.
+    /// Number of flows in the workload (`flows`), and of lines that the reference wrote (`completed`).
     flows: usize,
     completed: usize,
-    /// The first difference, in words.
+    /// Description of the first difference; `None` if all is equal.
     difference: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl Repeated {
     }
 }
 
-/// Where two texts part.
+/// Describes the first difference between two texts.
 fn first_difference(name: &str, theirs: &str, ours: &str) -> Option<String> {
     if theirs == ours {
         return None;
@@ -76,17 +76,17 @@ fn first_difference(name: &str, theirs: &str, ours: &str) -> Option<String> {
     }
 }
 
-/// Repeats every experiment in `folder`, in order of number.
+/// Repeats all experiments in `folder`, in order of their numbers.
 pub(crate) fn repeat(folder: &Path) -> Vec<Repeated> {
     random_cases(folder).iter().map(Repeated::new).collect()
 }
 
-/// Whether all came out the same.
+/// Returns true if all experiments are equal.
 pub(crate) fn same(repeated: &[Repeated]) -> bool {
     repeated.iter().all(|one| one.difference.is_none())
 }
 
-/// One line for each experiment that differs, and a count.
+/// Returns a line for each experiment that differs, and the number of equal ones.
 pub(crate) fn lines(repeated: &[Repeated]) -> String {
     let mut text = String::new();
     for one in repeated {
@@ -99,7 +99,7 @@ pub(crate) fn lines(repeated: &[Repeated]) -> String {
     text
 }
 
-/// What VALIDATION.md says of them.
+/// Returns the section of VALIDATION.md on random experiments.
 pub(crate) fn section(repeated: &[Repeated]) -> String {
     let mut schemes: Vec<&str> = repeated.iter().map(|one| one.scheme).collect();
     schemes.sort_unstable();

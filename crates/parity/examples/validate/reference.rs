@@ -1,4 +1,4 @@
-//! The runs of the reference simulator: where they are, how to run them here, what they wrote.
+//! The reference simulator's runs: their files, and their execution here.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,7 +9,7 @@ use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, Resolved};
 use sha2::{Digest as _, Sha256};
 
-/// A file's text, perhaps compressed.
+/// Reads a text file, which may be compressed.
 pub(crate) fn text(path: &Path) -> Option<String> {
     if let Ok(text) = fs::read_to_string(path) {
         return Some(text);
@@ -23,22 +23,22 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// One run of the reference: a scenario under a scheme.
+/// One reference run: a scenario under a scheme.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// The scenario's name.
+    /// Name of the scenario's folder.
     pub(crate) scenario: String,
-    /// The scheme's, as the reference calls it.
+    /// Name of the scheme in the reference.
     pub(crate) scheme: String,
     folder: PathBuf,
 }
 
-/// The runs that ship with the project.
+/// Returns the folder of the reference runs in the repository.
 pub(crate) fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/hpcc-ns3")
 }
 
-/// All runs in `root` (or in its folder `runs`), in order of name.
+/// Lists all runs in `root` (or in its folder `runs`) by name.
 pub(crate) fn cases(root: &Path) -> Vec<Case> {
     let runs = root.join("runs");
     let root = if runs.is_dir() { runs } else { root.to_path_buf() };
@@ -58,10 +58,10 @@ pub(crate) fn cases(root: &Path) -> Vec<Case> {
     cases
 }
 
-/// The folder of experiments drawn at random.
+/// Name of the folder with random experiments.
 pub(crate) const RANDOM: &str = "random";
 
-/// Those in `folder`, in order of number.
+/// Lists the experiments in `folder` by number.
 pub(crate) fn random_cases(folder: &Path) -> Vec<Case> {
     let mut cases: Vec<Case> = subfolders(folder)
         .into_iter()
@@ -91,16 +91,16 @@ fn name_of(path: &Path) -> String {
         .unwrap_or_default()
 }
 
-/// What the reference wrote into a file.
+/// The reference's content of a file, in full or as a digest.
 pub(crate) enum Expected {
-    /// The bytes.
+    /// Content of the file.
     Bytes(Vec<u8>),
-    /// Their SHA-256, in hexadecimal.
+    /// SHA-256 of the content, in hexadecimal.
     Sha256(String),
 }
 
 impl Expected {
-    /// Whether `bytes` are these.
+    /// Returns true if `bytes` equal the reference's content.
     pub(crate) fn is(&self, bytes: &[u8]) -> bool {
         match self {
             Self::Bytes(expected) => expected == bytes,
@@ -116,7 +116,7 @@ impl Expected {
 }
 
 impl Case {
-    /// Why there is nothing to run or to compare, if so.
+    /// Returns the reason for which the run cannot be repeated or compared, if any.
     pub(crate) fn lacks(&self) -> Option<&'static str> {
         if !self.folder.join("config.txt").is_file() {
             return Some("there is no config.txt");
@@ -126,7 +126,7 @@ impl Case {
             .then_some("there is no fct.txt of the reference")
     }
 
-    /// What the reference wrote into `name`, if that is known.
+    /// Returns the reference's content of `name`, if known.
     pub(crate) fn expected(&self, name: &str) -> Option<Expected> {
         if let Some(bytes) = read_packed(&self.folder.join(name)) {
             return Some(Expected::Bytes(bytes));
@@ -138,7 +138,7 @@ impl Case {
             .map(|(sum, _)| Expected::Sha256(sum.to_string()))
     }
 
-    /// The same as text; `None` if it is not known or only its digest.
+    /// Returns the reference's content as text; `None` if it is unknown or only a digest.
     pub(crate) fn expected_text(&self, name: &str) -> Option<String> {
         match self.expected(name)? {
             Expected::Bytes(bytes) => String::from_utf8(bytes).ok(),
@@ -146,8 +146,8 @@ impl Case {
         }
     }
 
-    /// Reads the configuration. Queues are sampled as they were for the reference, where it has
-    /// them; round-trip times are kept.
+    /// Reads the configuration. Queues are sampled as in the reference if it has queue samples; round-trip times are
+    /// always recorded.
     pub(crate) fn load(&self, overrides: &Overrides) -> Resolved {
         let mut overrides = overrides.clone();
         let queues = if self.expected("qlen.txt").is_some() {
@@ -164,7 +164,7 @@ impl Case {
             .unwrap_or_else(|error| panic!("{}/{}: {error}", self.scenario, self.scheme))
     }
 
-    /// The configuration with its inputs alongside it, those that are compressed unpacked.
+    /// Copies the configuration and its inputs to a folder, and decompresses them.
     fn stage(&self, into: &Path) -> PathBuf {
         let text = fs::read_to_string(self.folder.join("config.txt")).expect("config.txt");
         let mut staged = String::new();
@@ -192,7 +192,7 @@ fn packed_name(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// The content of `path`, or of `path.gz` unpacked.
+/// Reads `path`, or decompresses `path.gz`.
 fn read_packed(path: &Path) -> Option<Vec<u8>> {
     if let Ok(bytes) = fs::read(path) {
         return Some(bytes);
@@ -205,12 +205,12 @@ fn read_packed(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Runs to the end.
+/// Runs a scenario to the end.
 pub(crate) fn run(input: &Resolved) -> Finished {
     execute(input, &mut |_| Control::Continue).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The file `name` as the run would write it.
+/// Returns the content of file `name` as the run writes it.
 pub(crate) fn written(name: &str, input: &Resolved, finished: &Finished) -> Vec<u8> {
     let (spec, outcome) = (&input.run, &finished.outcome);
     let mut out = Vec::new();
@@ -225,9 +225,9 @@ pub(crate) fn written(name: &str, input: &Resolved, finished: &Finished) -> Vec<
     out
 }
 
-/// Whether the run wrote what the reference did; `None` if it is not known what that wrote.
+/// Returns true if the run wrote the reference's content of a file; `None` if that is unknown.
 ///
-/// Of the reference's round-trip times the last column, the rate at that moment, is left aside.
+/// The last column of the reference's round-trip times, the rate at that moment, is ignored.
 pub(crate) fn identical(case: &Case, name: &str, input: &Resolved, finished: &Finished) -> Option<bool> {
     let ours = written(name, input, finished);
     if name == "rtt_samples.txt" {

@@ -1,4 +1,4 @@
-//! What a result depends on besides the scheme: ties, and the reference's deviations from nature.
+//! Dependence of results on ties, and on the reference's deviations from hardware.
 
 use paceline_fabric::spec::{RunSpec, TieOrder};
 use paceline_lab::run::Finished;
@@ -15,14 +15,14 @@ fn find<'a>(checked: &'a [Checked], scenario: &str, scheme: &str) -> Option<&'a 
     checked.iter().find(is)
 }
 
-/// The same run with another order of simultaneous events.
+/// Runs the scenario with simultaneous events in a random order.
 fn shuffled(input: &Resolved, seed: u64) -> Finished {
     let mut input = input.clone();
     input.run_mut().ties = TieOrder::Shuffled(seed);
     run(&input)
 }
 
-/// Simultaneous events in other orders.
+/// Returns the section on the order of simultaneous events.
 pub(crate) fn ties(checked: &[Checked]) -> String {
     let introduction = "The reference runs them in the order of their scheduling; any other order would be as good. What moves when \
                         they are shuffled hangs on chance, and differences between schemes that are not larger mean nothing.";
@@ -108,7 +108,7 @@ fn incast_row(scheme: &str, order: &str, finished: &Finished) -> Vec<String> {
     ]
 }
 
-/// A single change to the reference's mode.
+/// One change to a run in the reference's fidelity.
 type Change = fn(&mut RunSpec);
 
 const CHANGES: [(&str, Change); 4] = [
@@ -123,7 +123,7 @@ const CHANGES: [(&str, Change); 4] = [
     ("only: ties shuffled", |run| run.ties = TieOrder::Shuffled(1)),
 ];
 
-/// Exact time against the reference's.
+/// Returns the section that compares exact time with the reference's.
 pub(crate) fn nature(checked: &[Checked]) -> String {
     let mut rows = Vec::new();
     for base in checked {

@@ -1,7 +1,7 @@
-//! The runs of the simulator of TCD's authors: how to run them here, and what is the same.
+//! The reference runs of the simulator of TCD's authors: execution here, and comparison.
 //!
-//! A run is compared line by line, in six files of the reference: flows, completion times, marks of ports, pauses, changes
-//! of ports, rates. What ships with the project has of each file a digest of its lines instead of these.
+//! A run is compared line by line in six files of the reference: flows, completion times, marks of ports, pauses,
+//! changes of ports, and rates. The repository has digests of these files' lines instead of the lines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,12 +16,12 @@ use paceline_scenario::{Overrides, Resolved};
 use super::reference::text;
 use super::verdict::Verdict;
 
-/// The runs that ship with the project.
+/// Returns the folder of the reference runs in the repository.
 pub(crate) fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/tcd-ns3")
 }
 
-/// What is compared, by the reference's files.
+/// Compared files, by their names in the reference.
 pub(crate) const FILES: [&str; 6] = [
     "x.flows.tsv",
     "fct.txt",
@@ -31,21 +31,21 @@ pub(crate) const FILES: [&str; 6] = [
     "x.rate.tsv",
 ];
 
-/// The bound of arrays of flows with which the reference's runs were made: 12182 in the original.
+/// Size of the flow arrays in the reference's runs; 12182 in the original program.
 const SLOTS: u32 = 2048;
 
-/// Lines of each file, in one order.
+/// Sorted lines of each file.
 pub(crate) type Lines = BTreeMap<&'static str, Vec<String>>;
 
-/// One run of the reference.
+/// One reference run.
 #[derive(Clone, Debug)]
 pub(crate) struct TcdRun {
-    /// `<scenario>/<mode>`.
+    /// `<scenario>/<mode>`, as in the folder.
     pub(crate) name: String,
     root: PathBuf,
 }
 
-/// Names in a folder, in order.
+/// Lists the names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
@@ -55,7 +55,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// All runs in `root`.
+/// Lists all runs in `root` by name.
 pub(crate) fn runs(root: &Path) -> Vec<TcdRun> {
     let of = |scenario: String| {
         let modes = names(&root.join("runs").join(&scenario));
@@ -66,7 +66,7 @@ pub(crate) fn runs(root: &Path) -> Vec<TcdRun> {
 }
 
 impl TcdRun {
-    /// The run of this name in `root`.
+    /// Returns the run of this name in `root`.
     pub(crate) fn new(root: &Path, name: &str) -> Self {
         Self {
             name: name.to_string(),
@@ -78,10 +78,9 @@ impl TcdRun {
         self.root.join("runs").join(&self.name)
     }
 
-    /// The run as it is to be executed here; what the reference was told by its environment are keys of ours.
+    /// Resolves the run for execution. Environment variables of the reference become keys.
     ///
-    /// # Errors
-    /// There is no configuration, or it is not understood.
+    /// # Errors If there is no configuration, or it is invalid.
     pub(crate) fn load(&self, settings: &[&str]) -> Result<Resolved, String> {
         let config = text(&self.folder().join("config.txt"));
         let mut config = config.ok_or_else(|| format!("runs/{}: there is no config.txt", self.name))?;
@@ -112,10 +111,9 @@ impl TcdRun {
             .map_err(|error| format!("runs/{}: {error}", self.name))
     }
 
-    /// Runs it, with everything written down.
+    /// Executes the run with all logs enabled.
     ///
-    /// # Errors
-    /// As [`Self::load`].
+    /// # Errors As [`Self::load`].
     pub(crate) fn run(&self) -> Result<(Resolved, Finished), String> {
         let input = self.load(&["parity.tcd-ns3.log=true"])?;
         let finished = execute(&input, &mut |_| Control::Continue)
@@ -123,8 +121,8 @@ impl TcdRun {
         Ok((input, finished))
     }
 
-    /// The digests of its files, if `runs.tsv` has them, as the folder that ships does: `-` where the reference has no
-    /// such file.
+    /// Returns the digests of its files from `runs.tsv`, if present, as in the repository. `-` stands for a file that
+    /// the reference lacks.
     pub(crate) fn recorded(&self) -> Option<BTreeMap<String, String>> {
         let table = text(&self.root.join("runs.tsv"))?;
         let mut rows = table.lines().map(|line| line.split('\t'));
@@ -138,7 +136,7 @@ impl TcdRun {
         )
     }
 
-    /// What of it the reference has, in the same words as [`ours`].
+    /// Reads the reference's lines, in the same format as [`ours`].
     pub(crate) fn theirs(&self) -> Lines {
         let lines = |name: &&'static str| {
             let text = text(&self.folder().join(name))?;
@@ -148,7 +146,7 @@ impl TcdRun {
     }
 }
 
-/// Lines of one of the reference's files.
+/// Converts the lines of one reference file.
 fn theirs(name: &str, text: &str) -> Vec<String> {
     if name == "fct.txt" {
         return text.lines().map(str::to_string).collect();
@@ -158,7 +156,7 @@ fn theirs(name: &str, text: &str) -> Vec<String> {
         .skip(1)
         .map(|line| line.split('\t').collect())
         .collect();
-    // Runs of the first binary have no word of their own for a pause that expires.
+    // Runs of the first binary do not distinguish pauses that expire.
     let tells = rows.iter().any(|row| row.get(3) == Some(&"ON_timeout"));
     let line = |row: Vec<&str>| match name {
         "x.flows.tsv" => row[5..].join(" "),
@@ -174,7 +172,7 @@ fn theirs(name: &str, text: &str) -> Vec<String> {
     lines
 }
 
-/// How an event is called where expiries are told apart, or not.
+/// Returns an event's name, without the distinction of expiry unless `tells` is true.
 fn event(what: &str, tells: bool) -> &str {
     match what {
         "ON_timeout" if !tells => "ON",
@@ -182,7 +180,7 @@ fn event(what: &str, tells: bool) -> &str {
     }
 }
 
-/// The same of a run of ours. `tells` says whether pauses that expire are told apart.
+/// Returns the lines of our run. `tells` is true if pauses that expire are distinguished.
 pub(crate) fn ours(input: &Resolved, finished: &Finished, tells: bool) -> Lines {
     let (run, record) = (&input.run, TcdNs3Record::of(&finished.outcome).expect("a record"));
     let mut fct = Vec::new();
@@ -260,7 +258,7 @@ fn pauses(record: &TcdNs3Record) -> Vec<String> {
         .collect()
 }
 
-/// Of class 3, as there.
+/// Lists events of class 3 only, as the reference does.
 fn events(record: &TcdNs3Record, tells: bool) -> Vec<String> {
     let mut list = Vec::new();
     files::changes(&mut list, &record.changes).expect("memory takes everything");
@@ -285,7 +283,7 @@ fn rates(run: &RunSpec, record: &TcdNs3Record) -> Vec<String> {
     list.lines().skip(1).map(|line| line.replace('\t', " ")).collect()
 }
 
-/// How many of the reference's lines ours have. (Rates are those of the senders that it followed.)
+/// Counts the reference's lines that ours contain. Rates are those of the senders that the reference recorded.
 pub(crate) fn equal(theirs: &[String], ours: &[String]) -> usize {
     let mut known = BTreeMap::<&str, usize>::new();
     for line in ours {
@@ -301,7 +299,7 @@ pub(crate) fn equal(theirs: &[String], ours: &[String]) -> usize {
     theirs.iter().filter(&mut has).count()
 }
 
-/// A digest of lines (FNV-1a, 64 bits).
+/// Computes a digest of lines (FNV-1a, 64 bits).
 pub(crate) fn digest(lines: &[String]) -> u64 {
     let bytes = lines.iter().flat_map(|line| line.bytes().chain([b'\n']));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -309,13 +307,13 @@ pub(crate) fn digest(lines: &[String]) -> u64 {
     })
 }
 
-/// Whether the reference tells pauses that expire from those that a frame ends.
+/// Returns true if the reference distinguishes pauses that expire.
 pub(crate) fn tells(theirs: &Lines) -> bool {
     let events = theirs.get("x.events.tsv").into_iter().flatten();
     events.into_iter().any(|line| line.ends_with("ON_timeout"))
 }
 
-/// The columns of `runs.tsv`, and the files whose digests they have.
+/// Columns of `runs.tsv` with digests, and their files.
 pub(crate) const RECORDED: [(&str, &str); 5] = [
     ("flows", "x.flows.tsv"),
     ("fct", "fct.txt"),
@@ -324,7 +322,7 @@ pub(crate) const RECORDED: [(&str, &str); 5] = [
     ("events", "x.events.tsv"),
 ];
 
-/// Files alongside those that are compared: inputs, and what was written down of it that is not the simulator's own.
+/// Returns true for files without anything to compare: inputs, and records that are not the simulator's own.
 fn is_known(file: &str) -> bool {
     const BESIDE: [&str; 6] = [
         "config.txt",
@@ -338,7 +336,7 @@ fn is_known(file: &str) -> bool {
     !file.starts_with("runs/") || BESIDE.contains(&name.strip_suffix(".gz").unwrap_or(name))
 }
 
-/// All runs of `root`, a row each: of each file how many lines there are, and how many of them ours have.
+/// Compares all runs in `root`, one row each: number of lines by file, and of equal ones.
 pub(crate) fn section(root: &Path) -> Verdict {
     let mut verdict = Verdict::new(format!(
         "## The simulator of TCD's authors\n\nLines of each file that are the same here, of those that there are; of a \
@@ -359,13 +357,13 @@ pub(crate) fn section(root: &Path) -> Verdict {
     verdict
 }
 
-/// The cells of a run, by file.
+/// Returns a run's cells, by file.
 fn compare(run: &TcdRun, verdict: &mut Verdict) -> Result<Vec<String>, String> {
     let (theirs, recorded) = (run.theirs(), run.recorded().unwrap_or_default());
     let (input, finished) = run.run()?;
     let tells = tells(&theirs) || recorded.get("tells").is_some_and(|tells| tells == "1");
     let ours = ours(&input, &finished, tells);
-    // Of one that was stopped by hand there is nothing but the flows that were over, the last perhaps in part.
+    // A run stopped by hand has only the completed flows, the last line perhaps truncated.
     let stopped = !theirs.is_empty() && !theirs.contains_key("x.flows.tsv");
     let mut cells = Vec::new();
     for name in FILES {
@@ -375,7 +373,7 @@ fn compare(run: &TcdRun, verdict: &mut Verdict) -> Result<Vec<String>, String> {
         let (cell, same) = if let Some(lines) = theirs.get(name) {
             let lines = &lines[..lines.len().saturating_sub(usize::from(stopped))];
             let equal = equal(lines, here);
-            // Rates are those of some senders: here there are more.
+            // The reference records the rates of some senders only.
             let all = match stopped {
                 true => !lines.is_empty(),
                 false => name == "x.rate.tsv" || here.len() == lines.len(),

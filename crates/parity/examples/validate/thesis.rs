@@ -1,4 +1,4 @@
-//! The incast of 20 that a thesis printed.
+//! The 20-to-1 incast of a thesis.
 
 use paceline_lab::results::Summary;
 use paceline_lab::stats::{RttSummary, mean, percentile};
@@ -7,7 +7,7 @@ use paceline_reproduce::{Done, find};
 use crate::compare::{paragraph, percent, table};
 use crate::equality::Checked;
 
-/// Table 6: scheme, mean, 99th percentile and largest RTT in µs, mean rate in Gbit/s.
+/// Returns table 6 of the thesis: scheme, mean, 99th percentile and maximum of the RTT in µs, mean rate in Gbit/s.
 fn printed() -> Vec<(String, [f64; 4])> {
     let table = find("thesis-table6")
         .expect("it is built in")
@@ -24,7 +24,7 @@ fn figures(rtt: &RttSummary, summary: &Summary) -> [f64; 4] {
     [rtt.mean, rtt.p99, rtt.max, summary.rate_while_active_gbps].map(|value| value.unwrap_or(f64::NAN))
 }
 
-/// Statistics of ascending round-trip times.
+/// Computes statistics of ascending round-trip times.
 fn settled(us: &[f64]) -> RttSummary {
     RttSummary {
         samples: us.len() as u64,
@@ -35,7 +35,7 @@ fn settled(us: &[f64]) -> RttSummary {
     }
 }
 
-/// The digits that the thesis has.
+/// Formats values with the thesis's numbers of digits.
 fn digits([mean, p99, max, rate]: [f64; 4]) -> [String; 4] {
     [
         format!("{mean:.4}"),
@@ -47,7 +47,7 @@ fn digits([mean, p99, max, rate]: [f64; 4]) -> [String; 4] {
 
 fn row(name: &str, which: &str, figures: [f64; 4], printed: [f64; 4]) -> Vec<String> {
     let pairs = digits(figures).into_iter().zip(digits(printed));
-    // What is the same in every digit stands out.
+    // Values equal in every digit are set in bold.
     let cells = pairs.map(|(ours, theirs)| {
         if ours == theirs {
             format!("**{ours}**")
@@ -61,7 +61,7 @@ fn row(name: &str, which: &str, figures: [f64; 4], printed: [f64; 4]) -> Vec<Str
         .collect()
 }
 
-/// Which of `candidates` comes closest to each printed figure, and how close.
+/// Returns the candidate closest to each printed value, with its difference.
 fn closest(candidates: &[(String, [f64; 4])], printed: [f64; 4]) -> String {
     let names = ["RTT mean", "p99", "max", "rate"];
     let closest = |i: usize| {
@@ -74,7 +74,7 @@ fn closest(candidates: &[(String, [f64; 4])], printed: [f64; 4]) -> String {
     (0..4).filter_map(closest).collect::<Vec<_>>().join("; ")
 }
 
-/// Table 6 of the thesis, ours alongside.
+/// Returns the section with table 6 of the thesis next to our results.
 pub(crate) fn section(checked: &[Checked]) -> String {
     let find = |scheme: &str| {
         let mut runs = checked.iter();
@@ -84,7 +84,7 @@ pub(crate) fn section(checked: &[Checked]) -> String {
     let mut timely = Vec::new();
     for (scheme, printed) in printed() {
         rows.push(row(&scheme, "thesis", printed, [f64::NAN; 4]));
-        // The other schemes have a window of their own.
+        // The other schemes have windows by design.
         let variants: &[&str] = if scheme == "timely" { &["", "_vwin"] } else { &[""] };
         for name in variants.iter().map(|variant| format!("{scheme}{variant}")) {
             let Some(run) = find(&name) else {

@@ -1,6 +1,6 @@
-//! Traces of jobs: what LogGOPSim, ATLAHS, ASTRA-sim and SimAI made of samples, and what comes out here.
+//! Job traces: results of LogGOPSim, ATLAHS, ASTRA-sim and SimAI on samples, compared with ours.
 //!
-//! Each sample is run as a user runs it: as the only job of a scenario, and SimAI's by its own `SimAI.conf`.
+//! Each sample runs as users run it: as the only job of a scenario, or with its own `SimAI.conf`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,19 +13,19 @@ use paceline_scenario::{Overrides, Resolved, load, load_text};
 
 use super::verdict::Verdict;
 
-/// The samples that ship with the project.
+/// Returns the folder of the samples in the repository.
 pub(crate) fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/tests/data")
 }
 
-/// A published iteration that `answers.csv` does not have: workload, topology, nanoseconds at rank 0.
+/// A published iteration that is not in `answers.csv`: workload, topology, nanoseconds at rank 0.
 const GPT_13B: (&str, &str, u64) = (
     "b4-gpt13b-w128-tp8-pp2-gbs8.txt",
     "Spectrum-X_128g_8gps_100Gbps_A100",
     315_442_327,
 );
 
-/// By how much an iteration of SimAI's may differ.
+/// Accepted relative difference of a SimAI iteration.
 const TOLERANCE: f64 = 0.003;
 
 const HEAD: &str = "\
@@ -62,7 +62,7 @@ and size, start and end at the nanosecond. SimAI's send latency is 3 µs where n
 |---|---:|---:|---:|---:|---:|---:|
 ";
 
-/// The ends of the ranks of a run's only job.
+/// Runs a scenario and returns the ends of its only job's ranks, ns.
 fn ends(input: &Resolved) -> Result<Vec<u64>, String> {
     let finished = execute(input, &mut |_| Control::Continue).map_err(|error| error.to_string())?;
     ends_of(&finished)
@@ -78,7 +78,7 @@ fn ends_of(finished: &Finished) -> Result<Vec<u64>, String> {
     Ok(job.by_rank.iter().map(|rank| ns(rank.end_s)).collect())
 }
 
-/// The ends of the ranks of a job on a cost model.
+/// Runs a job on a cost model and returns the ends of its ranks, ns.
 fn on_a_model(job: &str) -> Result<Vec<u64>, String> {
     let scenario =
         format!("duration = \"1s\"\ntopology.star.hosts = 32\ncc.scheme = \"none\"\n[[job]]\n{job}");
@@ -87,16 +87,16 @@ fn on_a_model(job: &str) -> Result<Vec<u64>, String> {
     ends(&input)
 }
 
-/// A run of a program, and what is run here in its stead.
+/// A program's run on a sample, and the job that repeats it here.
 struct Sample {
     name: String,
     program: &'static str,
-    /// The end of each rank; nothing where the program refuses the sample.
+    /// End of each rank, ns; `None` if the program refuses the sample.
     expected: Option<Vec<u64>>,
     job: String,
 }
 
-/// The rows of a table, without its head.
+/// Reads the rows of a table without its header.
 fn rows(path: &Path) -> Result<Vec<Vec<String>>, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let row = |line: &str| line.split(',').map(str::to_string).collect();
@@ -107,7 +107,7 @@ fn expected(ranks: &str) -> Option<Vec<u64>> {
     (ranks.split(' ')).map(|number| number.parse().ok()).collect()
 }
 
-/// `rules` of a job by GOAL for a set of LogGOPS's parameters, in ns: L, o, g, G, O, S.
+/// Returns a GOAL job's `rules` for a named set of LogGOPS parameters (L, o, g, G, O, S), times in ns.
 fn loggops(parameters: &str) -> Option<String> {
     let (latency, overhead, gap, per_byte, overhead_per_byte, eager) = match parameters {
         "default" => (2500, 1500, 1000, 6.0, 0, 65535),
@@ -156,7 +156,7 @@ fn chakra(root: &Path) -> Result<Vec<Sample>, String> {
         let [trace, system, network, model, _, ranks] = &row[..] else {
             return Err(format!("chakra/answers.csv: {row:?}"));
         };
-        // The files of a folder are named after its collective, or `trace`.
+        // A folder's files are named after its collective, or `trace`.
         let of_folder = folder.join(trace);
         let name = match trace.strip_prefix("microbenchmarks/") {
             Some(rest) => rest.split('/').next().unwrap_or_default(),
@@ -184,10 +184,10 @@ fn chakra(root: &Path) -> Result<Vec<Sample>, String> {
         .collect()
 }
 
-/// A message: sender, receiver, start, bytes and completion time in ns.
+/// A message: sender, receiver, start in ns, bytes, and completion time in ns.
 type Message = [u64; 5];
 
-/// Messages of SimAI's own run, if they are there.
+/// Reads the messages of SimAI's own run, if present.
 fn recorded(root: &Path, workload: &str, latency: &str) -> Result<Option<Vec<Message>>, String> {
     let stem = workload.trim_end_matches(".txt");
     let path = root.join(format!("simai/{stem}-lat{latency}-messages.csv.gz"));
@@ -211,7 +211,7 @@ fn recorded(root: &Path, workload: &str, latency: &str) -> Result<Option<Vec<Mes
         .map(Some)
 }
 
-/// Messages that two runs have in common.
+/// Counts the messages that two runs have in common.
 fn common(mut ours: Vec<Message>, mut theirs: Vec<Message>) -> usize {
     ours.sort_unstable();
     theirs.sort_unstable();
@@ -227,7 +227,7 @@ fn common(mut ours: Vec<Message>, mut theirs: Vec<Message>) -> usize {
     same
 }
 
-/// The iteration of rank 0 of a workload of SimAI's, and all messages.
+/// Runs a SimAI workload; returns the end of the iteration at rank 0, ns, and all messages.
 fn iteration(
     root: &Path,
     workload: &str,
@@ -258,7 +258,7 @@ fn iteration(
     Ok((end, messages.collect()))
 }
 
-/// What was tried of a program's runs, what of it is equal, and which is not.
+/// Counts of a program's runs: tried and equal ones, and names of those that differ.
 struct Tally {
     what: String,
     tried: usize,
@@ -295,7 +295,7 @@ impl Tally {
     }
 }
 
-/// Rows of samples on cost models: runs of one sample and program are one.
+/// Adds a row per sample and program on cost models, and returns the counts.
 fn cost_models(samples: &[Sample], verdict: &mut Verdict) -> Vec<Tally> {
     let mut tallies: Vec<Tally> = Vec::new();
     for runs in samples.chunk_by(|a, b| (&a.name, a.program) == (&b.name, b.program)) {
@@ -336,7 +336,7 @@ fn cost_models(samples: &[Sample], verdict: &mut Verdict) -> Vec<Tally> {
     tallies
 }
 
-/// A row of a workload on packets.
+/// Adds the row of a workload on the packet network.
 fn packets(
     root: &Path,
     (workload, topology, latency): (&str, &str, &str),
@@ -389,7 +389,7 @@ fn packets(
     }
 }
 
-/// With a comma at each thousand.
+/// Formats a number with commas at each thousand.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -402,7 +402,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// The samples below `root` that run on cost models.
+/// Compares the samples below `root` that run on cost models.
 #[cfg_attr(not(test), allow(dead_code, reason = "tests ask for these alone"))]
 pub(crate) fn on_cost_models(root: &Path) -> Verdict {
     counted_on_cost_models(root).0
@@ -422,7 +422,7 @@ fn counted_on_cost_models(root: &Path) -> (Verdict, Vec<Tally>) {
     (verdict, tallies)
 }
 
-/// All samples below `root`.
+/// Compares all samples below `root`.
 pub(crate) fn section(root: &Path) -> Verdict {
     let (mut verdict, mut tallies) = counted_on_cost_models(root);
     let (mut iterations, mut messages) = (Tally::new("SimAI: iterations"), Tally::new("SimAI: messages"));

@@ -1,22 +1,22 @@
-//! What a validation came to: its page, and what is wrong.
+//! Result of a validation: its page, and its faults.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// A page, and what of a reference is not the same here, or could not be compared.
+/// A page, and everything in a reference that differs or could not be compared.
 #[derive(Debug)]
 pub(crate) struct Verdict {
-    /// The page, in Markdown.
+    /// Text of the page, in Markdown.
     pub(crate) page: String,
-    /// What differs or is not known: each is a failure.
+    /// Differences, and files without a comparison. Each is a failure.
     pub(crate) faults: Vec<String>,
-    /// Files that were compared, by their paths in the reference's folder.
+    /// Compared files, by their paths in the reference's folder.
     seen: BTreeSet<String>,
 }
 
 impl Verdict {
-    /// Nothing but the head of the page yet.
+    /// Creates a verdict with the first part of the page.
     pub(crate) fn new(page: impl Into<String>) -> Self {
         Self {
             page: page.into(),
@@ -25,18 +25,18 @@ impl Verdict {
         }
     }
 
-    /// Takes down that a file was compared.
+    /// Marks a file as compared.
     pub(crate) fn saw(&mut self, file: impl Into<String>) {
         self.seen.insert(file.into());
     }
 
-    /// Takes down what is wrong.
+    /// Adds a fault.
     pub(crate) fn fault(&mut self, fault: impl Into<String>) {
         self.faults.push(fault.into());
     }
 
-    /// Looks for what nothing was compared with: each file of `root` that is neither taken down as seen nor `known` to
-    /// say nothing more is a fault, and so is a folder in which nothing was compared.
+    /// Adds a fault for each file in `root` that was not compared and is not `known` to have nothing to compare, and
+    /// for a folder in which nothing was compared.
     pub(crate) fn look_for_unknown(&mut self, root: &Path, known: impl Fn(&str) -> bool) {
         for file in files(root, "") {
             if !self.seen.contains(&file) && !known(&file) {
@@ -48,12 +48,12 @@ impl Verdict {
         }
     }
 
-    /// The exit status: 0 if everything is the same.
+    /// Returns the exit status: 0 if there are no faults.
     pub(crate) fn status(&self) -> u8 {
         u8::from(!self.faults.is_empty())
     }
 
-    /// The page, and what is wrong below it.
+    /// Returns the page, followed by the faults.
     pub(crate) fn text(&self) -> String {
         let faults = self.faults.iter().map(|fault| format!("* {fault}\n"));
         let faults: String = faults.collect();
@@ -64,7 +64,7 @@ impl Verdict {
     }
 }
 
-/// All files below a folder, by their paths in it, in order.
+/// Lists all files below a folder by their relative paths, sorted.
 fn files(root: &Path, below: &str) -> Vec<String> {
     let entries = fs::read_dir(root.join(below)).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries

@@ -1,4 +1,4 @@
-//! The simulator of Bolt's authors: what holds of any of its runs.
+//! Properties of any run in the Bolt authors' simulator.
 
 use crate::common::{add_flow, assert_forks, natural, run, scheme, scheme_with, star};
 use paceline_congestion::registry::WindowMode;
@@ -7,7 +7,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::{Bytes, Span, Time};
 use paceline_parity::bolt_ns3::BoltNs3Spec;
 
-/// `spec` as a network of that simulator.
+/// Turns `spec` into a network of that simulator.
 fn as_the_authors(spec: &mut RunSpec) {
     spec.quirks = paceline_parity::bolt_ns3::quirks();
     spec.model = Some(Model::new(BoltNs3Spec::default()));
@@ -26,8 +26,8 @@ fn runs_fork() {
     }
 }
 
-/// In the authors' simulator a sender gives up after five timeouts in a row: the flow says so, what came
-/// in time counts as delivered, and a flow that is served is not touched.
+/// A sender gives up after five consecutive timeouts. The flow reports it, bytes that arrived count as delivered, and
+/// other flows are not affected.
 #[test]
 fn a_flow_without_answers_is_given_up() {
     let ends = |cut: bool| {

@@ -1,8 +1,8 @@
-//! Messages, reports, packets and queues of the Bolt authors' simulator, each exactly.
+//! Exact comparison of messages, SRCs, packets and queues with the Bolt authors' simulator.
 
 use crate::command::bolt::{runs, shipped};
 
-/// Runs those of a scenario; how many there were.
+/// Repeats the reference runs of a scenario and returns their number.
 fn assert_equal(scenario: &str) -> usize {
     let found = runs(&shipped()).into_iter().map(Result::unwrap);
     let found: Vec<_> = found.filter(|run| run.name.starts_with(scenario)).collect();

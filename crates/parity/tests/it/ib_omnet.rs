@@ -1,4 +1,4 @@
-//! Networks under credits, against the runs of a published simulator (`validation/ib-omnet`), and what holds of any.
+//! Networks under credits: comparison with a published simulator (`validation/ib-omnet`), and general properties.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +50,7 @@ fn runs() -> impl Iterator<Item = (Variant, &'static str, Control, &'static str)
         })
 }
 
-/// A step as the reference writes it.
+/// Formats a step as the reference does.
 fn line(spec: &RunSpec, event: &CreditEvent) -> Option<String> {
     let (node, i) = (event.node.0, event.interface);
     let at = |part: &str| match node {
@@ -111,7 +111,7 @@ fn line(spec: &RunSpec, event: &CreditEvent) -> Option<String> {
     Some(format!("{}.{:03},{what},{place},{info}", ps / 1000, ps % 1000))
 }
 
-/// Every step of the two windows that are traced, of each scheme: which, when, and in which order.
+/// Compares each step of the two traced windows under each scheme: kind, time and order.
 #[test]
 fn every_step_is_the_references() {
     let mut compared = 0;
@@ -129,7 +129,8 @@ fn every_step_is_the_references() {
             let trace = &CreditOutcome::of(&outcome).unwrap().trace;
             let ours: Vec<String> = trace.iter().filter_map(|event| line(&spec, event)).collect();
             let reference = text(&file);
-            // A notification is a step on the wires; what it did to its sender has other numbers there.
+            // Notifications are compared as steps on wires; their effects on senders have other numbers in the
+            // reference.
             let is_ours = |line: &&str| {
                 let arrives = line.contains(",sink_rx,") && !line.contains(" becn=0");
                 !arrives && !line.contains(",BECN_rx,")
@@ -146,7 +147,7 @@ fn every_step_is_the_references() {
     assert_eq!(compared, 19_079);
 }
 
-/// Whole runs: messages, their times, marks and notifications, for gaps that are not traced too.
+/// Compares whole runs: messages, their times, marks and notifications, also for gaps without a trace.
 #[test]
 fn whole_runs_come_out_as_the_references() {
     for (variant, name, control, scheme) in runs() {
@@ -211,7 +212,7 @@ fn whole_runs_come_out_as_the_references() {
     }
 }
 
-/// One flow's throughput, by the packets that buffers hold and the period of flow control.
+/// Compares one flow's throughput for different buffers and flow-control periods.
 #[test]
 fn a_single_flow_gets_what_its_credits_carry() {
     for row in text("single-flow.csv").lines().skip(1) {
@@ -234,13 +235,14 @@ fn a_single_flow_gets_what_its_credits_carry() {
         let trace = &CreditOutcome::of(&outcome).unwrap().trace;
         let is_received = |event: &&CreditEvent| matches!(event.what, CreditStep::Received { .. });
         let received = trace.iter().filter(is_received).count() as f64;
-        // Where the reference's millisecond begins is not said: a packet more or less.
+        // The start of the reference's millisecond is unknown: it may contain a packet more or less.
         let (rate, packet) = (received * 0.016_384, 0.016_384);
         assert!((rate - expected).abs() < packet + 0.0005, "{row}: {rate}");
     }
 }
 
-/// What the fat tree's hosts send: small messages from most, files from some, which control their rates.
+/// Returns the traffic of the fat tree's hosts: small messages from most, and files from some, which control their
+/// rates.
 fn fat_tree_traffic() -> (Vec<Sends>, Vec<NodeId>) {
     let (mut sends, mut controlled) = (Vec::new(), Vec::new());
     for row in text("fat-tree-128-traffic.csv").lines().skip(1) {
@@ -270,7 +272,7 @@ fn fat_tree_traffic() -> (Vec<Sends>, Vec<NodeId>) {
     (sends, controlled)
 }
 
-/// Every message of a fat tree of 128 hosts, to the nanosecond.
+/// Compares each message in a fat tree of 128 hosts, to the nanosecond.
 #[test]
 fn a_fat_trees_messages_come_when_the_references_do() {
     let (sends, controlled) = fat_tree_traffic();
@@ -302,7 +304,7 @@ fn a_fat_trees_messages_come_when_the_references_do() {
     assert_eq!((compared, outcome.counters.data_hops), (19_320, 1_632_320));
 }
 
-/// In what steps a run is made, and whether it was forked, does not change it.
+/// Step sizes and forks do not change a run.
 #[test]
 fn steps_and_forks_change_nothing() {
     let mut spec = demo(Variant::Published, rrcc_default(), Span::from_us(5));
@@ -375,7 +377,7 @@ fn what_cannot_be_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(24)))]
 
-    /// On any tree of switches, whatever the buffers: everything comes, and every credit comes back.
+    /// On any tree of switches and with any buffers, all messages arrive and all credits return.
     #[test]
     fn everything_comes_and_every_credit_comes_back(
         seed in 0u64..1 << 40,
@@ -424,7 +426,7 @@ proptest! {
     }
 }
 
-/// A source whose messages no longer come is over: the run ends.
+/// A run ends when its sources have no further messages.
 #[test]
 fn a_run_ends_when_its_sources_do() {
     let mut spec = demo(Variant::Published, Control::None, Span::from_us(10));

@@ -1,4 +1,4 @@
-//! What is recorded of networks under credits: credits over time, who waits for them, where messages' time goes.
+//! Records of networks under credits: credits over time, ports that wait for them, and accounts of messages' time.
 
 use crate::networks_ib::*;
 use paceline_fabric::outcome::FlowStatus;
@@ -13,7 +13,7 @@ fn run(spec: RunSpec) -> Outcome {
     simulation.finish()
 }
 
-/// Recorders of credits see what the steps say, and change nothing.
+/// Credit recorders agree with the steps, and do not change the run.
 #[test]
 fn credits_are_recorded_as_they_are() {
     let mut spec = demo(Variant::Messages, Control::None, Span::from_us(10));
@@ -26,8 +26,7 @@ fn credits_are_recorded_as_they_are() {
     assert_eq!((bare.digest, &bare.flows), (seen.digest, &seen.flows));
     let credits = CreditOutcome::of(&seen).unwrap();
     assert_eq!(CreditOutcome::of(&bare).unwrap().trace, credits.trace);
-    // The uplink: interface 3 of the switch of two hosts. What an arbiter has changes as it learns of credits and as it
-    // lets packets go.
+    // The uplink is interface 3 of the two hosts' switch. Its arbiter's credits change with updates and with grants.
     let uplink = |node: NodeId, interface: u32| (node, interface) == (NodeId(20), 3);
     let of_uplink = |series: &&paceline_fabric::outcome::StateRecord| {
         uplink(series.port.node, series.port.interface) && series.priority == 0
@@ -55,9 +54,9 @@ fn credits_are_recorded_as_they_are() {
         assert_eq!(bin.last, u64::from(before), "{}", bin.at);
         compared += 1;
     }
-    // Of samples that are alike the first is there.
+    // Only the first of equal samples is kept.
     assert!(compared > 30, "{compared}");
-    // While bursts last it waits all the time, since its packets stand behind interface 4 of the other switch.
+    // During the bursts it waits all the time, because its packets are queued behind interface 4 of the other switch.
     let ports = seen.ports.as_ref().unwrap();
     let place = ports
         .ports
@@ -73,7 +72,8 @@ fn credits_are_recorded_as_they_are() {
     assert!(bins.iter().any(|&n| causes[n] == 4) && bins.iter().all(|&n| [0, 4].contains(&causes[n])));
 }
 
-/// Where the time of messages went: all of it, of credits what ports lacked them, and the run is the same.
+/// Accounts cover the whole time of messages, credits are accounted at ports that lacked them, and the run does not
+/// change.
 #[test]
 fn the_time_of_messages_is_accounted_for() {
     let mut spec = demo(Variant::Messages, Control::None, Span::from_us(10));
@@ -90,11 +90,11 @@ fn the_time_of_messages_is_accounted_for() {
             FlowStatus::Completed => {
                 completed += 1;
                 assert_eq!(account.total(), record.fct, "flow {}", account.flow);
-                // From its host, and from the switch next to the receiver.
+                // The two hops are the host, and the switch next to the receiver.
                 assert_eq!(account.data.len(), 2);
                 let (of_host, of_switch) = (account.data[0], account.data[1]);
                 credit += of_host.paused;
-                // The receiver takes what comes: the port to it has credits all the time.
+                // The receiver consumes at line rate, so the port to it always has credits.
                 assert_eq!((of_switch.port.node, of_switch.paused), (NodeId(19), Span::ZERO));
             }
             _ => assert_eq!(
@@ -108,7 +108,7 @@ fn the_time_of_messages_is_accounted_for() {
     assert!(completed > 1000, "{completed}");
     assert!(credit > Span::from_us(10_000), "{credit}");
     let victim = &seen.accounts[0];
-    // The victim's packets wait for credits at the uplink of node 20, though its own receiver is idle.
+    // The victim's packets wait for credits at the uplink of node 20, although its own receiver is idle.
     let uplink = victim
         .hops
         .iter()
@@ -117,7 +117,7 @@ fn the_time_of_messages_is_accounted_for() {
     assert!(uplink.packets > 1000 && uplink.paused > Span::ZERO, "{uplink:?}");
 }
 
-/// Stalls are counted whether or not anything is recorded, and are what the steps of an arbiter say.
+/// Stalls are counted with and without recorders, and agree with the steps of the arbiter.
 #[test]
 fn stalls_are_counted() {
     let mut spec = demo(Variant::Messages, Control::None, Span::from_us(10));
@@ -128,9 +128,9 @@ fn stalls_are_counted() {
     spec.record.port_bin = Some(Span::from_us(1));
     let seen = run(spec);
     assert_eq!(bare.stalls, seen.stalls);
-    // The bins say for which share of them ports waited; a port waits for one lane here.
+    // Bins hold the share of time in which ports waited; here a port waits for one lane only.
     let ports = seen.ports.as_ref().unwrap();
-    // The last bin ends with the run, and its share is of the part that there is.
+    // The last bin ends with the run, and its share refers to its actual length.
     let length = |n: usize| ports.bin.as_ps().min(stop.as_ps() - ports.begin(n).as_ps()) as f64;
     let shares = (0..ports.ports.len()).flat_map(|place| ports.of_port(place).enumerate());
     let waited: f64 = shares.map(|(n, bin)| f64::from(bin.paused) * length(n)).sum();

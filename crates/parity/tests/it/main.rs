@@ -1,4 +1,4 @@
-//! Networks and runs of other simulators against what these print.
+//! Networks and runs of other simulators, compared with their output.
 
 mod bolt_ns3;
 mod bolt_reference;
@@ -30,7 +30,7 @@ mod traces_reference;
 mod uet_htsim;
 mod validate;
 
-/// Tests have the simulators that a program adds before anything is looked up.
+/// Adds the simulators before anything is looked up, as a program does.
 #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
 #[ctor::ctor(unsafe)]
 fn add_simulators() {

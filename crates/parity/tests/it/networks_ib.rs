@@ -8,15 +8,15 @@ use paceline_parity::ib_omnet::*;
 
 use super::common;
 
-/// A packet.
+/// Size of a packet, bytes.
 pub const PACKET: u64 = 2048;
 
-/// Hosts are the first nodes: local identifier (LID) `n` is node `n - 1`.
+/// Returns the node of a local identifier (LID): hosts are the first nodes, so LID `n` is node `n - 1`.
 pub fn host(lid: u32) -> NodeId {
     NodeId(lid - 1)
 }
 
-/// What one host sends.
+/// Traffic of one host.
 #[derive(Clone, Copy)]
 pub struct Sends {
     pub from: u32,
@@ -28,7 +28,8 @@ pub struct Sends {
     pub until: Option<Time>,
 }
 
-/// Links of 32 Gbit/s of payload without delay; a host is its LID, switch `n` is `hosts + n`.
+/// Builds a network with links of 32 Gbit/s payload rate and without delay. A host's number is its LID, and switch
+/// `n` is `hosts + n`.
 pub fn network(hosts: u32, switches: u32, links: &[(u32, u32)], sends: &[Sends], stop: Time) -> RunSpec {
     let mut spec = common::natural(common::star(1, common::scheme("none")));
     let mut credits = CreditSpec::ib_omnet();
@@ -84,17 +85,17 @@ pub fn network(hosts: u32, switches: u32, links: &[(u32, u32)], sends: &[Sends],
     spec
 }
 
-/// Whether hosts that send bursts stop at a time or after so many messages, and whether they apply notifications.
+/// Stop condition of bursty hosts, and the set of hosts that apply notifications.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
-    /// After 200 messages; all hosts apply them.
+    /// Stops after 200 messages; all hosts apply notifications.
     Messages,
-    /// After a millisecond; only the two that send all the time do.
+    /// Stops after a millisecond; only the two permanent senders apply notifications.
     Published,
 }
 
-/// H1 and H2 send all the time, behind one switch, to H3 and H5; fifteen hosts at another send small messages to H5
-/// from 10 ms on, so far apart.
+/// Builds the demo: H1 and H2, behind one switch, always send to H3 and H5. From 10 ms on, fifteen hosts at another
+/// switch send small messages to H5, with this gap.
 pub fn demo(variant: Variant, control: Control, gap: Span) -> RunSpec {
     let (far, near) = (20, 21);
     let mut links = vec![(1, near), (2, near), (3, far), (near, far)];
@@ -130,18 +131,18 @@ pub fn demo(variant: Variant, control: Control, gap: Span) -> RunSpec {
     spec
 }
 
-/// IBCC as the demo has it.
+/// Returns the demo's IBCC parameters.
 pub fn ibcc_demo() -> Control {
     Control::Ibcc(ibcc::Params::with_timer(Span::from_us(30)))
 }
 
-/// RRCC as everywhere.
+/// Returns RRCC with its default parameters.
 pub fn rrcc_default() -> Control {
     Control::Rrcc(rrcc::Params::default())
 }
 
-/// A fat tree of switches with `2 * half` ports: hosts, then edge, aggregation and core switches. Up links are chosen by
-/// the destination alone, alike at edge and aggregation.
+/// Builds a fat tree of switches with `2 * half` ports, numbered as hosts, then edge, aggregation and core switches.
+/// The destination alone selects uplinks, in the same way at edge and aggregation switches.
 pub fn fat_tree(half: u32, sends: &[Sends], stop: Time) -> RunSpec {
     let (edges, cores) = (2 * half * half, half * half);
     let hosts = edges * half;

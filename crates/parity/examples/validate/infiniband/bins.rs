@@ -1,20 +1,20 @@
-//! What the demo does in each tenth of a millisecond.
+//! Time series of the demo in bins of 100 us.
 
 use paceline_fabric::spec::NodeId;
 use paceline_parity::ib_omnet::CreditStep;
 
 use super::{Count, HOSTS, Ran};
 
-/// The width of a bin, in ps, and how many there are.
+/// Width of a bin, ps, and number of bins.
 const WIDTH: u64 = 100_000_000;
 const BINS: usize = 300;
-/// A packet in a bin, in Gbit/s.
+/// Rate of one packet per bin, Gbit/s.
 const PACKET: f64 = 0.163_84;
 
-/// Credits of the uplink's arbiter over time.
+/// Credits of the uplink's arbiter within a bin.
 #[derive(Clone, Copy, Default)]
 struct Credits {
-    /// Credits times ps, and ps without any.
+    /// Integral of credits over time (credits × ps), and time without credits, ps.
     sum: f64,
     zero: f64,
     least: Option<u32>,
@@ -22,7 +22,7 @@ struct Credits {
 }
 
 impl Credits {
-    /// So many are there for a time.
+    /// Adds a time during which the number of credits was constant.
     fn pass(&mut self, credits: u32, time: u64) {
         self.see(credits);
         self.sum += f64::from(credits) * time as f64;
@@ -35,7 +35,7 @@ impl Credits {
     }
 }
 
-/// Packets found waiting.
+/// Numbers of waiting packets that arriving packets found.
 #[derive(Clone, Copy, Default)]
 struct Queue {
     sum: u64,
@@ -43,7 +43,7 @@ struct Queue {
     most: u32,
 }
 
-/// A bin.
+/// Values of one bin of time.
 #[derive(Clone, Copy, Default)]
 struct Bin {
     received: [u32; 3],
@@ -57,7 +57,7 @@ struct Bin {
     rates: [Option<f64>; 2],
 }
 
-/// Of host 1, host 2, or the bursts.
+/// Returns the index of a sender: host 1, host 2, or the bursts.
 const fn who(host: u32) -> usize {
     match host {
         1 => 0,
@@ -124,7 +124,7 @@ fn bins(ran: &Ran) -> Vec<Bin> {
 }
 
 impl Bin {
-    /// The columns of the reference's table behind the time.
+    /// Returns the columns of the reference's table after the time.
     fn columns(&self) -> [Option<f64>; 24] {
         let rate = |packets: u32| Some(f64::from(packets) * PACKET);
         let number = |count: u32| Some(f64::from(count));
@@ -160,7 +160,7 @@ impl Bin {
     }
 }
 
-/// Each value of each row, to the digit that is written.
+/// Compares each value of each row, to the last digit written.
 pub(super) fn compare(ran: &Ran, reference: &str) -> Count {
     let mut count = Count::default();
     let names: Vec<&str> = reference.lines().next().unwrap_or_default().split(',').collect();
