@@ -1,26 +1,26 @@
-//! Aggregates that SQL lacks.
+//! Aggregate functions that SQL lacks.
 //!
-//! Sums go over ascending samples or over rows in their order, so that the same run gives the same bytes.
+//! The order of summation is fixed (ascending samples, or rows in order), so that equal runs give equal bytes.
 
 use paceline_lab::measures::element;
 use paceline_lab::stats::{jain, mean, percentile, step_mean};
 use rusqlite::Connection;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 
-/// An aggregate: its name, its arguments and what it gives.
+/// An aggregate function: name, arguments and meaning, as pages show them.
 #[derive(Clone, Copy, Debug)]
 pub struct Described {
-    /// Its name.
+    /// Name in SQL.
     pub name: &'static str,
-    /// Its arguments, as a page shows them.
+    /// Argument names, as a page shows them.
     pub arguments: &'static str,
-    /// What it gives.
+    /// Description of the result.
     pub meaning: &'static str,
     width: usize,
     of: fn(&Rows) -> Option<f64>,
 }
 
-/// The arguments of all rows, in their order.
+/// Arguments of all rows, in row order.
 #[derive(Debug, Default)]
 struct Rows {
     width: usize,
@@ -28,7 +28,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// An argument of each row.
+    /// Iterates over one argument of all rows.
     fn each(&self, argument: usize) -> impl Iterator<Item = f64> {
         self.values
             .iter()
@@ -37,12 +37,13 @@ impl Rows {
             .step_by(self.width.max(1))
     }
 
-    /// One that is the same in every row.
+    /// Returns an argument that is equal in all rows, from the first one.
     fn any(&self, argument: usize) -> Option<f64> {
         self.values.get(argument).copied()
     }
 
-    /// The second argument and the first, in order of the second: a question may group rows in any order.
+    /// Returns pairs of the second and the first argument, sorted by the second, because a query may group rows in
+    /// any order.
     fn points(&self) -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> = self.each(1).zip(self.each(0)).collect();
         if !points.is_sorted_by(|a, b| a.0 <= b.0) {
@@ -51,7 +52,7 @@ impl Rows {
         points
     }
 
-    /// The first argument where the second is best.
+    /// Returns the first argument of the row with the best second argument.
     fn best(&self, better: fn(f64, f64) -> bool) -> Option<f64> {
         let mut rows = self.each(0).zip(self.each(1));
         let first = rows.next()?;
@@ -66,7 +67,7 @@ impl Rows {
     }
 }
 
-/// All of them. Rows without a number in the first argument do not count.
+/// All aggregate functions. Rows with a missing argument are ignored.
 pub const AGGREGATES: &[Described] = &[
     Described {
         name: "percentile",
@@ -195,7 +196,7 @@ pub const AGGREGATES: &[Described] = &[
     },
 ];
 
-/// The least value that was not exceeded for a share of the time, of one that holds until the next.
+/// Returns the smallest value that was not exceeded for a share of the time. Each value holds until the next point.
 fn time_percentile(points: &[(f64, f64)], from: f64, to: f64, share: f64) -> Option<f64> {
     let pairs = points.windows(2).map(|pair| {
         let (begin, end) = (pair[0].0.max(from), pair[1].0.min(to));
@@ -211,7 +212,7 @@ fn time_percentile(points: &[(f64, f64)], from: f64, to: f64, share: f64) -> Opt
     })
 }
 
-/// Makes them known.
+/// Registers all aggregate functions.
 pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     for &aggregate in AGGREGATES {
@@ -221,7 +222,7 @@ pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Gathers rows until all are there.
+/// Collects the rows of a group; the function is evaluated at the end.
 struct Gather(Described);
 
 impl Aggregate<Rows, Option<f64>> for Gather {
@@ -237,7 +238,7 @@ impl Aggregate<Rows, Option<f64>> for Gather {
         for argument in 0..rows.width {
             match context.get::<Option<f64>>(argument)? {
                 Some(value) => rows.values.push(value),
-                // As SQL's own aggregates leave out what is missing.
+                // Missing values are ignored, as in SQL's own aggregates.
                 None => {
                     rows.values.truncate(before);
                     break;

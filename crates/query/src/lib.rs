@@ -1,8 +1,7 @@
-//! Questions about a run in SQL.
+//! SQL queries about a run.
 //!
-//! [`TABLES`] are what a run leaves: flows, series, times and so on. SQLite reads them in place, row by row, so nothing
-//! is copied and a run may have more flows than fit in memory. A question cannot write, neither to the tables nor to
-//! files.
+//! [`TABLES`] are the results of a run: flows, series, times and so on. SQLite reads them directly, row by row, so
+//! nothing is copied and a run may have more flows than fit in memory. A query cannot write to tables or files.
 
 mod aggregates;
 mod scan;
@@ -27,7 +26,7 @@ use source::Source;
 pub use table::Table;
 pub use tables::{TABLES, taken};
 
-/// A run that can be asked.
+/// A run that can be queried.
 pub struct Run {
     connection: Connection,
 }
@@ -47,7 +46,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The number, if it is one.
+    /// Returns the value of a numeric cell.
     pub fn number(&self) -> Option<f64> {
         match *self {
             Self::Int(value) => Some(value as f64),
@@ -68,47 +67,47 @@ impl std::fmt::Display for Cell {
     }
 }
 
-/// The rows that answer a question.
+/// The rows that a query returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Rows, each with a cell per column.
+    /// Rows, with one cell per column.
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// The question is no SQL, names what is not there, or would write.
+/// Error for a query that is invalid, refers to unknown names, or would write.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct QueryError(String);
 
 impl QueryError {
-    /// Whether it asks for a table that only measures of experiments can ask: a folder does not have it.
+    /// Returns true if the query refers to a table that the folder of a run does not have, so that only measures of
+    /// experiments can query it.
     pub fn is_of_experiments(&self) -> bool {
         self.0.contains(table::NOT_IN_FOLDER)
     }
 }
 
 impl Run {
-    /// Opens a run that has just ended for questions.
+    /// Opens a run that has just ended for queries.
     pub fn new(ended: Arc<Ended>) -> Self {
         Self::of(Some(Source::of_run(ended)))
     }
 
     /// Opens the folder of a run.
     ///
-    /// # Errors
-    /// It is none, or cannot be read.
+    /// # Errors If it is not such a folder, or cannot be read.
     pub fn read(folder: &Path) -> Result<Self, ReadError> {
         Ok(Self::of_folder(folder, RunData::read(folder)?))
     }
 
-    /// Opens the folder of a run that has been read.
+    /// Opens the folder of a run whose data has been read already.
     pub fn of_folder(folder: &Path, data: RunData) -> Self {
         Self::of(Some(Source::of_folder(folder, data)))
     }
 
-    /// A run that has left nothing: for questions that are to be checked.
+    /// Opens a run without rows, for checks of queries.
     pub fn empty() -> Self {
         Self::of(None)
     }
@@ -129,20 +128,18 @@ impl Run {
         Self { connection }
     }
 
-    /// Says which columns the answer to a question has, without looking for it.
+    /// Returns the column names of a query's answer, without executing it.
     ///
-    /// # Errors
-    /// See [`QueryError`].
+    /// # Errors See [`QueryError`].
     pub fn check(&self, sql: &str) -> Result<Vec<String>, QueryError> {
         let statement = self.connection.prepare(sql);
         let statement = statement.map_err(|error| QueryError(in_words(&error)))?;
         Ok(statement.column_names().into_iter().map(str::to_string).collect())
     }
 
-    /// Answers one question.
+    /// Executes one query.
     ///
-    /// # Errors
-    /// See [`QueryError`].
+    /// # Errors See [`QueryError`].
     pub fn ask(&self, sql: &str) -> Result<Answer, QueryError> {
         let failed = |error: rusqlite::Error| QueryError(in_words(&error));
         let mut statement = self.connection.prepare(sql).map_err(failed)?;
@@ -166,7 +163,7 @@ fn cell(value: ValueRef<'_>) -> Cell {
     }
 }
 
-/// Lets a statement read, and do nothing else: SQLite could write files otherwise.
+/// Allows statements to read only. Otherwise SQLite could write files.
 fn only_reads(context: rusqlite::hooks::AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
@@ -175,7 +172,7 @@ fn only_reads(context: rusqlite::hooks::AuthContext<'_>) -> Authorization {
     }
 }
 
-/// Says what is wrong with a question, with what there is instead of what it names.
+/// Describes an error, with similar names if a name is unknown.
 fn in_words(error: &rusqlite::Error) -> String {
     let text = match error {
         rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! A table of a run as SQLite reads it.
+//! A run's table as an SQLite virtual table.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -14,18 +14,17 @@ use rusqlite::vtab::{
 use crate::source::Source;
 use crate::table::{Part, Table};
 
-/// What a module knows.
+/// Data of a virtual table's module.
 #[derive(Clone)]
 struct Of {
     table: &'static Table,
-    /// The run that has it, if there is one.
+    /// The run; `None` if there is none.
     source: Option<Arc<Source>>,
-    /// All of its rows, once it has turned out that they come as one part: most tables are made at once, and a question may
-    /// go through one many times.
+    /// All rows, once it is known that they come as one part. Most tables do, and a query may scan one many times.
     whole: Arc<OnceLock<Arc<Part>>>,
 }
 
-/// Makes a table known by its name.
+/// Registers a table under its name.
 pub(crate) fn register(
     connection: &Connection,
     table: &'static Table,
@@ -46,7 +45,7 @@ struct Scan {
 }
 
 #[expect(unsafe_code, reason = "SQLite's interface to tables asks for it")]
-// SAFETY: `Scan` begins with `sqlite3_vtab`, as the trait asks.
+// SAFETY: `Scan` starts with `sqlite3_vtab`, as the trait requires.
 unsafe impl<'vtab> VTab<'vtab> for Scan {
     type Aux = Of;
     type Cursor = Cursor<'vtab>;
@@ -84,7 +83,7 @@ impl CreateVTab<'_> for Scan {
 struct Cursor<'vtab> {
     base: sqlite3_vtab_cursor,
     of: Of,
-    /// The rows from `first` on that are at hand.
+    /// The present part, which starts at row `first` of the table.
     part: Arc<Part>,
     first: usize,
     row: usize,
@@ -107,7 +106,7 @@ impl Cursor<'_> {
             ),
         };
         if part.rows == 0 && self.first == 0 && first > 0 {
-            // Another cursor may have found the same.
+            // Another cursor may have set it already.
             let _ = self.of.whole.set(Arc::clone(&self.part));
         }
         (self.first, self.row, self.part) = (first, 0, part);
@@ -116,7 +115,7 @@ impl Cursor<'_> {
 }
 
 #[expect(unsafe_code, reason = "SQLite's interface to tables asks for it")]
-// SAFETY: `Cursor` begins with `sqlite3_vtab_cursor`, as the trait asks.
+// SAFETY: `Cursor` starts with `sqlite3_vtab_cursor`, as the trait requires.
 unsafe impl VTabCursor for Cursor<'_> {
     fn filter(&mut self, _: c_int, _: Option<&str>, _: &Filters<'_>) -> rusqlite::Result<()> {
         self.go_to(0)

@@ -1,4 +1,4 @@
-//! Where the rows of tables come from: a run that has just ended, or the folder of one.
+//! Sources of table rows: a run that has just ended, or the folder of a run.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use paceline_lab::results::{FlowRows, Summary};
 use paceline_lab::run::Finished;
 use paceline_scenario::Resolved;
 
-/// A run that has just ended.
+/// A run that has just ended, in memory.
 #[derive(Debug)]
 pub struct Ended {
-    /// What was run.
+    /// The resolved scenario.
     pub input: Resolved,
-    /// What came of it.
+    /// The results of the run.
     pub finished: Finished,
 }
 
-/// What is asked. It can be used as the content of a folder.
+/// A source of rows. It dereferences to the contents of a folder.
 pub(crate) struct Source {
     of: Of,
-    /// Of a run that has just ended made when it is first needed: most questions need less.
+    /// Contents of the folder. For a run in memory, they are built on first use, since most queries need less.
     data: OnceLock<RunData>,
 }
 
@@ -40,7 +40,7 @@ impl Source {
         }
     }
 
-    /// The folder of a run, and what it holds.
+    /// Creates a source from a folder and its contents.
     pub(crate) fn of_folder(folder: &Path, data: RunData) -> Self {
         Self {
             of: Of::Folder(folder.to_path_buf()),
@@ -48,7 +48,7 @@ impl Source {
         }
     }
 
-    /// The run, if it is at hand.
+    /// Returns the run, if it is in memory.
     pub(crate) fn ended(&self) -> Option<&Ended> {
         match &self.of {
             Of::Run(ended) => Some(ended),
@@ -56,12 +56,12 @@ impl Source {
         }
     }
 
-    /// What it left behind, if that is at hand.
+    /// Returns the run's outcome, if it is in memory.
     pub(crate) fn outcome(&self) -> Option<&Outcome> {
         self.ended().map(|ended| &ended.finished.outcome)
     }
 
-    /// A file of the folder, if it is one.
+    /// Returns the path of a file, if the source is a folder.
     pub(crate) fn file(&self, name: &str) -> Option<PathBuf> {
         match &self.of {
             Of::Folder(folder) => Some(folder.join(name)),

@@ -1,4 +1,4 @@
-//! A table of a run: its declaration, and rows one after the other.
+//! A table of a run: declaration and rows.
 
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ use rusqlite::types::Value;
 
 use crate::source::{Ended, Source};
 
-/// A table: every run has it, perhaps without rows.
+/// A table. Every run has all tables, some of them without rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Its name in SQL.
+    /// Name in SQL.
     pub name: &'static str,
-    /// What a row is.
+    /// Description of a row.
     pub about: &'static str,
-    /// What has to be recorded for it; empty where nothing has to.
+    /// Recorders or other conditions that the table needs; empty if none.
     pub needs: &'static str,
-    /// Its columns; times are in ps from the start of the run.
+    /// Columns; times are in ps from the start of the run.
     pub columns: &'static [Column],
     pub(crate) rows: Rows,
 }
 
-/// Where rows come from.
+/// Source of a table's rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rows {
-    /// The table of this name in [`RunData::tables`](paceline_lab::files::RunData::tables).
+    /// The table with this name in [`RunData::tables`](paceline_lab::files::RunData::tables).
     Recorded,
-    /// Made of a run from a row on; nothing behind the last row.
+    /// A function that builds rows from a given index on; the part after the last row is empty.
     Made(fn(&Source, usize) -> Result<Part, String>),
-    /// The same in cells, of a table that the program adds.
+    /// A function of the program that returns cells, row by row, from a given index on.
     Own(made::Rows),
 }
 
@@ -58,7 +58,7 @@ impl Table {
         }
     }
 
-    /// Some of its rows, from one on; none behind the last.
+    /// Returns rows from index `first` on; an empty part after the last.
     pub(crate) fn part(&self, run: &Source, first: usize) -> Result<Part, String> {
         match self.rows {
             Rows::Made(make) => make(run, first),
@@ -75,7 +75,7 @@ impl Table {
     }
 }
 
-/// Rows one after the other: as columns, or cell by cell.
+/// Consecutive rows, stored as columns or as cells.
 #[derive(Default)]
 pub(crate) struct Part {
     pub(crate) rows: usize,
@@ -101,7 +101,7 @@ impl Part {
         }
     }
 
-    /// The value in a row and a column.
+    /// Returns the value in a row and column.
     pub(crate) fn value(&self, row: usize, column: usize) -> Value {
         let Some(column) = self.columns.get(column) else {
             let columns = self.cells.len().checked_div(self.rows).unwrap_or_default();
@@ -138,20 +138,20 @@ pub(crate) const fn text(name: &'static str, meaning: &'static str) -> Column {
     Column::text(name, meaning)
 }
 
-/// A column of whole numbers of a table whose rows are these.
+/// Builds a column of whole numbers from rows.
 pub(crate) fn ints<T>(rows: &[T], of: impl Fn(&T) -> Option<u64>) -> Filled {
     let value = |row: &T| of(row).and_then(|value| i64::try_from(value).ok());
     Filled::new("", Values::Int(rows.iter().map(value).collect()))
 }
 
-/// The same of real numbers.
+/// Builds a column of real numbers from rows.
 pub(crate) fn reals<T>(rows: &[T], of: impl Fn(&T) -> Option<f64>) -> Filled {
     Filled::new("", Values::Real(rows.iter().map(of).collect()))
 }
 
-/// The same of words.
+/// Builds a column of words from rows.
 pub(crate) fn words<T>(rows: &[T], of: impl Fn(&T) -> &'static str) -> Filled {
-    // Neighbours often have the same word, and then share it.
+    // Equal neighbours share one allocation, since words often repeat.
     let mut last: Option<(&'static str, Arc<str>)> = None;
     let shared = |row: &T| {
         let word = of(row);
@@ -163,15 +163,15 @@ pub(crate) fn words<T>(rows: &[T], of: impl Fn(&T) -> &'static str) -> Filled {
     Filled::new("", Values::Text(rows.iter().map(shared).collect()))
 }
 
-/// How errors about tables begin that measures of experiments can ask, and nobody else.
+/// Start of errors about tables that only measures of experiments can query.
 pub(crate) const NOT_IN_FOLDER: &str = "the folder of a run does not have the table";
 
-/// Says that a run's folder does not have what a table is made of.
+/// Returns the error for a table whose data a run's folder lacks.
 pub(crate) fn not_in_folder(table: &str) -> String {
     format!("{NOT_IN_FOLDER} `{table}`: measures of experiments can ask it")
 }
 
-/// All rows of a table that is made at once.
+/// Returns all rows of a table that is built at once.
 pub(crate) fn whole(first: usize, columns: impl FnOnce() -> Vec<Filled>) -> Part {
     match first {
         0 => Part::of(columns()),
@@ -179,7 +179,7 @@ pub(crate) fn whole(first: usize, columns: impl FnOnce() -> Vec<Filled>) -> Part
     }
 }
 
-/// A row of a path, a number and a text for each value.
+/// Builds one row per value in a document: path, number and text.
 pub(crate) fn paths(all: &serde_json::Value) -> Part {
     let mut found = Vec::new();
     leaves(String::new(), all, &mut found);
@@ -197,7 +197,7 @@ pub(crate) fn paths(all: &serde_json::Value) -> Part {
     ])
 }
 
-/// Values that are neither objects nor lists, with their paths.
+/// Collects the values that are neither objects nor lists, with their paths.
 fn leaves<'a>(path: String, value: &'a serde_json::Value, found: &mut Vec<(String, &'a serde_json::Value)>) {
     let below = |key: &str| match path.is_empty() {
         true => key.to_string(),

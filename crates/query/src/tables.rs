@@ -1,4 +1,4 @@
-//! What a run leaves, as tables.
+//! Declarations of all tables.
 
 mod deadlock;
 mod histograms;
@@ -20,14 +20,14 @@ use paceline_scenario::guest;
 use crate::source::Source;
 use crate::table::{Filled, Part, Rows, Table, int, ints, paths, real, text, whole};
 
-/// All tables: those that are made here, those that the program adds, and those that recorders declare.
+/// All tables: built-in ones, those of the program's extensions, and those declared by recorders.
 pub static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
     let own = guest::tables().iter().map(Table::own);
     let recorded = files::TABLES.iter().map(|declared| Table::recorded(declared));
     MADE.iter().copied().chain(own).chain(recorded).collect()
 });
 
-/// A name that two tables have: one that the program adds has the name of another.
+/// Returns a name that two tables share, which happens if an extension reuses one.
 pub fn taken() -> Option<&'static str> {
     let mut known = SortedSet::new();
     TABLES
@@ -131,7 +131,7 @@ const MADE: &[Table] = &[
     traced_ports::SENT,
 ];
 
-/// There may be a hundred million flows: they come in parts.
+/// Flows come in parts, since there may be a hundred million of them.
 fn flows(run: &Source, first: usize) -> Result<Part, String> {
     const PART: usize = 1024;
     let flows = run.flows();

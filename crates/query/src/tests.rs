@@ -15,7 +15,7 @@ fn number(sql: &str) -> f64 {
     answer.rows[0][0].number().unwrap_or(f64::NAN)
 }
 
-/// Three hosts send to one, with everything recorded.
+/// Runs a 3-to-1 incast with all recorders.
 fn recorded() -> (Resolved, Finished) {
     const SCENARIO: &str = "duration = '200us'\n[topology.star]\nhosts = 4\nrate = '100Gbps'\n[[workload]]\n\
         incast = { receiver = 1, fan-in = 3, size = '200KB' }\n[network]\nbuffer = '200KB'\n\
@@ -53,7 +53,7 @@ fn tables_have_the_columns_that_they_say() {
     }
 }
 
-/// What is asked when a run ends is what its folder answers, where that has the table.
+/// A run's folder gives the same answers as the run in memory, for tables that it has.
 #[test]
 fn a_folder_answers_the_same() {
     let (input, finished) = recorded();
@@ -64,7 +64,7 @@ fn a_folder_answers_the_same() {
     let ended = Run::new(Arc::new(Ended { input, finished }));
     let mut missing = Vec::new();
     for table in TABLES.iter() {
-        // In a folder, what of a flow arrived when is not known, and frames are at whole ns.
+        // Folders lack arrival times of a flow's bytes, and have PFC frames at whole ns.
         let columns = match table.name {
             "flows" => "flow_id, label, size_bytes, start_ps, fct_ps, slowdown, status, delivered_bytes",
             "pfc" => "time_ps / 1000, node, port, pause",
@@ -96,7 +96,7 @@ fn a_folder_answers_the_same() {
     assert_eq!(missing, said);
 }
 
-/// A port's queue is that of its classes; transmissions follow each other; each round trip is a sample.
+/// A port's queue is the sum of its classes', transmissions do not overlap, and each round trip is a sample.
 #[test]
 fn tables_agree_with_each_other() {
     let (input, finished) = recorded();
@@ -175,15 +175,15 @@ fn aggregates_by_hand() {
         (over("ordered_sum(x)"), over("ordered_mean(x)")),
         (8.0, 8.0 / 3.0)
     );
-    // 4 once, 1 twice, 3 four times, in this order.
+    // The values are 4 (once), 1 (twice) and 3 (four times), in this order.
     assert_eq!(over("counted_quantile(x, x, 0.1)"), 4.0);
     assert_eq!(over("counted_quantile(t, x, 0.6)"), 1.0);
     assert_eq!(over("counted_quantile(t, x, 1)"), 3.0);
     assert_eq!(over("time_percentile(x, t, 0, 3, 0.6)"), 1.0);
     assert_eq!(over("time_percentile(x, t, 0, 3, 0.7)"), 4.0);
-    // 0 to 4, 1 to 2, 3 to 6.
+    // Busy intervals: 0 to 4, 1 to 2, and 3 to 6.
     assert_eq!(over("busy(t, x, 0, 4)"), 6.0 / 4.0);
-    // 4 for one, 1 for two, 3 for one.
+    // The value is 4 for one unit of time, 1 for two, and 3 for one.
     assert_eq!(over("time_average(x, t, 0, 4)"), 9.0 / 4.0);
     assert_eq!(over("time_average(x, t, 0, 4 ORDER BY x)"), 9.0 / 4.0);
     assert!(over("median(x) FILTER (WHERE x > 9)").is_nan());

@@ -132,7 +132,7 @@ impl BoltRun {
             .join("flows")
             .join(format!("{}.tsv", self.first("flows")));
         let rows = table(&path).unwrap_or_else(|| panic!("no {}", path.display()));
-        // In a star the switch is node 0.
+        // In a star, the switch is node 0.
         let shift = u64::from(self.get("topology").starts_with("star"));
         let mut flows: Vec<(u64, u64, String)> = rows
             .iter()

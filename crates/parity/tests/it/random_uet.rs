@@ -1,5 +1,6 @@
-//! Random experiments over Ultra Ethernet's transport, as wide as the options of its simulator. Each flow ends, or the run says
-//! why the simulator would abort; and the same experiment ends in fidelity `exact`, in a time that is stated here.
+//! Random experiments over Ultra Ethernet's transport, with all options of its simulator. Either every flow ends, or
+//! the run gives the reason for which the simulator would abort. The same experiment also ends in fidelity `exact`,
+//! within a stated factor of that time.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,7 +10,7 @@ use paceline_fabric::outcome::FlowStatus;
 use paceline_lab::run::{Control, Finished, RunError, execute};
 use paceline_scenario::{Overrides, load_text};
 
-/// SplitMix64.
+/// SplitMix64, so that experiments do not depend on a library's generator.
 struct Draw(u64);
 
 impl Draw {
@@ -42,8 +43,8 @@ struct Case {
     exact: String,
 }
 
-/// Hosts; then hosts of a first switch, its uplinks, and the rest of the tree: first switches of a pod, uplinks of the second
-/// tier, pods; or only first switches.
+/// Number of hosts, hosts per first-tier switch and its uplinks; then first-tier switches per pod, uplinks of the
+/// second tier, and pods. Trees of two tiers only have the first-tier switches.
 const TREES: [(u64, u64, u64, &[u64]); 6] = [
     (8, 2, 2, &[4]),
     (18, 3, 3, &[6]),
@@ -86,7 +87,7 @@ fn tree(draw: &mut Draw, gbps: u64) -> (u64, u64, u64, String) {
     (hosts, tiers, diameter, text)
 }
 
-/// Connections: incast, outcast, a ring of hosts, or any pairs; some wait for others.
+/// Draws connections: incast, outcast, a ring of hosts, or random pairs. Some wait for others.
 fn connections(draw: &mut Draw, hosts: u64, payload: u64, messages: bool) -> String {
     let count = draw.one(&[1, 2, 4, 8, 15]).min(hosts - 1);
     let (shape, first) = (draw.below(4), draw.below(hosts));
@@ -106,7 +107,8 @@ fn connections(draw: &mut Draw, hosts: u64, payload: u64, messages: bool) -> Str
             _ => 1 + draw.below(2 * each),
         };
         if messages {
-            // All of a connection come at once: the simulator aborts if one is finished before the next comes.
+            // All messages of a connection start together: the simulator aborts if one is finished before the next
+            // one starts.
             for message in 1..=1 + draw.below(4) {
                 total += 1;
                 let size = size(draw);
@@ -119,7 +121,7 @@ fn connections(draw: &mut Draw, hosts: u64, payload: u64, messages: bool) -> Str
         }
         total += 1;
         let _ = match triggers < flow / 2 && draw.chance(30) {
-            // The one before starts it.
+            // The previous connection starts it.
             true => {
                 triggers += 1;
                 lines.pop();
@@ -164,7 +166,7 @@ fn case(seed: u64) -> Case {
     ]);
     let balancing = draw.one(&["bitmap", "reps", "reps_legacy", "oblivious", "mixed"]);
     let trims = draw.chance(70);
-    // The round trip, in ps as the simulator has it, and the packets of it.
+    // Round trip in the simulator's ps, and bandwidth-delay product in packets.
     let transmission = 2 * tiers * (mtu + 64) * 8000 / gbps;
     let round_trip = 2 * diameter * 1000 + transmission;
     let bdp = (round_trip * gbps / 8000).div_ceil(mtu);
@@ -241,17 +243,17 @@ fn case(seed: u64) -> Case {
     }
 }
 
-/// What came of a run.
+/// Result of a run.
 enum Came {
     /// All flows have ended, the last one at this time, us.
     Ended(f64),
-    /// The run says why the simulator would abort.
+    /// The run reported the reason for which the simulator would abort.
     Aborted,
-    /// It took more events than a test has time for.
+    /// The run exceeded the test's limit of events.
     Busy,
 }
 
-/// Runs a scenario in a folder of its files.
+/// Runs a scenario with the files in `folder`.
 fn run(folder: &Path, rest: &str) -> Result<Came, String> {
     let place = folder.to_str().ok_or("no folder")?;
     let text = format!(
@@ -290,17 +292,19 @@ fn run(folder: &Path, rest: &str) -> Result<Came, String> {
     Ok(Came::Ended(ends.fold(0.0, f64::max)))
 }
 
-/// Calls of a run's progress, each some hundred thousand events.
+/// Limit of calls that advance a run, each by some hundred thousand events.
 const MOST_CALLS: u32 = 40;
-/// How much later, as a factor, the last flow may end in fidelity `exact`: the largest of a thousand experiments is 6.6.
-/// Earlier says nothing, since the simulator waits for time-outs.
+/// Maximum ratio of the last flow's end in fidelity `exact` to that in the simulator; the maximum of a thousand
+/// experiments is 6.6. There is no minimum, since the simulator waits for timeouts.
 const LATEST: f64 = 8.0;
 
-/// Options with which the simulator, too, may send the same packets again without end while queues stay full: SLEEK sends
-/// what it takes for lost whatever its window is, a constant window does not shrink, and receivers alone ask for requests.
+/// Options with which the simulator may also retransmit the same packets forever while queues stay full: SLEEK
+/// retransmits presumed losses regardless of its window, a constant window does not shrink, and with receiver control
+/// alone requests repeat.
 const UNHEEDING: [&str; 3] = ["-sleek", "-sender_cc_algo constant", "-receiver_cc_only"];
 
-/// Of a thousand, 962 end, 34 are aborted, 4 do not end as said above, and all others end in fidelity `exact`.
+/// Of a thousand experiments, 962 end, 34 are aborted, and 4 run forever as described above. All others end in
+/// fidelity `exact`.
 #[test]
 fn random_experiments_end() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("uet_random");

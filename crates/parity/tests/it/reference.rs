@@ -1,4 +1,4 @@
-//! Every file that the reference simulator wrote, byte for byte.
+//! Byte-by-byte comparison with each file that the reference simulator wrote.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what differs")]
 
@@ -16,12 +16,12 @@ fn of_scenario(scenario: &str) -> Vec<Case> {
     found
 }
 
-/// Runs every scheme of `scenario`; how many files were compared.
+/// Runs all schemes of `scenario`, and returns the number of compared files.
 fn assert_identical(scenario: &str) -> usize {
     assert_identical_and(scenario, |_, _, _| ())
 }
 
-/// The same, with something else to be done with each run.
+/// Also passes each run to `also`.
 fn assert_identical_and(scenario: &str, mut also: impl FnMut(&Case, &Resolved, &Finished)) -> usize {
     let mut compared = 0;
     for case in of_scenario(scenario) {
@@ -52,8 +52,8 @@ fn two_flows() {
     assert_eq!(assert_identical("d_two_to_one"), 4 * 2 + 2);
 }
 
-/// Goodput and Jain's index between arrivals and departures, against what was computed from the
-/// reference's own acknowledgements.
+/// Compares goodput and Jain's index between arrivals and departures with values computed from the reference's
+/// acknowledgements.
 #[test]
 fn shares_of_two_flows() {
     let overrides = Overrides {
@@ -78,7 +78,7 @@ fn shares_of_two_flows() {
             for (ours, theirs) in ms.iter().zip(of(line[2])) {
                 assert!((ours - theirs).abs() < 6e-4, "{line:?}: {ours} ms");
             }
-            // Whole bins here, instants there.
+            // Ours are whole bins, the reference's single instants.
             for (ours, theirs) in phase.goodput_bps.iter().zip(of(line[4])) {
                 assert!((ours / 1e9 - theirs).abs() < 0.1, "{line:?}: {ours} bit/s");
             }
@@ -100,8 +100,8 @@ fn incast_of_20() {
     assert_eq!(assert_identical("b_incast20"), 7 * 2);
 }
 
-/// The files, and the table that the reference's script `fct_analysis` makes of them, which the HPCC
-/// paper's figure 11 shows.
+/// Compares the files, and the table that the reference's script `fct_analysis` computes from them, as in figure 11
+/// of the HPCC paper.
 #[test]
 fn fat_tree() {
     let mut flows: Vec<(String, [FlowRows; 1])> = Vec::new();
@@ -118,8 +118,8 @@ fn fat_tree() {
     assert_eq!(fct_table(&runs).unwrap(), expected);
 }
 
-/// Topologies, flows and parameters drawn at random, 14 to 31 experiments with each of the five schemes; two
-/// of them with `L2_BACK_TO_ZERO`, where the reference completes nothing.
+/// Topologies, flows and parameters are random, with 14 to 31 experiments for each of the five schemes. Two have
+/// `L2_BACK_TO_ZERO`, with which the reference completes nothing.
 #[test]
 fn random_experiments() {
     let mut differing = Vec::new();
@@ -145,8 +145,8 @@ fn incast_under(scheme: &str) -> Case {
     found.unwrap_or_else(|| panic!("no incast under {scheme}"))
 }
 
-/// The incast as a thesis on congestion control printed it (its table 6), through the registry of
-/// reproductions: its digits under HPCC, DCTCP and TIMELY.
+/// Compares the 20-to-1 incast with table 6 of a thesis on congestion control, through the registry of reproductions:
+/// HPCC, DCTCP and TIMELY agree in all digits.
 #[test]
 fn published_round_trip_times() {
     let table = reproduce::find("thesis-table6").unwrap();
@@ -166,7 +166,8 @@ fn published_round_trip_times() {
         .map(|record| (record.case.as_str(), record.metric.as_str()))
         .collect();
     let known = [
-        // 6.06 µs, shorter than the thesis's 6.28; 25.9 µs in the first round trips, where it has 21.1.
+        // Ours is 6.06 µs, less than the thesis's 6.28; during the first round trips, ours is 25.9 µs and the
+        // thesis's 21.1.
         (
             "lstm-pid, One sample per round trip of a flow: HPCC's simulator, as the thesis",
             "p99 RTT, one sample per round trip",
@@ -181,14 +182,14 @@ fn published_round_trip_times() {
     assert_eq!(exact.count(), 3 + 4 + 4);
 }
 
-/// A figure of a run.
+/// A value taken from a run's summary.
 type Figure = fn(&Summary) -> Option<f64>;
 
-/// The same incast in exact time: the reference's links are too fast by the fractions of
-/// nanoseconds that it cuts off, by 1 % for packets of 1048 bytes.
+/// The same incast in exact time. The reference cuts off fractions of nanoseconds, which makes its links 1 % too fast
+/// for packets of 1048 bytes.
 ///
-/// Which of the small flows goes first depends on ties, and with it the median completion time under
-/// DCTCP: shuffled ties alone move it by 2 to 5 % in the reference's own mode.
+/// Ties decide which of the small flows goes first, and affect the median completion time under DCTCP: shuffled ties
+/// alone move it by 2 to 5 % in the reference's own mode.
 #[test]
 fn exact_time_is_close() {
     for (scheme, of_median) in [("hpcc", 0.015), ("dctcp", 0.06)] {

@@ -1,4 +1,4 @@
-//! Ultra Ethernet's transport as a run of the laboratory: records of flows, and a run that the simulator aborts.
+//! Ultra Ethernet's transport in runs of the lab: flow records, and a run that the simulator aborts.
 
 use paceline_fabric::outcome::FlowStatus;
 use paceline_lab::run::{Control, RunError, execute};

@@ -1,4 +1,4 @@
-//! Networks under credits: what a scenario says of them, and what is refused.
+//! Networks under credits: keys of scenarios, and errors.
 
 use paceline_kernel::{Span, Time};
 use paceline_parity::ib_omnet::{Control, CreditSpec, Source};
@@ -140,7 +140,7 @@ fn a_table_is_refused_where_it_is_wrong() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What a scenario's warnings say.
+/// Checks a scenario's warnings after replacing `from` by `to`.
 #[track_caller]
 fn warned(from: &str, to: &str, says: &[&str]) {
     assert!(SCENARIO.contains(from), "{from}");
@@ -168,7 +168,7 @@ fn a_rate_that_cannot_be_reached_is_told() {
             "26 packets are enough (parity.ib-omnet.buffer), or a period of 2.048us",
         ],
     );
-    // C Tc is enough.
+    // A buffer of rate times period is enough.
     warns("buffer = 8", &[]);
     warns("buffer = 7", &["28.000 Gbit/s", "8 packets are enough"]);
     warns(
@@ -183,7 +183,7 @@ fn a_rate_that_cannot_be_reached_is_told() {
     assert!(message.contains("nothing else could be sent"), "{message}");
 }
 
-/// Keys of OpenSM's configuration mean what they do there; times have units.
+/// Keys with OpenSM's names have the same meaning; times have units.
 #[test]
 fn names_of_opensm() {
     let with = "control = \"ibcc\"\ncc_sw_cong_setting_marking_rate = \"7\"\nibcc = { ccti_timer = \"20us\", ccti_limit = 90 }";
@@ -194,7 +194,7 @@ fn names_of_opensm() {
     assert!(
         matches!(credits.control, Control::Ibcc(params) if params.timer == Span::from_us(20) && params.limit == 90)
     );
-    // Both names at once are one too many.
+    // Setting a key under both names is an error.
     let message = problem(&text.replace("ccti_limit = 90", "ccti_limit = 90, limit = 80"));
     assert!(message.contains("limit"), "{message}");
 }

@@ -17,7 +17,7 @@ fn load(config: &str, flows: &str) -> Result<Resolved, String> {
     load_config_text("mix", config, &files, &Overrides::default()).map_err(|error| error.to_string())
 }
 
-/// What a configuration with a line more, or another, is refused for.
+/// Checks the error after adding or replacing a line of the configuration.
 #[track_caller]
 fn refused(line: &str, why: &str) {
     let key = line.split_whitespace().next().unwrap();
@@ -53,7 +53,8 @@ fn a_configuration_is_known_by_its_keys() {
     assert_eq!(tcd.max_ton, Some(Span::from_us(97)));
 }
 
-/// Receivers' ports are drawn in the order of the file, senders' count their host's flows in the order of starts.
+/// Receivers' ports are drawn in the order of the file; senders' ports count their host's flows in the order of
+/// starts.
 #[test]
 fn flows_have_the_ports_of_the_original() {
     let run = load(CONFIG, FLOWS).unwrap().run;
@@ -61,7 +62,7 @@ fn flows_have_the_ports_of_the_original() {
     let sports: Vec<u16> = run.flows.iter().map(|flow| flow.sport).collect();
     assert_eq!(sports, [49_153, 49_154, 49_153]);
     assert_eq!((run.flows[1].dst, run.flows[2].src), (NodeId(1), NodeId(1)));
-    // Four nodes, a switch, an error model; two streams for each flow.
+    // Four nodes, a switch and an error model, and two streams per flow.
     assert_eq!(own.setup_streams, 4 * 6 + 1 + 2 + 3 * 2);
     let stops: Vec<Time> = own.stops.clone();
     let seconds = |s: u64| Time::from_ns(s * 100_000_000);
@@ -113,7 +114,7 @@ fn what_is_not_here_is_refused() {
     assert!(error.contains("its flow file has other columns"), "{error}");
 }
 
-/// A scenario of ours in that fidelity; what it has not is refused.
+/// A scenario of ours in that fidelity; unsupported features are errors.
 #[test]
 fn a_scenario_in_that_fidelity() {
     const TEXT: &str = "fidelity = \"tcd-ns3\"\nduration = \"3ms\"\n[topology.star]\nhosts = 3\nrate = \"40Gbps\"\n\

@@ -1,4 +1,4 @@
-//! Ultra Ethernet's transport: options as arguments or keys, and what is refused.
+//! Ultra Ethernet's transport: options as arguments or keys, and errors.
 
 use paceline_parity::uet_htsim::UetModel;
 use paceline_scenario::{Overrides, Resolved, load_text};
@@ -23,7 +23,7 @@ fn model(resolved: &Resolved) -> UetModel {
     UetModel::of(&resolved.run).unwrap().clone()
 }
 
-/// Each option of the command line is a key, and a resolved scenario has the keys.
+/// Each command-line option has a key, and resolved scenarios contain the keys.
 #[test]
 fn arguments_and_keys_say_the_same() {
     for (arguments, keys) in [
@@ -89,7 +89,7 @@ fn seed_and_end_are_the_scenarios() {
     assert_eq!((own.seed, own.end), (7, 3000));
 }
 
-/// Flows are in the order of their start, connections in that of their file.
+/// Flows are ordered by start time, connections as in their file.
 #[test]
 fn connections_find_their_flows() {
     let resolved = resolve("[parity.uet-htsim]\nconnections = \"FOLDER/nic_mix.cm\"\ntiers = 2").unwrap();

@@ -1,4 +1,4 @@
-//! Tables of these simulators in SQL, against what their runs leave behind.
+//! SQL tables of these simulators, compared with the results of their runs.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn ended(input: Resolved) -> Arc<Ended> {
     Arc::new(Ended { input, finished })
 }
 
-/// The numbers of the first row.
+/// Returns the whole numbers in the first row of an answer.
 fn numbers(run: &Run, sql: &str) -> Vec<u64> {
     let answer = run.ask(sql).unwrap();
     let number = |cell: &Cell| match cell {
@@ -33,7 +33,7 @@ fn numbers(run: &Run, sql: &str) -> Vec<u64> {
     answer.rows[0].iter().map(number).collect()
 }
 
-/// Each table of `prefix` has rows, of columns of their types.
+/// Checks that each table with `prefix` has rows, and columns of the declared types.
 fn check_types(run: &Run, prefix: &str) {
     let of_these: Vec<_> = TABLES
         .iter()
@@ -67,7 +67,7 @@ fn infiniband_is_asked_in_sql() {
     let run = Run::new(Arc::clone(&ended));
     check_types(&run, "ib_");
     let flows = &ended.input.run.flows;
-    // More steps than are made at a time.
+    // There are more steps than a part of the table has rows.
     assert!(outcome.trace.len() > 1 << 15);
     let count = outcome.trace.len() as u64;
     let sum: u64 = outcome.trace.iter().map(|step| step.at.as_ps()).sum();
@@ -133,7 +133,7 @@ fn tcd_is_asked_in_sql() {
     );
 }
 
-/// A run of another fidelity has the tables, without rows.
+/// Runs of other fidelities have these tables, without rows.
 #[test]
 fn other_runs_have_no_rows() {
     let run = Run::new(run("incast-16", &["duration=20us"]));

@@ -1,4 +1,4 @@
-//! Flows, completion times, marks, pauses and states of ports of the simulator of TCD's authors, each exactly.
+//! Exact comparison of flows, completion times, marks, pauses and port states with the simulator of TCD's authors.
 
 use crate::command::tcd::{RECORDED, TcdRun, digest, ours, shipped};
 use paceline_lab::run::{Control, execute};
@@ -18,7 +18,8 @@ fn assert_same(name: &str) {
     }
 }
 
-/// A single congestion point: pauses, TCD's states, a sender under DCQCN, fixed rates; T too small for two of them.
+/// A single congestion point, with pauses, TCD's states, a sender under DCQCN, and fixed rates. T is too small for
+/// two of them.
 #[test]
 fn a_single_congestion_point() {
     for mode in ["ecn", "npecn", "tcd", "tcd_T20"] {
@@ -26,7 +27,7 @@ fn a_single_congestion_point() {
     }
 }
 
-/// What is sampled of a port is what it was changed to last.
+/// A sample of a port's state equals the state after its last change.
 #[test]
 fn states_are_sampled() {
     let input =
@@ -48,7 +49,7 @@ fn states_are_sampled() {
             })
             .collect();
         for bin in record.series.bins() {
-            // Before what happens in the same instant.
+            // Samples are taken before the other events of the same instant.
             let last = states.iter().rev().find(|(at, _)| *at < bin.at);
             let state = last.map_or(0, |(_, state)| *state);
             assert_eq!((bin.min, bin.max), (state, state), "{ends:?} at {}", bin.at);
@@ -58,7 +59,7 @@ fn states_are_sampled() {
     assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
 }
 
-/// Ports that turn from undetermined to congested.
+/// Ports change from undetermined to congested.
 #[test]
 fn several_congestion_points() {
     for mode in ["ecn_nocc", "npecn_nocc", "tcd_nocc"] {
@@ -66,7 +67,7 @@ fn several_congestion_points() {
     }
 }
 
-/// The bursts that the authors ship.
+/// The bursts in the authors' repository.
 #[test]
 fn bursts() {
     for run in [
@@ -78,13 +79,13 @@ fn bursts() {
     }
 }
 
-/// A receiver with more flows than it has slots for.
+/// A receiver has more flows than slots.
 #[test]
 fn victims_beside_more_flows_than_slots() {
     assert_same("s3_victim_64k/tcd");
 }
 
-/// The ways of the 4000 flows of a fat-tree follow from ports that are drawn; one run has them all.
+/// The paths of the 4000 flows in a fat tree depend on random ports, all of which one run covers.
 #[test]
 fn a_fat_tree() {
     assert_same("f_hadoop_4000/tcd");

@@ -1,4 +1,5 @@
-//! Samples of traces against the programs of their formats: `VALIDATION.md` says what comes out, and a wrong end is found.
+//! Trace samples, compared with the programs of their formats. `VALIDATION.md` has the results, and a wrong end is a
+//! fault.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +19,7 @@ fn cost_models_come_to_what_the_validation_says() {
     );
 }
 
-/// One rank that ends a nanosecond later than the program says is a fault.
+/// A fault is reported if one rank ends a nanosecond later than in the program.
 #[test]
 fn a_wrong_end_is_a_fault() {
     let folder = tempfile::tempdir().unwrap();

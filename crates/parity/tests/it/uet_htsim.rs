@@ -1,4 +1,5 @@
-//! Ultra Ethernet's transport against runs of its simulator (`validation/uet-htsim`), and what holds of any run.
+//! Ultra Ethernet's transport: comparison with runs of its simulator (`validation/uet-htsim`), and general
+//! properties.
 
 use std::fs;
 use std::io::Read;
@@ -13,7 +14,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/uet-htsim")
 }
 
-/// A file of the reference, compressed or not.
+/// Reads a file of the reference, compressed or not.
 fn text(name: &str) -> Option<String> {
     let path = folder().join(name);
     if let Ok(text) = fs::read_to_string(&path) {
@@ -46,7 +47,7 @@ fn run(arguments: &str) -> UetOutcome {
     Sim::new(&spec(arguments)).unwrap().run()
 }
 
-/// What is not as in the reference: lines of its tables, and of what it prints.
+/// Lists the differences to the reference in tables and output lines.
 fn differences(name: &str, outcome: &UetOutcome) -> Vec<String> {
     let file = |what: &str| text(&format!("runs/{name}/{what}"));
     let mut found = Vec::new();
@@ -60,7 +61,7 @@ fn differences(name: &str, outcome: &UetOutcome) -> Vec<String> {
             }
         }
     };
-    // A reference may have the first columns only, and some totals.
+    // A reference may lack the last columns, and some totals.
     let flows = file("flows.tsv").unwrap();
     let columns = flows.lines().next().unwrap().split('\t').count();
     let cut = |line: &str| line.split('\t').take(columns).collect::<Vec<_>>().join("\t");
@@ -83,7 +84,7 @@ fn differences(name: &str, outcome: &UetOutcome) -> Vec<String> {
     found
 }
 
-/// The runs that take a second or more without optimisation.
+/// Runs that take a second or more without optimisation.
 const SLOW: [&str; 10] = [
     "g22", "g23", "g24", "g25", "g26", "g29", "g30", "g31", "g33", "g14",
 ];
@@ -186,7 +187,7 @@ fn topologies_that_do_not_add_up_are_refused() {
     }
 }
 
-/// Where the program aborts, the run says why.
+/// The run reports the reason for each abort.
 #[test]
 fn aborts_are_reported() {
     let queue = spec("-tm scenarios/incast4.cm -q 2");
@@ -231,7 +232,7 @@ fn aborts_are_reported() {
     assert_eq!(triggered("multishot", &[&first, &second, &third, waits]), "");
 }
 
-/// Data that is sent arrives, or is trimmed, or is dropped, or is under way at the end.
+/// Checks that sent data arrives, is trimmed, is dropped, or is in flight at the end.
 fn conserves(outcome: &UetOutcome, sim: &Sim) {
     let sent: u64 = outcome.flows.iter().map(|flow| flow.new + flow.again).sum();
     let c = &outcome.counters;
@@ -240,7 +241,7 @@ fn conserves(outcome: &UetOutcome, sim: &Sim) {
     assert!(c.nacks_made <= trimmed && c.header_drops <= trimmed + c.acks_made + c.nacks_made + c.pulls_made);
     assert!(c.data_hops <= c.link_hops && c.duplicates <= sent);
     if outcome.flows.iter().all(|flow| flow.finish.is_some()) && outcome.end > 0 {
-        // Nothing is left on links when the last event has happened.
+        // No packets are left after the last event.
         assert_eq!(sim.packets_under_way(), 0);
     }
     for flow in &outcome.flows {

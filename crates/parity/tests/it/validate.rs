@@ -1,4 +1,4 @@
-//! The validation command fails where a reference differs, and where nothing is compared with it.
+//! The validation command fails if a reference differs, or is not compared with anything.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::command::verdict::Verdict;
 use crate::command::{bolt, infiniband, tcd};
 
-/// Copies a file or a folder.
+/// Copies a file or folder.
 fn copy(from: &Path, to: &Path) {
     if !from.is_dir() {
         fs::create_dir_all(to.parent().unwrap()).unwrap();
@@ -19,7 +19,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A folder with these parts of a reference.
+/// Copies parts of a reference to a temporary folder.
 fn part_of(root: &Path, names: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in names {
@@ -43,7 +43,7 @@ fn bolt() {
     let folder = part_of(&bolt::shipped(), &["scenarios.tsv", "flows", "runs/single_bolt"]);
     let path = folder.path();
     assert_faults(&bolt::section(path), &[]);
-    // A nanosecond, a run of a scenario or a variant that is not known, one without its results.
+    // A time changed by a nanosecond, an unknown scenario or variant, and a run without results.
     let fct = path.join("runs/single_bolt/fct.tsv");
     let text = fs::read_to_string(&fct).unwrap();
     fs::write(&fct, text.replace("\t607875\t", "\t607876\t")).unwrap();
@@ -69,7 +69,7 @@ fn tcd() {
     let folder = part_of(&tcd::shipped(), &["scenarios", "runs.tsv", run]);
     let path = folder.path();
     assert_faults(&tcd::section(path), &[]);
-    // A digest that is another, a file and a run that nothing is compared with.
+    // A changed digest, and a file and a run without a comparison.
     let table = path.join("runs.tsv");
     let text = fs::read_to_string(&table).unwrap();
     let row = text
@@ -87,7 +87,7 @@ fn tcd() {
             "x.mystery.tsv: nothing here is compared with it",
         ],
     );
-    // A file with nothing to compare is a difference, too.
+    // A file with nothing to compare also counts as a difference.
     fs::write(path.join(run).join("fct.txt"), "\n").unwrap();
     let verdict = tcd::section(path);
     let fct = |fault: &String| fault.contains("fct.txt: 0 of 0");
@@ -106,7 +106,7 @@ fn infiniband() {
     fs::write(&single, rows.join("\n")).unwrap();
     fs::write(path.join("README.md"), "").unwrap();
     assert_faults(&infiniband::section(path), &[]);
-    // Another throughput, a run that is not known, one that is damaged.
+    // A changed throughput, an unknown run, and a damaged run.
     let fields: Vec<&str> = rows[1].split(',').collect();
     let other = rows[1].replace(fields[3], "1.5");
     fs::write(&single, [rows[0], &other].join("\n")).unwrap();

@@ -1,4 +1,4 @@
-//! Pauses without end.
+//! Pauses that can never end.
 
 use crate::table::{Part, Rows, Table, int, ints, not_in_folder, whole};
 

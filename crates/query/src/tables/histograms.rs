@@ -1,4 +1,4 @@
-//! Distributions of times of which a run keeps no list.
+//! Distributions of times that a run only keeps as histograms.
 
 use paceline_fabric::outcome::RttStats;
 

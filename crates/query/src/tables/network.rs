@@ -34,7 +34,7 @@ pub(super) const RUN: Table = Table {
     }),
 };
 
-/// Sizes of packets: of payload, headers, acknowledgements and the least of these.
+/// Returns packet sizes, bytes: payload, data header, ACK header, and minimum ACK.
 fn sizes(run: &Source) -> [Option<u64>; 4] {
     if let Some(ended) = run.ended() {
         let packet = &ended.input.run.packet;

@@ -1,4 +1,4 @@
-//! PFC frames.
+//! PFC frames that arrived at ports.
 
 use crate::source::Source;
 use crate::table::{Part, Rows, Table, int, ints, whole};

@@ -1,4 +1,4 @@
-//! What ports did over time, as it was recorded.
+//! Port statistics in bins of time.
 
 use crate::table::{Part, Rows, Table, int, ints, not_in_folder, real, reals, whole};
 

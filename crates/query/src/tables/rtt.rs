@@ -1,4 +1,4 @@
-//! Round trips one by one, and what was acknowledged over time.
+//! Round-trip samples, and acknowledged bytes over time.
 
 use paceline_lab::files::GOODPUT;
 
@@ -57,7 +57,7 @@ pub(super) const ACKNOWLEDGED: Table = Table {
                     .strip_prefix("flow ")
                     .and_then(|flow| flow.parse().ok());
                 let width = series.bin_ps.max(1);
-                // A rate is rounded down: the bytes are the least that give it.
+                // The recorded rate is rounded down, so this is the smallest number of bytes that gives it.
                 let bytes = |bps: f64| (bps as u128 * u128::from(width)).div_ceil(8_000_000_000_000) as u64;
                 let points = series.points.iter();
                 rows.extend(points.filter_map(|&(at, bps)| Some([flow?, at / width, at, width, bytes(bps)])));

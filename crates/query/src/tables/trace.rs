@@ -1,4 +1,4 @@
-//! What happened to traced packets.
+//! Events of traced packets.
 
 use paceline_lab::files::columns::{Values, read_parquet};
 use paceline_lab::files::trace_columns;
@@ -37,7 +37,7 @@ pub(super) const TRACE: Table = Table {
         int("pause_ps", "time that a pause frame asks for"),
     ],
     rows: Rows::Made(|run, first| {
-        /// Rows that are made at a time.
+        /// Rows per part.
         const PART: usize = 1 << 14;
         match run.outcome() {
             Some(outcome) => {
@@ -51,7 +51,7 @@ pub(super) const TRACE: Table = Table {
     }),
 };
 
-/// The columns of `trace.parquet`; none where nothing was traced.
+/// Reads the columns of `trace.parquet`; returns none if nothing was traced.
 fn of_folder(run: &Source) -> Result<Vec<Filled>, String> {
     let there = |name| run.file(name).filter(|path| path.exists());
     if there("trace.tr").is_some() {

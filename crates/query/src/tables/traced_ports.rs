@@ -1,4 +1,4 @@
-//! Queues and transmissions of traced ports, which follow from their packets.
+//! Queues and transmissions of traced ports, derived from packet events.
 
 use paceline_kernel::sorted::SortedMap;
 use paceline_lab::files::columns::Values;
@@ -89,7 +89,8 @@ pub(super) const SENT: Table = Table {
             if event.enters || !event.data {
                 return;
             }
-            // A packet may leave the queue while the one before is on the wire (a FIFO of a packet behind the queue).
+            // A packet may leave the queue while the previous one is on the wire, because a device FIFO follows the
+            // queue.
             let free = free.entry((event.node, event.port)).or_insert(0.0);
             let start = f64::max(event.time as f64 / 1e3, *free);
             let takes = event.wire as f64 * 8.0 / gbps;
@@ -112,10 +113,10 @@ pub(super) const SENT: Table = Table {
     }),
 };
 
-/// Priority classes of a port.
+/// Number of priority classes of a port.
 const CLASSES: usize = 8;
 
-/// A packet enters or leaves a queue.
+/// A packet's arrival in a queue, or its departure.
 #[derive(Clone, Copy)]
 struct Event {
     time: i64,
@@ -130,7 +131,7 @@ struct Event {
     queue: i64,
 }
 
-/// By node and interface, the node at the other end and the rate in Gbit/s.
+/// Peer node and rate in Gbit/s, by node and interface.
 struct Ports(SortedMap<(i64, i64), (u32, f64)>);
 
 impl Ports {
@@ -152,7 +153,7 @@ impl Ports {
     }
 }
 
-/// Goes through the events of the table `trace` that are of queues.
+/// Calls `take` for each enqueue and dequeue event of the table `trace`.
 fn each(run: &Source, take: &mut dyn FnMut(&Event)) -> Result<(), String> {
     let mut first = 0;
     loop {
