@@ -10,7 +10,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 /// An aggregate function: name, arguments and meaning, as pages show them.
 #[derive(Clone, Copy, Debug)]
 pub struct Described {
-    /// Name in SQL.
+    /// Name of the function in SQL.
     pub name: &'static str,
     /// Argument names, as a page shows them.
     pub arguments: &'static str,

@@ -35,13 +35,13 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Nothing.
+    /// A missing value: NULL in SQL.
     Null,
-    /// A whole number.
+    /// A whole number: INTEGER in SQL.
     Int(i64),
-    /// A real number.
+    /// A real number: REAL in SQL.
     Real(f64),
-    /// A text.
+    /// A text, or a blob decoded as UTF-8.
     Text(String),
 }
 

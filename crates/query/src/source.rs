@@ -13,7 +13,7 @@ use paceline_scenario::Resolved;
 /// A run that has just ended, in memory.
 #[derive(Debug)]
 pub struct Ended {
-    /// The resolved scenario.
+    /// The resolved scenario that was run.
     pub input: Resolved,
     /// The results of the run.
     pub finished: Finished,

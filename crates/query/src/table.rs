@@ -15,7 +15,7 @@ use crate::source::{Ended, Source};
 /// A table. Every run has all tables, some of them without rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Name in SQL.
+    /// Name of the table in SQL.
     pub name: &'static str,
     /// Description of a row.
     pub about: &'static str,

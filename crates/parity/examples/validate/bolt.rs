@@ -38,9 +38,9 @@ pub(crate) struct Closeness {
     /// Messages whose last byte and last acknowledgement arrive at the reference's nanosecond, or in neither
     /// simulation.
     pub(crate) equal: usize,
-    /// SRCs sent.
+    /// Switch reports (SRCs) sent.
     pub(crate) srcs: (u64, u64),
-    /// Data packets received.
+    /// Data packets received by hosts.
     pub(crate) packets: (u64, u64),
     /// Longest queue of any switch port, bytes.
     pub(crate) queue: (u64, u64),

@@ -37,7 +37,7 @@ const SLOTS: u32 = 2048;
 /// Sorted lines of each file.
 pub(crate) type Lines = BTreeMap<&'static str, Vec<String>>;
 
-/// One reference run.
+/// One run of the reference, in one mode.
 #[derive(Clone, Debug)]
 pub(crate) struct TcdRun {
     /// `<scenario>/<mode>`, as in the folder.

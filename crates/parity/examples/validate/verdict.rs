@@ -30,7 +30,7 @@ impl Verdict {
         self.seen.insert(file.into());
     }
 
-    /// Adds a fault.
+    /// Adds a fault, which makes the exit status 1.
     pub(crate) fn fault(&mut self, fault: impl Into<String>) {
         self.faults.push(fault.into());
     }

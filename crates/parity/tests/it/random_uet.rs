@@ -303,7 +303,7 @@ const LATEST: f64 = 8.0;
 /// alone requests repeat.
 const UNHEEDING: [&str; 3] = ["-sleek", "-sender_cc_algo constant", "-receiver_cc_only"];
 
-/// Of a thousand experiments, 962 end, 34 are aborted, and 4 run forever as described above. All others end in
+/// In a thousand experiments, 962 runs end, 34 are aborted, and 4 run forever as described above. All others end in
 /// fidelity `exact`.
 #[test]
 fn random_experiments_end() {

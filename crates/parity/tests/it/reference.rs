@@ -185,7 +185,7 @@ fn published_round_trip_times() {
 /// A value taken from a run's summary.
 type Figure = fn(&Summary) -> Option<f64>;
 
-/// The same incast in exact time. The reference cuts off fractions of nanoseconds, which makes its links 1 % too fast
+/// Repeats the incast in exact time. The reference cuts off fractions of nanoseconds, which makes its links 1 % too fast
 /// for packets of 1048 bytes.
 ///
 /// Ties decide which of the small flows goes first, and affect the median completion time under DCTCP: shuffled ties

@@ -37,7 +37,7 @@ pub(super) const TRACE: Table = Table {
         int("pause_ps", "time that a pause frame asks for"),
     ],
     rows: Rows::Made(|run, first| {
-        /// Rows per part.
+        /// Maximum number of rows in a part.
         const PART: usize = 1 << 14;
         match run.outcome() {
             Some(outcome) => {
