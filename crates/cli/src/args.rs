@@ -1,4 +1,4 @@
-//! What several commands may be told.
+//! Arguments that several commands share.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -43,19 +43,19 @@ pub(crate) struct ChangeArgs {
     pub(crate) check: bool,
 }
 
-/// Reads the name of a fidelity.
+/// Returns a parser for names of fidelities.
 fn fidelity() -> impl TypedValueParser<Value = Fidelity> {
     PossibleValuesParser::new(Fidelity::names().iter().copied()).try_map(|name| name.parse::<Fidelity>())
 }
 
-/// Reads the name of a program.
+/// Returns a parser for names of input formats.
 fn input_format() -> impl TypedValueParser<Value = InputFormat> {
     PossibleValuesParser::new(InputFormat::ALL.map(InputFormat::name))
         .try_map(|name| name.parse::<InputFormat>())
 }
 
 impl ChangeArgs {
-    /// As the scenario crate takes them.
+    /// Converts the arguments to the scenario crate's overrides.
     pub(crate) fn overrides(&self, scheme: Option<&str>, threads: ThreadArgs) -> Overrides {
         Overrides {
             set: self.set.clone(),
@@ -113,7 +113,7 @@ pub(crate) enum Format {
 }
 
 impl OutputArgs {
-    /// How results are to be written.
+    /// Converts the arguments to settings for the output.
     pub(crate) fn writing(&self) -> Writing {
         let format = match self.format.contains(&Format::Parquet) {
             true => files::Format::Parquet,
@@ -142,7 +142,7 @@ pub(crate) struct BucketArgs {
 }
 
 impl BucketArgs {
-    /// The buckets, unless the output is JSON: that has its own.
+    /// Returns the buckets. They are an error with JSON, which has its own.
     pub(crate) fn asked(&self, say: SayArgs) -> Result<Option<&Buckets>, Failure> {
         if say.json && self.buckets.is_some() {
             return Err(Failure::arguments(
@@ -175,7 +175,7 @@ pub(crate) struct JobArgs {
 }
 
 impl JobArgs {
-    /// The number of runs side by side.
+    /// Returns the number of parallel runs, by default the number of cores.
     pub(crate) fn count(self) -> usize {
         self.jobs.map_or_else(cores, |jobs| jobs as usize)
     }
@@ -202,10 +202,10 @@ enum MemoiseWhen {
     Off,
 }
 
-/// The most seeds of a comparison: each is a run of each scheme, and what comes of all is held.
+/// Maximum number of seeds in a comparison: all results are held in memory.
 const MOST_REPEATS: u32 = 10_000;
 
-/// A number of seeds.
+/// Parses a number of seeds.
 pub(crate) fn repeats(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(count) if (1..=MOST_REPEATS).contains(&count) => Ok(count),
@@ -213,7 +213,7 @@ pub(crate) fn repeats(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A number above zero.
+/// Parses a positive, finite number.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),

@@ -1,7 +1,7 @@
-//! `paceline bench`: how fast the simulator is on this machine.
+//! `paceline bench`: speed of the simulator on this machine.
 //!
-//! Every measurement is a process of its own (this program, with a hidden command), so that
-//! processor time and memory are that workload's alone.
+//! Each measurement runs in a separate process (this program, with a hidden command), so that processor time and
+//! memory are those of the workload alone.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -68,7 +68,7 @@ pub(super) struct BenchWorkloadArgs {
     scale: bool,
 }
 
-/// How a measured run is cut: in parts, which go on as many threads as there are processors unless that is said.
+/// Partitioning of a measured run: number of parts, and of threads (one per core if `None`).
 #[derive(Clone, Copy, Debug)]
 struct Split {
     parts: usize,
@@ -82,34 +82,34 @@ impl Split {
 }
 
 const RUNS: u32 = 5;
-/// Events between two looks at the clock of the user's patience.
+/// Number of events between two checks for interruption.
 const SLICE: u64 = 1 << 20;
 
-/// What one process measured.
+/// Measurements of one process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Measured {
     packet_hops: u64,
-    /// Of these, those of data packets: what acknowledgements and flow control take is no use to anybody.
+    /// Hops of data packets alone, without acknowledgements and flow control, which carry no payload.
     data_hops: u64,
     events: u64,
-    /// Decisions that were made outside the run, where they are.
+    /// Number of decisions made outside the run, for workloads with an external agent.
     decisions: Option<u64>,
-    /// User and system time of the process's first thread: reading, building, running.
+    /// User and system time of the process's first thread for reading, building and running, s.
     cpu_s: f64,
-    /// How long that took.
+    /// Elapsed time for the same, s.
     wall_s: f64,
-    /// Reading and building, of the former.
+    /// Part of `cpu_s` for reading and building.
     building_s: f64,
-    /// Running, of the latter.
+    /// Part of `wall_s` for running.
     run_s: f64,
-    /// In how many parts it ran, and what their windows were.
+    /// Number of parts, and statistics of their windows.
     parts: usize,
     windows: Option<WindowCounts>,
     peak_rss_bytes: u64,
     digest: String,
 }
 
-/// A workload's row.
+/// A row of the table: one workload.
 #[derive(Debug, Serialize)]
 struct Row {
     workload: String,
@@ -118,7 +118,7 @@ struct Row {
     data_hops: u64,
     events: u64,
     events_per_hop: Option<f64>,
-    /// Median, least, largest.
+    /// Median, minimum and maximum of the processor time, s.
     cpu_s: f64,
     cpu_s_min: f64,
     cpu_s_max: f64,
@@ -134,7 +134,7 @@ struct Row {
     peer: Option<Peer>,
 }
 
-/// Measures every workload; prints a table.
+/// Measures all chosen workloads and prints a table.
 pub(super) fn bench(args: &BenchArgs) -> Ended {
     if args.scale {
         return scale::bench(args);
@@ -170,7 +170,7 @@ pub(super) fn bench(args: &BenchArgs) -> Ended {
     Ok(Done::All)
 }
 
-/// Says what other simulators' workloads cost there, and what differs.
+/// Describes the published costs of other simulators' workloads, and differences to ours.
 fn peers(rows: &[Row]) -> String {
     let peers = rows.iter().filter_map(|row| row.peer.map(|peer| (row, peer)));
     peers
@@ -226,7 +226,7 @@ fn measure_in_process(
     measure_by(&arguments, name)
 }
 
-/// What this program says when it is called like this, to measure `name`.
+/// Runs this program with these arguments and parses its output, to measure `name`.
 fn measure_by<T: DeserializeOwned>(arguments: &[&str], name: &str) -> Result<T, Failure> {
     let failed = |what: &dyn std::fmt::Display| Failure::run(format!("measuring {name}: {what}"));
     let program = std::env::current_exe().map_err(|error| failed(&error))?;
@@ -276,7 +276,7 @@ fn row(workload: &Workload, args: &BenchArgs, measured: &mut [Measured]) -> Resu
     })
 }
 
-/// All runs of a workload are the same.
+/// Checks that all runs of a workload have the same digest.
 fn check_digests<'a>(
     workload: &Workload,
     mut measured: impl Iterator<Item = &'a Measured>,
@@ -293,7 +293,7 @@ fn check_digests<'a>(
     }
 }
 
-/// What is measured, or what the user has put in its place.
+/// Returns the name of the workload, or of the input that replaces it.
 fn name<'a>(workload: &'a Workload, args: &'a BenchArgs) -> &'a str {
     let own = args.input.as_ref().filter(|_| workload.replaceable);
     own.map_or(workload.name, String::as_str)
@@ -341,7 +341,7 @@ fn table(rows: &[Row]) -> String {
     text::table(&rows)
 }
 
-/// Measures one workload in this process; prints JSON for [`bench()`].
+/// Measures one workload in this process, and prints JSON for [`bench()`].
 pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     if args.scale {
         return scale::measure(args);
@@ -384,7 +384,7 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     Ok(Done::All)
 }
 
-/// The same of a run whose flows are decided for outside.
+/// Measures a run with an external agent in this process.
 fn measure_decisions(workload: &Workload, quick: bool, wall: Instant) -> Ended {
     let (building_s, decided) = decisions::run(workload.name, workload.overrides(quick))?;
     let counters = &decided.outcome.counters;
@@ -418,9 +418,9 @@ fn resolve(args: &BenchWorkloadArgs) -> Result<Resolved, Failure> {
     Ok(workload.resolve(args.quick)?)
 }
 
-/// Processor time of this process's first thread: Linux only, 0 elsewhere.
+/// Returns the processor time of the process's first thread, s; 0 on systems other than Linux.
 fn cpu_s() -> f64 {
-    // The first of three numbers is nanoseconds on a processor.
+    // The first number is the time on a processor, ns.
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let nanoseconds = text
         .split_whitespace()
@@ -429,7 +429,7 @@ fn cpu_s() -> f64 {
     nanoseconds.unwrap_or(0) as f64 / 1e9
 }
 
-/// Largest resident memory of this process: Linux only, 0 elsewhere.
+/// Returns the maximum resident memory of this process, bytes; 0 on systems other than Linux.
 fn peak_rss_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! `paceline check`: what is wrong with an input, before anything runs.
+//! `paceline check`: errors in an input, found before anything runs.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub(super) struct CheckArgs {
     eager: u64,
 }
 
-/// Checks inputs; nothing runs.
+/// Checks inputs without running them.
 pub(super) fn check(args: &CheckArgs) -> Ended {
     let mut faults = 0;
     for path in &args.files {
@@ -47,7 +47,7 @@ pub(super) fn check(args: &CheckArgs) -> Ended {
             format,
             cautions,
         } = open(path).map_err(output::trouble)?;
-        // Chakra's sends never wait for their receives.
+        // Chakra sends never wait for their receives.
         let eager = if format == Format::Goal {
             args.eager
         } else {
@@ -68,7 +68,7 @@ pub(super) fn check(args: &CheckArgs) -> Ended {
     }
 }
 
-/// Names in files may hold anything.
+/// Escapes unprintable characters in each line, since names in files may contain any.
 fn visible_lines(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", visible(line))).collect()
 }

@@ -1,4 +1,4 @@
-//! `paceline compare`: the same flows and seed under several schemes.
+//! `paceline compare`: several schemes with the same flows and seed.
 
 use std::path::{Path, PathBuf};
 
@@ -75,7 +75,7 @@ enum Table {
     None,
 }
 
-/// Runs a scenario under each scheme; prints one table.
+/// Runs a scenario under each scheme, and prints a table.
 pub(super) fn compare(args: &CompareArgs) -> Ended {
     let buckets = args.buckets.asked(args.say)?;
     let inputs = inputs(args)?;
@@ -131,39 +131,39 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     Ok(done)
 }
 
-/// The runs: scheme by scheme, each with the same seeds.
+/// Resolves the runs, scheme by scheme, each with the same seeds.
 fn inputs(args: &CompareArgs) -> Result<Vec<Vec<Resolved>>, Failure> {
     let schemes = input::schemes(&args.schemes)?;
     let changes = args.changes.overrides(None, args.threads);
     Ok(compare::inputs(&args.input, &changes, &schemes, args.repeats)?)
 }
 
-/// What is shown of a run.
+/// The parts of a run that are printed.
 type Shown<'a> = (&'a Summary, &'a FlowRows);
 
-/// Runs that belong together, and where they go.
+/// Runs to compare, and the output of the comparison.
 pub(super) struct Comparison<'a> {
-    /// Of each scheme the same seeds.
+    /// Runs by scheme, each with the same seeds.
     pub(super) inputs: Vec<Vec<Resolved>>,
     pub(super) folder: &'a Path,
     pub(super) writing: Writing,
     pub(super) jobs: usize,
     pub(super) say: SayArgs,
-    /// Whether to show published values of the 20-to-1 incast.
+    /// True to show published values of the 20-to-1 incast.
     pub(super) published: bool,
-    /// How to show slowdown by size.
+    /// Buckets of slowdown by flow size, if requested.
     pub(super) buckets: Option<&'a Buckets>,
 }
 
 impl Comparison<'_> {
-    /// Runs all, writes what came of them, prints the table; says where they are.
+    /// Executes all runs, writes the results, and prints the table. Returns the folder that was written.
     pub(super) fn run(&self) -> Result<(Done, PathBuf), Failure> {
         let mut place = self.folder.to_path_buf();
         output::check_folder(self.folder, self.writing.force)?;
         if !self.say.quiet {
             output::input_warnings(&InputWarnings::of(self.inputs.iter().flatten()));
             let all: Vec<&Resolved> = self.inputs.iter().flatten().collect();
-            // What came of a run is held until all are over.
+            // All results stay in memory until the last run has ended.
             output::memory(&all, all.len());
             self.print_threads();
         }
@@ -196,7 +196,7 @@ impl Comparison<'_> {
 
     fn run_some(&self, inputs: &[&Resolved]) -> Vec<Result<Finished, RunError>> {
         let meter = Meter::new(inputs, self.say);
-        // Of repeats the first is the one to tell of.
+        // Partitioning is only reported for the first seed.
         let first_seed = self.inputs[0][0].seed;
         let on_cut = |i: usize, cut| {
             let input: &Resolved = inputs[i];
@@ -211,7 +211,7 @@ impl Comparison<'_> {
         })
     }
 
-    /// Says so if runs get fewer threads than they may have, since there are other runs alongside them.
+    /// Reports if runs get fewer threads than requested because of parallel runs.
     fn print_threads(&self) {
         let asked = self.inputs.iter().map(|repeats| repeats[0].threads).max();
         let (asked, runs) = (asked.unwrap_or(1), self.inputs.len());
@@ -221,7 +221,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Shows what the same comparison left in its folder.
+    /// Prints the results of an identical earlier comparison.
     fn show_again(&self) -> Result<(), Failure> {
         if !self.say.quiet {
             output::input_warnings(&InputWarnings::of(self.inputs.iter().flatten()));
@@ -233,7 +233,7 @@ impl Comparison<'_> {
     }
 
     fn show(&self, runs: &[Shown<'_>], repeats: Option<&Repeats>) -> Result<(), Failure> {
-        // Of runs that are the same with every seed one is shown.
+        // If all seeds give the same run, only one of them is shown.
         let listed = |(summary, _): &&Shown<'_>| {
             repeats.is_none_or(|repeats| {
                 let mut known = repeats
@@ -256,7 +256,7 @@ impl Comparison<'_> {
                     None => table::comparison(&summaries, width) + &details(&summaries),
                 };
                 text.push_str(&self.by_size(&runs));
-                // Published values are of single runs.
+                // Published values refer to single runs.
                 if self.published && together.is_none() {
                     text.push_str(&reproduce::beside_thesis_table6(&summaries));
                 }
@@ -272,7 +272,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Slowdown by size under each scheme, of all its repeats together.
+    /// Returns the slowdown by flow size under each scheme, over all seeds.
     fn by_size(&self, runs: &[Shown<'_>]) -> String {
         if self.buckets.is_none() {
             return String::new();
@@ -286,7 +286,7 @@ impl Comparison<'_> {
     }
 }
 
-/// What the runs are made of, where that is more than labels.
+/// Returns the table of collectives, if there are any.
 fn details(summaries: &[&Summary]) -> String {
     if summaries.iter().all(|summary| summary.collectives.is_empty()) {
         return String::new();
@@ -294,7 +294,7 @@ fn details(summaries: &[&Summary]) -> String {
     output::details(summaries)
 }
 
-/// Says of how many runs the slowest flows are not accounted for, since that would take too long.
+/// Reports the number of runs whose slowest flows have no accounts, because recording them would take too long.
 fn unaccounted(runs: &[One<'_>]) {
     let is_long = |one: &&One<'_>| {
         let (accounts, flows) = (one.run.outcome.accounts.len(), one.run.flows.len());
@@ -310,7 +310,7 @@ fn unaccounted(runs: &[One<'_>]) {
     }
 }
 
-/// The end of every comparison, for commands that add hints of their own.
+/// Returns true if a comparison was interrupted.
 pub(super) const fn interrupted(done: Done) -> bool {
     matches!(done, Done::Interrupted)
 }

@@ -1,4 +1,4 @@
-//! `paceline convert`: a GOAL trace in its other form.
+//! `paceline convert`: conversion of GOAL traces between text and binary.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub(super) struct ConvertArgs {
     force: bool,
 }
 
-/// Converts a trace. The file appears whole or not at all.
+/// Converts a trace. The file is written completely or not at all.
 pub(super) fn convert(args: &ConvertArgs) -> Ended {
     let to = OutFile::new(&args.to, args.force, &[&args.from])?;
     let (program, cautions) = goal::read(&args.from).map_err(output::trouble)?;

@@ -46,7 +46,7 @@ pub(super) struct DemoArgs {
     jobs: JobArgs,
 }
 
-/// Runs the embedded incast; prints a table and what to do next.
+/// Runs the built-in incast, and prints a table with suggestions.
 pub(super) fn demo(args: &DemoArgs) -> Ended {
     let text = paceline_scenario::demo(args.scale);
     let load = |scheme: &&str| {
@@ -74,7 +74,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
     let (done, folder) = Comparison {
         inputs: inputs.into_iter().map(|input| vec![input]).collect(),
         folder: &args.out,
-        // Only ever an earlier run's folder: nothing else is replaced.
+        // Only the folder of an earlier run is ever replaced.
         writing: Writing {
             force: true,
             ..Writing::default()
@@ -100,7 +100,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
     Ok(done)
 }
 
-/// What to change of a run under the scheme: a parameter, or of a scheme without any the length of the cables.
+/// Returns a setting to try next under the scheme: a parameter, or the cable length if the scheme has none.
 fn change(scheme: &str) -> String {
     let found = registry::find(scheme).ok();
     found

@@ -1,4 +1,4 @@
-//! `paceline diff`: two runs, what differs in their inputs and in what came of them.
+//! `paceline diff`: differences between two runs, in inputs and in results.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ pub(super) struct DiffArgs {
     json: bool,
 }
 
-/// Compares two runs.
+/// Compares two runs and prints the differences.
 pub(super) fn diff(args: &DiffArgs) -> Ended {
     let read = |folder: &Path| RunData::read(folder).map_err(Failure::arguments);
     let (a, b) = (read(&args.a)?, read(&args.b)?);

@@ -1,4 +1,4 @@
-//! `paceline explain`: a page about anything that has a name.
+//! `paceline explain`: a page about any name.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub(super) struct ExplainArgs {
     force: bool,
 }
 
-/// Writes the page about a forest.
+/// Writes the HTML page of a forest.
 #[cfg(feature = "training")]
 fn page_of_forest(args: &ExplainArgs, name: &str, path: &Path) -> Ended {
     let file = forest::file(Some(path), args.force, Path::new(name))?;
@@ -58,7 +58,7 @@ fn page_of_forest(args: &ExplainArgs, name: &str, path: &Path) -> Ended {
     Ok(Done::All)
 }
 
-/// Refuses the page about a forest: it proves what only trainings need.
+/// Rejects the page of a forest, which needs the training code.
 #[cfg(not(feature = "training"))]
 fn page_of_forest(_: &ExplainArgs, _: &str, _: &Path) -> Ended {
     Err(Failure::arguments(format!(
@@ -67,7 +67,7 @@ fn page_of_forest(_: &ExplainArgs, _: &str, _: &Path) -> Ended {
     )))
 }
 
-/// Prints the page about a name.
+/// Prints the page of a name, or the list of names.
 pub(super) fn explain(args: &ExplainArgs) -> Ended {
     let width = output::stdout_width();
     let Some(name) = &args.name else {
@@ -81,7 +81,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
         return trace(args, Path::new(name));
     }
     output::print(&page(name, width).map_err(Failure::arguments)?)?;
-    // Of a scenario the page is the file: what may be done with it stands beside it.
+    // A scenario's page is its file, so hints go to standard error.
     let name = name.trim();
     if builtin::scenarios().iter().any(|shipped| shipped.name == name) {
         say!("Example:\n  paceline run {name}");
@@ -89,7 +89,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
     Ok(Done::All)
 }
 
-/// Prints what a trace does, in numbers.
+/// Prints statistics of a trace.
 fn trace(args: &ExplainArgs, path: &Path) -> Ended {
     let open::Opened {
         program,

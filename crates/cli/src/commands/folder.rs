@@ -1,4 +1,4 @@
-//! What a folder has that was trained, and the page of a forest.
+//! Files of a training's folder, and the page of a forest.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// `training.json`.
+/// Writes `training.json`.
 pub(super) fn write_json(folder: &Folder, training: &Value) -> Result<(), Failure> {
     folder.write(Path::new("training.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, training)?;
@@ -20,16 +20,16 @@ pub(super) fn write_json(folder: &Folder, training: &Value) -> Result<(), Failur
     Ok(())
 }
 
-/// `report.html`.
+/// Writes `report.html`.
 pub(super) fn write_page(folder: &Folder, page: &str) -> Result<(), Failure> {
     folder.write(Path::new("report.html"), |out| out.write_all(page.as_bytes()))?;
     Ok(())
 }
 
-/// Ranges that a page looks at for a claim, or for a threshold of a trend.
+/// Maximum number of ranges that a page examines per claim or per threshold of a trend.
 const BUDGET: u64 = 20_000;
 
-/// The page of a forest; `command` makes it again.
+/// Renders the page of a forest. It shows `command` as the command to repeat it.
 pub(super) fn forest_page(forest: &Forest, command: String) -> Result<String, Failure> {
     let findings = prove::prove(forest, &forest.parts().claims, BUDGET).map_err(Failure::arguments)?;
     let page = ForestPage {

@@ -1,4 +1,4 @@
-//! `paceline forest`: forests of oblivious trees as files.
+//! `paceline forest`: files of oblivious-tree forests.
 
 mod distill;
 mod export;
@@ -35,7 +35,7 @@ enum Command {
     Export(export::ExportArgs),
 }
 
-/// Does what the subcommand asks for.
+/// Runs the subcommand.
 pub(super) fn forest(args: &ForestArgs) -> Ended {
     match &args.command {
         Command::Distill(args) => distill::distill(args),
@@ -45,13 +45,13 @@ pub(super) fn forest(args: &ForestArgs) -> Ended {
     }
 }
 
-/// The bytes of a file that the user named.
+/// Reads a file that the user named.
 fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     paceline_scenario::read_bytes(path)
         .map_err(|error| Failure::arguments(format!("cannot read {}: {error}", path.display())))
 }
 
-/// The forest of a file, or one that ships.
+/// Reads a forest from a file, or returns a built-in one.
 fn read(path: &Path) -> Result<Forest, Failure> {
     let name = path.to_str().unwrap_or_default();
     if let Some(model) = shipped::find(name) {
@@ -73,7 +73,7 @@ fn read(path: &Path) -> Result<Forest, Failure> {
     Forest::parse(&bytes(path)?).map_err(|error| Failure::arguments(format!("{}: {error}", path.display())))
 }
 
-/// Those that ship.
+/// Lists the built-in forests.
 fn shipped_forests() -> String {
     let is_forest = |name: &&str| shipped::find(name).is_some_and(|model| model.forest().is_some());
     let names = shipped::SHIPPED
@@ -83,12 +83,12 @@ fn shipped_forests() -> String {
     format!("built-in forests: {}", names.collect::<Vec<_>>().join(", "))
 }
 
-/// Checks the file that is asked for, before anything is made of `input`.
+/// Checks the output file before `input` is processed.
 pub(super) fn file(path: Option<&Path>, force: bool, input: &Path) -> Result<Option<OutFile>, Failure> {
     Ok(path.map(|path| OutFile::new(path, force, &[input])).transpose()?)
 }
 
-/// Writes the whole file or nothing; on standard output without one.
+/// Writes the complete file or nothing. Without a file, prints on standard output.
 pub(super) fn write(file: Option<&OutFile>, text: &str) -> Result<(), Failure> {
     match file {
         Some(file) => Ok(file.write(|out| out.write_all(text.as_bytes()))?),

@@ -1,4 +1,4 @@
-//! `paceline generate`: topology and flow files.
+//! `paceline generate`: topology and flow files from generators.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -97,11 +97,11 @@ enum FileFormat {
     Csv,
 }
 
-/// Time in which generated flows start, unless the user says otherwise.
+/// Default time window in which generated flows start.
 const DURATION: &str = "10ms";
-/// A scenario names a scheme, although neither topologies nor flows depend on it.
+/// Scenarios need a scheme, although topologies and flows do not depend on it.
 const ANY_SCHEME: &str = "cc.scheme = \"none\"\n";
-/// Blocks that say everything themselves, and messages, whose times the run makes: there is nothing to generate.
+/// Blocks without a generator: those that list everything, and messages, whose times depend on the run.
 const WRITTEN_OUT: [&str; 5] = ["graph", "flows", "file", "trace", "messages"];
 
 /// Writes a topology or flows.
@@ -154,7 +154,7 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
     Ok(Done::All)
 }
 
-/// A scenario with this topology and nothing else, or the scenario of this name.
+/// Builds a scenario with only this topology, or loads the scenario of this name.
 fn topology(name: &str, parameters: &ParameterArgs) -> Result<Resolved, Failure> {
     if is_generator(name, builtin::topologies()) {
         let text = format!(
@@ -181,7 +181,7 @@ fn topology(name: &str, parameters: &ParameterArgs) -> Result<Resolved, Failure>
     )
 }
 
-/// A scenario with this workload alone, or the scenario of this name.
+/// Builds a scenario with only this workload, or loads the scenario of this name.
 fn flows(
     name: &str,
     parameters: &ParameterArgs,
@@ -234,7 +234,7 @@ fn is_generator(name: &str, entries: &[Entry]) -> bool {
     !WRITTEN_OUT.contains(&name) && entries.iter().any(|entry| entry.name == name)
 }
 
-/// The scenario `name`, of which the user wants a part.
+/// Loads scenario `name`, of which the user wants `part`.
 fn scenario(
     name: &str,
     part: &str,
@@ -269,7 +269,7 @@ fn with_names(message: &str, name: &str, entries: &[Entry]) -> String {
 }
 
 impl ParameterArgs {
-    /// All parameters as settings below `path`.
+    /// Returns all parameters as settings below `path`.
     fn below(&self, path: &str) -> Result<Vec<String>, Failure> {
         let all = self.parameters.iter().chain(&self.set);
         all.map(|setting| match setting.split_once('=') {
@@ -292,7 +292,7 @@ impl FileArgs {
         })
     }
 
-    /// Checks the file that is asked for, before anything is made of `inputs`.
+    /// Checks the output file before `inputs` are processed.
     fn file(&self, inputs: &[&Path]) -> Result<Option<OutFile>, Failure> {
         let file = |path: &PathBuf| OutFile::new(path, self.force, inputs);
         Ok(self.out.as_ref().map(file).transpose()?)

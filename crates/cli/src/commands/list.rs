@@ -1,4 +1,4 @@
-//! `paceline list`: what is built in.
+//! `paceline list`: built-in items.
 
 use clap::{Args, ValueEnum};
 use paceline_explain::list::{self as built_in, Item};
@@ -37,7 +37,7 @@ enum Listed {
     Measures,
 }
 
-/// Prints what `paceline reproduce` knows.
+/// Prints the list of reproductions.
 pub(super) fn list_reproductions(json: bool) -> Ended {
     list(&ListArgs {
         what: Listed::Reproductions,
@@ -45,7 +45,7 @@ pub(super) fn list_reproductions(json: bool) -> Ended {
     })
 }
 
-/// Prints a line for each, or a JSON list.
+/// Prints one line per item, or a JSON list.
 pub(super) fn list(args: &ListArgs) -> Ended {
     let (items, hint) = match args.what {
         Listed::Schemes => (
@@ -95,7 +95,7 @@ pub(super) fn list(args: &ListArgs) -> Ended {
     Ok(Done::All)
 }
 
-/// A table of the scenarios with a line over each group.
+/// Returns a table of scenarios, with a title line for each group.
 fn scenario_table(items: &[Item], width: usize) -> String {
     let of = |item: &Item, key: &str| {
         let found = item.more.iter().find(|(known, _)| *known == key);
@@ -125,7 +125,7 @@ fn scenario_table(items: &[Item], width: usize) -> String {
     table
 }
 
-/// How long so many packet-hops take, to a digit.
+/// Formats the approximate run time for a number of packet hops.
 fn time_of(packet_hops: u64) -> String {
     let seconds = packet_hops as f64 / 8e6;
     match seconds {
@@ -146,7 +146,7 @@ fn reproductions() -> Vec<Item> {
         .collect()
 }
 
-/// A reproduction as `list --json` tells it: with the published values.
+/// Returns the details of a reproduction for `list --json`, including published values.
 fn details(one: &Reproduction) -> [(&'static str, Value); 6] {
     let records = one.records(&Runs::default()).into_iter();
     let cases: Vec<Value> = records

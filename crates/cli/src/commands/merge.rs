@@ -1,4 +1,4 @@
-//! `paceline merge`: the shards of a sweep, put together.
+//! `paceline merge`: merges the shards of a sweep.
 
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ pub(super) struct MergeArgs {
     say: SayArgs,
 }
 
-/// Merges the folders of a sweep; prints one table.
+/// Merges the folders of a sweep, and prints one table.
 pub(super) fn merge(args: &MergeArgs) -> Ended {
     let out = match (&args.out, args.folders.as_slice()) {
         (Some(out), _) => out.clone(),

@@ -1,4 +1,4 @@
-//! One file per command.
+//! Commands, one file each.
 
 mod bench;
 mod check;
@@ -101,8 +101,8 @@ enum Command {
     BenchWorkload(bench::BenchWorkloadArgs),
 }
 
-/// What the command line asks for. Numbers below zero are values, so that it is told what is wrong with them; and what a
-/// parser of numbers says is told in words.
+/// Parses the command line. Negative numbers are accepted as values, so that errors about them are specific, and
+/// errors of number parsers are rephrased.
 fn parse() -> Command {
     let each = |command: clap::Command| {
         command.mut_args(|arg| match arg.get_action().takes_values() {
@@ -125,7 +125,7 @@ fn parse() -> Command {
     }
 }
 
-/// Ends the program with what clap says, in words.
+/// Ends the program with clap's error, rephrased if it is technical.
 fn in_words(error: &clap::Error) -> ! {
     if let Some(why) = left_out(error) {
         crate::say::text(&format!("error: {why}\n"));
@@ -156,7 +156,7 @@ fn in_words(error: &clap::Error) -> ! {
     }
 }
 
-/// What to say of a command or a fidelity that this program was built without.
+/// Explains an unknown command or fidelity that this build omits.
 fn left_out(error: &clap::Error) -> Option<String> {
     use clap::error::{ContextKind, ContextValue};
     let word = |kind| match error.get(kind)? {
@@ -174,7 +174,7 @@ fn left_out(error: &clap::Error) -> Option<String> {
     paceline_scenario::guest::left_out(fidelity).map(|why| format!("fidelity `{fidelity}`: {why}"))
 }
 
-/// Does what the command line asks for.
+/// Runs the command of the command line.
 pub(crate) fn dispatch() -> Ended {
     let command = parse();
     interrupt::listen();

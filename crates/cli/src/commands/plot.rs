@@ -1,4 +1,4 @@
-//! `paceline plot`: a figure for a paper, from finished runs.
+//! `paceline plot`: figures for papers from finished runs.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -112,10 +112,10 @@ pub(super) struct PlotArgs {
     dpi: u16,
 }
 
-/// Ends of an axis.
+/// Lower and upper end of an axis; `None` is automatic.
 type Limits = (Option<f64>, Option<f64>);
 
-/// Reads one of some names.
+/// Returns a parser for one of several names.
 fn named<T: Copy + Send + Sync + 'static>(
     all: &[(&'static str, T)],
 ) -> impl TypedValueParser<Value = T> + use<T> {
@@ -156,14 +156,14 @@ fn height(text: &str) -> Result<f64, String> {
     millimetres(text, 25.0)
 }
 
-/// Below `least` there is no room for axes.
+/// Parses a length. Below `least` mm there is no room for axes.
 fn millimetres(text: &str, least: f64) -> Result<f64, String> {
     let number = text.trim_end_matches("mm").trim_end().parse::<f64>().ok();
     let fits = number.filter(|number| (least..=1000.0).contains(number));
     fits.ok_or_else(|| format!("expected millimetres from {least} to 1000"))
 }
 
-/// The format that a file's name asks for.
+/// Output format, selected by the file's extension.
 #[derive(Clone, Copy)]
 enum Format {
     Svg,
@@ -205,7 +205,7 @@ fn style(args: &PlotArgs) -> Style {
     style
 }
 
-/// Makes the axes what the options say.
+/// Applies the options for axes and curve names.
 fn change(figure: &mut Figure, args: &PlotArgs) -> Result<(), Failure> {
     let axes = [
         (
@@ -319,7 +319,7 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
     figure::of_runs(&read_runs(&args.folders, None)?, what, args.seeds).map_err(nothing)
 }
 
-/// Draws the answers of runs to a question. Curves of several runs have the runs' names before their own.
+/// Draws the answers of runs to a query. If there are several runs, curve names start with the run's name.
 fn answered(runs: Vec<(PathBuf, RunData)>, sql: &str) -> Result<Figure, Failure> {
     let (folders, runs): (Vec<PathBuf>, Vec<RunData>) = runs.into_iter().unzip();
     let wrong = |message: String| Failure::arguments(format!("--sql: {message}"));
@@ -369,7 +369,7 @@ fn answered(runs: Vec<(PathBuf, RunData)>, sql: &str) -> Result<Figure, Failure>
     figure::of_rows(&rows, (x, y)).map_err(|error| wrong(error.to_string()))
 }
 
-/// What is missing of a sweep whose figure is drawn.
+/// Describes the missing parts of a sweep.
 fn unfinished(data: &SweepData) -> Option<String> {
     let (all, there) = (data.plan.runs().len(), data.rows.len());
     let failed = data.rows.values().filter(|row| row.status == Status::Failed);

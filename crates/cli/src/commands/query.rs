@@ -1,4 +1,4 @@
-//! `paceline query`: questions about a run in SQL.
+//! `paceline query`: SQL queries about a run.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub(super) struct QueryArgs {
     format: Format,
 }
 
-/// Answers a question about a run, or says what there is to ask about.
+/// Prints the answer to a query, or the list of tables.
 pub(super) fn query(args: &QueryArgs) -> Ended {
     let run = Run::read(&args.run).map_err(Failure::arguments)?;
     let Some(sql) = &args.sql else {
@@ -58,7 +58,7 @@ pub(super) fn query(args: &QueryArgs) -> Ended {
     Ok(Done::All)
 }
 
-/// The tables of a run with their columns, and the aggregates.
+/// Returns the tables of a run with their columns, and the aggregate functions.
 fn tables(run: &Run) -> Result<String, Failure> {
     let width = output::stdout_width();
     let mut text = String::new();
@@ -124,7 +124,7 @@ fn csv(answer: &Answer) -> String {
     line(answer.columns.clone()) + &rows.collect::<String>()
 }
 
-/// Rows as objects.
+/// Converts rows to JSON objects.
 fn objects(answer: &Answer) -> Vec<serde_json::Map<String, serde_json::Value>> {
     let object = |row: &Vec<Cell>| {
         let values = row.iter().map(|cell| serde_json::json!(cell));

@@ -1,4 +1,4 @@
-//! `paceline report`: the page about finished runs, again.
+//! `paceline report`: renders the page of finished runs again.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(super) struct ReportArgs {
     buckets: BucketArgs,
 }
 
-/// Reads the runs' folders, or a sweep's, and renders the page about them.
+/// Reads the folders of runs or of a sweep, and renders their page.
 pub(super) fn report(args: &ReportArgs) -> Ended {
     if let Some(file) = &args.out {
         let inputs: Vec<&Path> = args.folders.iter().map(PathBuf::as_path).collect();
@@ -56,7 +56,8 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
     Ok(Done::All)
 }
 
-/// The runs of folders, each of a run or a comparison, for something that is to be written in the folder `beside`.
+/// Reads the runs in folders of runs or comparisons. If the page is written to one of them (`beside`), its runs get
+/// links.
 pub(super) fn read_runs(folders: &[PathBuf], beside: Option<&Path>) -> Result<Vec<RunData>, Failure> {
     Ok(read_folders(folders, beside)?
         .into_iter()
@@ -64,7 +65,7 @@ pub(super) fn read_runs(folders: &[PathBuf], beside: Option<&Path>) -> Result<Ve
         .collect())
 }
 
-/// Reads runs, each with its folder.
+/// Reads runs and returns each with its folder.
 pub(super) fn read_folders(
     folders: &[PathBuf],
     beside: Option<&Path>,
@@ -77,7 +78,7 @@ pub(super) fn read_folders(
                 false => folder.join(&run),
             };
             let mut data = RunData::read(&place).map_err(Failure::arguments)?;
-            // Alongside the runs of a comparison it can lead to their pages.
+            // A page in the folder of a comparison can link to the pages of its runs.
             if run != Path::new("") && beside == Some(folder) {
                 data.folder = Some(run.to_string_lossy().into_owned());
             }
@@ -87,8 +88,8 @@ pub(super) fn read_folders(
     Ok(runs)
 }
 
-/// The pages about a comparison with several seeds. Those of the single seeds stand alongside the runs, where
-/// the page about all leads to them.
+/// Renders the pages of a comparison with several seeds. Pages of single seeds are written next to the runs, where
+/// the main page links to them.
 fn report_repeats(args: &ReportArgs, folder: &Path, repeats: &Repeats) -> Ended {
     let file = args.file();
     let beside = file.parent() == Some(folder);
@@ -122,7 +123,7 @@ fn report_repeats(args: &ReportArgs, folder: &Path, repeats: &Repeats) -> Ended 
     Ok(Done::All)
 }
 
-/// The page about a sweep.
+/// Renders the page of a sweep.
 fn report_sweep(args: &ReportArgs) -> Ended {
     let [folder] = args.folders.as_slice() else {
         return Err(Failure::arguments(
@@ -137,7 +138,7 @@ fn report_sweep(args: &ReportArgs) -> Ended {
 }
 
 impl ReportArgs {
-    /// Where the page goes.
+    /// Returns the path of the page.
     fn file(&self) -> PathBuf {
         self.out.clone().unwrap_or_else(|| match self.folders.as_slice() {
             [folder] => folder.join("report.html"),
@@ -151,7 +152,7 @@ fn write(file: &Path, page: &str) -> Result<(), Failure> {
     Ok(write_file(file, |out| out.write_all(page.as_bytes()))?)
 }
 
-/// What a comparison in `folder` says of its repeats, if it has several seeds.
+/// Reads the statistics over seeds in a comparison's folder; `None` unless it has several seeds.
 pub(super) fn repeats_in(folder: &Path) -> Result<Option<Repeats>, Failure> {
     let file = folder.join("comparison.json");
     match comparison(&file)? {
@@ -163,7 +164,7 @@ pub(super) fn repeats_in(folder: &Path) -> Result<Option<Repeats>, Failure> {
     }
 }
 
-/// The content of a `comparison.json`, if there is one.
+/// Reads a `comparison.json`, if present.
 fn comparison(file: &Path) -> Result<Option<serde_json::Value>, Failure> {
     if !file.is_file() {
         return Ok(None);
@@ -181,7 +182,7 @@ fn wrong(file: &Path, what: &dyn std::fmt::Display) -> Failure {
     ))
 }
 
-/// Of a run, the empty path; of a comparison, the folders in it, in the order of its runs.
+/// Lists the folders of a comparison's runs, in order. For a single run, the list is an empty path.
 fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let file = folder.join("comparison.json");
     let Some(value) = comparison(&file)? else {

@@ -1,4 +1,4 @@
-//! `paceline reproduce`: published tables and figures, ours alongside them; built in, or of a folder.
+//! `paceline reproduce`: published tables and figures compared with our results, built in or from folders.
 
 use std::path::{Path, PathBuf};
 
@@ -96,13 +96,13 @@ pub(super) struct ReproduceArgs {
     jobs: JobArgs,
 }
 
-/// An experiment, and its folder if it is not built in.
+/// An experiment, and its folder unless it is built in.
 struct Chosen {
     one: Reproduction,
     folder: Option<PathBuf>,
 }
 
-/// Runs what the chosen ones need, each run once; prints their tables and writes the page.
+/// Executes the runs that the chosen experiments need, each once, prints their tables and writes the page.
 pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     if let Some(folder) = &args.new {
         return new(args, folder);
@@ -162,7 +162,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     Ok(done)
 }
 
-/// Writes an experiment of these axes over a scenario.
+/// Saves an experiment with these axes over a scenario.
 pub(super) fn save(folder: &Path, input: &Resolved, axes: &[Axis], seeds: &[u64], say: SayArgs) -> Ended {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("paceline {}", arguments.join(" "));
@@ -173,10 +173,10 @@ pub(super) fn save(folder: &Path, input: &Resolved, axes: &[Axis], seeds: &[u64]
     Ok(Done::All)
 }
 
-/// Writes an experiment to start from.
+/// Writes a template for a new experiment.
 fn new(args: &ReproduceArgs, folder: &Path) -> Ended {
     let schemes = input::schemes(&args.schemes)?;
-    // What cannot be read cannot be run.
+    // The scenario is loaded first, so that errors in it are found before anything is written.
     paceline_lab::load(&args.from, &paceline_scenario::Overrides::default())?;
     let is_file = Path::new(&args.from).is_file();
     let scenario = match Path::new(&args.from).file_name() {
@@ -222,7 +222,7 @@ fn check(all: &[Chosen], say: SayArgs) -> Ended {
     }
 }
 
-/// The experiments that were asked for, each once.
+/// Resolves the requested experiments, each once.
 fn chosen(ids: &[String]) -> Result<Vec<Chosen>, Failure> {
     let mut chosen: Vec<Chosen> = Vec::new();
     for id in ids {
@@ -273,12 +273,13 @@ fn unknown(id: &str) -> Failure {
     ))
 }
 
-/// The runs that `chosen` need, each once.
+/// Lists the runs that `chosen` need, each once.
 fn plan(chosen: &[&Reproduction]) -> Vec<RunRequest> {
     Plan::of(chosen.iter().flat_map(|one| one.needs())).needs
 }
 
-/// Runs what `chosen` need and is not there yet; the first failure, if any, is told when the others are shown.
+/// Executes the missing runs of `chosen`. The first failure is returned together with the runs, so that these can be
+/// shown.
 fn run_all(
     chosen: &[&Reproduction],
     args: &ReproduceArgs,
@@ -333,8 +334,7 @@ fn run_all(
     Ok((runs, failure))
 }
 
-/// Does the steps of `chosen`; the first failure is told when the others are shown. Whether it was
-/// interrupted.
+/// Executes the steps of `chosen`, and keeps the first failure. Returns true if interrupted.
 fn step_all(
     chosen: &[&Reproduction],
     (args, unfinished): (&ReproduceArgs, &Unfinished),
@@ -387,7 +387,7 @@ fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs, folder: &Pa
     Ok(())
 }
 
-/// Says which values are no numbers: those that divide by a measure that is 0.
+/// Warns about values that are not numbers because they divide by zero.
 fn print_undefined(chosen: &[&Reproduction], runs: &Runs, say: SayArgs) {
     let undefined = chosen.iter().flat_map(|one| {
         one.undefined(runs)
@@ -399,8 +399,8 @@ fn print_undefined(chosen: &[&Reproduction], runs: &Runs, say: SayArgs) {
     }
 }
 
-/// A line per reproduction: how many values of each kind of evidence keep their criteria; of several, all
-/// together in the last.
+/// Returns one line per reproduction with the numbers of values that meet their criteria, by kind of evidence, and a
+/// total line if there are several.
 fn counts(chosen: &[&Reproduction], runs: &Runs) -> String {
     let line = |name: &str, counts: Counts| {
         let judged = counts.judged();
@@ -419,7 +419,7 @@ fn counts(chosen: &[&Reproduction], runs: &Runs) -> String {
     text::columns(&rows, output::stdout_width())
 }
 
-/// An error if something differs.
+/// Fails if a value or ordering is not within its tolerance.
 fn all_are_kept(chosen: &[&Reproduction], runs: &Runs) -> Result<(), Failure> {
     let count = Counts::of(&reproduce::records(chosen, runs)).judged();
     if count.ok == count.judged {

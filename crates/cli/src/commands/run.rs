@@ -1,4 +1,4 @@
-//! `paceline run`: one run.
+//! `paceline run`: executes one scenario.
 
 use std::path::{Path, PathBuf};
 
@@ -60,12 +60,12 @@ pub(super) struct RunArgs {
     threads: ThreadArgs,
 }
 
-/// Runs one scenario; prints its table or summary.
+/// Runs one scenario, and prints its table or summary.
 pub(super) fn run(args: &RunArgs) -> Ended {
     let buckets = args.buckets.asked(args.say)?;
     let mut overrides = args.changes.overrides(args.scheme.as_deref(), args.threads);
     if args.upload.is_some() {
-        // Experience has a percentile of latency; to record it changes nothing in the run.
+        // Experience includes a latency percentile. Recording it does not change the run.
         overrides.set.push("record.latency=true".into());
     }
     let input = paceline_lab::load(&args.input, &overrides)?;
@@ -73,7 +73,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let default = output::default_folder(&input.name, &input.scheme, input.seed);
     let (asked, force) = (args.output.out.as_ref(), args.output.force);
     let writing = args.output.writing();
-    // A check is of a run that is made.
+    // With `--check`, the run must be executed again.
     let same = |folder: &Path| !args.changes.check && place::is_run(folder, &input, writing);
     let folder = match place::choose(asked, &default, force, same)? {
         Place::New(folder) => folder,
@@ -127,7 +127,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     Ok(ending(&[&finished]))
 }
 
-/// Shows what the same command left.
+/// Prints the results that an identical earlier command left.
 fn again(args: &RunArgs, input: &Resolved, folder: &Path, buckets: Option<&Buckets>) -> Ended {
     if !args.say.quiet {
         output::input_warnings(&InputWarnings::of([input]));
@@ -141,7 +141,7 @@ fn again(args: &RunArgs, input: &Resolved, folder: &Path, buckets: Option<&Bucke
     Ok(Done::All)
 }
 
-/// Refuses to write experience, for trainings that this program was built without.
+/// Rejects `--upload` in builds without training.
 #[cfg(not(feature = "training"))]
 fn check_upload(args: &RunArgs, _input: &Resolved) -> Result<(), Failure> {
     match &args.upload {
@@ -153,13 +153,13 @@ fn check_upload(args: &RunArgs, _input: &Resolved) -> Result<(), Failure> {
     }
 }
 
-/// Does nothing: [`check_upload`] refused it.
+/// Does nothing, since [`check_upload`] rejected the option.
 #[cfg(not(feature = "training"))]
 fn upload(_: &RunArgs, _: &Resolved, _: &Summary, _: &FlowRows) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses what no experience can be written of, before it is run.
+/// Checks before the run that experience can be written.
 #[cfg(feature = "training")]
 fn check_upload(args: &RunArgs, input: &Resolved) -> Result<(), Failure> {
     let Some(folder) = &args.upload else {
@@ -175,7 +175,7 @@ fn check_upload(args: &RunArgs, input: &Resolved) -> Result<(), Failure> {
     }
 }
 
-/// Writes the run's experience, if it is asked for and the run came to its end.
+/// Writes the run's experience, if requested and if the run is complete.
 #[cfg(feature = "training")]
 fn upload(args: &RunArgs, input: &Resolved, summary: &Summary, flows: &FlowRows) -> Result<(), Failure> {
     let Some(folder) = &args.upload else {
@@ -198,7 +198,7 @@ fn upload(args: &RunArgs, input: &Resolved, summary: &Summary, flows: &FlowRows)
     Ok(())
 }
 
-/// Says what refines the law of the model that decided.
+/// Returns the command that refines the law of the run's model.
 #[cfg(feature = "training")]
 fn continued(input: &Resolved, folder: &Path) -> String {
     let named = input.run.schemes.first().and_then(|scheme| {
@@ -232,8 +232,8 @@ fn show(
     Ok(())
 }
 
-/// Runs the input to its end, or until the user stops it, and shows how far it is; `scratch` is for what does not
-/// fit in memory.
+/// Runs the input until its end or an interruption, and shows the progress. Data that does not fit in memory goes to
+/// `scratch`.
 pub(super) fn watched(input: &Resolved, scratch: Option<&Path>, say: SayArgs) -> Result<Finished, RunError> {
     if !say.quiet {
         output::memory(&[input], 1);
@@ -250,9 +250,9 @@ pub(super) fn watched(input: &Resolved, scratch: Option<&Path>, say: SayArgs) ->
     })
 }
 
-/// What of a run of repeated traces was taken from memory, and if nothing was, why.
+/// Describes the phases taken from memory, or the reason if there are none.
 fn tell_repeats(repeats: &Repeats, summary: &Summary) -> Option<String> {
-    /// With fewer phases nobody expects that any come again.
+    /// Number of phases up to which no repetition is expected.
     const FEW: u64 = 8;
     if repeats.taken > 0 {
         return Some(format!(
@@ -280,9 +280,9 @@ fn tell_repeats(repeats: &Repeats, summary: &Summary) -> Option<String> {
     ))
 }
 
-/// What `--threads` would do for a run that took long on one thread, while cores had nothing to do.
+/// Suggests `--threads` after a long run on one thread while cores were idle.
 fn hint_at_threads(input: &Resolved, finished: &Finished) -> Option<String> {
-    /// A run that takes no longer, in seconds, is not worth a word.
+    /// Minimum duration of a run for the suggestion, s.
     const LONG_S: f64 = 5.0;
     let summary = &finished.summary;
     if input.threads > 1 || summary.wall_s <= LONG_S || summary.status == RunStatus::Partial {
@@ -308,7 +308,7 @@ fn threads_hint(idle: usize, parts: usize) -> String {
     )
 }
 
-/// The slowest flows are accounted for too, and that is said where it takes time or is not done.
+/// Records accounts of the slowest flows, and reports if that takes a second run or is skipped.
 fn account_for_slowest(
     input: &Resolved,
     finished: &mut Finished,
@@ -339,7 +339,7 @@ fn account_for_slowest(
     Ok(())
 }
 
-/// Whether the user cut any of these short, or what was to come after them.
+/// Returns [`Done::Interrupted`] if the user interrupted any of the runs, or the steps after them.
 pub(super) fn ending(runs: &[&Finished]) -> Done {
     let partial = |run: &&Finished| run.summary.status == RunStatus::Partial;
     if interrupt::asked() || runs.iter().any(partial) {

@@ -1,4 +1,4 @@
-//! `paceline sweep`: a grid of values, each with several seeds.
+//! `paceline sweep`: a grid of values with several seeds per point.
 
 use std::path::{Path, PathBuf};
 
@@ -102,7 +102,7 @@ impl From<Kept> for Keep {
     }
 }
 
-/// Runs a sweep, or what is left of it; prints one table.
+/// Runs a sweep or the rest of one, and prints a table.
 pub(super) fn sweep(args: &SweepArgs) -> Ended {
     let mut overrides = args.changes.overrides(args.scheme.as_deref(), args.threads);
     overrides.over.clone_from(&args.over);
@@ -116,7 +116,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
         return super::reproduce::save(folder, &first, &plan.axes, &plan.seeds, args.say);
     }
     let default = output::default_folder(&plan.scenario, "sweep", plan.seeds[0]);
-    // Another grid of the same scenario does not take the place of one whose results are there.
+    // Another grid of the same scenario must not overwrite existing results.
     let folder = place::choose_or_go_on(args.out.as_ref(), &default, args.force, |folder| {
         sweep::goes_on(folder, &plan)
     });
@@ -141,7 +141,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
     finish(&job, ran, args.say)
 }
 
-/// Writes and shows what there is.
+/// Writes and prints the results so far.
 fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     let data = SweepData::read(job.folder)?;
     let runs = data.plan.runs().len();
@@ -179,7 +179,7 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     failures(&data, runs)
 }
 
-/// The table of a sweep, or its JSON, and those of its warnings for which `which` holds.
+/// Prints the table of a sweep or its JSON, and the warnings selected by `which`.
 pub(super) fn show(data: &SweepData, say: SayArgs, which: impl Fn(&Warning) -> bool) -> Result<(), Failure> {
     if say.json {
         print_json(data)?;
@@ -197,7 +197,7 @@ fn print_json(data: &SweepData) -> Result<(), Failure> {
     struct Whole<'a> {
         plan: &'a Plan,
         rows: Vec<&'a Row>,
-        /// Where seeds and axes change nothing.
+        /// Notes about seeds and axes without effect.
         notes: Vec<sweep::Note>,
     }
     output::print_json(&Whole {
@@ -207,7 +207,7 @@ fn print_json(data: &SweepData) -> Result<(), Failure> {
     })
 }
 
-/// The failure of a sweep in which runs failed: which, and why.
+/// Returns the failure of a sweep that lists its failed runs.
 pub(super) fn failures(data: &SweepData, runs: usize) -> Ended {
     const SHOWN: usize = 5;
     let failed: Vec<_> = data
@@ -232,7 +232,7 @@ pub(super) fn failures(data: &SweepData, runs: usize) -> Ended {
     Err(Failure::run(text))
 }
 
-/// Words as a POSIX shell takes them.
+/// Quotes words for a POSIX shell.
 pub(super) fn shell(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     words.join(" ")
@@ -247,7 +247,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// A script for `sbatch`.
+/// Returns a script for `sbatch`.
 fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
     const TASKS_MAX: usize = 100;
     let runs = plan.runs().len();

@@ -1,4 +1,4 @@
-//! `paceline train`: learned schemes, from recorded runs or in the simulator.
+//! `paceline train`: trains learned schemes, from recorded runs or in the simulator.
 
 mod adpg;
 mod args;
@@ -26,11 +26,12 @@ use paceline_learn::{Checkpoints, EVERY};
 use crate::failure::{Done, Ended};
 use crate::place;
 
-/// Trains what was asked for.
+/// Runs the training that the arguments ask for.
 pub(super) fn train(args: &TrainArgs) -> Ended {
     args.check()?;
     let command = args.command();
-    // What was stopped goes on. What was trained before stays: whether this came to the same would be known after hours.
+    // An interrupted training is resumed. A finished one is kept, since only hours of training could show that the
+    // result is the same.
     let stopped = |folder: &Path| Checkpoints::are_of(folder, &command);
     let folder = place::choose_or_go_on(args.out.as_ref(), &args.folder(), args.force, stopped);
     let every = args.checkpoint_every.map_or(EVERY, |every| {

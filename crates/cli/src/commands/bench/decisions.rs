@@ -1,4 +1,4 @@
-//! Runs whose flows are decided for outside: how many decisions a second, the simulation included.
+//! Runs with an external agent: decisions per second, simulation included.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use paceline_scenario::Overrides;
 
 use crate::failure::Failure;
 
-/// Sixteen flows that do not end, to one host.
+/// A scenario with sixteen endless flows to one host.
 pub(super) const SIXTEEN: &str = r#"
 name = "decisions"
 duration = "100ms"
@@ -26,17 +26,17 @@ scheme = "external"
 decision-latency = "1us"
 "#;
 
-/// The place of `rate-log2` among the features of [`Config::default`].
+/// Index of `rate-log2` among the features of [`Config::default`].
 const RATE_LOG2: usize = 5;
 
-/// A run and how many decisions were made in it.
+/// Results of a run, and the number of its decisions.
 pub(super) struct Decided {
     pub(super) outcome: Outcome,
     pub(super) decisions: u64,
     pub(super) run_s: f64,
 }
 
-/// Decides for every agent of the scenario by a rule that costs next to nothing, to the run's end.
+/// Runs to the end with a rule of negligible cost for all agents. Returns the time for building, s, and the results.
 pub(super) fn run(name: &str, overrides: Overrides) -> Result<(f64, Decided), Failure> {
     let building = Instant::now();
     let source = Source {
@@ -54,9 +54,9 @@ pub(super) fn run(name: &str, overrides: Overrides) -> Result<(f64, Decided), Fa
         if batch.is_empty() {
             break;
         }
-        // Towards a delay that is longer for slower flows, so that all get the same rate and ask equally often, as under a
-        // policy that is worth training; and against the delay's change. Its features are the delay and log2 of the rate
-        // over 16.
+        // The target delay is longer for slower flows, so that all flows get the same rate and decide equally often,
+        // as under a trained policy. The last term damps changes of the delay. Features used: the delay, and log2 of
+        // the rate over 16.
         let rule = |row: &[f32]| {
             let (now, before) = (&row[batch.width - features..], row[batch.width - 2 * features]);
             let target = 1.2 + 0.1 * (-8.0 * now[RATE_LOG2]).exp2();

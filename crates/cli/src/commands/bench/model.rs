@@ -1,8 +1,9 @@
-//! `paceline bench --model`: what a run in parts is made of, and how long it would take with a processor for each.
+//! `paceline bench --model`: the cost of a partitioned run by component, and its predicted time with a processor per
+//! part.
 //!
-//! Counts are exact and depend on the workload alone. Times are this machine's: what an event takes on one thread, what
-//! handing over a packet takes (the same parts, in turn on one thread, so no idle processor is needed), and what a window
-//! takes in which next to nothing happens, on as many threads as there are processors.
+//! Counts are exact and depend on the workload alone. Times are measured on this machine: per event on one thread,
+//! per packet that crosses between parts (all parts in turn on one thread, so no idle processor is needed), and per
+//! nearly empty window on as many threads as there are processors.
 
 use paceline_fabric::WindowCounts;
 use paceline_scenario::{Overrides, Resolved};
@@ -12,15 +13,15 @@ use super::{BenchArgs, Measured, Split, Workload, check_digests, chosen, measure
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
-/// Large networks in which much happens at a time.
+/// Default workloads: large networks with many events at a time.
 const LARGE: [&str; 2] = ["fat320-hadoop30-2ms", "permutation-k16"];
-/// In how many parts, unless the user says.
+/// Default numbers of parts.
 const PARTS: [usize; 4] = [2, 4, 16, 64];
 
-/// The name of the workload in whose windows next to nothing happens.
+/// Name of the workload with nearly empty windows.
 pub(super) const EMPTY_WINDOWS: &str = "empty-windows";
 
-/// One flow that is slow, between the first two of many leaves.
+/// Builds that workload: one slow flow between the first two of many leaves.
 pub(super) fn empty_windows(leaves: usize) -> Result<Resolved, Failure> {
     let text = format!(
         "name = \"{EMPTY_WINDOWS}\"\nduration = \"1s\"\n\
@@ -36,12 +37,12 @@ pub(super) fn empty_windows(leaves: usize) -> Result<Resolved, Failure> {
     )?)
 }
 
-/// What waiting for the others takes, by the number of threads: measured for those that have a processor each.
+/// Synchronisation cost by number of threads, measured with a processor per thread.
 #[derive(Debug, Serialize)]
 struct Waiting {
-    /// Seconds for each window, on two threads and more.
+    /// Seconds per window on two, three and more threads.
     measured_s: Vec<f64>,
-    /// What each further thread adds.
+    /// Additional seconds per window for each further thread, extrapolated.
     per_thread_s: f64,
 }
 
@@ -60,7 +61,7 @@ impl Waiting {
         };
         let mut measured_s = Vec::new();
         for threads in 2..=paceline_lab::run::cores() {
-            // The same parts on one thread: what they do is not waiting.
+            // The same parts on one thread: their work is not part of the waiting time.
             let alone = least(Split {
                 parts: threads,
                 threads: Some(1),
@@ -81,7 +82,7 @@ impl Waiting {
         })
     }
 
-    /// For so many threads: as measured, beyond that in a line.
+    /// Returns the waiting time for a number of threads: measured, or extrapolated linearly.
     fn of(&self, threads: usize) -> f64 {
         let Some(last) = self.measured_s.last() else {
             return 0.0;
@@ -93,26 +94,26 @@ impl Waiting {
     }
 }
 
-/// A workload in so many parts.
+/// A row of the table: one workload in a number of parts.
 #[derive(Debug, Serialize)]
 struct Row {
     workload: String,
     packet_hops: u64,
     parts: usize,
     counts: WindowCounts,
-    /// On one thread: the whole process, building alone.
+    /// Processor time on one thread, s: of the whole process, and of building alone.
     one_thread_s: f64,
     building_s: f64,
-    /// Handing over a packet, and an event.
+    /// Cost of a packet that crosses between parts, and of an event, s.
     crossing_s: f64,
     event_s: f64,
-    /// Waiting, for each window.
+    /// Waiting time per window, s.
     waiting_s: f64,
-    /// By the model, with a processor for each part.
+    /// Predicted time with a processor per part, s.
     predicted_s: f64,
 }
 
-/// Counts, measures and predicts; prints a table.
+/// Counts, measures and predicts all chosen workloads, and prints a table.
 pub(super) fn bench(args: &BenchArgs, runs: u32) -> Ended {
     let large = LARGE.map(str::to_string);
     let only = match args.only.is_empty() {
@@ -162,10 +163,10 @@ fn measured(
     (1..=runs).map(one).collect()
 }
 
-/// `None` where it cannot be cut.
+/// Returns the row of a workload, or `None` if it cannot be partitioned.
 fn row(workload: &str, one: &[Measured], cut: &[Measured], waiting: &Waiting) -> Option<Row> {
     let counts = cut[0].windows?;
-    // The least is what the work takes; the rest is what else the machine did.
+    // The minimum is the cost of the work; anything above it is other load of the machine.
     let least =
         |runs: &[Measured], of: fn(&Measured) -> f64| runs.iter().map(of).fold(f64::INFINITY, f64::min);
     let run = |measured: &Measured| measured.cpu_s - measured.building_s;

@@ -1,10 +1,10 @@
-//! `paceline bench --scale`: what runs cost by how many flows they have, by how many of one host, and by how many hosts.
+//! `paceline bench --scale`: cost of runs by number of flows, of flows of one host, and of hosts.
 //!
-//! Flows: short ones at random on a fat tree of 16 hosts, which come as a stream; the engine alone, and all that
-//! `paceline run` does with them, with what it records by default and the files that it writes. Hosts: the first steps of an
-//! all-to-all on fat trees; in a step each host sends to the one that is so many places further, and it takes the
-//! next when it is done with both what it sends and what it receives. Flows of one host: all start at the same instant and
-//! have a byte each, so the host's NIC has as many queue pairs, which end one after another.
+//! Flows: short random flows on a fat tree of 16 hosts, which arrive as a stream; with the engine alone, and with
+//! everything that `paceline run` does, including default records and output files. Hosts: the first steps of an
+//! all-to-all on fat trees. In each step, every host sends to the host at the step's distance, and starts the next
+//! step when it has finished sending and receiving. Flows of one host: all start at the same instant with a byte
+//! each, so the host's NIC has as many queue pairs, which end one after another.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ use super::{BenchArgs, BenchWorkloadArgs, SLICE, cpu_s, measure_by, peak_rss_byt
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
-/// What is measured, the larger ones last; the quick version leaves out those.
+/// All measured points. The quick version only has the first [`QUICK`], the smaller ones.
 const POINTS: [Point; 17] = [
     Point::Flows(1_000),
     Point::Flows(10_000),
@@ -43,7 +43,7 @@ const POINTS: [Point; 17] = [
 ];
 const QUICK: usize = 9;
 
-/// The quiet network; flows are given alongside it.
+/// The network; flows are added separately.
 const NETWORK: &str = r#"name = "scale"
 duration = "1s"
 [topology.fat-tree]
@@ -54,7 +54,7 @@ delay = "1us"
 scheme = "hpcc"
 "#;
 
-/// The same for many flows of one host.
+/// The network for many flows of one host.
 const STAR: &str = r#"name = "scale"
 duration = "1s"
 [topology.star]
@@ -63,7 +63,7 @@ hosts = 2
 scheme = "dcqcn"
 "#;
 
-/// Nothing is recorded.
+/// Record settings that disable all recorders.
 const QUIET: &str = r#"[record]
 queue = "off"
 rates = "off"
@@ -72,43 +72,43 @@ flows = "off"
 accounts = "off"
 "#;
 
-/// Bytes of each flow of a stream: less than a packet.
+/// Size of each flow in a stream, bytes: less than a packet.
 const SHORT: u64 = 1_000;
-/// Bytes from one host to another in a step.
+/// Bytes from one host to another per step.
 const BLOCK: u64 = 64_000;
 
 #[derive(Clone, Copy)]
 enum Point {
-    /// About so many flows.
+    /// A stream with about this number of flows, on the engine alone.
     Flows(u32),
-    /// The same as `paceline run` runs them.
+    /// A stream with about this number of flows, as `paceline run` executes it.
     Run(u32),
-    /// A fat tree of switches with `k` ports.
+    /// An all-to-all on a fat tree of switches with `k` ports.
     Hosts { k: u32, steps: u32 },
-    /// So many flows of one host.
+    /// This number of flows from one host.
     OneHost(u32),
-    /// The same as `Hosts` up to its first packet.
+    /// As `Hosts`, but only up to the first packet.
     Start { k: u32, steps: u32 },
 }
 
-/// What one process measured.
+/// Measurements of one process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Measured {
     name: String,
     hosts: usize,
     flows: usize,
     packet_hops: u64,
-    /// Elapsed, from the text of the scenario to the first packet on a wire; and the processor's time for it.
+    /// Elapsed time and processor time from the text of the scenario to the first packet on a wire, s.
     start_s: f64,
     start_cpu_s: f64,
-    /// Processor time from there to the end.
+    /// Processor time from the first packet to the end, s.
     run_cpu_s: f64,
-    /// That for each packet-hop.
+    /// Processor time per packet hop; `None` without hops.
     ns_per_hop: Option<f64>,
-    /// Resident memory when the first packet was on its way, and the most of the whole.
+    /// Resident memory at the first packet, and maximum resident memory, bytes.
     start_rss_bytes: u64,
     peak_rss_bytes: u64,
-    /// The most flows that were held at a time, of a stream.
+    /// Maximum number of a stream's flows in memory.
     flows_held: usize,
 }
 
@@ -128,7 +128,7 @@ impl Point {
         found.ok_or_else(|| Failure::arguments(format!("there is no point `{name}`")))
     }
 
-    /// The run.
+    /// Builds the run.
     fn resolve(self) -> Result<Resolved, Failure> {
         let load = |parts: &[&str], set: &[String]| {
             let overrides = Overrides {
@@ -166,7 +166,7 @@ impl Point {
     }
 }
 
-/// A flow that starts with the run.
+/// Returns a flow that starts at time 0.
 fn flow(src: u32, dst: u32, bytes: u64) -> FlowSpec {
     FlowSpec {
         src: NodeId(src),
@@ -182,7 +182,7 @@ fn flow(src: u32, dst: u32, bytes: u64) -> FlowSpec {
     }
 }
 
-/// Adds the first steps of an all-to-all of all hosts.
+/// Adds the first steps of an all-to-all among all hosts.
 fn add_steps(run: &mut RunSpec, steps: u32) {
     let is_host = |&(_, kind): &(u32, &NodeKind)| *kind == NodeKind::Host;
     let hosts: Vec<u32> = (0..)
@@ -211,7 +211,7 @@ fn add_steps(run: &mut RunSpec, steps: u32) {
     }
 }
 
-/// Measures every point; prints a table.
+/// Measures all points and prints a table.
 pub(super) fn bench(args: &BenchArgs) -> Ended {
     let points = if args.quick { &POINTS[..QUICK] } else { &POINTS[..] };
     let mut rows: Vec<Measured> = Vec::new();
@@ -230,7 +230,7 @@ pub(super) fn bench(args: &BenchArgs) -> Ended {
     Ok(Done::All)
 }
 
-/// Measures one point in this process; prints JSON.
+/// Measures one point in this process, and prints JSON.
 pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     let wall = Instant::now();
     let point = Point::by_name(&args.name)?;
@@ -245,7 +245,7 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     let (start_s, start_cpu_s) = (wall.elapsed().as_secs_f64(), cpu_s());
     let start_rss_bytes = peak_rss_bytes();
     if !matches!(point, Point::Start { .. }) {
-        // What is over is given away, as whoever writes it down would take it.
+        // Finished flows are dropped, as a writer of results would take them.
         while !simulation.advance(SLICE).done {
             drop(simulation.take_ended());
         }
@@ -273,7 +273,7 @@ fn hosts(run: &RunSpec) -> usize {
     run.nodes.iter().filter(|kind| **kind == NodeKind::Host).count()
 }
 
-/// All of `paceline run`: what it records by default, its folder with its page.
+/// Measures everything in `paceline run`: default records, and the folder with its page.
 fn measure_run(point: Point, input: &Resolved, wall: Instant) -> Result<Measured, Failure> {
     let (start_s, start_cpu_s) = (wall.elapsed().as_secs_f64(), cpu_s());
     let start_rss_bytes = peak_rss_bytes();

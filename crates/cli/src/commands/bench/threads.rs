@@ -1,4 +1,4 @@
-//! `paceline bench --threads N`: what cutting a run into parts gains on this machine.
+//! `paceline bench --threads N`: speed-up by partitioned runs on this machine.
 
 use serde::Serialize;
 
@@ -6,24 +6,24 @@ use super::{BenchArgs, Measured, Split, Workload, check_digests, chosen, measure
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
-/// Large networks in which much happens at a time: what threads are for.
+/// Default workloads: large networks with many events at a time, which threads are for.
 const LARGE: [&str; 2] = ["fat320-hadoop30-2ms", "permutation-k16"];
 
-/// A workload on one thread, and on several.
+/// A row of the table: one workload on one thread and on several.
 #[derive(Debug, Serialize)]
 struct Row {
     workload: String,
     runs: usize,
     packet_hops: u64,
-    /// In how many parts it ran, each on a thread.
+    /// Number of parts, each on a thread.
     parts: usize,
     one_thread: Elapsed,
     threads: Elapsed,
-    /// The ratio of the medians.
+    /// Ratio of the median elapsed times.
     speedup: f64,
 }
 
-/// Elapsed times, in seconds.
+/// Elapsed times of repeated runs, s.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Elapsed {
     median: f64,
@@ -31,7 +31,7 @@ struct Elapsed {
     max: f64,
 }
 
-/// Measures every workload on one thread and on `threads`; prints a table.
+/// Measures all chosen workloads on one thread and on `threads`, and prints a table.
 pub(super) fn bench(args: &BenchArgs, runs: u32, threads: usize) -> Ended {
     let large = LARGE.map(str::to_string);
     let only = if args.only.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn bench(args: &BenchArgs, runs: u32, threads: usize) -> Ended {
     let mut rows = Vec::new();
     for workload in chosen(only)? {
         let (mut one, mut several) = (Vec::new(), Vec::new());
-        // In turn, so that what else the machine does meets both.
+        // Alternating, so that other load of the machine affects both.
         for run in 1..=runs {
             if !args.say.quiet {
                 say!("{} ({run} of {runs})", workload.name);
@@ -81,7 +81,7 @@ fn row(
 }
 
 impl Elapsed {
-    /// Of at least one run.
+    /// Computes the statistics of at least one run.
     fn of(measured: &[Measured]) -> Self {
         let mut seconds: Vec<f64> = measured.iter().map(|one| one.wall_s).collect();
         seconds.sort_by(f64::total_cmp);

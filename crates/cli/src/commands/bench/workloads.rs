@@ -1,41 +1,41 @@
-//! The canonical speed workloads.
+//! The standard workloads of speed measurements.
 
 use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
 use serde::Serialize;
 
-/// Something to measure.
+/// A workload to measure.
 pub(super) struct Workload {
     pub(super) name: &'static str,
-    /// A scenario that ships, or a text.
+    /// A built-in scenario, or a text.
     scenario: Scenario,
-    /// Changes, and further ones for the quick version.
+    /// Changes to the scenario, and additional ones for the quick version.
     set: &'static [&'static str],
     quick: &'static [&'static str],
     fidelity: &'static str,
-    /// Whether the user may measure something of his own in its place.
+    /// True if `--input` may replace it.
     pub(super) replaceable: bool,
-    /// Whether it takes so long that it is measured only where it is asked for.
+    /// True if it takes so long that it only runs if named.
     pub(super) long: bool,
-    /// Whether its flows are decided for outside the run.
+    /// True if its flows have an external agent.
     pub(super) decided: bool,
-    /// The simulator whose workload this is, if it is another's.
+    /// Another simulator that published this workload.
     pub(super) peer: Option<Peer>,
 }
 
 /// Another simulator whose workload is measured here.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Peer {
-    /// Name of the simulator, and of its experiment.
+    /// Name of the simulator and of its experiment.
     pub(super) name: &'static str,
-    /// The cost that is known of it, and of what machine.
+    /// Known cost, and the machine on which it was measured.
     pub(super) cost: &'static str,
-    /// Packet-hops per second of one core, in millions, that follow from this cost.
+    /// Packet hops per second on one core, in millions, derived from this cost.
     pub(super) hops_per_s: Option<f64>,
-    /// Differences of our model from theirs.
+    /// Differences between our model and theirs.
     pub(super) differs: &'static str,
 }
 
-/// The values that most workloads have.
+/// Default values of a workload.
 const USUAL: Workload = Workload {
     name: "",
     scenario: Scenario::Text(""),
@@ -53,7 +53,7 @@ enum Scenario {
     Text(&'static str),
 }
 
-/// No recording, unless a workload says so: what is measured is the simulation.
+/// Settings that disable recorders, so that only the simulation is measured.
 const UNRECORDED: [&str; 6] = [
     "record.queue=off",
     "record.rates=off",
@@ -87,7 +87,7 @@ delay = "1us"
 scheme = "hpcc"
 "#;
 
-/// The two switches of `infiniband-demo`, and what is sent there, in fidelity `exact`.
+/// The two switches of `infiniband-demo` with the same traffic, in fidelity `exact`.
 const TWO_SWITCHES: &str = r#"
 name = "two-switches"
 duration = "1s"
@@ -102,7 +102,7 @@ flow-control = "credits"
 scheme = "none"
 "#;
 
-/// A 1 MiB flow from each host of a fat tree to the host 16 pods further; queues of 200 packets.
+/// Each host of a fat tree sends 1 MiB to the host 16 pods further; queues hold 200 packets.
 const DAYS_E5: &str = r#"
 name = "days-e5"
 seed = 51001
@@ -124,7 +124,7 @@ drop = { policy = "tail", packets = 200 }
 scheme = "dctcp"
 "#;
 
-/// Constant flows of a packet of 1540 bytes each 1.232 us.
+/// Constant-rate flows, with a packet of 1540 bytes every 1.232 us.
 const DAYS_E6: &str = r#"
 name = "days-e6"
 duration = "1.9ms"
@@ -146,7 +146,7 @@ scheme = "fixed"
 fixed = { rate = "10Gbps" }
 "#;
 
-/// Web search at a load of 0.3 between the 128 hosts of a fat tree, marks from 50 to 150 packets.
+/// Web search at a load of 0.3 between the 128 hosts of a fat tree; marks from 50 to 150 packets.
 const UNISON: &str = r#"
 name = "unison-k8"
 duration = "100ms"
@@ -387,10 +387,10 @@ pub(super) const WORKLOADS: &[Workload] = &[
 ];
 
 impl Workload {
-    /// What changes its scenario.
+    /// Returns the changes to its scenario.
     pub(super) fn overrides(&self, quick: bool) -> Overrides {
         let further = if quick { self.quick } else { &[] };
-        // A simulator with options of its own has no records of the engine's.
+        // A simulator with its own options does not have the engine's records.
         let unrecorded: &[&str] = match self.fidelity {
             "uet-htsim" => &[],
             _ => &UNRECORDED,
@@ -408,11 +408,11 @@ impl Workload {
         }
     }
 
-    /// The run.
+    /// Resolves the run.
     pub(super) fn resolve(&self, quick: bool) -> Result<Resolved, Diagnostics> {
         let overrides = self.overrides(quick);
         match self.scenario {
-            // There may be a folder of that name where the user is.
+            // The user's directory may have a folder of that name, which must not be used.
             Scenario::Shipped(name) => paceline_scenario::load_shipped(name, &overrides),
             Scenario::Text(_) => paceline_lab::load(self.name, &overrides),
         }
@@ -423,14 +423,14 @@ impl Workload {
 mod tests {
     use super::*;
 
-    /// Tests have the simulators that a program adds before anything is looked up.
+    /// Adds the simulators before anything is looked up, as a program does.
     #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
     #[ctor::ctor(unsafe)]
     fn guests() {
         paceline_parity::install();
     }
 
-    /// Wherever the user is: what a scenario refers to ships with it.
+    /// Workloads do not depend on the current directory: files that a scenario refers to are built in.
     #[test]
     fn every_workload_is_found_with_its_files() {
         for workload in WORKLOADS {

@@ -84,7 +84,7 @@ impl DistillArgs {
         }
     }
 
-    /// The command that makes the same trees: without where and how it is run.
+    /// Returns the command that reproduces the trees, without options for output and machine.
     fn command(&self) -> String {
         let mut words = ["paceline", "forest", "distill", &self.model]
             .map(String::from)
@@ -102,14 +102,14 @@ impl DistillArgs {
     }
 }
 
-/// Distils, writes and shows.
+/// Distils the policy, writes the folder, and prints the results.
 pub(super) fn distill(args: &DistillArgs) -> Ended {
     let teacher = paceline_scenario::find_model(&args.model).map_err(Failure::arguments)?;
     let default = format!("results/distill-{}", teacher.card().name);
     let folder = place::choose_new(args.out.as_ref(), Path::new(&default), args.force);
     output::check_folder(&folder, args.force)?;
     let begun = Instant::now();
-    // Trees of `decc-net-q4` are DECC's: `decc-tree-300`.
+    // The network's suffixes are dropped: trees of `decc-net-q4` are called `decc-tree-300`.
     let of = teacher.card().name.replace("-net", "").replace("-q4", "");
     let name = format!("{of}-tree-{}", args.trees);
     let mut watch = |said: &str| {
@@ -155,7 +155,7 @@ fn write(
     Ok(())
 }
 
-/// `training.json`.
+/// Returns the content of `training.json`.
 fn record(teacher: &Model, distilled: &DistilledPolicy, command: &str) -> Value {
     let options = &distilled.options;
     let rounds = distilled.rounds.iter().map(|round| {
@@ -178,7 +178,7 @@ fn record(teacher: &Model, distilled: &DistilledPolicy, command: &str) -> Value 
     })
 }
 
-/// Round by round; then policy and trees where nothing learned.
+/// Returns a table by round, and one of policy and trees on unseen scenarios.
 fn table(distilled: &DistilledPolicy) -> String {
     let head = ["round", "decides", "worth", "off the teacher by", "decisions"].map(String::from);
     let round = |round: &paceline_forest::distill::Round| {

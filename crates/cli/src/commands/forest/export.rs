@@ -28,7 +28,7 @@ pub(super) struct ExportArgs {
     force: bool,
 }
 
-/// Writes the header.
+/// Writes the forest as a C header.
 pub(super) fn export(args: &ExportArgs) -> Ended {
     let out = super::file(args.out.as_deref(), args.force, &args.model)?;
     let forest = super::read(&args.model)?;

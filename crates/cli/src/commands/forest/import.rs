@@ -1,4 +1,4 @@
-//! `paceline forest import`: a forest that CatBoost trained.
+//! `paceline forest import`: conversion of CatBoost models.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(super) struct ImportArgs {
     force: bool,
 }
 
-/// Reads one kind of file and writes the other.
+/// Reads a CatBoost model and writes a forest.
 pub(super) fn import(args: &ImportArgs) -> Ended {
     let out = super::file(args.out.as_deref(), args.force, &args.file)?;
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();

@@ -1,4 +1,4 @@
-//! `paceline forest prove`: what is said of a forest, proved or refuted.
+//! `paceline forest prove`: verification of claims about a forest.
 
 use std::path::PathBuf;
 
@@ -47,7 +47,7 @@ pub(super) struct ProveArgs {
     json: bool,
 }
 
-/// Proves, and shows what came of it.
+/// Verifies all claims and prints the findings.
 pub(super) fn prove(args: &ProveArgs) -> Ended {
     let forest = super::read(&args.model)?;
     let mut claims: Vec<Claim> = forest.parts().claims.clone();
@@ -108,14 +108,14 @@ fn table(forest: &Forest, findings: &[Finding]) -> String {
     text
 }
 
-/// Where it does not hold.
+/// Describes a counterexample.
 fn shown(forest: &Forest, verdict: &Verdict) -> String {
     let parts = forest.parts();
     let asked = |k: usize| {
         let splits = parts.trees.iter().flat_map(|tree| &tree.splits);
         splits.into_iter().any(|split| split.feature == k)
     };
-    // What no tree asks for does not matter.
+    // Features that no tree tests do not matter.
     let at = |point: &Point| {
         let named = parts.features.iter().zip(&point.features).enumerate();
         let named = named.filter(|(k, _)| asked(*k));
