@@ -1,4 +1,4 @@
-//! What can go wrong, how it is said, and the exit status that goes with it.
+//! Failures of commands: messages and exit statuses.
 
 use std::fmt;
 use std::io::IsTerminal as _;
@@ -16,12 +16,12 @@ use paceline_learn::Error as LearnError;
 use paceline_reproduce::{NotRun, ResumeError};
 use paceline_scenario::{Diagnostics, visible};
 
-/// How a command ended that did not fail.
+/// Successful end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// With everything done: exit status 0.
+    /// Everything is done: exit status 0.
     All,
-    /// With what was finished when the user interrupted it: exit status 130.
+    /// The user interrupted the command; finished parts are kept: exit status 130.
     Interrupted,
 }
 
@@ -34,32 +34,32 @@ impl From<Done> for ExitCode {
     }
 }
 
-/// What every command returns.
+/// Result of every command.
 pub(crate) type Ended = Result<Done, Failure>;
 
-/// Why a command failed.
+/// Reason for which a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The input is wrong, at these places: exit status 2.
+    /// Errors in the input, with positions: exit status 2.
     Input(Diagnostics),
-    /// The arguments are wrong, or do not fit what is there: exit status 2.
+    /// Invalid arguments, or arguments that do not match existing files: exit status 2.
     Arguments(String),
-    /// A run failed, or what it gave could not be written: exit status 1.
+    /// A failed run, or output that cannot be written: exit status 1.
     Run(String),
 }
 
 impl Failure {
-    /// Wrong arguments.
+    /// Creates a failure for invalid arguments.
     pub(crate) fn arguments(message: impl fmt::Display) -> Self {
         Self::Arguments(message.to_string())
     }
 
-    /// A failed run.
+    /// Creates a failure for a failed run.
     pub(crate) fn run(message: impl fmt::Display) -> Self {
         Self::Run(message.to_string())
     }
 
-    /// Says what went wrong, on standard error.
+    /// Prints the failure on standard error and returns its exit status.
     pub(crate) fn print(&self) -> ExitCode {
         let terminal = std::io::stderr().is_terminal();
         let (text, code) = match self {
@@ -153,17 +153,17 @@ impl From<SweepError> for Failure {
     }
 }
 
-/// Problems that are told one by one.
+/// Maximum number of problems printed one by one.
 const SHOWN: usize = 20;
 
-/// A line per problem: `error: file:line:column: message (help)`.
+/// Formats one line per problem: `error: file:line:column: message (help)`.
 fn plain(diagnostics: &Diagnostics) -> String {
     let shown = diagnostics.problems().iter().take(SHOWN);
     let lines = shown.map(|problem| format!("error: {problem}\n"));
     lines.collect::<String>() + &others(diagnostics)
 }
 
-/// How many there are alongside those.
+/// Returns a line with the number of problems that are not printed.
 fn others(diagnostics: &Diagnostics) -> String {
     match diagnostics.problems().len().saturating_sub(SHOWN) {
         0 => String::new(),
@@ -171,7 +171,7 @@ fn others(diagnostics: &Diagnostics) -> String {
     }
 }
 
-/// With the text around each place.
+/// Formats problems with the text around each position.
 fn drawn(diagnostics: &Diagnostics) -> String {
     let colorless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let theme = if colorless {
@@ -186,11 +186,11 @@ fn drawn(diagnostics: &Diagnostics) -> String {
     diagnostics.render(&handler, SHOWN) + &others(diagnostics)
 }
 
-/// The last panic: what it said, and where.
+/// Message and position of the last panic.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// Calls `work`; if it panics, tells the user whose fault that is. (A panic inside a run never gets
-/// here: the laboratory makes an error of it.)
+/// Calls `work`. If it panics, explains that the program is at fault. (Panics inside a run do not get here: the lab
+/// converts them to errors.)
 pub(crate) fn guarded(work: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let payload = panic.payload();

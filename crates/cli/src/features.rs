@@ -5,7 +5,7 @@ use paceline_scenario::guest::Extension;
 
 use crate::failure::Failure;
 
-/// Adds the guests of this build, and what a program has of its own.
+/// Adds the guests of this build and the program's extension.
 pub(crate) fn add(own: Extension) -> Result<(), Failure> {
     guests().and(own).add().map_err(Failure::arguments)?;
     let taken = |what: &str, name: Option<&str>| match name {
@@ -33,7 +33,7 @@ fn guests() -> Extension {
     }
 }
 
-/// Fidelities, sets of measures and tables that come with the feature `parity`.
+/// Names of fidelities, sets of measures and tables that need the feature `parity`.
 #[cfg(any(test, not(feature = "parity")))]
 const PARITY: [&str; 13] = [
     "bolt-ns3",

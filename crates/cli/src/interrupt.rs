@@ -1,6 +1,7 @@
-//! Ctrl-C: where nothing is to be kept it ends the program at once, in the middle of writing too. Where something is,
-//! the first asks runs to stop at their next slice, and the second ends the program. Where runs are kept as a whole, there is
-//! one more between them: it leaves out the table of flows. While what is finished is written, the first only says so.
+//! Ctrl-C. If there is nothing to keep, it ends the program at once, even while writing. If there is, the first
+//! Ctrl-C asks runs to stop at their next slice, and the second ends the program. For complete runs there is one more
+//! step in between, which leaves out the table of flows. While finished results are written, the first Ctrl-C only
+//! prints a message.
 
 use std::fs;
 use std::path::Path;
@@ -12,15 +13,15 @@ use paceline_lab::files::{Waiting, Writing, abandon};
 use paceline_lab::run::Control;
 use paceline_report::Written;
 
-/// How often the user has interrupted.
+/// Number of interruptions so far.
 static ASKED: AtomicU32 = AtomicU32::new(0);
-/// Messages about the results that are being kept, by the number of the interruption.
+/// Messages for the next interruptions, in order; empty if there is nothing to keep.
 static KEPT: Mutex<&[&str]> = Mutex::new(&[]);
 
-/// From here on, an interruption leaves nothing half-written. (Also `kill`, which batch systems send before their
-/// time limit.)
+/// Installs the handler: from now on, an interruption leaves no partial files. It also handles SIGTERM, which batch
+/// systems send before their time limit.
 pub(crate) fn listen() {
-    // Without a handler an interruption ends the program at once: a loss, but no reason not to run.
+    // Without a handler, an interruption ends the program at once. That loses results, but is no reason not to run.
     let _ = ctrlc::set_handler(|| {
         let before = ASKED.fetch_add(1, Ordering::SeqCst);
         match kept().get(before as usize) {
@@ -41,15 +42,15 @@ fn kept() -> std::sync::MutexGuard<'static, &'static [&'static str]> {
     KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// As long as it lives there is something to be kept: an interruption only asks.
+/// Guard of results to keep: while it lives, an interruption only asks runs to stop.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Kept(());
 
 impl Kept {
-    /// From here on what ran is written. Of what is whole that goes on after an interruption, since it may have run for
-    /// long: one interruption now says so, and another ends the program without it. Of what was cut short less may be
-    /// written, as the interruption said.
+    /// Starts the writing of results. Complete results are still written after one more interruption, since they may
+    /// have taken long; another one ends the program without them. Of partial results, less may be written, as the
+    /// interruption's message said.
     pub(crate) fn written(self, is_whole: bool) -> Self {
         const WRITING: &str = "writing what is finished (once more: end at once, without it)";
         if is_whole {
@@ -65,13 +66,13 @@ impl Kept {
     }
 }
 
-/// From here on what runs is to be kept.
+/// Keeps partial results from now on.
 pub(crate) fn keep() -> Kept {
     *kept() = &["keeping what ran so far (once more: end at once)"];
     Kept(())
 }
 
-/// From here on runs are to be kept, and written as [`written`] says.
+/// Keeps partial runs from now on, to be written as [`written`] says.
 pub(crate) fn keep_runs() -> Kept {
     *kept() = &[
         "keeping what ran so far (once more: without the flows)",
@@ -80,7 +81,7 @@ pub(crate) fn keep_runs() -> Kept {
     Kept(())
 }
 
-/// From here on what runs is written as soon as it is over, and nothing else is to be kept.
+/// Keeps only finished runs from now on, which are written as soon as they end.
 pub(crate) fn keep_in_files() -> Kept {
     *kept() = &["finished runs are kept; repeat the command to resume (once more: end at once)"];
     Kept(())
@@ -92,10 +93,10 @@ impl Drop for Kept {
     }
 }
 
-/// Time that what is written of an interrupted run may take, besides the files that tell it.
+/// Time for writing the larger files of an interrupted run, in addition to those that describe it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How what ran is to be written now: of what was cut short, the part that does not keep the user waiting.
+/// Adapts the output settings: for interrupted runs, only files that do not keep the user waiting are written.
 pub(crate) fn written(how: Writing, is_whole: bool) -> Writing {
     Writing {
         waiting: (!is_whole).then(|| Waiting {
@@ -107,7 +108,7 @@ pub(crate) fn written(how: Writing, is_whole: bool) -> Writing {
     }
 }
 
-/// Says what there was no time for, and if the results are not in the folder `asked`.
+/// Reports files that were left out, and a folder other than `asked`.
 pub(crate) fn print_written(asked: &Path, Written { folder, left_out }: &Written) {
     print_place(asked, folder);
     if !left_out.is_empty() {
@@ -116,7 +117,7 @@ pub(crate) fn print_written(asked: &Path, Written { folder, left_out }: &Written
     }
 }
 
-/// Says if results are not in the folder `asked`.
+/// Reports if the results are not in the folder `asked`.
 pub(crate) fn print_place(asked: &Path, folder: &Path) {
     let same = || fs::canonicalize(asked).is_ok_and(|asked| asked == folder);
     if folder != asked && !same() {
@@ -128,12 +129,12 @@ pub(crate) fn print_place(asked: &Path, folder: &Path) {
     }
 }
 
-/// Whether the user has interrupted.
+/// Returns true if the user has interrupted.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::SeqCst) > 0
 }
 
-/// What a run is to do now.
+/// Returns whether a run should continue or stop now.
 pub(crate) fn control() -> Control {
     if asked() { Control::Stop } else { Control::Continue }
 }

@@ -38,12 +38,12 @@ use std::process::ExitCode;
 
 pub use paceline_scenario::guest::Extension;
 
-/// Large networks lie in huge pages.
+/// Allocator that uses huge pages, which speed up large networks.
 #[global_allocator]
 static ALLOCATOR: paceline_kernel::memory::HugePages = paceline_kernel::memory::HugePages;
 
-/// Does what the command line says, with everything that ships and what a program has of its own: its whole `main`. What
-/// cannot be added is reported like a wrong argument.
+/// Runs the command line with all built-in parts and the program's own extension. It is meant as the whole `main`.
+/// Errors in the extension are reported like invalid arguments.
 pub fn main_with(own: Extension) -> ExitCode {
     failure::guarded(|| match features::add(own).and_then(|()| commands::dispatch()) {
         Ok(done) => done.into(),

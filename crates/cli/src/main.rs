@@ -1,4 +1,4 @@
-//! The `paceline` command, with what ships.
+//! The `paceline` command with its built-in parts.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What is said on standard output, and the names of folders.
+//! Standard output, and names of folders for results.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::{say, text};
 
-/// Shows `text` on standard output, also what in it would act on a terminal.
+/// Prints `text` on standard output, with control characters made visible.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_raw(&visible(text))
 }
 
-/// Writes `text` on standard output. A reader that has seen enough, as in `paceline list schemes | head -1`, is no
-/// failure, and changes nothing of how the command ends.
+/// Writes `text` to standard output. A closed pipe, as in `paceline list schemes | head -1`, is not an error and does
+/// not change the exit status.
 pub(crate) fn print_raw(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -31,14 +31,14 @@ pub(crate) fn print_raw(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes `value` as JSON on standard output.
+/// Prints `value` as JSON on standard output.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
     text.push('\n');
     print_raw(&text)
 }
 
-/// `text` with its ✓ and ✗ in colour, if standard output is a terminal that may have some.
+/// Colours ✓ and ✗ in `text` if standard output is a terminal that permits colours.
 pub(crate) fn coloured(text: &str) -> String {
     let colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if colourless || !std::io::stdout().is_terminal() {
@@ -49,18 +49,17 @@ pub(crate) fn coloured(text: &str) -> String {
         .replace('✗', "\x1b[31m✗\x1b[0m")
 }
 
-/// Columns of standard output.
+/// Returns the width of standard output in columns.
 pub(crate) fn stdout_width() -> usize {
     text::width(terminal_size::terminal_size_of(std::io::stdout()))
 }
 
-/// Where the results of a run go unless the user says otherwise.
+/// Returns the default folder for the results of a run.
 pub(crate) fn default_folder(name: &str, scheme: &str, seed: u64) -> PathBuf {
     Path::new("results").join(format!("{name}-{scheme}-{seed}"))
 }
 
-/// Where what does not fit in memory is kept while runs go on whose results go to `folder`: alongside it, on the same
-/// disk.
+/// Returns the folder for temporary data of runs whose results go to `folder`: its parent, which is on the same disk.
 pub(crate) fn scratch(folder: &Path) -> &Path {
     let parent = folder.parent();
     parent
@@ -68,15 +67,15 @@ pub(crate) fn scratch(folder: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// Whether results can be written there: asked before a run, which may be long.
+/// Checks that results can be written to `folder`, before a run that may take long.
 pub(crate) fn check_folder(folder: &Path, force: bool) -> Result<(), Failure> {
-    // Begun and given up again: nothing is left of it.
+    // Creating and dropping it leaves nothing behind.
     drop(Folder::create(folder, force)?);
     Ok(())
 }
 
-/// The slowdown by size of runs with these names and flows (of several runs together, those of each), if it is
-/// asked for.
+/// Returns the table of slowdown by flow size, if requested. `flows` has the flows of each name, possibly from
+/// several runs.
 pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<FlowRows>]) -> String {
     let Some(buckets) = asked else {
         return String::new();
@@ -89,13 +88,13 @@ pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<Fl
     table::slowdown_by_size(&runs, buckets, stdout_width())
 }
 
-/// Tables of the labels, collectives and jobs of runs, where there is something to tell apart.
+/// Returns tables of labels, collectives and jobs, if there are several.
 pub(crate) fn details(summaries: &[&Summary]) -> String {
     let names = table::row_names(summaries);
     table::details_text(&table::details(summaries, &names, table::ROWS_OF_TERMINAL))
 }
 
-/// Says what to know before trusting a result, on standard error.
+/// Prints warnings about a result on standard error.
 pub(crate) fn print_warnings(warnings: &[String]) {
     if !warnings.is_empty() {
         let lines = warnings
@@ -105,8 +104,8 @@ pub(crate) fn print_warnings(warnings: &[String]) {
     }
 }
 
-/// Prints whose configurations inputs are, and the warnings about them, each once, before they are run. (They are in the
-/// results as well.)
+/// Prints the interpretation of foreign configurations, and the warnings about inputs, each once, before the runs.
+/// (The results have them as well.)
 pub(crate) fn input_warnings(warnings: &InputWarnings) {
     for line in warnings.read_as() {
         say!("{}", visible(line));
@@ -119,12 +118,12 @@ pub(crate) fn input_warnings(warnings: &InputWarnings) {
     }
 }
 
-/// Whether a warning is not printed before a run.
+/// Returns true if a warning is about the run itself, so that it is not printed before the run.
 pub(crate) fn is_about_run(warning: &Warning) -> bool {
     warning.about == Subject::Run
 }
 
-/// Says so if `held` of these runs at a time would take most of the memory that is free.
+/// Warns if `held` of these runs at a time would take most of the free memory.
 pub(crate) fn memory(inputs: &[&Resolved], held: usize) {
     let warning = free_memory().and_then(|free| memory_warning(inputs, held, free));
     print_each(&warning);
@@ -136,8 +135,8 @@ fn print_each<T: ToString>(warnings: impl IntoIterator<Item = T>) {
     }
 }
 
-/// What to know before trusting runs, alongside [`input_warnings`]: each warning once, with the runs it is about unless
-/// that is all of them.
+/// Returns the warnings about runs, in addition to [`input_warnings`]. Each is listed once, with the names of its
+/// runs unless these are all.
 pub(crate) fn warnings(summaries: &[&Summary]) -> String {
     let names = table::row_names(summaries);
     let mut found: Vec<(&Warning, Vec<&str>)> = Vec::new();
@@ -164,7 +163,7 @@ pub(crate) fn warnings(summaries: &[&Summary]) -> String {
     format!("check before trusting:\n{text}")
 }
 
-/// A trace that cannot be read.
+/// Converts an error in a trace.
 pub(crate) fn trouble(trouble: paceline_traces::trouble::Trouble) -> Failure {
     let help = trouble.help.as_ref().map(|help| format!("\nhelp: {help}"));
     Failure::arguments(format!("{trouble}{}", help.unwrap_or_default()))

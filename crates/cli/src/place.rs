@@ -1,4 +1,4 @@
-//! Where results go when nobody says: each input has a folder of its own.
+//! Default folders for results: each input has a separate folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,19 @@ use paceline_scenario::Resolved;
 
 use crate::failure::Failure;
 
-/// Where a command finds what it was asked for.
+/// Folder for the results of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// To be written there.
+    /// Folder to be written.
     New(PathBuf),
-    /// The same command left it there: to run it again would give the same bytes.
+    /// Folder with the results of an earlier identical command, which would give the same bytes again.
     There(PathBuf),
 }
 
-/// The folder that `asked` names; of none, the first of `default`, `default-2`, `default-3`, .. that has
-/// nothing in it, or what these inputs left when they were run before (`same` says so). With `force` what is in
-/// `default` is replaced rather than avoided.
+/// Chooses a folder: `asked`, or the first of `default`, `default-2`, `default-3`, .. that is empty or has results of
+/// the same inputs (`same`). With `force`, `default` is replaced.
 ///
-/// # Errors
-/// If these inputs have been run in part.
+/// # Errors If the folder has partial results of these inputs.
 pub(crate) fn choose(
     asked: Option<&PathBuf>,
     default: &Path,
@@ -50,12 +48,13 @@ pub(crate) fn choose(
     }
 }
 
-/// The same of commands that never find theirs done.
+/// Chooses a folder for a command that never reuses results.
 pub(crate) fn choose_new(asked: Option<&PathBuf>, default: &Path, force: bool) -> PathBuf {
     choose_or_go_on(asked, default, force, |_| false)
 }
 
-/// The same for what goes on where it was stopped: `stopped` says that it was there. With `force` it is started again.
+/// Chooses a folder for a command that resumes its work. `stopped` returns true for a folder with unfinished work.
+/// With `force`, it starts again.
 pub(crate) fn choose_or_go_on(
     asked: Option<&PathBuf>,
     default: &Path,
@@ -75,7 +74,7 @@ pub(crate) fn choose_or_go_on(
     }
 }
 
-/// Says that the results that are there are not used because other code made them.
+/// Reports that existing results are not used because other code produced them.
 fn tell_other_code(folder: &Path) {
     let plan = paceline_lab::sweep::read_plan(folder).map(|plan| plan.version);
     let version = plan
@@ -90,10 +89,11 @@ fn tell_other_code(folder: &Path) {
     }
 }
 
-/// The first of `default`, `default-2`, .. that has nothing in it, or of which `known` holds, and whether it does.
+/// Returns the first of `default`, `default-2`, .. that is empty or for which `known` is true, and the result of
+/// `known`.
 fn first(default: &Path, known: impl Fn(&Path) -> bool) -> (PathBuf, bool) {
     let mut folder = default.to_path_buf();
-    // What else may be in the way is told by whoever makes the folder.
+    // Other obstacles are reported when the folder is created.
     for n in 2.. {
         if !matches!(
             check_destination(&folder, false),
@@ -117,7 +117,7 @@ fn in_part(folder: &Path) -> Failure {
     ))
 }
 
-/// Says that results were there.
+/// Reports that the results existed already.
 pub(crate) fn print_there(folder: &Path) {
     say!(
         "results in {}, of the same command earlier; --force runs it again",
@@ -125,7 +125,7 @@ pub(crate) fn print_there(folder: &Path) {
     );
 }
 
-/// Of the run in `folder`, or of those of the comparison there.
+/// Iterates over the summaries of the run or comparison in `folder`.
 fn summaries(folder: &Path) -> impl Iterator<Item = Summary> {
     let inside = fs::read_dir(folder)
         .into_iter()
@@ -137,12 +137,12 @@ fn summaries(folder: &Path) -> impl Iterator<Item = Summary> {
         .chain(summary(folder))
 }
 
-/// Whether the run in `folder`, or one of the comparison there, was interrupted.
+/// Returns true if the run in `folder`, or one of the comparison there, was interrupted.
 fn is_partial(folder: &Path) -> bool {
     summaries(folder).any(|summary| summary.status == RunStatus::Partial)
 }
 
-/// Whether `folder` is what this code left of a run of `input`, with the files that are asked for.
+/// Returns true if `folder` has the results of this code for `input`, with all requested files.
 pub(crate) fn is_run(folder: &Path, input: &Resolved, writing: Writing) -> bool {
     let is = |name: &str, content: &[u8]| {
         paceline_scenario::read_bytes(folder.join(name)).is_ok_and(|there| there == content)
@@ -151,7 +151,7 @@ pub(crate) fn is_run(folder: &Path, input: &Resolved, writing: Writing) -> bool 
     let is_there = |name: &str| folder.join(name).is_file();
     let (all, unique) = (writing.format.flows(), writing.format.unique_flows());
     let flows = || is_there(all) || !writing.expand && is_there(unique);
-    // Of one that was cut short, they may be left out.
+    // An interrupted run may lack its flows.
     summary(folder)
         .filter(version)
         .is_some_and(|summary| summary.status == RunStatus::Partial || flows())
@@ -165,13 +165,13 @@ fn summary(folder: &Path) -> Option<Summary> {
     serde_json::from_str(&text).ok()
 }
 
-/// Whether `folder` is what a comparison of these left: of each scheme the same seeds.
+/// Returns true if `folder` has the comparison of these inputs, with the same number of seeds per scheme.
 pub(crate) fn is_comparison(folder: &Path, inputs: &[Vec<Resolved>], writing: Writing) -> bool {
     let Ok(text) = paceline_scenario::read_text(folder.join("comparison.json")) else {
         return false;
     };
     let (seeds, schemes) = if let Ok(repeats) = serde_json::from_str::<Repeats>(&text) {
-        // Scheme by scheme; there are intervals only where the seed matters.
+        // Runs are ordered by scheme. Intervals exist only if the seed matters.
         let mut schemes: Vec<&str> = repeats
             .runs
             .iter()

@@ -1,4 +1,4 @@
-//! How far runs are, on standard error: a bar on a terminal, a line now and then elsewhere.
+//! Progress of runs on standard error: a bar on a terminal, otherwise a line now and then.
 
 mod steps;
 mod sweep;
@@ -23,12 +23,12 @@ pub(crate) use sweep::SweepMeter;
 #[cfg(feature = "training")]
 pub(crate) use train::{GainMeter, Seen, TrainMeter};
 
-/// Steps of a bar.
+/// Number of steps of a progress bar.
 const STEPS: u64 = 1000;
-/// Time between two lines where there is no terminal.
+/// Interval between lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Shows how far some runs are.
+/// Progress display of some runs.
 pub(crate) struct Meter {
     show: Show,
     started: Instant,
@@ -51,7 +51,7 @@ impl Show {
         }
     }
 
-    /// Says `text` in a line of its own.
+    /// Prints `text` on a separate line, above the bar if there is one.
     fn line(&self, text: &str) {
         match self {
             Self::Bar(bar) => bar.suspend(|| say!("{text}")),
@@ -67,15 +67,15 @@ struct State {
 }
 
 struct OneRun {
-    /// When the first flow starts: nothing happens before, in inputs of ns-3 for two seconds.
+    /// Start of the first flow. Nothing happens before it, which is two seconds in ns-3 inputs.
     start: Time,
     stop: Time,
-    /// How many there are, unless only the run shows that.
+    /// Number of flows; `None` if it is known only after the run.
     flows: Option<u64>,
     now: Option<Progress>,
 }
 
-/// How many flows a run has; those of jobs by traces only the run shows.
+/// Returns the number of a run's flows; `None` for jobs by traces, whose flows depend on the run.
 fn known_flows(input: &Resolved) -> Option<u64> {
     (input.run.programs.is_empty()).then(|| input.run.flow_count() as u64)
 }
@@ -84,7 +84,7 @@ impl OneRun {
     fn of(input: &Resolved) -> Self {
         let starts = input.run.flows.iter().map(|flow| flow.start);
         let start = match input.run.arrivals {
-            // Flows that are drawn may start at once.
+            // Random flows may start immediately.
             Some(_) => Time::ZERO,
             None => starts.min().unwrap_or(Time::ZERO),
         };
@@ -96,8 +96,8 @@ impl OneRun {
         }
     }
 
-    /// The share that is done: of simulated time, of flows or of iterations, whichever is most. (Runs end when
-    /// nothing is left to happen, often long before their duration.)
+    /// Returns the finished share: the maximum of the shares of simulated time, flows and iterations. (Runs end when
+    /// no events are left, often long before their duration.)
     fn fraction(&self) -> f64 {
         let Some(now) = self.now else { return 0.0 };
         if now.done {
@@ -112,7 +112,7 @@ impl OneRun {
 }
 
 impl Meter {
-    /// For `inputs`.
+    /// Creates a display for `inputs`.
     pub(crate) fn new<I: Borrow<Resolved>>(inputs: &[I], say: SayArgs) -> Self {
         let inputs: Vec<&Resolved> = inputs.iter().map(Borrow::borrow).collect();
         let show = Show::of(say);
@@ -132,14 +132,14 @@ impl Meter {
         }
     }
 
-    /// Says on how many threads `run` goes, if it is not as many as were `asked` for.
+    /// Reports the number of threads of a run if it is less than `asked`.
     pub(crate) fn print_cut(&self, run: &str, asked: usize, cut: Cut) {
         if let Some(text) = cut_text(&format!("{run} goes"), asked, cut) {
             self.show.line(&text);
         }
     }
 
-    /// Takes in how far a run is.
+    /// Updates the progress of one run.
     pub(crate) fn update(&self, run: usize, now: &Progress) {
         let mut state = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         state.runs[run].now = Some(*now);
@@ -161,7 +161,7 @@ impl Meter {
     }
 }
 
-/// On how many threads a run `goes`, if it is not as many as were `asked` for.
+/// Returns a message about the number of threads if it is less than `asked`. `goes` is the start of the sentence.
 fn cut_text(goes: &str, asked: usize, cut: Cut) -> Option<String> {
     match cut {
         Ok(parts) if parts >= asked => None,
@@ -172,7 +172,7 @@ fn cut_text(goes: &str, asked: usize, cut: Cut) -> Option<String> {
     }
 }
 
-/// That runs get so many threads each, since there are others alongside them.
+/// Returns a message about the number of threads per run, if parallel runs share the cores.
 pub(crate) fn share_text(runs: usize, each: usize) -> String {
     let s = if each == 1 { "" } else { "s" };
     format!(
@@ -189,7 +189,7 @@ impl Drop for Meter {
     }
 }
 
-/// `a under x, y; b under x`.
+/// Formats inputs as `a under x, y; b under x`.
 fn names(inputs: &[&Resolved]) -> String {
     let part = |part: &[&Resolved]| {
         let mut schemes: Vec<&str> = part.iter().map(|input| input.scheme.as_str()).collect();
@@ -208,7 +208,7 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// The share that is done, and the rest in words.
+/// Returns the finished share, and a description of the progress.
 fn describe(runs: &[OneRun], elapsed: Duration) -> (f64, String) {
     let fraction = runs.iter().map(OneRun::fraction).sum::<f64>() / runs.len().max(1) as f64;
     let of_all =
@@ -252,7 +252,7 @@ fn milliseconds(time: Time) -> String {
     format!("{:.3} ms", time.as_ps() as f64 / 1e9)
 }
 
-/// `0:07`, `1:02:03`.
+/// Formats a duration as `0:07` or `1:02:03`.
 fn clock(seconds: f64) -> String {
     let s = seconds.round() as u64;
     let (h, m, s) = (s / 3600, s / 60 % 60, s % 60);
@@ -282,12 +282,12 @@ mod tests {
         }
     }
 
-    /// A job by a trace says in which iteration it is.
+    /// A job by a trace shows its current iteration.
     #[test]
     fn iterations_of_a_trace_are_counted() {
         let at = |over| {
             let mut repeated = run(10, 70, false);
-            // How many flows there will be nobody knows.
+            // The number of flows is not known in advance.
             repeated.flows = None;
             repeated.now.as_mut().unwrap().iterations = Some((over, 8));
             describe(&[repeated], Duration::from_secs(3))
@@ -311,7 +311,7 @@ mod tests {
         );
     }
 
-    /// An input of ns-3 begins with two idle seconds.
+    /// Inputs of ns-3 start with two idle seconds.
     #[test]
     fn time_before_the_first_flow_does_not_count() {
         let mut idle = run(2000, 0, false);

@@ -1,7 +1,7 @@
-//! What is said on standard error, alongside results: progress, hints, warnings.
+//! Messages on standard error: progress, hints and warnings.
 //!
-//! The log's disk may be full, its reader or the terminal gone. None of that is a reason to lose a run: what cannot be
-//! written is left out. (`eprintln!` would panic, and the lints forbid it.)
+//! Standard error may be a file on a full disk, a closed pipe or a closed terminal. None of these is a reason to lose
+//! a run, so messages that cannot be written are dropped. (`eprintln!` would panic, and the lints forbid it.)
 
 use std::fmt;
 use std::io::Write as _;
@@ -15,18 +15,18 @@ macro_rules! say {
     };
 }
 
-/// Writes a line to standard error. See [`say!`].
+/// Writes a line to standard error; see [`say!`].
 pub(crate) fn line(line: fmt::Arguments<'_>) {
     text(&format!("{line}\n"));
 }
 
-/// Writes `text` to standard error, in one piece, so that lines of several threads do not mix.
+/// Writes `text` to standard error in one call, so that lines of several threads do not mix.
 pub(crate) fn text(text: &str) {
-    // Names of files and labels may hold anything.
+    // File names and labels may contain control characters.
     raw(&visible(text));
 }
 
-/// Writes what may act on the terminal to standard error: colours.
+/// Writes text with control sequences, such as colours, to standard error.
 pub(crate) fn raw(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

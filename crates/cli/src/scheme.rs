@@ -1,9 +1,9 @@
-//! What a scheme is made of: `use paceline::scheme::*;`.
+//! Everything that a scheme is made of: `use paceline::scheme::*;`.
 //!
-//! A scheme is its parameters ([`params`]), which implement [`Definition`], and up to four state machines:
-//! [`CongestionControl`] at the sender, [`ReceiverHalf`] at the receiver, [`SwitchHalf`] at each egress port; where receivers
-//! grant what may be sent, also [`GrantScheduler`] at each receiving host. The book's
-//! page "Your own scheme" goes through one; [`testkit`] drives each without a network.
+//! A scheme has parameters ([`params`]), which implement [`Definition`], and up to four state machines:
+//! [`CongestionControl`] at the sender, [`ReceiverHalf`] at the receiver, [`SwitchHalf`] at each egress port, and
+//! [`GrantScheduler`] at each receiving host if receivers grant credit. The book's page "Your own scheme" goes
+//! through an example; [`testkit`] drives each state machine without a network.
 
 use std::fmt::Debug;
 
@@ -27,7 +27,7 @@ pub use paceline_congestion::{scheme_choice as choice, scheme_params as params};
 pub use paceline_kernel::rng::Rng;
 pub use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-/// Parameters of a scheme that a program may add: what [`params`] declares, with its [`Definition`].
+/// Parameters of a scheme that a program may add, as declared with [`params`], with their [`Definition`].
 pub trait OwnScheme: Definition + Debug + PartialEq + Send + Sync + 'static {}
 
 impl<P: Definition + Debug + PartialEq + Send + Sync + 'static> OwnScheme for P {}

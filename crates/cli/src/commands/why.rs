@@ -1,4 +1,4 @@
-//! `paceline why`: where one flow's time went, and which flows were slow.
+//! `paceline why`: breaks down the time of flows and jobs.
 
 use clap::Args;
 use paceline_lab::run::{Finished, RunError};
@@ -59,7 +59,7 @@ The fidelities bolt-ns3 and tcd-ns3 record no breakdown, only completion times.
 
 Exit status: 0 done, 2 no such run or flow, 130 interrupted.";
 
-/// So many of the slowest flows are listed unless the user says otherwise.
+/// Default number of slowest flows in the list.
 const LISTED: u32 = 10;
 
 #[derive(Debug, Args)]
@@ -93,7 +93,7 @@ pub(super) struct WhyArgs {
     say: SayArgs,
 }
 
-/// Tells where time went: that of a flow, or those of the slowest.
+/// Explains one flow's time, lists the slowest flows, or explains a job or the waiting matrix.
 pub(super) fn why(args: &WhyArgs) -> Ended {
     let flow = args
         .flow
@@ -134,7 +134,7 @@ pub(super) fn why(args: &WhyArgs) -> Ended {
     Ok(if partial { Done::Interrupted } else { Done::All })
 }
 
-/// Tells who made whom wait.
+/// Prints the matrix of waiting times.
 fn matrix(question: &Question<'_>, args: &WhyArgs, user: &mut User) -> Result<bool, Failure> {
     let blames = question.blames(user)?;
     match args.say.json {
@@ -144,7 +144,7 @@ fn matrix(question: &Question<'_>, args: &WhyArgs, user: &mut User) -> Result<bo
     Ok(blames.partial)
 }
 
-/// Tells a job's critical path, with links as they are or with faster ones.
+/// Prints a job's critical path, with the links' rates or with some of them faster.
 fn of_job(question: &Question<'_>, args: &WhyArgs, user: &mut User) -> Result<bool, Failure> {
     let label = args.job.as_deref().unwrap_or_default();
     let width = output::stdout_width();
@@ -173,10 +173,10 @@ fn of_job(question: &Question<'_>, args: &WhyArgs, user: &mut User) -> Result<bo
     Ok(answer.partial)
 }
 
-/// Whoever asked, at the terminal.
+/// The user at the terminal, as the source of runs and the reader of messages.
 struct User {
     say: SayArgs,
-    /// As long as there is an answer to be told.
+    /// Keeps an interruption from ending the program before the answer is printed.
     kept: Option<Kept>,
 }
 

@@ -1,6 +1,6 @@
 use super::PARITY;
 
-/// A build without the guests can say of each of their names what it lacks.
+/// Checks that builds without the guests have a message for each of their names.
 #[test]
 fn all_names_of_the_guests_are_known() {
     let guests = super::guests();

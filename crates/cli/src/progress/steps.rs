@@ -1,4 +1,4 @@
-//! How far the steps after runs are.
+//! Progress of the steps that follow runs.
 
 use std::time::Instant;
 
@@ -7,10 +7,10 @@ use paceline_reproduce::Step;
 use super::{LINE_EVERY, STEPS, Show};
 use crate::args::SayArgs;
 
-/// Shows how far steps are, one after another.
+/// Progress display of consecutive steps.
 pub(crate) struct StepMeter {
     show: Show,
-    /// The step of the last line, and when that was written.
+    /// Step and time of the last line.
     last: Option<(&'static str, Instant)>,
 }
 
@@ -22,7 +22,7 @@ impl StepMeter {
         }
     }
 
-    /// Takes in which share of a step is done.
+    /// Updates the finished share of a step.
     pub(crate) fn update(&mut self, step: &Step, share: f64, words: &str) {
         let text = format!("{}: {words}", step.title);
         match &self.show {

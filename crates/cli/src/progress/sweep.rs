@@ -1,4 +1,4 @@
-//! How far a sweep is.
+//! Progress of a sweep on standard error.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::{LINE_EVERY, OneRun, STEPS, Show, clock, cut_text, share_text};
 use crate::args::SayArgs;
 use crate::interrupt;
 
-/// Shows how far a sweep is.
+/// Progress display of a sweep.
 pub(crate) struct SweepMeter {
     show: Show,
     name: String,
@@ -25,16 +25,16 @@ struct State {
     total: usize,
     done: usize,
     failed: usize,
-    /// Packet-hops of the runs that have ended.
+    /// Packet hops of the finished runs.
     hops: u64,
     running: SortedMap<usize, OneRun>,
     last_line: Instant,
-    /// What has been said of runs that are not cut as was asked: once, for as many as it is true of.
+    /// Messages about partitioning that were printed already: each is printed once, for all runs that it applies to.
     said: SortedSet<String>,
 }
 
 impl SweepMeter {
-    /// For a sweep of the scenario `name`.
+    /// Creates a display for a sweep of the scenario `name`.
     pub(crate) fn new(name: &str, say: SayArgs) -> Self {
         let started = Instant::now();
         Self {
@@ -137,7 +137,7 @@ impl Drop for SweepMeter {
     }
 }
 
-/// The share that is done, and the rest in words.
+/// Returns the finished share, and a description of the progress.
 fn describe(state: &State, elapsed: Duration) -> (f64, String) {
     let running = state.running.values();
     let parts: f64 = running.clone().map(OneRun::fraction).sum();

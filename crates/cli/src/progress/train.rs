@@ -1,4 +1,4 @@
-//! How a training goes: what each round came to, on standard error.
+//! Progress of trainings on standard error, round by round.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -9,34 +9,34 @@ use paceline_fabric::Progress;
 use super::{LINE_EVERY, Show, clock, milliseconds};
 use crate::args::SayArgs;
 
-/// Cells of the bar that stands for the largest error.
+/// Length of the bar for the test error of the first round, in characters.
 const CELLS: usize = 24;
 
-/// What a round came to.
+/// Results of a training round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Seen {
-    /// Counted from 1.
+    /// Number of the round, from 1.
     pub(crate) round: usize,
-    /// Rounds in all.
+    /// Total number of rounds.
     pub(crate) of: usize,
-    /// Mean loss while training.
+    /// Mean training loss of the round.
     pub(crate) loss: f64,
-    /// Mean absolute percentage error of the training pairs.
+    /// Mean absolute percentage error on the training pairs.
     pub(crate) train: f64,
-    /// The same of the test pairs.
+    /// Mean absolute percentage error on the test pairs.
     pub(crate) test: f64,
 }
 
-/// Shows a training round by round.
+/// Progress display of a training by round.
 pub(crate) struct TrainMeter {
     show: Show,
     started: Instant,
-    /// The test error of the first round: what the bars are measured by.
+    /// Test error of the first round, to which bars are relative.
     first: Option<f64>,
 }
 
 impl TrainMeter {
-    /// For a training of `name` in `rounds` rounds.
+    /// Creates a display for a training of `name`.
     pub(crate) fn new(name: &str, rounds: usize, pairs: usize, say: SayArgs) -> Self {
         let show = match Show::of(say) {
             Show::Bar(_) => Show::Bar(bar(rounds as u64)),
@@ -57,7 +57,7 @@ impl TrainMeter {
         meter
     }
 
-    /// Takes in what a round came to.
+    /// Prints the results of a round.
     pub(crate) fn round(&mut self, seen: Seen) {
         let first = *self.first.get_or_insert(seen.test);
         self.show.line(&line(seen, first));
@@ -80,7 +80,7 @@ impl Drop for TrainMeter {
     }
 }
 
-/// Shows a training of gains, run by run.
+/// Progress display for the tuning of gains, by run.
 pub(crate) struct GainMeter {
     show: Show,
     episodes: usize,
@@ -88,7 +88,7 @@ pub(crate) struct GainMeter {
 }
 
 impl GainMeter {
-    /// For at most so many runs.
+    /// Creates a display for at most `episodes` runs.
     pub(crate) fn new(episodes: usize, say: SayArgs) -> Self {
         let meter = Self {
             show: match Show::of(say) {
@@ -104,7 +104,7 @@ impl GainMeter {
         meter
     }
 
-    /// Takes in how far a run is, and the gains.
+    /// Updates the progress of a run, and the gains.
     pub(crate) fn update(&self, run: usize, now: &Progress, [p, i, d]: [f64; 3]) {
         let (of, text) = (self.episodes, format!("K_p {p:.4}  K_i {i:.4}  K_d {d:.4}"));
         let at = format!("run {}/{of}, {}", run + 1, milliseconds(now.now));
@@ -135,7 +135,7 @@ fn bar(rounds: u64) -> ProgressBar {
     bar
 }
 
-/// A round as a line: numbers, and the test error as a bar.
+/// Formats a round: its values, and the test error as a bar.
 fn line(seen: Seen, first: f64) -> String {
     let cells = (seen.test / first.max(f64::MIN_POSITIVE) * CELLS as f64).round();
     let cells = (cells as usize).min(2 * CELLS);
@@ -171,7 +171,7 @@ mod tests {
             line(seen(0.02), 0.08),
             "    7    0.0457      5.23 %     2.00 %  ━━━━━━"
         );
-        // A training that goes wrong does not fill the screen.
+        // The bar of a diverging training is limited.
         assert_eq!(line(seen(80.0), 0.08).matches('━').count(), 48);
     }
 }

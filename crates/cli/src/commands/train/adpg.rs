@@ -12,10 +12,10 @@ use super::policy::{self, Policy, finish};
 use crate::failure::Ended;
 use crate::interrupt;
 
-/// Updates of which a line is the mean.
+/// Number of updates whose mean is one line of output.
 const ROW: usize = 50;
 
-/// Trains, writes and shows.
+/// Trains a policy, writes its folder and prints the results.
 pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(args);
@@ -71,7 +71,7 @@ fn options(args: &TrainArgs) -> Options {
     }
 }
 
-/// The mean of some updates.
+/// Formats the means of some updates.
 fn line(seen: &[Update], options: &Options) -> String {
     let mean = |of: fn(&Update) -> f64| seen.iter().map(of).sum::<f64>() / seen.len().max(1) as f64;
     let last = seen.last().map_or(0, |update| update.number);
@@ -83,7 +83,7 @@ fn line(seen: &[Update], options: &Options) -> String {
     )
 }
 
-/// What it was made of, for its page.
+/// Lists the training's settings, for its page.
 fn facts(trained: &TrainedPolicy) -> Vec<(String, String)> {
     let options = &trained.options;
     policy::facts([
@@ -99,7 +99,7 @@ fn facts(trained: &TrainedPolicy) -> Vec<(String, String)> {
     ])
 }
 
-/// `training.json`.
+/// Returns the content of `training.json`.
 fn record(trained: &TrainedPolicy, command: &str) -> Value {
     let options = &trained.options;
     let update = |update: &Update| {

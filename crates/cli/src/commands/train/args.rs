@@ -9,7 +9,7 @@ use crate::args::{JobArgs, SayArgs};
 use crate::commands::sweep::shell;
 use crate::failure::Failure;
 
-/// Over options of trainings in the simulator.
+/// Help heading of options for policies.
 const POLICIES: &str = "Policies (adpg, aurora, spine, decc, swift)";
 
 const EXAMPLES: &str = "\
@@ -313,12 +313,12 @@ pub(crate) enum Damping {
 }
 
 impl TrainArgs {
-    /// The seed of everything that is drawn.
+    /// Returns the seed of all random draws.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(1)
     }
 
-    /// Where everything goes.
+    /// Returns the folder of the training.
     pub(crate) fn folder(&self) -> PathBuf {
         let name = self.what.to_possible_value();
         let name = name.as_ref().map_or("network", |value| value.get_name());
@@ -327,7 +327,7 @@ impl TrainArgs {
             .unwrap_or_else(|| Path::new("results").join(format!("train-{name}")))
     }
 
-    /// The command that makes the same model: without where and how it is run, and what it is put alongside.
+    /// Returns the command that reproduces the model, without options for output, machine and comparison.
     pub(crate) fn command(&self) -> String {
         let name = self.what.to_possible_value();
         let name = name.as_ref().map_or("network", |value| value.get_name());
@@ -381,21 +381,21 @@ impl TrainArgs {
         shell(&words)
     }
 
-    /// The command that goes on with one that was stopped.
+    /// Returns the command that resumes this training.
     pub(crate) fn same_again(&self) -> String {
         let compare = if self.compare { " --compare" } else { "" };
         let out = shell(&[self.folder().display().to_string()]);
         format!("{}{compare} --out {out}", self.command())
     }
 
-    /// Whether a rate law of DECC is searched for: no network is trained or compressed.
+    /// Returns true if DECC's rate law is to be searched for, rather than a network trained or compressed.
     pub(crate) fn searches(&self) -> bool {
         self.clone.is_none()
             && self.compress.is_none()
             && matches!(self.algorithm, None | Some(Learner::CmaEs))
     }
 
-    /// Refuses options that are about something else than what is trained.
+    /// Rejects options that do not apply to what is trained.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let of_gains = [
             ("--units", self.units.is_some()),

@@ -1,4 +1,4 @@
-//! Compressing DECC's policy.
+//! Compression of DECC's policy network.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use super::policy::{Policy, finish};
 use crate::failure::Ended;
 use crate::interrupt;
 
-/// Compresses, tunes, writes and shows.
+/// Compresses and fine-tunes a network, writes its folder and prints the results.
 pub(super) fn compress(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let teacher = decc::base(model)?;
     let (law, network) = decc::clone_of(&teacher)?;
@@ -64,7 +64,7 @@ fn message(tuned: &Tuned) -> String {
     )
 }
 
-/// `training.json`.
+/// Returns the content of `training.json`.
 fn record(name: &str, tuned: &Tuned, command: &str) -> Value {
     let compressed = &tuned.compressed;
     let apart = |apart: &Apart| json!({"difference": apart.difference, "cost": apart.costs.1});

@@ -1,4 +1,4 @@
-//! DECC's loop of runs and refinements.
+//! DECC's loop of runs and refinements (`--continual`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::failure::{Ended, Failure};
 use crate::progress::Meter;
 use crate::{interrupt, output, place, text};
 
-/// Goes through the episodes, writes and shows.
+/// Executes the episodes, writes the folder and prints the results.
 pub(super) fn continual(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(args);
@@ -119,12 +119,12 @@ fn deployed_first(model: &Arc<Model>) -> Deployed {
     }
 }
 
-/// Where the run of an episode is, in the folder of the training.
+/// Returns the path of an episode's run within the training's folder.
 fn run_of(number: u32) -> PathBuf {
     Path::new(&format!("episode-{number}")).join("run")
 }
 
-/// The scenario of an episode, with a seed of its own, under a model whose files are alongside it.
+/// Resolves the scenario of an episode with the episode's seed and the deployed model.
 fn input(args: &TrainArgs, number: u32, deployed: &Deployed) -> Result<Resolved, Failure> {
     let scenario = args.continual.as_deref().unwrap_or_default();
     let path = match deployed.files.is_empty() {
@@ -133,7 +133,7 @@ fn input(args: &TrainArgs, number: u32, deployed: &Deployed) -> Result<Resolved,
     };
     let mut set = args.set.clone();
     set.push(format!("cc.decc.model={path}"));
-    // Experience has a percentile of latency; to record it changes nothing in the run.
+    // Experience includes a latency percentile. Recording it does not change the run.
     set.push("record.latency=true".into());
     let at_hand = ModelRef::read_from(&*path, Arc::clone(&deployed.model));
     let overrides = Overrides {
@@ -153,7 +153,7 @@ fn input(args: &TrainArgs, number: u32, deployed: &Deployed) -> Result<Resolved,
     Ok(input)
 }
 
-/// Runs an episode, unless it is there from before an interruption; nothing if it is interrupted.
+/// Runs an episode, or reads it if it was finished before an interruption. Returns `None` if interrupted.
 fn run(
     args: &TrainArgs,
     number: u32,
@@ -203,7 +203,7 @@ fn run(
     Ok(Some(experience))
 }
 
-/// How far it is; `told` is the half of the compression that was told last.
+/// Returns progress lines. `told` is the half of the compression that was reported last.
 fn lines(event: &Event<'_>, options: &Options, told: &mut Option<usize>) -> Vec<String> {
     match event {
         Event::Begins(number, model) => {
@@ -241,7 +241,7 @@ fn lines(event: &Event<'_>, options: &Options, told: &mut Option<usize>) -> Vec<
     }
 }
 
-/// Models and experience, by the names of their files.
+/// Lists the files of models and experience, with their names.
 fn made(done: &Continued) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut files = Vec::new();
     for episode in &done.episodes {
@@ -262,7 +262,7 @@ fn made(done: &Continued) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     Ok(files)
 }
 
-/// What the terminal shows in the end.
+/// Returns the final message for the terminal.
 fn message(done: &Continued, wall_s: f64, args: &TrainArgs) -> String {
     let folder = args.folder();
     let forgotten = done.forgotten();
@@ -297,7 +297,7 @@ fn message(done: &Continued, wall_s: f64, args: &TrainArgs) -> String {
     said
 }
 
-/// `training.json`.
+/// Returns the content of `training.json`.
 fn record(done: &Continued, input: &Resolved, command: &str) -> Value {
     let options = &done.options;
     let forgotten = done.forgotten();

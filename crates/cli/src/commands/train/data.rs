@@ -1,4 +1,4 @@
-//! What is trained on: runs that are recorded now, runs that were, or a dataset.
+//! Training data: newly recorded runs, existing runs, or a dataset.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use crate::failure::Failure;
 use crate::progress::Meter;
 use crate::{input, interrupt};
 
-/// Samples of a flow that make a pair: three features, and what came next.
+/// Number of consecutive samples of a flow in a pair: three features, and the value to predict.
 const WINDOW: usize = 4;
 
-/// Pairs, and the runs that they are from where these are at hand.
+/// Pairs, and the runs that they come from, if available.
 pub(super) struct Data {
     pub(super) dataset: Dataset,
     pub(super) traces: Vec<Trace>,
 }
 
-/// Everything that the arguments ask for; `None` if the user stopped it.
+/// Collects the data that the arguments ask for. Returns `None` if interrupted.
 pub(super) fn gather(args: &TrainArgs) -> Result<Option<Data>, Failure> {
     if let Some(path) = dataset_file(&args.data)? {
         if args.pairs.is_some() {
@@ -58,7 +58,7 @@ pub(super) fn gather(args: &TrainArgs) -> Result<Option<Data>, Failure> {
     Ok(Some(Data { dataset, traces }))
 }
 
-/// The dataset among `paths`, if there is one: it is whole, and goes with nothing else.
+/// Returns the dataset among `paths`, if any. A dataset is complete and cannot be combined.
 fn dataset_file(paths: &[PathBuf]) -> Result<Option<PathBuf>, Failure> {
     let dataset_in = |path: &PathBuf| match path.is_dir() {
         true => Some(path.join("dataset.parquet")).filter(|file| file.is_file()),
@@ -76,7 +76,7 @@ fn dataset_file(paths: &[PathBuf]) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// The folders of runs in `paths`: each itself, or those in it.
+/// Lists the folders of runs in `paths`: the paths themselves, or runs inside them.
 fn run_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let is_run = |path: &Path| path.join("summary.json").is_file();
     let mut folders = Vec::new();
@@ -102,7 +102,7 @@ fn run_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(folders)
 }
 
-/// The runs that are to be recorded.
+/// Lists the runs to record.
 fn sources(args: &TrainArgs) -> Result<Vec<Source>, Failure> {
     if args.scenarios.is_empty() {
         return Ok(Source::thesis());
@@ -129,7 +129,7 @@ fn sources(args: &TrainArgs) -> Result<Vec<Source>, Failure> {
         .collect())
 }
 
-/// Runs them; `None` if the user stopped it.
+/// Records the runs. Returns `None` if interrupted.
 pub(super) fn record(args: &TrainArgs) -> Result<Option<Vec<Trace>>, Failure> {
     let sources = sources(args)?;
     let inputs: Vec<Resolved> = sources.iter().map(Source::load).collect::<Result<_, _>>()?;
@@ -145,7 +145,7 @@ pub(super) fn record(args: &TrainArgs) -> Result<Option<Vec<Trace>>, Failure> {
     }
 }
 
-/// Refuses runs from which nothing can be learned.
+/// Rejects runs with too few or too uniform samples.
 pub(super) fn check(traces: &[Trace]) -> Result<(), Failure> {
     for trace in traces {
         let longest = trace.flows.iter().map(|flow| flow.samples.len()).max();

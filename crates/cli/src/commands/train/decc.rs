@@ -1,4 +1,4 @@
-//! Training a network alongside DECC's rate law, and cloning a law as a network.
+//! Training of a residual network on DECC's rate law, and cloning of a law into a network.
 
 use std::time::Instant;
 
@@ -12,10 +12,10 @@ use super::policy::{self, Policy, finish};
 use crate::failure::Ended;
 use crate::interrupt;
 
-/// The law to begin with, unless another is named.
+/// Default rate law to start from.
 const LAW: &str = "decc-law";
 
-/// Trains a residual, writes and shows.
+/// Trains a residual network, writes its folder and prints the results.
 pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(args);
@@ -88,7 +88,7 @@ fn options(args: &TrainArgs) -> Options {
     }
 }
 
-/// How far it is.
+/// Formats the progress of a training round.
 fn line(update: &Update, options: &Options) -> String {
     let mut line = format!(
         "round {:>3} of {}: loss {:.4}, reward {:.4}, weights moved by {:.1} %",
@@ -104,7 +104,7 @@ fn line(update: &Update, options: &Options) -> String {
     line
 }
 
-/// `training.json`.
+/// Returns the content of `training.json`.
 fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
     let options = &trained.options;
     json!({
@@ -124,7 +124,7 @@ fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
     })
 }
 
-/// Clones a law, writes and shows.
+/// Clones a law into a network, writes its folder and prints the results.
 pub(super) fn clone(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let teacher = decc::base(model)?;
@@ -185,7 +185,7 @@ pub(super) fn clone(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) ->
     finish(&policy, args, checkpoints, kept)
 }
 
-/// `training.json`.
+/// Returns the content of `training.json` for a clone.
 fn record_of_clone(cloned: &Cloned, name: &str, command: &str) -> Value {
     json!({
         "what": name,

@@ -1,4 +1,4 @@
-//! Training the gains of the rate controller.
+//! Tuning of the rate controller's gains.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::failure::{Done, Ended, Failure};
 use crate::progress::GainMeter;
 use crate::{interrupt, output, text};
 
-/// Trains, writes and shows.
+/// Tunes the gains, writes their folder and prints the results.
 pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(args)?;
@@ -62,7 +62,7 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     })
 }
 
-/// The round-trip time that the controller of the run is to hold, in µs.
+/// Returns the target round-trip time of the run's controller, µs.
 fn target_us(options: &Options) -> Result<f64, Failure> {
     let input = options.source.load()?;
     let target = input
@@ -123,7 +123,7 @@ fn options(args: &TrainArgs) -> Result<Options, Failure> {
         options.lag = lag as usize;
     }
     if let Some(episodes) = args.episodes {
-        // As much of them to settle as of the usual number.
+        // The share of final episodes stays that of the default.
         options.settle = options.settle * episodes as usize / options.episodes;
         options.episodes = episodes as usize;
     }
@@ -197,7 +197,7 @@ fn gains_json(gains: &Gains) -> Value {
     json!({ "k_p": gains.p, "k_i": gains.i, "k_d": gains.d })
 }
 
-/// `training.json` of gains.
+/// Returns the content of `training.json`.
 fn record(page: &GainsPage<'_>) -> Value {
     let trained = page.trained;
     let options = &trained.options;
@@ -241,7 +241,7 @@ fn record(page: &GainsPage<'_>) -> Value {
     })
 }
 
-/// What a scenario says to use the gains.
+/// Returns the scenario snippet that sets the gains.
 fn snippet(gains: &Gains) -> String {
     format!(
         "[cc.lstm-pid]\nk-p = {:?}\nk-i = {:?}\nk-d = {:?}\n",
@@ -249,7 +249,7 @@ fn snippet(gains: &Gains) -> String {
     )
 }
 
-/// The table, and what to do next.
+/// Prints the table and suggestions.
 fn show(args: &TrainArgs, page: &GainsPage<'_>) -> Result<(), Failure> {
     let trained = page.trained;
     if args.say.json {

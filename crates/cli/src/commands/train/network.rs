@@ -1,4 +1,4 @@
-//! Training a predictor, and those to compare it with.
+//! Training of a predictor, and of others for comparison.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,21 +19,21 @@ use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Seen, TrainMeter};
 use crate::{interrupt, output, text};
 
-/// A predictor that was trained, and its weights after each round.
+/// A trained predictor, and its weights after each round.
 pub(super) struct Fitted {
     pub(super) trained: Trained,
     pub(super) checkpoints: Vec<Weights>,
 }
 
-/// What the predictor that is asked for came to.
+/// Results of training the requested predictor.
 struct Made {
     first: Fitted,
     data: Data,
-    /// Its rounds on runs that it predicted in, if it had such.
+    /// On-policy rounds, if requested.
     own: Option<on_policy::Ended>,
 }
 
-/// Records, trains, compares, writes and shows.
+/// Collects data, trains and compares predictors, writes the folder and prints the results.
 pub(super) fn train(args: &TrainArgs, network: Network, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let made = match args.on_policy {
@@ -101,7 +101,8 @@ impl Made {
     }
 }
 
-/// A training on data that do not depend on it; `None` if the user stopped it before its first round was over.
+/// Trains on data that do not depend on the predictor. Returns `None` if interrupted before the end of the first
+/// round.
 fn of_data(args: &TrainArgs, network: Network, checkpoints: &Checkpoints) -> Result<Option<Made>, Failure> {
     let start = start(args, network)?;
     let Some(data) = data::gather(args)? else {
@@ -121,7 +122,7 @@ fn of_data(args: &TrainArgs, network: Network, checkpoints: &Checkpoints) -> Res
     }))
 }
 
-/// Pairs by course: those that were only tested on, and runs that were not learned from at all.
+/// Groups pairs by course: pairs reserved for tests, and runs that were not used for training.
 fn courses(dataset: &Dataset, test: &[Pair], own: Option<&on_policy::Ended>) -> Vec<Course> {
     let mut courses = page::tested_courses(dataset, test);
     let Some(own) = own else {
@@ -135,7 +136,7 @@ fn courses(dataset: &Dataset, test: &[Pair], own: Option<&on_policy::Ended>) -> 
     courses
 }
 
-/// The size and the weights to go on from.
+/// Returns hidden size and weights to resume from, if requested.
 fn start(args: &TrainArgs, network: Network) -> Result<Option<(usize, Weights)>, Failure> {
     let Some(path) = &args.resume else {
         return Ok(None);
@@ -151,7 +152,7 @@ fn start(args: &TrainArgs, network: Network) -> Result<Option<(usize, Weights)>,
     Ok(Some((card.hidden, weights)))
 }
 
-/// The model's file that `path` means: itself, or that of the folder of a training or a checkpoint.
+/// Returns the model file for `path`, which may be the file, or the folder of a training or checkpoint.
 fn model_file(path: &Path, network: Network) -> Result<PathBuf, Failure> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
@@ -166,7 +167,7 @@ fn model_file(path: &Path, network: Network) -> Result<PathBuf, Failure> {
     )))
 }
 
-/// How to train, from the arguments and what there is to train on; `round` of a training on the loop's own runs.
+/// Returns the training options for a dataset. `round` is the number of the on-policy round, if any.
 pub(super) fn options(
     args: &TrainArgs,
     network: Network,
@@ -180,7 +181,7 @@ pub(super) fn options(
     if let Some(rounds) = args.rounds {
         options.rounds = rounds as usize;
     }
-    // A round has pairs of its own, so rounds share what there is.
+    // No two rounds share pairs, so all rounds together use the dataset once.
     let (pairs, rounds) = (dataset.pairs.len(), options.rounds);
     options = on_policy_options(options, round.unwrap_or(0), pairs);
     if let Some(batch) = args.batch {
@@ -199,14 +200,15 @@ pub(super) fn options(
     Ok(options)
 }
 
-/// What the network is put alongside: what costs nothing always, other networks when asked for.
+/// Lists the networks to compare with: cheap baselines always, all others with `--compare`.
 fn others(args: &TrainArgs, network: Network) -> impl Iterator<Item = Network> {
     let compare = args.compare;
     let wanted = move |other: &Network| *other != network && (compare || !other.is_recurrent());
     Network::ALL.into_iter().filter(wanted)
 }
 
-/// Trains one, from its checkpoint if there is one; `None` if the user stopped it before its first round was over.
+/// Trains one predictor, from its checkpoint if present. Returns `None` if interrupted before the end of the first
+/// round.
 pub(super) fn fit(
     dataset: &Dataset,
     options: &Options,
@@ -238,7 +240,7 @@ pub(super) fn fit(
     }
 }
 
-/// What to know before trusting the first of `judged`.
+/// Returns warnings about the first of `judged`.
 fn warnings(judged: &[Judged<'_>], own: Option<&on_policy::Ended>) -> Vec<String> {
     let first = &judged[0];
     let mut found = Vec::new();
@@ -281,7 +283,7 @@ fn warnings(judged: &[Judged<'_>], own: Option<&on_policy::Ended>) -> Vec<String
     found
 }
 
-/// The folder, whole or not at all.
+/// Writes the folder, completely or not at all.
 fn write_all(
     (args, folder): (&TrainArgs, Folder),
     name: &str,
@@ -321,7 +323,7 @@ fn write_all(
     Ok(())
 }
 
-/// The table, and what to do next.
+/// Prints the table and suggestions.
 fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>, partial: bool) -> Result<(), Failure> {
     if args.say.json {
         output::print_json(&record::training(report, partial))?;
@@ -343,7 +345,7 @@ fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>, partial: bool) -
     Ok(())
 }
 
-/// How the loss fell, and the predictors alongside each other.
+/// Returns the loss curves, and a table that compares the predictors.
 fn table(report: &NetworkPage<'_>) -> String {
     let first = &report.predictors[0];
     let curve = |name: &str, values: Vec<f64>, shown: fn(f64) -> String| {

@@ -1,4 +1,4 @@
-//! Training on the runs that the predictor predicts in.
+//! On-policy training: retrains a predictor on runs with the predictor in the loop.
 
 use paceline_learn::Checkpoints;
 use paceline_learn::dataset::{self, Dataset, Recorded, Source};
@@ -13,20 +13,20 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Meter;
 
-/// What came of all rounds that are over.
+/// Results of all finished rounds.
 pub(super) struct Ended {
-    /// The last predictor, and what it learned from.
+    /// The last predictor and its data; taken by the caller.
     pub(super) fitted: Option<Fitted>,
     pub(super) data: Option<Data>,
-    /// The rounds.
+    /// State with the results of each round.
     pub(super) state: OnPolicy,
-    /// Runs of the loop with the last predictor; none if it was interrupted.
+    /// Runs with the last predictor in the loop; empty if interrupted.
     pub(super) check: Vec<Recorded>,
-    /// Rounds that were asked for and are not over.
+    /// Number of requested rounds that are not finished.
     pub(super) missing: usize,
 }
 
-/// Goes through the rounds; `None` if the user stopped it before there was a predictor.
+/// Executes the rounds. Returns `None` if interrupted before the first predictor.
 pub(super) fn train(
     args: &TrainArgs,
     network: Network,
@@ -53,7 +53,7 @@ pub(super) fn train(
         let Some(fitted) = round(args, network, (number, rounds), &dataset, checkpoints)? else {
             break;
         };
-        // A round that was cut short is not one, unless there is nothing else.
+        // An interrupted round is discarded, unless it is the first.
         if fitted.trained.stopped && number > 0 {
             break;
         }
@@ -86,7 +86,7 @@ pub(super) fn train(
     }))
 }
 
-/// The loop: the scenarios that were named, or the thesis's, under the controller.
+/// Lists the scenarios with the controller: those of the arguments, or the thesis's.
 fn courses(args: &TrainArgs) -> Vec<Source> {
     if args.scenarios.is_empty() {
         return vec![Source::tuned()];
@@ -103,7 +103,7 @@ fn courses(args: &TrainArgs) -> Vec<Source> {
     args.scenarios.iter().map(course).collect()
 }
 
-/// Runs what a round records; `None` if the user stopped it.
+/// Executes the runs of a round. Returns `None` if interrupted.
 fn run(sources: &[Source], args: &TrainArgs) -> Result<Option<Vec<Recorded>>, Failure> {
     if sources.is_empty() {
         return Ok(Some(Vec::new()));
@@ -121,7 +121,7 @@ fn run(sources: &[Source], args: &TrainArgs) -> Result<Option<Vec<Recorded>>, Fa
     }
 }
 
-/// A round's training; its checkpoint is its own.
+/// Trains the predictor of a round, with a separate checkpoint.
 fn round(
     args: &TrainArgs,
     network: Network,

@@ -1,4 +1,4 @@
-//! What trainings of policies leave, whatever they train.
+//! Output common to all trainings of policies.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,24 +12,24 @@ use crate::failure::{Done, Ended};
 use crate::interrupt::Kept;
 use crate::{interrupt, output};
 
-/// A policy that was trained, and what is said of it.
+/// A trained policy with its output.
 pub(super) struct Policy {
-    /// The scheme that it decides for.
+    /// Scheme that uses the policy.
     pub(super) scheme: &'static str,
-    /// The model's name.
+    /// Name of the model and of its files.
     pub(super) name: String,
     pub(super) files: ModelFiles,
-    /// `training.json`.
+    /// Content of `training.json`.
     pub(super) record: Value,
-    /// `report.html`.
+    /// Content of `report.html`.
     pub(super) page: Option<String>,
-    /// What the terminal shows, up to how a run uses it.
+    /// Message for the terminal, without the hint how to use the model.
     pub(super) message: String,
-    /// Whether it was stopped early.
+    /// True if the training was interrupted.
     pub(super) stopped: bool,
 }
 
-/// Writes and shows a policy.
+/// Writes the folder of a policy and prints the results.
 pub(super) fn finish(policy: &Policy, args: &TrainArgs, checkpoints: &Checkpoints, kept: Kept) -> Ended {
     let left = Left {
         files: &[
@@ -50,23 +50,23 @@ pub(super) fn finish(policy: &Policy, args: &TrainArgs, checkpoints: &Checkpoint
     leave(&left, args, checkpoints, kept)
 }
 
-/// What a training leaves.
+/// Output of a training.
 pub(super) struct Left<'a> {
-    /// Files that are read again: names and content.
+    /// Model and data files: names and content.
     pub(super) files: &'a [(String, &'a [u8])],
-    /// `training.json`.
+    /// Content of `training.json`.
     pub(super) record: &'a Value,
-    /// `report.html`.
+    /// Content of `report.html`.
     pub(super) page: Option<&'a str>,
-    /// Folders that the training has put among its checkpoints.
+    /// Folders to move from the checkpoints to the results.
     pub(super) carried: &'a [PathBuf],
-    /// What the terminal shows.
+    /// Message for the terminal.
     pub(super) message: &'a str,
-    /// Whether it was stopped early.
+    /// True if the training was interrupted.
     pub(super) stopped: bool,
 }
 
-/// Writes and shows it; of a training that was stopped its checkpoint stays alongside it.
+/// Writes the folder and prints the results. The checkpoint of an interrupted training is kept in it.
 pub(super) fn leave(left: &Left<'_>, args: &TrainArgs, checkpoints: &Checkpoints, kept: Kept) -> Ended {
     let _kept = kept.written(!interrupt::asked());
     let folder = checkpoints.results(&args.folder(), args.force)?;
@@ -96,7 +96,7 @@ pub(super) fn leave(left: &Left<'_>, args: &TrainArgs, checkpoints: &Checkpoints
     })
 }
 
-/// The model's name: of other seeds than the first with the seed.
+/// Returns the model's name, which includes the seed unless that is 1.
 pub(super) fn name(of: &str, seed: u64) -> String {
     match seed {
         1 => of.to_string(),
@@ -104,7 +104,7 @@ pub(super) fn name(of: &str, seed: u64) -> String {
     }
 }
 
-/// What was done in so many seconds, and where the model is, and the page about it if there is one.
+/// Returns the message about a finished training: duration, folder, and page if there is one.
 pub(super) fn message(
     done: &str,
     (wall_s, stopped): (f64, bool),
@@ -123,7 +123,7 @@ pub(super) fn message(
     )
 }
 
-/// What it was made of, for its page.
+/// Lists the training's settings and the version, for its page.
 pub(super) fn facts<const N: usize>(facts: [(&str, String); N]) -> Vec<(String, String)> {
     let version = ("version", paceline_learn::version().to_string());
     let facts = facts.into_iter().chain([version]);

@@ -1,4 +1,4 @@
-//! What a training's folder says of it, for programs and on the page.
+//! Records of a network training, for `training.json` and for its page.
 
 use paceline_learn::dataset::{Dataset, EDGES, Origin};
 use paceline_learn::on_policy::{Driven, Report};
@@ -6,7 +6,7 @@ use paceline_learn::page::{CourseErrors, Judged, NetworkPage};
 use paceline_learn::train::{Options, Round};
 use serde_json::{Value, json};
 
-/// `training.json` of a network.
+/// Returns the content of `training.json`.
 pub(super) fn training(report: &NetworkPage<'_>, partial: bool) -> Value {
     let first = &report.predictors[0];
     let options = &first.trained.options;
@@ -87,7 +87,7 @@ pub(super) fn training(report: &NetworkPage<'_>, partial: bool) -> Value {
     })
 }
 
-/// Names and values of what a network was made of.
+/// Lists the training's settings, for its page.
 pub(super) fn facts(options: &Options, dataset: &Dataset) -> Vec<(String, String)> {
     let facts = [
         ("dataset, SHA-256", dataset.hash()),
@@ -112,7 +112,7 @@ pub(super) fn facts(options: &Options, dataset: &Dataset) -> Vec<(String, String
     facts.map(|(name, value)| (name.to_string(), value)).to_vec()
 }
 
-/// `incast-20 under timely, lstm-pid`.
+/// Formats the runs of a dataset, such as `incast-20 under timely, lstm-pid`.
 pub(super) fn runs(dataset: &Dataset) -> String {
     let part = |part: &[Origin]| {
         let mut schemes: Vec<&str> = part.iter().map(|origin| origin.scheme.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Going on with DECC's rate law in networks that runs met.
+//! Refinement of DECC's rate law in networks of recorded experience.
 
 use std::time::Instant;
 
@@ -13,9 +13,9 @@ use super::policy::{self, Policy, finish};
 use crate::failure::{Ended, Failure};
 use crate::interrupt;
 
-/// In place of a model: a search from nothing.
+/// Value of `--continue` that starts a search without a law.
 const NONE: &str = "none";
-/// Searches, writes and shows.
+/// Refines the law, writes its folder and prints the results.
 pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(args);
@@ -85,7 +85,7 @@ pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     finish(&policy, args, checkpoints, kept)
 }
 
-/// The law to go on with, and the experience.
+/// Loads the law to refine, and the experience.
 fn start(args: &TrainArgs) -> Result<Start, Failure> {
     let (Some(asked), Some(folder)) = (&args.refine, &args.experience) else {
         return Err(Failure::arguments("--continue goes with --experience"));
@@ -114,7 +114,7 @@ fn options(args: &TrainArgs) -> Options {
     }
 }
 
-/// What was met, in a line.
+/// Summarises the experience in one line.
 fn met(start: &Start) -> String {
     let each = &start.experience.each;
     let range = |of: &dyn Fn(&paceline_learn::experience::Met) -> f64| {
@@ -144,7 +144,7 @@ fn met(start: &Start) -> String {
     )
 }
 
-/// How far it is, of so many generations.
+/// Formats the progress of a generation.
 pub(super) fn line(step: &Step, generations: u32) -> String {
     let mut line = format!(
         "generation {:>3} of {}: best {:.2}, median {:.2}, step {:.3}",
@@ -164,7 +164,7 @@ pub(super) fn line(step: &Step, generations: u32) -> String {
     line
 }
 
-/// `training.json`.
+/// Returns the content of `training.json`.
 fn record(refined: &Refined, start: &Start, (name, command): (&str, &str)) -> Value {
     let options = &refined.options;
     let axes = options.subject.axes().iter().zip(&refined.values);

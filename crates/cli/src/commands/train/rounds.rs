@@ -1,4 +1,4 @@
-//! Training policies that learn round by round: Aurora's and SPINE's.
+//! Training of policies in rounds: Aurora's and SPINE's.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use super::policy::{self, Policy, finish};
 use crate::failure::Ended;
 use crate::interrupt;
 
-/// A scheme whose policy learns in this way.
+/// A scheme whose policy is trained in rounds.
 pub(super) struct Scheme {
     name: &'static str,
     options: fn() -> Options,
@@ -43,7 +43,7 @@ pub(super) const SPINE: Scheme = Scheme {
     page: page::spine,
 };
 
-/// Trains, writes and shows.
+/// Trains a policy, writes its folder and prints the results.
 pub(super) fn train(scheme: &Scheme, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(scheme, args);
@@ -93,7 +93,7 @@ fn options(scheme: &Scheme, args: &TrainArgs) -> Options {
     }
 }
 
-/// How far it is.
+/// Formats the progress of a round.
 fn line(update: &Update, options: &Options) -> String {
     let triggered = update.triggered.map_or_else(String::new, |share| {
         format!(", {:.1} % of intervals trigger", 100.0 * share)
@@ -109,7 +109,7 @@ fn line(update: &Update, options: &Options) -> String {
     )
 }
 
-/// What it was made of, for its page.
+/// Lists the training's settings, for its page.
 fn facts(trained: &TrainedPolicy) -> Vec<(String, String)> {
     let options = &trained.options;
     policy::facts([
@@ -122,7 +122,7 @@ fn facts(trained: &TrainedPolicy) -> Vec<(String, String)> {
     ])
 }
 
-/// `training.json`.
+/// Returns the content of `training.json`.
 fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
     let update = |update: &Update| {
         let mut line = json!({

@@ -1,4 +1,4 @@
-//! Searching for DECC's rate law, or for Swift's parameters.
+//! Search for DECC's rate law, or for Swift's parameters.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use super::policy::{self, Left, Policy, finish, leave};
 use crate::failure::Ended;
 use crate::interrupt;
 
-/// Searches, writes and shows.
+/// Searches, writes the folder and prints the results.
 pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(subject, args);
@@ -55,7 +55,7 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
         found.best()
     );
     let message = policy::message(&done, (wall_s, found.stopped), true, args);
-    // What has no model: the values are in `training.json`, too, in base round trips where they are times.
+    // Swift has no model file. Its values are also in `training.json`; times are in base round trips.
     if subject == Subject::Swift {
         let axes = subject.axes().iter().zip(&found.values);
         let values: String = axes
@@ -96,7 +96,7 @@ fn options(subject: Subject, args: &TrainArgs) -> Options {
     }
 }
 
-/// What the search is held against.
+/// Formats the costs of the baselines.
 fn first_line(lines: &Lines) -> String {
     format!(
         "cost over the reference's, in trials: Swift, tuned by search {:.2}; Swift, set by hand {:.2}; at the start {:.2}",
@@ -104,7 +104,7 @@ fn first_line(lines: &Lines) -> String {
     )
 }
 
-/// How far it is.
+/// Formats the progress of a generation.
 fn line(update: &Update, options: &Options) -> String {
     let mut line = format!(
         "generation {:>3} of {}: best {:.2}, median {:.2}, step {:.3}",
@@ -116,7 +116,7 @@ fn line(update: &Update, options: &Options) -> String {
     line
 }
 
-/// `training.json`.
+/// Returns the content of `training.json`.
 fn record(found: &Found, name: &str, command: &str) -> Value {
     let options = &found.options;
     let axes = options.subject.axes().iter().zip(&found.values);
