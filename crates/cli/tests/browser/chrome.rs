@@ -1,4 +1,4 @@
-//! A headless Chromium: found, else installed where that is allowed, else missed aloud.
+//! A headless Chromium: found on the system, or installed where permitted. Otherwise the reason is reported.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::devtools::Browser;
 
-/// Names that it goes by.
+/// Program names to look for.
 const NAMES: [&str; 5] = [
     "chromium",
     "chromium-browser",
@@ -15,7 +15,7 @@ const NAMES: [&str; 5] = [
     "chrome",
 ];
 
-/// Starts the browser; where there is none, says why not.
+/// Starts the browser, or returns the reason why there is none.
 pub(crate) fn start() -> Result<Browser, String> {
     let program = match find() {
         Some(program) => program,
@@ -31,7 +31,7 @@ fn find() -> Option<PathBuf> {
     NAMES.iter().find_map(|name| on_path(name))
 }
 
-/// A program of that name on the search path.
+/// Finds a program on the search path.
 fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
@@ -44,7 +44,7 @@ fn is_program(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// Installs the distribution's Chromium: as root, where there is apt.
+/// Installs the distribution's Chromium, which needs root and apt.
 fn install() -> Result<PathBuf, String> {
     let apt = on_path("apt-get")
         .ok_or("there is no Chromium (looked for CHROME and on the path), and no apt-get to install it")?;
@@ -53,7 +53,7 @@ fn install() -> Result<PathBuf, String> {
             "there is no Chromium (looked for CHROME and on the path), and only root may install it".into(),
         );
     }
-    // Two test runs at once install it one after the other: the second finds it.
+    // Concurrent test runs take turns, so that the second one finds the browser installed.
     let place = std::env::temp_dir().join("paceline-browser-tests.lock");
     let lock = File::create(&place).map_err(|error| format!("{}: {error}", place.display()))?;
     lock.lock()

@@ -1,4 +1,4 @@
-//! What a reader does in the topology view: keys, clicks, the search, the magnifier.
+//! Interaction with the topology view: keys, clicks, search and magnifier.
 
 use crate::devtools::Browser;
 
@@ -17,7 +17,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("the_view_zooms_and_pans", zooms),
 ];
 
-/// The port to the receiver of the run's incast.
+/// Entity name of the port to the receiver of the run's incast.
 const PORT: &str = "port 0.9->9";
 
 fn open(browser: &Browser) -> Page {
@@ -26,14 +26,14 @@ fn open(browser: &Browser) -> Page {
     page
 }
 
-/// The picture, once it is drawn.
+/// Returns the picture after the next frame.
 fn drawn(page: &Page) -> String {
     page.eval("window.painted = false; requestAnimationFrame(() => requestAnimationFrame(() => { window.painted = true; }))");
     page.wait_for("painted");
     page.text("document.getElementById('topology-canvas').toDataURL()")
 }
 
-/// Where a port is in the window.
+/// Returns the position of a port in the window.
 fn place(page: &Page, port: &str) -> (f64, f64) {
     let canvas = page.place("document.getElementById('topology-canvas')");
     let part = |axis: &str| page.number(&format!("paceline.portAt('{port}').{axis}"));
@@ -87,7 +87,7 @@ fn link_series(browser: &Browser) {
     page.wait_for(&format!("{charts} >= 2"));
     let title = page.text("document.querySelector('#topology-detail h3').textContent");
     assert!(title.starts_with("switch 0 ⇄ host 9"), "{title}");
-    // A click in a chart goes to that time.
+    // A click in a chart moves to that time.
     let before = page.number("paceline.frame()");
     page.click("document.querySelector('#topology-detail .u-over')");
     page.wait_for(&format!("paceline.frame() !== {before}"));
@@ -100,7 +100,7 @@ fn flow_time(browser: &Browser) {
     page.click("document.querySelector('#flow-rows tr button')");
     page.wait_for("document.querySelectorAll('#topology-detail .stack i').length >= 3");
     assert!(drawn(&page) != before, "the flow's way is drawn");
-    // The parts are all of the time.
+    // The parts add up to the whole time.
     let sum = page.number(
         "[...document.querySelectorAll('.parts tr')].reduce((s, r) => s + parseFloat(r.lastChild.textContent), 0)",
     );

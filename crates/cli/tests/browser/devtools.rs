@@ -1,5 +1,5 @@
-//! The DevTools protocol of a headless Chromium over a pipe: JSON messages, each ended by a zero byte. A pipe needs neither
-//! a port nor a WebSocket.
+//! The DevTools protocol of a headless Chromium over a pipe: JSON messages, each terminated by a zero byte. A pipe
+//! needs neither a port nor a WebSocket.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,10 +11,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The most that a step in the browser may take: long, for busy machines.
+/// Maximum duration of a step in the browser; long enough for busy machines.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// No connections, no updates, no differences between machines.
+/// Arguments that disable network connections and updates, and make output independent of the machine.
 const ARGUMENTS: [&str; 20] = [
     "--headless=new",
     "--remote-debugging-pipe",
@@ -38,11 +38,11 @@ const ARGUMENTS: [&str; 20] = [
     "--no-pings",
 ];
 
-/// A browser that runs.
+/// A running browser.
 pub(crate) struct Browser {
     child: Child,
     connection: Arc<Connection>,
-    /// Its profile.
+    /// Folder of the browser's profile, removed with it.
     _folder: TempDir,
 }
 
@@ -54,10 +54,10 @@ struct Connection {
 
 #[derive(Default)]
 struct Received {
-    /// Number of the last message that was sent.
+    /// Number of the last message sent.
     last: u64,
     answers: HashMap<u64, Value>,
-    /// Events of sessions, oldest first.
+    /// Events by session, oldest first.
     events: HashMap<String, Vec<Value>>,
     closed: bool,
 }
@@ -77,7 +77,7 @@ impl Browser {
     pub(crate) fn start(program: &Path) -> Result<Self, String> {
         let failed = |error: &dyn std::fmt::Display| format!("{} does not start: {error}", program.display());
         let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
-        // The protocol has file descriptors 3 and 4, which a shell can open without unsafe code.
+        // The protocol uses file descriptors 3 and 4, which a shell can open without unsafe code.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"])
             .arg(program)
@@ -104,7 +104,7 @@ impl Browser {
         Ok(browser)
     }
 
-    /// Its name and version.
+    /// Returns name and version of the browser.
     pub(crate) fn version(&self) -> Result<String, String> {
         let found = self.connection.call(None, "Browser.getVersion", json!({}))?;
         Ok(found["product"].as_str().unwrap_or("?").to_string())
@@ -182,7 +182,7 @@ impl Connection {
 }
 
 impl Tab {
-    /// Calls a method of the protocol; an error fails the test.
+    /// Calls a method of the protocol. An error fails the test.
     pub(crate) fn call(&self, method: &str, params: Value) -> Value {
         self.try_call(method, params)
             .unwrap_or_else(|error| panic!("{error}"))
@@ -192,7 +192,7 @@ impl Tab {
         self.connection.call(Some(&self.session), method, params)
     }
 
-    /// Events since the last time, oldest first.
+    /// Returns the events since the last call, oldest first.
     pub(crate) fn events(&self) -> Vec<Value> {
         lock(&self.connection.received)
             .events

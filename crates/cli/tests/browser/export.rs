@@ -1,4 +1,4 @@
-//! Charts as files, and what a narrow page shows of a run.
+//! Export of charts as files, and pages of runs in narrow windows.
 
 use crate::devtools::Browser;
 use serde_json::Value;
@@ -14,7 +14,7 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 const TITLE: &str = "Queues of the busiest ports";
-/// How the page labels an axis, as far as the test needs it.
+/// JavaScript function that labels an axis, sufficient for the tests.
 const LABEL: &str = "(axis) => axis.label";
 
 fn a_chart_is_saved(browser: &Browser) {
@@ -24,7 +24,7 @@ fn a_chart_is_saved(browser: &Browser) {
         page.number("document.querySelectorAll('#charts button.save').length"),
         2.0 * charts
     );
-    // The rows of the table are what was recorded: the largest of all is the series' largest.
+    // The table has the recorded values: its maximum equals the maximum of the series.
     let csv = page.text(&format!("Paceline.files.csv({}, {LABEL})", view(TITLE)));
     let values = csv
         .lines()
@@ -42,7 +42,7 @@ fn a_chart_is_saved(browser: &Browser) {
         (got * size - largest).abs() < largest * 1e-4,
         "{got} and {largest} B"
     );
-    // The picture is well-formed and has a path for each line.
+    // The picture is well-formed and has one path per line.
     let svg = format!("Paceline.files.svg({}, {LABEL}, [[], [], [], []])", view(TITLE));
     let parsed = format!("new DOMParser().parseFromString({svg}, 'image/svg+xml')");
     assert_eq!(
@@ -59,7 +59,7 @@ fn no_holes(browser: &Browser) {
     let page = Page::open(browser, &pages::run().join("report.html"));
     for width in [1280, 800, 500] {
         page.screen(width, 900);
-        // Each row of tiles ends where the strip does.
+        // Each row of tiles ends at the right edge of the strip.
         let ends = "{ const strip = document.querySelector('.tiles').getBoundingClientRect(); \
             const rows = new Map(); \
             for (const tile of document.querySelectorAll('.tile')) { \
@@ -107,7 +107,7 @@ fn a_deadlock(browser: &Browser) {
         .max_by(|a, b| a.since_s.total_cmp(&b.since_s))
         .expect("pauses");
     assert_eq!(closing, last.port);
-    // All of the link is on the canvas.
+    // The whole link is on the canvas.
     let height = page.number("Paceline.picture.middle(Paceline.topology.deadlocks[0].closing).y");
     assert!(height > 4.0, "{height}");
     page.picture("deadlock", true);

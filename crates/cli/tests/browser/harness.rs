@@ -1,4 +1,4 @@
-//! The eyes see: a page that misbehaves is noticed.
+//! Tests of the harness: errors of a page are noticed.
 
 use std::fs;
 

@@ -1,8 +1,8 @@
-//! The pages in a headless Chromium: what a reader of a report sees and does.
+//! Pages in a headless Chromium, as a reader of a report uses them.
 //!
-//! Where there is no browser and none may be installed the tests are skipped, and say so: hence a
-//! `main` of their own, as the standard one hides what tests say when they pass. With
-//! `PACELINE_SCREENSHOTS=folder` the pictures that the tests take are kept there.
+//! Without a browser, and without permission to install one, the tests are skipped with a message. The standard test
+//! harness would hide that message, so this target has its own `main`. With `PACELINE_SCREENSHOTS=folder`, the tests
+//! keep their pictures in that folder.
 
 #![allow(clippy::disallowed_macros, reason = "a test says that it was skipped")]
 
@@ -29,12 +29,12 @@ use libtest_mimic::{Arguments, Trial};
 use devtools::Browser;
 use page::Page;
 
-/// A test: its name, and what it does with a browser.
+/// A test: its name, and its function.
 type Test = (&'static str, fn(&Browser));
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // One window, one mouse.
+    // The tests share one window and one mouse.
     arguments.test_threads = Some(1);
     let tests: Vec<Test> = [
         harness::TESTS,
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         Err(why) => println!("browser tests: SKIPPED, all {}: {why}", tests.len()),
     }
     pages::remove();
-    // Leaving `main` ends the browser; `exit` would leave it behind.
+    // Returning from `main` ends the browser; `exit` would leave it running.
     drop(browser);
     if conclusion.has_failed() {
         ExitCode::from(101)

@@ -1,4 +1,4 @@
-//! A page in the browser: its eyes and hands.
+//! A page in the browser, with methods to inspect and to use it.
 
 use std::fs;
 use std::path::Path;
@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 
 use crate::devtools::{Browser, Tab};
 
-/// How long to wait for what follows at once.
+/// Maximum wait for an immediate effect.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What is written to the console to know that all before it has been seen.
+/// Console message that marks the end of earlier messages.
 const MARK: &str = "everything before this has been seen";
 
-/// What a page did that it should not have.
+/// Unexpected behaviour of a page.
 #[derive(Default)]
 struct Seen {
-    /// Errors and warnings on the console, exceptions, and refusals of the browser.
+    /// Console errors and warnings, exceptions, and requests that the browser refused.
     errors: Vec<String>,
-    /// Addresses that were asked for.
+    /// Requested addresses.
     requests: Vec<String>,
     marks: usize,
 }
 
-/// A place on the screen.
+/// A rectangle in the window, in CSS pixels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rectangle {
     pub(crate) left: f64,
@@ -34,14 +34,14 @@ pub(crate) struct Rectangle {
     pub(crate) height: f64,
 }
 
-/// Light or dark.
+/// Preferred colour scheme of the reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Theme {
     Light,
     Dark,
 }
 
-/// A page that was opened.
+/// An open page.
 pub(crate) struct Page {
     tab: Tab,
     seen: Seen,
@@ -50,12 +50,12 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Opens a file in the light.
+    /// Opens a file in the light theme.
     pub(crate) fn open(browser: &Browser, file: &Path) -> Self {
         Self::open_in(browser, file, Theme::Light)
     }
 
-    /// Opens a file.
+    /// Opens a file in a theme.
     pub(crate) fn open_in(browser: &Browser, file: &Path, theme: Theme) -> Self {
         let tab = browser.new_tab();
         for domain in ["Page", "Runtime", "Log", "Network"] {
@@ -82,13 +82,13 @@ impl Page {
         page
     }
 
-    /// The size of the window.
+    /// Sets the size of the window.
     pub(crate) fn screen(&self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.tab.call("Emulation.setDeviceMetricsOverride", size);
     }
 
-    /// The reader's taste, and `screen` or `print`.
+    /// Sets the preferred theme and the medium, `screen` or `print`.
     pub(crate) fn emulate(&self, theme: Theme, media: &str) {
         let value = if theme == Theme::Dark { "dark" } else { "light" };
         let features = json!([{ "name": "prefers-color-scheme", "value": value }]);
@@ -98,7 +98,7 @@ impl Page {
         );
     }
 
-    /// The value of an expression; of a promise, what it comes to.
+    /// Evaluates an expression; waits for the result if it is a promise.
     pub(crate) fn eval(&self, expression: &str) -> Value {
         self.try_eval(expression)
             .unwrap_or_else(|error| panic!("{expression}: {error}"))
@@ -132,14 +132,14 @@ impl Page {
     /// Waits until an expression is true.
     pub(crate) fn wait_for(&self, expression: &str) {
         let start = Instant::now();
-        // A page that is being left answers nothing.
+        // A page that is being closed does not answer.
         while self.try_eval(&format!("Boolean({expression})")) != Ok(Value::Bool(true)) {
             assert!(start.elapsed() < PATIENCE, "never: {expression}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// Where the element is that an expression gives, after bringing it into sight.
+    /// Scrolls an element into view and returns its rectangle.
     pub(crate) fn place(&self, element: &str) -> Rectangle {
         let place = self.eval(&format!(
             "(() => {{ const e = {element}; if (!e) return null; \
@@ -164,13 +164,13 @@ impl Page {
         self.tab.call("Input.dispatchMouseEvent", event);
     }
 
-    /// Moves the mouse to the middle of an element.
+    /// Moves the mouse to the centre of an element.
     pub(crate) fn hover(&self, element: &str) {
         let at = self.place(element);
         self.move_to(at.left + at.width / 2.0, at.top + at.height / 2.0);
     }
 
-    /// Clicks at the middle of an element.
+    /// Clicks at the centre of an element.
     pub(crate) fn click(&self, element: &str) {
         let at = self.place(element);
         self.click_at(at.left + at.width / 2.0, at.top + at.height / 2.0);
@@ -190,7 +190,7 @@ impl Page {
         }
     }
 
-    /// Drags from one x to another.
+    /// Drags the mouse horizontally.
     pub(crate) fn drag(&self, from: f64, to: f64, y: f64) {
         self.move_to(from, y);
         self.button("mousePressed", from, y, 1);
@@ -207,7 +207,7 @@ impl Page {
         self.tab.call("Input.dispatchMouseEvent", event);
     }
 
-    /// Sets an input or a selection as a reader's hand would.
+    /// Sets the value of an input or selection with the events of a user's change.
     pub(crate) fn set(&self, element: &str, value: &str) {
         let value = quoted(value);
         self.eval(&format!(
@@ -216,7 +216,7 @@ impl Page {
         ));
     }
 
-    /// A picture of the page (PNG), all of it or what the window shows.
+    /// Takes a picture of the page (PNG), of the whole page or of the visible part.
     pub(crate) fn picture(&self, name: &str, whole: bool) -> Vec<u8> {
         let window = |what: &str| self.number(what) as u32;
         let (width, height) = (window("innerWidth"), window("innerHeight"));
@@ -235,10 +235,10 @@ impl Page {
         picture
     }
 
-    /// Asserts that a window as narrow as a telephone need not be scrolled sideways.
+    /// Asserts that a window as narrow as a telephone needs no horizontal scrolling.
     pub(crate) fn fits_telephone(&self) {
         self.screen(420, 900);
-        // Charts follow the window.
+        // Charts adapt to the width of the window.
         self.wait_for(
             "[...document.querySelectorAll('canvas')].every((c) => c.getBoundingClientRect().right <= innerWidth)",
         );
@@ -248,7 +248,7 @@ impl Page {
         assert_eq!(self.eval(beyond), Value::Array(Vec::new()), "{}", self.address);
     }
 
-    /// Asserts that on paper, which is narrower than the screen, nothing is cut off; takes a picture.
+    /// Asserts that nothing is cut off on paper, which is narrower than the screen, and takes a picture.
     pub(crate) fn fits_paper(&self, name: &str) {
         self.emulate(Theme::Light, "print");
         self.eval("void (document.querySelector('main').style.width = '700px')");
@@ -258,14 +258,14 @@ impl Page {
         self.picture(&format!("{name}-paper"), true);
     }
 
-    /// The page as it is printed.
+    /// Prints the page as PDF.
     pub(crate) fn print(&self, name: &str) -> Vec<u8> {
         let pdf = decoded(&self.tab.call("Page.printToPDF", json!({})));
         keep(&format!("{name}.pdf"), &pdf);
         pdf
     }
 
-    /// What went wrong so far, and what was asked for besides the page itself.
+    /// Returns errors so far, and requests other than for the page itself.
     pub(crate) fn complaints(&mut self) -> Vec<String> {
         self.marks += 1;
         self.eval(&format!("console.log({})", quoted(MARK)));
@@ -286,7 +286,7 @@ impl Page {
         }
     }
 
-    /// Ends a visit: nothing went wrong, and nobody was asked for anything.
+    /// Closes the page and asserts that there were no errors and no requests.
     pub(crate) fn close(mut self) {
         let complaints = self.complaints();
         assert!(complaints.is_empty(), "{}: {complaints:#?}", self.address);
@@ -294,7 +294,7 @@ impl Page {
     }
 }
 
-/// Keeps what a test drew, where `PACELINE_SCREENSHOTS` says.
+/// Keeps a picture in the folder `PACELINE_SCREENSHOTS`, if set.
 fn keep(name: &str, content: &[u8]) {
     if let Some(folder) = std::env::var_os("PACELINE_SCREENSHOTS") {
         let folder = Path::new(&folder);
@@ -303,12 +303,12 @@ fn keep(name: &str, content: &[u8]) {
     }
 }
 
-/// Text as JavaScript has it.
+/// Quotes a text for JavaScript.
 pub(crate) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// The file in an answer.
+/// Decodes the file in an answer.
 fn decoded(answer: &Value) -> Vec<u8> {
     let data = answer["data"].as_str().expect("a file");
     STANDARD.decode(data).expect("base64")

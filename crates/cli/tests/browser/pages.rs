@@ -1,4 +1,4 @@
-//! Pages to look at, made by the command.
+//! Pages for the tests, made by the command.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::common;
 
-/// An incast of some round trips. Whoever wrote it tried to put a program into the page.
+/// An incast of some round trips, whose description tries to inject a script into the page.
 const SCENARIO: &str = r#"name = "look"
 description = "Eight to one.</script><script>window.owned = 1</script>"
 duration = "5ms"
@@ -27,7 +27,7 @@ queue = "1us"
 rates = "10us"
 "#;
 
-/// 320 hosts, 60 of which send to one.
+/// A fat tree with 320 hosts, 60 of which send to one.
 const LARGE: &str = r#"name = "large"
 duration = "5ms"
 [topology.hpcc-fat]
@@ -41,7 +41,7 @@ incast = { fan-in = 60, receiver = 319, size = "50KB" }
 scheme = "dcqcn"
 "#;
 
-/// 65,536 hosts, four of which send.
+/// A fat tree with 65,536 hosts, four of which send.
 const HUGE: &str = r#"name = "huge"
 duration = "20us"
 [topology.fat-tree]
@@ -52,7 +52,7 @@ incast = { fan-in = 4, receiver = 9, size = "10KB" }
 scheme = "dctcp"
 "#;
 
-/// Traffic that is another with every seed.
+/// Traffic that depends on the seed.
 const RANDOM: &str = r#"name = "random"
 description = "Poisson arrivals on a star."
 duration = "20ms"
@@ -68,10 +68,10 @@ queue = "1us"
 rates = "10us"
 "#;
 
-/// The folder of what the tests look at.
+/// Folder with all pages, created on first use.
 static FOLDER: OnceLock<TempDir> = OnceLock::new();
 
-/// It, with its content: made once.
+/// Returns the folder with all pages.
 pub(crate) fn folder() -> &'static Path {
     let make = || {
         let folder = common::folder_with("look.toml", SCENARIO);
@@ -106,17 +106,17 @@ pub(crate) fn folder() -> &'static Path {
     FOLDER.get_or_init(make).path()
 }
 
-/// The folder of one run.
+/// Returns the folder of one run.
 pub(crate) fn run() -> PathBuf {
     folder().join("run")
 }
 
-/// The folder of a run with 320 hosts.
+/// Returns the folder of a run with 320 hosts.
 pub(crate) fn large() -> PathBuf {
     folder().join("large")
 }
 
-/// The folder of a run with 65,536 hosts.
+/// Returns the folder of a run with 65,536 hosts.
 pub(crate) fn huge() -> PathBuf {
     static MADE: OnceLock<()> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -126,12 +126,12 @@ pub(crate) fn huge() -> PathBuf {
     folder().join("huge")
 }
 
-/// The folder of a comparison of four schemes.
+/// Returns the folder of a comparison of four schemes.
 pub(crate) fn compare() -> PathBuf {
     folder().join("compare")
 }
 
-/// The folder of the demo's run under HPCC: 58 ms, its queue sampled every microsecond.
+/// Returns the folder of the demo's run under HPCC: 58 ms, with its queue sampled every microsecond.
 pub(crate) fn demo() -> PathBuf {
     static MADE: OnceLock<()> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -141,7 +141,7 @@ pub(crate) fn demo() -> PathBuf {
     folder().join("demo/hpcc")
 }
 
-/// The folder of a run that ends in a deadlock.
+/// Returns the folder of a run that ends in a deadlock.
 pub(crate) fn deadlock() -> PathBuf {
     static MADE: OnceLock<()> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -150,17 +150,17 @@ pub(crate) fn deadlock() -> PathBuf {
     folder().join("deadlock")
 }
 
-/// The folder of a comparison of three schemes with four seeds.
+/// Returns the folder of a comparison of three schemes with four seeds.
 pub(crate) fn repeats() -> PathBuf {
     folder().join("repeats")
 }
 
-/// What a run's folder says.
+/// Reads the folder of a run.
 pub(crate) fn data(folder: &Path) -> RunData {
     RunData::read(folder).expect("the run's folder")
 }
 
-/// Takes away the folders. What is static is not dropped.
+/// Removes the folders, since statics are not dropped.
 pub(crate) fn remove() {
     if let Some(folder) = FOLDER.get() {
         let _ = fs::remove_dir_all(folder.path());

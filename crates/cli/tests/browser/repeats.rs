@@ -1,4 +1,4 @@
-//! The page of a comparison with several seeds, and those of the single seeds.
+//! The page of a comparison with several seeds, and the pages of single seeds.
 
 use crate::devtools::Browser;
 
@@ -50,7 +50,7 @@ fn shows_the_numbers(browser: &Browser) {
         assert!((shown - expected).abs() < 0.006, "{shown} for {expected}");
         assert!(slowdown[2 + i].as_str().expect("text").contains('±'));
     }
-    // Bold is what is clear, and nothing else.
+    // Exactly the clear differences are bold.
     let clear = page.number("document.querySelectorAll('#differences tr.clear').length");
     let in_json = all["paired"].as_array().expect("pairs").iter().flat_map(|pair| {
         pair["metrics"]

@@ -17,7 +17,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("the_figures_are_those_of_the_summary", figures_of_the_summary),
 ];
 
-/// The figure with this title, as an expression.
+/// Returns an expression for the figure with this title.
 pub(crate) fn figure(title: &str) -> String {
     format!(
         "[...document.querySelectorAll('#charts figure')]\
@@ -26,7 +26,7 @@ pub(crate) fn figure(title: &str) -> String {
     )
 }
 
-/// What the page has to draw a chart from.
+/// Returns the data from which the page draws a chart.
 fn chart(page: &Page, title: &str) -> Value {
     page.eval(&format!(
         "JSON.parse(document.getElementById('chart-data').textContent).find((c) => c.title === {})",
@@ -34,12 +34,12 @@ fn chart(page: &Page, title: &str) -> Value {
     ))
 }
 
-/// The view of a chart over time, as an expression: what the page's script draws, and how.
+/// Returns an expression for the script's view of a chart over time.
 pub(crate) fn view(title: &str) -> String {
     format!("Paceline.views.find((v) => v.chart.title === {})", quoted(title))
 }
 
-/// Looks at a part of a chart, as a drag over it does.
+/// Zooms into a part of a chart, as a drag does.
 pub(crate) fn zoom(page: &Page, title: &str, from: f64, to: f64) {
     let view = view(title);
     page.eval(&format!("{view}.u.setScale('x', {{ min: {from}, max: {to} }})"));
@@ -58,7 +58,7 @@ fn hover_at(page: &Page, title: &str, x: f64) {
     page.wait_for(&format!("!{}.querySelector('.tip').hidden", figure(title)));
 }
 
-/// Names and values that the hover shows.
+/// Returns names and values in the hover box.
 fn tip(page: &Page, title: &str) -> Vec<(String, String)> {
     let rows = page.eval(&format!(
         "[...{}.querySelectorAll('.tip-row')].map((r) => \
@@ -73,7 +73,7 @@ fn tip(page: &Page, title: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Four digits that count, as the page writes numbers.
+/// Formats a number with four significant digits, as the page does.
 fn digits(value: f64) -> String {
     format!("{value:.3e}")
         .parse::<f64>()
@@ -81,7 +81,7 @@ fn digits(value: f64) -> String {
         .to_string()
 }
 
-/// What is drawn in the figure.
+/// Returns the picture in a figure.
 fn drawn(page: &Page, title: &str) -> String {
     page.text(&format!("{}.querySelector('canvas').toDataURL()", figure(title)))
 }
@@ -123,7 +123,7 @@ fn hover_shows_the_value(browser: &Browser) {
         .expect("a queue");
     let most = highest(&busiest.points);
     let page = Page::open(browser, &pages::run().join("report.html"));
-    // In the middle of the largest sample's time, on the chart, so close that it is a point of its own.
+    // The middle of the largest sample, zoomed so far that it is a separate point.
     let drawn = chart(&page, TITLE);
     let scale = if drawn["y"]["unit"] == "KB" { 1e3 } else { 1e6 };
     let top = busiest
@@ -147,7 +147,7 @@ fn hover_shows_the_value(browser: &Browser) {
 fn legend_hides(browser: &Browser) {
     const TITLE: &str = "Queue of the busiest port";
     let page = Page::open(browser, &pages::compare().join("report.html"));
-    // Where every line has a value.
+    // A time at which every line has a value.
     let lines = page.number(&format!("{}.tracks.length", view(TITLE))) as usize;
     let ends = format!("{}.tracks.map((t) => t.origin + t.end * t.width)", view(TITLE));
     let middle = page.number(&format!("Math.min(...{ends}) / 2"));

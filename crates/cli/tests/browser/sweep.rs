@@ -39,8 +39,8 @@ fn numbers(key: &str, values: &[f64]) -> Axis {
     }
 }
 
-/// A sweep whose numbers follow a formula that looks like the world: they grow with load and
-/// fan-in, by schemes to different degrees, and scatter with the seed.
+/// Returns a sweep whose numbers follow a plausible formula: they grow with load and fan-in, differ by scheme, and
+/// scatter with the seed.
 fn sweep(axes: Vec<Axis>, seeds: u64) -> SweepData {
     let base = pages::data(&pages::run()).summary;
     let mut grid: Vec<Vec<usize>> = vec![Vec::new()];
@@ -112,7 +112,7 @@ fn open(browser: &Browser, data: &SweepData, name: &str, theme: Theme) -> Page {
     Page::open_in(browser, &file, theme)
 }
 
-/// The cell of the first grid in a row and a column.
+/// Returns an expression for a cell of the first grid.
 fn cell(row: &str, column: &str) -> String {
     format!(
         "(() => {{ const t = document.querySelector('.heat'); \
@@ -123,7 +123,7 @@ fn cell(row: &str, column: &str) -> String {
     )
 }
 
-/// Three digits that count, those at the end even if they are 0.
+/// Formats a number with three significant digits, including trailing zeros.
 fn three(value: f64) -> String {
     let places = (2.0 - value.log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{value:.places$}")
@@ -149,7 +149,7 @@ fn schemes_and_loads(browser: &Browser) {
         page.text("document.getElementById('sweep-failed').textContent")
             .contains("dctcp, workload.web.poisson.load = 0.7")
     );
-    // Schemes down, loads across; each cell has the mean over the seeds, the least of a column is bold.
+    // Rows are schemes and columns are loads. Each cell has the mean over seeds, and the minimum of a column is bold.
     for (i, scheme) in SCHEMES.iter().enumerate() {
         let expected = three(mean(&data.values(3 * i, |s| s.fct_slowdown.p99)));
         let shown = page.text(&format!("{}.firstChild.textContent", cell(scheme, "0.3")));
@@ -165,7 +165,7 @@ fn schemes_and_loads(browser: &Browser) {
         "{tip}"
     );
     page.picture("sweep-hover", false);
-    // Another measure, of which more is better: the bold one is the largest.
+    // For another measure, higher is better, so the maximum is bold.
     let goodput =
         page.text("String(paceline.sweep.measures.findIndex((m) => m.name === 'Goodput of all flows'))");
     page.set("document.querySelector('[data-what=measure]')", &goodput);
@@ -179,7 +179,7 @@ fn schemes_and_loads(browser: &Browser) {
         page.text("document.querySelector('.heat td.best').closest('tr').cells[0].textContent"),
         "hpcc"
     );
-    // Its lines come first; a click on a scheme's name takes its line away.
+    // Its lines come first. A click on a scheme's name removes its line.
     assert_eq!(
         page.text("document.querySelector('#sweep-lines figcaption b').textContent"),
         "Goodput of all flows"
@@ -189,7 +189,7 @@ fn schemes_and_loads(browser: &Browser) {
     page.click("document.querySelector('#sweep-names button')");
     page.wait_for("document.querySelector('#sweep-names button').getAttribute('aria-pressed') === 'false'");
     assert_ne!(drawn(), before);
-    // A hover over the lines shows the others.
+    // Hovering shows the values of all lines.
     page.hover("document.querySelector('#sweep-lines .u-over')");
     page.wait_for("document.querySelectorAll('#sweep-lines .tip-row').length === 3");
     sorts(&page);
@@ -199,7 +199,7 @@ fn schemes_and_loads(browser: &Browser) {
     page.close();
 }
 
-/// A click on a heading of the table sorts, another one the other way.
+/// A click on a table heading sorts, and a second one reverses the order.
 fn sorts(page: &Page) {
     let button = "[...document.querySelectorAll('#sweep-table thead button')].find((b) => b.textContent.startsWith('FCT slowdown, p99'))";
     let column = "[...document.querySelectorAll('#sweep-table tbody tr')].map((r) => parseFloat(r.cells[3].textContent))";
@@ -232,7 +232,7 @@ fn three_axes(browser: &Browser) {
         2.0
     );
     page.picture("sweep-three-axes", true);
-    // One value of the third axis: one grid, and lines of every measure.
+    // With one value of the third axis, there is one grid, and lines for every measure.
     page.set(
         "document.querySelector('[data-what=\"workload.incast.fan-in\"]')",
         "1",
@@ -244,7 +244,7 @@ fn three_axes(browser: &Browser) {
         expected
     );
     page.wait_for("document.querySelectorAll('#sweep-lines figure').length > 4");
-    // The third axis across.
+    // The third axis becomes the horizontal one.
     page.set("document.querySelector('[data-what=x]')", "2");
     page.wait_for("document.querySelector('.heat').rows[1].cells.length === 3");
     page.close();
@@ -273,10 +273,10 @@ fn one_axis_and_seeds(browser: &Browser) {
     page.close();
 }
 
-/// The table has the means as they are, to the last bit; the picture a cell for each of them.
+/// The table has the exact means, and the picture has one cell for each of them.
 fn heat_map_is_saved(browser: &Browser) {
     let mut data = sweep(vec![schemes(), numbers("a.load", &[0.3, 0.5, 0.7])], 5);
-    // Runs that are not the same have intervals.
+    // Runs that differ have intervals.
     for (id, row) in &mut data.rows {
         if let Some(summary) = &mut row.summary {
             summary.digest.clone_from(id);
@@ -343,7 +343,7 @@ fn thousands(browser: &Browser) {
         1,
     );
     let page = open(browser, &data, "sweep-large", Theme::Light);
-    // Too many values to stand side by side: the third axis is held at its first.
+    // Too many values for several grids: the third axis is fixed at its first value.
     assert_eq!(page.number("document.querySelectorAll('.heat').length"), 1.0);
     assert_eq!(
         page.number("document.querySelectorAll('#sweep-table tbody tr').length"),

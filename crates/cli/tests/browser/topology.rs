@@ -1,4 +1,4 @@
-//! The network over time.
+//! The topology view: the network over time.
 
 use crate::devtools::Browser;
 use paceline_lab::files::RunData;
@@ -19,26 +19,26 @@ pub(crate) const TESTS: &[Test] = &[
 const SLIDER: &str = "document.getElementById('topology-time')";
 const CANVAS: &str = "document.getElementById('topology-canvas')";
 
-/// What is drawn, after what was asked for has been drawn.
+/// Returns the picture after pending changes have been drawn.
 fn drawn(page: &Page) -> String {
     page.text(&format!(
         "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done({CANVAS}.toDataURL()))))"
     ))
 }
 
-/// Goes to a frame with the slider.
+/// Moves the slider to a frame.
 fn seek(page: &Page, frame: usize) {
     page.set(SLIDER, &frame.to_string());
     assert_eq!(page.number("paceline.frame()"), frame as f64);
 }
 
-/// The port with the largest queue, and that queue in bytes.
+/// Returns the port with the largest queue, and that queue in bytes.
 fn busiest(data: &RunData) -> (String, f64) {
     let queues = data
         .series
         .iter()
         .filter(|series| series.metric == "queue_max_bytes");
-    // Host 9 receives; what waits in the senders is not the network's.
+    // Host 9 is the receiver. Queues in the senders are not in the network.
     let highest = |points: &[(u64, f64)]| points.iter().map(|point| point.1).fold(0.0, f64::max);
     queues
         .filter(|series| series.entity.ends_with("->9"))
@@ -47,7 +47,7 @@ fn busiest(data: &RunData) -> (String, f64) {
         .expect("a queue")
 }
 
-/// The frame in which the page has the largest queue of a port.
+/// Returns the frame in which the page shows the largest queue of a port.
 fn frame_of_the_most(page: &Page, port: &str) -> usize {
     page.number(&format!(
         "[...Array(paceline.frames()).keys()].reduce((best, f) => \
@@ -70,7 +70,7 @@ fn time_moves_the_picture(browser: &Browser) {
     assert_ne!(drawn(&page), crowded, "the queue is gone, its colour is not");
     seek(&page, most);
     assert_eq!(drawn(&page), crowded);
-    // Play goes on from there, and stops.
+    // Playing continues from this frame and stops at the end.
     page.click("document.getElementById('topology-play')");
     page.wait_for(&format!("paceline.frame() > {most}"));
     if page.eval("document.getElementById('topology-play').getAttribute('aria-pressed')") == "true" {
@@ -101,7 +101,7 @@ fn metric_colours(browser: &Browser) {
     page.close();
 }
 
-/// A number with its unit, as bytes.
+/// Converts a number with its unit to bytes.
 fn bytes(text: &str) -> f64 {
     let (number, unit) = text.split_once(' ').expect("a number and a unit");
     let size = match unit {
@@ -116,7 +116,7 @@ fn bytes(text: &str) -> f64 {
 fn hover_shows_the_value(browser: &Browser) {
     let data = pages::data(&pages::run());
     let (port, most) = busiest(&data);
-    // The series, the summary and the page tell of the same queue.
+    // Series, summary and page agree on the queue.
     assert_eq!(most, data.summary.queue_bytes.max as f64);
     let page = Page::open(browser, &pages::run().join("report.html"));
     let frame = frame_of_the_most(&page, &port);
@@ -138,7 +138,7 @@ fn hover_shows_the_value(browser: &Browser) {
     let shown = bytes(&page.text(&format!("{first}.querySelector('b').textContent")));
     assert!((shown / held - 1.0).abs() < 1e-3, "{shown} is not {held}");
     page.picture("topology-hover", false);
-    // A click shows the port in detail.
+    // A click opens the port's details.
     page.click_at(x, y);
     page.wait_for(&format!(
         "document.getElementById('topology-detail').textContent.includes({})",
@@ -193,7 +193,7 @@ fn hundreds_of_hosts(browser: &Browser) {
     page.close();
 }
 
-/// More nodes and links than a call takes arguments.
+/// There are more nodes and links than a function call can have arguments.
 fn tens_of_thousands_of_hosts(browser: &Browser) {
     let page = Page::open(browser, &pages::huge().join("report.html"));
     page.place(CANVAS);

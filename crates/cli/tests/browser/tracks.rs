@@ -1,4 +1,4 @@
-//! Charts over time: whatever is looked at, what is drawn is what was recorded.
+//! Charts over time: at every zoom level, the drawing agrees with the recorded values.
 
 use crate::devtools::Browser;
 use paceline_lab::files::{RunData, Series};
@@ -16,7 +16,7 @@ pub(crate) const TESTS: &[Test] = &[
 
 const QUEUES: &str = "Queues of the busiest ports";
 
-/// Samples of a series, one every `period_ps` from the first on.
+/// Samples of a series, at intervals of `period_ps`.
 struct Samples {
     first_ps: u64,
     period_ps: u64,
@@ -31,7 +31,7 @@ impl Samples {
         let nexts = points.iter().skip(1).map(|point| point.0);
         let end = points[points.len() - 1].0 + series.period_ps;
         for (&(at, value), next) in points.iter().zip(nexts.chain([end])) {
-            // The first sample may be nearer to the next.
+            // The first sample may be closer to the next one.
             let count = (next - at).div_ceil(series.period_ps);
             values.extend(std::iter::repeat_n(value, count as usize));
         }
@@ -42,7 +42,7 @@ impl Samples {
         }
     }
 
-    /// Smallest, largest and mean of those from `from` ps to `to` ps.
+    /// Returns minimum, maximum and mean of the samples between two times, ps.
     fn between(&self, from: f64, to: f64) -> [f64; 3] {
         let number = |ps: f64| ((ps - self.first_ps as f64) / self.period_ps as f64).round() as usize;
         let part = &self.values[number(from)..number(to).min(self.values.len())];
@@ -63,7 +63,7 @@ fn busiest(data: &RunData) -> &Series {
         .expect("a queue")
 }
 
-/// Points of a line that are drawn now: from, to, smallest, largest, mean, in the axes' units.
+/// Returns the points of a line that are drawn now: from, to, minimum, maximum and mean, in the axes' units.
 fn drawn(page: &Page, title: &str, line: usize) -> Vec<[f64; 5]> {
     let all = page.eval(&format!(
         "{}.shown[{line}].points.map((p) => [p.from, p.to, p.min, p.max, p.mean])",
@@ -73,7 +73,7 @@ fn drawn(page: &Page, title: &str, line: usize) -> Vec<[f64; 5]> {
     all.as_array().expect("points").iter().map(row).collect()
 }
 
-/// Asserts that each point is what the samples in its time were.
+/// Asserts that each point agrees with the samples in its time.
 fn agree(points: &[[f64; 5]], samples: &Samples, (clock, start): (f64, f64), scale: f64, what: &str) {
     let largest = samples.values.iter().copied().fold(0.0, f64::max) / scale;
     for &[from, to, min, max, mean] in points {
@@ -89,7 +89,7 @@ fn agree(points: &[[f64; 5]], samples: &Samples, (clock, start): (f64, f64), sca
     }
 }
 
-/// The value at which a column of the picture is painted in the line's colour, and what a pixel is worth.
+/// Returns the value at which a column of the picture has the line's colour, and the value of one pixel.
 fn painted(page: &Page, title: &str, x: f64) -> (f64, f64) {
     let found = page.eval(&format!(
         "{{ const {{ u }} = {}; const column = Math.round(u.valToPos({x}, 'x', true)); \
@@ -115,7 +115,7 @@ fn painted(page: &Page, title: &str, x: f64) -> (f64, f64) {
     (number(0), number(1))
 }
 
-/// From the whole run to a tenth of a millisecond: the queue that drains after the incast.
+/// Zooms from the whole run to a tenth of a millisecond: the queue that drains after the incast.
 fn zoom_refines(browser: &Browser) {
     let data = pages::data(&pages::demo());
     let samples = Samples::of(busiest(&data));
@@ -131,7 +131,7 @@ fn zoom_refines(browser: &Browser) {
         let name = |what: &str| format!("queue-{what}-{theme:?}").to_lowercase();
         let whole = drawn(&page, QUEUES, 0);
         agree(&whole, &samples, clock, 1e6, "whole");
-        // The band goes as high as the table says.
+        // The band reaches the maximum in the table.
         let highest = whole.iter().map(|point| point[3]).fold(0.0, f64::max);
         assert_eq!(format!("{highest:.2}"), "1.08");
         assert!(
@@ -152,7 +152,7 @@ fn zoom_refines(browser: &Browser) {
             );
         }
         assert_eq!(got(), "Each point is 1 µs; recorded every 1 µs.");
-        // It falls linearly, and so it is painted.
+        // The queue falls linearly, and is drawn so.
         let at = |us: f64| samples.between(us * 1e6 + clock.1, (us + 1.0) * 1e6 + clock.1)[2] / 1e6;
         for us in [15.0, 25.0, 35.0, 45.0, 55.0, 65.0, 75.0] {
             let (value, pixel) = painted(&page, QUEUES, (us + 0.5) / 1e3);
@@ -172,7 +172,7 @@ fn zoom_refines(browser: &Browser) {
     }
 }
 
-/// Every line of the charts of flows and queues, at several depths.
+/// Checks every line of the charts of flows and queues, at several zoom levels.
 fn every_chart_is_true(browser: &Browser) {
     let data = pages::data(&pages::demo());
     let page = Page::open(browser, &pages::demo().join("report.html"));
@@ -196,7 +196,7 @@ fn every_chart_is_true(browser: &Browser) {
     page.close();
 }
 
-/// The switch changes the axis, not the place that is looked at, and not the values.
+/// The logarithmic switch changes the axis, but neither the zoom nor the values.
 fn logarithmic(browser: &Browser) {
     let data = pages::data(&pages::demo());
     let samples = Samples::of(busiest(&data));

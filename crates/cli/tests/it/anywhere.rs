@@ -1,4 +1,4 @@
-//! The same bytes from wherever a run is started, also from its own folder.
+//! A run gives the same bytes from any working directory, including its own folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn data(crate_: &str, name: &str) -> PathBuf {
     folder.join("tests/data").join(name)
 }
 
-/// Copies what is in a folder, without its folders.
+/// Copies the files of a folder, without subfolders.
 fn copy_all(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
@@ -33,8 +33,8 @@ fn copy_all(from: &Path, to: &Path) {
     }
 }
 
-/// Runs an input from its folder, from one below it, from elsewhere by an absolute path, by a detour, and the folder of the
-/// first run: every file of each is that of the first.
+/// Runs an input from its folder, from one below, by an absolute path, by a detour, and from the first run's folder.
+/// All files are equal to those of the first run.
 fn same_from_anywhere(fill: impl FnOnce(&Path), input: &str) {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
@@ -62,7 +62,7 @@ fn same_from_anywhere(fill: impl FnOnce(&Path), input: &str) {
         assert!(output.status.success(), "{named}: {said}");
         assert_same(&folder.path().join("out-0"), &out);
     }
-    // Nor does the place of the folder stand in any of them.
+    // No file contains the folder's path.
     let place = folder.path().display().to_string();
     for (name, content) in files(&folder.path().join("out-0")) {
         let is_there = String::from_utf8_lossy(&content).contains(&place);

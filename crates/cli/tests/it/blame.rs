@@ -1,4 +1,4 @@
-//! Who made whom wait: in the folder, on the terminal, on the page, and where it cannot be told.
+//! The waiting matrix: in the folder, on the terminal and on the page, and errors without it.
 
 use std::fs;
 use std::path::Path;
@@ -15,14 +15,14 @@ const TWO_JOBS: &str = "name = 'two'\nduration = '5ms'\n\
     [[job]]\nlabel = 'moe'\nhosts = '2, 3, 6, 7'\niterations = 2\n\
     [[job.step]]\ncompute = '5us'\nall-to-all = { size = '200KB' }\n";
 
-/// The rows of a table with quotes nowhere, cell by cell.
+/// Reads a CSV table without quotes, as cells.
 fn csv(path: &Path) -> Vec<Vec<String>> {
     let text = fs::read_to_string(path).unwrap();
     let row = |line: &str| line.split(',').map(str::to_string).collect();
     text.lines().map(row).collect()
 }
 
-/// A run with accounts between labels, in the folder `run`.
+/// Runs a scenario with accounts between labels, in the folder `run`.
 fn blamed() -> tempfile::TempDir {
     blamed_like("exact")
 }
@@ -61,7 +61,7 @@ fn adds_up(fidelity: &str) {
     let times = csv(&run.join("flow_time.csv"));
     for label in ["llm/all-reduce", "llm/all-gather", "moe/all-to-all"] {
         for (stage, packets) in [("data", "data"), ("ack", "acks")] {
-            // A mean over packets times their number is a sum of whole picoseconds.
+            // The mean over packets times their number is a whole number of picoseconds.
             let of_flows = times[1..].iter().filter(|row| {
                 let waits = ["queueing", "paused"].contains(&row[3].as_str());
                 row[1] == stage && waits && labels[row[0].parse::<usize>().unwrap()] == label
@@ -134,7 +134,7 @@ fn accounts_change_nothing_and_threads_change_no_accounts() {
     assert_eq!(bytes("run"), bytes("threads"));
     run("run two.toml --set record.blame=hosts --out hosts -q");
     assert!(run("why hosts --matrix").contains("by host"));
-    // What is asked of a run that has none says what to write.
+    // The error for a run without accounts says which key to set.
     let refused = said(path, &["why", "plain", "--matrix"]);
     assert!(
         refused.contains("plain has no account of who made whom wait"),

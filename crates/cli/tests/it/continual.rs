@@ -1,4 +1,4 @@
-//! DECC's continual loop: runs upload what they met, a training goes on there, and runs use what it found.
+//! DECC's continual loop: runs upload experience, a training refines the law, and runs use the result.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ const TRAIN: [&str; 8] = [
     "-q",
 ];
 
-/// The files of a folder.
+/// Lists the files of a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
@@ -33,7 +33,7 @@ fn runs_teach_a_law_that_runs_use() {
     let folder = folder_with("tiny.toml", TINY);
     let path = folder.path();
     stdout(path, &UPLOAD);
-    // The same run again replaces its own, whether it is run or was; another one adds.
+    // Repeating a run replaces its experience, whether it is executed or reused; another run adds to it.
     stdout(path, &UPLOAD);
     stdout(path, &[&UPLOAD[..], &["--out", "elsewhere"]].concat());
     assert_eq!(names(&path.join("met")).len(), 1);
@@ -58,7 +58,7 @@ fn runs_teach_a_law_that_runs_use() {
     let training: Value = serde_json::from_str(&stdout(path, &[&TRAIN[..], &["--json"]].concat())).unwrap();
     assert_eq!(training["experience"].as_array().unwrap().len(), 2);
     let of = |what: &str, when: &str, networks: &str| training[what][when][networks].as_f64().unwrap();
-    // What is kept was no worse in trials where runs were, and forgot 2 % at most.
+    // The result is no worse in trials in the experience's networks, and forgets at most 2 %.
     assert!(
         of("trials", "after", "experience") <= of("trials", "before", "experience"),
         "{training}"
@@ -77,7 +77,7 @@ fn runs_teach_a_law_that_runs_use() {
     }
     assert_eq!(card["data"]["sources"].as_array().unwrap().len(), 3, "{card}");
 
-    // What was found decides, and its runs are experience for the next time.
+    // Runs use the result, and their experience can be refined again.
     let model = "cc.decc.model=results/train-decc/decc-refined";
     stdout(path, &[&UPLOAD[..], &["--set", model, "--seed", "3"]].concat());
     let met = names(&path.join("met"));
@@ -95,7 +95,7 @@ fn runs_teach_a_law_that_runs_use() {
         "results/train-decc/decc-refined",
     ];
     stdout(path, &[&again[..], &["--experience", "met", "-q"]].concat());
-    // From nothing, in the networks that were met alone.
+    // A search without a law, in the experience's networks alone.
     let nothing = [
         "train",
         "decc",
@@ -112,7 +112,7 @@ fn runs_teach_a_law_that_runs_use() {
     assert_eq!(nothing["law"], Value::Null);
 }
 
-/// Whichever of DECC's models decided, its experience refines a law, and a run says how.
+/// Experience of any of DECC's models can refine a law, and the run prints the command.
 #[test]
 fn any_model_of_decc_uploads_what_refines_a_law() {
     let folder = folder_with("tiny.toml", TINY);
@@ -161,10 +161,10 @@ fn any_model_of_decc_uploads_what_refines_a_law() {
         let met = training["experience"].as_array().unwrap();
         assert_eq!(met.len(), 4, "{training}");
     }
-    // Trees are refined by their law: what was found starts from the same numbers.
+    // Trees are refined through their law, so the search starts from the same values.
     let costs = |training: &Value| training["trials"]["before"].clone();
     assert_eq!(costs(&train("decc-tree-300")), costs(&train("decc-law")));
-    // A residual's network fits the law next to it.
+    // A residual network belongs to the law next to it.
     stdout(
         path,
         &[
@@ -201,7 +201,7 @@ fn any_model_of_decc_uploads_what_refines_a_law() {
     assert_eq!(train("decc-law")["experience"].as_array().unwrap().len(), 5);
 }
 
-/// Episodes run, upload, refine and deploy, into one folder.
+/// Episodes run, upload, refine and deploy, all in one folder.
 #[test]
 fn a_loop_goes_on_by_itself() {
     let folder = folder_with("tiny.toml", TINY);
@@ -231,7 +231,8 @@ fn a_loop_goes_on_by_itself() {
             let card = json(&folder.join(format!("{}.json", made.as_str().unwrap())));
             assert_eq!(card["name"], *made);
         }
-        // In trials nothing gets worse where flows run, and at most 2 % is forgotten since the first law.
+        // Trials in the experience's networks do not get worse, and at most 2 % is forgotten relative to the first
+        // law.
         let of = |when: &str, networks: &str| episode["trials"][when][networks].as_f64().unwrap();
         assert!(
             of("after", "experience") <= of("before", "experience"),
@@ -244,7 +245,7 @@ fn a_loop_goes_on_by_itself() {
     let page = fs::read_to_string(at.join("report.html")).unwrap();
     assert!(page.contains("Forgotten in the old networks"));
     assert!(!at.join("unfinished").exists());
-    // Its parts are what other commands read.
+    // Other commands can read the parts of the folder.
     let last = format!("cc.decc.model=loop/episode-2/{runs}");
     if episodes[1]["models"].as_array().unwrap().is_empty() {
         assert_eq!(runs, episodes[0]["deployed"]);
@@ -276,7 +277,7 @@ fn a_loop_goes_on_by_itself() {
     );
 }
 
-/// What cannot go on is refused before anything runs.
+/// A loop that cannot continue is rejected before anything runs.
 #[test]
 fn a_loop_that_cannot_go_on_is_refused() {
     let folder = folder_with("tiny.toml", TINY);
@@ -324,7 +325,7 @@ fn a_loop_that_cannot_go_on_is_refused() {
     }
 }
 
-/// Refused with what was found and what was expected; nothing is left behind.
+/// Errors describe the offending and the expected value, and leave nothing behind.
 #[test]
 fn what_nothing_is_learned_from_is_refused() {
     let folder = folder_with("tiny.toml", TINY);
@@ -430,7 +431,7 @@ fn what_nothing_is_learned_from_is_refused() {
         assert!(said.contains(expected), "{expected}: {said}");
         assert_eq!(left(), before, "{args:?} left something");
     }
-    // What is to replace an earlier file, and cannot, is told.
+    // An error is reported if an earlier file cannot be replaced.
     fs::remove_dir_all(path.join("met")).unwrap();
     stdout(path, &UPLOAD);
     let file = path.join("met").join(names(&path.join("met")).remove(0));

@@ -1,4 +1,4 @@
-//! `why --job`: what an iteration of a job by a trace took its time from.
+//! `why --job`: the critical path of an iteration of a job by a trace.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ fn the_path_of_a_job() {
         list.ends_with("critical path of job `solver`: paceline why a --job solver\n"),
         "{list}"
     );
-    // The same of the scenario, which is run for it.
+    // The scenario gives the same answer; it is run first.
     let of_scenario = stdout(path, &["why", "my.toml", "--job", "solver"]);
     let of_folder = stdout(path, &["why", "a", "--job", "solver"]);
     assert_eq!(of_scenario.replace("why my.toml", "why a"), of_folder);
@@ -37,7 +37,7 @@ fn the_path_of_a_job() {
         "faster",
         said(path, &["why", "a", "--job", "solver", "--faster", "leaf-spine=4"])
     );
-    // The command that is printed is the run with that setting.
+    // The printed command is the run with that setting.
     let faster = stdout(
         path,
         &["why", "a", "--job", "solver", "--faster", "host", "--json"],
@@ -59,7 +59,7 @@ fn the_path_of_a_job() {
     for key in ["time_us", "sums", "links"] {
         assert_eq!(faster["after"][key], of_run[key], "{key}");
     }
-    // A factor that is there already counts.
+    // An existing factor is taken into account.
     let twice = stdout(
         path,
         &["why", "b", "--job", "solver", "--faster", "host=0.5", "--json"],
@@ -81,7 +81,7 @@ fn the_page_shows_it() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    // The same of the folder.
+    // The page rendered from the folder is equal.
     stdout(path, &["report", "a", "-o", "page.html"]);
     assert_eq!(fs::read_to_string(path.join("page.html")).unwrap(), page);
 }
@@ -100,7 +100,7 @@ fn operations_are_listed_on_request() {
     assert_eq!(lines.next().unwrap().split(',').nth(8), Some("iteration"));
     assert!(text.contains(",end,trace.goal:4 (c0 of rank 0)\n"), "{text}");
     assert_eq!(lines.count() + 1, 2 * 16 * 27);
-    // Where there is no such job it is told.
+    // An error is reported if there is no such job.
     let other = folder_with("my.toml", crate::common::SMALL);
     let set = ["run", "my.toml", "--set", "record.operations=true", "--out", "a"];
     let output = run(other.path(), &set);
@@ -159,7 +159,7 @@ fn questions_without_an_answer() {
     }
 }
 
-/// The list of slow flows suggests a closer look at one of them: it is given for messages of jobs by traces, too.
+/// The command that the list of slow flows suggests also works for messages of jobs by traces.
 #[test]
 fn a_message_of_a_job_is_looked_at_closely() {
     let folder = solver("");
@@ -180,8 +180,8 @@ fn a_message_of_a_job_is_looked_at_closely() {
     assert_eq!(none.status.code(), Some(2));
 }
 
-/// Five iterations, the third of which is disturbed. Each message above a byte is two flows, so there are more flows than
-/// the trace has sends.
+/// Five iterations, the third of which is disturbed. Each message above a byte is two flows, so there are more flows
+/// than sends in the trace.
 fn disturbed() -> tempfile::TempDir {
     let folder = solver(
         "[[workload]]\nlabel = 'noise'\nincast = { receiver = 5, fan-in = 8, size = '100KB', start = '300us' }",
@@ -216,7 +216,7 @@ fn the_slowest_iteration_is_explained_or_the_one_that_is_asked_for() {
     };
     assert_eq!(of("a", &[])["path"]["iteration"], 2);
     assert_eq!(of("a", &[])["path"], job["path"]);
-    // Each iteration has its own path, as long as the iteration: of the folder and of the scenario.
+    // Each iteration has its own path with the length of the iteration, from the folder and from the scenario.
     for (number, time) in times.iter().enumerate() {
         let number = number.to_string();
         let found = of("a", &["--iteration", &number]);
@@ -233,7 +233,7 @@ fn the_slowest_iteration_is_explained_or_the_one_that_is_asked_for() {
         text.starts_with("Iteration 2 of job `solver` took 278.6 µs, the longest of 5."),
         "{text}"
     );
-    // With faster links it is the same iteration, whichever is then the slowest.
+    // With faster links, the same iteration is shown, even if another is now the slowest.
     let faster = of("a", &["--iteration", "3", "--faster", "host"]);
     assert_eq!(
         (&faster["before"]["iteration"], &faster["after"]["iteration"]),
@@ -245,7 +245,7 @@ fn the_slowest_iteration_is_explained_or_the_one_that_is_asked_for() {
     assert!(error.contains("has no iteration 5: expected 0 to 4"), "{error}");
 }
 
-/// How many flows a job has only its run shows: the last is known all the same, and the slow ones are accounted for.
+/// Only the run shows how many flows a job has. The last one is known all the same, and slow ones have accounts.
 #[test]
 fn flows_of_later_iterations_are_known() {
     let folder = disturbed();

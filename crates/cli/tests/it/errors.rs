@@ -1,4 +1,4 @@
-//! Every wrong input gets a message with its place, and its exit status.
+//! Each invalid input gets a message with its position, and the right exit status.
 
 #![allow(clippy::disallowed_macros, reason = "a test says that it was skipped")]
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::common::{SMALL, command, folder_with, run, said, stdout};
 use insta::assert_snapshot;
 
-/// What is said of a scenario text, with further arguments.
+/// Returns the output for a scenario text and further arguments.
 fn said_of(text: impl AsRef<[u8]>, args: &[&str]) -> String {
     let folder = folder_with("my.toml", text);
     said(folder.path(), &[&["run", "my.toml"], args].concat())
@@ -150,7 +150,7 @@ fn an_earlier_run_is_replaced_only_when_told() {
     assert_eq!(status(&[&elsewhere[..], &["--seed", "2"]].concat()), Some(2));
 }
 
-/// A command that was carried out shows what it showed, and says so.
+/// A repeated command prints the same output, and reports that the results existed.
 #[test]
 fn the_same_command_shows_the_same() {
     let folder = folder_with("my.toml", SMALL);
@@ -175,7 +175,7 @@ fn the_same_command_shows_the_same() {
             "{args:?}: {got}"
         );
     }
-    // Without what is asked for now it is another one.
+    // A command that needs other files is a different one.
     let other = run(path, &["run", "my.toml", "--format", "perfetto"]);
     assert!(other.status.success() && path.join("results/small-hpcc-1-2/timeline.json").is_file());
 }
@@ -190,7 +190,7 @@ fn a_folder_that_cannot_be_made() {
     ));
 }
 
-/// A file system of 64 KB in a mount namespace of its own: nothing is left behind.
+/// Uses a file system of 64 KB in a mount namespace. Nothing is left behind.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk() {
@@ -226,7 +226,7 @@ fn a_full_disk() {
     );
 }
 
-/// A file of a run's folder that never ends is an error that names it, and takes no memory.
+/// An endless file in a run's folder is an error that names it, and takes no memory.
 #[cfg(unix)]
 #[cfg(feature = "training")]
 #[test]
@@ -278,7 +278,7 @@ fn what_has_no_end_is_refused() {
     }
 }
 
-/// Where results cannot go is told before anything runs.
+/// An output path that cannot be written is reported before anything runs.
 #[cfg(unix)]
 #[cfg(feature = "training")]
 #[test]
@@ -305,7 +305,7 @@ fn a_link_to_nowhere_is_told_at_once() {
     assert!(!path.join("gone").exists());
 }
 
-/// What a file says never moves the cursor or changes colours.
+/// File contents never move the cursor or change colours.
 #[test]
 fn what_would_act_on_a_terminal_is_shown() {
     let text = SMALL.replace("incast = {", "label = \"=\\u001b[31mred\\u0007\"\nincast = {");
@@ -345,7 +345,7 @@ fn of_many_errors_the_first_are_told() {
     assert!(text.lines().last().unwrap().starts_with("and "), "{text}");
 }
 
-/// More seeds than anybody can wait for would take the memory of most machines before the first run begins.
+/// A huge number of seeds would exhaust the memory of most machines before the first run.
 #[test]
 fn too_many_repeats() {
     let folder = folder_with("my.toml", SMALL);
@@ -364,7 +364,7 @@ fn too_many_repeats() {
     );
 }
 
-/// What people type who have not read much: one mistake each, which is told once, with what to do.
+/// Typical mistakes of new users: each is reported once, with a suggestion.
 #[cfg(feature = "training")]
 #[test]
 fn first_steps() {
@@ -482,7 +482,7 @@ fn first_steps() {
         assert!(got.contains(expected), "{line}: {got}");
         assert_eq!(got.matches("error: ").count(), 1, "{line}: {got}");
     }
-    // Ranges have units.
+    // Ranges accept values with units.
     let grid = "sweep my.toml --over topology.star.rate={from=100Gbps,to=400Gbps,steps=3} --out rates";
     let got = stdout(path, &grid.split(' ').collect::<Vec<_>>());
     assert!(

@@ -1,4 +1,4 @@
-//! `paceline forest`: a forest from CatBoost to C; `distill`: from a policy to a run; pages.
+//! `paceline forest`: CatBoost to C, policies to runs with `distill`, and pages.
 
 use crate::common;
 
@@ -16,7 +16,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// What is claimed of DECC's built-in trees is proved, and a claim that is false is refuted.
+/// The claims in DECC's built-in trees are proved, and a false claim is refuted.
 #[test]
 fn built_in_trees_are_proved() {
     let folder = tempfile::tempdir().unwrap();
@@ -141,7 +141,7 @@ fn refusals() {
     assert_snapshot!(all.join("\n"));
 }
 
-/// A policy's trees: a run uses them, what is said of them is proved, they become C, and they have a page.
+/// Trees distilled from a policy: a run uses them, their claims are proved, and they have C code and a page.
 #[test]
 fn from_a_policy_to_a_run() {
     let folder = tempfile::tempdir().unwrap();

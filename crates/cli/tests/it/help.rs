@@ -59,7 +59,7 @@ fn lists() {
         "reproductions",
         "models",
     ] {
-        // Of schemes the first ones: with each that is new there is one more, and all are explained.
+        // Only the first schemes are in the snapshot, since new ones are added; all of them have explanations.
         insta::with_settings!({ filters => [("(?s)\nhpcc .*\n\n", "\n...\n\n")] }, {
             assert_snapshot!(format!("list_{what}"), page(&["list", what]));
         });

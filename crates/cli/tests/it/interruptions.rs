@@ -1,7 +1,7 @@
-//! Ctrl-C at any instant of any command: what is whole is there, and nothing else.
+//! Ctrl-C at any time during any command leaves complete results only.
 //!
-//! `PACELINE_INTERRUPTIONS=20 cargo test --release -p paceline --test it interruptions -- --nocapture` does it twenty times
-//! to each command and prints how long each took to end.
+//! `PACELINE_INTERRUPTIONS=20 cargo test --release -p paceline --test it interruptions -- --nocapture` interrupts
+//! each command twenty times, and prints how long each took to end.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
 #![cfg(unix)]
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{SMALL, command, folder_with, interrupt, run, stdout};
 
-/// A command, and what it makes: a folder or a file.
+/// A command, and the folder or file that it makes.
 struct Case {
     words: &'static str,
     makes: &'static str,
@@ -54,7 +54,7 @@ impl Case {
     }
 }
 
-/// Files that can be read, in a folder of their own.
+/// Creates a folder with inputs for all commands.
 fn prepared() -> tempfile::TempDir {
     let folder = folder_with("my.toml", SMALL.replace("1us", "50ns").replace("100KB", "400KB"));
     let path = folder.path();
@@ -78,7 +78,7 @@ fn start(path: &Path, words: &str) -> Child {
         .unwrap()
 }
 
-/// How long a command takes, or that it takes long.
+/// Returns the duration of a command, up to a limit.
 fn duration(mut child: Child) -> Duration {
     const LONG: Duration = Duration::from_secs(3);
     let begun = Instant::now();
@@ -93,7 +93,7 @@ fn duration(mut child: Child) -> Duration {
     begun.elapsed()
 }
 
-/// What is hidden in a folder: in the making, or moved aside.
+/// Lists hidden files in a folder: unfinished ones, and those moved aside.
 fn hidden(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let half = |name: &str| name.starts_with('.') && (name.contains(".partial-") || name.contains(".old-"));
@@ -103,7 +103,7 @@ fn hidden(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Asks a command to end after a part of the time that it takes, and looks at what is left.
+/// Interrupts a command after a part of its duration, and checks the files that it leaves.
 fn interrupted(case: &Case, after: Duration) -> Option<Duration> {
     let folder = prepared();
     let path = folder.path();
@@ -116,7 +116,8 @@ fn interrupted(case: &Case, after: Duration) -> Option<Duration> {
     let asked = Instant::now();
     let status = child.wait().unwrap();
     let took = asked.elapsed();
-    // Before it listens the signal ends it; when all is done it may not be asked any more.
+    // Before the handler is installed the signal ends the command, and after the end of its work the signal may have
+    // no effect.
     assert!(
         matches!(status.code(), Some(0 | 130) | None),
         "{}: {status}",
@@ -149,7 +150,7 @@ fn what_is_left_is_whole() {
     for case in CASES {
         let folder = prepared();
         let whole = duration(start(folder.path(), case.words));
-        // Never in the same places: they depend on how fast the machine is.
+        // The instants depend on the machine's speed, so they vary between runs.
         let instants = (0..times).map(|i| whole * (2 * i + 1) / (2 * times));
         let mut took: Vec<Duration> = instants.filter_map(|after| interrupted(case, after)).collect();
         took.sort_unstable();
@@ -159,7 +160,8 @@ fn what_is_left_is_whole() {
     }
 }
 
-/// A run that is over is written whatever comes first: it may have taken hours. The second interruption ends that.
+/// Finished runs are written despite one interruption, since they may have taken hours. A second one ends the
+/// command.
 #[test]
 fn writing_goes_on_after_the_first() {
     let folder = folder_with("my.toml", SMALL.replace("1us", "20ns").replace("100KB", "8MB"));
@@ -207,14 +209,14 @@ fn writing_goes_on_after_the_first() {
     }
 }
 
-/// While input is read there is nothing to keep: the first interruption ends the program.
+/// While input is read, there is nothing to keep: the first interruption ends the program.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interruption_where_nothing_is_to_keep_ends_at_once() {
     let folder = folder_with("my.toml", SMALL);
     run(folder.path(), &["run", "my.toml", "--out", "a", "--quiet"]);
     let slow = folder.path().join("a/scenario.toml").canonicalize().unwrap();
-    // It takes a second to be read.
+    // Reading it takes a second.
     fs::File::create(&slow).unwrap().set_len(1 << 30).unwrap();
     let before = files_of(folder.path());
     for arguments in [
@@ -248,7 +250,7 @@ fn an_interruption_where_nothing_is_to_keep_ends_at_once() {
     }
 }
 
-/// The names of the files in a folder and in those within.
+/// Lists all files in a folder and its subfolders.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -262,7 +264,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Starts the long run, and interrupts it once it has printed a line; gives that line and the rest of what it prints.
+/// Starts the long run, and interrupts it after its first line. Returns that line and the remaining output.
 fn interrupted_run(path: &Path, more: &[&str]) -> (Child, BufReader<ChildStderr>, String) {
     let mut child = command(path)
         .args(["run", "long.toml", "--duration", "10s"])
@@ -279,7 +281,7 @@ fn interrupted_run(path: &Path, more: &[&str]) -> (Child, BufReader<ChildStderr>
     (child, stderr, first)
 }
 
-/// The second interruption keeps what ran as well; the flows may be left out, and then are named.
+/// After the second interruption, partial results are kept as well; flows may be left out, and are then named.
 #[test]
 fn a_second_interruption_leaves_a_whole_folder() {
     let folder = folder_with("long.toml", SMALL.replace("100KB", "20GB"));
@@ -300,7 +302,7 @@ fn a_second_interruption_leaves_a_whole_folder() {
     assert_eq!(hidden(path), Vec::<PathBuf>::new());
 }
 
-/// The first interruption ends a run at its next slice and keeps what ran.
+/// The first interruption stops a run at its next slice, and keeps its results.
 #[test]
 fn an_interruption_keeps_what_ran() {
     let folder = folder_with("long.toml", SMALL.replace("100KB", "20GB"));
@@ -312,7 +314,7 @@ fn an_interruption_keeps_what_ran() {
     assert!(rest.contains("interrupted"), "{rest}");
     let written = fs::read_to_string(path.join("results/small-hpcc-1/summary.json")).unwrap();
     assert!(written.contains("\"status\": \"partial\""));
-    // The same again is refused for what is there.
+    // The repeated command is rejected because of the partial results.
     let again = [
         "run",
         "long.toml",

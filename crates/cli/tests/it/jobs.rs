@@ -1,4 +1,4 @@
-//! Jobs are results like flows: the same numbers by name wherever runs are compared.
+//! Jobs have results like flows: the same numbers by name in all comparisons.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The rows of a table, cell by cell.
+/// Reads a CSV table without quotes, as cells.
 fn csv(path: &Path) -> Vec<Vec<String>> {
     let text = fs::read_to_string(path).unwrap();
     let row = |line: &str| line.split(',').map(str::to_string).collect();
@@ -49,7 +49,7 @@ fn sweeps_have_jobs_by_name() {
     ] {
         assert_eq!(Some(number(name)), value.as_f64(), "{name}");
     }
-    // A collective's bus bandwidth is that of all its bytes over all its time.
+    // A collective's bus bandwidth is that of all its bytes over its whole time.
     let all = of_hpcc["collectives"].as_array().unwrap();
     let of_llm = all.iter().filter(|one| one["label"] == "llm/all-reduce");
     let (bits, time) = of_llm.fold((0.0, 0.0), |(bits, time), one| {
@@ -68,7 +68,7 @@ fn sweeps_have_jobs_by_name() {
         row.iter()
             .any(|cell| cell.parse() == Ok(number("jobs.llm.iteration_us.mean")))
     }));
-    // The page offers it.
+    // The page offers these measures.
     let page = fs::read_to_string(path.join("grid/report.html")).unwrap();
     assert!(
         page.contains("Job llm, iteration mean") && page.contains("Collective moe/all-to-all, bus Gbit/s")
@@ -122,7 +122,7 @@ fn iterations_are_drawn() {
     let folder = folder_with("jobs.toml", JOBS);
     let path = folder.path();
     let text = stdout(path, &["run", "jobs.toml", "--out", "run", "-q"]);
-    // One or two jobs are in the first table.
+    // One or two jobs are shown in the first table.
     assert!(
         text.contains("job llm") && text.contains("exposed share"),
         "{text}"
@@ -147,7 +147,7 @@ fn iterations_are_drawn() {
     assert!(said.contains("did you mean `iterations`?"), "{said}");
 }
 
-/// The iteration is what a job is for: pages, tables and differences say it first.
+/// Pages, tables and differences list the iteration time first, since it is a job's main result.
 #[test]
 fn the_iteration_comes_first() {
     let folder = folder_with("jobs.toml", JOBS);

@@ -1,4 +1,4 @@
-//! A training that is killed goes on with the same command, and comes to the bytes of one that was never stopped.
+//! A killed training resumes with the same command, and gives the same bytes as an uninterrupted one.
 
 #![cfg(unix)]
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::common::{TINY, command, files, folder_with, run, stdout};
 
-/// The bytes of all checkpoints that there are.
+/// Returns the bytes of all checkpoints.
 fn checkpoints(folder: &Path) -> Vec<Vec<u8>> {
     let entries = fs::read_dir(folder.join("unfinished"))
         .into_iter()
@@ -19,12 +19,13 @@ fn checkpoints(folder: &Path) -> Vec<Vec<u8>> {
     bins.filter_map(|entry| fs::read(entry.path()).ok()).collect()
 }
 
-/// Kills a training (`kill -9`) once its checkpoints have changed so often; whether it was still at work.
+/// Kills a training (`kill -9`) after its checkpoints have changed `changes` times. Returns true if it was still
+/// running.
 fn kill(path: &Path, words: &[&str], changes: usize) -> bool {
     kill_in(&path.join("killed"), path, words, changes)
 }
 
-/// The same of one whose results go to `folder`.
+/// Kills a training whose results go to `folder`.
 fn kill_in(folder: &Path, path: &Path, words: &[&str], changes: usize) -> bool {
     let mut command = command(path);
     command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
@@ -118,7 +119,7 @@ fn decc_by_search() {
     goes_on("train decc --quick");
 }
 
-/// One that refines a law by experience goes on with the experience that it was started with, and with no other.
+/// A refinement resumes with the experience that it was started with, and rejects other experience.
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_experience() {
@@ -142,7 +143,7 @@ fn decc_by_experience() {
     goes_on_in(path, train);
 }
 
-/// Episodes go on in the middle of a refinement, of a clone, and of what follows.
+/// Episodes resume in the middle of a refinement, of a clone, and of later steps.
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_episode_by_episode() {
@@ -150,7 +151,7 @@ fn decc_episode_by_episode() {
     goes_on("train decc --quick --continual tiny.toml --deploy trees");
 }
 
-/// A loop goes on with the scenario that it was started with, and with no other.
+/// A loop resumes with the scenario that it was started with, and rejects another.
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_in_another_scenario() {
@@ -193,7 +194,7 @@ fn decc_cloned() {
     goes_on("train decc --clone decc-law --quick --rounds 3");
 }
 
-/// One that was killed before it had written what it is leaves nothing that is in the way.
+/// A training killed before its first checkpoint leaves nothing that blocks the next.
 #[cfg(feature = "training")]
 #[test]
 fn at_its_very_start() {
@@ -211,7 +212,7 @@ fn at_its_very_start() {
     assert!(!unfinished.exists() && !path.join("killed-2").exists());
 }
 
-/// Another command does not go on there, and what goes on nowhere is refused.
+/// Another command does not resume a training, and checkpoints of none are rejected.
 #[cfg(feature = "training")]
 #[test]
 fn another_training_is_refused() {
@@ -227,7 +228,7 @@ fn another_training_is_refused() {
         said.contains("holds an unfinished training by `paceline train pidnn"),
         "{said}"
     );
-    // An edited checkpoint is not taken.
+    // A modified checkpoint is rejected.
     let bin = path.join("killed/unfinished/pidnn.bin");
     let mut bytes = fs::read(&bin).unwrap();
     *bytes.last_mut().unwrap() ^= 1;

@@ -1,4 +1,4 @@
-//! A program without guests says of each what to install.
+//! Builds without guests explain what to install for each of them.
 
 use std::fs;
 
@@ -58,7 +58,7 @@ fn what_is_left_out_is_said_with_what_to_install() {
     }
 }
 
-/// What needs no guest is there.
+/// Items that need no guest are available.
 #[test]
 fn lists_have_what_is_left_out() {
     let folder = tempfile::tempdir().unwrap();

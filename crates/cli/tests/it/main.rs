@@ -1,4 +1,4 @@
-//! The command as a user runs it: help, runs, sweeps, trainings, errors, and what the README and the book say of it.
+//! The command as users run it: help, runs, sweeps, trainings and errors, and its descriptions in README and book.
 
 #![cfg_attr(
     not(all(feature = "parity", feature = "training")),
@@ -26,7 +26,7 @@ mod jobs;
 mod killed;
 #[cfg(not(any(feature = "parity", feature = "training")))]
 mod left_out;
-/// The example of a scheme outside: its own tests.
+/// Tests of the example crate with a scheme of its own.
 #[path = "../../../../examples/own-scheme/src"]
 #[allow(dead_code, unreachable_pub, reason = "it is of another crate")]
 mod own_scheme_src {
@@ -57,7 +57,7 @@ mod why;
 mod workloads;
 mod writes;
 
-/// Tests have the simulators that a program adds before anything is looked up.
+/// Adds the simulators before anything is looked up, as a program does.
 #[cfg(feature = "parity")]
 #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
 #[ctor::ctor(unsafe)]

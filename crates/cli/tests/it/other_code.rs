@@ -1,16 +1,16 @@
-//! Results of other code: they are told apart, and never mixed with those of this one.
+//! Results of other code are recognised, and never mixed with results of this code.
 
 use std::fs;
 use std::path::Path;
 
 use crate::common::{SMALL, folder_with, run, stdout};
 
-/// What other code would have written: the release is the same.
+/// Version of other code with the same release number.
 const OTHER: &str = "0.1.0+0ddc0de5";
 
 const SWEEP: [&str; 4] = ["sweep", "my.toml", "--over=cc.scheme=hpcc,dcqcn", "-q"];
 
-/// Makes every file of a folder one of other code, with its digest as if it had written it.
+/// Rewrites all files of a folder as if other code had written them, digests included.
 fn by_other_code(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
@@ -18,7 +18,7 @@ fn by_other_code(folder: &Path) {
             by_other_code(&path);
         } else if let Ok(text) = fs::read_to_string(&path) {
             let mut other = text.replace(paceline_lab::version(), OTHER);
-            // A sealed file without its digest is taken as it is; that of a summary is of the run's events.
+            // A sealed file without its digest is accepted. The digest in a summary is that of the run's events.
             if !path.ends_with("summary.json") {
                 other = other.replace("{\n  \"digest\": \"", "{\n  \"former\": \"");
             }
@@ -84,7 +84,7 @@ fn sweeps_of_other_code_are_neither_continued_nor_merged() {
     stdout(path, &[&SWEEP[..], &["--out", "old", "--force"]].concat());
     let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
     assert_eq!(read("old/results.csv"), read("new/results.csv"));
-    // Where nobody names a folder, all points are run again in the next.
+    // With the default folder, all points are run again in the next one.
     stdout(path, &SWEEP);
     by_other_code(&path.join("results/small-sweep-1"));
     let args = ["sweep", "my.toml", "--over=cc.scheme=hpcc,dcqcn"];
@@ -104,10 +104,10 @@ fn why_explains_no_other_run() {
     let expected = stdout(path, &["why", "a", "1"]);
     fs::remove_dir_all(path.join("a/why")).unwrap();
     by_other_code(&path.join("a"));
-    // Other code with the same events explains them.
+    // Other code with the same events can explain the flows.
     assert_eq!(stdout(path, &["why", "a", "1"]), expected);
     fs::remove_dir_all(path.join("a/why")).unwrap();
-    // With other events it does not.
+    // Code with other events cannot.
     let summary = path.join("a/summary.json");
     let text = fs::read_to_string(&summary).unwrap();
     let digest = crate::common::json(&summary)["digest"]
@@ -125,7 +125,7 @@ fn why_explains_no_other_run() {
         "{error}"
     );
     assert!(!path.join("a/why").exists());
-    // A flow that takes another time is named with both times, in words.
+    // A flow with a different time is named with both times.
     let flows = path.join("a/flows.csv");
     let text = fs::read_to_string(&flows).unwrap();
     let row: Vec<&str> = text.lines().nth(2).unwrap().split(',').collect();
@@ -143,6 +143,6 @@ fn why_explains_no_other_run() {
         "{error}"
     );
     assert!(!error.contains("Some("), "{error}");
-    // What the folder has itself is told as ever.
+    // Data in the folder itself is shown as usual.
     stdout(path, &["why", "a", "1", "--brief"]);
 }

@@ -1,4 +1,4 @@
-//! Figures: what is drawn is what the folders hold.
+//! Figures agree with the data in the folders.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::{SMALL, folder_with, said, stdout};
 use paceline_lab::files::{QUEUE, RunData, Series};
 
-/// Rows of a table without its head: the curve's name, and numbers.
+/// Reads a table without its header: the curve's name, and numbers.
 fn rows(file: &Path) -> Vec<(String, Vec<f64>)> {
     let text = fs::read_to_string(file).unwrap();
     let row = |line: &str| {
@@ -17,7 +17,7 @@ fn rows(file: &Path) -> Vec<(String, Vec<f64>)> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// A column of a run's `flows.csv`.
+/// Reads a column of a run's `flows.csv`.
 fn flows(run: &Path, column: &str) -> Vec<f64> {
     let text = fs::read_to_string(run.join("flows.csv")).unwrap();
     let place = text
@@ -30,7 +30,7 @@ fn flows(run: &Path, column: &str) -> Vec<f64> {
     text.lines().skip(1).map(|line| cell(line).unwrap()).collect()
 }
 
-/// Two schemes, four flows of two sizes.
+/// Compares two schemes with four flows of two sizes.
 fn compared() -> tempfile::TempDir {
     let folder = folder_with(
         "small.toml",
@@ -124,7 +124,7 @@ fn queues_are_those_that_were_recorded_and_pictures_have_their_points() {
     let filled = |series: &&Series| series.metric == QUEUE && series.points.iter().any(|point| point.1 > 0.0);
     let queues: Vec<&Series> = data.series.iter().filter(filled).collect();
     assert_eq!(queues.len(), 1, "one port is filled");
-    // A row for each change, within the microsecond of its sample.
+    // There is one row per change, within a microsecond of its sample.
     let start = data.flows.rows().map(|flow| flow.start_ps).min().unwrap() as f64 / 1e6;
     let mut changes = queues[0].points.clone();
     changes.dedup_by_key(|point| point.1);
@@ -133,7 +133,7 @@ fn queues_are_those_that_were_recorded_and_pictures_have_their_points() {
         assert!((row[1] * 1e3 - bytes).abs() < 1e-6, "{at}: {row:?}, not {bytes}");
         assert!((row[0] - (at as f64 / 1e6 - start)).abs() <= 1.0, "{at}: {row:?}");
     }
-    // The longest path of both pictures: two corners for each change but the first, and the end.
+    // The longest path of both pictures has two corners per change except the first, and the end.
     let corners = 2 * rows.len();
     let svg = fs::read_to_string(path.join("q.svg")).unwrap();
     let most = svg
@@ -147,7 +147,7 @@ fn queues_are_those_that_were_recorded_and_pictures_have_their_points() {
         .split("S\n")
         .map(|part| part.matches(" l\n").count() + part.matches(" m\n").count());
     assert_eq!(paths.max(), Some(corners));
-    // Where objects begin is where the table says.
+    // Objects start at the offsets in the table.
     let head = b"xref\n0 8\n";
     let table = pdf.windows(head.len()).rposition(|part| part == head).unwrap() + head.len();
     let table = String::from_utf8_lossy(&pdf[table..]).into_owned();
@@ -196,7 +196,7 @@ fn a_sweeps_figure_has_the_means_of_its_rows() {
         let mean = values.iter().sum::<f64>() / 3.0;
         assert!((row[1] - mean).abs() < 1e-12, "{row:?} {mean}");
         assert!(row[2] < mean && mean < row[3], "{row:?}");
-        // The same row in points.csv, which also has the deviation and the count.
+        // points.csv has the same row, with deviation and count.
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let sd = (squares / 2.0).sqrt();
         let points = fs::read_to_string(path.join("s/points.csv")).unwrap();
@@ -232,7 +232,7 @@ fn answers_are_drawn() {
     drawn.sort_unstable();
     expected.sort_unstable();
     assert_eq!(drawn, expected);
-    // A curve for each label, over numbers.
+    // One curve per label, over numbers.
     let sql = "SELECT size_bytes, max(slowdown), label FROM flows GROUP BY label, size_bytes";
     stdout(path, &["plot", "two/hpcc", "--sql", sql, "-o", "sizes.csv"]);
     let sizes = rows(&path.join("sizes.csv"));
@@ -273,7 +273,7 @@ fn every_format_has_its_font() {
     }
     let pdf = fs::read(path.join("f.pdf")).unwrap();
     let pdf = String::from_utf8_lossy(&pdf);
-    // An embedded TrueType font, which is Type 42.
+    // The font is embedded as TrueType, which is Type 42.
     for part in ["/Subtype /TrueType", "/FontFile2 7 0 R", "/Length1 "] {
         assert!(pdf.contains(part), "{part}");
     }
@@ -387,7 +387,7 @@ fn seeds_are_pooled_with_their_interval() {
     }
     for (name, row) in &pooled {
         assert!(name == "hpcc" || name == "dctcp");
-        // Where all runs have the same share there is no interval.
+        // There is no interval if all runs have the same share.
         let is_whole = row[1] == 100.0 && row.len() == 2;
         assert!(
             is_whole || row.len() == 4 && row[2] <= row[1] && row[1] <= row[3],

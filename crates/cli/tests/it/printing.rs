@@ -1,4 +1,4 @@
-//! What cannot be printed: a full disk under the log, a reader that is gone. No result depends on it.
+//! Output that cannot be written, because of a full disk or a closed pipe, does not affect results.
 
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 
 use crate::common::{SMALL, TINY, TRAIN, command, folder_with, interrupt};
 
-/// Commands that run long, and what each leaves.
+/// Long-running commands, and the files that they write.
 const CASES: [(&str, &str); 11] = [
     ("run small.toml --out run", "run/report.html"),
     (
@@ -37,7 +37,7 @@ const CASES: [(&str, &str); 11] = [
     ("bench --quick --only incast-20 --runs 1", ""),
 ];
 
-/// A pipe that nobody reads.
+/// Returns a pipe without a reader.
 fn nobody() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -48,14 +48,14 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").unwrap().into()
 }
 
-/// What a command comes to.
+/// Runs a command and returns its output.
 fn output(path: &Path, words: &[&str], (out, error): (Stdio, Stdio)) -> Output {
     let mut command = command(path);
     command.args(words).stdin(Stdio::null()).stdout(out).stderr(error);
     command.spawn().unwrap().wait_with_output().unwrap()
 }
 
-/// Every command comes to its end and leaves what it makes, whatever becomes of its lines.
+/// Every command finishes and writes its results, even if its messages are lost.
 #[cfg(feature = "training")]
 #[test]
 fn results_do_not_depend_on_who_reads() {
@@ -64,7 +64,7 @@ fn results_do_not_depend_on_who_reads() {
         ("a log on a full disk", Stdio::piped, full, 0),
         ("a log that nobody reads", Stdio::piped, nobody, 0),
         ("results that nobody reads", nobody, nobody, 0),
-        // What was asked for is not there: that is told, by the exit status at least.
+        // Requested results that cannot be printed are reported, at least by the exit status.
         ("results on a full disk", full, full, 1),
     ];
     for (what, out, error, expected) in streams {
@@ -75,7 +75,7 @@ fn results_do_not_depend_on_who_reads() {
         for (words, makes) in cases.into_iter().chain(train) {
             let words: Vec<&str> = words.split(' ').collect();
             let ended = output(folder.path(), &words, (out(), error()));
-            // Where a file is all there is to make, nothing is printed that could fail.
+            // If the command only writes a file, it prints nothing that could fail.
             let expected = if words[0] == "generate" { 0 } else { expected };
             assert_eq!(ended.status.code(), Some(expected), "{what}: {words:?}");
             assert!(folder.path().join(makes).exists(), "{what}: {words:?}");
@@ -83,7 +83,7 @@ fn results_do_not_depend_on_who_reads() {
     }
 }
 
-/// How a command ended is told by its exit status, also where nobody reads its table.
+/// The exit status is right even if nobody reads the table.
 #[test]
 fn a_reader_that_is_gone_does_not_hide_a_failure() {
     let folder = folder_with("small.toml", SMALL);
@@ -94,7 +94,7 @@ fn a_reader_that_is_gone_does_not_hide_a_failure() {
     assert!(said.contains("are not within their tolerances"), "{said}");
 }
 
-/// An interruption whose words nobody reads keeps what ran, as any other.
+/// An interruption keeps partial results, even if nobody reads the message.
 #[test]
 fn an_interruption_keeps_what_ran_though_nobody_reads() {
     for error in [full(), nobody()] {
@@ -103,7 +103,7 @@ fn an_interruption_keeps_what_ran_though_nobody_reads() {
         let mut command = command(path);
         command.args(["run", "long.toml", "--duration", "10s", "--out", "long"]);
         let mut child = command.stdout(nobody()).stderr(error).spawn().unwrap();
-        // Its folder is in the making, or it would end at once.
+        // Its folder must have been created, otherwise the interruption ends the command at once.
         std::thread::sleep(std::time::Duration::from_millis(1500));
         interrupt(&child);
         assert_eq!(child.wait().unwrap().code(), Some(130));

@@ -1,4 +1,4 @@
-//! Questions about runs in SQL, at the terminal and in experiments.
+//! SQL queries about runs, on the terminal and in experiments.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! What the README shows is what the program says.
-//! `UPDATE_README=1 cargo test -p paceline --test it readme` writes it again.
+//! The output in the README agrees with the program. `UPDATE_README=1 cargo test -p paceline --test it readme`
+//! rewrites it.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use paceline_congestion::registry::SCHEMES;
 
-/// What the command line says, on both streams, in its order; without the line about progress.
+/// Runs a command line and returns both output streams in order, without the progress line.
 fn said(folder: &Path, line: &str) -> String {
     let program = env!("CARGO_BIN_EXE_paceline");
     let line = line.replacen("paceline", &format!("'{program}'"), 1);
@@ -22,7 +22,7 @@ fn said(folder: &Path, line: &str) -> String {
     let text = String::from_utf8(output.stdout).expect("output is UTF-8");
     let kept = text
         .lines()
-        // On a slow machine there are lines about progress.
+        // A slow machine prints lines about progress.
         .filter(|line| !line.starts_with("running ") && !line.contains(" packet-hops/s "))
         .map(|line| format!("{line}\n"));
     kept.collect()
@@ -40,7 +40,7 @@ fn the_readme_shows_what_the_program_says() {
         let body = part
             .strip_prefix("console\n$ ")
             .and_then(|block| block.split_once('\n'));
-        // A block with output: neither a list of commands, nor times, nor what needs a terminal.
+        // Checks blocks with output, except lists of commands, timings, and commands that need a terminal.
         let shown = body.filter(|(line, output)| {
             !output.is_empty()
                 && !output.starts_with("$ ")
@@ -53,7 +53,7 @@ fn the_readme_shows_what_the_program_says() {
         };
         checked += 1;
         let mut now = said(folder.path(), line);
-        // `...` stands for everything before the next line that is shown.
+        // `...` stands for everything before the next line shown.
         if let Some(rest) = output.strip_prefix("...\n") {
             let first = rest.lines().next().unwrap_or_default();
             let start = now
@@ -74,7 +74,7 @@ fn the_readme_shows_what_the_program_says() {
     }
 }
 
-/// Whatever line breaks there are.
+/// Normalises white space.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

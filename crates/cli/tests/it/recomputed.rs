@@ -1,4 +1,4 @@
-//! The numbers of a run, computed again from its table of flows and its list of pause frames.
+//! The numbers of a run, recomputed from its table of flows and its list of pause frames.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::{folder_with, json, stdout};
 use serde_json::Value;
 
-/// Short and long flows in one class with small buffers, so that there are queues, pauses and marks.
+/// Short and long flows in one class with small buffers, which cause queues, pauses and marks.
 const MIXED: &str = r#"name = "mixed"
 duration = "10ms"
 [topology.star]
@@ -24,7 +24,7 @@ scheme = "dcqcn"
 buffer = "500KB"
 "#;
 
-/// Endless flows alongside one that ends.
+/// Endless flows, and one that ends.
 const UNFINISHED: &str = r#"name = "unfinished"
 duration = "200us"
 [topology.star]
@@ -53,7 +53,7 @@ fn of(row: &Row, name: &str) -> f64 {
     row[name].parse().unwrap_or_else(|_| panic!("{name}: {row:?}"))
 }
 
-/// As numpy's `percentile`.
+/// Computes a percentile as numpy does.
 fn percentile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let place = share * (values.len() - 1) as f64;
@@ -70,7 +70,7 @@ fn assert_close(found: &Value, expected: f64, what: &str) {
     );
 }
 
-/// Holds what is said of some flows against their rows.
+/// Compares the numbers of a group of flows with their rows.
 fn check_group(group: &Value, rows: &[&Row], what: &str) {
     let done: Vec<&&Row> = rows.iter().filter(|row| row["status"] == "completed").collect();
     let all = |name: &str| -> Vec<f64> { done.iter().map(|row| of(row, name)).collect() };
@@ -108,7 +108,7 @@ fn check_group(group: &Value, rows: &[&Row], what: &str) {
     }
 }
 
-/// Pauses, the frames that asked for them, and how long they lasted, from `pfc.txt`: time, node, kind, interface, pause.
+/// Recomputes pauses, pause frames and paused time from `pfc.txt`: time, node, kind, interface, pause.
 fn check_pauses(summary: &Value, folder: &Path) {
     let text = fs::read_to_string(folder.join("pfc.txt")).unwrap();
     let mut since: BTreeMap<(&str, &str), f64> = BTreeMap::new();
@@ -131,7 +131,7 @@ fn check_pauses(summary: &Value, folder: &Path) {
         [&pfc["pauses"], &pfc["resume_frames"], &pfc["pause_frames"]].map(Value::as_u64),
         [pauses, frames[0], frames[1]].map(Some)
     );
-    // The file has nanoseconds.
+    // The file has whole nanoseconds.
     let error = pfc["paused_s"].as_f64().unwrap() * 1e9 - paused_ns;
     assert!(error.abs() <= pauses as f64, "{error} ns");
 }
@@ -166,7 +166,7 @@ fn what_a_run_says_follows_from_its_flows() {
         assert!(rtt("p50") <= rtt("p99") && rtt("mean") <= rtt("max") && rtt("p99") <= rtt("max"));
         assert!(rtt("max") >= summary["rtt_per_round_trip_us"]["max"].as_f64().unwrap());
         if name == "mixed" {
-            // The table says the same.
+            // The table shows the same value.
             let makespan = format!("{:.1} µs", (last - first) / 1e6);
             assert!(table.contains(&makespan), "{makespan}:\n{table}");
             check_pauses(&summary, &run);
@@ -174,7 +174,7 @@ fn what_a_run_says_follows_from_its_flows() {
     }
 }
 
-/// A row per value of an input is bounded where people look, and whole in a file.
+/// Tables with a row per input value are limited on the terminal, and complete in a file.
 #[test]
 fn many_labels_are_whole_in_a_file() {
     let flow = |i: usize| {

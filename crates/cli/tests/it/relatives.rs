@@ -1,4 +1,4 @@
-//! Inputs of relatives of HPCC's simulator, run: whose they are is said and written, and what comes out is right.
+//! Inputs of simulators related to HPCC's: the interpretation is reported and recorded, and results are right.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The experiment of DCQCN's authors: two flows of ten gigabytes to a host of 40 Gbit/s. (Taken for TCD's, sizes would
-/// be in bytes, and both flows over after 8.32 ms.)
+/// The experiment of DCQCN's authors: two flows of ten gigabytes to a host of 40 Gbit/s. (Interpreted as TCD's input,
+/// sizes would be in bytes, and both flows would end after 8.32 ms.)
 #[test]
 fn whose_a_configuration_is_is_said_and_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -55,13 +55,13 @@ fn whose_a_configuration_is_is_said_and_written() {
         (&2.into(), &0.into())
     );
     let goodput = summary["goodput_gbps"]["aggregate"].as_f64().unwrap();
-    // 40 Gbit/s times 1000 of 1048 bytes, and what is under way at the end.
+    // 40 Gbit/s times 1000 of 1048 bytes, and bytes in flight at the end.
     assert!((37.0..38.2).contains(&goodput), "{goodput}");
     let scenario = fs::read_to_string(folder.path().join("r/scenario.toml")).unwrap();
     assert!(scenario.contains("input-format = \"ns3-rdma\""), "{scenario}");
 }
 
-/// An all-reduce of 16 MB over eight NVLinks of 2400 Gbit/s: 97.8 us and 14 steps of 0.45 us.
+/// An all-reduce of 16 MB over eight NVLinks of 2400 Gbit/s: 97.8 us, and 14 steps of 0.45 us.
 #[test]
 fn an_all_reduce_inside_simais_server() {
     let folder = tempfile::tempdir().unwrap();
@@ -79,7 +79,7 @@ fn an_all_reduce_inside_simais_server() {
     assert!((103.0..105.0).contains(&us), "{us}");
 }
 
-/// Fifteen flows of 2 MB into one host of 100 Gbit/s take 2.4 ms and the headers; a chain waits for acknowledgements.
+/// Fifteen flows of 2 MB into one host of 100 Gbit/s take 2.4 ms and the headers. A chain waits for acknowledgements.
 #[test]
 fn htsims_matrices_run_as_they_are() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Published numbers alongside ours: what is said where, what is written, how it ends.
+//! Published numbers next to ours: output, files and exit status.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn an_incast_and_its_differences() {
     ];
     let text = said(folder.path(), &args);
     assert_snapshot!(text);
-    // What differs is not lost: the page is there, and what programs read.
+    // Differing values are in the page, and in the JSON output.
     let at = |name: &str| folder.path().join("here").join(name);
     let page = fs::read_to_string(at("index.html")).unwrap();
     assert!(page.contains("id=\"thesis-table6\"") && page.contains("runs/b_incast20-timely/report.html"));
@@ -33,7 +33,7 @@ fn an_incast_and_its_differences() {
     let max = records.iter().find(max).unwrap();
     let text = r#"{"id":"thesis-table6","case":"dctcp","metric":"max RTT","unit":"µs","paper":86.32,"ours":86.32,"tolerance":"exact","ok":true,"kind":"published","source":"paper"}"#;
     assert_eq!(max.to_string(), text);
-    // An earlier one is replaced only when told.
+    // An earlier folder is only replaced with --force.
     assert_eq!(run(folder.path(), &args).status.code(), Some(2));
 }
 
@@ -49,16 +49,16 @@ fn programs_get_a_list_and_nothing_else() {
     let others = records.iter().filter(|record| record["kind"] != "published");
     assert!(others.clone().all(|record| record["ok"].is_null()));
     assert!(folder.path().join("results/reproduce/index.html").is_file());
-    // Again, over its own folder.
+    // With --force, the command's own folder is replaced.
     stdout(folder.path(), &[&args[..], &["--force", "--quiet"]].concat());
-    // Without a name: the registry.
+    // Without an id, the list of experiments is printed.
     let list: Vec<Value> = serde_json::from_str(&stdout(folder.path(), &["reproduce", "--json"])).unwrap();
     assert_eq!(list.len(), 112);
     assert_eq!(list[2]["cases"][0]["paper"], 4.3223);
     assert!(stdout(folder.path(), &["reproduce"]).contains("hpcc-fct"));
 }
 
-/// A new experiment, in the folder `mine`.
+/// Creates a new experiment in the folder `mine`.
 const NEW: [&str; 7] = [
     "reproduce",
     "--new",

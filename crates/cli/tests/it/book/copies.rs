@@ -1,5 +1,5 @@
-//! Parts of pages that are copies of files, so that a page can be read as a file, too: behind `<!-- from PATH:ANCHOR -->`
-//! a block of code, or everything up to `<!-- end -->`.
+//! Parts of pages that are copies of files: after `<!-- from PATH:ANCHOR -->`, a block of code, or everything up to
+//! `<!-- end -->`. Pages stay readable as files.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::path::Path;
 use super::links;
 
 const FROM: &str = "<!-- from ";
-/// From the book's folder.
+/// Path of the README from the book's folder.
 const README: &str = "../../README.md";
 const END: &str = "<!-- end -->";
 
-/// What a file has, or what stands between its lines `ANCHOR: name` and `ANCHOR_END: name`.
+/// Returns a file's content, or the part between the lines `ANCHOR: name` and `ANCHOR_END: name`.
 fn original(page: &Path, what: &str) -> String {
     let (path, anchor) = what.rsplit_once(':').unwrap_or((what, ""));
     let file = page.parent().unwrap().join(path);
@@ -30,7 +30,7 @@ fn original(page: &Path, what: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The page with present copies.
+/// Returns the page with up-to-date copies.
 fn renewed(page: &Path, text: &str) -> String {
     let mut out = String::new();
     let mut lines = text.lines();

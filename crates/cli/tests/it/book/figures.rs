@@ -1,4 +1,4 @@
-//! A figure for every scheme, drawn from a run: how it shares a link with a flow that comes and goes.
+//! A figure for every scheme, drawn from a run in which it shares a link with a flow that comes and goes.
 
 use std::error::Error;
 
@@ -7,7 +7,7 @@ use paceline_fabric::{Outcome, Simulation};
 use paceline_scenario::Overrides;
 use plotters::prelude::*;
 
-/// The run that the figures show.
+/// Scenario of the figures.
 const SCENARIO: &str = r#"
 name = "share-and-take-back"
 duration = "1ms"
@@ -20,7 +20,7 @@ record.rates = "10us"
 flows = [{ src = 1, dst = 3, size = "100MB", start = "0s" }, { src = 2, dst = 3, size = "2500KB", start = "200us" }]
 "#;
 
-/// Widths of the samples, in microseconds.
+/// Bin widths of queue and rate, and the end of the run, us.
 const QUEUE_US: f64 = 1.0;
 const RATE_US: f64 = 10.0;
 const END_US: f64 = 1000.0;
@@ -30,10 +30,10 @@ const LONG: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 const JOINING: RGBColor = RGBColor(0xc8, 0x55, 0x1b);
 const QUEUE: RGBColor = RGBColor(0x3a, 0x3a, 0x3a);
 
-/// What a scheme cannot have as its default on this path: a key, a value, and why.
+/// Returns a parameter whose default does not suit this path: key, value and reason.
 fn setting(scheme: &Scheme) -> Option<(&'static str, &'static str, &'static str)> {
     match scheme.name {
-        // The default is for half the round trip: the sender would stay at its lowest rate.
+        // The default is meant for half the round trip, and would keep the sender at its minimum rate.
         "lstm-pid" => Some(("target", "10us", "above this path's round trip")),
         "fixed" => Some(("rate", "60Gbps", "so that two are more than the link carries")),
         "external" => Some(("initial-rate", "60Gbps", "which nobody changes here")),
@@ -41,7 +41,7 @@ fn setting(scheme: &Scheme) -> Option<(&'static str, &'static str, &'static str)
     }
 }
 
-/// The figure in a scheme's page.
+/// Returns the figure's Markdown for a scheme's page.
 pub(crate) fn markdown(scheme: &Scheme) -> String {
     let parameters = setting(scheme).map_or_else(
         || "default parameters".to_string(),
@@ -73,7 +73,7 @@ fn run(scheme: &Scheme) -> Outcome {
     simulation.finish()
 }
 
-/// Gbit/s of a flow, by the middle of each bin in microseconds.
+/// Returns a flow's rate in Gbit/s by the middle of each bin, us.
 fn rates(outcome: &Outcome, flow: u32) -> Vec<(f64, f64)> {
     let Some(record) = outcome.rates.iter().find(|record| record.flow == flow) else {
         return Vec::new();
@@ -87,7 +87,7 @@ fn rates(outcome: &Outcome, flow: u32) -> Vec<(f64, f64)> {
     .collect()
 }
 
-/// KB in the busiest port's queue, by microsecond; between its points the queue stands still.
+/// Returns the queue of the busiest port, KB by us; it is constant between points.
 fn queue(outcome: &Outcome) -> Vec<(f64, f64)> {
     let Some(busiest) = outcome.queues.iter().max_by_key(|queue| queue.sum) else {
         return Vec::new();
@@ -119,7 +119,7 @@ fn queue(outcome: &Outcome) -> Vec<(f64, f64)> {
 type Panel<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Points = Vec<(f64, f64)>;
 
-/// Lines over the run's time, from zero to a little above the highest.
+/// Draws lines over the run's time, from zero to slightly above the maximum.
 fn panel(area: &Panel<'_>, what: &str, lines: [(&Points, RGBColor); 2]) -> Result<(), Box<dyn Error>> {
     let points = lines.iter().flat_map(|(points, _)| points.iter());
     let highest = points.map(|&(_, y)| y).fold(1.0, f64::max);
@@ -146,7 +146,7 @@ fn panel(area: &Panel<'_>, what: &str, lines: [(&Points, RGBColor); 2]) -> Resul
     Ok(())
 }
 
-/// The figure as a text.
+/// Draws the figure and returns the SVG text.
 fn draw(outcome: &Outcome) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     {

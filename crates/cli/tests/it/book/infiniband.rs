@@ -1,4 +1,4 @@
-//! A figure of `infiniband-demo`: what the victim, the culprit and the bursts get under credits alone, IBCC and RRCC.
+//! A figure of `infiniband-demo`: rates of victim, culprit and bursts under credits alone, IBCC and RRCC.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use plotters::prelude::*;
 
 const FILE: &str = "images/scenarios/infiniband-demo.svg";
 const SIZE: (u32, u32) = (760, 470);
-/// From when to when, in ms.
+/// Start and end of the figure, ms.
 const SPAN_MS: (f64, f64) = (9.0, 16.0);
-/// Bins of 0.1 ms; a packet in one, in Gbit/s.
+/// Number of bins of 0.1 ms, and the rate of one packet per bin, Gbit/s.
 const BINS: usize = 160;
 const PACKET: f64 = 0.163_84;
 
@@ -24,7 +24,7 @@ const LINES: [(&str, RGBColor); 3] = [
     ("fifteen bursts", RGBColor(0x8a, 0x8a, 0x8a)),
 ];
 
-/// What came of each of the three in each bin, in Gbit/s.
+/// Returns the received rate of each sender by bin, Gbit/s.
 fn rates(control: &str) -> [[f64; BINS]; 3] {
     let set = [
         format!("parity.ib-omnet.control={control}"),
@@ -103,7 +103,8 @@ fn draw(all: &[[[f64; BINS]; 3]]) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// While bursts last the victim has 2 of 32 Gbit/s under credits alone and under IBCC, and most of what it had under RRCC.
+/// During the bursts, the victim gets 2 of 32 Gbit/s under credits alone and under IBCC, and keeps most of its rate
+/// under RRCC.
 #[cfg(feature = "parity")]
 #[test]
 fn the_demo_of_infiniband_has_a_figure_of_its_runs() {
@@ -124,7 +125,8 @@ fn the_demo_of_infiniband_has_a_figure_of_its_runs() {
     super::keep(FILE, &draw(&all).unwrap());
 }
 
-/// The flow to the idle host, as the page on credits has it: by service level it pays for its neighbour, by queue pair not.
+/// The flow to the idle host, as on the page about credits: rate control by service level slows it with its
+/// neighbour, control by queue pair does not.
 #[test]
 fn an_innocent_flow_pays_by_service_level() {
     let took = |per_sl: bool| {

@@ -1,10 +1,10 @@
-//! Every link of the README and the book leads to a file, and to a heading in it.
+//! All links in the README and the book lead to existing files and headings.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The page as a reader gets it: with the files that it includes.
+/// Returns a page with the files that it includes.
 fn page(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap();
     let mut whole = String::new();
@@ -21,7 +21,7 @@ fn page(file: &Path) -> String {
     whole
 }
 
-/// Lines outside of blocks of code.
+/// Iterates over lines outside of code blocks.
 pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {
@@ -31,7 +31,7 @@ pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The anchors of a page, by its headings, as mdBook makes them.
+/// Returns the anchors of a page's headings, as mdBook creates them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).filter(|line| line.starts_with('#'));
     headings

@@ -1,6 +1,5 @@
-//! The book's reference is what the program knows: schemes, scenario keys, commands.
-//! `UPDATE_BOOK=1 cargo test -p paceline --test it book` writes its pages again, and the figures that
-//! runs make of every scheme.
+//! The book's reference agrees with the program: schemes, scenario keys and commands. `UPDATE_BOOK=1 cargo test -p
+//! paceline --test it book` rewrites its pages, and the figures of every scheme.
 
 mod copies;
 mod figures;
@@ -37,7 +36,7 @@ fn book() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src")
 }
 
-/// Writes a file of the book again if that is asked for; otherwise it must be what it is.
+/// Compares a file of the book, or rewrites it if `UPDATE_BOOK` is set.
 fn keep(name: &str, text: &str) {
     let path = book().join(name);
     if std::env::var_os("UPDATE_BOOK").is_some() {
@@ -50,7 +49,7 @@ fn keep(name: &str, text: &str) {
     );
 }
 
-/// A table cell: one line, no column separators.
+/// Formats a table cell: one line without column separators.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
@@ -62,7 +61,7 @@ fn code(text: &str) -> String {
     format!("`{}`", cell(text))
 }
 
-/// Keys of a vendor, with their counterparts.
+/// Returns the table of a vendor's keys with their counterparts.
 fn vendor_table(vendor: &Vendor) -> String {
     let mut table = "| there | here | values |\n|---|---|---|\n".to_string();
     for key in &vendor.keys {
@@ -97,7 +96,7 @@ fn vendor_keys() -> String {
     page
 }
 
-/// Headings one level down, links into the code as plain code.
+/// Moves headings one level down, and turns links into the code to plain code.
 fn body(page: &str) -> String {
     let mut fenced = false;
     let mut out = String::new();
@@ -119,7 +118,7 @@ fn body(page: &str) -> String {
 fn scheme_page(scheme: &Scheme) -> String {
     let mut page = format!("# {}\n\n*{}*\n\n", scheme.title, scheme.paper);
     let header = scheme.page();
-    // The header's first line is the title again.
+    // The first line of the header repeats the title.
     let (_, rest) = header.split_once("\n\n").unwrap_or_default();
     let _ = writeln!(
         page,
@@ -176,7 +175,7 @@ fn scheme_page(scheme: &Scheme) -> String {
     page
 }
 
-/// What a parameter does, and when.
+/// Returns the help of a parameter with the condition under which it acts.
 fn with_condition(help: &str, when: When) -> String {
     match only_with(when) {
         Some(when) if help.ends_with('.') => format!("{help} Acts {when}."),
@@ -237,7 +236,7 @@ fn scenario_reference() -> String {
     page
 }
 
-/// What follows a key of a scenario's text up to something that ends it.
+/// Returns the text after a key up to one of the characters in `end`.
 fn after<'a>(text: &'a str, key: &str, end: &[char]) -> Option<&'a str> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.split(end).next()
@@ -251,7 +250,7 @@ fn scenarios() -> String {
         .to_string();
     for shipped in builtin::scenarios() {
         if shipped.text.contains("fidelity = \"uet-htsim\"") {
-            // Its network and its schemes are that simulator's.
+            // Network and schemes are the simulator's.
             let _ = writeln!(
                 page,
                 "| `{}` | {} | [of the simulator](../validation/uet-htsim.md) | [of the simulator](../validation/uet-htsim.md) |",
@@ -295,7 +294,7 @@ fn help(arguments: &[&str]) -> String {
         .collect()
 }
 
-/// The commands of a help page, in its order.
+/// Lists the commands of a help page, in order.
 fn commands(help: &str) -> Vec<String> {
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let named = list.take_while(|line| !line.is_empty());
@@ -444,7 +443,7 @@ fn nothing_of_a_scheme_outlives_it() {
     }
 }
 
-/// Of the classes and functions of the Python package all that is public, so that a new member is not forgotten.
+/// All public members of the Python package's classes and functions are in the reference.
 #[test]
 fn the_python_reference_has_every_public_name() {
     let package = book().join("../../python/package/paceline/_native.pyi");

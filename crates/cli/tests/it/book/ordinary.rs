@@ -1,5 +1,5 @@
-//! Schemes on ordinary traffic, from the recorded outcome of the experiment `ordinary`: on the page of all schemes, on each
-//! scheme's own, and in the table of misfits that runs are warned of.
+//! Schemes on ordinary traffic, from the recorded outcome of the experiment `ordinary`: the page of all schemes, each
+//! scheme's page, and the table of misfits that runs warn about.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use paceline_reproduce::find;
 
 use super::records::done;
 
-/// Keys and names of the experiment's traffic and link layers.
+/// Keys and names of the experiment's traffic.
 const TRAFFIC: [(&str, &str); 8] = [
     ("64kb", "64 KB alone"),
     ("1mb", "1 MB alone"),
@@ -23,13 +23,13 @@ const TRAFFIC: [(&str, &str); 8] = [
     ("ring", "ring all-reduce"),
 ];
 const LAYERS: [(&str, &str); 3] = [("pfc", "PFC"), ("drops", "drops"), ("credits", "credits")];
-/// From which a scheme is told to be unfit, over `none` or the median.
+/// Ratio to `none` or the median from which a scheme is called unfit.
 const UNFIT: f64 = 1.5;
 
-/// Mean slowdown and p99 of a scheme over a layer, by traffic; whether all flows ended.
+/// By traffic: mean slowdown and p99 of a scheme over a layer, and true if all flows ended.
 type Row = [Option<(f64, f64, bool)>; TRAFFIC.len()];
 
-/// Sums over seeds of means and 99th percentiles, the seeds, and whether all flows ended, by traffic.
+/// By traffic: sums over seeds of means and 99th percentiles, the number of seeds, and true if all flows ended.
 type Sums = [(f64, f64, f64, bool); TRAFFIC.len()];
 
 struct Matrix {
@@ -51,7 +51,7 @@ impl Matrix {
             let Some(values) = done.numbers(need) else {
                 continue;
             };
-            // `search-pfc`, and whatever the scheme's case adds.
+            // Variants are named like `search-pfc`, followed by the scheme's case.
             let place = TRAFFIC.iter().enumerate().find_map(|(place, (key, _))| {
                 let rest = need.variant.strip_prefix(key)?.strip_prefix('-')?;
                 let layer = LAYERS
@@ -85,7 +85,7 @@ impl Matrix {
         }
     }
 
-    /// The median of all schemes over a layer.
+    /// Returns the median of all schemes over a layer.
     fn median(&self, layer: &str, place: usize) -> f64 {
         let of_layer = self.rows.iter().filter(|((_, one), _)| *one == layer);
         let mut all: Vec<f64> = of_layer.filter_map(|(_, row)| Some(row[place]?.0)).collect();
@@ -98,7 +98,7 @@ impl Matrix {
         self.rows.get(&(scheme.to_string(), layer))
     }
 
-    /// How many times the better of `none` and the median scheme, and which of the two it is worse than.
+    /// Returns the ratio to the better of `none` and the median scheme, and the name of that one.
     fn times(&self, scheme: &str, layer: &'static str, place: usize) -> Option<(f64, &'static str)> {
         let (own, ..) = self.row(scheme, layer)?[place]?;
         let none = self.row("none", layer)?[place]?.0;
@@ -109,7 +109,7 @@ impl Matrix {
         })
     }
 
-    /// Of each scheme and layer, the worst traffic if that is unfit; nothing as traffic if it does nothing.
+    /// Returns, by scheme and layer, the worst traffic if it is unfit; without a traffic if the scheme has no effect.
     fn misfits(&self) -> String {
         let mut text = "scheme,layer,traffic,times,of\n".to_string();
         for ((scheme, layer), row) in &self.rows {
@@ -134,7 +134,7 @@ impl Matrix {
         text
     }
 
-    /// Cells of a row; bold where the scheme is unfit, with a mark where flows did not end.
+    /// Returns the cells of a row: bold if the scheme is unfit, with a mark if flows did not end.
     fn cells(&self, scheme: &str, layer: &'static str) -> String {
         let row = self.row(scheme, layer);
         let cell = |place: usize| {
@@ -166,12 +166,12 @@ impl Matrix {
     }
 }
 
-/// The names of a scheme and its aliases.
+/// Iterates over the names of a scheme and of its aliases.
 fn names(scheme: &Scheme) -> impl Iterator<Item = &'static str> + use<> {
     std::iter::once(scheme.name).chain(scheme.aliases.iter().map(|alias| alias.name))
 }
 
-/// The matrix of all schemes.
+/// Returns the matrix of all schemes.
 pub(crate) fn matrix() -> String {
     let all = Matrix::read();
     let mut text = "\n## On ordinary traffic\n\nMean slowdown of each scheme and variant with its own parameters, in a fat tree of 16 \
@@ -200,7 +200,7 @@ fn heading(layer: &str) -> String {
     .into()
 }
 
-/// A scheme's scope, and its rows.
+/// Returns a scheme's scope and its rows.
 pub(crate) fn of_scheme(scheme: &Scheme) -> String {
     let all = Matrix::read();
     let mut text = format!("For {}\n", scheme.scope);
@@ -219,7 +219,8 @@ pub(crate) fn of_scheme(scheme: &Scheme) -> String {
     text + &all.median_row("pfc")
 }
 
-/// The table that runs are warned by is what was recorded; all schemes but those that do as they are told are in it.
+/// The table of misfits agrees with the recorded outcome. It has all schemes except those whose rate is set from
+/// outside.
 #[test]
 fn misfits_are_those_that_were_recorded() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../congestion/src/misfits.csv");

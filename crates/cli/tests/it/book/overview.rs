@@ -1,4 +1,4 @@
-//! All schemes in one table, and all publications in another.
+//! The table of all schemes, and the table of all publications.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use paceline_kernel::Bytes;
 
 use super::cell;
 
-/// By name of scheme: what a sender goes by, and the simulator that its results were compared with.
+/// By scheme: the signal that its sender uses, and the simulator with which results were compared.
 const FACTS: &[(&str, &str, &str)] = &[
     ("none", "none", "HPCC's ns-3"),
     ("fixed", "none", ""),
@@ -96,7 +96,7 @@ The settings of an alias win over a parameter block: `cc.dcqcn.tcd = \"aggressiv
 is `dcqcn` with `tcd = \"hold\"`. A warning says so. Under `dcqcn` it has an effect.
 ";
 
-/// What the scheme controls, with its default parameters.
+/// Returns the quantity that the scheme controls with its default parameters.
 fn sets(config: &SchemeConfig) -> String {
     let own_window = config.build(&star_path()).limits().window != Bytes::MAX;
     let what = match config.name() {
@@ -110,7 +110,7 @@ fn sets(config: &SchemeConfig) -> String {
     }
 }
 
-/// Authors and venue of a citation, or the short name of what has no such.
+/// Returns authors and venue of a citation, or a short name.
 fn brief(citation: &str) -> String {
     match (citation.split_once(" et al., "), citation.rsplit_once(", ")) {
         (Some((authors, _)), Some((_, venue))) if !authors.contains([',', ';']) => {
@@ -123,7 +123,7 @@ fn brief(citation: &str) -> String {
     }
 }
 
-/// A part that the scheme has; in brackets if only a variant of it has one.
+/// Returns the name of a part if the scheme has it, in brackets if only a variant does.
 fn part(
     name: &str,
     config: &SchemeConfig,
@@ -136,7 +136,7 @@ fn part(
     variants.iter().any(has).then(|| format!("({name})"))
 }
 
-/// The page: a row for each scheme, then one for each variant.
+/// Returns the page, with a row per scheme and then one per variant.
 pub(crate) fn markdown() -> String {
     let mut page = HEAD.to_string();
     let mut variants = String::new();
@@ -171,7 +171,7 @@ pub(crate) fn markdown() -> String {
     page + TAIL + &variants + LAST + &super::ordinary::matrix()
 }
 
-/// All publications: what Paceline calls them, and what they are.
+/// Returns the page of publications, with their short names.
 pub(crate) fn papers() -> String {
     let mut page = "# Papers\n\nPublications that schemes and reproductions cite, with the short names that lists and tables use.\n\n\
                     | short name | citation |\n|---|---|\n"

@@ -1,11 +1,11 @@
-//! The README, the book, help, `explain`, errors and warnings are plain English, as far as a test can check.
+//! README, book, help, `explain`, errors and warnings are in plain English, as far as a test can check.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::links::prose;
 
-/// Words that the field has better ones for, or that English has plainer ones for.
+/// Words to be replaced by the field's terms, or by plainer English.
 const BANNED: &[&str] = &[
     "anew",
     "begun",
@@ -29,7 +29,7 @@ const BANNED: &[&str] = &[
     "whoever",
 ];
 
-/// Words of a sentence.
+/// Maximum number of words in a sentence.
 const LONGEST: usize = 30;
 
 fn files() -> Vec<PathBuf> {
@@ -44,7 +44,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Code and the targets of links are no words.
+/// Removes code and link targets, which are not prose.
 fn without_code(line: &str) -> String {
     let mut kept = String::new();
     for (i, part) in line.split('`').enumerate() {
@@ -57,7 +57,7 @@ fn without_code(line: &str) -> String {
     })
 }
 
-/// Paragraphs, points of lists and cells of tables.
+/// Splits a text into paragraphs, list items and table cells.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     for line in prose(text) {
@@ -84,7 +84,7 @@ fn paragraphs(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Which banned words a text has.
+/// Iterates over the banned words in a text.
 fn banned(text: &str) -> impl Iterator<Item = &'static str> {
     let letters = |c: char| if c.is_alphanumeric() || c == '-' { c } else { ' ' };
     let plain: String = text.to_lowercase().chars().map(letters).collect();
@@ -93,8 +93,8 @@ fn banned(text: &str) -> impl Iterator<Item = &'static str> {
     BANNED.iter().filter(has).copied().collect::<Vec<_>>().into_iter()
 }
 
-/// Texts that the program prints: pages of the reference, which are written from `explain`, and snapshots of help, errors
-/// and warnings.
+/// Lists texts that the program prints: reference pages, which come from `explain`, and snapshots of help, errors and
+/// warnings.
 fn printed() -> Vec<PathBuf> {
     let crates = super::book().join("../../crates");
     let mut files = Vec::new();
@@ -127,7 +127,7 @@ fn complaints(file: &Path, text: &str) -> Vec<String> {
     found
 }
 
-/// A sentence ends only where a space follows: not within `3.5` or a name of a file.
+/// A sentence only ends before a space, not within `3.5` or a file name.
 fn joined(mut all: Vec<String>, part: &str) -> Vec<String> {
     match all.last_mut() {
         Some(last) if !part.starts_with(' ') => last.push_str(part),

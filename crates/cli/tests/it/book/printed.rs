@@ -1,5 +1,5 @@
-//! How the trainings of DECC's printed policy went: drawn from their `training.json`, which the book keeps in
-//! `data/decc-paper.json`.
+//! Progress of the trainings of DECC's policy as the paper prints it, drawn from their `training.json`, which the
+//! book keeps in `data/decc-paper.json`.
 
 use std::error::Error;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Tables of recorded experiments in pages of findings: between two marks stands what the outcome has.
+//! Tables of recorded experiments in pages of findings: the text between two marks comes from the outcome.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,8 +13,8 @@ use super::{book, cell, keep};
 const BEGIN: &str = "<!-- tables of ";
 const END: &str = "<!-- end of tables -->";
 
-/// Writes the tables of an experiment's outcome, those with a title that has what stands behind a colon; a sentence where
-/// there is no outcome yet.
+/// Returns the tables of an experiment's outcome, or only those whose title contains the text after the colon.
+/// Without an outcome, returns a sentence.
 fn tables(mark: &str) -> String {
     let (id, part) = mark.split_once(": ").unwrap_or((mark, ""));
     let one = find(id).unwrap_or_else(|| panic!("no experiment `{id}`"));
@@ -24,7 +24,7 @@ fn tables(mark: &str) -> String {
     }
 }
 
-/// The recorded outcome of an experiment, if it has one.
+/// Reads the recorded outcome of an experiment, if there is one.
 pub(crate) fn done(id: &str) -> Option<Done> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../experiments/{id}/outcome.json"));
     let outcome: Outcomes = serde_json::from_str(&fs::read_to_string(path).ok()?).unwrap();
@@ -34,8 +34,8 @@ pub(crate) fn done(id: &str) -> Option<Done> {
 const CLAIMS: &str = "<!-- claims of ";
 const END_CLAIMS: &str = "<!-- end of claims -->";
 
-/// Every value that a publication printed, and everything that is judged by its word, experiment by experiment, with the
-/// words that are quoted.
+/// Lists all values that a publication printed, and all criteria based on its text, by experiment, with the quoted
+/// words.
 fn claims(paper: &str) -> String {
     let paper = papers::find(paper).unwrap_or_else(|| panic!("no paper `{paper}`"));
     let mut text = String::new();
@@ -103,7 +103,7 @@ fn claims(paper: &str) -> String {
     format!("{held} hold, {missed} do not, {shown} are shown without a verdict.\n\n{text}")
 }
 
-/// A number with at most four digits behind the point; a dash where there is none.
+/// Formats a number with at most four decimals; a dash stands for none.
 fn short(value: &Value) -> String {
     match value {
         Value::Null => "–".into(),
@@ -118,13 +118,13 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// A page with the tables and claims that it asks for.
+/// Returns a page with its tables and claims filled in.
 fn filled(page: &str) -> String {
     let page = between(page, (BEGIN, END), &tables);
     between(&page, (CLAIMS, END_CLAIMS), &claims)
 }
 
-/// A page with `text` between its marks.
+/// Replaces the text between marks in a page.
 fn between(page: &str, (begin, end): (&str, &str), text: &dyn Fn(&str) -> String) -> String {
     let mut page_now = String::new();
     let mut rest = page;

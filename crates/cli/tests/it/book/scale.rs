@@ -1,5 +1,5 @@
-//! What runs cost by their flows and hosts: drawn from what `paceline bench --scale --json` measured, which the book
-//! keeps in `data/scale.json`.
+//! Cost of runs by flows and hosts, drawn from the output of `paceline bench --scale --json`, which the book keeps in
+//! `data/scale.json`.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ const FLOWS: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 const HOSTS: RGBColor = RGBColor(0xc8, 0x55, 0x1b);
 const ONE_HOST: &str = "one-host";
 
-/// As the command writes it.
+/// A row in the command's output.
 #[derive(Deserialize)]
 struct Measured {
     name: String,
@@ -36,7 +36,7 @@ impl Measured {
     }
 }
 
-/// Runs to their end of one kind, by what they are told apart by.
+/// Returns the points of one kind of complete runs, by flows or hosts.
 fn series(rows: &[Measured], kind: &str, y: fn(&Measured) -> f64) -> Vec<(f64, f64)> {
     let x = |row: &Measured| if kind == "flows" { row.flows } else { row.hosts } as f64;
     let ours = rows.iter().filter(|row| row.is(kind));
@@ -47,7 +47,7 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// One measure of one kind of runs, over logarithmic axes.
+/// Draws one measure of one kind of runs, on logarithmic axes.
 fn panel(
     area: &DrawingArea<SVGBackend<'_>, Shift>,
     title: &str,
@@ -136,7 +136,7 @@ fn table(rows: &[Measured]) -> String {
     table
 }
 
-/// Flows that one host starts at the same instant.
+/// Returns the table of flows that one host starts at the same instant.
 fn one_host_table(rows: &[Measured]) -> String {
     let mut table = String::from(
         "| flows | packet-hops | running, CPU s | µs per flow | peak MB |\n|---|---|---|---|---|\n",
@@ -155,7 +155,7 @@ fn one_host_table(rows: &[Measured]) -> String {
     table
 }
 
-/// Whole runs of `paceline run`.
+/// Returns the table of complete runs by `paceline run`.
 fn runs_table(rows: &[Measured]) -> String {
     let mut table =
         String::from("| flows | packet-hops | CPU s | ns per hop | peak MB |\n|---|---|---|---|---|\n");

@@ -1,4 +1,4 @@
-//! A figure of the scenario of a single point of congestion: queues and states of the ports P0 to P3 of the thesis.
+//! A figure of the scenario with a single congestion point: queues and states of the thesis's ports P0 to P3.
 
 use std::error::Error;
 
@@ -7,23 +7,23 @@ use paceline_fabric::{Outcome, Simulation};
 use paceline_scenario::Overrides;
 use plotters::prelude::*;
 
-/// The scenario, and in the figure's path the name of its file.
+/// Name of the scenario, and path of the figure.
 const SCENARIO: &str = "tcd-single-point";
 const FILE: &str = "images/scenarios/tcd-single-point.svg";
 
-/// The figure begins and ends so many ms after the first burst, which comes 20 ms after the start.
+/// Start of the bursts, and the figure's time span relative to it, ms.
 const BURSTS_MS: f64 = 20.0;
 const SPAN_MS: (f64, f64) = (-1.0, 20.0);
 
 const SIZE: (u32, u32) = (760, 470);
-/// Each port's name, its node and its peer, and its colour.
+/// Name, node, peer and colour of each port.
 const PORTS: [(&str, (u32, u32), RGBColor); 4] = [
     ("P0", (0, 2), RGBColor(0x1f, 0x5f, 0xa8)),
     ("P1", (1, 2), RGBColor(0x4a, 0x9d, 0x5b)),
     ("P2", (2, 3), RGBColor(0xc8, 0x55, 0x1b)),
     ("P3", (3, 8), RGBColor(0x3a, 0x3a, 0x3a)),
 ];
-/// Colours of checking, undetermined, congested.
+/// Colours of the states.
 const STATES: [(&str, RGBColor); 3] = [
     ("checking", RGBColor(0xb9, 0xa1, 0x3a)),
     ("undetermined", RGBColor(0xf0, 0xa2, 0x02)),
@@ -37,7 +37,7 @@ fn run() -> Outcome {
     simulation.finish()
 }
 
-/// Stretches of time in ms in which a sampled value stood still.
+/// Returns the intervals, ms, in which a sampled value was constant.
 fn stretches(series: &Binned, end_ms: f64) -> Vec<(f64, f64, u64)> {
     let bins: Vec<(f64, u64)> = series
         .bins()
@@ -52,7 +52,7 @@ fn stretches(series: &Binned, end_ms: f64) -> Vec<(f64, f64, u64)> {
         .collect()
 }
 
-/// The largest queue in every 20 us, in KB.
+/// Returns the maximum queue in every 20 us, KB.
 fn queue(series: &Binned, end_ms: f64) -> Vec<(f64, f64)> {
     const STEP_MS: f64 = 0.02;
     let count = ((SPAN_MS.1 - SPAN_MS.0) / STEP_MS) as usize;
@@ -68,7 +68,7 @@ fn queue(series: &Binned, end_ms: f64) -> Vec<(f64, f64)> {
     largest.into_iter().enumerate().map(at).collect()
 }
 
-/// A panel with time along the bottom.
+/// Creates a panel with time on the horizontal axis.
 fn panel<'a, 'b>(
     area: &'b DrawingArea<SVGBackend<'a>, plotters::coord::Shift>,
     what: &str,
@@ -102,7 +102,7 @@ type Chart<'a, 'b> = ChartContext<
     Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
 >;
 
-/// The figure as a text.
+/// Draws the figure and returns the SVG text.
 fn draw(outcome: &Outcome) -> Result<String, Box<dyn Error>> {
     let end = outcome.end.as_ps() as f64 / 1e9 - BURSTS_MS;
     let is_it = |port: &PortRef, ends: (u32, u32)| (port.node.0, port.peer.0) == ends;
@@ -155,8 +155,8 @@ fn draw(outcome: &Outcome) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// Since bursts come P3 is congested for milliseconds, and never undetermined; P0 to P2 are undetermined instead, and free
-/// in the end.
+/// From the bursts on, P3 is congested for milliseconds and never undetermined. P0 to P2 are undetermined instead,
+/// and free at the end.
 #[test]
 fn the_single_point_has_a_figure_of_its_run() {
     let outcome = run();

@@ -1,4 +1,4 @@
-//! Tables of speed, from what `scripts/speed.sh` measured, which the book keeps in `data/speed.json`.
+//! Tables of speed, from the measurements of `scripts/speed.sh`, which the book keeps in `data/speed.json`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -51,7 +51,7 @@ struct Elapsed {
     max: f64,
 }
 
-/// Workloads of the README, and what they are.
+/// Workloads in the README, with descriptions.
 const README: [(&str, &str); 5] = [
     ("incast-20", "20-to-1 incast, HPCC"),
     ("fat320-hadoop30-2ms", "320 hosts, Hadoop flows and incasts, HPCC"),
@@ -66,7 +66,7 @@ impl Speed {
         found.unwrap_or_else(|| panic!("data/speed.json has no workload `{name}`"))
     }
 
-    /// Says where and how often it was measured.
+    /// Describes the machine and the number of measurements.
     fn caption(&self) -> String {
         let Row { runs, .. } = self.rows[0];
         let Self {
@@ -81,7 +81,7 @@ impl Speed {
     }
 }
 
-/// Digits in groups of three.
+/// Formats a number with digits in groups of three.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev();

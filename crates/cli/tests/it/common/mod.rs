@@ -1,4 +1,4 @@
-//! Running the built command.
+//! Runs the built command, and prepares its inputs.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -8,19 +8,19 @@ use std::process::{Child, Command, Output};
 
 use paceline_congestion::registry::SCHEMES;
 
-/// The command, in `folder`, not on a terminal.
+/// Returns the command, to be run in `folder` without a terminal.
 pub(crate) fn command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.current_dir(folder).env_remove("RUST_BACKTRACE");
     command
 }
 
-/// Runs it.
+/// Runs the command and returns its output.
 pub(crate) fn run(folder: &Path, args: &[&str]) -> Output {
     command(folder).args(args).output().expect("the command starts")
 }
 
-/// Standard output of a run that succeeds.
+/// Runs a command that must succeed, and returns its standard output.
 pub(crate) fn stdout(folder: &Path, args: &[&str]) -> String {
     let output = run(folder, args);
     let error = String::from_utf8_lossy(&output.stderr);
@@ -28,7 +28,7 @@ pub(crate) fn stdout(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("output is UTF-8")
 }
 
-/// The names of all schemes, as errors list them.
+/// Returns the names of all schemes, as errors list them.
 fn schemes() -> String {
     let names = SCHEMES.iter().flat_map(|scheme| {
         let aliases = scheme.aliases.iter().map(|alias| alias.name);
@@ -37,7 +37,7 @@ fn schemes() -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Exit status and everything that was said, for snapshots; without the list of schemes, which grows.
+/// Returns exit status and output for snapshots, without the list of schemes, which grows.
 pub(crate) fn said(folder: &Path, args: &[&str]) -> String {
     let output = run(folder, args);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -54,19 +54,19 @@ pub(crate) fn said(folder: &Path, args: &[&str]) -> String {
     .replace(&schemes(), "[all schemes]")
 }
 
-/// A new folder with one file in it.
+/// Creates a temporary folder with one file.
 pub(crate) fn folder_with(name: &str, text: impl AsRef<[u8]>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join(name), text).expect("the file");
     folder
 }
 
-/// A file's JSON.
+/// Reads a JSON file.
 pub(crate) fn json(file: &Path) -> serde_json::Value {
     serde_json::from_slice(&fs::read(file).expect("the file")).expect("JSON")
 }
 
-/// Asks a running command to stop, as Ctrl-C does.
+/// Sends SIGINT to a running command, as Ctrl-C does.
 pub(crate) fn interrupt(child: &Child) {
     let asked = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
@@ -74,7 +74,7 @@ pub(crate) fn interrupt(child: &Child) {
     assert!(asked.expect("kill starts").success());
 }
 
-/// A small scenario.
+/// A small scenario: a 2-to-1 incast.
 pub(crate) const SMALL: &str = r#"name = "small"
 [topology.star]
 hosts = 3
@@ -89,7 +89,7 @@ queue = "1us"
 rates = "5us"
 "#;
 
-/// A scenario to learn from: four senders to one, for some hundred round trips.
+/// A scenario for trainings: a 4-to-1 incast of some hundred round trips.
 pub(crate) const TINY: &str = r#"name = "tiny"
 [topology.star]
 hosts = 5
@@ -99,7 +99,7 @@ incast = { fan-in = 4, receiver = 5, size = "10MB" }
 scheme = "timely"
 "#;
 
-/// A training of it, which takes seconds.
+/// Arguments of a training on it that takes seconds.
 pub(crate) const TRAIN: [&str; 14] = [
     "train",
     "lstm",
@@ -117,8 +117,7 @@ pub(crate) const TRAIN: [&str; 14] = [
     "trained",
 ];
 
-/// Every file below `folder`: relative path and content. What measures the machine is taken out of
-/// summaries.
+/// Returns all files below `folder`, by relative path. Host measurements are removed from summaries.
 pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut open = vec![folder.to_path_buf()];
@@ -141,7 +140,7 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Removes what is of the machine.
+/// Removes values that depend on the machine.
 fn remove_machine(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Object(object) => {
@@ -155,7 +154,7 @@ fn remove_machine(value: &mut serde_json::Value) {
     }
 }
 
-/// Asserts that two folders hold the same.
+/// Asserts that two folders have equal contents.
 pub(crate) fn assert_same(a: &Path, b: &Path) {
     let (a, b) = (files(a), files(b));
     assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
