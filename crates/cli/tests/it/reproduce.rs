@@ -69,7 +69,7 @@ const NEW: [&str; 7] = [
     "dctcp,hpcc",
 ];
 
-/// A setting that an alias overrules is told by the check, and by the run.
+/// An alias that overrides a setting is reported by the check and by the run.
 #[test]
 fn an_alias_that_overrules_a_setting_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,7 +99,7 @@ fn an_alias_that_overrules_a_setting_is_told() {
     }
 }
 
-/// An experiment of anybody's: begun, checked, run, recorded, and saved from a comparison and a sweep.
+/// A user's experiment is created, checked, run and recorded, and saved from a comparison and from a sweep.
 #[test]
 fn an_experiment_of_ones_own() {
     let folder = tempfile::tempdir().unwrap();
@@ -179,7 +179,7 @@ fn an_experiment_of_ones_own() {
     assert!(check.contains("swept: 4 runs, 32 values"), "{check}");
 }
 
-/// What is wrong in an experiment is said with its place and what was meant.
+/// Errors in an experiment have a position and a suggestion.
 #[test]
 fn an_experiment_with_mistakes() {
     let folder = tempfile::tempdir().unwrap();
@@ -347,7 +347,7 @@ fn an_experiment_with_mistakes() {
     let output = run(path, &["reproduce", "--check", "mine"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stdout).contains("has no reason"));
-    // A measure that is 0 is no divisor: the claim is missed, and that is said.
+    // Division by a measure that is 0: the claim is missed, and the reason is reported.
     fs::write(
         &file,
         right.replace("p99['dctcp']", "p99['hpcc'] / pfc.pauses['hpcc']"),
@@ -370,7 +370,7 @@ fn names_that_are_nearly_right() {
     assert_snapshot!("unknown", said(folder.path(), &["reproduce", "figure"]));
 }
 
-/// Files in a folder, if it is there.
+/// Lists the files of a folder, if it exists.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -379,8 +379,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What is killed goes on: finished runs are taken, and what comes out is the same in every digit. Of another version, or
-/// of other tables, they are not.
+/// A killed reproduction resumes: finished runs are reused, and results are equal in every digit. Runs of other code
+/// or other tables are not reused.
 #[test]
 fn what_is_stopped_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -419,7 +419,7 @@ fn what_is_stopped_goes_on() {
     };
     let edited = |file: &Path| {
         let text = fs::read_to_string(file).unwrap();
-        // Not as an edit, of which a row's digest would tell.
+        // The digest line is renamed, too, since an edit would be detected by the row's digest.
         let other = (text.replace("{\n  \"digest\"", "{\n  \"former\""))
             .replace(&format!("\"{}\"", paceline_reproduce::version()), "\"0.0.1\"");
         assert_ne!(other, text);
@@ -436,11 +436,11 @@ fn what_is_stopped_goes_on() {
         &["reproduce", "thesis-table7", "--out", "results/reproduce"],
     );
     assert_eq!(other.status.code(), Some(2), "another table");
-    // A number that somebody improved.
+    // A number changed by hand.
     let text = fs::read_to_string(&rows[0]).unwrap();
     fs::write(&rows[0], text.replacen("\"run\": \"", "\"run\": \"x", 1)).unwrap();
     refused("was edited");
-    // A row that is damaged is made again.
+    // A damaged row is run again.
     fs::write(&rows[0], "{").unwrap();
 
     let output = run(path, &args);

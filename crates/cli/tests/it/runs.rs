@@ -1,4 +1,4 @@
-//! Runs: same input, same bytes; what is said where.
+//! Runs: equal inputs give equal bytes, and messages appear where expected.
 
 use crate::common;
 
@@ -28,7 +28,7 @@ fn one_run() {
     assert_snapshot!("one_run_files", names.join("\n"));
 }
 
-/// What is odd about the input is said before it runs, and by `--quiet` not at all.
+/// Suspicious inputs are reported before the run, and not at all with `--quiet`.
 #[test]
 fn an_odd_input_is_told() {
     let folder = small();
@@ -53,7 +53,7 @@ fn an_odd_input_is_told() {
     assert_eq!(stderr(&[&args[..], &["--quiet"]].concat()), "");
 }
 
-/// Blocks of schemes that do not run are mentioned, in a comparison those that none of its runs is under.
+/// Blocks of unused schemes are reported; in a comparison, those that no run uses.
 #[test]
 fn unused_schemes_are_told() {
     let folder = small();
@@ -72,8 +72,8 @@ fn unused_schemes_are_told() {
     );
 }
 
-/// A single port, traced: packets of both directions, and what happened to them at its queue. Without `pcap`
-/// the trace is a table.
+/// Traces a single port: packets of both directions, and their events at its queue. Without `pcap` the trace is a
+/// table.
 #[test]
 fn a_single_port_is_captured() {
     let folder = small();
@@ -111,16 +111,16 @@ fn the_same_input_gives_the_same_bytes() {
     stdout(path, &["run", "my.toml", "--out", "a"]);
     stdout(path, &["run", "my.toml", "--out", "b", "--threads", "2"]);
     assert_same(&path.join("a"), &path.join("b"));
-    // What a run writes of its scenario is the same run.
+    // The resolved scenario in a run's folder gives the same run.
     stdout(path, &["run", "a", "--out", "c"]);
     assert_same(&path.join("a"), &path.join("c"));
-    // And the report of its folder is the same report.
+    // The report of its folder is equal, too.
     let report = fs::read(path.join("a/report.html")).unwrap();
     stdout(path, &["report", "a", "--out", "again.html"]);
     assert!(fs::read(path.join("again.html")).unwrap() == report);
 }
 
-/// Ports, flows and pauses are watched without any trace in what else a run writes.
+/// Recording of ports, flows and pauses does not affect the other files of a run.
 #[test]
 fn watching_changes_the_series_alone() {
     let folder = small();
@@ -142,7 +142,7 @@ fn watching_changes_the_series_alone() {
             let mut files = common::files(&path.join(out));
             let series = files.remove(Path::new("series.parquet"));
             files.retain(|name, _| !["scenario.toml", "report.html"].contains(&&*name.to_string_lossy()));
-            // The one number that the series of ports are for.
+            // The only number that is derived from the series of ports.
             let summary = files.get_mut(Path::new("summary.json")).unwrap();
             let mut numbers: serde_json::Value = serde_json::from_slice(summary.as_ref()).unwrap();
             assert_eq!(numbers["utilisation"].is_null(), out.ends_with("-off"));
@@ -157,7 +157,7 @@ fn watching_changes_the_series_alone() {
     }
 }
 
-/// Flows as Parquet: the same rows, so the same report but for the way of writing.
+/// Flows as Parquet have the same rows, so the report is equal except for the command.
 #[test]
 fn flows_as_parquet() {
     let folder = small();
@@ -192,13 +192,14 @@ fn jobs_do_not_matter() {
     };
     assert_eq!(compare("1", "a"), compare("2", "b"));
     assert_same(&path.join("a"), &path.join("b"));
-    // One of several is the same as alone. (Alone, another scheme than HPCC is told that HPCC's block is not used.)
+    // A run in a comparison equals a single run. (A single run under a scheme other than HPCC warns about HPCC's
+    // block.)
     stdout(path, &["run", "my.toml", "--scheme", "hpcc", "--out", "alone"]);
     assert_same(&path.join("a/hpcc"), &path.join("alone"));
     let report = fs::read_to_string(path.join("a/report.html")).unwrap();
     stdout(path, &["report", "a", "--out", "a/again.html"]);
     assert!(fs::read_to_string(path.join("a/again.html")).unwrap() == report);
-    // Only a page alongside the runs leads to theirs.
+    // Only a page next to the runs links to their pages.
     stdout(path, &["report", "a", "--out", "elsewhere.html"]);
     let elsewhere = fs::read_to_string(path.join("elsewhere.html")).unwrap();
     let link = "href=\"./dcqcn/report.html\"";
@@ -327,12 +328,12 @@ fn generated_files_are_read_back() {
     let text = String::from_utf8_lossy(&a[flows]);
     assert!(text.lines().count() > 10, "{text}");
     assert_eq!(text, String::from_utf8_lossy(&b[flows]));
-    // A file is not overwritten unasked.
+    // Files are not overwritten without --force.
     let again = run(path, &["generate", "topology", "star", "-o", "net.txt"]);
     assert_eq!(again.status.code(), Some(2));
 }
 
-/// Neither threads nor recorders move a run: its files have the same bytes, but for what measures the machine.
+/// Neither threads nor recorders change a run: its files have equal bytes, except for host measurements.
 #[test]
 fn neither_threads_nor_recorders_move_a_run() {
     let text = "name = \"four\"\n[topology.leaf-spine]\nleaves = 2\nspines = 2\nhosts-per-leaf = 3\n[[workload]]\n\
@@ -371,7 +372,7 @@ fn neither_threads_nor_recorders_move_a_run() {
         assert_same(&one, &made(&format!("{name}-again"), "1", record));
         assert_same(&one, &made(&format!("{name}-2"), "2", record));
     }
-    // Nothing of a run that wrote more stays in the folder of one that replaces it.
+    // Additional files of an earlier run are removed when its folder is replaced.
     for format in ["parquet", "perfetto"] {
         let again = [
             "run", "all-1", "--quiet", "--out", "replaced", "--force", "--format", format,
@@ -405,7 +406,7 @@ fn neither_threads_nor_recorders_move_a_run() {
     }
 }
 
-/// Two names of one scheme in a run: its folder is the same run, of which `diff` and `why` tell.
+/// A run with two names of the same scheme: its folder gives the same run, and `diff` and `why` work on it.
 #[test]
 fn a_folder_is_the_run_whatever_names_share_it() {
     let text = |first: &str, second: &str| {
@@ -432,7 +433,7 @@ fn a_folder_is_the_run_whatever_names_share_it() {
     }
 }
 
-/// A model's files are in the folder of the run that read them, so it is the same run once they are gone.
+/// Model files are copied to the folder of the run, which therefore works without the originals.
 #[test]
 fn a_folder_has_the_models_of_its_run() {
     let folder = folder_with("my.toml", SMALL);

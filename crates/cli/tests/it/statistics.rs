@@ -1,4 +1,4 @@
-//! Repeats, intervals, and slowdown by size, from the command line.
+//! Repeats, intervals, and slowdown by flow size, on the command line.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use crate::common::{assert_same, folder_with, json, run, said, stdout};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-/// Random traffic, so that seeds differ.
+/// Random traffic, so that seeds make a difference.
 const RANDOM: &str = r#"name = "random"
 duration = "20ms"
 [topology.star]
@@ -47,7 +47,7 @@ fn repeats() {
     ));
     stdout(path, &[&compare[..], &["--out", "b", "--jobs", "3"]].concat());
     assert_same(&path.join("a"), &path.join("b"));
-    // A run among repeats is the run of its scheme and seed.
+    // A repeat equals the single run with its scheme and seed.
     stdout(
         path,
         &[
@@ -79,14 +79,14 @@ fn repeats() {
 
     page_of_repeats(&path.join("a"), &["hpcc", "dctcp"], &[5, 6, 7]);
 
-    // The pages again, of the same runs.
+    // The pages are rendered again from the same runs.
     let page = |name: &str| fs::read(path.join("a").join(name)).unwrap();
     let before = ["report.html", "seed-5.html", "seed-7.html"].map(page);
     stdout(path, &["report", "a", "--out", "a/again.html"]);
     assert!(["again.html", "seed-5.html", "seed-7.html"].map(page) == before);
 }
 
-/// What a page has embedded under a name.
+/// Returns the data embedded in a page under an id.
 fn embedded(page: &str, id: &str) -> Value {
     let open = format!("<script type=\"application/json\" id=\"{id}\">");
     let from = page.find(&open).unwrap_or_else(|| panic!("no {id}")) + open.len();
@@ -94,7 +94,7 @@ fn embedded(page: &str, id: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Mean and half width of the interval of three values: t(2) at 95 % is 4.302653.
+/// Returns mean and half width of the interval of three values: t(2) at 95 % is 4.302653.
 fn of_three(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / 3.0;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -105,7 +105,7 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-4 * (a.abs() + b.abs()) + 1e-9
 }
 
-/// Every number of the page of three seeds, computed again from the runs' `summary.json` and `flows.csv`.
+/// Recomputes every number on the page of three seeds from the runs' `summary.json` and `flows.csv`.
 fn page_of_repeats(folder: &Path, schemes: &[&str], seeds: &[u64; 3]) {
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     let data = embedded(&page, "repeats-data");
@@ -165,7 +165,7 @@ fn page_of_repeats(folder: &Path, schemes: &[&str], seeds: &[u64; 3]) {
 
     let charts = embedded(&page, "chart-data");
     slowdowns_over_seeds(folder, &charts, schemes, seeds);
-    // What is over time says of which seed it is; the others have pages of their own.
+    // Charts over time name their seed; the other seeds have separate pages.
     for chart in charts.as_array().unwrap() {
         let over_time = chart["place"] == "charts-over-time";
         assert_eq!(
@@ -187,7 +187,7 @@ fn page_of_repeats(folder: &Path, schemes: &[&str], seeds: &[u64; 3]) {
     }
 }
 
-/// Size and slowdown of the completed flows of a run.
+/// Returns size and slowdown of a run's completed flows.
 fn flows(folder: &Path) -> Vec<(u64, Option<f64>)> {
     let text = fs::read_to_string(folder.join("flows.csv")).unwrap();
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
@@ -197,7 +197,8 @@ fn flows(folder: &Path) -> Vec<(u64, Option<f64>)> {
     rows[1..].iter().map(row).collect()
 }
 
-/// The chart of medians by size: each point is the mean of the seeds' medians, the thin lines its interval.
+/// Checks the chart of medians by size: each point is the mean of the seeds' medians, and thin lines show its
+/// interval.
 fn slowdowns_over_seeds(folder: &Path, charts: &Value, schemes: &[&str], seeds: &[u64; 3]) {
     let titled = |chart: &&Value| chart["title"] == "Slowdown by flow size, median";
     let chart = charts.as_array().unwrap().iter().find(titled).unwrap();
@@ -254,7 +255,7 @@ fn slowdowns_over_seeds(folder: &Path, charts: &Value, schemes: &[&str], seeds: 
     assert!(bands > 10, "{bands} intervals");
 }
 
-/// Nothing is random here: one run of each scheme, no interval, no star, and it is said.
+/// Without randomness there is one run per scheme, without intervals and stars, and a message says so.
 #[test]
 fn seeds_that_change_nothing() {
     let folder = folder_with("fixed.toml", common::SMALL);
@@ -289,7 +290,7 @@ fn seeds_that_change_nothing() {
     assert!(page.contains("The seed changes nothing in this scenario"));
     stdout(path, &["report", "a", "--out", "a/again.html"]);
     assert!(fs::read_to_string(path.join("a/again.html")).unwrap() == page);
-    // It is so: the seeds that were not run give the same flows.
+    // The seeds that were not run indeed give equal flows.
     for seed in ["2", "5"] {
         stdout(path, &["run", "fixed.toml", "--seed", seed, "--out", seed]);
         let flows = |run: &str| fs::read(path.join(run).join("flows.csv")).unwrap();
@@ -297,7 +298,7 @@ fn seeds_that_change_nothing() {
     }
 }
 
-/// Marks are drawn under DCQCN, nothing is under HPCC.
+/// Marks are random under DCQCN; nothing is under HPCC.
 #[test]
 fn seeds_that_matter_under_one_scheme() {
     let folder = tempfile::tempdir().unwrap();
@@ -350,7 +351,7 @@ fn repeats_as_json() {
     );
     let all: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(all["runs"].as_array().unwrap().len(), 4);
-    // One repeat is as ever a list of summaries.
+    // With one repeat, the output is a list of summaries.
     let text = stdout(
         folder.path(),
         &[
@@ -397,7 +398,7 @@ fn slowdown_by_size() {
         "by_sizes",
         stdout(path, &["report", "a/hpcc", "--buckets", "1KB,100KB"])
     );
-    // The table in the folder is what `fct-analysis` shows.
+    // The table in the folder equals the output of `fct-analysis`.
     let table = fs::read_to_string(path.join("a/fct_table.tsv")).unwrap();
     assert_eq!(table.lines().count(), 21);
     let shown = stdout(path, &["report", "a", "--buckets", "fct-analysis"]);
@@ -437,7 +438,7 @@ fn too_many_seeds() {
     assert_snapshot!(said(folder.path(), &args));
 }
 
-/// Two hosts send 100 KB each to a third: its link is the bottleneck, and hardly ever idle.
+/// Two hosts send 100 KB each to a third, whose link is the bottleneck and hardly ever idle.
 #[test]
 fn a_bottleneck_is_busy() {
     let folder = folder_with("my.toml", common::SMALL);
@@ -446,7 +447,7 @@ fn a_bottleneck_is_busy() {
     let utilisation = &summary["utilisation"];
     let busiest = &utilisation["busiest"];
     assert_eq!(busiest["port"], "port 0.3->3");
-    // 200 packets of 1000 bytes and their headers (48, and 42 of telemetry), at 12.5 bytes a ns.
+    // 200 packets of 1000 bytes with their headers (48 bytes, and 42 of telemetry), at 12.5 bytes per ns.
     let sent_us = 200.0 * 1090.0 / 12.5e3;
     let share = busiest["share"].as_f64().unwrap();
     let expected = sent_us / summary["makespan_us"].as_f64().unwrap();

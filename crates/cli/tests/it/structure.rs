@@ -1,4 +1,5 @@
-//! How the files and crates of the workspace hang together, read off the sources: ARCHITECTURE.md says what is kept here.
+//! Dependencies among the files and crates of the workspace, read from the sources. ARCHITECTURE.md describes the
+//! rules that are checked here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,13 +8,13 @@ use std::path::{Path, PathBuf};
 use paceline_testkit::circles::circles;
 use paceline_testkit::modules::Modules;
 
-/// As many files of a crate may name each other in a circle.
+/// Maximum number of files in a crate that may refer to each other in a cycle.
 const LARGEST_CIRCLE: usize = 5;
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The folders of the workspace's crates, by name.
+/// Returns the folders of the workspace's crates, by name.
 fn crates() -> BTreeMap<String, PathBuf> {
     let entries = fs::read_dir(workspace().join("crates")).expect("crates have a folder");
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -25,7 +26,7 @@ fn crates() -> BTreeMap<String, PathBuf> {
     folders.into_iter().filter_map(named).collect()
 }
 
-/// Each crate's modules.
+/// Reads the modules of each crate.
 fn modules() -> Vec<(String, Modules)> {
     let read = |(name, folder): (String, PathBuf)| {
         let roots = ["src/lib.rs", "src/main.rs"].map(|root| folder.join(root));
@@ -38,8 +39,8 @@ fn modules() -> Vec<(String, Modules)> {
     crates().into_iter().map(read).collect()
 }
 
-/// Files that name each other in a circle can only be understood together. Names count where they lead: through
-/// re-exports, to the file that defines them.
+/// Files that refer to each other in a cycle can only be understood together. Names are followed through re-exports
+/// to the file that defines them.
 #[test]
 fn no_circle_is_large() {
     let mut too_large = String::new();
@@ -71,7 +72,7 @@ fn no_circle_is_large() {
     );
 }
 
-/// The crates that a manifest names for more than tests.
+/// Returns the dependencies in a manifest, except those for tests.
 fn dependencies(folder: &Path) -> BTreeSet<String> {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a crate has a manifest");
     let sections = manifest.split("\n[");
@@ -81,7 +82,7 @@ fn dependencies(folder: &Path) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// ARCHITECTURE.md's table of crates is that of the manifests.
+/// The table of crates in ARCHITECTURE.md agrees with the manifests.
 #[test]
 fn crates_are_as_the_architecture_says() {
     let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("it is there");
@@ -107,7 +108,7 @@ fn crates_are_as_the_architecture_says() {
     }
 }
 
-/// Maps and sets of crates that are run seldom are those of the kernel: a `BTreeMap` is several times their machine code.
+/// Rarely executed crates use the kernel's maps and sets: a `BTreeMap` has several times their machine code.
 #[test]
 fn cold_crates_have_maps_of_little_code() {
     const COLD: [&str; 8] = [

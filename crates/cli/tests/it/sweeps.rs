@@ -1,4 +1,4 @@
-//! Sweeps: the table, mistakes, interruptions, shards.
+//! Sweeps: tables, errors, interruptions and shards.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +32,7 @@ fn a_table_of_a_sweep() {
     assert_eq!(json["plan"]["points"].as_array().unwrap().len(), 4);
     assert_eq!(json["rows"].as_array().unwrap().len(), 8);
     assert_eq!(json["rows"][7]["summary"]["scheme"], "dcqcn");
-    // A row of the sweep is the run alone.
+    // A row of the sweep equals the single run.
     let args = [
         "run",
         "my.toml",
@@ -46,7 +46,7 @@ fn a_table_of_a_sweep() {
     assert_eq!(json["rows"][7]["summary"]["fct_slowdown"], alone["fct_slowdown"]);
 }
 
-/// What is odd about the inputs is said as `run` says it: once, though it is of every point.
+/// Suspicious inputs are reported as by `run`, once for all points.
 #[test]
 fn odd_inputs_are_told() {
     let folder = small();
@@ -106,13 +106,12 @@ fn other_folders_are_kept() {
     assert_eq!(fs::read_dir(path.join("thesis")).unwrap().count(), 1);
 }
 
-/// What differs between points may make a run impossible that was possible when the sweep began.
+/// Some settings of a point can make a run fail although the scenario is valid.
 #[test]
 fn a_failed_run_is_told_and_the_others_count() {
     let folder = small();
     let path = folder.path();
-    // The last frames of a flow that is cut off: nothing fails in these scenarios but by a fault, so
-    // a row is made a failed one by hand.
+    // In these scenarios only a defect could make a run fail, so a row is edited to be a failed one.
     stdout(path, &[&GRID[..], &["--out=s"]].concat());
     let row = fs::read_dir(path.join("s/rows"))
         .unwrap()
@@ -131,7 +130,7 @@ fn a_failed_run_is_told_and_the_others_count() {
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.contains("1 of 3 runs failed"), "{error}");
     assert!(error.contains("bytes in 3 are not bytes out 2"), "{error}");
-    // It is tried again.
+    // The failed run is repeated.
     stdout(path, &[&GRID[..], &["--out=s"]].concat());
     stdout(path, &["merge", "s"]);
 }
@@ -151,7 +150,7 @@ fn shards_together_are_the_whole() {
         &without_lock(&path.join("merged")),
         &without_lock(&path.join("whole")),
     );
-    // In one folder: the last shard sees everything.
+    // With a shared folder, the last shard has all rows.
     assert_eq!(sweep(&["--out=parts", "--shard=2/2"]), whole);
 }
 
@@ -180,7 +179,7 @@ fn a_script_for_slurm() {
     let script = stdout(folder.path(), &args);
     assert_snapshot!(script);
     assert!(!folder.path().join("results").exists(), "it runs nothing");
-    // The line is one that the command takes.
+    // The command accepts the line in the script.
     let line: Vec<&str> = script
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -209,7 +208,7 @@ fn a_script_for_slurm() {
     );
 }
 
-/// A sweep whose runs take a moment.
+/// Starts a sweep whose runs take a moment.
 fn start(path: &Path, out: &str) -> Child {
     let long = SMALL
         .replace("100KB", "20MB")
@@ -280,7 +279,7 @@ fn a_killed_sweep_goes_on() {
         12,
         "nothing half-made is left"
     );
-    // The same as without interruption.
+    // The result equals that of an uninterrupted sweep.
     assert!(start(path, "whole").wait().unwrap().success());
     assert_same(&path.join("out"), &path.join("whole"));
 }
@@ -306,7 +305,7 @@ fn an_interrupted_sweep_keeps_what_is_finished() {
     assert_eq!(count(",completed,") + count(",missing,"), 12);
 }
 
-/// Another grid of the same scenario does not take the place of one whose results are there; a larger one goes on.
+/// Another grid of the same scenario does not overwrite existing results; a larger one reuses them.
 #[test]
 fn another_grid_has_a_folder_of_its_own() {
     let folder = small();
@@ -340,7 +339,8 @@ fn another_grid_has_a_folder_of_its_own() {
     assert!(!path.join("results/small-sweep-1-3").exists());
 }
 
-/// What differs with the seed is told of all seeds, also where flows end at the same times: marks that nobody applies.
+/// Numbers that depend on the seed are averaged over all seeds, even if flows end at the same times, as with random
+/// marks.
 #[test]
 fn numbers_that_differ_with_the_seed_are_of_all_seeds() {
     let folder = small();

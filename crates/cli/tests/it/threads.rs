@@ -1,4 +1,4 @@
-//! Runs on many threads: the same bytes, whatever their number; what is said where there is one.
+//! Runs on several threads: equal bytes for any number of threads, and messages if only one is used.
 
 use crate::common;
 
@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use crate::common::{SMALL, assert_same, command, folder_with, interrupt, run, stdout};
 
-/// A leaf-spine with losses and a failure, under two schemes, checked, with everything recorded.
+/// A leaf-spine with losses and a failure, under two schemes, with checks and all recorders.
 const LEAVES: &str = r#"
 name = "leaves"
 duration = "1ms"
@@ -67,7 +67,7 @@ fn their_number_changes_no_byte() {
         assert_eq!(stdout(path, &args), one);
         assert_same(&path.join("1"), &path.join(threads));
     }
-    // Nor where the scenario says it: a run's folder is about the run, not the machine.
+    // Threads set in the scenario do not matter either: a run's folder does not depend on the machine.
     let args = ["run", "my.toml", "--out", "set", "--set", "threads=4"];
     assert_eq!(stdout(path, &args), one);
     assert_same(&path.join("1"), &path.join("set"));
@@ -75,7 +75,7 @@ fn their_number_changes_no_byte() {
     assert_same(&path.join("1"), &path.join("again"));
 }
 
-/// The run falls apart, into as many parts as there are leaves, and this is not an accident of the test.
+/// The run is partitioned into as many parts as there are leaves, so the tests cover partitioned runs.
 #[test]
 fn such_a_run_is_cut() {
     let folder = folder_with("my.toml", LEAVES);
@@ -91,7 +91,7 @@ fn such_a_run_is_cut() {
     );
 }
 
-/// What cannot be cut runs on one thread and says why, in a line.
+/// A run that cannot be partitioned uses one thread, and reports the reason in one line.
 #[test]
 fn one_piece() {
     let folder = folder_with("my.toml", LEAVES);
@@ -109,7 +109,7 @@ fn one_piece() {
     assert_eq!(said(&["--fidelity", "ns3-hpcc", "--quiet"]), [""; 0]);
 }
 
-/// A star has one switch: nothing to cut.
+/// A star has one switch, so it cannot be partitioned.
 #[test]
 fn one_switch() {
     let folder = folder_with("my.toml", SMALL);
@@ -134,11 +134,11 @@ fn comparisons_and_sweeps() {
         stdout(path, &[&base[..], args].concat())
     };
     assert_eq!(sweep("c", &["--jobs", "1", "--threads", "3"]), sweep("d", &[]));
-    // Not the rows of results.parquet, in which the machine's measurements are.
+    // Rows of results.parquet are excluded, since they have host measurements.
     assert_same(&path.join("c/runs"), &path.join("d/runs"));
 }
 
-/// Runs of a sweep that cannot be cut: said once, not for each.
+/// Sweeps report only once that runs cannot be partitioned.
 #[test]
 fn sweeps_say_why_runs_are_whole() {
     let folder = folder_with("my.toml", SMALL);
@@ -155,12 +155,12 @@ fn sweeps_say_why_runs_are_whole() {
         "{lines:?}"
     );
     assert_eq!(said(&["--out", "b"]), [""; 0]);
-    // Where there are as many runs as cores each has one thread, and that is said once, too.
+    // With as many runs as cores, each run has one thread, which is reported once, too.
     let lines = said(&["--threads", "4096", "--jobs", "2", "--repeats", "2", "--out", "c"]);
     assert!(lines[0].starts_with("2 runs side by side on "), "{lines:?}");
 }
 
-/// Runs alongside others get their share of the cores, and that is said.
+/// Parallel runs share the cores, which is reported.
 #[test]
 fn runs_come_first() {
     let folder = folder_with("my.toml", LEAVES);
@@ -178,7 +178,7 @@ fn runs_come_first() {
     assert!(text.contains("2 runs side by side on "), "{text}");
 }
 
-/// Ctrl-C ends a run in parts as it does others.
+/// Ctrl-C ends a partitioned run like any other.
 #[cfg(unix)]
 #[test]
 fn an_interruption_keeps_what_ran() {
@@ -214,7 +214,7 @@ fn an_interruption_keeps_what_ran() {
         .unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut text = String::new();
-    // Warnings of the input come first, before there is anything to keep.
+    // Input warnings come first, before there are results to keep.
     while !text.contains("running leaves") {
         assert_ne!(stderr.read_line(&mut text).unwrap(), 0, "{text}");
     }

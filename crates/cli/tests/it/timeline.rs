@@ -1,4 +1,4 @@
-//! `--format perfetto`: the timeline is the run.
+//! `--format perfetto`: the timeline agrees with the run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::common::{folder_with, json, stdout};
 use paceline_lab::files::{QUEUE, RunData};
 use serde_json::Value;
 
-/// Two rings at a time and an incast that PFC has to hold back.
+/// Two rings at a time, and an incast that triggers PFC.
 const SCENARIO: &str = r#"name = "busy"
 [topology.star]
 hosts = 9
@@ -25,7 +25,7 @@ queue = "1us"
 buffer = "2MiB"
 "#;
 
-/// The events of the run of a scenario, and its folder.
+/// Runs a scenario and returns the events of its timeline.
 fn timeline(folder: &Path, more: &[&str]) -> Vec<Value> {
     let run = [
         "run",
@@ -48,7 +48,7 @@ fn number(event: &Value, key: &str) -> f64 {
         .unwrap_or_else(|| panic!("{event} has no {key}"))
 }
 
-/// Events of a kind by their rows, in the order of the file.
+/// Groups events of a kind by row, in the order of the file.
 fn rows(events: &[Value], kind: &str) -> BTreeMap<String, Vec<Value>> {
     let mut rows: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for event in events.iter().filter(|event| event["ph"] == kind) {
@@ -129,7 +129,7 @@ fn counts_are_those_of_the_run() {
     }
 }
 
-/// What has not ended when the run does ends there.
+/// Operations that have not ended when the run does end there in the timeline.
 #[test]
 fn a_run_that_is_cut_short_is_whole() {
     let folder = folder_with("busy.toml", SCENARIO);

@@ -47,7 +47,7 @@ fn traces_are_checked() {
     let done = paceline(&["check", &data("goal/damaged/truncated.bin")]);
     assert_eq!((done.status.code(), stdout(&done).as_str()), (Some(2), ""));
     assert!(stderr(&done).contains("truncated.bin"), "{}", stderr(&done));
-    // A scenario, too.
+    // Scenarios are accepted, too.
     let done = paceline(&["check", "incast-16"]);
     assert_eq!(stdout(&done), "incast-16: a scenario that can run\n");
 }
@@ -84,7 +84,7 @@ fn goal_is_converted_both_ways() {
     assert_eq!(fs::read(path("a.bin")).unwrap(), binary);
 }
 
-/// Where states with packets under way cannot be compared, and nothing was taken from memory, that is the reason.
+/// If nothing was reused because states with packets in flight cannot be compared, that reason is reported.
 #[test]
 fn a_run_that_takes_nothing_from_memory_says_why() {
     let ring = data("chakra/microbenchmarks/all_reduce/8npus_1MB/all_reduce");
@@ -102,7 +102,7 @@ fn a_run_that_takes_nothing_from_memory_says_why() {
     let repeats = json(&folder.path().join("ring/repeats.json"));
     assert_eq!(repeats["only_at_rest"], "packets carry telemetry");
     assert_eq!(repeats["phases"]["taken"], 0);
-    // Without telemetry there is nothing to say, and phases are taken.
+    // Without telemetry there is no message, and phases are reused.
     let done = run(
         folder.path(),
         &["run", "ring.toml", "--scheme", "dcqcn", "--out", "dcqcn"],
@@ -112,7 +112,8 @@ fn a_run_that_takes_nothing_from_memory_says_why() {
     assert!(repeats.get("only_at_rest").is_none(), "{repeats}");
 }
 
-/// A million flows of alike iterations are written once, and read as all; why one took as long its first likeness tells.
+/// The million flows of repeated iterations are written once and read as all flows. `why` explains a repeated flow
+/// through its first occurrence.
 #[test]
 #[ignore = "runs a million flows: `cargo test --workspace -- --include-ignored`"]
 fn flows_that_come_again_are_written_once() {
@@ -134,7 +135,7 @@ fn flows_that_come_again_are_written_once() {
     let is_there = |name: &str| folder.path().join(name).is_file();
     assert!(is_there("folded/unique_flows.csv") && is_there("folded/flow_repeats.csv"));
     assert!(!is_there("folded/flows.csv") && !is_there("folded/fct.txt"));
-    // What is asked again is there, unless it is to be written out.
+    // The repeated command reuses the results, unless it asks for expanded flows.
     let done = at(&["run", "micro.toml", "--out", "folded"]);
     assert!(stderr(&done).contains("folded"), "{}", stderr(&done));
     let done = at(&["run", "micro.toml", "--quiet", "--expand", "--out", "expanded"]);

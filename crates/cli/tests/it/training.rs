@@ -1,4 +1,4 @@
-//! `paceline train`: from scenarios to a model that a run uses, and what is refused.
+//! `paceline train`: from scenarios to a model that a run uses, and invalid arguments.
 
 use std::fs;
 use std::path::Path;
@@ -74,12 +74,12 @@ fn a_run_uses_the_model() {
         stdout(path, &args)
     };
     with(model, "mine");
-    // What a run was made with is part of its scenario, which is the same run again.
+    // The resolved scenario includes the model, so it gives the same run.
     stdout(path, &["run", "mine", "--out", "again", "-q"]);
     assert_same(&path.join("mine"), &path.join("again"));
     let again = fs::read_to_string(path.join("mine/scenario.toml")).unwrap();
     assert!(again.contains("model-hash"), "{again}");
-    // Another model is another run.
+    // Another model gives another run.
     with("cc.lstm-pid.model=rtt-lstm", "shipped");
     let digest = |run: &str| json(&path.join(run).join("summary.json"))["digest"].clone();
     assert_ne!(digest("mine"), digest("shipped"));
@@ -107,7 +107,7 @@ fn gains_are_trained_and_used() {
     let page = fs::read_to_string(trained.join("report.html")).unwrap();
     assert!(page.contains("Gains over time"));
 
-    // What it leaves is a piece of a scenario.
+    // Its output is a part of a scenario.
     let gains = fs::read_to_string(trained.join("gains.toml")).unwrap();
     fs::write(path.join("with.toml"), format!("{TINY}{gains}")).unwrap();
     let run = ["run", "with.toml", "--scheme", "pidnn", "-q", "--out", "with"];
@@ -151,7 +151,7 @@ fn a_training_goes_on_from_a_checkpoint() {
     assert_snapshot!("no_model", said(path, &on(&["--resume", "trained/checkpoints"])));
 }
 
-/// A training that goes on with the data of another.
+/// Returns the arguments of a training with the data of another.
 fn on<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let args = [
         "train", "lstm", "--data", "trained", "--rounds", "4", "--out", "on", "--force",
@@ -320,7 +320,7 @@ fn an_earlier_training_is_replaced_only_when_told() {
     let status = |more: &[&str]| run(path, &[&args[..], more].concat()).status.code();
     let trained = || fs::read_dir(path.join("results")).map_or(0, Iterator::count);
     assert_eq!((status(&[]), trained()), (Some(0), 1));
-    // Where nobody says where, it goes elsewhere.
+    // With the default folder, results go to a new one.
     assert_eq!((status(&[]), trained()), (Some(0), 2));
     assert_eq!((status(&["--force"]), trained()), (Some(0), 2));
     let there = ["--out", "model"];
@@ -334,7 +334,7 @@ fn an_earlier_training_is_replaced_only_when_told() {
     );
 }
 
-/// What `--quick` trains of Aurora decides in a run; its page has what its record has.
+/// A run uses the policy that `--quick` trains for Aurora, and the page agrees with the record.
 #[test]
 fn a_policy_learns_by_its_own_reward() {
     let folder = folder();
@@ -343,7 +343,7 @@ fn a_policy_learns_by_its_own_reward() {
     let training: Value = serde_json::from_str(&stdout(path, &train)).unwrap();
     let updates = training["updates"].as_array().unwrap();
     let last = updates.last().unwrap();
-    // Of the variance of what flows get, the critic knows nothing at first.
+    // The critic initially explains hardly any of the variance of returns.
     assert!(last["unexplained"].as_f64().unwrap() < 0.7, "{last}");
     let trials = updates.iter().filter_map(|update| update["trial"].as_f64());
     let best = trials.fold(f64::NEG_INFINITY, f64::max);
@@ -367,7 +367,8 @@ fn a_policy_learns_by_its_own_reward() {
     assert!(refused.contains("--clone is not about policies"), "{refused}");
 }
 
-/// What `--quick` trains of SPINE decides in a run, whose summary counts triggers; its page has what its record has.
+/// A run uses the policy that `--quick` trains for SPINE, and its summary counts triggers. The page agrees with the
+/// record.
 #[test]
 fn an_agent_learns_when_to_make_a_policy() {
     let folder = folder();
@@ -396,11 +397,11 @@ fn an_agent_learns_when_to_make_a_policy() {
     let summary: Value = serde_json::from_str(&stdout(path, &run)).unwrap();
     let decisions = &summary["decisions"];
     let counts = [&decisions["triggers"], &decisions["made"]].map(|count| count.as_u64().unwrap());
-    // The first interval of each flow triggers, whatever was learned.
+    // The first interval of each flow always triggers.
     assert!(counts[0] > 0 && counts[0] <= counts[1], "{decisions}");
 }
 
-/// What is searched for in seconds decides in a run, and its page says what it came to.
+/// A run uses the law found in a short search, and the page shows the result.
 #[test]
 fn a_law_is_searched_for_and_used() {
     let folder = folder();
@@ -421,7 +422,7 @@ fn a_law_is_searched_for_and_used() {
     assert!(values.starts_with("base-delay = "), "{values}");
 }
 
-/// A network that `--quick` trains decides in a run.
+/// A run uses the network that `--quick` trains.
 #[test]
 fn a_network_of_decc_is_trained_and_used() {
     let folder = folder();
@@ -465,7 +466,7 @@ fn a_network_of_decc_is_trained_and_used() {
     );
 }
 
-/// The summary of a run under a model.
+/// Returns the summary of a run with a model.
 fn run_of(path: &Path, scheme: &str, model: &str) -> Value {
     let model = format!("cc.{scheme}.model={model}");
     let run = [

@@ -1,4 +1,4 @@
-//! `paceline train`: rounds on runs that the predictor predicts in, and a training that is cut short.
+//! `paceline train`: on-policy rounds, and interrupted trainings.
 
 use crate::common;
 
@@ -12,7 +12,7 @@ fn folder() -> tempfile::TempDir {
     folder_with("tiny.toml", common::TINY)
 }
 
-/// Rounds of a training on runs that the predictor predicts in.
+/// Arguments of a training with on-policy rounds.
 const OWN: [&str; 12] = [
     "train",
     "gru",
@@ -28,7 +28,7 @@ const OWN: [&str; 12] = [
     "--out",
 ];
 
-/// The loop runs with the predictor so far, and its samples are what the next is trained on.
+/// Runs use the predictor so far, and their samples train the next one.
 #[test]
 fn a_predictor_learns_from_runs_that_it_predicts_in() {
     let folder = folder();
@@ -47,7 +47,7 @@ fn a_predictor_learns_from_runs_that_it_predicts_in() {
         assert_eq!(round["loop"]["runs"], 2, "{round}");
         assert!(round["loop"]["rtt_p99_us"].as_f64().unwrap() > 4.0, "{round}");
         assert_eq!(round["rounds"].as_array().unwrap().len(), 4);
-        // Two runs a round, each with the model of the round before in it.
+        // Each round has two runs, with the model of the previous round.
         let card = card(number);
         let sources = card["data"]["sources"].as_array().unwrap();
         assert_eq!(sources.len(), [1, 2, 4][number]);
@@ -83,7 +83,7 @@ fn a_predictor_learns_from_runs_that_it_predicts_in() {
     );
 }
 
-/// A training that would last for a minute, interrupted after its first round.
+/// A training that would take a minute is interrupted after its first round.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_training_keeps_its_rounds() {

@@ -1,4 +1,4 @@
-//! What a user must be told is told once on the terminal, and kept in every result.
+//! Warnings are printed once on the terminal, and kept in every result.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::{folder_with, json, run, stdout};
 use serde_json::Value;
 
-/// Two warnings about the input: credits that cannot carry the link's rate, and a scheme that does not run.
+/// A scenario with two warnings about the input: credits that cannot carry the link's rate, and an unused scheme.
 const LONG_CABLE: &str = r#"name = "cable"
 duration = "2ms"
 [topology.dumbbell]
@@ -34,7 +34,7 @@ const TOLD: [(&str, &str); 2] = [
     ("credit-rate", "credit counters hold at most 2048 credits of 64B"),
 ];
 
-/// The warnings about the input in a summary.
+/// Returns the warnings about the input in a summary.
 fn of_input(summary: &Value) -> Vec<(String, String)> {
     let all = summary["warnings"].as_array().expect("warnings").iter();
     let of_input = all.filter(|warning| warning["about"] == "input");
@@ -71,7 +71,7 @@ fn a_run_keeps_the_warnings_about_its_input() {
     for (_, part) in TOLD {
         assert!(page.contains(part), "{part}");
     }
-    // Each is printed once, however it is told.
+    // Each warning is printed once.
     let loud = run(folder.path(), &["run", "s.toml", "--out", "loud"]);
     let loud = String::from_utf8(loud.stderr).unwrap();
     for (_, part) in TOLD {
@@ -82,7 +82,7 @@ fn a_run_keeps_the_warnings_about_its_input() {
 #[test]
 fn comparisons_keep_them() {
     let folder = folder_with("s.toml", LONG_CABLE);
-    // Under hpcc the block is used: of both runs only the credits are told.
+    // Under hpcc the block is used, so both runs only warn about credits.
     let args = ["compare", "s.toml", "--schemes", "none,hpcc", "-q", "--json"];
     let both: Value = serde_json::from_str(&stdout(folder.path(), &args)).unwrap();
     for summary in both.as_array().unwrap() {
@@ -100,7 +100,7 @@ fn comparisons_keep_them() {
     {
         assert_told(summary, &TOLD);
     }
-    // With repeats, where the seed changes something.
+    // Repeats, in a scenario in which the seed matters.
     let jitter = LONG_CABLE.replace(
         "flows = [ { src = 0, dst = 1, size = \"100KB\" } ]",
         "incast = { senders = [0], receiver = 1, size = \"100KB\" }\nstart-jitter = \"1us\"",
@@ -124,7 +124,7 @@ fn comparisons_keep_them() {
     for (_, part) in TOLD {
         assert!(page.contains(part), "{part}");
     }
-    // What holds for the runs together is there as well.
+    // Warnings about all runs together are present as well.
     let all = repeats["warnings"].as_array().unwrap().iter();
     let ids: Vec<&str> = all.map(|warning| warning["id"].as_str().unwrap()).collect();
     assert!(
@@ -148,7 +148,7 @@ fn sweeps_keep_them_in_every_row() {
         assert_told(&row["summary"], &TOLD);
     }
     assert!(text(folder.path(), "swept/report.html").contains(TOLD[0].1));
-    // Whoever puts shards together has not seen what was printed before they ran.
+    // Warnings are repeated by `merge`, whose user may not have seen those of the runs.
     let collected = run(folder.path(), &["merge", "swept"]);
     let collected = String::from_utf8(collected.stderr).unwrap();
     assert_eq!(collected.matches(TOLD[0].1).count(), 1, "{collected}");

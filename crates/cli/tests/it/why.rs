@@ -1,4 +1,4 @@
-//! `why` and `diff`: where a flow's time went, what differs between two runs.
+//! `why` and `diff`: breakdown of a flow's time, and differences between two runs.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn small() -> tempfile::TempDir {
     folder
 }
 
-/// Everything said of a command that is refused for its arguments.
+/// Returns the error of a command with invalid arguments.
 fn refused(folder: &tempfile::TempDir, args: &[&str]) -> String {
     let output = run(folder.path(), args);
     assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -24,7 +24,7 @@ fn why_of_a_run() {
     let folder = small();
     let got = said(folder.path(), &["why", "a", "1"]);
     assert_snapshot!(got);
-    // The same of a run that kept no accounts, and of the scenario itself: both are run for it.
+    // A run without accounts, and the scenario itself, give the same answer; both are run for it.
     let off = ["run", "my.toml", "--set", "record.accounts=off", "--out", "off"];
     stdout(folder.path(), &off);
     assert!(!folder.path().join("off/flow_time.csv").exists());
@@ -40,8 +40,8 @@ fn why_of_a_run() {
     assert_eq!(json["flow"]["fct_ps"], sum);
 }
 
-/// The second question about a flow is answered from the run's folder, with the same bytes; what is kept of
-/// another run, or damaged, is none.
+/// The second query about a flow is answered from the run's folder, with equal bytes. Stored answers of another run,
+/// and damaged ones, are ignored.
 #[test]
 fn close_looks_are_kept() {
     let folder = small();
@@ -60,7 +60,7 @@ fn close_looks_are_kept() {
         said(&first)
     );
     assert_eq!(said(&second), "as kept in a/why/1.json\n");
-    // As a list for programs it is the same, kept or not.
+    // The JSON output is equal, stored or not.
     let of_kept = run(path, &json).stdout;
     fs::remove_dir_all(path.join("a/why")).unwrap();
     assert_eq!(run(path, &json).stdout, of_kept);
@@ -78,7 +78,7 @@ fn close_looks_are_kept() {
     }
 }
 
-/// In the fidelity of Bolt's simulator no time is accounted for: that is said, and nothing is made up.
+/// In the fidelity of Bolt's simulator, time is not accounted for. A message says so, and no numbers are made up.
 #[cfg(feature = "parity")]
 #[test]
 fn what_bolts_simulator_does_not_account_for() {
@@ -104,12 +104,12 @@ fn what_bolts_simulator_does_not_account_for() {
     let json: serde_json::Value = serde_json::from_str(&stdout(path, &["why", "b", "3", "--json"])).unwrap();
     assert_eq!(json["total_ps"], json["flow"]["fct_ps"]);
     assert_eq!(json["parts"], serde_json::json!([]));
-    // The same of the resolved scenario, which is run for it.
+    // The resolved scenario, which is run for it, gives the same answer.
     let scenario = stdout(path, &["why", "b/scenario.toml", "3"]);
     assert_eq!(scenario, stdout(path, &["why", "b", "3"]));
 }
 
-/// What a run without accounts leaves out is all that it leaves out.
+/// Runs without accounts only differ by the missing accounts.
 #[test]
 fn accounts_move_nothing() {
     let folder = small();
@@ -125,7 +125,7 @@ fn accounts_move_nothing() {
     assert!(one.lines().skip(1).all(|line| line.starts_with("1,")), "{one}");
 }
 
-/// Without a flow: the slowest, each with the most of its time, whose share is that of `flow_time.csv`.
+/// Without a flow, the slowest are listed with their largest part, whose share agrees with `flow_time.csv`.
 #[test]
 fn the_slowest_flows() {
     let folder = small();
@@ -152,12 +152,12 @@ fn the_slowest_flows() {
     let time: u64 = same.map(|row| row[4].parse::<u64>().unwrap()).sum();
     assert_eq!(main["time_ps"], time);
     assert!((main["share"].as_f64().unwrap() - time as f64 / total as f64).abs() < 1e-9);
-    // The page has the same flows with their commands.
+    // The page lists the same flows with their commands.
     let page = fs::read_to_string(folder.path().join("a/report.html")).unwrap();
     assert!(page.contains(&format!(
         "<code class=\"why\" data-flow=\"{id}\">paceline why RUN {id}</code>"
     )));
-    // Of a run without accounts, and of the scenario.
+    // A run without accounts, and the scenario.
     let off = ["run", "my.toml", "--set", "record.accounts=off", "--out", "off"];
     stdout(folder.path(), &off);
     let renamed =
@@ -166,8 +166,8 @@ fn the_slowest_flows() {
     assert_eq!(renamed("my.toml"), list);
 }
 
-/// What `[record] accounts = "auto"` samples does not hold the slowest flows: they are accounted for by a second
-/// run, which is the same run.
+/// With `[record] accounts = "auto"`, the sample may lack the slowest flows. A second, identical run accounts for
+/// them.
 #[test]
 fn the_slowest_flows_are_accounted_for() {
     let many = r#"name = "many"
@@ -215,7 +215,7 @@ scheme = "dctcp"
         "the test needs a slow flow that the sample has not"
     );
     assert!(slowest.iter().all(|id| kept.contains(id)), "{slowest:?}");
-    // Their rows are those of the run that accounted for all.
+    // Their rows equal those of a run with all accounts.
     let rows = |run: &str| {
         let times = fs::read_to_string(path.join(run).join("flow_time.csv")).unwrap();
         let of_slow =
@@ -229,7 +229,7 @@ scheme = "dctcp"
     assert_eq!(rows("a"), rows("all"));
 }
 
-/// A chain: each flow waits for the one before, and the answer names them back to the first.
+/// In a chain, each flow waits for the previous one, and the answer lists all of them.
 #[test]
 fn whom_a_flow_waited_for() {
     let ring = r#"name = "ring"
@@ -255,7 +255,7 @@ scheme = "none"
     let json: serde_json::Value =
         serde_json::from_str(&stdout(path, &["why", "a", &last.to_string(), "--json"])).unwrap();
     let chain = json["deeper"]["waited_for"].as_array().unwrap();
-    // A ring of 4 hosts has 6 steps: the last waits for the five before it.
+    // A ring of 4 hosts has 6 steps: the last one waits for the five before it.
     assert_eq!(chain.len(), 5, "{chain:?}");
     let number = |row: &serde_json::Value, key: &str| row[key].as_u64().unwrap();
     let mut at = last as u64;
@@ -265,7 +265,7 @@ scheme = "none"
             (at, Some("received"))
         );
         at = number(row, "waited_for");
-        // It started when that had arrived, neither before nor after.
+        // It started exactly when the previous data had arrived.
         assert_eq!(
             number(row, "start_ps"),
             number(row, "at_ps") + number(row, "delay_ps")
@@ -325,7 +325,7 @@ fn differences() {
     assert!(inputs.iter().any(|input| input["key"] == "cc.scheme"));
 }
 
-/// The deadlock is found, named, and ends the run; the storm is told with its victims.
+/// A deadlock is detected, described, and ends the run. A pause storm is reported with its victims.
 #[test]
 fn standstills_are_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -341,7 +341,7 @@ fn standstills_are_told() {
         serde_json::json!([0, 1, 2, 3])
     );
     assert!(summary["simulated_s"].as_f64().unwrap() < 0.02);
-    // With short queues the same ring may live.
+    // With short queues, the same ring may be free of deadlock.
     stdout(
         folder.path(),
         &["run", "pfc-deadlock", "--scheme", "hpcc", "--check", "--out", "h"],
@@ -350,12 +350,12 @@ fn standstills_are_told() {
     let storm: serde_json::Value = serde_json::from_str(&storm).unwrap();
     assert_eq!(storm["deadlock"]["storms"], serde_json::json!([0]));
     assert!(storm["deadlock"]["pauses"].as_array().unwrap().len() > 4);
-    // A flow that is stuck is accounted for to the end.
+    // A stuck flow is accounted for until the end.
     let why = stdout(folder.path(), &["why", "results/pfc-deadlock-none-1", "0"]);
     assert!(why.contains("had not finished when the run ended"), "{why}");
 }
 
-/// The slowest of a label; of a label that there is not, those that there are.
+/// Lists the slowest flows of a label. For an unknown label, existing ones are suggested.
 #[test]
 fn why_of_a_label() {
     let text = SMALL.replacen("[[workload]]", "[[workload]]\nlabel = \"mine\"", 1);
@@ -364,18 +364,18 @@ fn why_of_a_label() {
     let got = stdout(folder.path(), &["why", "a", "mine"]);
     assert!(got.contains("of mine, the slowest first"), "{got}");
     assert!(refused(&folder, &["why", "a", "mime"]).contains("did you mean `mine`?"));
-    // In whatever order of arguments as many as are asked for; but a flow is one.
+    // The order of arguments does not matter, but --top cannot be combined with a flow.
     let got = stdout(folder.path(), &["why", "a", "mine", "--top", "1"]);
     assert!(got.starts_with("the slowest of 2 flows of mine"), "{got}");
     assert!(refused(&folder, &["why", "a", "0", "--top", "1"]).contains("flow 0 is one flow"));
-    // A sweep is told as what it is.
+    // The folder of a sweep is recognised.
     let sweep = ["sweep", "my.toml", "--over=cc.scheme=hpcc,dcqcn", "--out=s", "-q"];
     stdout(folder.path(), &sweep);
     assert!(refused(&folder, &["why", "s"]).contains("it is a sweep's"));
     assert!(refused(&folder, &["diff", "s", "a"]).contains("a sweep's"));
 }
 
-/// A job stands for its steps, whose flows have labels of their own.
+/// A job includes its steps, whose flows have separate labels.
 #[test]
 fn why_of_a_job() {
     let text = SMALL.replacen(
@@ -387,7 +387,7 @@ fn why_of_a_job() {
     let folder = folder_with("my.toml", &text);
     stdout(folder.path(), &["run", "my.toml", "--out", "a"]);
     let got = stdout(folder.path(), &["why", "a", "llm", "--top", "3"]);
-    // 12 transfers of the ring, 6 of the exchange.
+    // 12 transfers of the ring, and 6 of the exchange.
     assert!(got.starts_with("the 3 slowest of 18 flows of llm"), "{got}");
     let step = stdout(folder.path(), &["why", "a", "llm/swap"]);
     assert!(step.starts_with("all 6 flows of llm/swap"), "{step}");

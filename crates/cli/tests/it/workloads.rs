@@ -1,4 +1,4 @@
-//! Workloads with dependencies on the command line: collectives, traces of other runs.
+//! Workloads with dependencies on the command line: collectives, and traces of other runs.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn summary(folder: &Path) -> serde_json::Value {
     serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap()
 }
 
-/// Rows of `flows.csv` without their numbers' last columns: who, what, when.
+/// Returns the rows of `flows.csv` without results: hosts, sizes and start times.
 fn flows(folder: &Path) -> Vec<Vec<String>> {
     let text = fs::read_to_string(folder.join("flows.csv")).unwrap();
     let mut rows: Vec<Vec<String>> = text
@@ -55,15 +55,15 @@ fn a_ring_all_reduce_and_its_replay() {
         (&"sum".into(), Some(1))
     );
     assert!(times[0]["busbw_gbps"].as_f64().unwrap() > 30.0);
-    // What a run writes of its scenario is the same run, dependencies and all.
+    // The resolved scenario gives the same run, dependencies included.
     stdout(path, &["run", "a", "--out", "b"]);
     assert_same(&path.join("a"), &path.join("b"));
-    // Its flows replay as they are, at the times at which they really started.
+    // Its flows can be replayed at the times at which they actually started.
     let replay = "name = 'replay'\nduration = '10ms'\n[topology.star]\nhosts = 4\n[[workload]]\ntrace = { file = 'a/flows.csv' }\n[cc]\nscheme = 'none'\n";
     fs::write(path.join("replay.toml"), replay).unwrap();
     stdout(path, &["run", "replay.toml", "--out", "c"]);
     assert_eq!(flows(&path.join("a")), flows(&path.join("c")));
-    // From Parquet as well.
+    // Parquet files can be replayed, too.
     stdout(path, &["run", "my.toml", "--format", "parquet", "--out", "p"]);
     fs::write(
         path.join("parquet.toml"),
@@ -72,7 +72,7 @@ fn a_ring_all_reduce_and_its_replay() {
     .unwrap();
     stdout(path, &["run", "parquet.toml", "--out", "q"]);
     assert_eq!(flows(&path.join("a")), flows(&path.join("q")));
-    // Under another scheme, once the column that says otherwise is left out.
+    // Another scheme requires that the scheme column is ignored.
     let other = replay.replace("csv' }", "csv', ignore = ['scheme'] }");
     fs::write(path.join("other.toml"), other).unwrap();
     let table = stdout(

@@ -6,7 +6,7 @@ use crate::common::{SMALL, folder_with, run, stdout};
 
 const PRECIOUS: &str = "precious\n";
 
-/// Every command that writes one file: its arguments, where `OUT` stands for the file, and the ending that this has.
+/// Commands that write one file: arguments, where `OUT` stands for the file, and the required extension.
 const WRITERS: [(&[&str], &str); 8] = [
     (&["generate", "topology", "star", "hosts=3", "-o", "OUT"], "txt"),
     (
@@ -34,7 +34,7 @@ const WRITERS: [(&[&str], &str); 8] = [
 const CATBOOST: &str = include_str!("../../../forest/tests/catboost/model.json");
 const GOAL: &str = "num_ranks 2\nrank 0 {\ns: send 8b to 1 tag 0\n}\nrank 1 {\nr: recv 8b from 0 tag 0\n}\n";
 
-/// A folder with something for each command to read.
+/// Creates a folder with inputs for all commands.
 fn inputs() -> tempfile::TempDir {
     let folder = folder_with("my.toml", SMALL);
     fs::write(folder.path().join("my.goal"), GOAL).unwrap();
@@ -147,7 +147,7 @@ fn an_experiment_begins_where_its_scenario_is() {
     assert!(!path.join("other/experiment.toml").exists());
 }
 
-/// What took long is not thrown away because somebody has filled its place: a folder that is filled while a run goes on.
+/// If a folder is filled by something else during a run, the results are not lost but go next to it.
 #[test]
 fn results_go_next_to_a_place_that_was_filled() {
     let long = SMALL.replace("100KB", "1GB");

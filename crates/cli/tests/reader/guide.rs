@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-/// What a page shows of a command, and what the command says now; both begin with the command.
+/// A page's text about a command, and the present output; both start with the command.
 pub(crate) type Shown = (String, String);
 
-/// Outputs and figures of the page are those of its commands, which were typed in `folder`.
+/// Checks that outputs and figures on the page agree with its commands, which were executed in `folder`.
 pub(crate) fn keep(page: &Path, shown: &[Shown], folder: &Path) {
     let text = fs::read_to_string(page).expect("the page");
     let mut now = text.clone();
@@ -15,7 +15,7 @@ pub(crate) fn keep(page: &Path, shown: &[Shown], folder: &Path) {
         now = now.replacen(before, after, 1);
     }
     keep_file(page, &now);
-    // `![words](../images/guide/name.svg)` is what a command drew as `name.svg`.
+    // `![words](../images/guide/name.svg)` shows the figure that a command drew as `name.svg`.
     for part in text.split("](../images/guide/").skip(1) {
         let name = part.split(')').next().expect("a name");
         let drawn = fs::read_to_string(folder.join(name)).expect("a figure that a command draws");

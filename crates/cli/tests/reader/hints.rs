@@ -1,4 +1,4 @@
-//! What the demo suggests.
+//! Suggestions of the demo.
 
 use paceline_congestion::registry::SCHEMES;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::common::json;
 use crate::shell::Reader;
 use crate::sources::Command;
 
-/// The demo's hints, by the words before them.
+/// Returns the demo's suggestions, by the words before them.
 fn hints(reader: &Reader, demo: &str) -> Vec<(String, String)> {
     let output = reader.types_line(demo);
     assert!(output.status.success(), "{demo}");
@@ -45,7 +45,7 @@ pub(crate) fn those_of_the_demo_work() {
     reader.types(&commands);
 }
 
-/// Of every scheme: what the demo suggests to change gives another run.
+/// For every scheme, the change that the demo suggests gives another run.
 pub(crate) fn a_suggested_change_changes_something() {
     let reader = Reader::new();
     let digest = |summary: &Value| summary["digest"].as_str().expect("a digest").to_string();

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// With this variable, this program is that of `examples/own-scheme`.
+/// If this variable is set, the test program acts as the program of `examples/own-scheme`.
 const AS_OWN_SCHEME: &str = "PACELINE_TEST_AS_OWN_SCHEME";
 
 fn main() -> ExitCode {

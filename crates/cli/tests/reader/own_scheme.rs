@@ -1,4 +1,4 @@
-//! A scheme from outside is like one that ships: whatever names schemes has it.
+//! A user's scheme is available like a built-in one wherever schemes have names.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ pub(crate) const TESTS: [(&str, fn()); 4] = [
     ("an own scheme is swept and compared", is_swept_and_compared),
 ];
 
-/// Exit status, and what is said.
+/// Returns exit status, standard output and standard error.
 fn types(reader: &Reader, line: &str) -> (i32, String, String) {
     let output = reader.types_line(line);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
@@ -54,7 +54,7 @@ fn is_listed_and_explained() {
         both.contains("cc.bcn.min-rate") && both.contains("cc.dcqcn.min-rate"),
         "{both}"
     );
-    // The command that ships knows nothing of it.
+    // The built-in command does not know the scheme.
     let (code, _, error) = types(&Reader::new(), "paceline run my.toml --scheme bcn");
     assert!(code == 2 && error.contains("unknown scheme `bcn`"), "{error}");
 }

@@ -9,10 +9,10 @@ use crate::common::stdout;
 use crate::guide::Shown;
 use crate::sources::Command;
 
-/// A forest that CatBoost trained.
+/// A forest trained by CatBoost.
 const CATBOOST: &str = include_str!("../../../forest/tests/catboost/model.json");
 
-/// What a reader has written before: the pages say that it is his.
+/// A scenario that the pages describe as the reader's own.
 const MY: &str = r#"name = "my"
 duration = "2ms"
 [topology.star]
@@ -26,7 +26,7 @@ scheme = "hpcc"
 repeats = 2
 "#;
 
-/// The scenario of the guide to traces, as it stands there.
+/// The scenario in the guide to traces.
 const TRAINING: &str = r#"duration = "100ms"
 [topology.leaf-spine]
 leaves = 4
@@ -43,8 +43,8 @@ placement = "spread"
 iterations = 3
 "#;
 
-/// What takes minutes or hours as it stands, by a part of it: it is run with these words in place of those, or with
-/// these behind it. So that it ends soon it is shorter, or less is trained; all else is as a reader types it.
+/// Changes to commands that would take minutes or hours, by a part of the line: words to replace it, or options to
+/// add. Runs and trainings become shorter; all else is executed as written.
 const SHORTER: &[(&str, Shorter)] = &[
     ("cargo run --release -- ", Shorter::As("paceline ")),
     ("fat320-", Shorter::With("--duration 20us")),
@@ -53,7 +53,7 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("recovery-loss", Shorter::With("--duration 50us")),
     ("hpcc-recovery", Shorter::With("--duration 50us")),
     ("reproduce all", Shorter::As("reproduce acc-join")),
-    // 720 runs.
+    // This experiment has 720 runs.
     ("reproduce adpg-grid", Shorter::As("reproduce acc-join")),
     ("reproduce tcd-epsilon", Shorter::As("reproduce acc-join")),
     ("thesis-table8 hpcc-fct", Shorter::As("acc-join")),
@@ -67,7 +67,7 @@ const SHORTER: &[(&str, Shorter)] = &[
     ),
     ("far.toml", Shorter::With("--duration 1ms")),
     ("--rounds 15", Shorter::As("")),
-    // One records the runs of the built-in model; the others train on less.
+    // One training records the runs of the built-in model; others use less data.
     ("train lstm --compare", Shorter::With("--pairs 300 --rounds 7")),
     ("train lstm --data", Shorter::With("--pairs 200 --rounds 7")),
     ("train lstm", Shorter::With(ON_MY_RUNS)),
@@ -85,7 +85,7 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("distill ", Shorter::With("--quick --rounds 1")),
     ("train ", Shorter::With("--pairs 300 --rounds 7")),
     ("bench", Shorter::With("--quick --only incast-20")),
-    // No cluster here.
+    // There is no cluster.
     (" | sbatch", Shorter::As("")),
 ];
 
@@ -96,15 +96,15 @@ enum Shorter {
     With(&'static str),
 }
 
-/// A folder in which commands are typed.
+/// A folder in which commands are executed.
 pub(crate) struct Reader {
     folder: tempfile::TempDir,
-    /// What `paceline` is, for a shell.
+    /// Shell words that run `paceline`.
     program: String,
 }
 
 impl Reader {
-    /// Of a page.
+    /// Returns the reader of a page.
     pub(crate) fn of(page: &str) -> Self {
         match page.ends_with("own-scheme.md") {
             true => Self::of_own_scheme(),
@@ -116,7 +116,7 @@ impl Reader {
         Self::with(format!("'{}'", env!("CARGO_BIN_EXE_paceline")))
     }
 
-    /// Of one who has the program of `examples/own-scheme`.
+    /// Returns a reader with the program of `examples/own-scheme`.
     pub(crate) fn of_own_scheme() -> Self {
         let program = std::env::current_exe().expect("this program has a path");
         Self::with(format!("{AS_OWN_SCHEME}=1 '{}'", program.display()))
@@ -153,7 +153,7 @@ impl Reader {
         fs::write(folder.join("training.toml"), TRAINING).expect("a file");
         fs::write(folder.join("my.toml"), MY).expect("a file");
         fs::write(folder.join("catboost.json"), CATBOOST).expect("a file");
-        // The mistake that the README makes.
+        // The error that the README shows.
         let mine = stdout(folder, &["explain", "incast-16"]);
         fs::write(folder.join("mine.toml"), mine.replace("size =", "szie =")).expect("a file");
         reader
@@ -163,8 +163,8 @@ impl Reader {
         self.folder.path()
     }
 
-    /// Types these one after the other; each must do what it is shown to do. Gives what is shown of outputs, and
-    /// what they are now.
+    /// Executes commands in order and checks their exit status. Returns the outputs shown on the page, with the
+    /// present ones.
     pub(crate) fn types(&self, commands: &[Command]) -> Vec<Shown> {
         let mut all = Vec::new();
         for command in commands {
@@ -183,7 +183,7 @@ impl Reader {
             assert!(!said.contains("internal error"), "`{line}`\n{said}");
             if let Some((typed, shown)) = &command.shown {
                 let mut now = String::from_utf8(output.stdout).expect("output is UTF-8");
-                // `...` stands for everything before the next line that is shown.
+                // `...` stands for everything before the next line shown.
                 if let Some(rest) = shown.strip_prefix("...\n") {
                     let first = rest.lines().next().unwrap_or_default();
                     let start = now
@@ -197,7 +197,7 @@ impl Reader {
         all
     }
 
-    /// What a shell makes of a line.
+    /// Executes a line in a shell.
     pub(crate) fn types_line(&self, line: &str) -> Output {
         let function = format!("paceline() {{ {} \"$@\"; }}\n{line}", self.program);
         let mut shell = Process::new("bash");
@@ -209,7 +209,7 @@ impl Reader {
     }
 }
 
-/// A line as it is run; nothing of one that is not about this program.
+/// Returns the line to execute, or `None` if it does not run this program.
 fn to_run(line: &str) -> Option<String> {
     let mut line = line.to_string();
     for (part, shorter) in SHORTER {
@@ -230,14 +230,14 @@ fn to_run(line: &str) -> Option<String> {
     ours.then(|| if has_jq() { line.clone() } else { without_jq(&line) })
 }
 
-/// Options behind a command, before what its output goes to; those that it has already stay.
+/// Adds options to a command, before redirections. Options that it already has are kept.
 fn with(line: &str, words: &str) -> String {
     let end = line.find([';', '|', '>']).unwrap_or(line.len());
     let (command, rest) = line.split_at(end);
     let mut options = words.split(" --").map(|option| option.trim_start_matches("--"));
     let added = options.by_ref().filter(|option| {
         let name = option.split(' ').next().unwrap_or_default();
-        // A dataset has been drawn.
+        // A dataset has a fixed number of pairs.
         let settled = name == "pairs" && command.contains(".parquet");
         !settled && !command.contains(&format!("--{name}"))
     });

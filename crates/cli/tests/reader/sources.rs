@@ -1,4 +1,4 @@
-//! Where commands stand.
+//! Sources of commands: pages of the book, and help texts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 
 use crate::common::stdout;
 
-/// A command, and whether it is shown to fail.
+/// A command; `fails` is true if the page shows that it fails.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Command {
     pub(crate) line: String,
     pub(crate) fails: bool,
-    /// As it stands on its page, with what is shown of its output.
+    /// The command's text on its page, and the output shown there.
     pub(crate) shown: Option<(String, String)>,
 }
 
-/// Commands that a reader types one after the other.
+/// Commands that a reader executes in order.
 #[derive(Default)]
 pub(crate) struct Page {
     pub(crate) name: String,
     pub(crate) commands: Vec<Command>,
-    /// Scenarios that it shows, each after its name in backticks and a colon.
+    /// Scenarios on the page, each introduced by its name in backticks and a colon.
     pub(crate) scenarios: Vec<(String, String)>,
-    /// Its file, if outputs and figures that it shows are those of its commands.
+    /// Path of the page, if its outputs and figures are checked.
     pub(crate) file: Option<PathBuf>,
 }
 
-/// The README, each page of the book, and the examples of all helps together.
+/// Returns the README, all pages of the book, and one page with the examples of all help texts.
 pub(crate) fn pages() -> Vec<Page> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = vec![root.join("README.md")];
@@ -50,7 +50,7 @@ fn add_markdown(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Files that a reader has to write: `NAME.toml`, a colon, and the block.
+/// Returns the files that a reader has to write: `NAME.toml`, a colon, and the block.
 fn scenarios(text: &str) -> Vec<(String, String)> {
     let parts = text.split("`:\n\n```toml\n");
     let pairs = parts.clone().zip(parts.skip(1));
@@ -67,7 +67,7 @@ fn scenarios(text: &str) -> Vec<(String, String)> {
     named.collect()
 }
 
-/// The lines that begin with `$` of all blocks of a terminal.
+/// Returns the lines that start with `$` in all console blocks.
 fn of_markdown(root: &Path, file: &Path) -> Page {
     let text = fs::read_to_string(file).expect("a page");
     let blocks = text.split("```").skip(1).step_by(2);
@@ -103,7 +103,7 @@ fn without_comment(line: &str) -> String {
     line.split("  #").next().unwrap_or_default().trim().to_string()
 }
 
-/// The examples of every command's help, in the order of the commands: what a later one reads an earlier one left.
+/// Returns the examples of all commands' help texts, in order, since later ones use the results of earlier ones.
 fn of_helps() -> Page {
     let here = Path::new(".");
     let top = stdout(here, &["--help"]);
@@ -113,10 +113,11 @@ fn of_helps() -> Page {
         .filter_map(|line| line.split_whitespace().next());
     let mut texts: Vec<String> = names.map(|name| stdout(here, &[name, "--help"])).collect();
     texts.extend(["topology", "flows"].map(|what| stdout(here, &["generate", what, "--help"])));
-    // A flow.txt that is made below would stand in for that of a config.txt here.
+    // The overview comes first: a flow.txt that a later example generates would be taken for the input of its
+    // config.txt.
     texts.insert(0, top.clone());
     let mut commands: Vec<Command> = texts.iter().flat_map(|text| examples(text)).collect();
-    // Those of the overview stand in the helps of their commands again.
+    // Examples of the overview are repeated in the help of their commands.
     let mut seen = BTreeSet::new();
     commands.retain(|command| seen.insert(command.line.clone()));
     Page {
@@ -126,13 +127,13 @@ fn of_helps() -> Page {
     }
 }
 
-/// The example of everything that has a page, but of scenarios: that of each is to run it.
+/// Returns the example on each page of `explain`, except those of scenarios, which run them.
 fn of_explanations() -> Page {
     let index = stdout(Path::new("."), &["explain"]);
     let groups = index
         .split("\n\n")
         .filter(|group| !group.starts_with("Scenarios\n"));
-    // Names stand two spaces from the margin, what is said of them further in.
+    // Names are indented by two spaces, and their descriptions more.
     let names = groups.flat_map(|group| {
         let rows = group.lines().filter_map(|line| line.strip_prefix("  "));
         rows.filter(|row| !row.starts_with(' '))
@@ -160,7 +161,7 @@ fn of_explanations() -> Page {
     }
 }
 
-/// The commands under `Examples:`. What is said about each stands behind two spaces or more.
+/// Returns the commands under `Examples:`. Their descriptions follow after two or more spaces.
 fn examples(help: &str) -> Vec<Command> {
     let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
     let block: Vec<&str> = lines.take_while(|line| line.starts_with("  ")).collect();
@@ -176,7 +177,7 @@ fn examples(help: &str) -> Vec<Command> {
     commands.map(command).collect()
 }
 
-/// A command without the words about it; a line that was continued has spaces inside.
+/// Returns a command without its description. A continued line has spaces inside.
 fn shown(line: &str) -> String {
     let mut kept = String::new();
     for (i, part) in line
