@@ -35,7 +35,7 @@ fn variants_stand_beside_their_scheme_by_their_names() {
     has("dcqcn", "dcqcn", "g = 0.00390625");
     // The scenario's own block has eta = 0.9.
     has("hpcc-eta-0.8", "\"hpcc:eta=0.8\"", "eta = 0.8");
-    // What was written runs to the same.
+    // The written scenario gives the same run.
     let scenario = format!("three/{short}/scenario.toml");
     stdout(path, &["run", &scenario, "--out", "again"]);
     let read = |run: &str, file: &str| fs::read_to_string(path.join(run).join(file)).unwrap();

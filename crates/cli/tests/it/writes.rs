@@ -1,4 +1,4 @@
-//! Files of users: no command replaces one that it did not make, follows a link, or writes over what it reads.
+//! No command replaces a user's file that it did not make, follows a link, or writes over its own input.
 
 use std::fs;
 

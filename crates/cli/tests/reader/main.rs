@@ -1,6 +1,6 @@
-//! What a reader types works: every command of the README, of each page of the book, of each command's help and of
-//! what the demo suggests, one after the other in the same folder, as they stand there. That takes
-//! minutes, so they run with `--include-ignored` only.
+//! Every command that a reader types works: those of the README, of each page of the book and of each command's help,
+//! and the demo's suggestions, one after the other in the same folder. That takes minutes, so they run with
+//! `--include-ignored` only.
 
 #![allow(clippy::disallowed_macros, reason = "a test says that it was skipped")]
 

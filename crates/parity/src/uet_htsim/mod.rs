@@ -1,13 +1,13 @@
 //! Ultra Ethernet's transport in the simulator of its congestion control group: `htsim_uec` of uet-htsim at 40ccb05.
 //!
-//! A fat tree of switches with two priorities each, which trim packets that they have no room for; NICs that take turns
-//! among flows; and a transport with selective acknowledgements whose senders follow NSCC, whose receivers grant credit
+//! The network is a fat tree of switches with two priorities each, which trim packets that do not fit; NICs serve their
+//! flows round-robin. The transport has selective acknowledgements; its senders use NSCC, its receivers grant credit
 //! (RCCC), or both. Each packet carries an entropy value that a load balancer (`balance`) chooses. Windows, grants and load
 //! balancers are those of `paceline_congestion`, with the simulator's widths.
 //!
-//! The model equals the simulator event by event, so it has an event list of its own (`schedule`): equal times run in the
-//! order of insertion, and a packet that is handed on is processed to the end before the giver continues. All random numbers
-//! come from one stream (`random`), so even their order is the same.
+//! The model equals the simulator event by event, so it has a separate event list (`schedule`): equal times run in the
+//! order of insertion, and a packet that is handed on is processed to the end before its sender continues. All random
+//! numbers come from one stream (`random`), so even their order is the same.
 
 mod arguments;
 mod backlog;
