@@ -38,7 +38,7 @@ const ARGUMENTS: [&str; 20] = [
     "--no-pings",
 ];
 
-/// A running browser.
+/// A running browser; it ends when this is dropped.
 pub(crate) struct Browser {
     child: Child,
     connection: Arc<Connection>,

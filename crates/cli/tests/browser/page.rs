@@ -20,7 +20,7 @@ const MARK: &str = "everything before this has been seen";
 struct Seen {
     /// Console errors and warnings, exceptions, and requests that the browser refused.
     errors: Vec<String>,
-    /// Requested addresses.
+    /// Addresses of all requests so far.
     requests: Vec<String>,
     marks: usize,
 }
@@ -41,7 +41,7 @@ pub(crate) enum Theme {
     Dark,
 }
 
-/// An open page.
+/// An open page and what it reported.
 pub(crate) struct Page {
     tab: Tab,
     seen: Seen,

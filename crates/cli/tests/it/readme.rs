@@ -74,7 +74,7 @@ fn the_readme_shows_what_the_program_says() {
     }
 }
 
-/// Normalises white space.
+/// The text with single spaces between its words.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

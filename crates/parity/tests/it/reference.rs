@@ -185,8 +185,8 @@ fn published_round_trip_times() {
 /// A value taken from a run's summary.
 type Figure = fn(&Summary) -> Option<f64>;
 
-/// Repeats the incast in exact time. The reference cuts off fractions of nanoseconds, which makes its links 1 % too fast
-/// for packets of 1048 bytes.
+/// Repeats the incast in exact time. The reference cuts off fractions of nanoseconds, which makes its links 1 % too
+/// fast for packets of 1048 bytes.
 ///
 /// Ties decide which of the small flows goes first, and affect the median completion time under DCTCP: shuffled ties
 /// alone move it by 2 to 5 % in the reference's own mode.
