@@ -11,7 +11,7 @@ use std::ops::{Bound, Index, RangeBounds};
 use std::{slice, vec};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::order::Sort as _;
 
@@ -349,7 +349,12 @@ impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for SortedMap<K, V> {
 
 impl<K: Serialize, V: Serialize> Serialize for SortedMap<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self)
+        // Formats such as those of checkpoints write the length first, which an iterator over lists of lists does not know.
+        let mut map = serializer.serialize_map(Some(self.len()))?;
+        for (key, value) in self {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
     }
 }
 
@@ -537,7 +542,11 @@ impl<T: fmt::Debug> fmt::Debug for SortedSet<T> {
 
 impl<T: Serialize> Serialize for SortedSet<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self)
+        let mut items = serializer.serialize_seq(Some(self.len()))?;
+        for item in self {
+            items.serialize_element(item)?;
+        }
+        items.end()
     }
 }
 

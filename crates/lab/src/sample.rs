@@ -63,6 +63,7 @@ pub fn spec() -> RunSpec {
         seed: 7,
         record: RecordSpec {
             queue_every: Some(Span::from_us(1)),
+            queue_window: (Time::ZERO, Time::MAX),
             rate_every: Some(Span::from_us(5)),
             rtt_samples: true,
             accounts: Accounted::All,

@@ -13,6 +13,7 @@ mod anywhere;
 mod bench;
 mod blame;
 mod book;
+mod comments;
 mod common;
 #[cfg(feature = "training")]
 mod continual;
