@@ -62,7 +62,7 @@ fn comments_get_plainer() {
             };
             if comment.split_whitespace().count() <= 3 {
                 short.push(place());
-            } else if OPENINGS.iter().any(|word| opens(&word)) {
+            } else if OPENINGS.iter().any(opens) {
                 badly_opened.push(place());
             }
         }
