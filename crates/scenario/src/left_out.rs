@@ -1,4 +1,4 @@
-//! What a program could have, and was built without.
+//! Optional parts of the program that this build lacks.
 
 use std::sync::OnceLock;
 
@@ -14,13 +14,13 @@ fn all() -> &'static [(&'static str, String)] {
     ALL.get_or_init(Vec::new)
 }
 
-/// Whether the program was built without something that it could have.
+/// Returns true if this build lacks an optional part.
 pub fn is_incomplete() -> bool {
     !all().is_empty()
 }
 
-/// What to do to have the fidelity, the set of measures or the table of this name, if the program could have it and was
-/// built without.
+/// Returns how to get the fidelity, set of measures or table of this name; `None` unless it is a part that this build
+/// lacks.
 pub fn left_out(name: &str) -> Option<&'static str> {
     let found = all().iter().find(|(known, _)| *known == name);
     found.map(|(_, why)| why.as_str())

@@ -264,7 +264,17 @@ pub fn permutation(hosts: &[NodeId], size: Bytes, start: Time, seeds: Seeds) -> 
             break;
         }
     }
-    let pairs = hosts.iter().zip(to);
+    one_each(hosts, to, size, start)
+}
+
+/// Returns a message of each host to the receiver at its index.
+fn one_each(
+    hosts: &[NodeId],
+    receivers: impl IntoIterator<Item = NodeId>,
+    size: Bytes,
+    start: Time,
+) -> Vec<Message> {
+    let pairs = hosts.iter().zip(receivers);
     pairs
         .map(|(&src, dst)| Message {
             src,
@@ -278,16 +288,7 @@ pub fn permutation(hosts: &[NodeId], size: Bytes, start: Time, seeds: Seeds) -> 
 /// Returns flows from the i-th host to host i + `stride`, modulo the number of hosts (Hedera's `stride`, Al-Fares et al.,
 /// NSDI 2010).
 pub fn stride(hosts: &[NodeId], stride: usize, size: Bytes, start: Time) -> Vec<Message> {
-    let receivers = hosts.iter().cycle().skip(stride);
-    let pairs = hosts.iter().zip(receivers);
-    pairs
-        .map(|(&src, &dst)| Message {
-            src,
-            dst,
-            size,
-            start,
-        })
-        .collect()
+    one_each(hosts, hosts.iter().copied().cycle().skip(stride), size, start)
 }
 
 /// Parameters of the senders in [`closed_loop`].

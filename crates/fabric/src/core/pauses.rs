@@ -55,9 +55,7 @@ impl Pauses {
 
     /// Takes over a port's stream from another part of the run.
     pub(super) fn take_over_stream(&mut self, other: &Self, port: PortId) {
-        if self.responses.is_on() {
-            self.responses.take_over(&other.responses, port);
-        }
+        self.responses.take_over(&other.responses, port);
     }
 
     /// Takes over the times of a class from another part of the run.

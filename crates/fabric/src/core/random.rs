@@ -50,11 +50,6 @@ impl PortStreams {
         }
     }
 
-    /// Returns true if ports have streams.
-    pub(crate) fn is_on(&self) -> bool {
-        !self.number.is_empty()
-    }
-
     /// Returns the stream of a port, to be drawn from.
     #[inline]
     pub(crate) fn get(&mut self, port: PortId) -> &mut Rng {
@@ -89,7 +84,8 @@ impl PortStreams {
 
     /// Takes over a port's stream from another part of the run.
     pub(crate) fn take_over(&mut self, other: &Self, port: PortId) {
-        if let Some(made) = other.number[port].checked_sub(1) {
+        // Without streams for ports there is no number either.
+        if let Some(made) = other.number.get(port).and_then(|number| number.checked_sub(1)) {
             self.get(port).clone_from(&other.made[made as usize]);
         }
     }

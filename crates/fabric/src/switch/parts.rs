@@ -12,9 +12,7 @@ impl Switches {
             if port.is_host || !core.has(port.node) {
                 continue;
             }
-            if self.mark_rng.is_on() {
-                self.mark_rng.take_over(&other.mark_rng, id);
-            }
+            self.mark_rng.take_over(&other.mark_rng, id);
             self.assists.exchange(&mut other.assists, id);
             if let (Some(mine), Some(theirs)) = (&mut self.ties, &mut other.ties) {
                 mine.exchange(theirs, id);

@@ -34,7 +34,7 @@ pub fn record(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<Vec<T
 /// As [`record`], with the summaries of the runs.
 ///
 /// # Errors
-/// Those of [`record`].
+/// See [`record`].
 pub fn record_runs(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<Vec<Recorded>, Error> {
     let inputs: Result<Vec<Resolved>, Error> = sources.iter().map(Source::load).collect();
     let inputs = inputs?;
