@@ -15,6 +15,7 @@ mod common;
 mod common_lanes;
 
 mod core;
+mod cx;
 mod host;
 mod ids;
 mod lanes;

@@ -171,8 +171,8 @@ impl Core {
                     at_host(packet);
                 // A packet of another epoch has no path of the present topology.
                 } else if packet.epoch == world.epoch {
-                    let place = world.routing.follow(0, &mut { packet.path });
-                    let egress = world.routing.port_at(at.ways, place);
+                    let index = world.routing.follow(0, &mut { packet.path });
+                    let egress = world.routing.port_at(at.ways, index);
                     self.ports.prefetch(egress);
                     self.queues.prefetch(egress);
                     at_switch(egress);

@@ -181,9 +181,9 @@ pub(crate) struct Ties {
 
 impl Ties {
     /// Reserves positions after all that were given so far. Returns the first of them.
-    pub(super) fn reserve(&mut self, places: u64) -> u64 {
+    pub(super) fn reserve(&mut self, indices: u64) -> u64 {
         let first = self.counter + 1;
-        self.counter += places;
+        self.counter += indices;
         first
     }
 

@@ -52,10 +52,10 @@ impl<I: Id> FlowTable<I> {
                 })
             })
         });
-        let place = &mut page.slots[flow.index() % PAGE];
+        let index = &mut page.slots[flow.index() % PAGE];
         // A flow that moves to another slot is counted once.
-        page.live += u32::from(*place == I::NONE);
-        *place = slot;
+        page.live += u32::from(*index == I::NONE);
+        *index = slot;
     }
 
     /// Removes a flow that is over, and returns the slot that it had.

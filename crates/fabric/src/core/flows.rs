@@ -13,7 +13,7 @@ use paceline_run::spec::FlowSpec;
 /// A value for each flow that is under way, found by the flow's number.
 #[derive(Clone, Debug)]
 pub(crate) struct Underway<T> {
-    places: FlowTable<HeldId>,
+    indices: FlowTable<HeldId>,
     list: List<HeldId, (FlowId, T)>,
     free: Vec<HeldId>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Underway<T> {
 impl<T> Default for Underway<T> {
     fn default() -> Self {
         Self {
-            places: FlowTable::default(),
+            indices: FlowTable::default(),
             list: List::new(),
             free: Vec::new(),
         }
@@ -30,31 +30,31 @@ impl<T> Default for Underway<T> {
 
 impl<T: Copy> Underway<T> {
     pub(crate) fn insert(&mut self, flow: FlowId, what: T) {
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.list[place] = (flow, what);
-                place
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.list[index] = (flow, what);
+                index
             }
             None => self.list.push((flow, what)),
         };
-        self.places.set(flow, place);
+        self.indices.set(flow, index);
     }
 
     pub(crate) fn get(&self, flow: FlowId) -> Option<&T> {
-        let place = self.places.get(flow)?;
-        Some(&self.list[place].1)
+        let index = self.indices.get(flow)?;
+        Some(&self.list[index].1)
     }
 
     pub(crate) fn get_mut(&mut self, flow: FlowId) -> Option<&mut T> {
-        let place = self.places.get(flow)?;
-        Some(&mut self.list[place].1)
+        let index = self.indices.get(flow)?;
+        Some(&mut self.list[index].1)
     }
 
     pub(crate) fn remove(&mut self, flow: FlowId) -> Option<T> {
-        let place = self.places.take(flow)?;
-        let slot = &mut self.list[place];
+        let index = self.indices.take(flow)?;
+        let slot = &mut self.list[index];
         slot.0 = FlowId::NONE;
-        self.free.push(place);
+        self.free.push(index);
         Some(slot.1)
     }
 
@@ -65,7 +65,7 @@ impl<T: Copy> Underway<T> {
     }
 
     /// Returns the number of slots: the most flows that were under way at a time.
-    pub(super) fn places(&self) -> usize {
+    pub(super) fn indices(&self) -> usize {
         self.list.len()
     }
 }
@@ -111,7 +111,7 @@ impl Described {
 
     /// Returns the most flows that were described at a time.
     pub(super) fn most(&self) -> usize {
-        self.flows.places()
+        self.flows.indices()
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
                 assert_eq!(underway.remove(before), None);
             }
         }
-        assert_eq!((underway.places(), underway.get(FlowId(99))), (4, Some(&198)));
+        assert_eq!((underway.indices(), underway.get(FlowId(99))), (4, Some(&198)));
         *underway.get_mut(FlowId(98)).unwrap() += 1;
         let mut left: Vec<_> = underway.iter().map(|(flow, &what)| (flow.0, what)).collect();
         left.sort_unstable();

@@ -100,8 +100,8 @@ impl EventSchedule {
 
     /// Reserves positions among the events of an instant, after all that were given so far, for
     /// [`Core::schedule_tied`]. Returns the first of them.
-    pub(crate) fn reserve(&mut self, places: u64) -> u64 {
-        self.ties.reserve(places)
+    pub(crate) fn reserve(&mut self, indices: u64) -> u64 {
+        self.ties.reserve(indices)
     }
 
     /// Creates an inbox for packets that share `lane`, if there is room for another lane.

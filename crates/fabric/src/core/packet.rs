@@ -164,10 +164,10 @@ const _: () = {
         Packet::ENDS_MESSAGE,
         Packet::AT_LAST_HOP,
     ];
-    let (mut seen, mut place) = (0, 0);
-    while place < ALL.len() {
-        assert!(seen & ALL[place] == 0);
-        (seen, place) = (seen | ALL[place], place + 1);
+    let (mut seen, mut index) = (0, 0);
+    while index < ALL.len() {
+        assert!(seen & ALL[index] == 0);
+        (seen, index) = (seen | ALL[index], index + 1);
     }
 };
 

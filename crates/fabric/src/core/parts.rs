@@ -231,10 +231,10 @@ impl Core {
             }
             self.ports[port] = other.ports[port];
             for class in 0..self.class_count as u8 {
-                let place = (port, class);
-                let queue = other.queues[place];
-                self.queues[place] = self.adopt_queue(other, &queue);
-                self.pauses.take_over(&other.pauses, place);
+                let index = (port, class);
+                let queue = other.queues[index];
+                self.queues[index] = self.adopt_queue(other, &queue);
+                self.pauses.take_over(&other.pauses, index);
             }
             if let (LinkErrors::Ports(mine), LinkErrors::Ports(theirs)) =
                 (&mut self.link_errors, &other.link_errors)

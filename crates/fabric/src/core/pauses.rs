@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::core::event::Event;
-use crate::core::print::Print;
+use crate::core::print::StateHash;
 use crate::core::random::PortStreams;
 use crate::ids::{PacketId, PortId};
 use paceline_kernel::Span;
@@ -48,7 +48,7 @@ impl Pauses {
     }
 
     /// Notes the states of the streams. Returns true if no frame waits for its reaction time.
-    pub(super) fn note(&self, now: u64, print: &mut Print) -> bool {
+    pub(super) fn note(&self, now: u64, print: &mut StateHash) -> bool {
         self.responses.note(print);
         self.applied_at.numbered().all(|(_, &at)| at <= now)
     }
@@ -59,11 +59,11 @@ impl Pauses {
     }
 
     /// Takes over the times of a class from another part of the run.
-    pub(super) fn take_over(&mut self, other: &Self, place: (PortId, u8)) {
-        self.since[place] = other.since[place];
-        self.until[place] = other.until[place];
-        self.renew_at[place] = other.renew_at[place];
-        self.applied_at[place] = other.applied_at[place];
+    pub(super) fn take_over(&mut self, other: &Self, index: (PortId, u8)) {
+        self.since[index] = other.since[index];
+        self.until[index] = other.until[index];
+        self.renew_at[index] = other.renew_at[index];
+        self.applied_at[index] = other.applied_at[index];
     }
 }
 

@@ -24,10 +24,10 @@ pub struct Port {
     pub node: NodeId,
     /// Number of the switch that the port belongs to, or of the NIC that it is.
     pub owner: u32,
-    /// Index of the node's first port in the routing's list. (`place` is the offset from there.)
+    /// Index of the node's first port in the routing's list. (`index` is the offset from there.)
     pub ways: u32,
     /// Index among the ports of the node.
-    pub place: u16,
+    pub index: u16,
     /// Rate, delay and thresholds, which ports with equal links share.
     pub profile: ProfileId,
     /// Bit per dense class that has packets.

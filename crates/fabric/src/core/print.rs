@@ -8,7 +8,7 @@ use paceline_kernel::rng::Rng;
 /// A fingerprint of everything noted, in that order. Times are relative to the current instant, and flows to the next
 /// flow's number, so that the same state later has the same fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Print {
+pub(crate) struct StateHash {
     hash: u128,
     now: u64,
     next: u32,
@@ -44,7 +44,7 @@ impl Part {
     ];
 }
 
-impl Print {
+impl StateHash {
     pub(crate) const fn new(now: u64, next: u32) -> Self {
         Self {
             hash: 0x6a09_e667_f3bc_c908_bb67_ae85_84ca_a73b,
@@ -122,7 +122,7 @@ impl Print {
 
 /// A text that is noted in words of six bytes, except for its times.
 struct Text<'a> {
-    print: &'a mut Print,
+    print: &'a mut StateHash,
     /// Digits of a time so far; `None` outside of times.
     time: Option<u64>,
     bytes: u64,
@@ -169,7 +169,7 @@ mod tests {
     use paceline_kernel::{Span, Time};
 
     fn print(now: u64, what: impl fmt::Debug) -> u128 {
-        let mut print = Print::new(now, 0);
+        let mut print = StateHash::new(now, 0);
         print.note_whole(&what);
         print.finish()
     }

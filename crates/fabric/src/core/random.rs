@@ -3,7 +3,7 @@
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 
-use crate::core::print::Print;
+use crate::core::print::StateHash;
 use crate::ids::{LinkId, PortId};
 use paceline_run::spec::RunSpec;
 
@@ -73,7 +73,7 @@ impl PortStreams {
     }
 
     /// Notes the states of all streams.
-    pub(crate) fn note(&self, print: &mut Print) {
+    pub(crate) fn note(&self, print: &mut StateHash) {
         if self.have_drawn() {
             for (port, number) in self.number.numbered().filter(|(_, number)| **number > 0) {
                 print.note(port.index() as u64);
@@ -116,7 +116,7 @@ impl SharedRandom {
 
 impl SharedRandom {
     /// Notes the positions of the generators.
-    pub(super) fn note(&self, print: &mut Print) {
+    pub(super) fn note(&self, print: &mut StateHash) {
         if self.ns3.is_some() || self.c_library.is_some() {
             print.note_whole(self);
         }

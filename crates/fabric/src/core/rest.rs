@@ -4,13 +4,13 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::{ClassQueue, LinkState, Port};
-use crate::core::print::{Part, Print};
+use crate::core::print::{Part, StateHash};
 use crate::ids::{FlowId, PacketId, PortId};
 use paceline_kernel::ids::Id;
 
 impl Core {
     /// Notes the state of ports that hold nothing. Returns false if a packet exists, or if a port pauses or is paused.
-    pub(crate) fn is_at_rest(&self, print: &mut Print) -> bool {
+    pub(crate) fn is_at_rest(&self, print: &mut StateHash) -> bool {
         if self.packets.live() > 0 {
             return false;
         }
@@ -32,7 +32,7 @@ impl Core {
     }
 
     /// Notes all ports with their packets, or returns why they cannot be compared.
-    pub(crate) fn note_ports(&self, print: &mut Print) -> Result<(), &'static str> {
+    pub(crate) fn note_ports(&self, print: &mut StateHash) -> Result<(), &'static str> {
         for (id, port) in self.ports.numbered() {
             let &Port {
                 free_at,
@@ -82,7 +82,7 @@ impl Core {
     }
 
     /// Notes a packet without telemetry. Slots do not matter, so `next` and `qp` are left out.
-    fn note_packet(&self, id: PacketId, print: &mut Print) {
+    fn note_packet(&self, id: PacketId, print: &mut StateHash) {
         let &Packet {
             next: _,
             flow,
@@ -124,7 +124,7 @@ impl Core {
 
     /// Returns a hash of a few of the values that [`Self::note_ports`] notes, in much less time.
     pub(crate) fn glance(&self) -> u64 {
-        let mut print = Print::new(self.now, 0);
+        let mut print = StateHash::new(self.now, 0);
         for port in &self.ports {
             print.note(u64::from(port.queued));
             print.note_deadline(port.free_at);
@@ -136,9 +136,9 @@ impl Core {
     /// `others` are more entries: time, tie, words. `note` notes an event, or returns false if it does not matter.
     pub(crate) fn note_pending(
         &self,
-        print: &mut Print,
+        print: &mut StateHash,
         others: Vec<(u64, u64, [u64; 2])>,
-        note: impl Fn(Event, &mut Print) -> bool,
+        note: impl Fn(Event, &mut StateHash) -> bool,
     ) {
         enum Pending {
             Event(Event),
@@ -202,7 +202,7 @@ mod tests {
         let mut simulation = Simulation::new(common::star(2, common::scheme("none"))).unwrap();
         let mut says = |link| {
             simulation.core.ports[PortId(0)].link = link;
-            simulation.core.note_ports(&mut Print::new(0, 0))
+            simulation.core.note_ports(&mut StateHash::new(0, 0))
         };
         assert_eq!(says(LinkState::Open), Ok(()));
         assert_eq!(says(LinkState::Down), Err("a link is down"));

@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::core::packet::Packet;
-use crate::core::print::{Part, Print};
+use crate::core::print::{Part, StateHash};
 use crate::host::Hosts;
 use crate::host::qp::Qp;
 use crate::host::queue_pairs::has_drawn;
@@ -55,7 +55,7 @@ impl Hosts {
     }
 
     /// Notes the state of NICs. Returns false if a flow is under way or a NIC is to wake.
-    pub(crate) fn are_at_rest(&self, print: &mut Print) -> bool {
+    pub(crate) fn are_at_rest(&self, print: &mut StateHash) -> bool {
         print.begin(Part::Nics);
         self.shared.is_empty()
             && self
@@ -66,7 +66,7 @@ impl Hosts {
     }
 
     /// Notes NICs, senders and receivers, or returns why they cannot be compared.
-    pub(crate) fn note(&self, world: &World, print: &mut Print) -> Result<(), &'static str> {
+    pub(crate) fn note(&self, world: &World, print: &mut StateHash) -> Result<(), &'static str> {
         let reasons = [
             (
                 !self.shared.is_empty(),

@@ -12,8 +12,8 @@ use std::num::NonZeroU32;
 use paceline_congestion::{TimerBank, TimerSlot};
 use paceline_kernel::{Bytes, Span};
 
-use crate::core::Core;
 use crate::core::packet::Packet;
+use crate::cx::Cx;
 use crate::host::qp::{Part, Qp};
 use crate::ids::FlowId;
 use crate::world::World;
@@ -233,9 +233,9 @@ impl Qp {
     }
 
     /// Restarts the scheme with a message of `first` bytes: cancels its timers, and applies the limits of a new sender.
-    pub(super) fn reset(&mut self, world: &World, core: &Core, first: u64) {
+    pub(super) fn reset(&mut self, cx: &Cx<'_>, first: u64) {
         self.path.first_message = Bytes::new(first);
-        self.scheme = world.scheme_of(core, self.flow).build(&self.path);
+        self.scheme = cx.world.scheme_of(cx.core, self.flow).build(&self.path);
         // A timer of the old state would change the new one when it expires.
         for timer in 0..TimerBank::SLOTS {
             self.timers.cancel(TimerSlot(timer as u8));

@@ -1,8 +1,8 @@
 //! Queues of acknowledgements at the NIC that sends them, and the pauses that hold them back.
 
-use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, debit};
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId};
 use crate::world::World;
@@ -49,43 +49,38 @@ impl World {
 impl Hosts {
     /// Sends the next ACK of `class`, through a port under credits or another.
     #[inline(always)]
-    pub(super) fn send_ack<const ON_CREDIT: bool>(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        port: PortId,
-        class: u8,
-    ) {
-        let queue = &mut core.queues[(port, class)];
-        let (id, _) = queue.pop(&core.packets);
-        let p = &mut core.ports[port];
+    pub(super) fn send_ack<const ON_CREDIT: bool>(&mut self, cx: &mut Cx<'_>, port: PortId, class: u8) {
+        let queue = &mut cx.core.queues[(port, class)];
+        let (id, _) = queue.pop(&cx.core.packets);
+        let p = &mut cx.core.ports[port];
         if queue.head == PacketId::NONE {
             p.ready &= !(1 << class);
         }
         if class > STRICT {
             p.served = class;
         }
-        debit(&mut p.queued, u32::from(core.packets.get(id).wire));
+        debit(&mut p.queued, u32::from(cx.core.packets.get(id).wire));
         let (more_acks, nic) = (p.ready != 0, p.nic());
-        if core.watch.recorder.tracing {
-            self.trace(world, core, port, TraceKind::Dequeue, id, 0);
+        if cx.core.watch.recorder.tracing {
+            self.trace(cx, port, TraceKind::Dequeue, id, 0);
         }
-        if core.watch.accounts.awaits_pauses() {
-            core.account_pause(world, port, id);
+        if cx.core.watch.accounts.awaits_pauses() {
+            cx.core.account_pause(cx.world, port, id);
         }
         // Data may wait for this transmission to end: without an event the port would stay idle.
-        let more = more_acks || self.awaits_end(world, core, nic, core.packets.get(id).wire);
+        let more = more_acks || self.awaits_end(cx, nic, cx.core.packets.get(id).wire);
         if ON_CREDIT {
-            core.transmit_on_credit(world, port, id, more, Packet::ACCOUNTED);
+            cx.core
+                .transmit_on_credit(cx.world, port, id, more, Packet::ACCOUNTED);
         } else {
-            core.transmit(world, port, id, more, Packet::ACCOUNTED);
+            cx.core.transmit(cx.world, port, id, more, Packet::ACCOUNTED);
         }
     }
 
     /// Appends a receiver's packet to a port's queue, and sends if the port is idle.
     #[inline]
-    pub(super) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: PacketId) {
-        core.push(world, port, class, id);
-        self.nic_send(world, core, port);
+    pub(super) fn enqueue(&mut self, cx: &mut Cx<'_>, port: PortId, class: u8, id: PacketId) {
+        cx.core.push(cx.world, port, class, id);
+        self.nic_send(cx, port);
     }
 }

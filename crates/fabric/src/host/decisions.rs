@@ -19,10 +19,10 @@ use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::qp::Qp;
 use crate::ids::{FlowId, NicId, QpId};
-use crate::world::World;
 use paceline_kernel::ids::List;
 use paceline_run::outcome::DecisionStats;
 
@@ -220,10 +220,10 @@ impl Hosts {
         bank.open.retain(|asked| senders.get(asked.flow).is_some());
         bank.ended += (before - bank.open.len()) as u64;
         let of_flow = |asked: &Asked| asked.flow == flow;
-        let (Some(place), Some(slot)) = (bank.open.iter().position(of_flow), senders.get(flow)) else {
+        let (Some(index), Some(slot)) = (bank.open.iter().position(of_flow), senders.get(flow)) else {
             return false;
         };
-        let asked = bank.open.remove(place);
+        let asked = bank.open.remove(index);
         let (answer, now) = (Some(answer), core.now());
         self.begin_decision(core, slot, Asked { answer, ..asked }, now);
         true
@@ -263,9 +263,9 @@ impl Hosts {
         bank.waited_max = bank.waited_max.max(waited);
         let in_service = &mut bank.nics[nic].in_service;
         // Nearly always the last. Of those that end together, the one that started first ends first.
-        let place = in_service.partition_point(|other| other.ends <= ends);
+        let index = in_service.partition_point(|other| other.ends <= ends);
         in_service.insert(
-            place,
+            index,
             Job {
                 asked,
                 started: begins,
@@ -277,31 +277,32 @@ impl Hosts {
 
     /// Ends the decision of a NIC that is due, and calls the scheme.
     #[cold]
-    pub(crate) fn decided(&mut self, world: &World, core: &mut Core, nic: NicId) {
+    pub(crate) fn decided(&mut self, cx: &mut Cx<'_>, nic: NicId) {
         let processors = &mut self.decisions.nics[nic];
         let Some(job) = processors.in_service.pop_front() else {
             return;
         };
-        processors.busy_ps += u128::from(core.now() - job.started);
-        processors.last_ended = core.now();
+        processors.busy_ps += u128::from(cx.core.now() - job.started);
+        processors.last_ended = cx.core.now();
         let Asked { flow, answer, .. } = job.asked;
         if let Some(slot) = self.sender_of(flow) {
             self.decisions.made += 1;
             // The account of waiting time is closed before the scheme changes the reason to wait.
-            if core.watch.is_traced() {
-                core.settle(&self.qps[slot]);
-                core.observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Delay);
+            if cx.core.watch.is_traced() {
+                cx.core.settle(&self.qps[slot]);
+                cx.core
+                    .observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Delay);
             }
-            self.call_scheme(world, core, slot, |scheme, cx| match answer {
-                Some(limits) => scheme.on_answer(cx, limits),
-                None => scheme.on_decision(cx),
+            self.call_scheme(cx, slot, |scheme, ctx| match answer {
+                Some(limits) => scheme.on_answer(ctx, limits),
+                None => scheme.on_decision(ctx),
             });
-            self.try_send(world, core, self.qps[slot].port);
+            self.try_send(cx, self.qps[slot].port);
         } else {
             self.decisions.ended += 1;
         }
         // The processor is free: decisions of other flows may start.
-        self.start_waiting(core, nic);
+        self.start_waiting(cx.core, nic);
     }
 
     /// Starts the waiting decisions that have a free processor.

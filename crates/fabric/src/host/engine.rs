@@ -17,10 +17,10 @@ use crate::core::event::Event;
 use crate::core::lost::Lost;
 use crate::core::packet::{Packet, PacketSlab};
 use crate::core::port::ClassQueue;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{NicId, PacketId, PortId, ProfileId};
 use crate::traffic::Traffic;
-use crate::world::World;
 use crate::world::classes::LINK_CONTROL;
 use paceline_run::spec::{Endpoint, FlowControl, NodeId, ReceiveBuffer, RunSpec};
 
@@ -148,21 +148,21 @@ impl Endpoints {
 impl Hosts {
     /// Takes in a data packet that arrived at a host's NIC.
     #[inline(never)]
-    pub(super) fn enter_host(&mut self, world: &World, core: &mut Core, port: PortId, id: PacketId) {
-        let now = core.now();
-        let nic = core.ports[port].nic();
+    pub(super) fn enter_host(&mut self, cx: &mut Cx<'_>, port: PortId, id: PacketId) {
+        let now = cx.core.now();
+        let nic = cx.core.ports[port].nic();
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
-        let packet = core.packets.get_mut(id);
+        let packet = cx.core.packets.get_mut(id);
         let class = packet.class;
         let held = endpoints.hosts[nic].inside.bytes + u32::from(packet.wire);
         if endpoints
             .buffer
             .is_some_and(|buffer| u64::from(held) > buffer.size.get())
         {
-            core.counters.lossless_drops += u64::from(world.is_lossless(class));
-            return core.discard(world, port, id, Lost::Buffer);
+            cx.core.counters.lossless_drops += u64::from(cx.world.is_lossless(class));
+            return cx.core.discard(cx.world, port, id, Lost::Buffer);
         }
         let at = endpoints.admit(nic, now, packet.wire);
         let inside = Span::from_ps(at - now);
@@ -171,65 +171,65 @@ impl Hosts {
         if packet.note_port == ProfileId::NONE {
             packet.note = u32::try_from(inside.as_ns()).unwrap_or(u32::MAX);
         }
-        endpoints.hosts[nic].inside.push(&mut core.packets, id);
-        if core.watch.accounts.on() {
-            core.account_host(id, inside);
+        endpoints.hosts[nic].inside.push(&mut cx.core.packets, id);
+        if cx.core.watch.accounts.on() {
+            cx.core.account_host(id, inside);
         }
-        core.schedule(LaneId::WHEEL, at, Event::HostDone { nic });
+        cx.core.schedule(LaneId::WHEEL, at, Event::HostDone { nic });
         let is_full = endpoints
             .buffer
             .is_some_and(|buffer| u64::from(held) > buffer.xoff.get());
         // Paused at `xoff`, below the size: what is on the wire until the switch stops still has to fit.
-        if is_full && endpoints.pauses && world.is_lossless(class) {
-            self.ask_for_pause(world, core, port, class);
+        if is_full && endpoints.pauses && cx.world.is_lossless(class) {
+            self.ask_for_pause(cx, port, class);
         }
     }
 
     /// Pauses a class because a NIC's buffer fills, unless the class is paused already.
     #[cold]
-    fn ask_for_pause(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
+    fn ask_for_pause(&mut self, cx: &mut Cx<'_>, port: PortId, class: u8) {
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
-        if core.ports[port].asked & 1 << class == 0
-            && let Some(frame) = core.pfc_frame(world, port, class, true)
+        if cx.core.ports[port].asked & 1 << class == 0
+            && let Some(frame) = cx.core.pfc_frame(cx.world, port, class, true)
         {
-            endpoints.hosts[core.ports[port].nic()].paused |= 1 << class;
-            core.push(world, port, LINK_CONTROL, frame);
-            self.try_send(world, core, port);
+            endpoints.hosts[cx.core.ports[port].nic()].paused |= 1 << class;
+            cx.core.push(cx.world, port, LINK_CONTROL, frame);
+            self.try_send(cx, port);
         }
     }
 
     /// Resumes the classes that a NIC has paused, after its buffer has emptied to `xon`.
     #[cold]
-    fn end_pauses(&mut self, world: &World, core: &mut Core, nic: NicId) {
+    fn end_pauses(&mut self, cx: &mut Cx<'_>, nic: NicId) {
         let port = self.scheduler.nics[nic].port;
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
         let paused = std::mem::take(&mut endpoints.hosts[nic].paused);
-        for class in (0..core.class_count() as u8).filter(|class| paused >> class & 1 == 1) {
-            if let Some(frame) = core.pfc_frame(world, port, class, false) {
-                core.push(world, port, LINK_CONTROL, frame);
-                self.try_send(world, core, port);
+        for class in (0..cx.core.class_count() as u8).filter(|class| paused >> class & 1 == 1) {
+            if let Some(frame) = cx.core.pfc_frame(cx.world, port, class, false) {
+                cx.core.push(cx.world, port, LINK_CONTROL, frame);
+                self.try_send(cx, port);
             }
         }
     }
 
     /// Delivers the first packet in a host to its receiver.
     #[inline(never)]
-    pub(crate) fn host_done(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, nic: NicId) {
+    pub(crate) fn host_done(&mut self, cx: &mut Cx<'_>, traffic: &mut Traffic, nic: NicId) {
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
-        let id = endpoints.pop(nic, &core.packets);
+        let id = endpoints.pop(nic, &cx.core.packets);
         let host = &endpoints.hosts[nic];
         let has_room =
             (endpoints.buffer).is_some_and(|buffer| u64::from(host.inside.bytes) <= buffer.xon.get());
         if host.paused != 0 && has_room {
-            self.end_pauses(world, core, nic);
+            self.end_pauses(cx, nic);
         }
-        self.receive_data(world, core, traffic, id);
+        self.receive_data(cx, traffic, id);
     }
 
     /// Returns the time that the receiver's host took, as the acknowledgement reports it: in whole ns.

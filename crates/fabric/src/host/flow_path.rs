@@ -1,8 +1,8 @@
 //! A receiver's knowledge of its flow, found when the first packet arrives. The path back is found again after every
 //! change of topology.
 
-use crate::core::Core;
 use crate::core::packet::Packet;
+use crate::cx::Cx;
 use crate::ids::{FlowId, PortId, QpId};
 use crate::world::World;
 use paceline_kernel::ids::Id;
@@ -45,32 +45,32 @@ impl FlowPath {
     };
 
     /// Finds the properties of `flow`, whose packets name `qp` as its sender.
-    pub(super) fn of(world: &World, core: &Core, flow: FlowId, qp: QpId) -> Self {
-        let described = world.flow(core, flow);
-        let needs = world.scheme_of(core, flow).needs();
+    pub(super) fn of(cx: &Cx<'_>, flow: FlowId, qp: QpId) -> Self {
+        let described = cx.world.flow(cx.core, flow);
+        let needs = cx.world.scheme_of(cx.core, flow).needs();
         let mut path = Self {
             size: match described.connection {
                 None => described.size.get(),
                 Some(_) => Self::ENDLESS,
             },
-            ack_wire: world.packet.ack_wire(&needs),
-            ack_class: world.ack_class(described.class),
+            ack_wire: cx.world.packet.ack_wire(&needs),
+            ack_class: cx.world.ack_class(described.class),
             // With entropy values, the value in a packet identifies its path.
-            tells_way: needs.int && world.spec.entropy.is_none(),
+            tells_way: needs.int && cx.world.spec.entropy.is_none(),
             qp,
-            ack_port: world.routing.ports_of(described.dst)[0],
-            ack_epoch: world.old_epoch(),
+            ack_port: cx.world.routing.ports_of(described.dst)[0],
+            ack_epoch: cx.world.old_epoch(),
             ..Self::NONE
         };
-        path.find_way(world, core, flow);
+        path.find_way(cx, flow);
         path
     }
 
     /// Finds the path of the flow's ACKs, if there is one.
-    pub(super) fn find_way(&mut self, world: &World, core: &Core, flow: FlowId) {
-        if let Some(back) = world.find_way_back(core, flow) {
+    pub(super) fn find_way(&mut self, cx: &Cx<'_>, flow: FlowId) {
+        if let Some(back) = cx.world.find_way_back(cx.core, flow) {
             (self.ack_port, self.ack_last) = (back[0], back[back.len() - 1]);
-            (self.ack_route, self.ack_epoch) = world.way_of(&back);
+            (self.ack_route, self.ack_epoch) = cx.world.way_of(&back);
         }
     }
 

@@ -8,8 +8,8 @@ use paceline_kernel::queue::LaneId;
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::cx::Cx;
 use crate::ids::{FlowId, NicId, PortId};
-use crate::world::World;
 
 /// Schedulers of all hosts: for each NIC, one per scheme with grants.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ struct GrantingHost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Granted {
     /// Index in [`Grants::hosts`], by NIC and scheme.
-    place: u32,
+    index: u32,
     /// Number of the flow in the scheduler; [`Self::NEW`] until the first packet arrives.
     flow: u32,
 }
@@ -41,14 +41,14 @@ impl Granted {
     const NEW: u32 = u32::MAX;
 
     /// Registers a flow that is answered by `port`; `None` if its scheme has no grants.
-    pub(super) fn of(world: &World, core: &Core, flow: FlowId, port: PortId) -> Option<Self> {
-        if !world.scheme_of(core, flow).needs().grants {
+    pub(super) fn of(cx: &Cx<'_>, flow: FlowId, port: PortId) -> Option<Self> {
+        if !cx.world.scheme_of(cx.core, flow).needs().grants {
             return None;
         }
-        let scheme = usize::from(world.flow(core, flow).scheme);
-        let place = core.ports[port].nic().index() * world.schemes.len() + scheme;
+        let scheme = usize::from(cx.world.flow(cx.core, flow).scheme);
+        let index = cx.core.ports[port].nic().index() * cx.world.schemes.len() + scheme;
         Some(Self {
-            place: place as u32,
+            index: index as u32,
             flow: Self::NEW,
         })
     }
@@ -57,35 +57,34 @@ impl Granted {
 impl Grants {
     /// Takes over the schedulers of a NIC from another part of the run.
     pub(super) fn take_over(&mut self, other: &mut Self, nic: NicId, schemes: usize) {
-        for place in nic.index() * schemes..(nic.index() + 1) * schemes {
-            if let Some(theirs) = other.hosts.get_mut(place) {
+        for index in nic.index() * schemes..(nic.index() + 1) * schemes {
+            if let Some(theirs) = other.hosts.get_mut(index) {
                 let theirs = theirs.take();
-                self.reach(place);
-                self.hosts[place] = theirs;
+                self.reach(index);
+                self.hosts[index] = theirs;
             }
         }
     }
 
-    fn reach(&mut self, place: usize) {
-        if self.hosts.len() <= place {
-            self.hosts.resize_with(place + 1, || None);
+    fn reach(&mut self, index: usize) {
+        if self.hosts.len() <= index {
+            self.hosts.resize_with(index + 1, || None);
         }
     }
 
     /// Shows a data packet of a flow, which `port` answers, to the scheduler.
     pub(super) fn on_data(
         &mut self,
-        world: &World,
-        core: &mut Core,
+        cx: &mut Cx<'_>,
         granted: &mut Granted,
         (flow, port): (FlowId, PortId),
         arrived: &Arrived,
     ) {
-        let place = granted.place as usize;
-        self.reach(place);
-        let host = self.hosts[place].get_or_insert_with(|| {
-            let link = world.profiles[core.ports[port].profile].rate;
-            let scheduler = world.scheme_of(core, flow).grant_scheduler(link);
+        let index = granted.index as usize;
+        self.reach(index);
+        let host = self.hosts[index].get_or_insert_with(|| {
+            let link = cx.world.profiles[cx.core.ports[port].profile].rate;
+            let scheduler = cx.world.scheme_of(cx.core, flow).grant_scheduler(link);
             Box::new(GrantingHost {
                 scheduler: scheduler.expect("a scheme that grants has a scheduler"),
                 flows: Vec::new(),
@@ -96,15 +95,15 @@ impl Grants {
         if granted.flow == Granted::NEW {
             granted.flow = host.number(flow);
         }
-        let now = Time::from_ps(core.now());
+        let now = Time::from_ps(cx.core.now());
         host.scheduler.on_data(now, granted.flow, arrived);
-        host.arm(core, place, world.schemes.len());
+        host.arm(cx.core, index, cx.world.schemes.len());
     }
 
     /// Removes a complete flow from its scheduler.
     pub(super) fn end(&mut self, granted: Granted) {
         if granted.flow != Granted::NEW
-            && let Some(host) = &mut self.hosts[granted.place as usize]
+            && let Some(host) = &mut self.hosts[granted.index as usize]
         {
             host.scheduler.on_end(granted.flow);
             // Numbers are used again, so that the scheduler's tables grow with flows at a time, not with all.
@@ -114,26 +113,20 @@ impl Grants {
     }
 
     /// Returns a host's next grant, if it is due.
-    pub(super) fn next(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        nic: NicId,
-        scheme: u16,
-    ) -> Option<(FlowId, Grant)> {
-        let place = nic.index() * world.schemes.len() + usize::from(scheme);
-        let host = self.hosts.get_mut(place)?.as_mut()?;
-        if host.wakes_at != core.now() {
+    pub(super) fn next(&mut self, cx: &mut Cx<'_>, nic: NicId, scheme: u16) -> Option<(FlowId, Grant)> {
+        let index = nic.index() * cx.world.schemes.len() + usize::from(scheme);
+        let host = self.hosts.get_mut(index)?.as_mut()?;
+        if host.wakes_at != cx.core.now() {
             // An event for an earlier grant has replaced this one.
             return None;
         }
         host.wakes_at = u64::MAX;
-        let now = Time::from_ps(core.now());
+        let now = Time::from_ps(cx.core.now());
         // Data that arrived since the event was scheduled may have moved the next grant.
         let is_due = host.scheduler.due().is_some_and(|due| due <= now);
         let granted = is_due.then(|| host.scheduler.grant(now)).flatten();
         let granted = granted.map(|(flow, grant)| (host.flows[flow as usize], grant));
-        host.arm(core, place, world.schemes.len());
+        host.arm(cx.core, index, cx.world.schemes.len());
         granted
     }
 }
@@ -151,14 +144,14 @@ impl GrantingHost {
     }
 
     /// Schedules an event for the next grant, unless an earlier one is pending.
-    fn arm(&mut self, core: &mut Core, place: usize, schemes: usize) {
+    fn arm(&mut self, core: &mut Core, index: usize, schemes: usize) {
         let Some(due) = self.scheduler.due() else { return };
         let at = due.as_ps().max(core.now());
         if at >= self.wakes_at {
             return;
         }
         self.wakes_at = at;
-        let (nic, scheme) = (NicId::new(place / schemes), (place % schemes) as u16);
+        let (nic, scheme) = (NicId::new(index / schemes), (index % schemes) as u16);
         core.schedule(LaneId::WHEEL, at, Event::GrantDue { nic, scheme });
     }
 }

@@ -78,8 +78,8 @@ impl Table {
     fn put(&mut self, entry: (u64, QpId)) {
         let buckets = SIZES[self.size];
         let same = |other: &(u64, QpId)| other.0 % buckets == entry.0 % buckets;
-        let place = self.entries.iter().position(same).unwrap_or(0);
-        self.entries.insert(place, entry);
+        let index = self.entries.iter().position(same).unwrap_or(0);
+        self.entries.insert(index, entry);
     }
 }
 

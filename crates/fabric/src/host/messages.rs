@@ -4,12 +4,11 @@
 use paceline_congestion::Outgoing;
 use paceline_kernel::ids::Id;
 
-use crate::core::Core;
 use crate::core::packet::Packet;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::qp::Qp;
 use crate::ids::{FlowId, PortId, QpId};
-use crate::world::World;
 use paceline_run::outcome::PacketKind;
 
 impl Qp {
@@ -112,8 +111,8 @@ impl Qp {
 
 impl Hosts {
     /// Creates the receiver of a flow whose data will come.
-    pub fn begin_receiver(&mut self, world: &World, core: &Core, slot: QpId) {
-        self.receivers.begin(world, core, self.qps[slot].flow, slot);
+    pub fn begin_receiver(&mut self, cx: &Cx<'_>, slot: QpId) {
+        self.receivers.begin(cx, self.qps[slot].flow, slot);
     }
 
     /// Returns how many of a flow's bytes have arrived in order, if it has a receiver.

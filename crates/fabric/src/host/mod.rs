@@ -35,6 +35,7 @@ use paceline_kernel::Bytes;
 
 use crate::core::Core;
 use crate::core::flow_table::FlowTable;
+use crate::cx::Cx;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::traffic::Traffic;
 use crate::world::World;
@@ -49,7 +50,7 @@ use engine::Endpoints;
 use grants::Grants;
 use hash_order::HashOrder;
 pub use qp::Qp;
-pub(crate) use qp::{Held, Way};
+pub(crate) use qp::{Blocked, DataPath};
 use receivers::Receivers;
 use recovery::irn::window::Sender as SelectiveSender;
 use recovery::rud::window::Sender as UnorderedSender;
@@ -122,23 +123,16 @@ impl Hosts {
     }
 
     #[inline(always)]
-    pub(crate) fn receive(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        traffic: &mut Traffic,
-        port: PortId,
-        id: PacketId,
-    ) {
-        let packet = core.packets.get(id);
+    pub(crate) fn receive(&mut self, cx: &mut Cx<'_>, traffic: &mut Traffic, port: PortId, id: PacketId) {
+        let packet = cx.core.packets.get(id);
         match packet.kind {
             // Only data passes through the host's receive engine; feedback is handled by the NIC.
-            PacketKind::Data if self.endpoints.is_some() => self.enter_host(world, core, port, id),
-            PacketKind::Data => self.receive_data(world, core, traffic, id),
-            PacketKind::Ack | PacketKind::Nack => self.receive_ack(world, core, traffic, id),
-            PacketKind::Cnp => self.receive_cnp(world, core, id),
-            PacketKind::Signal => self.receive_signal(world, core, id),
-            PacketKind::Grant => self.receive_grant(world, core, id),
+            PacketKind::Data if self.endpoints.is_some() => self.enter_host(cx, port, id),
+            PacketKind::Data => self.receive_data(cx, traffic, id),
+            PacketKind::Ack | PacketKind::Nack => self.receive_ack(cx, traffic, id),
+            PacketKind::Cnp => self.receive_cnp(cx, id),
+            PacketKind::Signal => self.receive_signal(cx, id),
+            PacketKind::Grant => self.receive_grant(cx, id),
             PacketKind::Pause | PacketKind::Resume | PacketKind::Credit => {
                 unreachable!("what links tell each other ends at the port")
             }

@@ -8,6 +8,7 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::LinkState;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::qp::{NO_RATE, Part, Qp};
 use crate::host::scheduler::{Choice, Following};
@@ -56,44 +57,43 @@ impl Hosts {
     #[inline]
     pub fn call_scheme(
         &mut self,
-        world: &World,
-        core: &mut Core,
+        cx: &mut Cx<'_>,
         slot: QpId,
         call: impl FnOnce(&mut dyn CongestionControl, &mut Ctx<'_>),
     ) {
-        let now = Time::from_ps(core.now());
+        let now = Time::from_ps(cx.core.now());
         let qp = &mut self.qps[slot];
-        let rng = core.shared_rng.of_schemes().unwrap_or(&mut qp.rng);
-        let mut cx = Ctx {
+        let rng = cx.core.shared_rng.of_schemes().unwrap_or(&mut qp.rng);
+        let mut ctx = Ctx {
             now,
             path: &qp.path,
             timers: &mut qp.timers,
             rng,
         };
-        call(&mut *qp.scheme, &mut cx);
-        self.take_limits(world, core, slot);
+        call(&mut *qp.scheme, &mut ctx);
+        self.take_limits(cx, slot);
     }
 
     /// Applies the limits of a scheme after a callback, and starts the timers that it set.
     #[inline(always)]
-    pub(super) fn take_limits(&mut self, world: &World, core: &mut Core, slot: QpId) {
+    pub(super) fn take_limits(&mut self, cx: &mut Cx<'_>, slot: QpId) {
         let qp = &mut self.qps[slot];
         let limits = qp.scheme.limits();
         let old_rate = qp.rate;
         if limits.rate != old_rate || limits.window != qp.asked_window {
             qp.apply(limits);
         }
-        let repaces = world.nic.pacing || world.quirks.repaces_unpaced;
+        let repaces = cx.world.nic.pacing || cx.world.quirks.repaces_unpaced;
         if qp.needs.repaces && limits.rate != old_rate && repaces {
-            self.recompute_pacing(world, slot);
+            self.recompute_pacing(cx.world, slot);
             // An earlier departure than the one that the NIC is armed for would be missed otherwise.
-            self.pull_wake(core, slot);
+            self.pull_wake(cx.core, slot);
         }
         if self.qps[slot].timers.has_requests() {
-            self.start_timers(world, core, slot);
+            self.start_timers(cx, slot);
         }
         // Rate and window decide when the queue pair may send, so its position in the schedule follows them.
-        self.scheduler.update(core, slot, &self.qps);
+        self.scheduler.update(cx.core, slot, &self.qps);
     }
 
     /// Recomputes the departure time of the next packet after a change of rate: the gap after the last packet is what
@@ -118,13 +118,13 @@ impl Hosts {
         }
     }
 
-    fn start_timers(&mut self, world: &World, core: &mut Core, slot: QpId) {
+    fn start_timers(&mut self, cx: &mut Cx<'_>, slot: QpId) {
         while let Some(event) = self.qps[slot].timers.take_request() {
-            self.schedule_timer(core, slot, event);
+            self.schedule_timer(cx.core, slot, event);
         }
         let asked = self.qps[slot].timers.take_asked();
         if asked.anything() {
-            self.grant(world, core, slot, asked);
+            self.grant(cx, slot, asked);
         }
     }
 
@@ -138,34 +138,33 @@ impl Hosts {
     }
 
     /// Runs a timer of a flow's scheme that has expired.
-    pub fn scheme_timer(&mut self, world: &World, core: &mut Core, flow: FlowId, timer: u8, generation: u8) {
+    pub fn scheme_timer(&mut self, cx: &mut Cx<'_>, flow: FlowId, timer: u8, generation: u8) {
         let Some(slot) = self.sender_of(flow) else {
             return;
         };
         let qp = &mut self.qps[slot];
         let event = TimerEvent {
             slot: TimerSlot(timer),
-            at: Time::from_ps(core.now()),
+            at: Time::from_ps(cx.core.now()),
             generation,
         };
         match qp.timers.expire(event) {
             Expiry::Now => {}
-            Expiry::Later(event) => return self.schedule_timer(core, slot, event),
+            Expiry::Later(event) => return self.schedule_timer(cx.core, slot, event),
             Expiry::Stale => return,
         }
         // Kept from before the call: the reference, whose NICs do not look again after a timer, does so if the rate was
         // zero.
         let stood = qp.stands();
-        if core.watch.is_traced() {
-            core.settle(&self.qps[slot]);
-            core.observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Itself);
+        if cx.core.watch.is_traced() {
+            cx.core.settle(&self.qps[slot]);
+            cx.core
+                .observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Itself);
         }
-        self.call_scheme(world, core, slot, |scheme, cx| {
-            scheme.on_timer(cx, TimerSlot(timer))
-        });
-        if stood || !world.quirks.wakeup_suppression {
+        self.call_scheme(cx, slot, |scheme, ctx| scheme.on_timer(ctx, TimerSlot(timer)));
+        if stood || !cx.world.quirks.wakeup_suppression {
             // A larger window or rate may allow a packet now.
-            self.try_send(world, core, self.qps[slot].port);
+            self.try_send(cx, self.qps[slot].port);
         }
     }
 
@@ -181,50 +180,50 @@ impl Hosts {
     }
 
     /// Handles a wake-up of a NIC. Returns true if it is the one armed last.
-    pub(crate) fn wake(&mut self, world: &World, core: &mut Core, port: PortId, generation: u32) -> bool {
-        let nic = &mut self.scheduler.nics[core.ports[port].nic()];
+    pub(crate) fn wake(&mut self, cx: &mut Cx<'_>, port: PortId, generation: u32) -> bool {
+        let nic = &mut self.scheduler.nics[cx.core.ports[port].nic()];
         if nic.wake_generation != generation || nic.wake_at == u64::MAX {
             return false;
         }
         nic.wake_at = u64::MAX;
-        self.nic_send(world, core, port);
+        self.nic_send(cx, port);
         true
     }
 
     /// Lets a host's senders try to send after a change. (Those of a network model check for themselves.)
     #[inline]
-    pub(crate) fn try_send(&mut self, world: &World, core: &mut Core, port: PortId) {
-        if !world.hosts_are_foreign {
-            self.nic_send(world, core, port);
+    pub(crate) fn try_send(&mut self, cx: &mut Cx<'_>, port: PortId) {
+        if !cx.world.hosts_are_foreign {
+            self.nic_send(cx, port);
         }
     }
 
     /// Sends the next packet of a host port if the port is idle: ACKs first, then queue pairs by turns. Otherwise arms
     /// a wake-up for the first packet that pacing holds back.
-    pub(crate) fn nic_send(&mut self, world: &World, core: &mut Core, port: PortId) {
-        let p = &core.ports[port];
+    pub(crate) fn nic_send(&mut self, cx: &mut Cx<'_>, port: PortId) {
+        let p = &cx.core.ports[port];
         if p.link != LinkState::Open {
-            return self.nic_send_on_credit(world, core, port);
+            return self.nic_send_on_credit(cx, port);
         }
         let (nic, paused) = (p.nic(), p.paused);
         let has_acks = p.ready != 0;
-        if core.is_busy(port) {
+        if cx.core.is_busy(port) {
             // Without queue pairs and ACKs there is nothing to do at the end of the transmission.
             if has_acks || !self.scheduler.is_empty(nic) {
-                core.await_transmission(port);
+                cx.core.await_transmission(port);
             }
             return;
         }
         // ACKs go first: behind data they would delay the control loops of flows in the other direction.
-        if has_acks && let Some(class) = world.next_ack(&core.ports[port]) {
-            return self.send_ack::<false>(world, core, port, class);
+        if has_acks && let Some(class) = cx.world.next_ack(&cx.core.ports[port]) {
+            return self.send_ack::<false>(cx, port, class);
         }
-        match self.choose_qp(nic, (core.now(), paused)) {
-            Choice::Now(place, slot) => {
-                self.scheduler.serve(nic, place);
-                self.send_data::<false>(world, core, port, slot);
+        match self.choose_qp(nic, (cx.core.now(), paused)) {
+            Choice::Now(index, slot) => {
+                self.scheduler.serve(nic, index);
+                self.send_data::<false>(cx, port, slot);
             }
-            Choice::Later(at) => self.arm_wake(world, core, nic, at),
+            Choice::Later(at) => self.arm_wake(cx, nic, at),
             Choice::None => {}
         }
     }
@@ -237,54 +236,42 @@ impl Hosts {
 
     /// Arms the wake-up for a packet that may leave at `at`.
     #[inline(always)]
-    pub(super) fn arm_wake(&mut self, world: &World, core: &mut Core, nic: NicId, at: u64) {
+    pub(super) fn arm_wake(&mut self, cx: &mut Cx<'_>, nic: NicId, at: u64) {
         let wake_at = self.scheduler.nics[nic].wake_at;
         // The reference leaves a wake-up that is armed alone, even if it is too late.
-        if at > core.now() && (wake_at == u64::MAX || !world.quirks.wakeup_suppression && at < wake_at) {
-            self.set_wake(core, nic, at);
+        if at > cx.core.now() && (wake_at == u64::MAX || !cx.world.quirks.wakeup_suppression && at < wake_at)
+        {
+            self.set_wake(cx.core, nic, at);
         }
     }
 
     /// Puts the next packet of a queue pair on the wire, through a port under credits or another. (Inlined into callers
     /// that use it for every packet.)
     #[inline(always)]
-    pub(super) fn send_data<const ON_CREDIT: bool>(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        port: PortId,
-        slot: QpId,
-    ) {
+    pub(super) fn send_data<const ON_CREDIT: bool>(&mut self, cx: &mut Cx<'_>, port: PortId, slot: QpId) {
         if self.qps[slot].stamps {
-            return self.send_stamped::<ON_CREDIT>(world, core, port, slot);
+            return self.send_stamped::<ON_CREDIT>(cx, port, slot);
         }
-        self.put_on_wire::<ON_CREDIT, false>(world, core, port, slot);
+        self.put_on_wire::<ON_CREDIT, false>(cx, port, slot);
     }
 
     /// Sends the next packet where schemes or path selectors write into packets.
     #[inline(never)]
-    fn send_stamped<const ON_CREDIT: bool>(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        port: PortId,
-        slot: QpId,
-    ) {
-        self.put_on_wire::<ON_CREDIT, true>(world, core, port, slot);
+    fn send_stamped<const ON_CREDIT: bool>(&mut self, cx: &mut Cx<'_>, port: PortId, slot: QpId) {
+        self.put_on_wire::<ON_CREDIT, true>(cx, port, slot);
     }
 
     #[inline(always)]
     fn put_on_wire<const ON_CREDIT: bool, const STAMPS: bool>(
         &mut self,
-        world: &World,
-        core: &mut Core,
+        cx: &mut Cx<'_>,
         port: PortId,
         slot: QpId,
     ) {
-        let mtu = world.packet.mtu.get();
-        let (number, seq) = self.next_packet(world, core, slot);
+        let mtu = cx.world.packet.mtu.get();
+        let (number, seq) = self.next_packet(cx, slot);
         let stamp = if STAMPS {
-            self.stamp(world, core, slot, (number, seq))
+            self.stamp(cx, slot, number, seq)
         } else {
             Stamp::of(&self.qps[slot])
         };
@@ -304,14 +291,14 @@ impl Hosts {
         let mut wire = payload + qp.data_header;
         // Only under credits does the first packet of a message have a longer header.
         if ON_CREDIT {
-            wire += qp.first_header(world, seq);
+            wire += qp.first_header(cx.world, seq);
         }
-        let id = core.packets.insert(Packet {
+        let id = cx.core.packets.insert(Packet {
             flow,
             qp: slot,
             path: stamp.path,
             seq,
-            sent_at: core.now(),
+            sent_at: cx.core.now(),
             wire,
             payload,
             pint: stamp.entropy,
@@ -324,14 +311,14 @@ impl Hosts {
             ..Packet::EMPTY
         });
         if STAMPS {
-            core.packets.set_words(id, stamp.words);
+            cx.core.packets.set_words(id, stamp.words);
         }
-        if core.watch.is_traced() {
-            core.account_send(world, qp, id);
+        if cx.core.watch.is_traced() {
+            cx.core.account_send(cx.world, qp, id);
         }
         if qp.snd_nxt == qp.snd_una {
             // With nothing in flight there was nothing to wait for: the timeout starts here.
-            qp.last_progress = core.now();
+            qp.last_progress = cx.core.now();
         }
         if is_new {
             qp.snd_nxt = end;
@@ -339,32 +326,33 @@ impl Hosts {
         // Go-back-N sends old data as if it were new, so `max_sent` decides what is a retransmission.
         if end <= qp.max_sent {
             qp.sent_again(seq, u64::from(payload));
-            core.counters.retransmitted_bytes += u64::from(payload);
+            cx.core.counters.retransmitted_bytes += u64::from(payload);
         } else {
             qp.max_sent = end;
         }
-        let qp = if core.watch.recorder.tracing || qp.hears_sent {
-            self.notify_sent(world, core, (port, slot), (id, is_new))
+        let qp = if cx.core.watch.recorder.tracing || qp.hears_sent {
+            self.notify_sent(cx, (port, slot), (id, is_new))
         } else {
             qp
         };
-        let rounding = world.rounding;
-        let pacing = world.nic.pacing;
+        let rounding = cx.world.rounding;
+        let pacing = cx.world.nic.pacing;
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;
         qp.gap = gap_after(wire, rate, rounding);
-        qp.next_avail = core.now() + qp.gap;
-        if !pacing && world.quirks.repaces_unpaced {
+        qp.next_avail = cx.core.now() + qp.gap;
+        if !pacing && cx.world.quirks.repaces_unpaced {
             // In the reference, a change of rate subtracts this from the gap even without pacing.
             qp.gap = gap_after(wire, qp.rate, rounding);
         }
-        self.scheduler.sent(core, slot, wire, &self.qps);
-        let nic = core.ports[port].nic();
-        let more = self.awaits_end(world, core, nic, wire);
+        self.scheduler.sent(cx.core, slot, wire, &self.qps);
+        let nic = cx.core.ports[port].nic();
+        let more = self.awaits_end(cx, nic, wire);
         if ON_CREDIT {
-            core.transmit_on_credit(world, port, id, more, Packet::TRACED);
+            cx.core
+                .transmit_on_credit(cx.world, port, id, more, Packet::TRACED);
         } else {
-            core.start_transmission(world, port, id, more);
+            cx.core.start_transmission(cx.world, port, id, more);
         }
     }
 
@@ -372,28 +360,28 @@ impl Hosts {
     #[inline(never)]
     fn notify_sent(
         &mut self,
-        world: &World,
-        core: &mut Core,
+        cx: &mut Cx<'_>,
         (port, slot): (PortId, QpId),
         (id, is_new): (PacketId, bool),
     ) -> &mut Qp {
-        if core.watch.recorder.tracing {
-            self.trace(world, core, port, TraceKind::Dequeue, id, 0);
+        if cx.core.watch.recorder.tracing {
+            self.trace(cx, port, TraceKind::Dequeue, id, 0);
         }
         if self.qps[slot].needs.counts_sent {
-            let packet = core.packets.get(id);
+            let packet = cx.core.packets.get(id);
             let sent = SentInfo {
                 payload: Bytes::new(u64::from(packet.payload)),
                 wire: Bytes::new(u64::from(packet.wire)),
             };
-            self.call_scheme(world, core, slot, |scheme, cx| scheme.on_send(cx, &sent));
+            self.call_scheme(cx, slot, |scheme, ctx| scheme.on_send(ctx, &sent));
         }
         let qp = &self.qps[slot];
-        if is_new && qp.snd_nxt == qp.size && world.is_of_program(qp.flow) {
+        if is_new && qp.snd_nxt == qp.size && cx.world.is_of_program(qp.flow) {
             // The program is notified when the packet has left completely.
-            let wire = core.packets.get(id).wire;
-            let tx = world.profiles[core.ports[port].profile].serialise(wire).tx;
-            core.schedule(LaneId::WHEEL, core.now() + tx, Event::Sent { flow: qp.flow });
+            let wire = cx.core.packets.get(id).wire;
+            let tx = cx.world.profiles[cx.core.ports[port].profile].serialise(wire).tx;
+            cx.core
+                .schedule(LaneId::WHEEL, cx.core.now() + tx, Event::Sent { flow: qp.flow });
         }
         &mut self.qps[slot]
     }
@@ -401,8 +389,8 @@ impl Hosts {
     /// Returns the fields that the scheme and the path selector write into the next data packet, which has this number
     /// and first byte.
     #[inline(never)]
-    fn stamp(&mut self, world: &World, core: &mut Core, slot: QpId, (number, seq): (u32, u64)) -> Stamp {
-        let mtu = world.packet.mtu.get();
+    fn stamp(&mut self, cx: &mut Cx<'_>, slot: QpId, number: u32, seq: u64) -> Stamp {
+        let mtu = cx.world.packet.mtu.get();
         let qp = &self.qps[slot];
         let mut stamp = Stamp::of(qp);
         let packet = Outgoing {
@@ -413,22 +401,22 @@ impl Hosts {
         };
         let (tags, tells) = (qp.needs.tags, qp.needs.words);
         if tags || tells {
-            self.call_scheme(world, core, slot, |scheme, cx| {
+            self.call_scheme(cx, slot, |scheme, ctx| {
                 if tags {
-                    stamp.tag = scheme.tag(cx, &packet);
+                    stamp.tag = scheme.tag(ctx, &packet);
                 }
                 if tells {
-                    stamp.words = scheme.words(cx, &packet);
+                    stamp.words = scheme.words(ctx, &packet);
                 }
             });
         }
         let qp = &mut self.qps[slot];
         if let Some(ways) = &mut qp.ways {
             stamp.entropy = ways.choose(&mut qp.rng);
-            if let Some(way) = ways.route(world, [qp.port, qp.last_port], stamp.entropy) {
+            if let Some(way) = ways.route(cx.world, [qp.port, qp.last_port], stamp.entropy) {
                 (stamp.path, stamp.epoch) = way;
             }
-            self.packet_sent(world, slot, number, stamp.entropy);
+            self.packet_sent(cx.world, slot, number, stamp.entropy);
         }
         stamp
     }
@@ -436,25 +424,25 @@ impl Hosts {
     /// Returns true if the end of a transmission of `wire` bytes that starts now must be an event: only if a packet may
     /// follow at once. If pacing holds all packets back for longer, a wake-up is armed.
     #[inline(always)]
-    pub(super) fn awaits_end(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16) -> bool {
-        match self.scheduler.following(core, nic, &self.qps) {
+    pub(super) fn awaits_end(&mut self, cx: &mut Cx<'_>, nic: NicId, wire: u16) -> bool {
+        match self.scheduler.following(cx.core, nic, &self.qps) {
             Following::Nothing => false,
             Following::Unknown => true,
-            Following::At(at) => self.follows(world, core, nic, wire, at),
+            Following::At(at) => self.follows(cx, nic, wire, at),
         }
     }
 
     /// Returns true if a packet that may leave at `at` can follow a transmission of `wire` bytes at once; arms a
     /// wake-up otherwise.
     #[inline(always)]
-    fn follows(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16, at: u64) -> bool {
+    fn follows(&mut self, cx: &mut Cx<'_>, nic: NicId, wire: u16, at: u64) -> bool {
         let n = &self.scheduler.nics[nic];
-        let profile = &world.profiles[core.ports[n.port].profile];
-        if at <= core.now() + profile.serialise(wire).tx {
+        let profile = &cx.world.profiles[cx.core.ports[n.port].profile];
+        if at <= cx.core.now() + profile.serialise(wire).tx {
             return true;
         }
         if at < n.wake_at {
-            self.set_wake(core, nic, at);
+            self.set_wake(cx.core, nic, at);
         }
         false
     }

@@ -2,9 +2,9 @@
 
 use crate::core::Core;
 use crate::core::packet::Packet;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};
-use crate::world::World;
 use paceline_kernel::prefetch::prefetch_all;
 use paceline_run::outcome::{PacketKind, TraceKind};
 
@@ -37,34 +37,33 @@ impl Hosts {
     #[cold]
     pub(crate) fn trace(
         &self,
-        world: &World,
-        core: &mut Core,
+        cx: &mut Cx<'_>,
         port: PortId,
         event: TraceKind,
         id: PacketId,
         queue_bytes: u32,
     ) {
-        let (packet, is_host) = (*core.packets.get(id), core.ports[port].is_host);
+        let (packet, is_host) = (*cx.core.packets.get(id), cx.core.ports[port].is_host);
         match event {
             _ if !is_host => {}
-            TraceKind::Receive => self.trace_answer(world, core, id),
-            TraceKind::Dequeue if core.watch.flow_probes.on() => {
+            TraceKind::Receive => self.trace_answer(cx, id),
+            TraceKind::Dequeue if cx.core.watch.flow_probes.on() => {
                 // The departing packet has kept the other senders of this NIC waiting until now.
-                let others: Vec<QpId> = core.watch.flow_probes.others(packet.flow).collect();
+                let others: Vec<QpId> = cx.core.watch.flow_probes.others(packet.flow).collect();
                 for qp in others.into_iter().map(|slot| &self.qps[slot]) {
                     if qp.port == port {
-                        core.settle(qp);
+                        cx.core.settle(qp);
                     }
                 }
             }
             TraceKind::Dequeue | TraceKind::Enqueue | TraceKind::Drop => {}
         }
-        core.trace(world, port, event, id, queue_bytes);
+        cx.core.trace(cx.world, port, event, id, queue_bytes);
     }
 
     /// Accounts a sender's time up to now, before feedback changes what it waits for.
-    pub fn trace_answer(&self, world: &World, core: &mut Core, id: PacketId) {
-        let packet = core.packets.get(id);
+    pub fn trace_answer(&self, cx: &mut Cx<'_>, id: PacketId) {
+        let packet = cx.core.packets.get(id);
         let answers = matches!(
             packet.kind,
             PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp | PacketKind::Signal
@@ -76,11 +75,11 @@ impl Hosts {
         else {
             return;
         };
-        if core.watch.accounts.on() {
-            core.settle(qp);
+        if cx.core.watch.accounts.on() {
+            cx.core.settle(qp);
         }
-        if core.watch.flow_probes.on() {
-            core.observe_answer(world, qp, id);
+        if cx.core.watch.flow_probes.on() {
+            cx.core.observe_answer(cx.world, qp, id);
         }
     }
 

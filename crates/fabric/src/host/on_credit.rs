@@ -1,6 +1,7 @@
 //! NICs under credits, which need credit before they send.
 
 use crate::core::Core;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::scheduler::Choice;
 use crate::ids::{PortId, QpId};
@@ -12,46 +13,46 @@ impl Hosts {
     /// Sends the next packet of a host port under credits, like [`Hosts::nic_send`] elsewhere. Credit is requested only
     /// when there is a packet to send.
     #[inline(never)]
-    pub(super) fn nic_send_on_credit(&mut self, world: &World, core: &mut Core, port: PortId) {
-        let p = &core.ports[port];
+    pub(super) fn nic_send_on_credit(&mut self, cx: &mut Cx<'_>, port: PortId) {
+        let p = &cx.core.ports[port];
         if !p.is_up() {
             return;
         }
         let (nic, paused, has_acks) = (p.nic(), p.paused, p.ready != 0);
-        if core.is_busy(port) {
+        if cx.core.is_busy(port) {
             // Otherwise the end of the transmission would be no event, and what waits could stay here.
             if has_acks || !self.scheduler.is_empty(nic) {
-                core.await_transmission(port);
+                cx.core.await_transmission(port);
             }
             return;
         }
-        if has_acks && world.next_ack(&core.ports[port]).is_some() {
-            return self.send_on_credit(world, core, port);
+        if has_acks && cx.world.next_ack(&cx.core.ports[port]).is_some() {
+            return self.send_on_credit(cx, port);
         }
-        match self.choose_qp(nic, (core.now(), paused)) {
-            Choice::Now(..) => self.send_on_credit(world, core, port),
-            Choice::Later(at) => self.arm_wake(world, core, nic, at),
+        match self.choose_qp(nic, (cx.core.now(), paused)) {
+            Choice::Now(..) => self.send_on_credit(cx, port),
+            Choice::Later(at) => self.arm_wake(cx, nic, at),
             Choice::None => {}
         }
     }
 
     /// Sends the next packet of an idle host port, if there is credit for it: link control first, then the lane whose
     /// turn it is, with its acknowledgements before its data.
-    fn send_on_credit(&mut self, world: &World, core: &mut Core, port: PortId) {
-        let strict = core.ports[port].ready & (1 << LINK_CONTROL | 1 << STRICT);
+    fn send_on_credit(&mut self, cx: &mut Cx<'_>, port: PortId) {
+        let strict = cx.core.ports[port].ready & (1 << LINK_CONTROL | 1 << STRICT);
         if strict != 0 {
-            return self.send_control(world, core, port, strict.trailing_zeros() as u8);
+            return self.send_control(cx, port, strict.trailing_zeros() as u8);
         }
         loop {
             // A lane without credit is paused by the attempt, so each round has fewer lanes and the loop ends.
-            let ready = self.ready_lanes(core, port);
+            let ready = self.ready_lanes(cx.core, port);
             if ready == 0 {
-                return self.wait_for_pace(world, core, port);
+                return self.wait_for_pace(cx, port);
             }
-            let class = core.arbitrate(port, ready);
-            let sent = match core.ports[port].ready >> class & 1 {
-                1 => self.send_ack_on_credit(world, core, (port, class), ready),
-                _ => self.send_data_on_credit(world, core, (port, class), ready),
+            let class = cx.core.arbitrate(port, ready);
+            let sent = match cx.core.ports[port].ready >> class & 1 {
+                1 => self.send_ack_on_credit(cx, port, class, ready),
+                _ => self.send_data_on_credit(cx, port, class, ready),
             };
             if sent {
                 return;
@@ -60,12 +61,12 @@ impl Hosts {
     }
 
     #[inline(never)]
-    fn send_control(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
+    fn send_control(&mut self, cx: &mut Cx<'_>, port: PortId, class: u8) {
         if class == LINK_CONTROL {
             // Only now: credit that came free while the packet waited would not be in it otherwise.
-            core.write_update(port);
+            cx.core.write_update(port);
         }
-        self.send_ack::<true>(world, core, port, class);
+        self.send_ack::<true>(cx, port, class);
     }
 
     /// Returns the lanes that have an acknowledgement, or data that only missing credit can hold back.
@@ -76,51 +77,39 @@ impl Hosts {
     }
 
     /// Arms the wake-up for a packet that pacing holds back, when none may leave now.
-    fn wait_for_pace(&mut self, world: &World, core: &mut Core, port: PortId) {
-        let (nic, paused) = (core.ports[port].nic(), core.ports[port].paused);
-        if let Choice::Later(at) = self.choose_qp(nic, (core.now(), paused)) {
-            self.arm_wake(world, core, nic, at);
+    fn wait_for_pace(&mut self, cx: &mut Cx<'_>, port: PortId) {
+        let (nic, paused) = (cx.core.ports[port].nic(), cx.core.ports[port].paused);
+        if let Choice::Later(at) = self.choose_qp(nic, (cx.core.now(), paused)) {
+            self.arm_wake(cx, nic, at);
         }
     }
 
-    fn send_ack_on_credit(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        (port, class): (PortId, u8),
-        ready: u16,
-    ) -> bool {
-        let wire = core.packets.get(core.queues[(port, class)].head).wire;
-        if !self.may_send(core, (port, class), wire, ready) {
+    fn send_ack_on_credit(&mut self, cx: &mut Cx<'_>, port: PortId, class: u8, ready: u16) -> bool {
+        let wire = cx.core.packets.get(cx.core.queues[(port, class)].head).wire;
+        if !self.may_send(cx.core, port, class, wire, ready) {
             return false;
         }
-        self.send_control(world, core, port, class);
+        self.send_control(cx, port, class);
         true
     }
 
-    fn send_data_on_credit(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        (port, class): (PortId, u8),
-        ready: u16,
-    ) -> bool {
-        let nic = core.ports[port].nic();
-        let Some((place, slot)) = self.choose_in_lane(core, (port, class)) else {
+    fn send_data_on_credit(&mut self, cx: &mut Cx<'_>, port: PortId, class: u8, ready: u16) -> bool {
+        let nic = cx.core.ports[port].nic();
+        let Some((index, slot)) = self.choose_in_lane(cx.core, port, class) else {
             unreachable!("a lane with data has a queue pair that may send");
         };
-        let wire = self.next_wire(world, slot);
-        if !self.may_send(core, (port, class), wire, ready) {
+        let wire = self.next_wire(cx.world, slot);
+        if !self.may_send(cx.core, port, class, wire, ready) {
             return false;
         }
         // The turn passes only once the packet leaves, or a queue pair would lose it by waiting for credit.
-        self.scheduler.serve_lane(nic, class, place);
-        self.send_data::<true>(world, core, port, slot);
+        self.scheduler.serve_lane(nic, class, index);
+        self.send_data::<true>(cx, port, slot);
         true
     }
 
     /// Returns the queue pair whose turn it is in a lane.
-    fn choose_in_lane(&mut self, core: &Core, (port, class): (PortId, u8)) -> Option<(usize, QpId)> {
+    fn choose_in_lane(&mut self, core: &Core, port: PortId, class: u8) -> Option<(usize, QpId)> {
         let lane = (core.ports[port].nic(), class);
         (self.scheduler).choose_in_lane(lane, core.now(), &mut self.qps, &mut self.free_qps)
     }
@@ -141,7 +130,7 @@ impl Hosts {
     }
 
     /// Returns true if a lane has credit for a packet, and charges its turn; pauses the lane otherwise.
-    fn may_send(&mut self, core: &mut Core, (port, class): (PortId, u8), wire: u16, ready: u16) -> bool {
+    fn may_send(&mut self, core: &mut Core, port: PortId, class: u8, wire: u16, ready: u16) -> bool {
         if core.has_credit(port, class, wire) {
             core.arbitrated(port, class, wire, ready);
             return true;

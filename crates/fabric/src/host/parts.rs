@@ -1,6 +1,7 @@
 //! Merging of the hosts of a run's parts ([`crate::run::cut`]).
 
 use crate::core::Core;
+use crate::cx::Cx;
 use paceline_kernel::ids::Id;
 
 use crate::host::Hosts;
@@ -48,18 +49,19 @@ impl Hosts {
     }
 
     /// Writes the new slots of queue pairs into packets and receivers.
-    pub(crate) fn notify_places(&mut self, world: &World, core: &mut Core) {
+    pub(crate) fn notify_places(&mut self, cx: &mut Cx<'_>) {
         let senders = &self.senders;
-        let place = |flow: FlowId| senders.get(flow).unwrap_or(QpId(0));
-        for packet in core
+        let index = |flow: FlowId| senders.get(flow).unwrap_or(QpId(0));
+        for packet in cx
+            .core
             .packets
             .iter_mut()
             .filter(|packet| packet.flow != FlowId::NONE)
         {
-            packet.qp = place(world.sending_flow(packet.flow));
+            packet.qp = index(cx.world.sending_flow(packet.flow));
         }
         for receiver in self.receivers.iter_mut() {
-            receiver.path.qp = place(receiver.flow);
+            receiver.path.qp = index(receiver.flow);
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use paceline_kernel::{Bytes, Span};
 
-use crate::core::Core;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, QpId};
 use crate::traffic::Traffic;
-use crate::world::World;
 use paceline_run::outcome::FlowStatus;
 use paceline_run::spec::Awaited;
 
@@ -25,63 +24,64 @@ impl Hosts {
     }
 
     /// Posts message `flow` to its connection.
-    pub(crate) fn post(&mut self, world: &World, core: &mut Core, slot: QpId, flow: FlowId) {
-        if core.watch.is_traced() {
-            core.settle(&self.qps[slot]);
+    pub(crate) fn post(&mut self, cx: &mut Cx<'_>, slot: QpId, flow: FlowId) {
+        if cx.core.watch.is_traced() {
+            cx.core.settle(&self.qps[slot]);
         }
-        let (now, mtu) = (core.now(), world.packet.mtu.get());
-        let size = world.flow(core, flow).size.get();
+        let (now, mtu) = (cx.core.now(), cx.world.packet.mtu.get());
+        let size = cx.world.flow(cx.core, flow).size.get();
         let qp = &mut self.qps[slot];
         let idle = qp.connection.as_ref().filter(|connection| connection.is_idle());
         let idle = idle.map(|connection| Span::from_ps(now - connection.idle_since));
         // After a pause that long, the state of the scheme says nothing about the network any more.
-        if world.nic.idle_reset.is_some_and(|after| idle >= Some(after)) {
-            qp.reset(world, core, size);
-            self.join_group(world, core, slot);
+        if cx.world.nic.idle_reset.is_some_and(|after| idle >= Some(after)) {
+            qp.reset(cx, size);
+            self.join_group(cx, slot);
         }
         self.qps[slot].post(flow, size, mtu);
-        self.extend_recovery(world, slot);
+        self.extend_recovery(cx.world, slot);
         self.qps[slot].recompute_bound();
-        self.scheduler.update(core, slot, &self.qps);
+        self.scheduler.update(cx.core, slot, &self.qps);
     }
 
     /// Sends from an open connection to which messages were posted.
-    pub(crate) fn resume(&mut self, world: &World, core: &mut Core, slot: QpId) {
+    pub(crate) fn resume(&mut self, cx: &mut Cx<'_>, slot: QpId) {
         let connection = self.qps[slot].connection.as_ref();
         if connection.is_some_and(|connection| !connection.timeout_runs) {
-            self.start_timeout(world, core, slot);
+            self.start_timeout(cx, slot);
         }
-        self.nic_send(world, core, self.qps[slot].port);
+        self.nic_send(cx, self.qps[slot].port);
     }
 
     /// Completes messages of a connection that acknowledgement `id` covers. Returns true if they were its last.
     pub(super) fn complete_messages(
         &mut self,
-        world: &World,
-        core: &mut Core,
+        cx: &mut Cx<'_>,
         traffic: &mut Traffic,
         slot: QpId,
         id: PacketId,
     ) -> bool {
-        let mtu = world.packet.mtu.get();
-        while let Some(message) = self.qps[slot].take_whole(core.now(), mtu) {
+        let mtu = cx.world.packet.mtu.get();
+        while let Some(message) = self.qps[slot].take_whole(cx.core.now(), mtu) {
             let flow = message.flow;
-            if core.watch.recorder.follows_flows
+            if cx.core.watch.recorder.follows_flows
                 && let Some(connection) = &mut self.qps[slot].connection
             {
-                connection.notify_rest(&message, |flow, bytes| core.record_goodput(world, flow, bytes));
+                connection.notify_rest(&message, |flow, bytes| {
+                    cx.core.record_goodput(cx.world, flow, bytes)
+                });
             }
             let record = traffic.record_mut(flow);
             record.status = FlowStatus::Completed;
-            record.fct = Span::from_ps(core.now() - record.start.as_ps());
+            record.fct = Span::from_ps(cx.core.now() - record.start.as_ps());
             self.qps[slot].notify_message(&message, record);
             let fct = record.fct;
             traffic.complete(flow);
-            traffic.release(world, core, flow, Awaited::Acknowledged);
-            if core.packets.get(id).is_accounted() {
-                core.close_account(world, flow, fct, id);
+            traffic.release(cx, flow, Awaited::Acknowledged);
+            if cx.core.packets.get(id).is_accounted() {
+                cx.core.close_account(cx.world, flow, fct, id);
             }
-            core.look_ends(flow);
+            cx.core.look_ends(flow);
         }
         let qp = &mut self.qps[slot];
         // A connection is over with the last of all its messages, posted or not.

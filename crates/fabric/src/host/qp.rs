@@ -2,7 +2,7 @@
 
 mod note;
 
-use crate::core::Core;
+use crate::cx::Cx;
 use crate::host::connection::Connection;
 use crate::host::ways::Ways;
 use crate::ids::{AccountId, FlowId, PortId};
@@ -30,7 +30,7 @@ pub struct Qp {
     pub(super) flow: FlowId,
     pub(super) port: PortId,
     /// Index in the NIC's list, if the NIC has a tree (see [`super::scheduler`]).
-    pub(super) place: u32,
+    pub(super) index: u32,
     /// Account of the sender's time ([`crate::watch::account`]); `AccountId::NONE` without one.
     pub(super) account: AccountId,
     /// End of the data to send, in bytes.
@@ -102,7 +102,7 @@ pub struct Qp {
 
 /// Path of a flow's data: its ends, and the form that packets carry.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct DataPath {
     pub(crate) port: PortId,
     /// Port by which the data leaves the network.
     pub(crate) last: PortId,
@@ -114,7 +114,7 @@ pub(crate) struct Way {
 
 /// Cause that keeps a queue pair from sending, except for pauses, pacing and other queue pairs' turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum Blocked {
     /// No cause: it may send.
     No,
     /// No path to the receiver.
@@ -251,18 +251,18 @@ impl Qp {
     }
     /// Returns the cause that keeps the queue pair from sending.
     #[inline]
-    pub(crate) fn held(&self) -> Held {
+    pub(crate) fn held(&self) -> Blocked {
         // Several causes can hold at once, so their order decides which of them accounts name.
         if !self.reachable {
-            Held::Unreachable
+            Blocked::Unreachable
         } else if self.snd_nxt < self.bound {
-            Held::No
+            Blocked::No
         } else if !self.has_data() {
-            Held::AllSent
+            Blocked::AllSent
         } else if self.snd_nxt >= self.limit || self.in_flight() >= self.window {
-            Held::Window
+            Blocked::Window
         } else {
-            Held::Rate
+            Blocked::Rate
         }
     }
     /// Passes the round-trip time that the next packet would have to the scheme.
@@ -273,14 +273,14 @@ impl Qp {
 
 impl Qp {
     /// Creates the queue pair of a flow that starts now.
-    pub(super) fn new(world: &World, core: &Core, flow: FlowId, way: Way, info: PathInfo) -> Self {
-        let described = world.flow(core, flow);
-        let at_work = world.scheme_of(core, flow);
-        let scheme = &world.spec.schemes[usize::from(described.scheme)];
+    pub(super) fn new(cx: &Cx<'_>, flow: FlowId, way: DataPath, info: PathInfo) -> Self {
+        let described = cx.world.flow(cx.core, flow);
+        let at_work = cx.world.scheme_of(cx.core, flow);
+        let scheme = &cx.world.spec.schemes[usize::from(described.scheme)];
         let needs = at_work.needs();
         let connection = described
             .connection
-            .map(|number| Connection::of(world, number, core.now()));
+            .map(|number| Connection::of(cx.world, number, cx.core.now()));
         let (size, end_seq) = match connection {
             None => (described.size.get(), described.size.get()),
             // A connection has nothing to send until a message is posted, and is not finished before either.
@@ -289,8 +289,8 @@ impl Qp {
         let mut qp = Self {
             flow,
             port: way.port,
-            place: 0,
-            account: (core.watch.accounts).of_sender(flow, described.connection),
+            index: 0,
+            account: (cx.core.watch.accounts).of_sender(flow, described.connection),
             size,
             end_seq,
             snd_nxt: 0,
@@ -299,16 +299,16 @@ impl Qp {
             absent: 0,
             limit: size,
             repairs: false,
-            bounds_repairs: matches!(world.nic.recovery, Recovery::Rud(_)),
-            next_avail: core.now(),
+            bounds_repairs: matches!(cx.world.nic.recovery, Recovery::Rud(_)),
+            next_avail: cx.core.now(),
             gap: 0,
             window: u64::MAX,
             bound: 0,
             rate: info.line_rate,
             asked_window: Bytes::MAX,
             last_wire: 0,
-            data_header: world.packet.data_headers(&needs),
-            class: world.classes.dense(described.class),
+            data_header: cx.world.packet.data_headers(&needs),
+            class: cx.world.classes.dense(described.class),
             window_mode: scheme.window,
             reachable: way.reachable,
             done: false,
@@ -317,28 +317,33 @@ impl Qp {
             max_sent: 0,
             sent_unscheduled: u64::MAX,
             sample_after: 0,
-            last_progress: core.now(),
+            last_progress: cx.core.now(),
             retransmitted: 0,
             stamps: needs.tags || needs.words,
             needs,
-            hears_sent: needs.counts_sent || world.is_of_program(flow),
+            hears_sent: needs.counts_sent || cx.world.is_of_program(flow),
             echo_notifies: (at_work.receiver_half()).is_none_or(|half| !half.replaces_echo()),
             scheme: at_work.build(&info),
             // The reference has an event for each setting of a timer, which counts in the order of events.
-            timers: match world.spec.ties {
+            timers: match cx.world.spec.ties {
                 TieOrder::Insertion => TimerBank::with_event_per_setting(),
                 TieOrder::Structural | TieOrder::Drawn | TieOrder::Shuffled(_) => TimerBank::default(),
             },
-            rng: Rng::stream(world.spec.seed, Purpose::Congestion, u64::from(flow.0)),
+            rng: Rng::stream(cx.world.spec.seed, Purpose::Congestion, u64::from(flow.0)),
             path: Box::new(info),
             last_port: way.last,
             ways: None,
             connection,
         };
-        if let Some(entropy) = &world.spec.entropy
-            && !world.routing.is_fixed(described.dst)
+        if let Some(entropy) = &cx.world.spec.entropy
+            && !cx.world.routing.is_fixed(described.dst)
         {
-            qp.ways = Some(Box::new(Ways::choosing(world, &described, entropy, &mut qp.rng)));
+            qp.ways = Some(Box::new(Ways::choosing(
+                cx.world,
+                &described,
+                entropy,
+                &mut qp.rng,
+            )));
             qp.stamps = true;
         }
         qp.apply(qp.scheme.limits());
@@ -346,7 +351,7 @@ impl Qp {
     }
 
     /// Puts the flow on another path.
-    pub(super) fn take_path(&mut self, way: Way, info: PathInfo) {
+    pub(super) fn take_path(&mut self, way: DataPath, info: PathInfo) {
         self.reachable = way.reachable;
         (self.route, self.data_epoch) = (way.route, way.epoch);
         (self.port, self.last_port) = (way.port, way.last);

@@ -3,8 +3,9 @@
 use paceline_kernel::rng::{Purpose, Rng};
 
 use super::Hosts;
-use super::qp::{Qp, Way};
+use super::qp::{DataPath, Qp};
 use crate::core::Core;
+use crate::cx::Cx;
 use crate::ids::{FlowId, PortId, QpId};
 use crate::world::World;
 use paceline_congestion::PathInfo;
@@ -12,40 +13,27 @@ use paceline_kernel::Bytes;
 
 impl Hosts {
     /// Creates the queue pair of a flow, and returns its slot.
-    pub(crate) fn open(
-        &mut self,
-        world: &World,
-        core: &Core,
-        flow: FlowId,
-        way: Way,
-        info: PathInfo,
-    ) -> QpId {
-        let qp = Qp::new(world, core, flow, way, info);
+    pub(crate) fn open(&mut self, cx: &Cx<'_>, flow: FlowId, way: DataPath, info: PathInfo) -> QpId {
+        let qp = Qp::new(cx, flow, way, info);
         // A quirk hides the product from the scheme; the window of IRN must not shrink to a packet because of that.
         let bdp = match qp.path.bdp {
-            Bytes::ZERO => world.bdp,
+            Bytes::ZERO => cx.world.bdp,
             bdp => bdp.get(),
         };
-        let slot = self.place(world, qp);
+        let slot = self.store(cx.world, qp);
         self.scheduler.begin(slot);
-        self.note_order(world, core, slot);
-        self.begin_recovery(world, slot, bdp);
+        self.note_order(cx, slot);
+        self.begin_recovery(cx.world, slot, bdp);
         slot
     }
 
     /// Notifies recorders of a queue pair that starts, and of the paths that its packets take.
-    pub(crate) fn watch_begin(
-        &self,
-        world: &World,
-        core: &mut Core,
-        slot: QpId,
-        ways: Option<[&[PortId]; 2]>,
-    ) {
+    pub(crate) fn watch_begin(&self, cx: &mut Cx<'_>, slot: QpId, ways: Option<[&[PortId]; 2]>) {
         let qp = &self.qps[slot];
-        core.watch.recorder.flows.started(slot, qp, core.now());
-        core.open_account(world, qp, ways);
-        if core.watch.flow_probes.on() && !qp.is_connection() {
-            core.look_begins(qp.flow, slot, qp);
+        cx.core.watch.recorder.flows.started(slot, qp, cx.core.now());
+        cx.core.open_account(cx.world, qp, ways);
+        if cx.core.watch.flow_probes.on() && !qp.is_connection() {
+            cx.core.look_begins(qp.flow, slot, qp);
         }
     }
 
@@ -59,7 +47,7 @@ impl Hosts {
     }
 
     /// Stores a queue pair in a free slot.
-    fn place(&mut self, world: &World, qp: Qp) -> QpId {
+    fn store(&mut self, world: &World, qp: Qp) -> QpId {
         let Some(slot) = self.free_qps.pop() else {
             let flow = qp.flow;
             let slot = self.qps.push(qp);
@@ -75,20 +63,20 @@ impl Hosts {
     }
 
     /// Enters a queue pair in the order of its host's queue pairs ([`super::hash_order`]), if the order matters.
-    fn note_order(&mut self, world: &World, core: &Core, slot: QpId) {
+    fn note_order(&mut self, cx: &Cx<'_>, slot: QpId) {
         if let Some(order) = &mut self.hash_order {
             let flow = self.qps[slot].flow;
-            order.insert(&world.flow(core, flow), slot);
+            order.insert(&cx.world.flow(cx.core, flow), slot);
         }
     }
 
     /// Lets a queue pair send from now on.
-    pub(crate) fn join_nic(&mut self, world: &World, core: &mut Core, slot: QpId) {
+    pub(crate) fn join_nic(&mut self, cx: &mut Cx<'_>, slot: QpId) {
         let qp = &mut self.qps[slot];
         let port = qp.port;
-        self.scheduler.join(core.ports[port].nic(), slot, qp);
-        self.start_timeout(world, core, slot);
-        self.nic_send(world, core, port);
+        self.scheduler.join(cx.core.ports[port].nic(), slot, qp);
+        self.start_timeout(cx, slot);
+        self.nic_send(cx, port);
     }
 
     /// Returns the queue pairs of flows that are not over, in the order of the flows: their slots depend on the flows
@@ -106,7 +94,7 @@ impl Hosts {
     }
 
     /// Puts a flow on another path, which may begin at another port.
-    pub(crate) fn take_path(&mut self, core: &Core, slot: QpId, way: Way, info: PathInfo) {
+    pub(crate) fn take_path(&mut self, core: &Core, slot: QpId, way: DataPath, info: PathInfo) {
         let (old_port, new_port) = (self.qps[slot].port, way.port);
         self.qps[slot].take_path(way, info);
         if old_port != new_port {
@@ -116,20 +104,20 @@ impl Hosts {
     }
 
     /// Lets all hosts try to send, after the paths of all flows were found again.
-    pub(crate) fn look_anew(&mut self, world: &World, core: &mut Core) {
+    pub(crate) fn look_anew(&mut self, cx: &mut Cx<'_>) {
         if self.hash_order.is_some() {
-            return self.enter_anew(world, core);
+            return self.enter_anew(cx);
         }
         for nic in self.scheduler.nics.ids() {
             let (port, qps) = (self.scheduler.nics[nic].port, &self.qps);
             self.scheduler.retain(nic, |&slot| qps[slot].port == port);
-            self.try_send(world, core, port);
+            self.try_send(cx, port);
         }
     }
 
     /// Enters all queue pairs again as the reference's hosts do, in the order of a hash table, and tries to send after
     /// each.
-    fn enter_anew(&mut self, world: &World, core: &mut Core) {
+    fn enter_anew(&mut self, cx: &mut Cx<'_>) {
         for nic in self.scheduler.nics.ids() {
             for slot in self.scheduler.take(nic) {
                 // A finished queue pair is no longer in the order, so it is freed here.
@@ -141,9 +129,9 @@ impl Hosts {
         let slots = self.hash_order.as_ref().map(|order| order.slots());
         for slot in slots.unwrap_or_default() {
             let port = self.qps[slot].port;
-            let nic = core.ports[port].nic();
+            let nic = cx.core.ports[port].nic();
             self.scheduler.put_back(nic, slot);
-            self.try_send(world, core, port);
+            self.try_send(cx, port);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Receivers of flows, and their slots.
 
-use crate::core::Core;
 use crate::core::flow_table::FlowTable;
-use crate::core::print::Print;
+use crate::core::print::StateHash;
+use crate::cx::Cx;
 use crate::host::flow_path::FlowPath;
 use crate::host::grants::Granted;
 use crate::host::recovery::bits::Bits;
@@ -73,7 +73,7 @@ impl Receiver {
 
 impl Receiver {
     /// Notes all that may differ between flows of the same hosts, size, class and scheme.
-    pub(super) fn note(&self, print: &mut Print) {
+    pub(super) fn note(&self, print: &mut StateHash) {
         let Self {
             flow,
             path,
@@ -116,8 +116,8 @@ impl Receiver {
     /// Notes that the message of `flow` ends at `end`.
     #[cold]
     pub(super) fn note_end(&mut self, end: u64, flow: FlowId) {
-        if let Err(place) = self.ends.binary_search(&(end, flow)) {
-            self.ends.insert(place, (end, flow));
+        if let Err(index) = self.ends.binary_search(&(end, flow)) {
+            self.ends.insert(index, (end, flow));
         }
         self.end_seq = self.ends[0].0;
     }
@@ -151,8 +151,8 @@ impl Receivers {
     /// Prefetches a flow's receiver.
     #[inline(always)]
     pub(super) fn prefetch(&self, flow: FlowId) {
-        if let Some(place) = self.of_flow.get(flow) {
-            self.list.prefetch_all(place);
+        if let Some(index) = self.of_flow.get(flow) {
+            self.list.prefetch_all(index);
         }
     }
 
@@ -164,30 +164,30 @@ impl Receivers {
 
     /// Creates the receiver of a flow whose first packet has arrived, or will.
     #[cold]
-    pub(super) fn begin(&mut self, world: &World, core: &Core, flow: FlowId, qp: QpId) -> ReceiverId {
-        let mut receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
-        receiver.half = world.scheme_of(core, flow).receiver_half();
-        receiver.granted = Granted::of(world, core, flow, receiver.path.ack_port);
+    pub(super) fn begin(&mut self, cx: &Cx<'_>, flow: FlowId, qp: QpId) -> ReceiverId {
+        let mut receiver = Receiver::new(flow, FlowPath::of(cx, flow, qp));
+        receiver.half = cx.world.scheme_of(cx.core, flow).receiver_half();
+        receiver.granted = Granted::of(cx, flow, receiver.path.ack_port);
         receiver.shows =
-            receiver.half.is_some() || receiver.granted.is_some() || core.watch.recorder.latency.is_some();
-        if let Some(entropy) = &world.spec.entropy {
-            let flow = world.flow(core, flow);
+            receiver.half.is_some() || receiver.granted.is_some() || cx.core.watch.recorder.latency.is_some();
+        if let Some(entropy) = &cx.world.spec.entropy {
+            let flow = cx.world.flow(cx.core, flow);
             // Fixed next hops leave packets no choice.
-            if !world.routing.is_fixed(flow.src) && !world.routing.is_fixed(flow.dst) {
-                receiver.ways = Some(Box::new(Ways::answering(world, &flow, entropy)));
+            if !cx.world.routing.is_fixed(flow.src) && !cx.world.routing.is_fixed(flow.dst) {
+                receiver.ways = Some(Box::new(Ways::answering(cx.world, &flow, entropy)));
             }
         }
-        receiver.shows |= receiver.ways.is_some() || matches!(world.nic.recovery, Recovery::Rud(_));
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.list[place] = receiver;
-                place
+        receiver.shows |= receiver.ways.is_some() || matches!(cx.world.nic.recovery, Recovery::Rud(_));
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.list[index] = receiver;
+                index
             }
             None => self.list.push(receiver),
         };
-        self.of_flow.set(flow, place);
-        self.expect(world, place);
-        place
+        self.of_flow.set(flow, index);
+        self.expect(cx.world, index);
+        index
     }
 
     /// Notes the first packet of a message over the connection of `first`, whose sender is `qp`. `is_over` if the
@@ -195,21 +195,20 @@ impl Receivers {
     #[cold]
     pub(super) fn meet_message(
         &mut self,
-        world: &World,
-        core: &Core,
+        cx: &Cx<'_>,
         (first, flow): (FlowId, FlowId),
         qp: QpId,
         is_over: bool,
     ) -> ReceiverId {
-        let place = match self.find(first) {
-            Some(place) => place,
-            None => self.begin(world, core, first, qp),
+        let index = match self.find(first) {
+            Some(index) => index,
+            None => self.begin(cx, first, qp),
         };
         // Registered until it is complete: a duplicate afterwards would stay registered forever.
         if !is_over {
-            self.of_flow.set(flow, place);
+            self.of_flow.set(flow, index);
         }
-        place
+        index
     }
 
     /// Notes that a message is complete, which came over the connection of `first`.
@@ -221,8 +220,8 @@ impl Receivers {
     }
 
     /// Returns the bytes of a flow that have not arrived; for a connection, the largest number.
-    pub(super) fn left(&self, world: &World, place: ReceiverId) -> u64 {
-        let receiver = &self.list[place];
+    pub(super) fn left(&self, world: &World, index: ReceiverId) -> u64 {
+        let receiver = &self.list[index];
         if receiver.is_connection() {
             return u64::MAX;
         }
@@ -230,7 +229,7 @@ impl Receivers {
         // matter here.
         let beyond = self
             .arrived
-            .get(place)
+            .get(index)
             .map_or(0, |arrived| u64::from(arrived.count()));
         let here = receiver.expected + beyond * world.packet.mtu.get();
         receiver.path.size.saturating_sub(here)
@@ -238,13 +237,13 @@ impl Receivers {
 
     /// Puts answers on the path of data packet `id`, by its entropy value, and writes the bitmap of arrived packets
     /// into the packet.
-    pub(super) fn turn(&mut self, world: &World, core: &mut Core, place: ReceiverId, id: PacketId) {
-        let receiver = &mut self.list[place];
+    pub(super) fn turn(&mut self, cx: &mut Cx<'_>, index: ReceiverId, id: PacketId) {
+        let receiver = &mut self.list[index];
         // The packet becomes the acknowledgement, so its words can carry the bitmap.
-        core.packets.set_words(id, receiver.sack);
+        cx.core.packets.set_words(id, receiver.sack);
         let ports = [receiver.path.ack_port, receiver.path.ack_last];
         if let Some(ways) = &mut receiver.ways
-            && let Some(way) = ways.route(world, ports, core.packets.get(id).pint)
+            && let Some(way) = ways.route(cx.world, ports, cx.core.packets.get(id).pint)
         {
             (receiver.path.ack_route, receiver.path.ack_epoch) = way;
         }
@@ -253,18 +252,18 @@ impl Receivers {
     /// Frees the receiver of a flow that is over.
     #[cold]
     pub(super) fn end(&mut self, flow: FlowId) {
-        if let Some(place) = self.of_flow.take(flow) {
-            self.list[place].flow = FlowId::NONE;
-            self.free.push(place);
+        if let Some(index) = self.of_flow.take(flow) {
+            self.list[index].flow = FlowId::NONE;
+            self.free.push(index);
         }
     }
 
     /// Takes over the receivers of another part of the run.
     pub(super) fn take_over(&mut self, mut other: Self) {
         let before = self.list.len();
-        for (place, receiver) in other.list.numbered() {
+        for (index, receiver) in other.list.numbered() {
             if receiver.flow != FlowId::NONE {
-                self.of_flow.set(receiver.flow, place.plus(before));
+                self.of_flow.set(receiver.flow, index.plus(before));
             }
         }
         if !other.arrived.is_empty() || !self.arrived.is_empty() {
@@ -273,19 +272,19 @@ impl Receivers {
         }
         self.list.append(&mut other.list);
         self.free
-            .extend(other.free.iter().map(|place| place.plus(before)));
+            .extend(other.free.iter().map(|index| index.plus(before)));
     }
 
     /// Returns a flow's receiver.
     pub(super) fn of(&mut self, flow: FlowId) -> Option<&mut Receiver> {
-        let place = self.find(flow)?;
-        Some(&mut self.list[place])
+        let index = self.find(flow)?;
+        Some(&mut self.list[index])
     }
 
     /// Returns how many of a flow's bytes have arrived in order, if it has a receiver.
     pub(super) fn arrived_of(&self, flow: FlowId) -> Option<u64> {
-        let place = self.find(flow)?;
-        Some(self.list[place].expected)
+        let index = self.find(flow)?;
+        Some(self.list[index].expected)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Receiver> {
@@ -301,10 +300,10 @@ impl Receivers {
     /// Returns the mark that an ACK echoes: the packet's own in the reference, else the strongest since the last ACK,
     /// so that an ACK for several packets loses none.
     #[inline]
-    pub(super) fn take_marks(&mut self, world: &World, place: ReceiverId, mark: Mark) -> Mark {
+    pub(super) fn take_marks(&mut self, world: &World, index: ReceiverId, mark: Mark) -> Mark {
         if world.quirks.ack_threshold {
             return mark;
         }
-        std::mem::take(&mut self.list[place].mark)
+        std::mem::take(&mut self.list[index].mark)
     }
 }

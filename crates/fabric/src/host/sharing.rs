@@ -5,69 +5,68 @@
 
 use paceline_congestion::{Requests, Shared};
 
-use crate::core::Core;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::qp::Group;
 use crate::ids::QpId;
-use crate::world::World;
 
 impl Hosts {
-    fn group_of(&self, world: &World, core: &Core, slot: QpId) -> Group {
+    fn group_of(&self, cx: &Cx<'_>, slot: QpId) -> Group {
         let qp = &self.qps[slot];
-        let flow = world.flow(core, qp.flow);
+        let flow = cx.world.flow(cx.core, qp.flow);
         (qp.port, flow.class, flow.scheme)
     }
 
     /// Carries out a scheme's requests other than timers.
     #[cold]
     #[inline(never)]
-    pub(super) fn grant(&mut self, world: &World, core: &mut Core, slot: QpId, asked: Requests) {
+    pub(super) fn grant(&mut self, cx: &mut Cx<'_>, slot: QpId, asked: Requests) {
         if asked.decision() {
-            self.decide(core, slot);
+            self.decide(cx.core, slot);
         }
         if asked.count() {
             self.count_trigger();
         }
         if asked.share() {
-            self.share(world, core, slot);
+            self.share(cx, slot);
         }
     }
 
     /// Passes a change of a group's shared state to the other queue pairs of the group.
-    fn share(&mut self, world: &World, core: &mut Core, slot: QpId) {
-        let group = self.group_of(world, core, slot);
+    fn share(&mut self, cx: &mut Cx<'_>, slot: QpId) {
+        let group = self.group_of(cx, slot);
         let Some(shared) = self.qps[slot].scheme.shared() else {
             return;
         };
         self.shared.insert(group, shared);
-        let nic = core.ports[group.0].nic();
-        for place in 0..self.scheduler.places(nic) {
-            let Some(other) = self.scheduler.at(nic, place) else {
+        let nic = cx.core.ports[group.0].nic();
+        for index in 0..self.scheduler.indices(nic) {
+            let Some(other) = self.scheduler.at(nic, index) else {
                 continue;
             };
             // A queue pair that is done may still be in the list.
             let is_another = other != slot && !self.qps[other].done;
-            if is_another && self.group_of(world, core, other) == group {
-                self.notify_shared(world, core, other, &shared);
+            if is_another && self.group_of(cx, other) == group {
+                self.notify_shared(cx, other, &shared);
             }
         }
     }
 
     /// Passes the shared state of a group to a queue pair that starts, starts again, or moves to another port.
-    pub(crate) fn join_group(&mut self, world: &World, core: &mut Core, slot: QpId) {
+    pub(crate) fn join_group(&mut self, cx: &mut Cx<'_>, slot: QpId) {
         if self.shared.is_empty() {
             return;
         }
-        let group = self.group_of(world, core, slot);
+        let group = self.group_of(cx, slot);
         if let Some(&shared) = self.shared.get(&group) {
-            self.notify_shared(world, core, slot, &shared);
+            self.notify_shared(cx, slot, &shared);
         }
     }
 
-    fn notify_shared(&mut self, world: &World, core: &mut Core, slot: QpId, shared: &Shared) {
-        if core.watch.is_traced() {
-            core.settle(&self.qps[slot]);
+    fn notify_shared(&mut self, cx: &mut Cx<'_>, slot: QpId, shared: &Shared) {
+        if cx.core.watch.is_traced() {
+            cx.core.settle(&self.qps[slot]);
         }
-        self.call_scheme(world, core, slot, |scheme, cx| scheme.on_shared(cx, shared));
+        self.call_scheme(cx, slot, |scheme, ctx| scheme.on_shared(ctx, shared));
     }
 }

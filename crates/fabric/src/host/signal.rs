@@ -6,6 +6,7 @@ use paceline_kernel::{Bytes, Span};
 
 use crate::core::Core;
 use crate::core::packet::Packet;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{PacketId, ProfileId};
 use crate::world::World;
@@ -34,11 +35,11 @@ impl World {
 
 impl Hosts {
     /// Passes a switch's signal that arrived at the sender to its scheme.
-    pub fn receive_signal(&mut self, world: &World, core: &mut Core, id: PacketId) {
-        let signal = world.signal(core, core.packets.get(id));
-        self.receive_notification(world, core, id, |scheme, cx| {
+    pub fn receive_signal(&mut self, cx: &mut Cx<'_>, id: PacketId) {
+        let signal = cx.world.signal(cx.core, cx.core.packets.get(id));
+        self.receive_notification(cx, id, |scheme, ctx| {
             if let Some(signal) = signal {
-                scheme.on_signal(cx, &signal);
+                scheme.on_signal(ctx, &signal);
             }
         });
     }

@@ -93,19 +93,19 @@ impl Ways {
             self.routes.fill(UNKNOWN);
             (self.ports, self.epoch) = (ports, world.epoch);
         }
-        let place = usize::from(entropy) & (self.routes.len() - 1);
-        match self.routes[place] {
-            UNKNOWN => self.find(world, place),
+        let index = usize::from(entropy) & (self.routes.len() - 1);
+        match self.routes[index] {
+            UNKNOWN => self.find(world, index),
             route => Some((route, self.epoch)),
         }
     }
 
     #[cold]
-    fn find(&mut self, world: &World, place: usize) -> Option<(u64, u16)> {
-        let key = self.key.with_entropy(place as u16);
+    fn find(&mut self, world: &World, index: usize) -> Option<(u64, u16)> {
+        let key = self.key.with_entropy(index as u16);
         let (route, epoch) = world.way_between(self.ports, key)?;
         if epoch == self.epoch {
-            self.routes[place] = route;
+            self.routes[index] = route;
         }
         Some((route, epoch))
     }

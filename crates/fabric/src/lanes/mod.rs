@@ -74,13 +74,13 @@ impl LaneSwitches {
         let inputs = (0..MOST_PORTS as u16).filter(move |input| filled >> input & 1 == 1);
         inputs.flat_map(move |input| {
             core.packets
-                .linked(self.waiting[self.place(port, input, class)].head)
+                .linked(self.waiting[self.index(port, input, class)].head)
         })
     }
 
     /// Returns the index of an output's queue for an input and a class.
     #[inline(always)]
-    fn place(&self, port: PortId, input: u16, class: u8) -> usize {
+    fn index(&self, port: PortId, input: u16, class: u8) -> usize {
         self.first[port] as usize + usize::from(input) * self.classes + usize::from(class)
     }
 }

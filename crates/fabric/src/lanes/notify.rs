@@ -10,10 +10,10 @@ impl LaneSwitches {
     /// Records why the sender to a port lacks credit: the output that holds most bytes of what came in by the port.
     #[cold]
     pub(crate) fn notify_why(&self, core: &mut Core, ingress: PortId, class: u8) {
-        let (node, input) = (core.ports[ingress].node, core.ports[ingress].place);
+        let (node, input) = (core.ports[ingress].node, core.ports[ingress].index);
         let here = core.ports.numbered().filter(|(_, port)| port.node == node);
         let bytes = |output: PortId| {
-            let waiting = self.waiting[self.place(output, input, class)].head;
+            let waiting = self.waiting[self.index(output, input, class)].head;
             let packets = core.packets.linked(waiting);
             packets
                 .map(|id| u64::from(core.packets.get(id).wire))

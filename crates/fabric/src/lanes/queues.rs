@@ -49,9 +49,9 @@ impl LaneSwitches {
     /// Appends a packet to the queue of its input at an output.
     #[inline]
     pub(super) fn join(&mut self, core: &mut Core, egress: PortId, class: u8, input: u16, id: PacketId) {
-        let place = self.place(egress, input, class);
+        let index = self.index(egress, input, class);
         core.packets.get_mut(id).next = PacketId::NONE;
-        let queue = &mut self.waiting[place];
+        let queue = &mut self.waiting[index];
         if queue.head == PacketId::NONE {
             queue.head = id;
         } else {
@@ -72,7 +72,7 @@ impl LaneSwitches {
     pub(super) fn next(&self, egress: PortId, class: u8) -> (PacketId, u8) {
         let input = self.outputs[(egress, class)].next_input();
         (
-            self.waiting[self.place(egress, u16::from(input), class)].head,
+            self.waiting[self.index(egress, u16::from(input), class)].head,
             input,
         )
     }
@@ -80,8 +80,8 @@ impl LaneSwitches {
     /// Removes the first packet of an input's queue. Returns it, and the bytes left in all queues of the lane.
     #[inline]
     pub(super) fn take(&mut self, core: &mut Core, egress: PortId, class: u8, input: u8) -> (PacketId, u32) {
-        let place = self.place(egress, u16::from(input), class);
-        let queue = &mut self.waiting[place];
+        let index = self.index(egress, u16::from(input), class);
+        let queue = &mut self.waiting[index];
         let id = queue.head;
         let packet = core.packets.get(id);
         let wire = u32::from(packet.wire);

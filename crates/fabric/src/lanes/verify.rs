@@ -19,7 +19,7 @@ impl LaneSwitches {
             assert!(port.link != LinkState::Open, "port {id} is under credits");
             let mut total = 0;
             for class in 0..self.classes as u8 {
-                let bytes = self.verify_lane(core, (id, class), &mut held);
+                let bytes = self.verify_lane(core, id, class, &mut held);
                 assert_eq!(
                     bytes,
                     core.queues[(id, class)].bytes,
@@ -35,14 +35,14 @@ impl LaneSwitches {
         for &(ingress, class, wire) in leaving {
             held[(ingress, class)] += core.units(wire);
         }
-        for (place, units) in self.entering.numbered() {
-            held[place] += units;
+        for (index, units) in self.entering.numbered() {
+            held[index] += units;
         }
         core.verify_credits(&held);
     }
 
     /// Returns the bytes of a lane's queues, and adds the units that its packets hold at other ports to `held`.
-    fn verify_lane(&self, core: &Core, (port, class): (PortId, u8), held: &mut Grid<PortId, u32>) -> u32 {
+    fn verify_lane(&self, core: &Core, port: PortId, class: u8, held: &mut Grid<PortId, u32>) -> u32 {
         let mut bytes: u32 = (core.packets.linked(core.queues[(port, class)].head))
             .map(|id| u32::from(core.packets.get(id).wire))
             .sum();

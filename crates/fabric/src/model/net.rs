@@ -4,19 +4,17 @@ use paceline_kernel::ids::Id;
 
 use crate::core::Core;
 use crate::core::port::debit;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, PortId};
 use crate::switch::Switches;
 use crate::traffic::Traffic;
-use crate::world::World;
 use paceline_run::outcome::{PacketKind, TraceEvent, TraceKind};
 
 /// Parts of a run that the events at its ports and hosts need.
 pub struct Net<'a> {
-    /// Constant data of the run.
-    pub world: &'a World,
-    /// Clock, packets and ports.
-    pub core: &'a mut Core,
+    /// Constant data, clock, packets and ports.
+    pub cx: Cx<'a>,
     /// Buffers of this crate's switches.
     pub switches: &'a mut Switches,
     /// NICs, queue pairs and receivers.
@@ -28,16 +26,15 @@ pub struct Net<'a> {
 impl Net<'_> {
     /// Records an event of a packet, if that is requested.
     pub fn trace(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
-        self.hosts
-            .trace(self.world, self.core, port, event, id, queue_bytes);
+        self.hosts.trace(&mut self.cx, port, event, id, queue_bytes);
     }
 
     /// Removes the first packet of a queue, which must have one.
     pub fn take_from(&mut self, port: PortId, class: u8) -> PacketId {
-        let queue = &mut self.core.queues[(port, class)];
-        let (id, packet) = queue.pop(&self.core.packets);
+        let queue = &mut self.cx.core.queues[(port, class)];
+        let (id, packet) = queue.pop(&self.cx.core.packets);
         let (wire, empty) = (u32::from(packet.wire), queue.head == PacketId::NONE);
-        let p = &mut self.core.ports[port];
+        let p = &mut self.cx.core.ports[port];
         p.ready &= !(u16::from(empty) << class);
         debit(&mut p.queued, wire);
         id
@@ -45,7 +42,7 @@ impl Net<'_> {
 
     /// Frees a packet that will not arrive.
     pub fn discard(&mut self, port: PortId, id: PacketId) {
-        self.core.forget(self.world, port, id);
+        self.cx.core.forget(self.cx.world, port, id);
     }
 }
 
@@ -53,43 +50,43 @@ impl Net<'_> {
 impl Net<'_> {
     /// Returns the number of a port's interface at its node, from 1 in the order of links.
     pub fn interface(&self, port: PortId) -> u32 {
-        self.core.watch.recorder.interface(port)
+        self.cx.core.watch.recorder.interface(port)
     }
 
     /// Records that a port has marked a packet.
     #[inline]
     pub fn record_mark(&mut self, port: PortId) {
-        self.core.watch.recorder.ports.marked(port);
+        self.cx.core.watch.recorder.ports.marked(port);
     }
 
     /// Records bytes of a flow that have arrived or were acknowledged.
     pub fn record_rate(&mut self, flow: FlowId, bytes: u64) {
-        let now = self.core.now();
-        self.core.watch.recorder.record_rate(flow, now, bytes);
+        let now = self.cx.core.now();
+        self.cx.core.watch.recorder.record_rate(flow, now, bytes);
     }
 
     /// Records that a port waits from now on, for credits or because of a pause, or no longer waits.
     pub fn record_wait(&mut self, port: PortId, waits: bool) {
-        let now = self.core.now();
-        self.core.watch.recorder.ports.paused(port, waits, now);
+        let now = self.cx.core.now();
+        self.cx.core.watch.recorder.ports.paused(port, waits, now);
     }
 
     /// Returns true if the cause of a port's wait is to be recorded.
     pub fn asks_why(&self, port: PortId) -> bool {
-        self.core.watch.recorder.ports.asks_why(port)
+        self.cx.core.watch.recorder.ports.asks_why(port)
     }
 
     /// Records that a port's packets wait for `output`.
     pub fn record_behind(&mut self, port: PortId, output: PortId) {
-        let recorder = &mut self.core.watch.recorder;
+        let recorder = &mut self.cx.core.watch.recorder;
         let interface = recorder.interface(output);
         recorder.ports.stands_behind(port, interface);
     }
 
     /// Records an event of a trace, if events at this port and time are requested.
     pub fn keep_trace(&mut self, port: PortId, event: TraceEvent) {
-        let now = self.core.now();
-        let recorder = &mut self.core.watch.recorder;
+        let now = self.cx.core.now();
+        let recorder = &mut self.cx.core.watch.recorder;
         if recorder.traces(port, now) {
             recorder.trace.push(event);
         }
@@ -106,8 +103,8 @@ impl Core {
     /// Reserves positions among the events of an instant, after all that were given so far: see
     /// [`Core::schedule_tied`]. Returns the first of them.
     #[inline]
-    pub fn reserve_ties(&mut self, places: u64) -> u64 {
-        self.agenda.reserve(places)
+    pub fn reserve_ties(&mut self, indices: u64) -> u64 {
+        self.agenda.reserve(indices)
     }
 
     /// Returns true if packets are traced.

@@ -10,7 +10,7 @@ use crate::ids::{FlowId, LinkId, PortId, ProfileId};
 use crate::model::{Site, Starts};
 use crate::run::check::{BuildError, check};
 use crate::run::ideals::Ideals;
-use crate::run::kind::Kind;
+use crate::run::kind::NetworkKind;
 use crate::run::profiles::{Built, build_profiles};
 use crate::run::simulation::Foresight;
 use crate::run::simulation::Simulation;
@@ -18,7 +18,7 @@ use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
 use crate::world::World;
-use crate::world::changes::{Change, Setting, Settings, What};
+use crate::world::changes::{Change, LinkChange, Setting, Settings};
 use crate::world::classes::Classes;
 use crate::world::connections::Connections;
 use crate::world::routing::{FirstPaths, FlowKey, LinkEnd, Routing, ScenarioSize};
@@ -39,10 +39,10 @@ pub type Factories = BTreeMap<u16, SchemeFactory>;
 fn at_work(spec: &RunSpec, mut factories: Factories) -> Vec<ActiveScheme> {
     let senders = spec.model.as_ref().map(|model| model.senders(spec));
     let mut senders = senders.unwrap_or_default();
-    let mut given = |place| factories.remove(&place).or_else(|| senders.remove(&place));
+    let mut given = |index| factories.remove(&index).or_else(|| senders.remove(&index));
     let schemes = (0..).zip(&spec.schemes);
     schemes
-        .map(|(place, scheme)| ActiveScheme::new(scheme.config.clone(), given(place)))
+        .map(|(index, scheme)| ActiveScheme::new(scheme.config.clone(), given(index)))
         .collect()
 }
 
@@ -76,7 +76,7 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     let packets = packets_of(&spec).min(PacketSlab::SET_ASIDE);
     let watch = Watch::of(&spec, &ports, &profiles, &classes, packets);
     // The kind of network and credits add lanes to the queue, so they come before the core, which takes it over.
-    let kind = Kind::of(Site {
+    let kind = NetworkKind::of(Site {
         run: &spec,
         ports: &ports,
         profiles: &profiles,
@@ -263,7 +263,7 @@ impl Simulation {
             );
         }
         self.schedule_storms();
-        if let (Kind::Foreign(model), mut net) = self.split() {
+        if let (NetworkKind::Foreign(model), mut net) = self.split() {
             model.begin(&mut net);
         }
         self.arrange_queue_samples();
@@ -304,7 +304,7 @@ fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
                 node,
                 owner: u32::MAX,
                 ways: 0,
-                place: 0,
+                index: 0,
                 profile: profile_of[PortId::new(2 * i + end)],
                 ready: 0,
                 paused: 0,
@@ -362,7 +362,7 @@ fn build_routing(spec: &RunSpec, ports: &mut Ports) -> Routing {
         profile: port.profile,
         up: true,
         ways: 0,
-        place: 0,
+        index: 0,
     };
     let mut routing = Routing::new(
         spec.nodes.clone(),
@@ -373,7 +373,7 @@ fn build_routing(spec: &RunSpec, ports: &mut Ports) -> Routing {
     routing.fix(&spec.routes);
     for (id, port) in ports.numbered_mut() {
         let end = routing.end(id);
-        (port.ways, port.place) = (end.ways, end.place);
+        (port.ways, port.index) = (end.ways, end.index);
     }
     routing
 }
@@ -427,9 +427,9 @@ fn build_changes(spec: &RunSpec, settings: &Settings) -> Vec<Change> {
                 continue;
             }
             let change = |at, what| Change { at, link, what };
-            changes.push(change(at, What::Up(up)));
+            changes.push(change(at, LinkChange::Up(up)));
             if later > 0 {
-                changes.push(change(at.saturating_add(later), What::Routed(up)));
+                changes.push(change(at.saturating_add(later), LinkChange::Routed(up)));
             }
         }
     }
@@ -437,7 +437,7 @@ fn build_changes(spec: &RunSpec, settings: &Settings) -> Vec<Change> {
         let set = |&(at, setting): &(u64, Setting)| Change {
             at,
             link,
-            what: What::Set(setting),
+            what: LinkChange::Set(setting),
         };
         changes.extend(settings.iter().map(set));
     }

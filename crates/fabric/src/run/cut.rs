@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::cx::Cx;
 use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};
 use crate::run::simulation::{OtherPart, Parts, Simulation};
@@ -154,7 +155,8 @@ impl Simulation {
             let theirs: List<PortId, bool> = core.ports.iter().map(|port| core.has(port.node)).collect();
             self.core.merge_records(core, &|port| theirs[port]);
         }
-        self.hosts.notify_places(&self.world, &mut self.core);
+        self.hosts
+            .notify_places(&mut Cx::new(&self.world, &mut self.core));
         self.core.become_whole();
     }
 

@@ -16,7 +16,7 @@ use paceline_kernel::queue::LaneId;
 
 use crate::core::event::Event;
 use crate::ids::{PacketId, PortId};
-use crate::run::kind::Kind;
+use crate::run::kind::NetworkKind;
 use crate::run::simulation::Simulation;
 use crate::watch::deadlock::LONG;
 use crate::world::classes::STRICT;
@@ -190,7 +190,7 @@ impl Simulation {
     /// Returns the packets in a queue; under credits, in all queues of an output's lane.
     fn waiting_in(&self, slot: (PortId, u8)) -> impl Iterator<Item = PacketId> {
         let lanes = match &self.kind {
-            Kind::Lanes(lanes) if !self.core.ports[slot.0].is_host => Some(lanes),
+            NetworkKind::Lanes(lanes) if !self.core.ports[slot.0].is_host => Some(lanes),
             _ => None,
         };
         let by_input = lanes
@@ -220,7 +220,7 @@ impl Simulation {
             }
             let before = stuck.len();
             let held = self.held_behind(&stuck);
-            if matches!(self.kind, Kind::Lanes(_)) {
+            if matches!(self.kind, NetworkKind::Lanes(_)) {
                 stuck.retain(|&(port, class)| {
                     let peer = self.core.ports[port].peer;
                     let is_host = self.core.ports[peer].is_host;
@@ -243,7 +243,7 @@ impl Simulation {
                 if p.is_host {
                     return self.storms_for_ever(p.node, class);
                 }
-                !drained.may_resume(&self.world, (peer, p), class)
+                !drained.may_resume(&self.world, peer, p, class)
             });
             if stuck.len() == before {
                 return Some(stuck);
@@ -259,7 +259,7 @@ impl Simulation {
                 let packet = self.core.packets.get(id);
                 if packet.ingress != PortId::NONE {
                     held[(packet.ingress, slot.1)] += match &self.kind {
-                        Kind::Lanes(_) => self.core.units(packet.wire),
+                        NetworkKind::Lanes(_) => self.core.units(packet.wire),
                         _ => u32::from(packet.wire),
                     };
                 }
@@ -298,8 +298,8 @@ fn cycles(pauses: &[EndlessPause]) -> Vec<Vec<usize>> {
                 continue;
             };
             *looked += 1;
-            if let Some(place) = path.iter().position(|&(on, _)| on == next) {
-                found.push(path[place..].iter().map(|&(on, _)| on).collect());
+            if let Some(index) = path.iter().position(|&(on, _)| on == next) {
+                found.push(path[index..].iter().map(|&(on, _)| on).collect());
                 // Other cycles through it belong to the same deadlock.
                 break;
             }

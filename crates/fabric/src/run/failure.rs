@@ -6,12 +6,13 @@ use std::sync::Arc;
 use paceline_kernel::Span;
 
 use crate::core::lost::Lost;
-use crate::host::Way;
+use crate::cx::Cx;
+use crate::host::DataPath;
 use crate::ids::{LinkId, PacketId, PortId, QpId};
-use crate::run::kind::Kind;
+use crate::run::kind::NetworkKind;
 use crate::run::simulation::Simulation;
 use crate::world::SPREAD;
-use crate::world::changes::{Change, Setting, What};
+use crate::world::changes::{Change, LinkChange, Setting};
 use crate::world::classes::STRICT;
 
 impl Simulation {
@@ -19,19 +20,19 @@ impl Simulation {
     pub(super) fn change_topology(&mut self, change: usize) {
         let Change { link, what, .. } = self.world.changes[change];
         match what {
-            What::Set(setting) => self.set_link(link, setting),
-            What::Routed(up) => {
+            LinkChange::Set(setting) => self.set_link(link, setting),
+            LinkChange::Routed(up) => {
                 self.settle_all();
                 self.route_anew(link, up);
             }
             // Queued packets and those on the link still arrive, and no flow is rerouted.
-            What::Up(up) if self.world.quirks.gentle_failures => {
+            LinkChange::Up(up) if self.world.quirks.gentle_failures => {
                 for port in link.ends() {
                     self.core.set_up(port, up);
                 }
                 Arc::make_mut(&mut self.world).routing.set_link(link, up);
             }
-            What::Up(up) => {
+            LinkChange::Up(up) => {
                 // Time that has passed is accounted under the old topology.
                 self.settle_all();
                 // The reference finds these paths before the run, so they are found while the link is still part of the
@@ -75,9 +76,9 @@ impl Simulation {
         for slot in self.hosts.live_senders() {
             self.find_new_path(slot);
         }
-        self.hosts.find_ways_back(&self.world, &self.core);
+        self.hosts.find_ways_back(&Cx::new(&self.world, &mut self.core));
         // NICs look last: a packet sent before all paths are known would take an old one.
-        self.hosts.look_anew(&self.world, &mut self.core);
+        self.hosts.look_anew(&mut Cx::new(&self.world, &mut self.core));
     }
 
     /// Changes a link's rate, delay and loss.
@@ -98,7 +99,7 @@ impl Simulation {
 
     /// Takes a port down: its queues are lost, and pauses in both directions are void.
     fn take_down(&mut self, port: PortId) {
-        if let (Kind::Lanes(lanes), mut net) = self.split() {
+        if let (NetworkKind::Lanes(lanes), mut net) = self.split() {
             net.with_lanes(|net| lanes.link_down(net, port));
         }
         let now = self.core.now();
@@ -144,7 +145,7 @@ impl Simulation {
             // Other ingress ports may have paused because of these packets, and nothing else would resume them.
             if class > STRICT && ingress != PortId::NONE && !keeps_bytes {
                 self.switches
-                    .release_lost(&self.world, &mut self.core, ingress, class, wire);
+                    .release_lost(&mut Cx::new(&self.world, &mut self.core), ingress, class, wire);
             }
             self.core.discard(&self.world, port, id, why);
             lost += 1;
@@ -179,7 +180,7 @@ impl Simulation {
                 self.traffic.record_mut(flow).ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
             }
         }
-        let way = Way {
+        let way = DataPath {
             port: paths.forward[0],
             last: paths.forward[paths.forward.len() - 1],
             route,
@@ -187,6 +188,7 @@ impl Simulation {
             reachable: true,
         };
         self.hosts.take_path(&self.core, slot, way, info);
-        self.hosts.join_group(&self.world, &mut self.core, slot);
+        self.hosts
+            .join_group(&mut Cx::new(&self.world, &mut self.core), slot);
     }
 }

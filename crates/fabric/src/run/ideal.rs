@@ -226,10 +226,10 @@ impl Simulation {
 
     /// Returns the packets at the end of a path: each link serves them one after another.
     fn follow(&self, mut train: Train, wire: Wire<u16>, path: &[PortId]) -> Train {
-        for (place, &port) in path.iter().enumerate() {
+        for (index, &port) in path.iter().enumerate() {
             train.serve(wire.map(|wire| self.sending(port, wire)));
             train.travel(self.delay(port));
-            if let Some(&next) = path.get(place + 1) {
+            if let Some(&next) = path.get(index + 1) {
                 train.cut_through(wire.map(|wire| self.saved([port, next], wire)));
             }
         }

@@ -8,6 +8,7 @@ use paceline_kernel::ids::List;
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::cx::Cx;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::lanes::LaneSwitches;
 use crate::model::{Builder, Net, NetworkModel, Site, Starts};
@@ -18,7 +19,7 @@ use paceline_run::outcome::{ModelOutcome, PortRef};
 use paceline_run::spec::{PacketFormat, RunSpec};
 
 /// Ports and hosts of a network.
-pub(super) enum Kind {
+pub(super) enum NetworkKind {
     /// Ports and hosts of this crate.
     Own,
     /// Hosts of this crate, with switches for credits.
@@ -27,7 +28,7 @@ pub(super) enum Kind {
     Foreign(Box<dyn NetworkModel>),
 }
 
-impl Clone for Kind {
+impl Clone for NetworkKind {
     fn clone(&self) -> Self {
         match self {
             Self::Own => Self::Own,
@@ -37,7 +38,7 @@ impl Clone for Kind {
     }
 }
 
-impl Kind {
+impl NetworkKind {
     /// Returns true if a lane of a port, under credits, has ever sent a packet.
     pub(super) fn has_used(&self, core: &Core, port: PortId, lane: u8) -> bool {
         match self {
@@ -100,7 +101,7 @@ impl Kind {
     /// Lets a queue pair send from now on.
     pub(super) fn begin(&mut self, net: &mut Net<'_>, slot: QpId) {
         match self {
-            Self::Own | Self::Lanes(_) => net.hosts.join_nic(net.world, net.core, slot),
+            Self::Own | Self::Lanes(_) => net.hosts.join_nic(&mut net.cx, slot),
             Self::Foreign(model) => model.open(net, slot),
         }
     }
@@ -170,27 +171,25 @@ impl Kind {
 /// Handlers of events at this crate's ports and hosts.
 impl Net<'_> {
     pub(super) fn handle(&mut self, event: Event) {
-        let Self {
-            world, core, hosts, ..
-        } = self;
+        let Self { cx, hosts, .. } = self;
         match event {
-            Event::Timeout { flow } => hosts.retransmission_timeout(world, core, flow),
+            Event::Timeout { flow } => hosts.retransmission_timeout(cx, flow),
             Event::Timer {
                 flow,
                 slot,
                 generation,
-            } => hosts.scheme_timer(world, core, flow, slot, generation),
+            } => hosts.scheme_timer(cx, flow, slot, generation),
             _ => {}
         }
     }
 
     #[inline(always)]
     pub(super) fn receive(&mut self, port: PortId, id: PacketId) {
-        let Self { world, core, .. } = self;
-        if core.ports[port].is_host {
-            self.hosts.receive(world, core, self.traffic, port, id);
+        let cx = &mut self.cx;
+        if cx.core.ports[port].is_host {
+            self.hosts.receive(cx, self.traffic, port, id);
         } else {
-            self.switches.switch_receive(world, core, port, id);
+            self.switches.switch_receive(cx, port, id);
         }
     }
 }
@@ -200,18 +199,17 @@ impl Simulation {
     #[inline(never)]
     pub(super) fn notify_kind(&mut self, event: Event) {
         match self.split() {
-            (Kind::Own, mut net) => net.handle(event),
-            (Kind::Lanes(lanes), mut net) => net.handle_on_credit(lanes, event),
-            (Kind::Foreign(model), mut net) => model.handle(&mut net, event),
+            (NetworkKind::Own, mut net) => net.handle(event),
+            (NetworkKind::Lanes(lanes), mut net) => net.handle_on_credit(lanes, event),
+            (NetworkKind::Foreign(model), mut net) => model.handle(&mut net, event),
         }
     }
 
     /// Returns the network's kind, and the parts of the run that it may use.
     #[inline(always)]
-    pub(super) fn split(&mut self) -> (&mut Kind, Net<'_>) {
+    pub(super) fn split(&mut self) -> (&mut NetworkKind, Net<'_>) {
         let net = Net {
-            world: &self.world,
-            core: &mut self.core,
+            cx: Cx::new(&self.world, &mut self.core),
             switches: &mut self.switches,
             hosts: &mut self.hosts,
             traffic: &mut self.traffic,

@@ -10,18 +10,17 @@ use paceline_run::outcome::PacketKind;
 
 impl Net<'_> {
     /// Calls `what` with the parts of the run that switches need.
-    pub(super) fn with_lanes(&mut self, what: impl FnOnce(&mut lanes::Net<'_>)) {
+    pub(super) fn with_lanes(&mut self, what: impl FnOnce(&mut lanes::Net<'_, '_>)) {
         what(&mut lanes::Net {
-            world: self.world,
-            core: self.core,
+            cx: &mut self.cx,
             switches: self.switches,
         });
     }
 
     /// Lets a port try to send.
     fn try_send(&mut self, lanes: &mut LaneSwitches, port: PortId) {
-        if self.core.ports[port].is_host {
-            self.hosts.try_send(self.world, self.core, port);
+        if self.cx.core.ports[port].is_host {
+            self.hosts.try_send(&mut self.cx, port);
         } else {
             self.with_lanes(|net| lanes.try_send(net, port));
         }
@@ -43,19 +42,19 @@ impl Net<'_> {
     #[inline(always)]
     fn explain_stalls(&mut self, lanes: &LaneSwitches) {
         // Done after the event, when all queues are in their final state.
-        while let Some((port, class)) = self.core.take_unexplained() {
-            lanes.notify_why(self.core, port, class);
+        while let Some((port, class)) = self.cx.core.take_unexplained() {
+            lanes.notify_why(self.cx.core, port, class);
         }
     }
 
     fn act_on_credit(&mut self, lanes: &mut LaneSwitches, event: Event) {
         match event {
-            Event::TxDone { port } if self.core.ports[port].is_host => {
-                self.hosts.nic_send(self.world, self.core, port);
+            Event::TxDone { port } if self.cx.core.ports[port].is_host => {
+                self.hosts.nic_send(&mut self.cx, port);
             }
             Event::TxDone { port } => self.with_lanes(|net| lanes.sent(net, port)),
             Event::Special { kind: TELL, a, b } => {
-                self.core.notify_credits(PortId(a), b);
+                self.cx.core.notify_credits(PortId(a), b);
                 self.try_send(lanes, PortId(a));
             }
             Event::Special { kind: READY, a, b } => {
@@ -66,32 +65,32 @@ impl Net<'_> {
     }
 
     fn take_in(&mut self, lanes: &mut LaneSwitches, port: PortId, id: PacketId) {
-        let packet = self.core.packets.get(id);
+        let packet = self.cx.core.packets.get(id);
         let (kind, class, wire) = (packet.kind, packet.class, packet.wire);
         if kind == PacketKind::Credit {
             // Handled at the port: a flow-control packet has no sender's queue pair.
-            if self.core.hear_credits(port, id) {
+            if self.cx.core.hear_credits(port, id) {
                 self.credit_came(lanes, port, class);
             }
             return;
         }
-        if !self.core.ports[port].is_host {
+        if !self.cx.core.ports[port].is_host {
             return self.with_lanes(|net| lanes.receive(net, port, id));
         }
         if class > STRICT {
             // Hosts take packets as they arrive, so the space is free at once and the credit goes back.
-            self.core.take_room(port, class, wire);
-            self.core.give_room(port, class, wire);
+            self.cx.core.take_room(port, class, wire);
+            self.cx.core.give_room(port, class, wire);
         }
         self.receive(port, id);
-        self.hosts.try_send(self.world, self.core, port);
+        self.hosts.try_send(&mut self.cx, port);
     }
 
     /// Resumes a lane whose packet lacked credit.
     fn credit_came(&mut self, lanes: &mut LaneSwitches, port: PortId, class: u8) {
-        self.hosts.settle_port(self.core, port, class, false);
-        self.core.resume(port, class);
-        self.switches.pause_ended(self.world, self.core, port, class);
+        self.hosts.settle_port(self.cx.core, port, class, false);
+        self.cx.core.resume(port, class);
+        self.switches.pause_ended(&self.cx, port, class);
         self.try_send(lanes, port);
     }
 }

@@ -3,8 +3,9 @@
 use crate::core::event::Event;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
+use crate::cx::Cx;
 use crate::ids::{PacketId, PortId};
-use crate::run::kind::Kind;
+use crate::run::kind::NetworkKind;
 use crate::run::simulation::Simulation;
 use crate::watch::probe::Sight;
 use crate::world::classes::LINK_CONTROL;
@@ -27,9 +28,11 @@ impl Simulation {
         if !self.kind.is_own() {
             self.notify_kind(Event::TxDone { port });
         } else if p.is_host {
-            self.hosts.nic_send(&self.world, &mut self.core, port);
+            self.hosts
+                .nic_send(&mut Cx::new(&self.world, &mut self.core), port);
         } else if p.is_up() && p.ready != 0 {
-            self.switches.switch_send(&self.world, &mut self.core, port);
+            self.switches
+                .switch_send(&mut Cx::new(&self.world, &mut self.core), port);
         }
     }
 
@@ -112,7 +115,7 @@ impl Simulation {
         let packet = *self.core.packets.get(id);
         self.core.packets.remove(id);
         let pause = packet.kind == PacketKind::Pause;
-        if let (Kind::Foreign(model), mut net) = self.split() {
+        if let (NetworkKind::Foreign(model), mut net) = self.split() {
             return model.receive_frame(&mut net, port, packet.class, pause);
         }
         if !pause {
@@ -124,7 +127,7 @@ impl Simulation {
             self.settle_port(port, packet.class, true);
             if self.core.pause(port, packet.class) {
                 self.switches
-                    .pause_began(&self.world, &self.core, port, packet.class);
+                    .pause_began(&Cx::new(&self.world, &mut self.core), port, packet.class);
             }
         }
         if let FlowControl::Pfc(pfc) = self.world.spec.switch.flow_control
@@ -156,13 +159,14 @@ impl Simulation {
         if self.core.ports[port].paused & 1 << class != 0 {
             self.settle_port(port, class, false);
             self.core.resume(port, class);
-            self.switches.pause_ended(&self.world, &self.core, port, class);
+            self.switches
+                .pause_ended(&Cx::new(&self.world, &mut self.core), port, class);
         }
         self.try_send(port);
     }
 
     pub(super) fn pause_end(&mut self, port: PortId, class: u8) {
-        if matches!(self.kind, Kind::Foreign(_)) {
+        if matches!(self.kind, NetworkKind::Foreign(_)) {
             return self.notify_kind(Event::PauseEnd { port, class });
         }
         // A later frame has moved the end: its own event comes then.
@@ -189,11 +193,13 @@ impl Simulation {
     #[inline]
     pub(super) fn try_send(&mut self, port: PortId) {
         if self.core.ports[port].is_host {
-            self.hosts.try_send(&self.world, &mut self.core, port);
-        } else if let (Kind::Lanes(lanes), mut net) = self.split() {
+            self.hosts
+                .try_send(&mut Cx::new(&self.world, &mut self.core), port);
+        } else if let (NetworkKind::Lanes(lanes), mut net) = self.split() {
             net.with_lanes(|net| lanes.try_send(net, port));
         } else {
-            self.switches.try_send(&self.world, &mut self.core, port);
+            self.switches
+                .try_send(&mut Cx::new(&self.world, &mut self.core), port);
         }
     }
 
@@ -208,8 +214,13 @@ impl Simulation {
 /// Observation of links and topology changes, at hosts and switches alike.
 impl Simulation {
     pub(super) fn trace(&mut self, port: PortId, event: TraceKind, id: PacketId, queue_bytes: u32) {
-        self.hosts
-            .trace(&self.world, &mut self.core, port, event, id, queue_bytes);
+        self.hosts.trace(
+            &mut Cx::new(&self.world, &mut self.core),
+            port,
+            event,
+            id,
+            queue_bytes,
+        );
     }
     pub(super) fn settle_port(&mut self, port: PortId, class: u8, pause: bool) {
         if self.core.watch.probes.on() {

@@ -14,7 +14,8 @@ use paceline_congestion::Requirements;
 use crate::core::digest::Digest;
 use crate::core::event::Event;
 use crate::core::link::Sent;
-use crate::core::print::Print;
+use crate::core::print::StateHash;
+use crate::cx::Cx;
 use crate::ids::FlowId;
 use crate::run::simulation::Simulation;
 use crate::traffic::memo::{Begin, Beginning, Counts, Memo, later};
@@ -151,7 +152,8 @@ impl Simulation {
                 return;
             }
         }
-        self.traffic.wake_program(&self.world, &mut self.core, program);
+        self.traffic
+            .wake_program(&mut Cx::new(&self.world, &mut self.core), program);
     }
 
     /// Starts a flow, of a program or of the run's description, unless the network's state is known.
@@ -179,12 +181,12 @@ impl Simulation {
     }
 
     /// Returns the fingerprint of the network if nothing is under way in it.
-    fn print_at_rest(&self) -> Option<Print> {
+    fn print_at_rest(&self) -> Option<StateHash> {
         let size = self.core.ports.len() * (2 + self.core.class_count()) + 16 * self.hosts.queue_pairs();
         if !self.traffic.is_quiet() || !self.may_look(size as u64) {
             return None;
         }
-        let mut print = Print::new(self.core.now(), self.traffic.programs().next_number());
+        let mut print = StateHash::new(self.core.now(), self.traffic.programs().next_number());
         let at_rest = self.core.is_at_rest(&mut print)
             && self.hosts.are_at_rest(&mut print)
             && self.switches.are_at_rest(&self.core, &mut print)
@@ -194,7 +196,7 @@ impl Simulation {
     }
 
     /// Returns the fingerprint of the network before this event, with packets under way, if a comparison is due.
-    fn print_at_work(&mut self, event: Event) -> Option<Print> {
+    fn print_at_work(&mut self, event: Event) -> Option<StateHash> {
         let (ports, events) = (self.core.ports.len() as u64, self.core.counters.events);
         let memory = self.memory.as_mut().expect("phases are kept");
         if memory.unlike.is_some() || events - memory.glanced_at < 2 * ports {
@@ -207,7 +209,7 @@ impl Simulation {
         if !self.may_look(if known { 0 } else { words }) {
             return None;
         }
-        let mut print = Print::new(self.core.now(), self.traffic.programs().next_number());
+        let mut print = StateHash::new(self.core.now(), self.traffic.programs().next_number());
         let like = self.note_all(event, &mut print);
         let memory = self.memory.as_mut().expect("phases are kept");
         memory.words = memory.words.max(print.words());
@@ -225,7 +227,7 @@ impl Simulation {
     }
 
     /// Notes the whole state of the network.
-    fn note_all(&mut self, event: Event, print: &mut Print) -> Result<(), &'static str> {
+    fn note_all(&mut self, event: Event, print: &mut StateHash) -> Result<(), &'static str> {
         let Self {
             world,
             core,
@@ -288,7 +290,7 @@ impl Simulation {
     }
 
     /// Notes that the network is in this state. Returns true if it is suspended from here on.
-    fn comes_to(&mut self, print: Print, quiet: bool, event: Event) -> bool {
+    fn comes_to(&mut self, print: StateHash, quiet: bool, event: Event) -> bool {
         let now = self.core.now();
         let state = self.traffic.state(now, print, quiet);
         self.close_phase(state);
@@ -410,7 +412,8 @@ impl Simulation {
                 let event = first.map_or(event, |program| Event::Program { program });
                 match event {
                     Event::Program { program } => {
-                        self.traffic.wake_program(&self.world, &mut self.core, program);
+                        self.traffic
+                            .wake_program(&mut Cx::new(&self.world, &mut self.core), program);
                     }
                     Event::FlowStart { flow } => self.flow_start(flow),
                     _ => unreachable!("the network stands still before a flow starts or a program wakes"),

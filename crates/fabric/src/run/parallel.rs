@@ -173,7 +173,7 @@ impl<'a> Table<'a> {
     fn notify(&self, me: usize, part: &Simulation, posted: Posted) {
         let (announced, core) = (&self.announced[me], &part.core);
         // Relaxed is enough: the counter in `is_last` orders these stores before the reads of the last part.
-        let set = |place: &AtomicU64, value: u64| place.store(value, Ordering::Relaxed);
+        let set = |index: &AtomicU64, value: u64| index.store(value, Ordering::Relaxed);
         let next = core.next_event_at().unwrap_or(u64::MAX);
         set(&announced.next, next.min(posted.first));
         set(&announced.free_until, core.watch.recorder.free_until());
@@ -184,7 +184,7 @@ impl<'a> Table<'a> {
     }
 
     fn hear(&self) -> Heard {
-        let get = |place: &AtomicU64| place.load(Ordering::Relaxed);
+        let get = |index: &AtomicU64| index.load(Ordering::Relaxed);
         let all = || self.announced.iter();
         Heard {
             next: all()
@@ -209,7 +209,7 @@ impl<'a> Table<'a> {
         let heard = self.hear();
         if let Task::Run { .. } = done {
             let get = |announced: &Announced| {
-                [&announced.events, &announced.crossed].map(|place| place.load(Ordering::Relaxed))
+                [&announced.events, &announced.crossed].map(|index| index.load(Ordering::Relaxed))
             };
             lock(&self.windows).count(self.announced.iter().map(get));
         }

@@ -48,11 +48,11 @@ pub(super) fn partition(world: &World, core: &Core, parts: usize) -> Option<Part
     let mut part_of: Vec<Option<usize>> = vec![None; graph.work.len()];
     let total: u64 = with_hosts.iter().map(|&group| graph.work[group]).sum();
     let (mut before, mut next) = (0, 0);
-    for (place, &group) in with_hosts.iter().enumerate() {
+    for (index, &group) in with_hosts.iter().enumerate() {
         let own = graph.work[group];
         // The middle of the group's work, in a row of equal parts; every part gets at least one group.
         let by_load = ((before + own / 2) * parts as u64 / total.max(1)) as usize;
-        let left = with_hosts.len() - place;
+        let left = with_hosts.len() - index;
         let part = by_load.min(next).max(parts.saturating_sub(left)).min(parts - 1);
         before += own;
         next = part + 1;
@@ -181,7 +181,7 @@ impl Groups {
         for (id, port) in core.ports.numbered() {
             let peer = core.ports[port.peer].node;
             let short = world.least_delay(id) < SHORT;
-            if short || port.is_host && port.place == 0 {
+            if short || port.is_host && port.index == 0 {
                 groups.join(port.node, peer);
             }
         }

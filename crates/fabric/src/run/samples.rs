@@ -1,7 +1,7 @@
 //! Samples of queues, ports and flows.
 
 use crate::core::event::Event;
-use crate::run::kind::Kind;
+use crate::run::kind::NetworkKind;
 use crate::run::simulation::Simulation;
 use paceline_kernel::queue::LaneId;
 use paceline_run::spec::TieOrder;
@@ -47,7 +47,7 @@ impl Simulation {
         hosts.sample(core, at);
         core.sample_queues_until(world, at, all_done);
         match kind {
-            Kind::Foreign(model) => model.sample(core, at, is_over),
+            NetworkKind::Foreign(model) => model.sample(core, at, is_over),
             _ => {
                 switches.sample_states(core, at, is_over);
                 core.sample_credits(at, is_over);

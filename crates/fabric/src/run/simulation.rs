@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::run::ideals::Ideals;
-use crate::run::kind::Kind;
+use crate::run::kind::NetworkKind;
 use crate::run::memo::Memory;
 use crate::run::windows::{WindowCounts, Windows};
 use crate::switch::Switches;
@@ -65,7 +66,7 @@ pub struct Simulation {
     pub(crate) switches: Switches,
     pub(crate) hosts: Hosts,
     pub(crate) traffic: Traffic,
-    pub(super) kind: Kind,
+    pub(super) kind: NetworkKind,
     pub(super) foresight: Option<Foresight>,
     /// Other parts, if the run is cut.
     pub(super) parts: Option<Box<Parts>>,
@@ -285,7 +286,9 @@ impl Simulation {
             Event::Arrive { port, packet } => self.arrive(port, packet),
             Event::TxDone { port } => self.transmission_done(port),
             Event::Wake { port, generation } => {
-                let woke = self.hosts.wake(&self.world, &mut self.core, port, generation);
+                let woke = self
+                    .hosts
+                    .wake(&mut Cx::new(&self.world, &mut self.core), port, generation);
                 if !woke && !self.world.spec.programs.is_empty() {
                     self.core.discount_event(event);
                 }
@@ -301,12 +304,14 @@ impl Simulation {
             Event::FlowDue { flow } => {
                 // The same flows need a different number of such events in a list, in a stream and in a program.
                 self.core.discount_event(event);
-                self.traffic.flow_due(&self.world, &mut self.core, flow);
+                self.traffic
+                    .flow_due(&mut Cx::new(&self.world, &mut self.core), flow);
             }
             Event::FlowStart { flow } => self.start_event(flow),
             Event::Sent { flow } => {
                 self.core.discount_event(event);
-                self.traffic.flow_sent(&self.world, &mut self.core, flow);
+                self.traffic
+                    .flow_sent(&mut Cx::new(&self.world, &mut self.core), flow);
             }
             Event::Program { program } => {
                 self.core.discount_event(event);
@@ -327,17 +332,18 @@ impl Simulation {
                 if self.world.is_of_program(flow) {
                     self.core.recount_event(event, self.hosts.is_receiving(flow));
                 }
-                self.hosts.receiver_timer(&self.world, &mut self.core, flow);
+                self.hosts
+                    .receiver_timer(&mut Cx::new(&self.world, &mut self.core), flow);
             }
             Event::Storm { storm, ends } => self.storm(storm, !ends),
             Event::HostDone { nic } => {
                 self.hosts
-                    .host_done(&self.world, &mut self.core, &mut self.traffic, nic);
+                    .host_done(&mut Cx::new(&self.world, &mut self.core), &mut self.traffic, nic);
             }
             Event::GrantDue { nic, scheme } => {
-                (self.hosts).grant_due(&self.world, &mut self.core, nic, scheme);
+                (self.hosts).grant_due(&mut Cx::new(&self.world, &mut self.core), nic, scheme);
             }
-            Event::Decided { nic } => self.hosts.decided(&self.world, &mut self.core, nic),
+            Event::Decided { nic } => self.hosts.decided(&mut Cx::new(&self.world, &mut self.core), nic),
         }
     }
 

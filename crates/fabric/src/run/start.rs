@@ -4,7 +4,8 @@ use paceline_congestion::PathInfo;
 use paceline_kernel::{Bytes, Span};
 
 use crate::core::paths::Paths;
-use crate::host::Way;
+use crate::cx::Cx;
+use crate::host::DataPath;
 use crate::ids::{FlowId, PortId, QpId};
 use crate::run::simulation::Simulation;
 use crate::world::routing::bdp;
@@ -55,7 +56,8 @@ impl Simulation {
 
     /// Starts a flow: a queue pair starts to send, or a message is posted to an open connection.
     pub(super) fn flow_start(&mut self, flow: FlowId) {
-        self.traffic.start(&self.world, &mut self.core, flow);
+        self.traffic
+            .start(&mut Cx::new(&self.world, &mut self.core), flow);
         let (kind, mut net) = self.split();
         if !kind.start(&mut net, flow) {
             return;
@@ -63,7 +65,7 @@ impl Simulation {
         let connection = self.world.connection_of(flow);
         if let Some(slot) = connection.and_then(|first| self.hosts.sender_of(first)) {
             self.post(slot, flow);
-            return self.hosts.resume(&self.world, &mut self.core, slot);
+            return self.hosts.resume(&mut Cx::new(&self.world, &mut self.core), slot);
         }
         let Some(slot) = self.open(flow) else {
             return;
@@ -87,7 +89,8 @@ impl Simulation {
             });
             self.traffic.record_mut(flow).ideal = ideal.unwrap_or_default();
         }
-        self.hosts.post(&self.world, &mut self.core, slot, flow);
+        self.hosts
+            .post(&mut Cx::new(&self.world, &mut self.core), slot, flow);
         self.hosts.watch_post(&mut self.core, slot, flow);
     }
 
@@ -98,7 +101,8 @@ impl Simulation {
         let paths = self.world.find_paths(&self.core, flow);
         // Without later changes of topology no path can appear, and the flow would wait until the end of the run.
         if paths.is_none() && self.world.changes.is_empty() {
-            self.traffic.give_up(&self.world, &mut self.core, flow);
+            self.traffic
+                .give_up(&mut Cx::new(&self.world, &mut self.core), flow);
             return None;
         }
         let reachable = paths.is_some();
@@ -115,7 +119,7 @@ impl Simulation {
             self.switches
                 .data_route(&self.world, &self.core, &paths.back, spec.src);
         }
-        let way = Way {
+        let way = DataPath {
             port: paths.forward[0],
             last: paths.forward[paths.forward.len() - 1],
             route,
@@ -135,10 +139,14 @@ impl Simulation {
             self.traffic.record_mut(flow).ideal = self.ideal_fct(flow, &paths.forward, &paths.back);
         }
         let named = self.world.sending_flow(flow);
-        let slot = self.hosts.open(&self.world, &self.core, named, way, info);
-        self.hosts.join_group(&self.world, &mut self.core, slot);
+        let slot = self
+            .hosts
+            .open(&Cx::new(&self.world, &mut self.core), named, way, info);
+        self.hosts
+            .join_group(&mut Cx::new(&self.world, &mut self.core), slot);
         let ways = reachable.then_some([&paths.forward[..], &paths.back]);
-        self.hosts.watch_begin(&self.world, &mut self.core, slot, ways);
+        self.hosts
+            .watch_begin(&mut Cx::new(&self.world, &mut self.core), slot, ways);
         Some(slot)
     }
 }

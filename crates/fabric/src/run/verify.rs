@@ -1,7 +1,7 @@
 //! Invariants, checked during a run on request.
 
 use crate::ids::PacketId;
-use crate::run::kind::Kind;
+use crate::run::kind::NetworkKind;
 use crate::run::simulation::Simulation;
 use paceline_kernel::ids::Id;
 
@@ -11,14 +11,14 @@ impl Simulation {
     /// # Panics
     /// If one is broken: a defect of the simulator, never of its input.
     pub fn verify(&self) {
-        if let Kind::Foreign(model) = &self.kind {
+        if let NetworkKind::Foreign(model) = &self.kind {
             model.verify(&self.core);
             if model.keeps_queues() {
                 return;
             }
         }
         match &self.kind {
-            Kind::Lanes(lanes) => lanes.verify(&self.core),
+            NetworkKind::Lanes(lanes) => lanes.verify(&self.core),
             _ => self.verify_queues(),
         }
         // Other hosts have no buffer accounts, and their flows carry several messages.

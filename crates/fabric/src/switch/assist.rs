@@ -16,6 +16,7 @@ use crate::core::Core;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
+use crate::cx::Cx;
 use crate::ids::{PacketId, PortId};
 use crate::switch::Switches;
 use crate::world::World;
@@ -330,8 +331,7 @@ impl Switches {
     #[inline(never)]
     pub(super) fn arriving(
         &mut self,
-        world: &World,
-        core: &mut Core,
+        cx: &mut Cx<'_>,
         ingress: PortId,
         egress_port: PortId,
         id: PacketId,
@@ -343,13 +343,13 @@ impl Switches {
                 continue;
             }
             // Read again for each half, since the one before may have changed the packet.
-            let packet = core.packets.get(id);
-            let queue = &core.queues[(egress_port, packet.class)];
-            let (mut at, profile) = egress(world, core, rngs, egress_port);
+            let packet = cx.core.packets.get(id);
+            let queue = &cx.core.queues[(egress_port, packet.class)];
+            let (mut at, profile) = egress(cx.world, cx.core, rngs, egress_port);
             let packet = passing(profile, packet, queue.bytes);
             let verdict = half.ports.on_arrival(egress_port.index(), &mut at, &packet);
             if verdict != Verdict::pass(&packet)
-                && !self.carry_out(world, core, (ingress, egress_port), id, i, verdict)
+                && !self.carry_out(cx, (ingress, egress_port), id, i, verdict)
             {
                 return false;
             }
@@ -359,17 +359,10 @@ impl Switches {
 
     /// Marks a packet that has left its queue, in which `left` bytes stay, as the halves decide.
     #[inline(never)]
-    pub(super) fn departing(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        egress_port: PortId,
-        id: PacketId,
-        left: u32,
-    ) {
+    pub(super) fn departing(&mut self, cx: &mut Cx<'_>, egress_port: PortId, id: PacketId, left: u32) {
         let Assists { halves, rngs, .. } = &mut self.assists;
-        let (mut at, profile) = egress(world, core, rngs, egress_port);
-        let packet = passing(profile, core.packets.get(id), left);
+        let (mut at, profile) = egress(cx.world, cx.core, rngs, egress_port);
+        let packet = passing(profile, cx.core.packets.get(id), left);
         let mut marking = Marking::Curve;
         let asked = |half: &&mut Half| half.hooks.departures && half.is_about(packet.class);
         for half in halves.iter_mut().filter(asked) {
@@ -378,38 +371,38 @@ impl Switches {
         // A half that decides on marks replaces the RED curve; only `Marking::Curve` leaves it to the port.
         if let Marking::Put(mark) = marking {
             if packet.load != PayloadKind::Control {
-                core.mark(egress_port, id, mark);
+                cx.core.mark(egress_port, id, mark);
             }
             return;
         }
         // A half may fall asleep on what it has just seen. The flag spares later departures the calls.
         let awake = self
             .assists
-            .is_someone_awake(egress_port, Time::from_ps(core.now()));
+            .is_someone_awake(egress_port, Time::from_ps(cx.core.now()));
         self.assists.awake[egress_port] = awake;
         if profile.red.may_mark(left) {
-            self.mark_by_curve(world, core, egress_port, id, left);
+            self.mark_by_curve(cx, egress_port, id, left);
         }
     }
 
     /// Notes that a pause of a port's class begins.
     #[inline]
-    pub(crate) fn pause_began(&mut self, world: &World, core: &Core, port: PortId, class: u8) {
+    pub(crate) fn pause_began(&mut self, cx: &Cx<'_>, port: PortId, class: u8) {
         if !self.assists.pauses {
             return;
         }
         let Assists { halves, rngs, .. } = &mut self.assists;
         let asked = |half: &&mut Half| half.hooks.pauses && half.is_about(class);
         for half in halves.iter_mut().filter(asked) {
-            let (mut at, _) = egress(world, core, rngs, port);
-            let queue = core.queues[(port, class)].bytes;
+            let (mut at, _) = egress(cx.world, cx.core, rngs, port);
+            let queue = cx.core.queues[(port, class)].bytes;
             half.ports.on_pause(port.index(), &mut at, class, queue);
         }
     }
 
     /// Notes that a pause of a port's class has ended.
     #[inline]
-    pub(crate) fn pause_ended(&mut self, world: &World, core: &Core, port: PortId, class: u8) {
+    pub(crate) fn pause_ended(&mut self, cx: &Cx<'_>, port: PortId, class: u8) {
         if !self.assists.pauses {
             return;
         }
@@ -420,9 +413,9 @@ impl Switches {
             half.hooks.pauses && half.is_about(class) && half.ports.takes_part(port.index())
         };
         for half in halves.iter_mut().filter(asked) {
-            let (mut at, _) = egress(world, core, rngs, port);
+            let (mut at, _) = egress(cx.world, cx.core, rngs, port);
             half.ports
-                .on_resume(port.index(), &mut at, class, core.queue(port, class));
+                .on_resume(port.index(), &mut at, class, cx.core.queue(port, class));
             // After a pause a detector has a state to follow, so it looks at departures again.
             if half.hooks.departures {
                 awake[port] = true;
@@ -447,32 +440,31 @@ impl Switches {
     #[inline(never)]
     fn carry_out(
         &mut self,
-        world: &World,
-        core: &mut Core,
+        cx: &mut Cx<'_>,
         (ingress, egress): (PortId, PortId),
         id: PacketId,
         half: usize,
         verdict: Verdict,
     ) -> bool {
-        core.packets.get_mut(id).tag = verdict.tag;
+        cx.core.packets.get_mut(id).tag = verdict.tag;
         // A dropped packet is not marked: marks are counted, and nobody would see this one.
         if verdict.action != Action::Drop {
-            core.mark(egress, id, verdict.mark);
+            cx.core.mark(egress, id, verdict.mark);
         }
         match verdict.notify {
             Notify::Nobody => {}
-            Notify::Packet => note(world, core, egress, id),
+            Notify::Packet => note(cx, egress, id),
             Notify::Sender(words, carrier) => {
-                let mut signal = signal(world, core, egress, id, carrier);
+                let mut signal = signal(cx, egress, id, carrier);
                 signal.tag = self.assists.halves[half].signal;
                 signal.set_words(words);
-                core.counters.notices += 1;
-                let signal = core.packets.insert(signal);
-                if core.watch.flow_probes.on() {
-                    core.observe_signal(signal, egress);
+                cx.core.counters.notices += 1;
+                let signal = cx.core.packets.insert(signal);
+                if cx.core.watch.flow_probes.on() {
+                    cx.core.observe_signal(signal, egress);
                 }
                 // Signals take the strict class, since they would be late behind the data that they warn of.
-                self.enqueue(world, core, ingress, STRICT, signal);
+                self.enqueue(cx, ingress, STRICT, signal);
             }
         }
         match verdict.action {
@@ -482,10 +474,10 @@ impl Switches {
                     self.assists.halves[half].trims,
                     "a switch half trims packets, and its scheme does not say so (`SwitchSupport::trims`)"
                 );
-                self.trim_or_drop(world, core, egress, id)
+                self.trim_or_drop(cx, egress, id)
             }
             Action::Drop => {
-                self.drop_packet(world, core, egress, id, Lost::Buffer);
+                self.drop_packet(cx, egress, id, Lost::Buffer);
                 false
             }
         }

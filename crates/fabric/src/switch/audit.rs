@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::core::port::{ClassQueue, Port};
-use crate::core::print::{Part, Print};
+use crate::core::print::{Part, StateHash};
 use crate::ids::{PortId, SwitchId};
 use crate::switch::Switches;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
@@ -19,7 +19,7 @@ pub(crate) struct Drained<'a> {
 
 impl Drained<'_> {
     /// Returns true if the pause that `port` has requested could end.
-    pub(crate) fn may_resume(&self, world: &World, (id, port): (PortId, &Port), class: u8) -> bool {
+    pub(crate) fn may_resume(&self, world: &World, id: PortId, port: &Port, class: u8) -> bool {
         let (buffer, queue) = (&self.buffers[port.switch()], &self.queues[(id, class)]);
         let shift = world.profiles[port.profile].shift;
         self.rules.may_resume(buffer, queue, shift)
@@ -46,7 +46,7 @@ impl Switches {
     }
 
     /// Notes the state of switches without packets. Returns false if a buffer is in use.
-    pub(crate) fn are_at_rest(&self, core: &Core, print: &mut Print) -> bool {
+    pub(crate) fn are_at_rest(&self, core: &Core, print: &mut StateHash) -> bool {
         print.begin(Part::Streams);
         self.mark_rng.note(print);
         print.begin(Part::Ports);
@@ -60,7 +60,7 @@ impl Switches {
     }
 
     /// Notes buffers and streams, or returns why they cannot be compared.
-    pub(crate) fn note(&self, print: &mut Print) -> Result<(), &'static str> {
+    pub(crate) fn note(&self, print: &mut StateHash) -> Result<(), &'static str> {
         if self.telemetry.on {
             return Err("packets carry telemetry");
         }

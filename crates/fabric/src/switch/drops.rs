@@ -3,34 +3,34 @@
 use crate::core::Core;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
+use crate::cx::Cx;
 use crate::ids::{PacketId, PortId};
 use crate::switch::Switches;
-use crate::world::World;
 use crate::world::classes::STRICT;
 use paceline_run::outcome::PacketKind;
 
 impl Switches {
     /// Trims or drops a packet of `class` for which there is no room.
     #[cold]
-    pub(super) fn refuse(&mut self, world: &World, core: &mut Core, egress: PortId, class: u8, id: PacketId) {
+    pub(super) fn refuse(&mut self, cx: &mut Cx<'_>, egress: PortId, class: u8, id: PacketId) {
         let lossy = self.rules.is_lossy(class);
         if let Some(ties) = self.ties.as_mut().filter(|_| lossy) {
             ties.drops(egress);
         }
         if lossy
-            && core.packets.get(id).kind == PacketKind::Data
+            && cx.core.packets.get(id).kind == PacketKind::Data
             && let Some(limit) = self.rules.trim
-            && self.trim(core, egress, id, limit)
+            && self.trim(cx.core, egress, id, limit)
         {
             // Headers take the strict class, so that they overtake the full queue and report the loss early.
-            self.enqueue(world, core, egress, STRICT, id);
-            let port = &mut core.ports[egress];
+            self.enqueue(cx, egress, STRICT, id);
+            let port = &mut cx.core.ports[egress];
             port.queue_max = port.queue_max.max(port.queued);
             return;
         }
         // A drop in a lossless class means too little headroom, which the results report separately.
-        core.counters.lossless_drops += u64::from(!lossy);
-        self.drop_packet(world, core, egress, id, Lost::Buffer);
+        cx.core.counters.lossless_drops += u64::from(!lossy);
+        self.drop_packet(cx, egress, id, Lost::Buffer);
     }
 
     /// Removes a data packet's payload, if there is room for its headers at `egress`.
@@ -55,21 +55,15 @@ impl Switches {
 
     /// Trims a packet at the request of a scheme's half. Returns true if the packet goes on.
     #[cold]
-    pub(super) fn trim_or_drop(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        egress: PortId,
-        id: PacketId,
-    ) -> bool {
-        let packet = core.packets.get(id);
+    pub(super) fn trim_or_drop(&mut self, cx: &mut Cx<'_>, egress: PortId, id: PacketId) -> bool {
+        let packet = cx.core.packets.get(id);
         // Control packets have no payload to cut, and a second trim would cut nothing.
         if packet.kind != PacketKind::Data || packet.is_trimmed() {
             return true;
         }
         let limit = self.rules.trim.unwrap_or(u32::MAX);
-        if !self.trim(core, egress, id, limit) {
-            self.drop_packet(world, core, egress, id, Lost::Buffer);
+        if !self.trim(cx.core, egress, id, limit) {
+            self.drop_packet(cx, egress, id, Lost::Buffer);
             return false;
         }
         true
@@ -77,15 +71,8 @@ impl Switches {
 
     /// Drops a packet at a switch.
     #[cold]
-    pub(super) fn drop_packet(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        egress: PortId,
-        id: PacketId,
-        why: Lost,
-    ) {
-        core.notify_before(core.packets.get(id).ingress, id);
-        core.discard(world, egress, id, why);
+    pub(super) fn drop_packet(&mut self, cx: &mut Cx<'_>, egress: PortId, id: PacketId, why: Lost) {
+        cx.core.notify_before(cx.core.packets.get(id).ingress, id);
+        cx.core.discard(cx.world, egress, id, why);
     }
 }

@@ -21,7 +21,7 @@ impl Switches {
                 PintPorts::exchange(mine, theirs, id);
             }
             // Once per switch: a second exchange would undo the first.
-            if port.place == 0 {
+            if port.index == 0 {
                 let switch = port.switch();
                 self.buffers.exchange(&mut other.buffers, switch);
                 Spreading::exchange(&mut self.spreading, &mut other.spreading, switch);

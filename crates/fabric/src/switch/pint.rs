@@ -4,10 +4,9 @@ use paceline_congestion::pint::Code;
 use paceline_kernel::Span;
 use paceline_kernel::rng::{Purpose, Rng};
 
-use crate::core::Core;
+use crate::cx::Cx;
 use crate::ids::{PacketId, PortId};
 use crate::switch::Switches;
-use crate::world::World;
 use paceline_kernel::ids::List;
 use paceline_run::outcome::PacketKind;
 
@@ -128,17 +127,17 @@ fn log2_approximate(x: u32, rng: &mut Rng) -> i32 {
 impl Switches {
     /// Updates the utilisation of `egress` on a departure, and writes the larger of the port's digest and the packet's
     /// into a data packet.
-    pub(super) fn pint_departed(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId) {
-        let now = core.now();
+    pub(super) fn pint_departed(&mut self, cx: &mut Cx<'_>, egress: PortId, id: PacketId) {
+        let now = cx.core.now();
         let Some(pint) = &mut self.telemetry.pint else {
             return;
         };
         let port = &mut pint.ports[egress];
-        let p = &core.ports[egress];
-        let rate = world.profiles[p.profile].rate.as_bps();
-        let packet = core.packets.get_mut(id);
+        let p = &cx.core.ports[egress];
+        let rate = cx.world.profiles[p.profile].rate.as_bps();
+        let packet = cx.core.packets.get_mut(id);
         if packet.kind == PacketKind::Data {
-            let rng = core.shared_rng.of_schemes().unwrap_or(&mut pint.rng[egress]);
+            let rng = cx.core.shared_rng.of_schemes().unwrap_or(&mut pint.rng[egress]);
             let utilisation = if pint.approximate {
                 let window = pint.window_ns as u64;
                 // Longer pauses between packets count as one window, or the last term of the sum would turn negative.

@@ -12,7 +12,7 @@ use paceline_run::spec::{DropPolicy, FlowControl, PfcThreshold, SwitchSpec};
 #[derive(Clone, Debug)]
 pub(super) struct BufferRules {
     reserve: u32,
-    kind: Kind,
+    kind: Accounting,
     /// Bits of the dense classes under flow control.
     lossless: u16,
     /// True if all classes are treated alike and none is bounded.
@@ -27,7 +27,7 @@ pub(super) struct BufferRules {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum Accounting {
     /// Drops packets when the buffer is full, without flow control.
     Lossy,
     Dynamic {
@@ -63,12 +63,12 @@ pub(super) struct SwitchBuffer {
 impl BufferRules {
     pub(super) fn new(spec: &SwitchSpec, classes: &Classes, wrapping: bool) -> Self {
         let kind = match spec.flow_control {
-            FlowControl::None | FlowControl::Credits => Kind::Lossy,
+            FlowControl::None | FlowControl::Credits => Accounting::Lossy,
             FlowControl::Pfc(pfc) => match pfc.threshold {
-                PfcThreshold::Dynamic { .. } => Kind::Dynamic {
+                PfcThreshold::Dynamic { .. } => Accounting::Dynamic {
                     resume_offset: u32::try_from(pfc.resume_offset.get()).unwrap_or(u32::MAX),
                 },
-                PfcThreshold::Static { xoff, xon } => Kind::Static {
+                PfcThreshold::Static { xoff, xon } => Accounting::Static {
                     xoff: xoff.get() as u32,
                     xon: xon.get() as u32,
                 },
@@ -128,9 +128,9 @@ impl BufferRules {
 
     /// Returns the rules for packets of a class; `ALIKE` classes share one answer.
     #[inline(always)]
-    fn kind_of<const ALIKE: bool>(&self, class: u8) -> Kind {
+    fn kind_of<const ALIKE: bool>(&self, class: u8) -> Accounting {
         if !ALIKE && self.is_lossy(class) {
-            Kind::Lossy
+            Accounting::Lossy
         } else {
             self.kind
         }
@@ -141,7 +141,7 @@ impl BufferRules {
     #[inline]
     fn threshold(&self, buffer: &SwitchBuffer, shift: u32) -> u32 {
         match self.kind {
-            Kind::Static { xoff, .. } => xoff.saturating_sub(self.reserve),
+            Accounting::Static { xoff, .. } => xoff.saturating_sub(self.reserve),
             _ => {
                 let free = buffer.pool - i64::from(buffer.shared_used);
                 // The reference's difference is unsigned: with a pool that is overdrawn it wraps to a huge threshold.
@@ -179,17 +179,17 @@ impl BufferRules {
         let in_pool = from_pool == 0 || i64::from(buffer.shared_used) + i64::from(from_pool) <= buffer.pool;
         let no_headroom = size + queue.headroom > headroom;
         let (fits, dropped) = match self.kind_of::<ALIKE>(class) {
-            Kind::Lossy => (in_pool, !in_pool),
+            Accounting::Lossy => (in_pool, !in_pool),
             // As in the reference, a packet without headroom is compared whole with the threshold, reserve or not. A
             // threshold above the free bytes (alpha above 1) leaves the pool as the bound.
-            Kind::Dynamic { .. } => {
+            Accounting::Dynamic { .. } => {
                 let in_pool = in_pool || self.wrapping;
                 (
                     above_reserve <= threshold && in_pool,
                     no_headroom && (size.saturating_add(self.shared(queue)) > threshold || !in_pool),
                 )
             }
-            Kind::Static { .. } => {
+            Accounting::Static { .. } => {
                 let fits = above_reserve <= threshold && in_pool;
                 (fits, no_headroom && !fits)
             }
@@ -243,10 +243,12 @@ impl BufferRules {
         shift: u32,
     ) -> bool {
         match self.kind_of::<ALIKE>(class) {
-            Kind::Lossy => false,
-            Kind::Dynamic { .. } => queue.headroom > 0 || self.shared(queue) >= self.threshold(buffer, shift),
+            Accounting::Lossy => false,
+            Accounting::Dynamic { .. } => {
+                queue.headroom > 0 || self.shared(queue) >= self.threshold(buffer, shift)
+            }
             // When the pool is full, headroom is in use below the threshold.
-            Kind::Static { xoff, .. } => queue.headroom > 0 || queue.ingress > xoff,
+            Accounting::Static { xoff, .. } => queue.headroom > 0 || queue.ingress > xoff,
         }
     }
 
@@ -254,14 +256,14 @@ impl BufferRules {
     #[inline]
     pub(super) fn may_resume(&self, buffer: &SwitchBuffer, queue: &ClassQueue, shift: u32) -> bool {
         match self.kind {
-            Kind::Lossy => true,
-            Kind::Dynamic { resume_offset } => {
+            Accounting::Lossy => true,
+            Accounting::Dynamic { resume_offset } => {
                 // The offset keeps a queue near the threshold from sending a pause and a resume with every packet.
                 let shared = self.shared(queue);
                 queue.headroom == 0
                     && (shared == 0 || shared.saturating_add(resume_offset) <= self.threshold(buffer, shift))
             }
-            Kind::Static { xon, .. } => queue.headroom == 0 && queue.ingress < xon,
+            Accounting::Static { xon, .. } => queue.headroom == 0 && queue.ingress < xon,
         }
     }
 

@@ -6,6 +6,7 @@
 //! hop reads a range.
 
 use crate::core::Core;
+use crate::cx::Cx;
 use crate::ids::{ColumnId, FlowId, PacketId, PortId, SwitchId};
 use crate::switch::Switches;
 use crate::world::{SPREAD, World};
@@ -153,43 +154,37 @@ impl Spreading {
 
 impl Switches {
     /// Returns the egress port of a packet whose path is chosen switch by switch.
-    pub(super) fn spread(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        ingress: PortId,
-        id: PacketId,
-    ) -> Option<PortId> {
-        let packet = core.packets.get(id);
+    pub(super) fn spread(&mut self, cx: &mut Cx<'_>, ingress: PortId, id: PacketId) -> Option<PortId> {
+        let packet = cx.core.packets.get(id);
         let (last, flow, class) = (PortId(packet.path as u32), packet.flow, packet.class);
-        let node = core.ports[ingress].node;
-        let root = &core.ports[last];
+        let node = cx.core.ports[ingress].node;
+        let root = &cx.core.ports[last];
         if root.node == node {
             // At the last switch there is one port to the receiver, and no choice.
             if root.is_up() {
                 return Some(last);
             }
-            return self.leave_spreading(world, core, ingress, id);
+            return self.leave_spreading(cx, ingress, id);
         }
         let (root_node, root_switch) = (root.node, root.switch());
-        let switch = core.ports[ingress].switch();
+        let switch = cx.core.ports[ingress].switch();
         let mut column = self.spreading.column_of[root_switch];
         if column == ColumnId::NONE {
-            column = self.column(world, root_node, root_switch);
+            column = self.column(cx.world, root_node, root_switch);
         }
         let Stretch { first, count } = self.spreading.stretch(column, switch);
         let hops = first as usize..(first + count) as usize;
         let egress = match count {
-            0 => return self.leave_spreading(world, core, ingress, id),
+            0 => return self.leave_spreading(cx, ingress, id),
             1 => self.spreading.hops[hops.start],
             _ => match self.spreading.policy {
                 // Under ECMP senders choose the paths, so a packet without one has met a change of topology.
-                LoadBalancing::Ecmp => return self.leave_spreading(world, core, ingress, id),
+                LoadBalancing::Ecmp => return self.leave_spreading(cx, ingress, id),
                 LoadBalancing::Spray => self.random_hop(switch, hops),
-                LoadBalancing::Adaptive => self.least_loaded(world, core, switch, hops, class),
+                LoadBalancing::Adaptive => self.least_loaded(cx, switch, hops, class),
                 LoadBalancing::Flowlet(flowlets) => {
                     let entry = self.spreading.entry(switch, flow);
-                    match self.same_flowlet(core, entry, column, hops.clone(), flowlets.gap.as_ps()) {
+                    match self.same_flowlet(cx.core, entry, column, hops.clone(), flowlets.gap.as_ps()) {
                         Some(port) => port,
                         None => {
                             let port = self.random_hop(switch, hops);
@@ -199,10 +194,10 @@ impl Switches {
                 }
                 LoadBalancing::AdaptiveFlowlet(flowlets) => {
                     let entry = self.spreading.entry(switch, flow);
-                    match self.same_flowlet(core, entry, column, hops.clone(), flowlets.gap.as_ps()) {
+                    match self.same_flowlet(cx.core, entry, column, hops.clone(), flowlets.gap.as_ps()) {
                         Some(port) => port,
                         None => {
-                            let port = self.least_loaded(world, core, switch, hops, class);
+                            let port = self.least_loaded(cx, switch, hops, class);
                             self.begin_flowlet(entry, column, port)
                         }
                     }
@@ -210,7 +205,7 @@ impl Switches {
             },
         };
         // The ports taken are folded into the epoch, so that the receiver can tell paths apart.
-        let packet = core.packets.get_mut(id);
+        let packet = cx.core.packets.get_mut(id);
         packet.epoch = SPREAD | (packet.epoch.wrapping_mul(31).wrapping_add(egress.0 as u16) & !SPREAD);
         Some(egress)
     }
@@ -226,22 +221,21 @@ impl Switches {
     #[inline]
     fn least_loaded(
         &mut self,
-        world: &World,
-        core: &Core,
+        cx: &Cx<'_>,
         switch: SwitchId,
         hops: std::ops::Range<usize>,
         class: u8,
     ) -> PortId {
         let (mut least, mut ties, mut chosen) = (u64::MAX, 0, hops.start);
-        for place in hops {
-            let load = self.load(world, core, self.spreading.hops[place], class);
+        for index in hops {
+            let load = self.load(cx, self.spreading.hops[index], class);
             if load < least {
-                (least, ties, chosen) = (load, 1, place);
+                (least, ties, chosen) = (load, 1, index);
             } else if load == least {
                 // The n-th of n equals replaces the choice with probability 1/n: all are equally likely.
                 ties += 1;
                 if self.spreading.rng[switch].below(ties) == 0 {
-                    chosen = place;
+                    chosen = index;
                 }
             }
         }
@@ -251,14 +245,14 @@ impl Switches {
     /// Returns the time in ps until a port will have sent what is ahead of a packet of `class` now. Ports that are
     /// paused for the class rank after all others.
     #[inline]
-    fn load(&self, world: &World, core: &Core, port: PortId, class: u8) -> u64 {
-        let port = &core.ports[port];
-        let profile = &world.profiles[port.profile];
+    fn load(&self, cx: &Cx<'_>, port: PortId, class: u8) -> u64 {
+        let port = &cx.core.ports[port];
+        let profile = &cx.world.profiles[port.profile];
         // Compared as a time, since the ports may have different rates.
         let queued = (u64::from(port.queued) * profile.ps_per_kib) >> 10;
         // Large enough that a paused port is chosen only if all are paused.
         let paused = if port.paused & 1 << class != 0 { 1 << 62 } else { 0 };
-        port.free_at.saturating_sub(core.now()) + queued + paused
+        port.free_at.saturating_sub(cx.core.now()) + queued + paused
     }
 
     /// Returns the port of the flowlet in progress, if the gap is not over and the port still leads to the destination.
@@ -319,14 +313,8 @@ impl Switches {
     /// Routes a packet that cannot reach its port any more hop by hop from here on, like packets that were sent before
     /// the topology changed.
     #[cold]
-    fn leave_spreading(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        ingress: PortId,
-        id: PacketId,
-    ) -> Option<PortId> {
-        core.packets.get_mut(id).epoch = world.old_epoch();
-        self.reroute(world, core, ingress, id)
+    fn leave_spreading(&mut self, cx: &mut Cx<'_>, ingress: PortId, id: PacketId) -> Option<PortId> {
+        cx.core.packets.get_mut(id).epoch = cx.world.old_epoch();
+        self.reroute(cx, ingress, id)
     }
 }

@@ -12,7 +12,7 @@ use paceline_kernel::Time;
 use super::programs::Request;
 use crate::core::digest::Digest;
 use crate::core::link::Sent;
-use crate::core::print::{Part, Print};
+use crate::core::print::{Part, StateHash};
 use crate::watch::record::round_trips::{RoundTripCounts, RoundTrips};
 use crate::world::World;
 use paceline_run::outcome::{Counters, FlowRecord, PfcEvent, Repeats, StateRepeats};
@@ -20,7 +20,7 @@ use paceline_run::spec::{FlowSpec, NodeId};
 
 /// Event that a program is called for; `Ended` is the end of a flow, for which no program is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum CallKind {
     Begin,
     Woken,
     Left,
@@ -31,12 +31,12 @@ pub(crate) enum What {
 
 /// A call, with time and numbers of the network.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Call {
     pub(super) at: u64,
     /// Number of the flow; unused in calls without a flow.
     pub(super) of: u32,
     pub(super) program: u32,
-    pub(super) what: What,
+    pub(super) what: CallKind,
 }
 
 /// A call relative to the start of its phase, and the number of its requests.
@@ -46,7 +46,7 @@ pub(super) struct Item {
     pub(super) of: u32,
     pub(super) program: u32,
     pub(super) asked: u32,
-    pub(super) what: What,
+    pub(super) what: CallKind,
 }
 
 /// A request, as far as the network depends on it.
@@ -74,7 +74,7 @@ pub(super) struct PendingWake {
 }
 
 impl PendingWake {
-    pub(super) fn note(&self, print: &mut Print) {
+    pub(super) fn note(&self, print: &mut StateHash) {
         print.note(self.after);
         print.note(u64::from(self.program));
     }
@@ -204,7 +204,7 @@ impl Memo {
     }
 
     /// Returns the state with this fingerprint; `wakes` are given for a network at rest.
-    pub(super) fn state(&mut self, rest: Print, wakes: Vec<PendingWake>) -> u32 {
+    pub(super) fn state(&mut self, rest: StateHash, wakes: Vec<PendingWake>) -> u32 {
         let mut print = rest;
         print.begin(Part::Coming);
         // Wake-ups are part of the state but not of the residue, so that a suspended network can go on with others.
@@ -231,7 +231,7 @@ impl Memo {
     }
 
     /// Returns true if the state with this fingerprint is known.
-    pub(super) fn has(&self, print: &Print) -> bool {
+    pub(super) fn has(&self, print: &StateHash) -> bool {
         self.known.contains_key(&print.finish())
     }
 
@@ -328,7 +328,7 @@ impl Memo {
     }
 
     /// Looks up what is known of a call, and puts known requests into `requests`.
-    pub(super) fn known(&mut self, place: Place, requests: &mut Vec<Request>) -> Known {
+    pub(super) fn known(&mut self, index: Call, requests: &mut Vec<Request>) -> Known {
         let Some(recording) = &mut self.recording else {
             return Known::No;
         };
@@ -340,7 +340,7 @@ impl Memo {
             recording.known = None;
             return Known::No;
         };
-        let is = recording.begin.item(place, item.asked as usize);
+        let is = recording.begin.item(index, item.asked as usize);
         assert!(
             is == *item,
             "the network did something else than before: {is:?} was {item:?}"
@@ -365,11 +365,11 @@ impl Memo {
     }
 
     /// Records a call of a program.
-    pub(super) fn note_call(&mut self, world: &World, place: Place, behind: u64, requests: &[Request]) {
+    pub(super) fn note_call(&mut self, world: &World, index: Call, behind: u64, requests: &[Request]) {
         let Some(recording) = &mut self.recording else {
             return;
         };
-        recording.items.push(recording.begin.item(place, requests.len()));
+        recording.items.push(recording.begin.item(index, requests.len()));
         // Relative to the start of the phase, so that repeated requests are equal.
         let since = recording.begin.at + behind;
         for request in requests {
@@ -378,11 +378,11 @@ impl Memo {
     }
 
     /// Records the end of a flow. Returns true if it was known.
-    pub(super) fn note_end(&mut self, place: Place, record: &FlowRecord) -> bool {
+    pub(super) fn note_end(&mut self, index: Call, record: &FlowRecord) -> bool {
         let Some(recording) = &mut self.recording else {
             return false;
         };
-        let item = recording.begin.item(place, 0);
+        let item = recording.begin.item(index, 0);
         let is_known = recording
             .known
             .as_ref()
@@ -437,24 +437,24 @@ impl Phase {
 
 impl Beginning {
     /// Returns the call at this index, if it is known.
-    fn expected(&self, place: usize) -> Option<&Item> {
-        let last = || self.last.as_ref().filter(|_| place == self.items.len());
-        self.items.get(place).or_else(|| last().map(|(item, _)| item))
+    fn expected(&self, index: usize) -> Option<&Item> {
+        let last = || self.last.as_ref().filter(|_| index == self.items.len());
+        self.items.get(index).or_else(|| last().map(|(item, _)| item))
     }
 }
 
 impl Begin {
-    fn item(&self, place: Place, asked: usize) -> Item {
-        let of = match place.what {
-            What::Begin | What::Woken => 0,
-            _ => place.of.wrapping_sub(self.flow),
+    fn item(&self, index: Call, asked: usize) -> Item {
+        let of = match index.what {
+            CallKind::Begin | CallKind::Woken => 0,
+            _ => index.of.wrapping_sub(self.flow),
         };
         Item {
-            after: place.at - self.at,
+            after: index.at - self.at,
             of,
-            program: place.program,
+            program: index.program,
             asked: asked as u32,
-            what: place.what,
+            what: index.what,
         }
     }
 }

@@ -8,7 +8,8 @@ pub(crate) mod replay;
 mod tasks;
 
 use crate::core::Core;
-use crate::core::print::Print;
+use crate::core::print::StateHash;
+use crate::cx::Cx;
 use crate::ids::FlowId;
 use crate::world::World;
 use paceline_congestion::Mark;
@@ -98,7 +99,7 @@ impl Traffic {
         &mut self,
         world: &World,
         core: &Core,
-        print: &mut Print,
+        print: &mut StateHash,
     ) -> Vec<(u64, u64, [u64; 2])> {
         let mut memo = self.programs.memo.take().expect("phases are kept");
         let ways = |flow| memo.ways(world, &world.flow(core, flow));
@@ -108,7 +109,7 @@ impl Traffic {
     }
 
     /// Returns true if the state with this fingerprint has occurred before.
-    pub(crate) fn has_state(&self, print: &Print) -> bool {
+    pub(crate) fn has_state(&self, print: &StateHash) -> bool {
         self.programs.memo.as_ref().is_some_and(|memo| memo.has(print))
     }
 
@@ -125,11 +126,11 @@ impl Traffic {
     }
 
     /// Notes that a flow starts.
-    pub fn start(&mut self, world: &World, core: &mut Core, flow: FlowId) {
+    pub fn start(&mut self, cx: &mut Cx<'_>, flow: FlowId) {
         let record = &mut self.flows[flow];
         record.status = FlowStatus::Unfinished;
-        record.start = Time::from_ps(core.now());
-        self.release(world, core, flow, Awaited::Started);
+        record.start = Time::from_ps(cx.core.now());
+        self.release(cx, flow, Awaited::Started);
     }
 
     /// Writes the bytes that have arrived of an incomplete flow.
@@ -155,9 +156,9 @@ impl Traffic {
     }
 
     /// Gives up a flow that has no path, and will never have one.
-    pub fn give_up(&mut self, world: &World, core: &mut Core, flow: FlowId) {
+    pub fn give_up(&mut self, cx: &mut Cx<'_>, flow: FlowId) {
         self.flows[flow].status = FlowStatus::Unreachable;
-        self.end(world, core, flow, |_| false);
+        self.end(cx, flow, |_| false);
     }
 
     /// Returns true if a flow is known that has yet to start and waits for nothing but time.
@@ -177,28 +178,22 @@ impl Traffic {
 
     /// Ends a flow. A stream's flow is handed to the caller, and forgotten when nothing can ask for it any more; `asks`
     /// returns true if a flow's receiver may.
-    pub(crate) fn end(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        flow: FlowId,
-        asks: impl Fn(FlowId) -> bool,
-    ) {
+    pub(crate) fn end(&mut self, cx: &mut Cx<'_>, flow: FlowId, asks: impl Fn(FlowId) -> bool) {
         let Some(record) = self.flows.end(flow) else {
             return;
         };
         if self.programs.has(flow) {
-            self.ended.extend(self.programs.end(core.now(), flow, record));
+            self.ended.extend(self.programs.end(cx.core.now(), flow, record));
         } else {
             self.ended.push(EndedFlow {
                 flow: flow.0,
-                spec: world.flow(core, flow),
+                spec: cx.world.flow(cx.core, flow),
                 record,
             });
         }
         // In other simulators, hosts keep flows that are over.
-        if !world.quirks.receiver_forgets {
-            core.flow_is_over(flow, asks);
+        if !cx.world.quirks.receiver_forgets {
+            cx.core.flow_is_over(flow, asks);
         }
     }
 

@@ -11,15 +11,15 @@ use std::collections::BinaryHeap;
 use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
 
-use super::memo::{Known, Memo, PendingWake, Place, What};
+use super::memo::{Call, CallKind, Known, Memo, PendingWake};
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::flows::Underway;
-use crate::core::print::{Part, Print};
+use crate::core::print::{Part, StateHash};
+use crate::cx::Cx;
 use crate::ids::FlowId;
 use crate::traffic::Traffic;
 use crate::traffic::records::Records;
-use crate::world::World;
 use paceline_run::outcome::{EndedFlow, FlowRecord, ModelOutcome};
 use paceline_run::spec::{Asks, Awaited, FlowSpec, RunSpec, State, TieOrder};
 
@@ -28,7 +28,7 @@ use paceline_run::spec::{Asks, Awaited, FlowSpec, RunSpec, State, TieOrder};
 pub(crate) struct Programs {
     all: Vec<Running>,
     /// Flows that programs have started and that are not over, by their numbers in the run.
-    told: Underway<Told>,
+    told: Underway<ProgramFlow>,
     /// Number of a program's next flow, behind all others: in the network, and in the run.
     next: u32,
     pub(super) next_in_run: u32,
@@ -55,7 +55,7 @@ struct Shift {
 
 /// A program's flow: its program, the program's name for it, and its description.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct ProgramFlow {
     program: u32,
     message: u32,
     flow: FlowSpec,
@@ -223,30 +223,30 @@ impl Programs {
     }
 
     /// Runs the program's half of a call, at a time of the run. `of` is the number of its flow there.
-    pub(super) fn ask(&mut self, now: u64, place: (What, u32, u32), requests: &mut Vec<Request>) {
-        let (what, program, of) = place;
+    pub(super) fn ask(&mut self, now: u64, index: (CallKind, u32, u32), requests: &mut Vec<Request>) {
+        let (what, program, of) = index;
         self.last = now;
         let mut asks = Asking {
             now: Time::from_ps(now),
             requests,
         };
         let told = match what {
-            What::Begin | What::Woken | What::Ended => None,
+            CallKind::Begin | CallKind::Woken | CallKind::Ended => None,
             _ => self.told.get(FlowId(of)),
         };
         let message = told.map_or(0, |told| told.message);
         let Running { state, tokens, .. } = &mut self.all[program as usize];
         match what {
-            What::Begin => state.begin(&mut asks),
-            What::Woken => {
+            CallKind::Begin => state.begin(&mut asks),
+            CallKind::Woken => {
                 let woken = tokens.pop().expect("a wake was asked for");
                 assert_eq!(woken.0.0, now, "a wake comes at its time");
                 state.woken(woken.0.4, &mut asks);
             }
-            What::Left => state.left(message, &mut asks),
-            What::Received => state.heard(message, Awaited::Received, &mut asks),
-            What::Acknowledged => state.heard(message, Awaited::Acknowledged, &mut asks),
-            What::Ended => {}
+            CallKind::Left => state.left(message, &mut asks),
+            CallKind::Received => state.heard(message, Awaited::Received, &mut asks),
+            CallKind::Acknowledged => state.heard(message, Awaited::Acknowledged, &mut asks),
+            CallKind::Ended => {}
         }
     }
 
@@ -260,11 +260,11 @@ impl Programs {
                     // If events are counted, earlier requests come first. Among requests of one time the lower rank
                     // comes first, so that iterations that do the same do it in the same order.
                     let asked = if self.counted { self.last } else { 0 };
-                    let place = (at.as_ps(), asked, token >> 32, running.count, token);
-                    running.tokens.push(Reverse(place));
+                    let index = (at.as_ps(), asked, token >> 32, running.count, token);
+                    running.tokens.push(Reverse(index));
                 }
                 Request::Send { message, flow } => {
-                    let told = Told {
+                    let told = ProgramFlow {
                         program,
                         message,
                         flow,
@@ -314,13 +314,13 @@ impl Programs {
     /// Ends a flow of the network. Returns it as a flow of the run, unless its end is known already.
     pub(super) fn end(&mut self, now: u64, flow: FlowId, record: FlowRecord) -> Option<EndedFlow> {
         if let Some(memo) = &mut self.memo {
-            let place = Place {
+            let index = Call {
                 at: now,
                 of: flow.0,
                 program: 0,
-                what: What::Ended,
+                what: CallKind::Ended,
             };
-            if memo.note_end(place, &record) {
+            if memo.note_end(index, &record) {
                 return None;
             }
         }
@@ -402,7 +402,7 @@ impl Programs {
         &self,
         now: u64,
         flows: &Records,
-        print: &mut Print,
+        print: &mut StateHash,
         mut ways: impl FnMut(FlowId) -> u64,
     ) -> Vec<(u64, u64, [u64; 2])> {
         print.begin(Part::Flows);
@@ -410,7 +410,7 @@ impl Programs {
         underway.sort_unstable_by_key(|&(flow, _)| flow);
         for (flow, record) in underway {
             let told = self.told.get(self.in_run(flow));
-            let &Told {
+            let &ProgramFlow {
                 program, flow: spec, ..
             } = told.expect("a flow of a program is told of until it is over");
             print.note_flow(flow);
@@ -456,14 +456,14 @@ impl Traffic {
     }
 
     /// Starts a program, or calls it for every wake-up that is due.
-    pub(crate) fn wake_program(&mut self, world: &World, core: &mut Core, program: u32) {
-        let (now, tie) = core.instant();
+    pub(crate) fn wake_program(&mut self, cx: &mut Cx<'_>, program: u32) {
+        let (now, tie) = cx.core.instant();
         let counted = self.programs.counted;
         let running = &mut self.programs.all[program as usize];
         if !running.begun {
             running.begun = true;
-            self.call_program(world, core, program, (What::Begin, 0));
-        } else if self.is_woken(core, program) {
+            self.call_program(cx, program, CallKind::Begin, 0);
+        } else if self.is_woken(cx.core, program) {
             self.programs.all[program as usize].armed = NEVER;
         } else {
             // The program waits for another event, which was requested later and comes earlier.
@@ -479,9 +479,9 @@ impl Traffic {
                 break;
             }
             wakes.pop();
-            self.call_program(world, core, program, (What::Woken, 0));
+            self.call_program(cx, program, CallKind::Woken, 0);
         }
-        self.programs.arm(core, program);
+        self.programs.arm(cx.core, program);
     }
 
     /// Returns true if the running event wakes the program, and it has started.
@@ -491,20 +491,20 @@ impl Traffic {
     }
 
     /// Notes that the last packet of a flow has left its host, for the first time.
-    pub(crate) fn flow_sent(&mut self, world: &World, core: &mut Core, flow: FlowId) {
-        self.tell(world, core, flow, What::Left);
+    pub(crate) fn flow_sent(&mut self, cx: &mut Cx<'_>, flow: FlowId) {
+        self.tell(cx, flow, CallKind::Left);
     }
 
     /// Calls the program that started the flow, if one did.
-    pub(super) fn tell_program(&mut self, world: &World, core: &mut Core, flow: FlowId, what: Awaited) {
+    pub(super) fn tell_program(&mut self, cx: &mut Cx<'_>, flow: FlowId, what: Awaited) {
         match what {
             Awaited::Started => {}
-            Awaited::Received => self.tell(world, core, flow, What::Received),
-            Awaited::Acknowledged => self.tell(world, core, flow, What::Acknowledged),
+            Awaited::Received => self.tell(cx, flow, CallKind::Received),
+            Awaited::Acknowledged => self.tell(cx, flow, CallKind::Acknowledged),
         }
     }
 
-    fn tell(&mut self, world: &World, core: &mut Core, flow: FlowId, what: What) {
+    fn tell(&mut self, cx: &mut Cx<'_>, flow: FlowId, what: CallKind) {
         if !self.programs.has(flow) {
             return;
         }
@@ -514,17 +514,17 @@ impl Traffic {
         let Some(program) = known.or_else(told) else {
             return;
         };
-        self.call_program(world, core, program, (what, flow.0));
-        self.programs.arm(core, program);
+        self.call_program(cx, program, what, flow.0);
+        self.programs.arm(cx.core, program);
     }
 
     /// Runs both halves of a call. `of` is the number of the flow in the network.
-    fn call_program(&mut self, world: &World, core: &mut Core, program: u32, (what, of): (What, u32)) {
+    fn call_program(&mut self, cx: &mut Cx<'_>, program: u32, what: CallKind, of: u32) {
         let programs = &mut self.programs;
         let mut requests = std::mem::take(&mut programs.requests);
         requests.clear();
-        let place = Place {
-            at: core.now(),
+        let index = Call {
+            at: cx.core.now(),
             of,
             program,
             what,
@@ -533,22 +533,22 @@ impl Traffic {
         let known = programs
             .memo
             .as_mut()
-            .map_or(Known::No, |memo| memo.known(place, &mut requests));
+            .map_or(Known::No, |memo| memo.known(index, &mut requests));
         // A known call was made while the network was suspended: to ask the program again would advance it twice.
         if known == Known::No {
             let of = match what {
-                What::Begin | What::Woken => 0,
+                CallKind::Begin | CallKind::Woken => 0,
                 _ => programs.in_run(FlowId(of)).0,
             };
-            programs.ask(core.now() + behind, (what, program, of), &mut requests);
+            programs.ask(cx.core.now() + behind, (what, program, of), &mut requests);
         }
         if known != Known::Whole {
             programs.enter(program, &requests);
         }
         if let Some(memo) = &mut programs.memo {
-            memo.note_call(world, place, behind, &requests);
+            memo.note_call(cx.world, index, behind, &requests);
         }
-        programs.arrange(core, &mut self.flows, program, &requests);
+        programs.arrange(cx.core, &mut self.flows, program, &requests);
         programs.requests = requests;
     }
 }

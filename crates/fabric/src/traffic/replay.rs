@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use super::memo::{Asked, Beginning, Item, Memo, What};
+use super::memo::{Asked, Beginning, CallKind, Item, Memo};
 use super::programs::{Request, shifted};
 use crate::core::Core;
-use crate::core::print::Print;
+use crate::core::print::StateHash;
 use crate::ids::FlowId;
 use crate::traffic::Traffic;
 use crate::world::World;
@@ -102,7 +102,7 @@ impl Traffic {
 
     /// Returns the state of a network with this fingerprint. `quiet`: states with the same fingerprint may differ in
     /// their wake-ups, which are compared too.
-    pub(crate) fn state(&mut self, now: u64, print: Print, quiet: bool) -> u32 {
+    pub(crate) fn state(&mut self, now: u64, print: StateHash, quiet: bool) -> u32 {
         let wakes = if quiet {
             self.programs.pending_wakes(now)
         } else {
@@ -178,7 +178,7 @@ impl Traffic {
             };
             let now = here.at + item.after;
             let from_anchor = item.told_from(anchor, here);
-            if item.what == What::Ended {
+            if item.what == CallKind::Ended {
                 let flow = FlowId(here.flow.wrapping_add(item.of));
                 let record = shifted(phase.ends[through.end], here.at);
                 let ended = self.programs.ended(flow, record);
@@ -189,7 +189,7 @@ impl Traffic {
                 continue;
             }
             let of = match item.what {
-                What::Begin | What::Woken => 0,
+                CallKind::Begin | CallKind::Woken => 0,
                 _ => here.flow.wrapping_add(item.of),
             };
             requests.clear();
@@ -228,7 +228,7 @@ impl Item {
     /// Returns the call relative to the anchor.
     fn told_from(&self, anchor: &Standing, here: &Standing) -> Self {
         let before = match self.what {
-            What::Begin | What::Woken => 0,
+            CallKind::Begin | CallKind::Woken => 0,
             _ => here.flow.wrapping_sub(anchor.flow),
         };
         Self {
@@ -252,8 +252,8 @@ impl Memo {
     /// Moves a phase to the front: the last one is likely to come next.
     fn came_last(&mut self, state: u32, phase: u32) {
         let phases = &mut self.states[state as usize].phases;
-        let place = phases.iter().position(|&other| other == phase);
-        phases[..=place.expect("it is one of them")].rotate_right(1);
+        let index = phases.iter().position(|&other| other == phase);
+        phases[..=index.expect("it is one of them")].rotate_right(1);
     }
 
     /// Returns true if the requests are those of the current phase, or of another one that is equal up to here, which

@@ -9,9 +9,9 @@ use paceline_kernel::{Bytes, Time};
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::cx::Cx;
 use crate::ids::FlowId;
 use crate::traffic::Traffic;
-use crate::world::World;
 use paceline_run::outcome::{FlowRecord, FlowStatus};
 use paceline_run::spec::{Awaited, Dependency, RunSpec};
 
@@ -42,8 +42,8 @@ struct Wait {
 impl Dependencies {
     /// Takes over the state of another part's flows.
     pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(FlowId) -> bool) {
-        let places = self.waits.ids().filter(|&flow| theirs(flow));
-        places.for_each(|flow| self.waits.exchange(&mut other.waits, flow));
+        let indices = self.waits.ids().filter(|&flow| theirs(flow));
+        indices.for_each(|flow| self.waits.exchange(&mut other.waits, flow));
         self.due = self.due.max(other.due);
         self.latest = self.latest.max(other.latest);
     }
@@ -71,9 +71,9 @@ impl Dependencies {
         let mut successors = vec![0; spec.dependencies.len()];
         let mut next = first.clone();
         for (number, dependency) in (0..).zip(&spec.dependencies) {
-            let place = &mut next[FlowId(dependency.after)];
-            successors[*place as usize] = number;
-            *place += 1;
+            let index = &mut next[FlowId(dependency.after)];
+            successors[*index as usize] = number;
+            *index += 1;
         }
         Self {
             first,
@@ -122,44 +122,48 @@ pub fn find_cycle(flows: usize, dependencies: &[Dependency]) -> Option<u32> {
 
 impl Traffic {
     /// Starts the flows of one start time, in order, and schedules the next start time.
-    pub(crate) fn flow_due(&mut self, world: &World, core: &mut Core, first: FlowId) {
+    pub(crate) fn flow_due(&mut self, cx: &mut Cx<'_>, first: FlowId) {
         if self.stream.is_some() {
-            return self.draw_due(world, core);
+            return self.draw_due(cx);
         }
-        let start = world.flow(core, first).start;
+        let start = cx.world.flow(cx.core, first).start;
         let mut next = first;
-        while let Some(flow) = world.spec.flows.get(next.index())
+        while let Some(flow) = cx.world.spec.flows.get(next.index())
             && flow.start == start
         {
-            if core.has(flow.src) && self.comes_due(core, next) {
+            if cx.core.has(flow.src) && self.comes_due(cx.core, next) {
                 // A separate event, so that events already due at this instant come first.
-                core.schedule(LaneId::WHEEL, core.now(), Event::FlowStart { flow: next });
+                cx.core
+                    .schedule(LaneId::WHEEL, cx.core.now(), Event::FlowStart { flow: next });
             }
             next = next.plus(1);
         }
-        if let Some(flow) = world.spec.flows.get(next.index()) {
-            core.schedule(LaneId::WHEEL, flow.start.as_ps(), Event::FlowDue { flow: next });
+        if let Some(flow) = cx.world.spec.flows.get(next.index()) {
+            cx.core
+                .schedule(LaneId::WHEEL, flow.start.as_ps(), Event::FlowDue { flow: next });
         }
     }
 
     /// Draws and starts the stream's flows of this start time.
-    fn draw_due(&mut self, world: &World, core: &mut Core) {
-        let (Some(stream), Some(arrivals)) = (&mut self.stream, &world.spec.arrivals) else {
+    fn draw_due(&mut self, cx: &mut Cx<'_>) {
+        let (Some(stream), Some(arrivals)) = (&mut self.stream, &cx.world.spec.arrivals) else {
             return;
         };
-        let now = Time::from_ps(core.now());
+        let now = Time::from_ps(cx.core.now());
         while stream.next_start() == Some(now)
             && let Some(spec) = stream.draw(arrivals)
         {
             let flow = FlowId(self.begun);
             self.begun += 1;
-            core.describe(flow, spec);
+            cx.core.describe(flow, spec);
             self.flows.begin(flow, FlowRecord::not_started(&spec));
-            core.schedule(LaneId::WHEEL, core.now(), Event::FlowStart { flow });
+            cx.core
+                .schedule(LaneId::WHEEL, cx.core.now(), Event::FlowStart { flow });
         }
         if let Some(start) = stream.next_start() {
             let next = FlowId(self.begun);
-            core.schedule(LaneId::WHEEL, start.as_ps(), Event::FlowDue { flow: next });
+            cx.core
+                .schedule(LaneId::WHEEL, start.as_ps(), Event::FlowDue { flow: next });
         }
     }
 
@@ -175,47 +179,47 @@ impl Traffic {
 
     /// Notes an event of `flow` that others may depend on. Flows for which it was the last dependency start, each after
     /// its delay.
-    pub fn release(&mut self, world: &World, core: &mut Core, flow: FlowId, what: Awaited) {
-        self.tell_program(world, core, flow, what);
-        if self.dependencies.first.is_empty() || flow.index() >= world.spec.flows.len() {
+    pub fn release(&mut self, cx: &mut Cx<'_>, flow: FlowId, what: Awaited) {
+        self.tell_program(cx, flow, what);
+        if self.dependencies.first.is_empty() || flow.index() >= cx.world.spec.flows.len() {
             return;
         }
         let first = &self.dependencies.first;
-        for place in first[flow] as usize..first[flow.plus(1)] as usize {
-            let met = self.dependencies.successors[place] as usize;
+        for index in first[flow] as usize..first[flow.plus(1)] as usize {
+            let met = self.dependencies.successors[index] as usize;
             let Dependency {
                 flow, awaited, delay, ..
-            } = world.spec.dependencies[met];
+            } = cx.world.spec.dependencies[met];
             // A flow is awaited for its start, its arrival or its acknowledgement, and this is one of them.
             if awaited != what {
                 continue;
             }
             let flow = FlowId(flow);
-            let src = world.flow(core, flow).src;
+            let src = cx.world.flow(cx.core, flow).src;
             let wait = &mut self.dependencies.waits[flow];
             wait.pending -= 1;
-            wait.ready_at = (wait.ready_at).max(world.computed(src, core.now(), delay.as_ps()));
+            wait.ready_at = (wait.ready_at).max(cx.world.computed(src, cx.core.now(), delay.as_ps()));
             let (pending, ready_at) = (wait.pending, wait.ready_at);
-            let start = world.flow(core, flow).start.as_ps();
+            let start = cx.world.flow(cx.core, flow).start.as_ps();
             // Otherwise the flow starts when its start time comes.
             if pending == 0 && (ready_at > start || Some(flow) <= self.dependencies.due) {
                 let event = Event::FlowStart { flow };
                 let at = ready_at.max(start);
                 self.dependencies.latest = self.dependencies.latest.max(at);
-                core.schedule(LaneId::WHEEL, at, event);
+                cx.core.schedule(LaneId::WHEEL, at, event);
             }
         }
     }
 
     /// Notes that a flow's last byte has arrived, perhaps again.
-    pub(crate) fn received_whole(&mut self, world: &World, core: &mut Core, flow: FlowId, bytes: Bytes) {
+    pub(crate) fn received_whole(&mut self, cx: &mut Cx<'_>, flow: FlowId, bytes: Bytes) {
         let Some(record) = self.flows.get_mut(flow) else {
             return;
         };
         if record.received.is_none() {
-            record.received = Some(Time::from_ps(core.now()));
+            record.received = Some(Time::from_ps(cx.core.now()));
             record.delivered = bytes;
-            self.release(world, core, flow, Awaited::Received);
+            self.release(cx, flow, Awaited::Received);
         }
     }
 }

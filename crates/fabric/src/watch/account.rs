@@ -35,7 +35,7 @@ pub(crate) use hop_log::{Head, Step};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accounts {
     /// Index of each flow's account; empty without accounts.
-    place: List<FlowId, AccountId>,
+    position: List<FlowId, AccountId>,
     /// Senders of flows, and behind them those of connections, which are not shown: their time is that of their
     /// messages.
     senders: List<AccountId, Sender>,
@@ -65,17 +65,17 @@ impl Accounts {
         };
         // As long as the highest account: a run of many flows may have few.
         let named = named.iter().chain(flow_probes).map(|&flow| flow as usize + 1);
-        let places = match asked {
+        let positions = match asked {
             Accounted::All => flows,
             _ => named.max().unwrap_or(0).min(spec.flow_ids()),
         };
-        let mut place: List<FlowId, AccountId> = List::of(places, AccountId::NONE);
+        let mut position: List<FlowId, AccountId> = List::of(positions, AccountId::NONE);
         let mut count = 0;
         let mut add = |flow: u32| {
-            if let Some(place) = place.get_mut(FlowId(flow))
-                && *place == AccountId::NONE
+            if let Some(position) = position.get_mut(FlowId(flow))
+                && *position == AccountId::NONE
             {
-                *place = AccountId::new(count);
+                *position = AccountId::new(count);
                 count += 1;
             }
         };
@@ -87,11 +87,11 @@ impl Accounts {
         flow_probes.iter().copied().for_each(&mut add);
         let on = count > 0;
         let of_flows = count;
-        let of_connections = connections_of(spec, &place, &mut count);
+        let of_connections = connections_of(spec, &position, &mut count);
         Self {
             of_flows,
             of_connections,
-            place: if on { place } else { List::new() },
+            position: if on { position } else { List::new() },
             senders: List::of(count, Sender::NOT_STARTED),
             totals: List::of(count, Totals::default()),
             completed: Vec::new(),
@@ -103,7 +103,7 @@ impl Accounts {
     }
 
     pub(crate) fn on(&self) -> bool {
-        !self.place.is_empty()
+        !self.position.is_empty()
     }
 
     /// Returns true if packets have to note when they join a queue: there have been pauses.
@@ -117,13 +117,13 @@ impl Accounts {
         let Some(number) = connection else {
             return self.find(flow).unwrap_or(AccountId::NONE);
         };
-        let place = self.of_connections.get(number.get() as usize - 1);
-        place.copied().unwrap_or(AccountId::NONE)
+        let position = self.of_connections.get(number.get() as usize - 1);
+        position.copied().unwrap_or(AccountId::NONE)
     }
 
     fn find(&self, flow: FlowId) -> Option<AccountId> {
-        let place = *self.place.get(flow)?;
-        (place != AccountId::NONE).then_some(place)
+        let position = *self.position.get(flow)?;
+        (position != AccountId::NONE).then_some(position)
     }
 
     /// Notes that a pause starts.
@@ -149,7 +149,7 @@ impl Accounts {
     #[inline]
     fn add_up(&mut self, packet: PacketId) {
         if let Some((head, steps)) = self.hop_logs.of(packet) {
-            self.totals[head.place].add(head, steps);
+            self.totals[head.position].add(head, steps);
             self.hop_logs.forget(packet);
         }
     }
@@ -171,7 +171,7 @@ impl Accounts {
     pub(crate) fn put(&mut self, packet: PacketId, head: &Head, steps: &[Step]) {
         self.add_up(packet);
         let hop_log = self.hop_logs.open(packet);
-        hop_log.begin(head.place, &head.sender);
+        hop_log.begin(head.position, &head.sender);
         hop_log.head.start = head.start;
         for &step in steps {
             self.hop_logs.push(packet, step);
@@ -179,13 +179,13 @@ impl Accounts {
     }
 
     /// Returns the time of an account until now; for a message, that of its connection since it was posted.
-    fn time_until(&mut self, place: AccountId, now: u64) -> SenderTime {
+    fn time_until(&mut self, position: AccountId, now: u64) -> SenderTime {
         let Sender {
             within, time: before, ..
-        } = self.senders[place];
+        } = self.senders[position];
         match self.senders.get(within) {
             Some(connection) => connection.time_at(now).since(&before),
-            None => *self.senders[place].time_until(now),
+            None => *self.senders[position].time_until(now),
         }
     }
 
@@ -210,15 +210,15 @@ impl Accounts {
     pub(crate) fn close(mut self, now: u64, name: &dyn Fn(PortId) -> PortRef) -> Vec<FlowAccount> {
         self.add_up_all();
         let mut accounts = std::mem::take(&mut self.completed);
-        for place in self.senders.ids().take(self.of_flows) {
-            if self.senders[place].is_open() {
-                let (flow, time) = (self.senders[place].flow, self.time_until(place, now));
+        for position in self.senders.ids().take(self.of_flows) {
+            if self.senders[position].is_open() {
+                let (flow, time) = (self.senders[position].flow, self.time_until(position, now));
                 accounts.push(FlowAccount::new(flow.0, time));
             }
         }
         for account in &mut accounts {
-            if let Some(place) = self.find(FlowId(account.flow)) {
-                let totals = &mut self.totals[place];
+            if let Some(position) = self.find(FlowId(account.flow)) {
+                let totals = &mut self.totals[position];
                 account.hops = totals.hops(name);
                 account.host = HostTime {
                     time: account.host.time,
@@ -232,10 +232,10 @@ impl Accounts {
 }
 
 /// Returns the accounts of connections that carry a flow with an account.
-fn connections_of(spec: &RunSpec, place: &List<FlowId, AccountId>, count: &mut usize) -> Vec<AccountId> {
+fn connections_of(spec: &RunSpec, position: &List<FlowId, AccountId>, count: &mut usize) -> Vec<AccountId> {
     let mut accounts = Vec::new();
-    for (&place, flow) in place.iter().zip(&spec.flows) {
-        let Some(number) = flow.connection.filter(|_| place != AccountId::NONE) else {
+    for (&position, flow) in position.iter().zip(&spec.flows) {
+        let Some(number) = flow.connection.filter(|_| position != AccountId::NONE) else {
             continue;
         };
         let index = number.get() as usize - 1;

@@ -79,7 +79,7 @@ struct Own {
 
 /// Queue in which a packet waits.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct QueuedPacket {
     /// `PortId::NONE` if the packet does not wait.
     port: PortId,
     group: u32,
@@ -88,7 +88,7 @@ struct Place {
     number: u64,
 }
 
-impl Place {
+impl QueuedPacket {
     const NOWHERE: Self = Self {
         port: PortId::NONE,
         group: 0,
@@ -102,7 +102,7 @@ impl Place {
 pub(crate) struct Blames {
     of: Blame,
     ports: List<PortId, AtPort>,
-    places: List<PacketId, Place>,
+    indices: List<PacketId, QueuedPacket>,
     /// Queues in which packets of each flow wait.
     flows: List<FlowId, Vec<Own>>,
     /// Origins of the last pause that was requested, by the (port, class) that it holds back.
@@ -178,8 +178,8 @@ impl Blames {
                 number,
             }),
         }
-        self.places.reach(id, || Place::NOWHERE);
-        self.places[id] = Place {
+        self.indices.reach(id, || QueuedPacket::NOWHERE);
+        self.indices[id] = QueuedPacket {
             port: now.port,
             group,
             flow,
@@ -190,19 +190,19 @@ impl Blames {
     /// Removes a packet from the queue of a port, if it is in it.
     fn leave(&mut self, now: Now, id: PacketId) {
         self.advance(now);
-        let Some(place) = self.places.get_mut(id).filter(|place| place.port == now.port) else {
+        let Some(index) = self.indices.get_mut(id).filter(|index| index.port == now.port) else {
             return;
         };
-        let place = std::mem::replace(place, Place::NOWHERE);
+        let index = std::mem::replace(index, QueuedPacket::NOWHERE);
         let at = &mut self.ports[now.port];
         at.waiting -= 1;
         // Fresh packets are those that arrived during the transmission in progress.
-        let is_fresh = place.number == at.number;
-        at.groups[place.group as usize].leave(is_fresh);
-        let list = &mut self.flows[place.flow];
+        let is_fresh = index.number == at.number;
+        at.groups[index.group as usize].leave(is_fresh);
+        let list = &mut self.flows[index.flow];
         let known = list
             .iter()
-            .position(|own| (own.port, own.group) == (place.port, place.group));
+            .position(|own| (own.port, own.group) == (index.port, index.group));
         if let Some(known) = known {
             list[known].waiting -= 1;
             list[known].fresh -= u64::from(is_fresh);
@@ -218,7 +218,7 @@ impl Blames {
         let at = &mut self.ports[port];
         at.number += 1;
         at.flow = flow;
-        at.cause = at.place(party);
+        at.cause = at.index(party);
     }
 
     /// Notes that a port asks its peer, `held`, to pause a class.
@@ -239,14 +239,14 @@ impl Blames {
         let none = Vec::new();
         let origins = self.lasting.get(&held).unwrap_or(&none);
         let at = &mut self.ports[held.0];
-        for place in 0..at.groups.len() {
-            if at.groups[place].held_by != held.1 || at.groups[place].paused == 0 {
+        for index in 0..at.groups.len() {
+            if at.groups[index].held_by != held.1 || at.groups[index].paused == 0 {
                 continue;
             }
-            let time = std::mem::take(&mut at.groups[place].paused);
+            let time = std::mem::take(&mut at.groups[index].paused);
             for (party, share) in shares(time, origins) {
-                let cause = at.place(party);
-                at.groups[place].charge(cause)[Why::Paused as usize] += share;
+                let cause = at.index(party);
+                at.groups[index].charge(cause)[Why::Paused as usize] += share;
             }
         }
     }
@@ -296,9 +296,9 @@ impl Blames {
 
 impl AtPort {
     /// Returns the index of a cause.
-    fn place(&mut self, party: Party) -> usize {
+    fn index(&mut self, party: Party) -> usize {
         match self.causes.iter().position(|&known| known == party) {
-            Some(place) => place,
+            Some(index) => index,
             None => {
                 self.causes.push(party);
                 self.causes.len() - 1
@@ -309,8 +309,8 @@ impl AtPort {
     /// Returns the index of a group.
     fn group(&mut self, victim: u32, packets: Waiting, held_by: u8) -> usize {
         let is_it = |of: &Group| (of.victim, of.packets, of.held_by) == (victim, packets, held_by);
-        if let Some(place) = self.groups.iter().position(is_it) {
-            return place;
+        if let Some(index) = self.groups.iter().position(is_it) {
+            return index;
         }
         self.groups.push(Group {
             victim,

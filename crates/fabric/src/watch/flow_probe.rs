@@ -14,7 +14,7 @@ use paceline_congestion::HopSample;
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::{BitRate, Bytes, Span};
 use std::collections::BTreeMap;
-use watched::{Held, Origin, Watched};
+use watched::{Origin, OriginPauses, Watched};
 
 mod cuts;
 mod hooks;
@@ -27,7 +27,7 @@ use paceline_run::outcome::flow_probe::{
 
 /// Observations of a packet of a probed flow.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct PacketNotes {
     flow: FlowId,
     /// Port that marked the packet, or that a notification is about.
     told_by: PortId,
@@ -41,7 +41,7 @@ struct Seen {
     digest: (u16, PortId),
 }
 
-impl Seen {
+impl PacketNotes {
     const NOTHING: Self = Self {
         flow: FlowId::NONE,
         told_by: PortId::NONE,
@@ -87,7 +87,7 @@ struct Look {
     samples: Vec<HopSample>,
     way: Vec<PortId>,
     watched: Vec<Watched>,
-    held: Vec<Held>,
+    held: Vec<OriginPauses>,
     /// Time for which the sender waited for its NIC, by the flow that was on the wire.
     nic: BTreeMap<FlowId, Span>,
     /// Port at which the packet waited longest that was acknowledged last.
@@ -98,7 +98,7 @@ struct Look {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowProbes {
     looks: Vec<Look>,
-    seen: List<PacketId, Seen>,
+    seen: List<PacketId, PacketNotes>,
     /// Flow whose packet each port sent last.
     on_wire: List<PortId, FlowId>,
     /// Origin of the last pause of a (port, class).
@@ -164,8 +164,8 @@ impl FlowProbes {
     fn of(&self, flow: FlowId) -> impl Iterator<Item = usize> + use<> {
         let looks = self.looks.iter().enumerate();
         let under_way = looks.filter(move |(_, look)| look.sent_as == flow && !look.is_over);
-        let places: Vec<usize> = under_way.map(|(place, _)| place).collect();
-        places.into_iter()
+        let indices: Vec<usize> = under_way.map(|(index, _)| index).collect();
+        indices.into_iter()
     }
 
     /// Returns the flow whose packet a port sent last; `FlowId::NONE` before the first.
@@ -173,8 +173,8 @@ impl FlowProbes {
         self.on_wire.get(port).copied().unwrap_or(FlowId::NONE)
     }
 
-    fn seen(&mut self, packet: PacketId) -> &mut Seen {
-        self.seen.reach(packet, || Seen::NOTHING);
+    fn seen(&mut self, packet: PacketId) -> &mut PacketNotes {
+        self.seen.reach(packet, || PacketNotes::NOTHING);
         &mut self.seen[packet]
     }
 }

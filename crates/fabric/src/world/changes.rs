@@ -14,12 +14,12 @@ pub(crate) struct Change {
     /// Time of the change, in ps.
     pub(crate) at: u64,
     pub(crate) link: LinkId,
-    pub(crate) what: What,
+    pub(crate) what: LinkChange,
 }
 
 /// Kind of a change of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum LinkChange {
     /// Failure (false) or return (true) of the link.
     Up(bool),
     /// Reaction of the routes: they leave the link out (false) or use it again (true).

@@ -31,9 +31,9 @@ impl Connections {
                 first: FlowId(flow),
                 count: 0,
             };
-            let place = number.get() as usize - 1;
-            all.resize(all.len().max(place + 1), unused);
-            let carried = &mut all[place];
+            let index = number.get() as usize - 1;
+            all.resize(all.len().max(index + 1), unused);
+            let carried = &mut all[index];
             carried.first = if carried.count == 0 {
                 FlowId(flow)
             } else {

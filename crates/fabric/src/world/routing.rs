@@ -31,7 +31,7 @@ pub(crate) struct LinkEnd {
     pub(crate) up: bool,
     /// Index of the node's first port in `adjacency`, and the end's index from there.
     pub(crate) ways: u32,
-    pub(crate) place: u16,
+    pub(crate) index: u16,
 }
 
 /// Ports by node, and distances to the destinations needed so far.
@@ -176,11 +176,11 @@ impl Routing {
 
     /// Returns the range in `adjacency` of the node's ports that lead to `peer`, which are adjacent.
     fn places_to(&self, node: NodeId, peer: NodeId) -> Range<usize> {
-        let places = self.places_of(node);
-        let neighbours = &self.neighbours[places.clone()];
+        let indices = self.places_of(node);
+        let neighbours = &self.neighbours[indices.clone()];
         let first = neighbours.partition_point(|&other| other > peer);
         let count = neighbours[first..].partition_point(|&other| other == peer);
-        places.start + first..places.start + first + count
+        indices.start + first..indices.start + first + count
     }
 
     /// Returns the node that distances to host `dst` are counted from: its switch if the host has only one live link,
@@ -213,9 +213,9 @@ impl Routing {
                 }
                 // In a large network most ports lead to nodes that are known: those are skipped before their link is
                 // read.
-                for place in self.places_of(node) {
-                    let peer = self.neighbours[place];
-                    if distance[peer] == FAR && self.ends[self.adjacency[place]].up {
+                for index in self.places_of(node) {
+                    let peer = self.neighbours[index];
+                    if distance[peer] == FAR && self.ends[self.adjacency[index]].up {
                         distance[peer] = hops;
                         next.push(peer);
                         if self.as_found {
@@ -267,11 +267,11 @@ impl Routing {
         let is_host = |node: NodeId| self.kinds[node] == NodeKind::Host;
         // Of a switch's many ports perhaps only those to one neighbour count.
         let only = given.copied().or((node == root).then_some(dst));
-        let places = match only {
+        let indices = match only {
             Some(peer) => self.places_to(node, peer),
             None => self.places_of(node),
         };
-        let (list, neighbours) = (&self.adjacency[places.clone()], &self.neighbours[places]);
+        let (list, neighbours) = (&self.adjacency[indices.clone()], &self.neighbours[indices]);
         let usable = |i: usize| {
             let peer = neighbours[i];
             closer(peer) && (peer == dst || !is_host(peer)) && self.ends[list[i]].up
@@ -309,15 +309,15 @@ impl Routing {
 
         if self.as_found && count > 1 {
             // The sort is stable, so parallel links keep their order.
-            let mut places: Vec<usize> = (0..list.len()).filter(|&i| keep(i)).collect();
-            places.sort_by_key(|&i| found[neighbours[i]]);
-            return Some((list[places[choice as usize]], count));
+            let mut indices: Vec<usize> = (0..list.len()).filter(|&i| keep(i)).collect();
+            indices.sort_by_key(|&i| found[neighbours[i]]);
+            return Some((list[indices[choice as usize]], count));
         }
         let port = match kept.get(choice as usize) {
             Some(&port) => Some(port),
             None => {
-                let mut places = (0..list.len()).filter(|&i| keep(i));
-                places.nth(choice as usize).map(|i| list[i])
+                let mut indices = (0..list.len()).filter(|&i| keep(i));
+                indices.nth(choice as usize).map(|i| list[i])
             }
         };
         port.map(|port| (port, count))

@@ -34,7 +34,7 @@ impl Signals {
     /// Returns the number of a scheme, by its name.
     pub fn named(&self, scheme: &str) -> u8 {
         let found = self.names.iter().position(|(name, _)| *name == scheme);
-        found.map_or(Self::NONE, |place| u8::try_from(place).unwrap_or(Self::NONE))
+        found.map_or(Self::NONE, |index| u8::try_from(index).unwrap_or(Self::NONE))
     }
 
     /// Returns the number of a scheme, by its index in the run's description.

@@ -134,10 +134,10 @@ fn drain_ns(queued: u32, rate: BitRate) -> u64 {
 
 impl BoltNs3 {
     pub(super) fn disc_enqueue(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
-        let now = net.core.now();
-        let p = &net.core.ports[port];
-        let rate_of = |profile: ProfileId| net.world.profiles[profile].rate;
-        let packet = net.core.packets.get_mut(id);
+        let now = net.cx.core.now();
+        let p = &net.cx.core.ports[port];
+        let rate_of = |profile: ProfileId| net.cx.world.profiles[profile].rate;
+        let packet = net.cx.core.packets.get_mut(id);
         let mut at = Situation {
             queued: p.queued,
             rate: rate_of(p.profile),
@@ -160,7 +160,7 @@ impl BoltNs3 {
                 self.report_congestion(net, port, id);
             }
             if verdict.drop {
-                net.core.counters.buffer_drops += 1;
+                net.cx.core.counters.buffer_drops += 1;
                 return net.discard(port, id);
             }
         }
@@ -168,8 +168,8 @@ impl BoltNs3 {
         if let Some(disc) = &mut self.discs[port] {
             disc.packets += 1;
         }
-        if net.core.is_tracing() {
-            let queued = net.core.ports[port].queued;
+        if net.cx.core.is_tracing() {
+            let queued = net.cx.core.ports[port].queued;
             net.trace(port, TraceKind::Enqueue, id, queued);
         }
         self.refill(net, port);
@@ -177,44 +177,42 @@ impl BoltNs3 {
 
     /// Sends an SRC for data packet `id` because `port` is congested.
     fn report_congestion(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
-        let packet = *net.core.packets.get(id);
-        net.core.counters.notices += 1;
-        if !net.hosts.is_current(net.world, net.core, id) {
+        let packet = *net.cx.core.packets.get(id);
+        net.cx.core.counters.notices += 1;
+        if !net.hosts.is_current(net.cx.world, net.cx.core, id) {
             return;
         }
-        if net.core.ports[port].is_host {
+        if net.cx.core.ports[port].is_host {
             // A host's own port: the report reaches the sender at once, but is lost while the flow's first packet is
             // being sent, because the sender is not registered yet.
             if !self.senders[packet.qp].known {
                 return;
             }
-            net.core.counters.notifications += 1;
+            net.cx.core.counters.notifications += 1;
             let signal = Signal {
                 words: bolt::src(packet.note),
-                port_rate: net.world.profiles[packet.note_port].rate,
-                after: Span::from_ps(net.core.now() - packet.sent_at),
+                port_rate: net.cx.world.profiles[packet.note_port].rate,
+                after: Span::from_ps(net.cx.core.now() - packet.sent_at),
             };
-            return net
-                .hosts
-                .call_scheme(net.world, net.core, packet.qp, |scheme, cx| {
-                    scheme.on_signal(cx, &signal)
-                });
+            return net.hosts.call_scheme(&mut net.cx, packet.qp, |scheme, ctx| {
+                scheme.on_signal(ctx, &signal)
+            });
         }
         let mut src = Packet {
             kind: PacketKind::Signal,
-            tag: net.world.signals.named("bolt"),
+            tag: net.cx.world.signals.named("bolt"),
             flow: packet.flow,
             qp: packet.qp,
             sent_at: packet.sent_at,
             note_port: packet.note_port,
-            wire: net.world.packet.ack_wire(net.hosts.qp(packet.qp).needs()),
-            path: net.world.routing.turn_back(packet.path),
+            wire: net.cx.world.packet.ack_wire(net.hosts.qp(packet.qp).needs()),
+            path: net.cx.world.routing.turn_back(packet.path),
             epoch: packet.epoch,
             class: STRICT,
             ..Packet::EMPTY
         };
         src.set_words(bolt::src(packet.note));
-        let id = net.core.packets.insert(src);
+        let id = net.cx.core.packets.insert(src);
         self.device_enqueue(net, packet.ingress, id);
     }
 }

@@ -133,9 +133,7 @@ impl NetworkModel for BoltNs3 {
                 flow,
                 slot,
                 generation,
-            } => net
-                .hosts
-                .scheme_timer(net.world, net.core, flow, slot, generation),
+            } => net.hosts.scheme_timer(&mut net.cx, flow, slot, generation),
             _ => {}
         }
     }

@@ -13,17 +13,17 @@ use crate::bolt_ns3::{BoltNs3, refill_of};
 impl BoltNs3 {
     /// Handles a packet that arrived at a port of a host or of a switch.
     pub(super) fn device_receive(&mut self, net: &mut Net<'_>, ingress: PortId, id: PacketId) {
-        if net.core.ports[ingress].is_host {
-            if net.core.accounts_alone() {
-                net.hosts.trace_answer(net.world, net.core, id);
+        if net.cx.core.ports[ingress].is_host {
+            if net.cx.core.accounts_alone() {
+                net.hosts.trace_answer(&mut net.cx, id);
             }
             return self.message_receive(net, id);
         }
-        let Some(egress) = net.switches.route(net.world, net.core, ingress, id) else {
-            net.core.counters.link_drops += 1;
+        let Some(egress) = net.switches.route(&mut net.cx, ingress, id) else {
+            net.cx.core.counters.link_drops += 1;
             return net.discard(ingress, id);
         };
-        net.core.packets.get_mut(id).ingress = ingress;
+        net.cx.core.packets.get_mut(id).ingress = ingress;
         self.device_enqueue(net, egress, id);
     }
 
@@ -32,38 +32,38 @@ impl BoltNs3 {
         if self.discs[port].is_some() {
             return self.disc_enqueue(net, port, id);
         }
-        if !net.core.ports[port].is_up() {
+        if !net.cx.core.ports[port].is_up() {
             return drop_at_device(net, port, id);
         }
-        if net.core.is_tracing() {
+        if net.cx.core.is_tracing() {
             net.trace(port, TraceKind::Enqueue, id, 0);
         }
-        if net.core.is_busy(port) || net.core.ports[port].ready != 0 {
+        if net.cx.core.is_busy(port) || net.cx.core.ports[port].ready != 0 {
             hold(net, port, STRICT, id);
-            return net.core.await_transmission(port);
+            return net.cx.core.await_transmission(port);
         }
-        net.core.start_transmission(net.world, port, id, false);
+        net.cx.core.start_transmission(net.cx.world, port, id, false);
     }
 
     /// Moves packets from the queues to the device while it has room.
     pub(super) fn refill(&mut self, net: &mut Net<'_>, port: PortId) {
-        while net.core.ports[port].ready != 0 && self.slots[port] == PacketId::NONE {
+        while net.cx.core.ports[port].ready != 0 && self.slots[port] == PacketId::NONE {
             let id = take(net, port);
             if let Some(disc) = &mut self.discs[port] {
                 disc.packets -= 1;
             }
-            if net.core.is_tracing() {
-                let left = net.core.ports[port].queued;
+            if net.cx.core.is_tracing() {
+                let left = net.cx.core.ports[port].queued;
                 net.trace(port, TraceKind::Dequeue, id, left);
             }
-            if !net.core.ports[port].is_up() {
+            if !net.cx.core.ports[port].is_up() {
                 drop_at_device(net, port, id);
-            } else if net.core.is_busy(port) {
+            } else if net.cx.core.is_busy(port) {
                 self.slots[port] = id;
-                net.core.await_transmission(port);
+                net.cx.core.await_transmission(port);
             } else {
-                let more = net.core.ports[port].ready != 0;
-                net.core.start_transmission(net.world, port, id, more);
+                let more = net.cx.core.ports[port].ready != 0;
+                net.cx.core.start_transmission(net.cx.world, port, id, more);
             }
         }
     }
@@ -71,30 +71,32 @@ impl BoltNs3 {
     /// Ends a transmission and starts the next one.
     pub(super) fn device_done(&mut self, net: &mut Net<'_>, port: PortId) {
         if self.discs[port].is_none() {
-            if net.core.ports[port].ready != 0 {
+            if net.cx.core.ports[port].ready != 0 {
                 let id = take(net, port);
-                let more = net.core.ports[port].ready != 0;
-                net.core.start_transmission(net.world, port, id, more);
+                let more = net.cx.core.ports[port].ready != 0;
+                net.cx.core.start_transmission(net.cx.world, port, id, more);
             }
             return;
         }
         let id = std::mem::replace(&mut self.slots[port], PacketId::NONE);
-        let waiting = net.core.ports[port].ready != 0;
+        let waiting = net.cx.core.ports[port].ready != 0;
         // A separate event, as in the simulator: a packet of a higher priority that arrives before it at this instant
         // is sent first.
         if waiting {
-            net.core.schedule(LaneId::WHEEL, net.core.now(), refill_of(port));
+            net.cx
+                .core
+                .schedule(LaneId::WHEEL, net.cx.core.now(), refill_of(port));
         }
         if id != PacketId::NONE {
-            net.core.start_transmission(net.world, port, id, waiting);
+            net.cx.core.start_transmission(net.cx.world, port, id, waiting);
         }
     }
 }
 
 /// Appends a packet to one of a port's queues.
 pub(super) fn hold(net: &mut Net<'_>, port: PortId, class: u8, id: PacketId) {
-    net.core.append(port, class, id);
-    let p = &mut net.core.ports[port];
+    net.cx.core.append(port, class, id);
+    let p = &mut net.cx.core.ports[port];
     if !p.is_host {
         p.queue_max = p.queue_max.max(p.queued);
     }
@@ -102,13 +104,13 @@ pub(super) fn hold(net: &mut Net<'_>, port: PortId, class: u8, id: PacketId) {
 
 /// Removes the first packet of the first non-empty queue.
 fn take(net: &mut Net<'_>, port: PortId) -> PacketId {
-    let class = net.core.ports[port].ready.trailing_zeros() as u8;
+    let class = net.cx.core.ports[port].ready.trailing_zeros() as u8;
     net.take_from(port, class)
 }
 
 /// Drops a packet because the link is down.
 #[cold]
 fn drop_at_device(net: &mut Net<'_>, port: PortId, id: PacketId) {
-    net.core.counters.link_drops += 1;
+    net.cx.core.counters.link_drops += 1;
     net.discard(port, id);
 }

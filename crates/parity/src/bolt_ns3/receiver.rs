@@ -11,28 +11,28 @@ use crate::bolt_ns3::schemes::FIN;
 impl BoltNs3 {
     /// Handles a packet that arrived at a host.
     pub(super) fn message_receive(&mut self, net: &mut Net<'_>, id: PacketId) {
-        let kind = net.core.packets.get(id).kind;
+        let kind = net.cx.core.packets.get(id).kind;
         if kind == PacketKind::Data {
-            net.core.counters.data_received += 1;
+            net.cx.core.counters.data_received += 1;
         }
-        if !net.hosts.is_current(net.world, net.core, id) {
-            return net.core.packets.remove(id);
+        if !net.hosts.is_current(net.cx.world, net.cx.core, id) {
+            return net.cx.core.packets.remove(id);
         }
         match kind {
             PacketKind::Data => self.message_data(net, id),
             PacketKind::Ack | PacketKind::Nack => self.message_ack(net, id),
-            _ => net.hosts.receive_signal(net.world, net.core, id),
+            _ => net.hosts.receive_signal(&mut net.cx, id),
         }
     }
 
     fn message_data(&mut self, net: &mut Net<'_>, id: PacketId) {
-        let packet = *net.core.packets.get(id);
+        let packet = *net.cx.core.packets.get(id);
         let Some((port, answer)) = net.hosts.answer_in_order(&packet) else {
-            return net.core.packets.remove(id);
+            return net.cx.core.packets.remove(id);
         };
         // The acknowledgement reuses the slot of the data packet.
-        *net.core.packets.get_mut(id) = answer;
-        net.core.counters.nacks += u64::from(answer.kind == PacketKind::Nack);
+        *net.cx.core.packets.get_mut(id) = answer;
+        net.cx.core.counters.nacks += u64::from(answer.kind == PacketKind::Nack);
         self.device_enqueue(net, port, id);
         if answer.kind == PacketKind::Ack {
             self.note_received(net, packet.qp, answer.seq);
@@ -53,8 +53,8 @@ impl BoltNs3 {
             }
             if !std::mem::replace(&mut message.received, true) {
                 let flow = message.flow;
-                net.traffic.record_mut(flow).received = Some(Time::from_ps(net.core.now()));
-                net.traffic.release(net.world, net.core, flow, Awaited::Received);
+                net.traffic.record_mut(flow).received = Some(Time::from_ps(net.cx.core.now()));
+                net.traffic.release(&mut net.cx, flow, Awaited::Received);
             }
         }
     }
@@ -62,7 +62,7 @@ impl BoltNs3 {
 
 /// Completes a message that is acknowledged.
 pub(super) fn complete_message(net: &mut Net<'_>, slot: QpId, flow: FlowId, size: Bytes) {
-    let now = net.core.now();
+    let now = net.cx.core.now();
     let retransmitted = net.hosts.qp_mut(slot).take_retransmitted();
     let record = net.traffic.record_mut(flow);
     record.status = FlowStatus::Completed;
@@ -70,6 +70,5 @@ pub(super) fn complete_message(net: &mut Net<'_>, slot: QpId, flow: FlowId, size
     record.retransmitted = Bytes::new(retransmitted);
     record.delivered = size;
     net.traffic.complete(flow);
-    net.traffic
-        .release(net.world, net.core, flow, Awaited::Acknowledged);
+    net.traffic.release(&mut net.cx, flow, Awaited::Acknowledged);
 }

@@ -64,7 +64,7 @@ pub(super) struct Message {
 impl BoltNs3 {
     /// Starts a flow, and sends its first window with pacing.
     pub(super) fn begin_messages(&mut self, net: &mut Net<'_>, slot: QpId, own: OwnFlow) {
-        net.hosts.begin_receiver(net.world, net.core, slot);
+        net.hosts.begin_receiver(&mut net.cx, slot);
         let qp = net.hosts.qp(slot);
         let message = Message {
             flow: qp.flow(),
@@ -72,7 +72,7 @@ impl BoltNs3 {
             received: false,
         };
         let sender = Sender {
-            resume_at: net.core.now(),
+            resume_at: net.cx.core.now(),
             timeout_at: u64::MAX,
             messages: VecDeque::from([message]),
             keep: own.keep,
@@ -98,10 +98,10 @@ impl BoltNs3 {
         if sender.ticking {
             return;
         }
-        if net.core.now() < sender.resume_at {
+        if net.cx.core.now() < sender.resume_at {
             return self.set_clock(net, slot, sender.resume_at);
         }
-        let (mtu, pauses) = (net.world.packet.mtu.get(), self.spec.window_pause);
+        let (mtu, pauses) = (net.cx.world.packet.mtu.get(), self.spec.window_pause);
         let qp = net.hosts.qp(slot);
         let (payload, room) = (qp.next_payload(mtu), qp.room());
         if payload == 0 || room == 0 {
@@ -110,7 +110,7 @@ impl BoltNs3 {
         // With part of a packet's room, the pause replaces waiting for the window.
         let part = qp.window() < payload || pauses && room < payload;
         if part {
-            if net.core.now() == sender.resume_at {
+            if net.cx.core.now() == sender.resume_at {
                 self.send_packet(net, slot, payload);
             }
             let (rtt, window) = (
@@ -118,7 +118,7 @@ impl BoltNs3 {
                 net.hosts.qp(slot).window() as f64,
             );
             let pause = (rtt * mtu as f64 / window) as u64;
-            let until = net.core.now() + pause * 1000;
+            let until = net.cx.core.now() + pause * 1000;
             self.senders[slot].resume_at = until;
             return self.set_clock(net, slot, until);
         }
@@ -127,7 +127,7 @@ impl BoltNs3 {
         if qp.room() > 0 && qp.next_payload(mtu) > 0 {
             let wire = payload as u32 + u32::from(qp.data_header());
             let gap = ns3::whole_time_to_send(qp.path().line_rate, wire);
-            self.set_clock(net, slot, net.core.now() + gap.as_ps());
+            self.set_clock(net, slot, net.cx.core.now() + gap.as_ps());
         }
     }
 
@@ -140,7 +140,7 @@ impl BoltNs3 {
             slot: CLOCK,
             generation: sender.setting,
         };
-        net.core.schedule(LaneId::WHEEL, at, event);
+        net.cx.core.schedule(LaneId::WHEEL, at, event);
     }
 
     /// Handles the flow's clock.
@@ -158,25 +158,24 @@ impl BoltNs3 {
     fn send_packet(&mut self, net: &mut Net<'_>, slot: QpId, payload: u64) {
         let outgoing = net.hosts.qp(slot).outgoing(payload);
         let mut tag = 0;
-        net.hosts.call_scheme(net.world, net.core, slot, |scheme, cx| {
-            tag = scheme.tag(cx, &outgoing)
-        });
+        net.hosts
+            .call_scheme(&mut net.cx, slot, |scheme, ctx| tag = scheme.tag(ctx, &outgoing));
         if outgoing.seq + payload >= outgoing.end {
             tag |= FIN;
         }
         let qp = net.hosts.qp(slot);
-        let packet = qp.data_packet(slot, payload, net.core.now());
+        let packet = qp.data_packet(slot, payload, net.cx.core.now());
         let port = qp.port();
-        let id = net.core.packets.insert(Packet { tag, ..packet });
+        let id = net.cx.core.packets.insert(Packet { tag, ..packet });
         self.device_enqueue(net, port, id);
-        net.core.counters.retransmitted_bytes += net.hosts.qp_mut(slot).advance(payload);
+        net.cx.core.counters.retransmitted_bytes += net.hosts.qp_mut(slot).advance(payload);
     }
 
     /// Handles an ACK or NACK at the sender.
     pub(super) fn message_ack(&mut self, net: &mut Net<'_>, id: PacketId) {
-        let packet = *net.core.packets.get(id);
+        let packet = *net.cx.core.packets.get(id);
         let slot = packet.qp;
-        let rtt = net.core.now() - packet.sent_at;
+        let rtt = net.cx.core.now() - packet.sent_at;
         self.senders[slot].rtt_ns = rtt / 1000;
         let nack = packet.kind == PacketKind::Nack;
         let qp = net.hosts.qp_mut(slot);
@@ -194,12 +193,12 @@ impl BoltNs3 {
             packet: 0,
             trimmed: None,
             tag: packet.tag,
-            congested: net.world.congested_port(&packet),
+            congested: net.cx.world.congested_port(&packet),
             endpoint_delay: Span::ZERO,
         };
         net.hosts
-            .record_rtt(net.world, net.core, slot, packet.seq, rtt, info.newly_acked);
-        net.core.packets.remove(id);
+            .record_rtt(&mut net.cx, slot, packet.seq, rtt, info.newly_acked);
+        net.cx.core.packets.remove(id);
         let lost_at = &mut self.senders[slot].before_loss;
         let qp = net.hosts.qp_mut(slot);
         if nack {
@@ -217,7 +216,7 @@ impl BoltNs3 {
             return self.rest(net, slot, Some(&info));
         }
         net.hosts
-            .call_scheme(net.world, net.core, slot, |scheme, cx| scheme.on_ack(cx, &info));
+            .call_scheme(&mut net.cx, slot, |scheme, ctx| scheme.on_ack(ctx, &info));
         self.send_down(net, slot);
         let sender = &mut self.senders[slot];
         if !nack && net.hosts.qp(slot).snd_nxt() >= sender.before_loss {
@@ -227,14 +226,14 @@ impl BoltNs3 {
 
     /// Sets the retransmission timer. `offset` is the byte that acknowledgements must exceed.
     pub(super) fn arm_timeout(&mut self, net: &mut Net<'_>, slot: QpId, offset: u64) {
-        let Some(rto) = net.world.nic.rto else {
+        let Some(rto) = net.cx.world.nic.rto else {
             return;
         };
-        let at = net.core.now() + rto.as_ps();
+        let at = net.cx.core.now() + rto.as_ps();
         let sender = &mut self.senders[slot];
         (sender.timeout_at, sender.timeout_offset) = (at, offset);
         let flow = net.hosts.qp(slot).flow();
-        net.core.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
+        net.cx.core.schedule(LaneId::WHEEL, at, Event::Timeout { flow });
     }
 
     /// Handles the retransmission timer, which always runs a full period. Without progress beyond `timeout_offset`,
@@ -245,7 +244,7 @@ impl BoltNs3 {
         };
         let sender = &mut self.senders[slot];
         let qp = net.hosts.qp_mut(slot);
-        if sender.timeout_at != net.core.now() {
+        if sender.timeout_at != net.cx.core.now() {
             return;
         }
         sender.timeout_at = u64::MAX;
@@ -254,9 +253,9 @@ impl BoltNs3 {
         } else {
             qp.go_back_to(qp.snd_una());
             sender.strikes += 1;
-            net.core.counters.timeouts += 1;
+            net.cx.core.counters.timeouts += 1;
             net.hosts
-                .call_scheme(net.world, net.core, slot, |scheme, cx| scheme.on_timeout(cx));
+                .call_scheme(&mut net.cx, slot, |scheme, ctx| scheme.on_timeout(ctx));
             self.send_down(net, slot);
         }
         if self.senders[slot].strikes < self.spec.strikes {
@@ -335,7 +334,7 @@ impl BoltNs3 {
         };
         if let Some(ack) = ack {
             net.hosts
-                .call_scheme(net.world, net.core, slot, |scheme, cx| scheme.on_idle(cx, ack));
+                .call_scheme(&mut net.cx, slot, |scheme, ctx| scheme.on_idle(ctx, ack));
         }
         net.hosts.qp_mut(slot).begin_anew();
     }
@@ -345,5 +344,5 @@ impl BoltNs3 {
 fn inherit_window(net: &mut Net<'_>, slot: QpId, found: QpId) {
     let window = Bytes::new(net.hosts.qp(found).window());
     net.hosts
-        .call_scheme(net.world, net.core, slot, |scheme, _| scheme.inherit(window));
+        .call_scheme(&mut net.cx, slot, |scheme, _| scheme.inherit(window));
 }

@@ -22,7 +22,7 @@ impl BoltNs3 {
         let Some(slot) = found else {
             return Some(OwnFlow { keep, found });
         };
-        let size = net.world.flow(net.core, flow).size.get();
+        let size = net.cx.world.flow(net.cx.core, flow).size.get();
         let qp = net.hosts.qp_mut(slot);
         if qp.max_sent() >= qp.size() {
             self.senders[slot].keep = false;
@@ -46,23 +46,23 @@ impl BoltNs3 {
 
     /// Returns the first flow of the message's hosts in the authors' table.
     fn find_flow(&self, net: &Net<'_>, flow: FlowId) -> Option<QpId> {
-        let message = net.world.flow(net.core, flow);
+        let message = net.cx.world.flow(net.cx.core, flow);
         let table = self.tables.get(&message.src.0)?;
         table.iter().find(|&slot| {
-            let other = net.world.flow(net.core, net.hosts.qp(slot).flow());
+            let other = net.cx.world.flow(net.cx.core, net.hosts.qp(slot).flow());
             other.dst == message.dst
         })
     }
 
     /// Inserts a new flow into its host's table, and returns its key there.
     pub(super) fn enter_table(&mut self, net: &mut Net<'_>, slot: QpId) -> u16 {
-        let host = net.world.flow(net.core, net.hosts.qp(slot).flow()).src.0;
+        let host = net.cx.world.flow(net.cx.core, net.hosts.qp(slot).flow()).src.0;
         self.tables.entry(host).or_default().insert(slot)
     }
 
     /// Removes a flow from its host's table.
     pub(super) fn leave_table(&mut self, net: &mut Net<'_>, slot: QpId) {
-        let host = net.world.flow(net.core, net.hosts.qp(slot).flow()).src.0;
+        let host = net.cx.world.flow(net.cx.core, net.hosts.qp(slot).flow()).src.0;
         let key = self.senders[slot].key;
         if let Some(table) = self.tables.get_mut(&host) {
             table.remove(key);

@@ -255,7 +255,7 @@ impl InfiniBand {
     /// Accounts for a packet that a port transmits.
     #[cold]
     pub(super) fn account(&mut self, net: &Net<'_>, port: PortId, id: PacketId) {
-        let packet = net.core.packets.get(id);
+        let packet = net.cx.core.packets.get(id);
         if packet.kind != PacketKind::Data {
             return;
         }
@@ -264,15 +264,15 @@ impl InfiniBand {
             false => self.spec.input_delay + self.spec.output_delay,
         };
         let which = (packet.flow, self.is_last(net, packet.flow, packet.seq));
-        let now = net.core.now();
+        let now = net.cx.core.now();
         self.accounts.goes(which, id, port, fixed.as_ps(), now);
     }
 
     /// Accounts for a packet that a host has created and queued.
     #[cold]
     pub(super) fn account_made(&mut self, net: &Net<'_>, port: PortId, id: PacketId) {
-        let packet = net.core.packets.get(id);
-        let now = net.core.now();
+        let packet = net.cx.core.packets.get(id);
+        let now = net.cx.core.now();
         self.accounts.comes(id, port, packet.class, now);
         if packet.kind == PacketKind::Data && self.is_last(net, packet.flow, packet.seq) {
             let is_paced = self.hosts[NicId(packet.note)].controlled;
@@ -295,8 +295,8 @@ impl InfiniBand {
 
     /// Returns true for the last packet of a flow.
     fn is_last(&self, net: &Net<'_>, flow: FlowId, seq: u64) -> bool {
-        let size = net.world.flow(net.core, flow).size;
-        seq + 1 == size.get().div_ceil(net.world.packet.mtu.get())
+        let size = net.cx.world.flow(net.cx.core, flow).size;
+        seq + 1 == size.get().div_ceil(net.cx.world.packet.mtu.get())
     }
 
     /// Closes the accounts. Returns `None` if none are recorded.
@@ -308,7 +308,7 @@ impl InfiniBand {
         if !self.accounts.is_on() {
             return None;
         }
-        let (now, time) = (net.core.now(), self.spec.host_packet.as_ps());
+        let (now, time) = (net.cx.core.now(), self.spec.host_packet.as_ps());
         let completed = |flow: FlowId| {
             let record = net.traffic.record(flow);
             record.is_some_and(|record| record.status == FlowStatus::Completed)

@@ -27,8 +27,8 @@ impl InfiniBand {
     /// Puts a packet into its slot at the arbiter.
     #[inline(always)]
     pub(super) fn fill_slot(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
-        let now = net.core.now();
-        let packet = net.core.packets.get_mut(id);
+        let now = net.cx.core.now();
+        let packet = net.cx.core.packets.get_mut(id);
         packet.path = now;
         let (lane, ingress) = (packet.class, packet.ingress);
         let input = match self.ports[port].is_host {
@@ -86,17 +86,17 @@ impl InfiniBand {
         state.granted += 1;
         let credits = state.credits();
         if credits == 0 && state.filled != 0 {
-            self.stall_begins(port, lane, net.core.now());
+            self.stall_begins(port, lane, net.cx.core.now());
         }
         let table = self.ports[port].table;
         let used = &mut self.used[(port, table)];
         *used = used.saturating_add(1);
         if self.record.is_on() {
-            let from = self.hosts[NicId(net.core.packets.get(id).note)].node;
+            let from = self.hosts[NicId(net.cx.core.packets.get(id).note)].node;
             self.write(net, port, CreditStep::Granted { from, credits });
         }
         if self.record.tells_waits() {
-            self.accounts.is_let_go(id, port, lane, net.core.now());
+            self.accounts.is_let_go(id, port, lane, net.cx.core.now());
             self.note_wait(net, port);
         }
         self.let_go(net, port, id);
@@ -140,7 +140,7 @@ impl InfiniBand {
         let input = self.lanes[(port, lane)].last_input;
         let id = self.slots[self.slot_of(port, input, lane)].held;
         if id != PacketId::NONE {
-            net.core.packets.get_mut(id).flags &= !CANDIDATE;
+            net.cx.core.packets.get_mut(id).flags &= !CANDIDATE;
         }
     }
 
@@ -166,7 +166,7 @@ impl InfiniBand {
         let p = &mut self.ports[port];
         let in_turn = p.slot == 0 || rate == 0;
         p.slot = p.slot.wrapping_add(1);
-        let packet = net.core.packets.get_mut(id);
+        let packet = net.cx.core.packets.get_mut(id);
         if packet.flags & CANDIDATE == 0 {
             return;
         }
@@ -176,10 +176,10 @@ impl InfiniBand {
         }
         packet.mark = Mark::Congested;
         p.marked += 1;
-        net.core.counters.marked += 1;
+        net.cx.core.counters.marked += 1;
         net.record_mark(port);
         if self.record.is_on() {
-            let from = self.hosts[NicId(net.core.packets.get(id).note)].node;
+            let from = self.hosts[NicId(net.cx.core.packets.get(id).note)].node;
             self.write(net, port, CreditStep::Marked { from });
         }
     }
@@ -188,7 +188,7 @@ impl InfiniBand {
     #[inline(always)]
     fn let_go(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let events = self.events;
-        let now = net.core.now();
+        let now = net.cx.core.now();
         self.ports[port].arbitrating = true;
         if self.ports[port].is_host {
             let delay = self.spec.host_arbitration.as_ps();
@@ -197,7 +197,7 @@ impl InfiniBand {
         }
         let delay = self.spec.switch_arbitration.as_ps();
         self.after(net, events.switch_arbitration, delay, Step::Arbitrate { port });
-        let stored = now - net.core.packets.get(id).path;
+        let stored = now - net.cx.core.packets.get(id).path;
         let (full, last) = (self.spec.output_delay.as_ps(), self.ports[port].output_sent);
         let extra = left_of(full, stored, now, last);
         self.ports[port].output_sent = now + extra;

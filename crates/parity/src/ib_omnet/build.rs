@@ -171,7 +171,7 @@ impl InfiniBand {
         let Source { first, count, .. } = self.spec.sources[source as usize];
         self.open -= u64::from(count);
         for flow in first..first + count {
-            net.traffic.give_up(net.world, net.core, FlowId(flow));
+            net.traffic.give_up(&mut net.cx, FlowId(flow));
         }
     }
 
@@ -206,7 +206,7 @@ impl InfiniBand {
                 let port = self.hosts[self.sources[source as usize].host].port;
                 let tie = tie + 2 * u64::from(self.ports[port].order);
                 let event = Step::Message { source }.event();
-                net.core.schedule_tied(gap, tie, event);
+                net.cx.core.schedule_tied(gap, tie, event);
             }
         }
     }

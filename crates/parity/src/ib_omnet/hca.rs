@@ -25,7 +25,7 @@ impl InfiniBand {
     pub(super) fn made(&mut self, net: &mut Net<'_>, source: u32) {
         let spec = self.spec.sources[source as usize];
         let next = self.sources[source as usize].next;
-        let at = net.core.now() + spec.gap.as_ps();
+        let at = net.cx.core.now() + spec.gap.as_ps();
         if next >= spec.count || spec.until.is_some_and(|until| at >= until.as_ps()) {
             self.open -= u64::from(spec.count - next);
             self.sources[source as usize].next = spec.count;
@@ -39,17 +39,17 @@ impl InfiniBand {
         let source = &mut self.sources[number as usize];
         let (message, host) = (source.next, source.host);
         let flow = FlowId(self.spec.sources[number as usize].first + message);
-        let size = net.world.flow(net.core, flow).size;
+        let size = net.cx.world.flow(net.cx.core, flow).size;
         source.next += 1;
         (source.current, source.made) = (Some(flow), 0);
-        source.packets = size.get().div_ceil(net.world.packet.mtu.get()) as u32;
+        source.packets = size.get().div_ceil(net.cx.world.packet.mtu.get()) as u32;
         let is_first = !std::mem::replace(&mut source.begun, true);
         let (packets, switches) = (u64::from(source.packets), u64::from(source.switches.unwrap_or(0)));
-        net.traffic.start(net.world, net.core, flow);
+        net.traffic.start(&mut net.cx, flow);
         net.traffic.record_mut(flow).ideal = self.alone(net, host, packets, switches);
         let (port, making) = (self.hosts[host].port, self.hosts[host].making);
         if self.accounts.is_on() {
-            self.accounts.starts(flow, port, net.core.now());
+            self.accounts.starts(flow, port, net.cx.core.now());
         }
         if self.record.is_on() {
             self.write(net, port, CreditStep::Message { flow: flow.0 });
@@ -65,10 +65,10 @@ impl InfiniBand {
 
     /// Returns the latency of a message in an empty network, without flow control.
     fn alone(&self, net: &Net<'_>, host: NicId, packets: u64, switches: u64) -> Span {
-        let port = &net.core.ports[self.hosts[host].port];
-        let wire = net.world.profiles[port.profile]
+        let port = &net.cx.core.ports[self.hosts[host].port];
+        let wire = net.cx.world.profiles[port.profile]
             .rate
-            .time_to_send(net.world.packet.mtu);
+            .time_to_send(net.cx.world.packet.mtu);
         let hop = self.spec.input_delay.as_ps() + self.spec.output_delay.as_ps();
         let packet = self.spec.host_packet.max(wire).as_ps();
         Span::from_ps(self.spec.host_packet.as_ps() + (packets - 1) * packet + switches * hop)
@@ -112,7 +112,7 @@ impl InfiniBand {
             source.current = None;
         }
         let number_of_source = host.source;
-        let id = net.core.packets.insert(packet);
+        let id = net.cx.core.packets.insert(packet);
         self.queue(net, number, id);
         if is_last {
             self.hand_on(Step::Made {
@@ -140,8 +140,8 @@ impl InfiniBand {
         if self.accounts.is_on() {
             self.account_made(net, port, id);
         }
-        let p = &mut net.core.ports[port];
-        p.queued += u32::from(net.core.packets.get(id).wire);
+        let p = &mut net.cx.core.ports[port];
+        p.queued += u32::from(net.cx.core.packets.get(id).wire);
         p.queue_max = p.queue_max.max(p.queued);
         if self.hosts[number].queue.is_empty() && self.promise(port) {
             self.inject(net, number, id);
@@ -164,9 +164,9 @@ impl InfiniBand {
         let host = &mut self.hosts[number];
         let port = host.port;
         let is_first = !std::mem::replace(&mut host.has_sent, true);
-        let packet = net.core.packets.get(id);
+        let packet = net.cx.core.packets.get(id);
         if packet.kind == PacketKind::Data && packet.seq == 0 {
-            let at = Time::from_ps(net.core.now() + delay);
+            let at = Time::from_ps(net.cx.core.now() + delay);
             self.record.injected(packet.flow, at);
         }
         let events = self.events.host_packet;
@@ -216,10 +216,10 @@ impl InfiniBand {
 
     /// Applies a notification to a sender's rate.
     pub(super) fn notified(&mut self, net: &mut Net<'_>, number: NicId, id: PacketId) {
-        let packet = *net.core.packets.get(id);
-        net.core.packets.remove(id);
-        net.core.counters.notifications += 1;
-        let bits = bits_of(net.world.packet.mtu);
+        let packet = *net.cx.core.packets.get(id);
+        net.cx.core.packets.remove(id);
+        net.cx.core.counters.notifications += 1;
+        let bits = bits_of(net.cx.world.packet.mtu);
         let packet_ns = self.spec.host_packet.as_ns_f64();
         let host = &mut self.hosts[number];
         let rate = f64::from_bits(packet.sent_at);
@@ -259,7 +259,7 @@ pub(super) fn bits_of(mtu: Bytes) -> f64 {
 
 /// Returns a packet of full size.
 pub(super) fn full_packet(net: &Net<'_>, kind: PacketKind) -> Packet {
-    let mtu = net.world.packet.mtu.get() as u16;
+    let mtu = net.cx.world.packet.mtu.get() as u16;
     Packet {
         wire: mtu,
         payload: if kind == PacketKind::Data { mtu } else { 0 },

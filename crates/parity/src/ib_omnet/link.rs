@@ -38,8 +38,8 @@ impl InfiniBand {
         let places = 2 * self.ports.len() as u64;
         self.scan = Scan {
             count: self.scan.count + 1,
-            at: net.core.now(),
-            tie: net.core.reserve_ties(places),
+            at: net.cx.core.now(),
+            tie: net.cx.core.reserve_ties(places),
         };
         let mut telling = std::mem::take(&mut self.telling);
         telling.retain(|&port| {
@@ -62,7 +62,9 @@ impl InfiniBand {
         let p = &mut self.ports[port];
         (p.sending, p.scanned, p.telling) = (true, self.scan.count, 0);
         let (at, tie) = self.place_of_look(port);
-        net.core.schedule_tied(at, tie, Step::WireFree { port }.event());
+        net.cx
+            .core
+            .schedule_tied(at, tie, Step::WireFree { port }.event());
     }
 
     /// Returns the time of an idle port's check, and its position among the events of that instant.
@@ -80,7 +82,7 @@ impl InfiniBand {
     }
 
     fn catch_up_now(&mut self, net: &mut Net<'_>, port: PortId) {
-        let (now, tie) = net.core.instant();
+        let (now, tie) = net.cx.core.instant();
         let tie = if self.behind { u64::MAX } else { tie };
         if (now, tie) < self.place_of_look(port) {
             return self.look_soon(net, port);
@@ -113,11 +115,11 @@ impl InfiniBand {
         if !p.sending {
             return self.send(net, port, id);
         }
-        net.core.packets.get_mut(id).next = PacketId::NONE;
+        net.cx.core.packets.get_mut(id).next = PacketId::NONE;
         if p.waiting == 0 {
             p.head = id;
         } else {
-            net.core.packets.get_mut(p.tail).next = id;
+            net.cx.core.packets.get_mut(p.tail).next = id;
         }
         p.tail = id;
         p.waiting += 1;
@@ -129,16 +131,16 @@ impl InfiniBand {
         if self.accounts.is_on() {
             self.account(net, port, id);
         }
-        let packet = net.core.packets.get(id);
+        let packet = net.cx.core.packets.get(id);
         let (kind, wire, lane) = (packet.kind, packet.wire, packet.class);
         let (from, tag) = (packet.note, packet.tag);
-        net.core.count_packet(kind, wire);
-        let p = &mut net.core.ports[port];
+        net.cx.core.count_packet(kind, wire);
+        let p = &mut net.cx.core.ports[port];
         p.tx_bytes += u64::from(wire);
         p.queued -= u32::from(wire);
         let p = &mut self.ports[port];
         let (time, events) = p.wire[DATA];
-        net.core.ports[port].free_at = net.core.now() + time;
+        net.cx.core.ports[port].free_at = net.cx.core.now() + time;
         p.sending = true;
         p.packets += 1;
         let peer = p.peer;
@@ -183,7 +185,7 @@ impl InfiniBand {
         let p = &mut self.ports[port];
         if p.waiting > 0 {
             let id = p.head;
-            p.head = net.core.packets.get(id).next;
+            p.head = net.cx.core.packets.get(id).next;
             p.waiting -= 1;
             p.waited = true;
             self.send(net, port, id);
@@ -202,15 +204,15 @@ impl InfiniBand {
             let news @ (limit, sent) = state.news();
             state.announced = Some(news);
             let wire = self.spec.update.get() as u16;
-            net.core.count_packet(PacketKind::Resume, wire);
-            net.core.ports[port].tx_bytes += u64::from(wire);
+            net.cx.core.count_packet(PacketKind::Resume, wire);
+            net.cx.core.ports[port].tx_bytes += u64::from(wire);
             if self.record.is_on() {
                 self.write(net, port, CreditStep::Update { lane, limit, sent });
                 self.trace_update(net, port, TraceKind::Dequeue, (lane, limit, sent));
             }
             let p = &mut self.ports[port];
             let (peer, (time, events)) = (p.peer, p.wire[UPDATE]);
-            net.core.ports[port].free_at = net.core.now() + time;
+            net.cx.core.ports[port].free_at = net.cx.core.now() + time;
             p.sending = true;
             p.updates += 1;
             self.hand_on(Step::Update {
@@ -231,7 +233,7 @@ impl InfiniBand {
         state.limit = limit;
         let credits = state.credits();
         if credits > 0 && state.stalled_since.is_some() {
-            self.stall_ends(port, lane, net.core.now());
+            self.stall_ends(port, lane, net.cx.core.now());
         }
         if self.record.is_on() {
             self.learned(net, port, lane, limit, credits);

@@ -105,7 +105,7 @@ impl NetworkModel for InfiniBand {
         };
         self.behind = false;
         self.step(net, first);
-        if net.core.next_event_at() != Some(net.core.now()) {
+        if net.cx.core.next_event_at() != Some(net.cx.core.now()) {
             self.behind = true;
             while let Some(word) = self.now.pop_front() {
                 let (kind, a, b) = step::open(word);
@@ -192,7 +192,7 @@ impl InfiniBand {
     /// Schedules a step after a delay, ps.
     #[inline(always)]
     fn after(&mut self, net: &mut Net<'_>, lane: LaneId, delay: u64, step: Step) {
-        let at = net.core.now() + delay;
-        net.core.schedule(lane, at, step.event());
+        let at = net.cx.core.now() + delay;
+        net.cx.core.schedule(lane, at, step.event());
     }
 }

@@ -17,8 +17,8 @@ impl InfiniBand {
     #[cold]
     pub(super) fn write(&mut self, net: &Net<'_>, port: PortId, what: CreditStep) {
         self.record.write(CreditEvent {
-            at: Time::from_ps(net.core.now()),
-            node: net.core.ports[port].node,
+            at: Time::from_ps(net.cx.core.now()),
+            node: net.cx.core.ports[port].node,
             interface: u16::from(self.ports[port].place),
             what,
         });
@@ -38,7 +38,7 @@ impl InfiniBand {
     /// Traces a packet that a port sends or receives.
     #[cold]
     pub(super) fn trace(&self, net: &mut Net<'_>, port: PortId, event: TraceKind, id: PacketId) {
-        let packet = net.core.packets.get(id);
+        let packet = net.cx.core.packets.get(id);
         let what = TraceEvent {
             kind: packet.kind,
             flow: packet.flow.0,
@@ -75,11 +75,11 @@ impl InfiniBand {
     /// Returns an empty trace event at a port, with the present time.
     fn nothing(&self, net: &Net<'_>, port: PortId, event: TraceKind) -> TraceEvent {
         TraceEvent {
-            at: Time::from_ps(net.core.now()),
-            node: net.core.ports[port].node,
+            at: Time::from_ps(net.cx.core.now()),
+            node: net.cx.core.ports[port].node,
             interface: net.interface(port),
             event,
-            queue_bytes: net.core.ports[port].queued,
+            queue_bytes: net.cx.core.ports[port].queued,
             kind: PacketKind::Data,
             signal: 0,
             flow: u32::MAX,
@@ -97,7 +97,7 @@ impl InfiniBand {
         let totals = |&port: &PortId| {
             let p = &self.ports[port];
             PortTotals {
-                node: net.core.ports[port].node,
+                node: net.cx.core.ports[port].node,
                 interface: u16::from(p.place),
                 packets: p.packets,
                 marked: p.marked,
@@ -152,7 +152,7 @@ impl InfiniBand {
     /// Records if a port waits for credits, and the output at the other end that its packets wait for.
     #[cold]
     pub(super) fn note_wait(&mut self, net: &mut Net<'_>, port: PortId) {
-        self.notify_clocks(net.core.now(), port);
+        self.notify_clocks(net.cx.core.now(), port);
         let mut waiting = self.lanes.row(port).iter();
         let lane = waiting.position(|lane| lane.filled != 0 && lane.credits() == 0);
         net.record_wait(port, lane.is_some());
@@ -169,9 +169,9 @@ impl InfiniBand {
     fn longest_behind(&self, net: &Net<'_>, input: PortId, lane: u8) -> Option<PortId> {
         let place = self.ports[input].place;
         let first = self.ports[input].first as usize;
-        let node = net.core.ports[input].node;
+        let node = net.cx.core.ports[input].node;
         let outputs = self.places[first..].iter().copied();
-        let outputs = outputs.take_while(|&output| net.core.ports[output].node == node);
+        let outputs = outputs.take_while(|&output| net.cx.core.ports[output].node == node);
         let held = outputs.map(|output| (self.held_for(net, output, place, lane), output));
         let most = held.max_by_key(|&(packets, output)| (packets, Reverse(output)));
         most.filter(|(packets, _)| *packets > 0).map(|(_, output)| output)
@@ -184,7 +184,7 @@ impl InfiniBand {
         let mut next = slot.head;
         while next != PacketId::NONE {
             packets += 1;
-            next = net.core.packets.get(next).next;
+            next = net.cx.core.packets.get(next).next;
         }
         packets
     }

@@ -20,7 +20,7 @@ impl InfiniBand {
     /// Handles a packet that arrives at a host.
     pub(super) fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let number = NicId(self.ports[port].owner);
-        let packet = *net.core.packets.get(id);
+        let packet = *net.cx.core.packets.get(id);
         if packet.kind != PacketKind::Data {
             self.hand_on(Step::Notified {
                 host: number,
@@ -31,8 +31,8 @@ impl InfiniBand {
                 lane: packet.class,
             });
         }
-        net.core.packets.remove(id);
-        net.core.counters.data_received += 1;
+        net.cx.core.packets.remove(id);
+        net.cx.core.counters.data_received += 1;
         let marked = packet.mark == Mark::Congested;
         if self.record.is_on() {
             let (flow, packet) = (packet.flow.0, packet.seq as u32);
@@ -57,16 +57,16 @@ impl InfiniBand {
         source.totals.received += 1;
         source.totals.marked += u64::from(packet.mark == Mark::Congested);
         source.come += 1;
-        let size = net.world.flow(net.core, packet.flow).size;
-        let packets = size.get().div_ceil(net.world.packet.mtu.get()) as u32;
+        let size = net.cx.world.flow(net.cx.core, packet.flow).size;
+        let packets = size.get().div_ceil(net.cx.world.packet.mtu.get()) as u32;
         let is_whole = source.come == packets;
-        let now = Time::from_ps(net.core.now());
-        if net.world.spec.record.rate_every.is_some() {
-            let bytes = net.world.packet.mtu.get();
+        let now = Time::from_ps(net.cx.core.now());
+        if net.cx.world.spec.record.rate_every.is_some() {
+            let bytes = net.cx.world.packet.mtu.get();
             net.record_rate(packet.flow, bytes);
         }
         let record = net.traffic.record_mut(packet.flow);
-        record.delivered = Bytes::new(u64::from(source.come) * net.world.packet.mtu.get()).min(size);
+        record.delivered = Bytes::new(u64::from(source.come) * net.cx.world.packet.mtu.get()).min(size);
         if !is_whole {
             return;
         }
@@ -123,9 +123,9 @@ impl InfiniBand {
         let (tag, rate) = match self.spec.control {
             Control::Ibcc(_) if marked => (CONGESTED, 0.0),
             Control::Rrcc(params) => {
-                let now = Time::from_ps(net.core.now());
+                let now = Time::from_ps(net.cx.core.now());
                 let line = self.line_of(net, number);
-                let bits = bits_of(net.world.packet.mtu);
+                let bits = bits_of(net.cx.world.packet.mtu);
                 let window = &mut self.sources[source].window;
                 match window.received(&params, now, marked, bits, line) {
                     Some(rrcc::Notice::Congested(rate)) => (CONGESTED, rate),
@@ -143,7 +143,7 @@ impl InfiniBand {
             sent_at: f64::to_bits(rate),
             ..full_packet(net, PacketKind::Cnp)
         };
-        let id = net.core.packets.insert(notification);
+        let id = net.cx.core.packets.insert(notification);
         self.hand_on(Step::Notify {
             host: number,
             packet: id,
@@ -152,7 +152,7 @@ impl InfiniBand {
 
     /// Returns the rate of a host's link, Gbit/s.
     pub(super) fn line_of(&self, net: &Net<'_>, number: NicId) -> f64 {
-        let port = &net.core.ports[self.hosts[number].port];
-        net.world.profiles[port.profile].rate.as_gbps_f64()
+        let port = &net.cx.core.ports[self.hosts[number].port];
+        net.cx.world.profiles[port.profile].rate.as_gbps_f64()
     }
 }

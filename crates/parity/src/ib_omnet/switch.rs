@@ -16,8 +16,8 @@ impl InfiniBand {
     /// Handles the first bit of an arriving packet.
     #[inline(always)]
     pub(super) fn arrive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
-        let now = net.core.now();
-        let packet = net.core.packets.get_mut(id);
+        let now = net.cx.core.now();
+        let packet = net.cx.core.packets.get_mut(id);
         packet.path = now;
         packet.ingress = port;
         packet.next = PacketId::NONE;
@@ -33,7 +33,7 @@ impl InfiniBand {
         if p.is_host {
             return self.hand_on(Step::Received { port, packet: id });
         }
-        let packet = net.core.packets.get_mut(id);
+        let packet = net.cx.core.packets.get_mut(id);
         let place = self.routes.next(p.owner, packet.answers);
         let out = self.places[(p.first + u32::from(place)) as usize];
         let input = p.place;
@@ -47,7 +47,7 @@ impl InfiniBand {
         if waiting > 0 && is_data && packet.mark == Mark::None {
             packet.flags |= CANDIDATE;
         }
-        let output = &mut net.core.ports[out];
+        let output = &mut net.cx.core.ports[out];
         output.queued += u32::from(packet.wire);
         output.queue_max = output.queue_max.max(output.queued);
         if self.record.is_on() && is_data {
@@ -59,7 +59,7 @@ impl InfiniBand {
         if slot.head == PacketId::NONE {
             slot.head = id;
         } else {
-            net.core.packets.get_mut(slot.tail).next = id;
+            net.cx.core.packets.get_mut(slot.tail).next = id;
         }
         slot.tail = id;
         self.hand_to_arbiter(net, port, out, lane);
@@ -78,8 +78,8 @@ impl InfiniBand {
         }
         state.promised |= 1 << input;
         state.waiting -= 1;
-        let now = net.core.now();
-        let packet = net.core.packets.get(id);
+        let now = net.cx.core.now();
+        let packet = net.cx.core.packets.get(id);
         slot.head = packet.next;
         let (full, last) = (self.spec.input_delay.as_ps(), self.ports[port].input_sent);
         let extra = left_of(full, now - packet.path, now, last);

@@ -30,17 +30,17 @@ fn wait_for(backlog: u32) -> f64 {
 impl TcdNs3 {
     /// Starts a flow: computes its paths and schedules its first push.
     pub(super) fn start_flow(&mut self, net: &mut Net<'_>, id: FlowId) {
-        let spec = net.world.flow(net.core, id);
+        let spec = net.cx.world.flow(net.cx.core, id);
         let Some(ways) = self.ways.of_flow(&spec) else {
-            return net.traffic.give_up(net.world, net.core, id);
+            return net.traffic.give_up(&mut net.cx, id);
         };
-        self.log.way(net.core, id, &ways.data);
+        self.log.way(net.cx.core, id, &ways.data);
         let flow = &mut self.flows[id];
-        flow.class = net.world.classes.dense(spec.class);
+        flow.class = net.cx.world.classes.dense(spec.class);
         flow.ways = ways;
         let base = crate::tcd_ns3::outcome::alone(spec.src.0, spec.dst.0, flow.heard_bytes());
         net.traffic.record_mut(id).ideal = Span::from_ps((base * 1e12).round() as u64);
-        self.clock(net, id, PUSH, net.core.now());
+        self.clock(net, id, PUSH, net.cx.core.now());
     }
 
     /// Sets a timer of a flow that is never cancelled.
@@ -50,16 +50,16 @@ impl TcdNs3 {
             slot,
             generation: 0,
         };
-        net.core.schedule(LaneId::WHEEL, at, event);
+        net.cx.core.schedule(LaneId::WHEEL, at, event);
     }
 
     /// Pushes a packet if the backlog allows it, and schedules the next push.
     pub(super) fn push(&mut self, net: &mut Net<'_>, id: FlowId) {
-        if Time::from_ps(net.core.now()) >= self.spec.stop_of(id.0 as usize) {
+        if Time::from_ps(net.cx.core.now()) >= self.spec.stop_of(id.0 as usize) {
             return;
         }
         let port = self.flows[id].ways.data[0];
-        let nic = &self.nics[net.core.ports[port].nic()];
+        let nic = &self.nics[net.cx.core.ports[port].nic()];
         let wait = match nic.fixed {
             Some(factor) => FIXED * factor,
             None => wait_for(self.backlog(net, port, id)),
@@ -72,15 +72,15 @@ impl TcdNs3 {
         // The wait is scheduled even if nothing was pushed: the application polls the backlog.
         if flow.pushed < flow.packets {
             let factor = JITTER.0 + flow.jitter.next_f64() * (JITTER.1 - JITTER.0);
-            let at = net.core.now() + ns3::span_of_seconds(wait * factor).as_ps();
+            let at = net.cx.core.now() + ns3::span_of_seconds(wait * factor).as_ps();
             self.clock(net, id, PUSH, at);
         }
     }
 
     /// Completes a flow whose last packet the application has received.
     pub(super) fn complete(&mut self, net: &mut Net<'_>, id: FlowId) {
-        let now = Time::from_ps(net.core.now());
-        let size = net.world.flow(net.core, id).size;
+        let now = Time::from_ps(net.cx.core.now());
+        let size = net.cx.world.flow(net.cx.core, id).size;
         let record = net.traffic.record_mut(id);
         record.status = FlowStatus::Completed;
         record.received = Some(now);

@@ -86,9 +86,9 @@ impl Rules {
 impl TcdNs3 {
     /// Marks a packet that has left its queue.
     pub(super) fn mark(&mut self, net: &mut Net<'_>, port: PortId, class: u8, id: PacketId) {
-        let packet = net.core.packets.get(id);
+        let packet = net.cx.core.packets.get(id);
         let (is_data, before) = (packet.kind == PacketKind::Data, packet.mark);
-        let rate = net.world.profiles[net.core.ports[port].profile].rate;
+        let rate = net.cx.world.profiles[net.cx.core.ports[port].profile].rate;
         let left = self.queues[(port, class)].occupancy.shared;
         let curve = match is_data {
             true => self.rules.curve(rate),
@@ -102,8 +102,8 @@ impl TcdNs3 {
         }
         let verdict = self.judge(net, port, class, red);
         self.log
-            .departed(port, net.core.queue_bytes(port, class), before, verdict);
-        net.core.mark(port, id, verdict);
+            .departed(port, net.cx.core.queue_bytes(port, class), before, verdict);
+        net.cx.core.mark(port, id, verdict);
     }
 
     fn judge(&mut self, net: &Net<'_>, port: PortId, class: u8, red: bool) -> Mark {
@@ -114,7 +114,7 @@ impl TcdNs3 {
         let Some(rule) = &self.rules.rule else {
             return Mark::congested_if(red);
         };
-        let now = net.core.now();
+        let now = net.cx.core.now();
         let left = seen(queue.occupancy.shared);
         // In states that depend on the curve, the random draw for this packet decides.
         let (mark, new) = match queue.machine.on_departure(rule, Time::from_ps(now), left) {
@@ -146,8 +146,8 @@ impl TcdNs3 {
 
     /// Logs a change of a port's class.
     pub(super) fn log_change(&mut self, net: &Net<'_>, port: PortId, class: u8, what: Change) {
-        let place = (net.core.now(), port, net.world.classes.priority(class));
-        let queue = net.core.queue_bytes(port, class);
+        let place = (net.cx.core.now(), port, net.cx.world.classes.priority(class));
+        let queue = net.cx.core.queue_bytes(port, class);
         self.log.changed(place, queue, what);
     }
 }

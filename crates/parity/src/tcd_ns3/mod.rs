@@ -191,7 +191,7 @@ impl NetworkModel for TcdNs3 {
     }
 
     fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
-        if net.core.ports[port].is_host {
+        if net.cx.core.ports[port].is_host {
             self.host_receive(net, port, id);
         } else {
             self.switch_receive(net, port, id);
@@ -202,14 +202,14 @@ impl NetworkModel for TcdNs3 {
         for (id, flow) in self.flows.numbered() {
             flow.write(net.traffic, id);
         }
-        Some(ModelOutcome::new(self.log.close(net.core)))
+        Some(ModelOutcome::new(self.log.close(net.cx.core)))
     }
 }
 
 impl TcdNs3 {
     /// Sends the next packet of a port, if one may be sent.
     fn send(&mut self, net: &mut Net<'_>, port: PortId) {
-        if net.core.ports[port].is_host {
+        if net.cx.core.ports[port].is_host {
             self.nic_send(net, port);
         } else {
             self.switch_send(net, port);

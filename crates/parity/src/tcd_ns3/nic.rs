@@ -69,7 +69,7 @@ enum Turn {
 impl TcdNs3 {
     /// Returns a flow's backlog in the NIC as the application sees it, bytes.
     pub(super) fn backlog(&self, net: &Net<'_>, port: PortId, id: FlowId) -> u32 {
-        let (nic, flow) = (&self.nics[net.core.ports[port].nic()], &self.flows[id]);
+        let (nic, flow) = (&self.nics[net.cx.core.ports[port].nic()], &self.flows[id]);
         match nic.settings {
             Some(_) => flow.backlog() * wire(net, flow.payload),
             None => nic.bytes[usize::from(flow.class)],
@@ -78,7 +78,7 @@ impl TcdNs3 {
 
     /// Queues a packet that the flow's application has pushed.
     pub(super) fn nic_enqueue(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId) {
-        let nic = &mut self.nics[net.core.ports[port].nic()];
+        let nic = &mut self.nics[net.cx.core.ports[port].nic()];
         let flow = &mut self.flows[id];
         if flow.place.is_none() {
             nic.flows.push(id);
@@ -95,25 +95,25 @@ impl TcdNs3 {
     /// Sends a response. Its IP identification consumes a random stream.
     pub(super) fn answer(&mut self, net: &mut Net<'_>, port: PortId, packet: Packet) {
         self.streams.skip();
-        let id = net.core.packets.insert(packet);
-        net.core.push(net.world, port, LINK_CONTROL, id);
+        let id = net.cx.core.packets.insert(packet);
+        net.cx.core.push(net.cx.world, port, LINK_CONTROL, id);
         self.nic_send(net, port);
     }
 
     /// Handles a scheduled wake-up.
     pub(super) fn wake(&mut self, net: &mut Net<'_>, port: PortId) {
-        self.nics[net.core.ports[port].nic()].wakes = false;
+        self.nics[net.cx.core.ports[port].nic()].wakes = false;
         self.nic_send(net, port);
     }
 
     /// Sends the next packet, if one may be sent.
     pub(super) fn nic_send(&mut self, net: &mut Net<'_>, port: PortId) {
-        let nic = &self.nics[net.core.ports[port].nic()];
-        if nic.waiting == 0 && net.core.ports[port].ready == 0 {
+        let nic = &self.nics[net.cx.core.ports[port].nic()];
+        if nic.waiting == 0 && net.cx.core.ports[port].ready == 0 {
             return;
         }
-        if net.core.is_busy(port) {
-            return net.core.await_transmission(port);
+        if net.cx.core.is_busy(port) {
+            return net.cx.core.await_transmission(port);
         }
         let turn = match nic.settings {
             Some(_) => self.next_by_flow(net, port),
@@ -126,11 +126,11 @@ impl TcdNs3 {
     }
 
     fn next_by_flow(&mut self, net: &Net<'_>, port: PortId) -> Option<Turn> {
-        let p = &net.core.ports[port];
+        let p = &net.cx.core.ports[port];
         if p.ready != 0 {
             return Some(Turn::Answer);
         }
-        let now = net.core.now();
+        let now = net.cx.core.now();
         let nic = &mut self.nics[p.nic()];
         let count = nic.flows.len() + 1;
         let (served, flows) = (nic.served, &self.flows);
@@ -146,7 +146,7 @@ impl TcdNs3 {
     }
 
     fn next_by_priority(&mut self, net: &Net<'_>, port: PortId) -> Option<Turn> {
-        let p = &net.core.ports[port];
+        let p = &net.cx.core.ports[port];
         let nic = &mut self.nics[p.nic()];
         for step in 1..=PRIORITIES {
             let priority = (nic.served + step) % PRIORITIES;
@@ -157,7 +157,7 @@ impl TcdNs3 {
                 }
                 continue;
             }
-            let class = net.world.classes.dense(priority as u8);
+            let class = net.cx.world.classes.dense(priority as u8);
             if p.paused & 1 << class != 0 {
                 continue;
             }
@@ -174,19 +174,19 @@ impl TcdNs3 {
             Turn::Answer => net.take_from(port, LINK_CONTROL),
             Turn::Flow(flow) => self.take_data(net, port, flow),
         };
-        let size = u32::from(net.core.packets.get(id).wire);
-        if self.nics[net.core.ports[port].nic()].settings.is_some() {
+        let size = u32::from(net.cx.core.packets.get(id).wire);
+        if self.nics[net.cx.core.ports[port].nic()].settings.is_some() {
             self.pay(net, port, turn, size);
         }
-        let waiting = self.nics[net.core.ports[port].nic()].waiting;
-        let more = waiting > 0 || net.core.ports[port].ready != 0;
-        net.core.start_transmission(net.world, port, id, more);
+        let waiting = self.nics[net.cx.core.ports[port].nic()].waiting;
+        let more = waiting > 0 || net.cx.core.ports[port].ready != 0;
+        net.cx.core.start_transmission(net.cx.world, port, id, more);
     }
 
     /// Creates the next packet of a flow.
     fn take_data(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId) -> PacketId {
         let flow = &mut self.flows[id];
-        let nic = &mut self.nics[net.core.ports[port].nic()];
+        let nic = &mut self.nics[net.cx.core.ports[port].nic()];
         let wire = wire(net, flow.payload);
         nic.waiting -= 1;
         if nic.settings.is_none() {
@@ -196,17 +196,17 @@ impl TcdNs3 {
         let number = flow.next;
         flow.next += 1;
         if number < flow.sent {
-            net.core.counters.retransmitted_bytes += u64::from(flow.payload);
+            net.cx.core.counters.retransmitted_bytes += u64::from(flow.payload);
         }
         flow.sent = flow.sent.max(flow.next);
-        net.core.packets.insert(Packet {
+        net.cx.core.packets.insert(Packet {
             flow: id,
             seq: u64::from(number),
-            sent_at: net.core.now(),
+            sent_at: net.cx.core.now(),
             wire: wire as u16,
             payload: flow.payload as u16,
             class: flow.class,
-            epoch: net.world.epoch,
+            epoch: net.cx.world.epoch,
             kind: PacketKind::Data,
             ..Packet::EMPTY
         })
@@ -215,7 +215,7 @@ impl TcdNs3 {
     /// Charges a transmission: the sender waits until its rate allows the next packet, and flows that are already
     /// allowed to send gain credits in proportion to that wait.
     fn pay(&mut self, net: &Net<'_>, port: PortId, turn: Turn, size: u32) {
-        let (now, nic_id) = (net.core.now(), net.core.ports[port].nic());
+        let (now, nic_id) = (net.cx.core.now(), net.cx.core.ports[port].nic());
         let nic = &mut self.nics[nic_id];
         let Some(settings) = nic.settings else { return };
         let line = nic.line.as_bps();
@@ -257,25 +257,25 @@ impl TcdNs3 {
     /// Schedules a wake-up of a NIC with DCQCN for the first flow with packets whose rate allows it. If that time has
     /// passed, something else blocks the flow.
     fn look_later(&mut self, net: &mut Net<'_>, port: PortId) {
-        let nic = &mut self.nics[net.core.ports[port].nic()];
+        let nic = &mut self.nics[net.cx.core.ports[port].nic()];
         if nic.settings.is_none() || nic.wakes {
             return;
         }
         let waiting = nic.flows.iter().map(|&id| &self.flows[id]);
         let next = waiting.filter(|flow| flow.backlog() > 0).map(|flow| flow.next_at);
         if let Some(at) = next.min()
-            && at > net.core.now()
+            && at > net.cx.core.now()
         {
             nic.wakes = true;
-            net.core.schedule(LaneId::WHEEL, at, wake_of(port));
+            net.cx.core.schedule(LaneId::WHEEL, at, wake_of(port));
         }
     }
 
     /// Applies a notification to a flow's sender.
     pub(super) fn hear(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId, mark: Mark) {
-        net.core.counters.notifications += 1;
+        net.cx.core.counters.notifications += 1;
         self.log.notified(id, mark);
-        let Some(settings) = self.nics[net.core.ports[port].nic()].settings else {
+        let Some(settings) = self.nics[net.cx.core.ports[port].nic()].settings else {
             return;
         };
         let sender = self.flows[id].sender(&settings);
@@ -296,15 +296,16 @@ impl TcdNs3 {
             slot,
             generation: *setting,
         };
-        net.core
-            .schedule(LaneId::WHEEL, net.core.now() + wait.as_ps(), event);
+        net.cx
+            .core
+            .schedule(LaneId::WHEEL, net.cx.core.now() + wait.as_ps(), event);
     }
 
     /// Returns the settings of a flow's sender if the expired timer's generation is still valid.
     fn settings_of(&self, net: &Net<'_>, id: FlowId, slot: u8, generation: u8) -> Option<Settings> {
         let flow = &self.flows[id];
         let counts = flow.settings[usize::from(slot == INCREASE)] == generation;
-        let nic = &self.nics[net.core.ports[flow.ways.data[0]].nic()];
+        let nic = &self.nics[net.cx.core.ports[flow.ways.data[0]].nic()];
         nic.settings.filter(|_| counts)
     }
 
@@ -325,7 +326,7 @@ impl TcdNs3 {
 
     fn log_rate(&mut self, net: &Net<'_>, id: FlowId) {
         if let Some(sender) = &self.flows[id].sender {
-            self.log.rate(net.core.now(), id, sender);
+            self.log.rate(net.cx.core.now(), id, sender);
         }
     }
 
@@ -335,7 +336,7 @@ impl TcdNs3 {
         const KEPT: u32 = 8000;
         let flow = &mut self.flows[id];
         flow.acked = flow.acked.max(acked).max(flow.pushed.saturating_sub(KEPT));
-        let nic = &mut self.nics[net.core.ports[port].nic()];
+        let nic = &mut self.nics[net.cx.core.ports[port].nic()];
         // Without DCQCN, the simulator queues retransmissions at another priority, so that losses are never repaired.
         if again && nic.settings.is_some() {
             nic.waiting += flow.next.saturating_sub(flow.acked);
@@ -346,5 +347,5 @@ impl TcdNs3 {
 
 /// Returns the size of a data packet on the wire, bytes.
 fn wire(net: &Net<'_>, payload: u32) -> u32 {
-    payload + net.world.packet.data_header.get() as u32
+    payload + net.cx.world.packet.data_header.get() as u32
 }

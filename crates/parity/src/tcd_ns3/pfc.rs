@@ -84,7 +84,7 @@ impl Rechecks {
 impl TcdNs3 {
     /// Checks all classes of an ingress port after an arrival or a timer: sends pauses and resumes.
     pub(super) fn observe_ingress(&mut self, net: &mut Net<'_>, egress: PortId, ingress: PortId, class: u8) {
-        let classes = STRICT..net.world.class_count as u8;
+        let classes = STRICT..net.cx.world.class_count as u8;
         for other in classes.clone() {
             if self.must_pause(net, ingress, class, other) {
                 self.send_frame(net, ingress, other, PacketKind::Pause);
@@ -94,7 +94,7 @@ impl TcdNs3 {
         for other in classes {
             if self.queues[(ingress, other)].ingress.asked && self.may_resume(net, ingress, other) {
                 self.send_frame(net, ingress, other, PacketKind::Resume);
-                let place = net.core.ports[ingress].place;
+                let place = net.cx.core.ports[ingress].index;
                 let setting = self.rechecks.setting(egress, place, other);
                 *setting = setting.wrapping_add(1);
             }
@@ -122,8 +122,8 @@ impl TcdNs3 {
 
     /// Returns the free bytes of a class's pool.
     fn free(&self, net: &Net<'_>, ingress: PortId, class: u8) -> f64 {
-        let is_ack = net.world.classes.priority(class) == 1;
-        let switch = net.core.ports[ingress].switch();
+        let is_ack = net.cx.world.classes.priority(class) == 1;
+        let switch = net.cx.core.ports[ingress].switch();
         f64::from(POOL) - f64::from(self.buffers.pool(switch, is_ack))
     }
 
@@ -131,9 +131,9 @@ impl TcdNs3 {
     fn send_frame(&mut self, net: &mut Net<'_>, port: PortId, class: u8, kind: PacketKind) {
         self.streams.skip();
         self.queues[(port, class)].ingress.asked = kind == PacketKind::Pause;
-        let id = net.core.packets.insert(Packet {
-            wire: net.world.packet.pfc_frame.get() as u16,
-            epoch: net.world.epoch,
+        let id = net.cx.core.packets.insert(Packet {
+            wire: net.cx.world.packet.pfc_frame.get() as u16,
+            epoch: net.cx.world.epoch,
             kind,
             class,
             ..Packet::EMPTY
@@ -142,12 +142,12 @@ impl TcdNs3 {
     }
 
     fn look_again(&mut self, net: &mut Net<'_>, egress: PortId, ingress: PortId, class: u8) {
-        let place = net.core.ports[ingress].place;
+        let place = net.cx.core.ports[ingress].index;
         let setting = self.rechecks.setting(egress, place, class);
         *setting = setting.wrapping_add(1);
         let event = recheck_of(egress, place, class, *setting);
-        let at = net.core.now() + self.pauses.again;
-        net.core.schedule(LaneId::WHEEL, at, event);
+        let at = net.cx.core.now() + self.pauses.again;
+        net.cx.core.schedule(LaneId::WHEEL, at, event);
     }
 
     /// Handles an expired watch timer.
@@ -160,8 +160,8 @@ impl TcdNs3 {
         generation: u16,
     ) {
         if *self.rechecks.setting(egress, place, class) == generation {
-            let ways = net.core.ports[egress].ways;
-            let ingress = net.world.routing.port_at(ways, place.into());
+            let ways = net.cx.core.ports[egress].ways;
+            let ingress = net.cx.world.routing.port_at(ways, place.into());
             self.observe_ingress(net, egress, ingress, class);
         }
     }
@@ -169,7 +169,7 @@ impl TcdNs3 {
     /// Applies a received PFC frame to a port.
     pub(super) fn frame_takes_effect(&mut self, net: &mut Net<'_>, port: PortId, class: u8, pause: bool) {
         self.log.frame(port, pause);
-        let paused = net.core.ports[port].paused & 1 << class != 0;
+        let paused = net.cx.core.ports[port].paused & 1 << class != 0;
         if !pause {
             if paused {
                 self.resume(net, port, class, false);
@@ -177,29 +177,29 @@ impl TcdNs3 {
             return;
         }
         if !paused {
-            net.core.pause(port, class);
+            net.cx.core.pause(port, class);
             self.log_change(net, port, class, Change::Pause);
-            self.log.paused(port, net.core.now());
+            self.log.paused(port, net.cx.core.now());
         }
-        let until = net.core.now() + self.pauses.span;
-        net.core.pause_until(port, class, until);
+        let until = net.cx.core.now() + self.pauses.span;
+        net.cx.core.pause_until(port, class, until);
     }
 
     /// Ends a pause if it has expired.
     pub(super) fn pause_expires(&mut self, net: &mut Net<'_>, port: PortId, class: u8) {
-        let paused = net.core.ports[port].paused & 1 << class != 0;
-        if paused && net.core.is_pause_over(port, class) {
+        let paused = net.cx.core.ports[port].paused & 1 << class != 0;
+        if paused && net.cx.core.is_pause_over(port, class) {
             self.resume(net, port, class, true);
         }
     }
 
     fn resume(&mut self, net: &mut Net<'_>, port: PortId, class: u8, expired: bool) {
-        let since = net.core.paused_since(port, class);
-        net.core.resume(port, class);
-        self.log.resumed(port, net.core.now() - since);
+        let since = net.cx.core.paused_since(port, class);
+        net.cx.core.resume(port, class);
+        self.log.resumed(port, net.cx.core.now() - since);
         self.log_change(net, port, class, Change::Resume { expired });
-        if !net.core.ports[port].is_host {
-            self.marking_resumes(net.core.now(), port, class);
+        if !net.cx.core.ports[port].is_host {
+            self.marking_resumes(net.cx.core.now(), port, class);
         }
         self.send(net, port);
     }

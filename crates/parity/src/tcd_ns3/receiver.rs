@@ -15,8 +15,8 @@ const MARKED: f64 = 0.95;
 impl TcdNs3 {
     /// Handles a packet that arrived at a host.
     pub(super) fn host_receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
-        let packet = *net.core.packets.get(id);
-        net.core.packets.remove(id);
+        let packet = *net.cx.core.packets.get(id);
+        net.cx.core.packets.remove(id);
         match packet.kind {
             PacketKind::Data => self.receive_data(net, port, &packet),
             PacketKind::Cnp => self.hear(net, port, packet.flow, packet.mark),
@@ -28,8 +28,8 @@ impl TcdNs3 {
     }
 
     fn receive_data(&mut self, net: &mut Net<'_>, port: PortId, packet: &Packet) {
-        let (id, now) = (packet.flow, net.core.now());
-        net.core.counters.data_received += 1;
+        let (id, now) = (packet.flow, net.cx.core.now());
+        net.cx.core.counters.data_received += 1;
         self.log.arrived(id, now, packet.mark);
         if packet.mark.is_set() {
             net.traffic.came_marked(id, packet.mark);
@@ -61,7 +61,7 @@ impl TcdNs3 {
 
     /// Registers a new flow. Beyond the last slot, the simulator overwrites the state of an earlier flow.
     fn open_account(&mut self, net: &Net<'_>, port: PortId, id: FlowId) {
-        let received = &mut self.nics[net.core.ports[port].nic()].received;
+        let received = &mut self.nics[net.cx.core.ports[port].nic()].received;
         let over = received.len().checked_sub(self.spec.flow_slots as usize);
         received.push(id);
         if let Some(hit) = over.map(|place| received[place])
@@ -73,7 +73,7 @@ impl TcdNs3 {
 
     /// Sends an ACK or NACK for packet `number`, if one is due.
     fn acknowledge(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId, number: u32) {
-        let now = net.core.now();
+        let now = net.cx.core.now();
         let (interval, chunk) = (self.spec.ack_interval, self.spec.ack_chunk);
         let Some(receiver) = &mut self.flows[id].receiver else {
             return;
@@ -90,9 +90,9 @@ impl TcdNs3 {
             if now <= receiver.nack_until && receiver.nacked == Some(receiver.expected) {
                 return;
             }
-            receiver.nack_until = now + net.world.nic.nack_interval.as_ps();
+            receiver.nack_until = now + net.cx.world.nic.nack_interval.as_ps();
             receiver.nacked = Some(receiver.expected);
-            net.core.counters.nacks += 1;
+            net.cx.core.counters.nacks += 1;
             PacketKind::Nack
         } else {
             return;
@@ -101,8 +101,8 @@ impl TcdNs3 {
         let answer = Packet {
             flow: id,
             seq,
-            wire: net.world.packet.ack_header.get() as u16,
-            epoch: net.world.epoch,
+            wire: net.cx.world.packet.ack_header.get() as u16,
+            epoch: net.cx.world.epoch,
             kind,
             class: LINK_CONTROL,
             ..Packet::EMPTY
@@ -113,10 +113,10 @@ impl TcdNs3 {
     /// Sends a notification of the marks since the last check, and schedules the next check.
     pub(super) fn notify(&mut self, net: &mut Net<'_>, id: FlowId) {
         let port = self.flows[id].ways.cnp[0];
-        let Some(settings) = self.nics[net.core.ports[port].nic()].settings else {
+        let Some(settings) = self.nics[net.cx.core.ports[port].nic()].settings else {
             return;
         };
-        let by_share = net.world.spec.switch.detection == Detection::NpEcn;
+        let by_share = net.cx.world.spec.switch.detection == Detection::NpEcn;
         let Some(receiver) = &mut self.flows[id].receiver else {
             return;
         };
@@ -137,8 +137,8 @@ impl TcdNs3 {
             };
             let notification = Packet {
                 flow: id,
-                wire: net.world.packet.cnp.get() as u16,
-                epoch: net.world.epoch,
+                wire: net.cx.world.packet.cnp.get() as u16,
+                epoch: net.cx.world.epoch,
                 kind: PacketKind::Cnp,
                 class: LINK_CONTROL,
                 mark,
@@ -146,7 +146,7 @@ impl TcdNs3 {
             };
             self.answer(net, port, notification);
         }
-        let at = net.core.now() + settings.notification_interval().as_ps();
+        let at = net.cx.core.now() + settings.notification_interval().as_ps();
         self.clock(net, id, NOTIFY, at);
     }
 }

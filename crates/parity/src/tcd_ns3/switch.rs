@@ -45,7 +45,7 @@ impl Queue {
 impl TcdNs3 {
     /// Handles a packet that arrived at a switch.
     pub(super) fn switch_receive(&mut self, net: &mut Net<'_>, ingress: PortId, id: PacketId) {
-        let packet = net.core.packets.get_mut(id);
+        let packet = net.cx.core.packets.get_mut(id);
         packet.ingress = ingress;
         packet.path += 1;
         let (kind, hop) = (packet.kind, packet.path as usize);
@@ -53,7 +53,7 @@ impl TcdNs3 {
         let ways = &self.flows[flow].ways;
         let (way, class) = match kind {
             PacketKind::Data => (&ways.data, self.flows[flow].class),
-            PacketKind::Ack => (&ways.ack, net.world.classes.dense(ACKS)),
+            PacketKind::Ack => (&ways.ack, net.cx.world.classes.dense(ACKS)),
             PacketKind::Nack => (&ways.nack, LINK_CONTROL),
             _ => (&ways.cnp, LINK_CONTROL),
         };
@@ -62,7 +62,7 @@ impl TcdNs3 {
         if class == LINK_CONTROL {
             return self.switch_enqueue(net, egress, class, id);
         }
-        let switch = net.core.ports[ingress].switch();
+        let switch = net.cx.core.ports[ingress].switch();
         let account = &mut self.queues[(ingress, class)].ingress;
         let is_ack = kind == PacketKind::Ack;
         if self.buffers.admit((switch, ingress), account, is_ack, wire) {
@@ -71,8 +71,8 @@ impl TcdNs3 {
             queue.packets += 1;
             self.switch_enqueue(net, egress, class, id);
         } else {
-            net.core.counters.buffer_drops += 1;
-            net.core.counters.lossless_drops += 1;
+            net.cx.core.counters.buffer_drops += 1;
+            net.cx.core.counters.lossless_drops += 1;
             net.discard(egress, id);
             self.switch_send(net, egress);
         }
@@ -81,43 +81,43 @@ impl TcdNs3 {
 
     /// Queues a packet at an output port.
     pub(super) fn switch_enqueue(&mut self, net: &mut Net<'_>, port: PortId, class: u8, id: PacketId) {
-        net.core.push(net.world, port, class, id);
-        let p = &mut net.core.ports[port];
+        net.cx.core.push(net.cx.world, port, class, id);
+        let p = &mut net.cx.core.ports[port];
         p.queue_max = p.queue_max.max(p.queued);
         self.switch_send(net, port);
     }
 
     /// Sends the next packet, if one may be sent.
     pub(super) fn switch_send(&mut self, net: &mut Net<'_>, port: PortId) {
-        if net.core.ports[port].ready == 0 {
+        if net.cx.core.ports[port].ready == 0 {
             return;
         }
-        if net.core.is_busy(port) {
-            return net.core.await_transmission(port);
+        if net.cx.core.is_busy(port) {
+            return net.cx.core.await_transmission(port);
         }
         let Some(class) = self.next_class(net, port) else {
             return;
         };
         let id = net.take_from(port, class);
-        let wire = net.core.packets.get(id).wire;
+        let wire = net.cx.core.packets.get(id).wire;
         if class != LINK_CONTROL {
             self.served[port] = class;
             let queue = &mut self.queues[(port, class)];
             queue.satisfied += ns3::time_to_send(GUARANTEED, u32::from(wire)).as_ps();
-            queue.satisfied = queue.satisfied.max(net.core.now());
+            queue.satisfied = queue.satisfied.max(net.cx.core.now());
             self.depart(net, port, class, id);
         }
-        let more = net.core.ports[port].ready != 0;
-        net.core.start_transmission(net.world, port, id, more);
+        let more = net.cx.core.ports[port].ready != 0;
+        net.cx.core.start_transmission(net.cx.world, port, id, more);
     }
 
     fn next_class(&self, net: &Net<'_>, port: PortId) -> Option<u8> {
-        let (p, now) = (&net.core.ports[port], net.core.now());
+        let (p, now) = (&net.cx.core.ports[port], net.cx.core.now());
         if p.ready & 1 << LINK_CONTROL != 0 {
             return Some(LINK_CONTROL);
         }
         let is_ready = |class: u8| p.ready & 1 << class != 0;
-        let count = net.world.class_count as u8;
+        let count = net.cx.world.class_count as u8;
         let is_due = |&class: &u8| is_ready(class) && self.queues[(port, class)].satisfied < now;
         if let Some(class) = (STRICT..count).rev().find(is_due) {
             return Some(class);
@@ -130,9 +130,9 @@ impl TcdNs3 {
 
     /// Updates the accounts for a departing packet, and marks it.
     fn depart(&mut self, net: &mut Net<'_>, port: PortId, class: u8, id: PacketId) {
-        let packet = net.core.packets.get(id);
+        let packet = net.cx.core.packets.get(id);
         let (ingress, wire, kind) = (packet.ingress, u32::from(packet.wire), packet.kind);
-        let switch = net.core.ports[ingress].switch();
+        let switch = net.cx.core.ports[ingress].switch();
         let is_ack = kind == PacketKind::Ack;
         let account = &mut self.queues[(ingress, class)].ingress;
         self.buffers.release((switch, ingress), account, is_ack, wire);

@@ -103,7 +103,7 @@ impl NetworkModel for UetNetwork {
     }
 
     fn begin(&mut self, net: &mut Net<'_>) {
-        net.core.schedule(LaneId::WHEEL, 0, GO_ON);
+        net.cx.core.schedule(LaneId::WHEEL, 0, GO_ON);
     }
 
     fn handle(&mut self, net: &mut Net<'_>, _: Event) {
@@ -111,17 +111,18 @@ impl NetworkModel for UetNetwork {
         let goes_on = self.sim.step(SLICE);
         let after = self.sim.counters;
         // The engine has already counted its own event for this slice.
-        net.core.counters.events += (after.events - before.events).saturating_sub(1);
+        net.cx.core.counters.events += (after.events - before.events).saturating_sub(1);
         let data = after.data_hops - before.data_hops;
         let others = after.link_hops - before.link_hops - data;
         let size = u64::from(self.sim.spec.options.mtu);
-        net.core.count_packets(PacketKind::Data, data, data * size);
-        net.core
+        net.cx.core.count_packets(PacketKind::Data, data, data * size);
+        net.cx
+            .core
             .count_packets(PacketKind::Ack, others, others * u64::from(HEADER));
         self.report(net);
         if goes_on {
-            let at = self.sim.now().max(net.core.now());
-            net.core.schedule(LaneId::WHEEL, at, GO_ON);
+            let at = self.sim.now().max(net.cx.core.now());
+            net.cx.core.schedule(LaneId::WHEEL, at, GO_ON);
         }
     }
 
@@ -140,7 +141,7 @@ impl NetworkModel for UetNetwork {
 
     fn close(&mut self, net: &mut Net<'_>) -> Option<ModelOutcome> {
         let totals = self.sim.totals();
-        let counters = &mut net.core.counters;
+        let counters = &mut net.cx.core.counters;
         counters.trimmed = totals.trims_arriving + totals.trims_tail;
         counters.buffer_drops = totals.data_drops + totals.header_drops;
         counters.marked = totals.ecn_marks;
@@ -151,11 +152,11 @@ impl NetworkModel for UetNetwork {
             let own = &self.sim.conns[conn];
             let payload = self.sim.set.payload;
             let record = net.traffic.record_mut(FlowId(*flow));
-            let size = net.world.spec.flows[*flow as usize].size;
+            let size = net.cx.world.spec.flows[*flow as usize].size;
             let bytes = |packets: u64| Bytes::new(packets * payload as u64);
             record.sent = bytes(own.packets.new).min(size);
             record.retransmitted = bytes(own.packets.again);
-            net.core.counters.retransmitted_bytes += record.retransmitted.get();
+            net.cx.core.counters.retransmitted_bytes += record.retransmitted.get();
             if own.finish.is_none() {
                 record.delivered = bytes(u64::from(self.sim.sinks[conn].expected)).min(size);
             }
@@ -171,14 +172,14 @@ impl UetNetwork {
             match &line.what {
                 Said::Starting(conn) => {
                     let flow = FlowId(self.flows[*conn as usize]);
-                    net.traffic.start(net.world, net.core, flow);
+                    net.traffic.start(&mut net.cx, flow);
                     let record = net.traffic.record_mut(flow);
                     record.start = Time::from_ps(line.at);
                     record.ideal = Span::from_ps(self.sim.alone(*conn));
                 }
                 Said::Finished(conn, end) => {
                     let flow = FlowId(self.flows[*conn as usize]);
-                    let size = net.world.spec.flows[flow.0 as usize].size;
+                    let size = net.cx.world.spec.flows[flow.0 as usize].size;
                     let record = net.traffic.record_mut(flow);
                     record.status = FlowStatus::Completed;
                     record.received = Some(Time::from_ps(end.at));

@@ -56,7 +56,7 @@ impl Tables {
 /// A port's position in a table, and the bytes that the entry has left.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
-    place: u16,
+    index: u16,
     left: u32,
 }
 
@@ -65,12 +65,12 @@ impl Turn {
     /// their turn.
     fn choose(&mut self, table: &Table, ready: u16) -> u16 {
         loop {
-            let (class, _) = table.entries[usize::from(self.place)];
+            let (class, _) = table.entries[usize::from(self.index)];
             if self.left > 0 && class & ready != 0 {
                 return class;
             }
-            self.place = (self.place + 1) % table.entries.len() as u16;
-            self.left = table.entries[usize::from(self.place)].1;
+            self.index = (self.index + 1) % table.entries.len() as u16;
+            self.left = table.entries[usize::from(self.index)].1;
         }
     }
 }
@@ -113,7 +113,7 @@ impl Arbiter {
             false => (&mut self.high, &tables.high),
         };
         // A class that was alone went without a choice, so the current entry may be another's and must not pay for it.
-        if (table.entries.get(usize::from(turn.place))).is_some_and(|&(class, _)| class == bit) {
+        if (table.entries.get(usize::from(turn.index))).is_some_and(|&(class, _)| class == bit) {
             turn.left = turn.left.saturating_sub(wire);
         }
         if self.from_low || waits & tables.low.classes == 0 {

@@ -1,16 +1,16 @@
 //! State of a queue pair by which two states of a network differ.
 
 use super::Qp;
-use crate::core::print::Print;
+use crate::core::print::StateHash;
 
 impl Qp {
     /// Notes all that may differ between flows of the same hosts, size, class and scheme.
-    pub(in crate::host) fn note(&self, print: &mut Print) {
+    pub(in crate::host) fn note(&self, print: &mut StateHash) {
         let Self {
             flow,
             port,
             // The NIC's list has it, and is noted.
-            place: _,
+            index: _,
             account: _,
             size,
             end_seq,

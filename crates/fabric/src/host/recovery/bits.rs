@@ -56,7 +56,7 @@ impl Bits {
     }
 
     #[inline]
-    fn place(&self, packet: u32) -> (usize, u64) {
+    fn index(&self, packet: u32) -> (usize, u64) {
         (
             (packet / 64) as usize & (self.words.len() - 1),
             1 << (packet % 64),
@@ -65,7 +65,7 @@ impl Bits {
 
     #[inline]
     pub(super) fn get(&self, packet: u32) -> bool {
-        let (word, bit) = self.place(packet);
+        let (word, bit) = self.index(packet);
         self.words[word] & bit != 0
     }
 
@@ -77,7 +77,7 @@ impl Bits {
     /// Sets a bit. Returns true if it was zero.
     #[inline]
     pub(super) fn set(&mut self, packet: u32) -> bool {
-        let (word, bit) = self.place(packet);
+        let (word, bit) = self.index(packet);
         let new = self.words[word] & bit == 0;
         self.words[word] |= bit;
         self.count += u32::from(new);
@@ -87,7 +87,7 @@ impl Bits {
     /// Clears a bit. Returns true if it was set.
     #[inline]
     pub(super) fn clear(&mut self, packet: u32) -> bool {
-        let (word, bit) = self.place(packet);
+        let (word, bit) = self.index(packet);
         let old = self.words[word] & bit != 0;
         self.words[word] &= !bit;
         self.count -= u32::from(old);
@@ -141,7 +141,7 @@ impl Bits {
     fn first(&self, from: u32, until: u32, flip: u64) -> Option<u32> {
         let mut packet = from;
         while packet < until {
-            let (word, _) = self.place(packet);
+            let (word, _) = self.index(packet);
             let rest = (self.words[word] ^ flip) >> (packet % 64);
             if rest != 0 {
                 let found = packet + rest.trailing_zeros();

@@ -2,7 +2,7 @@
 //! from there.
 
 use super::{Acknowledged, Answer, Reliability};
-use crate::core::Core;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::receivers::Receivers;
 use crate::ids::{PacketId, QpId, ReceiverId};
@@ -18,40 +18,32 @@ impl Reliability for GoBackN {
     fn take_data(
         &self,
         receivers: &mut Receivers,
-        world: &World,
-        core: &mut Core,
-        place: ReceiverId,
+        cx: &mut Cx<'_>,
+        index: ReceiverId,
         id: PacketId,
     ) -> Answer {
-        let packet = core.packets.get(id);
-        let (nic, quirks) = (&world.nic, &world.quirks);
-        let receiver = &mut receivers.list[place];
+        let packet = cx.core.packets.get(id);
+        let (nic, quirks) = (&cx.world.nic, &cx.world.quirks);
+        let receiver = &mut receivers.list[index];
         let size = receiver.path.size;
         receiver.mark = receiver.mark.max(packet.mark);
         let end = packet.seq + u64::from(packet.payload);
         // One comparison sends the usual packet down the short path; everything else is sorted out elsewhere.
         if packet.seq != receiver.expected || packet.is_special() || end >= receiver.trimmed {
-            return receivers.take_out_of_sequence(world, core, place, id);
+            return receivers.take_out_of_sequence(cx, index, id);
         }
         receiver.take_in_order(end, size, packet.asks_for_ack(), nic, quirks)
     }
 
     /// Acknowledges everything up to the packet's sequence number; a NACK makes the sender go back to it.
     #[inline(always)]
-    fn acknowledge(
-        &self,
-        hosts: &mut Hosts,
-        world: &World,
-        core: &mut Core,
-        slot: QpId,
-        id: PacketId,
-    ) -> Acknowledged {
-        let packet = core.packets.get(id);
+    fn acknowledge(&self, hosts: &mut Hosts, cx: &mut Cx<'_>, slot: QpId, id: PacketId) -> Acknowledged {
+        let packet = cx.core.packets.get(id);
         let mut seq = packet.seq;
         let qp = &mut hosts.qps[slot];
-        let quirks = &world.quirks;
+        let quirks = &cx.world.quirks;
         // The receiver rounds down in the same way, so both ends agree on the byte from which data is sent again.
-        if let Some(chunk) = world.nic.back_to_chunk
+        if let Some(chunk) = cx.world.nic.back_to_chunk
             && (seq < qp.size || quirks.whole_chunks_only)
         {
             seq -= seq % chunk.get().max(1);
@@ -59,7 +51,7 @@ impl Reliability for GoBackN {
         let newly = seq.saturating_sub(qp.snd_una);
         qp.snd_una += newly;
         if newly > 0 {
-            qp.last_progress = core.now();
+            qp.last_progress = cx.core.now();
             // An acknowledgement may arrive after a NACK has set the sender back: what it covers need not be sent
             // again.
             if !quirks.unsigned_in_flight {
@@ -82,7 +74,7 @@ impl Reliability for GoBackN {
     }
 
     #[inline(always)]
-    fn next(&self, hosts: &mut Hosts, _world: &World, _core: &Core, slot: QpId) -> (u32, u64) {
+    fn next(&self, hosts: &mut Hosts, _cx: &Cx<'_>, slot: QpId) -> (u32, u64) {
         (0, hosts.qps[slot].snd_nxt)
     }
 
@@ -92,7 +84,7 @@ impl Reliability for GoBackN {
     }
 
     /// Goes back to the first unacknowledged byte.
-    fn time_out(&self, hosts: &mut Hosts, _world: &World, _core: &Core, slot: QpId) {
+    fn time_out(&self, hosts: &mut Hosts, _cx: &Cx<'_>, slot: QpId) {
         let qp = &mut hosts.qps[slot];
         qp.snd_nxt = qp.snd_una;
         qp.recompute_bound();
@@ -102,23 +94,17 @@ impl Reliability for GoBackN {
 impl Receivers {
     /// Takes a packet that is not simply the next one.
     #[inline(never)]
-    fn take_out_of_sequence(
-        &mut self,
-        world: &World,
-        core: &Core,
-        place: ReceiverId,
-        id: PacketId,
-    ) -> Answer {
-        let packet = core.packets.get(id);
-        let (nic, quirks) = (&world.nic, &world.quirks);
-        let receiver = &mut self.list[place];
+    fn take_out_of_sequence(&mut self, cx: &Cx<'_>, index: ReceiverId, id: PacketId) -> Answer {
+        let packet = cx.core.packets.get(id);
+        let (nic, quirks) = (&cx.world.nic, &cx.world.quirks);
+        let receiver = &mut self.list[index];
         let size = receiver.path.size;
-        let end = packet.end(world.packet.mtu.get());
+        let end = packet.end(cx.world.packet.mtu.get());
         if packet.ends_message() {
             receiver.note_end(end, packet.flow);
         }
         if packet.is_trimmed() && packet.seq >= receiver.expected {
-            return self.take_headers(world, core, place, id);
+            return self.take_headers(cx, index, id);
         }
         // After a return to a chunk that is no multiple of the MTU, packets begin at other bytes than before, so that
         // part of one may be new.
@@ -128,10 +114,10 @@ impl Receivers {
             if end < receiver.trimmed {
                 return answer;
             }
-            return self.reach_trimmed(world, core, place, answer);
+            return self.reach_trimmed(cx, index, answer);
         }
         if packet.seq > receiver.expected {
-            return receiver.report_gap(core.now(), nic);
+            return receiver.report_gap(cx.core.now(), nic);
         }
         // Old data. Without an answer, as in the reference, the loss of the last ACK would never be repaired.
         if quirks.ignore_duplicates {
@@ -144,27 +130,27 @@ impl Receivers {
     /// Takes the headers of a trimmed packet. They have overtaken data that was sent before and still waits in queues,
     /// so the gap is reported when that data has arrived.
     #[cold]
-    fn take_headers(&mut self, world: &World, core: &Core, place: ReceiverId, id: PacketId) -> Answer {
-        let packet = core.packets.get(id);
-        let receiver = &mut self.list[place];
+    fn take_headers(&mut self, cx: &Cx<'_>, index: ReceiverId, id: PacketId) -> Answer {
+        let packet = cx.core.packets.get(id);
+        let receiver = &mut self.list[index];
         receiver.trimmed = receiver.trimmed.min(packet.seq);
         if packet.seq > receiver.expected {
             return Answer::Nothing;
         }
-        self.reach_trimmed(world, core, place, Answer::Nothing)
+        self.reach_trimmed(cx, index, Answer::Nothing)
     }
 
     /// Answers when the next expected packet was trimmed, or arrived after all. Each transmission is trimmed at most
     /// once, so these NACKs need no minimum interval.
     #[cold]
-    fn reach_trimmed(&mut self, world: &World, core: &Core, place: ReceiverId, answer: Answer) -> Answer {
-        let receiver = &mut self.list[place];
+    fn reach_trimmed(&mut self, cx: &Cx<'_>, index: ReceiverId, answer: Answer) -> Answer {
+        let receiver = &mut self.list[index];
         let is_missing = receiver.expected == receiver.trimmed;
         receiver.trimmed = u64::MAX;
         if !is_missing {
             return answer;
         }
-        receiver.nack_until = core.now() + world.nic.nack_interval.as_ps();
+        receiver.nack_until = cx.core.now() + cx.world.nic.nack_interval.as_ps();
         receiver.last_nack = receiver.expected;
         Answer::Nack
     }
@@ -205,7 +191,7 @@ mod tests {
             let Simulation {
                 world, core, hosts, ..
             } = &mut simulation;
-            hosts.take_acknowledgement(world, core, QpId(0), id);
+            hosts.take_acknowledgement(&mut crate::cx::Cx::new(world, core), QpId(0), id);
         }
         let qp = &simulation.hosts.qps[QpId(0)];
         (qp.snd_nxt, qp.bound)

@@ -21,7 +21,7 @@
 //! window: the packet that it replaces has left the network.
 
 use super::{Acknowledged, Answer, Reliability};
-use crate::core::Core;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::receivers::Receivers;
 use crate::ids::{PacketId, QpId, ReceiverId};
@@ -34,8 +34,8 @@ pub(in crate::host) mod window;
 use window::{Arrived, Sender};
 
 impl Reliability for Irn {
-    fn expect(&self, receivers: &mut Receivers, place: ReceiverId) {
-        receivers.expect_any_order(place);
+    fn expect(&self, receivers: &mut Receivers, index: ReceiverId) {
+        receivers.expect_any_order(index);
     }
 
     /// Takes a packet in any order, and reports it if it is out of order.
@@ -43,19 +43,18 @@ impl Reliability for Irn {
     fn take_data(
         &self,
         receivers: &mut Receivers,
-        world: &World,
-        core: &mut Core,
-        place: ReceiverId,
+        cx: &mut Cx<'_>,
+        index: ReceiverId,
         id: PacketId,
     ) -> Answer {
-        let packet = core.packets.get(id);
-        let mtu = world.packet.mtu.get();
-        let receiver = &mut receivers.list[place];
+        let packet = cx.core.packets.get(id);
+        let mtu = cx.world.packet.mtu.get();
+        let receiver = &mut receivers.list[index];
         let size = receiver.path.size;
         if packet.ends_message() {
             receiver.note_end(packet.end(mtu), packet.flow);
         }
-        let received = &mut receivers.arrived[place];
+        let received = &mut receivers.arrived[index];
         // A duplicate is answered, since its sender may lack the ACK of the first copy.
         if packet.seq < receiver.expected {
             receiver.mark = receiver.mark.max(packet.mark);
@@ -76,7 +75,7 @@ impl Reliability for Irn {
         let fills_gap = received.count() > 0;
         let end = size.min(u64::from(received.pass(number)) * mtu);
         let asked = packet.asks_for_ack() || fills_gap;
-        receiver.take_in_order(end, size, asked, &world.nic, &world.quirks)
+        receiver.take_in_order(end, size, asked, &cx.world.nic, &cx.world.quirks)
     }
 
     /// Starts the queue pair in `slot`: the window in packets is `bdp`, if BDP-FC is on.
@@ -104,16 +103,9 @@ impl Reliability for Irn {
 
     /// Takes an acknowledgement: cumulative, and perhaps of one packet beyond.
     #[inline(never)]
-    fn acknowledge(
-        &self,
-        hosts: &mut Hosts,
-        world: &World,
-        core: &mut Core,
-        slot: QpId,
-        id: PacketId,
-    ) -> Acknowledged {
-        let packet = core.packets.get(id);
-        let mtu = world.packet.mtu.get();
+    fn acknowledge(&self, hosts: &mut Hosts, cx: &mut Cx<'_>, slot: QpId, id: PacketId) -> Acknowledged {
+        let packet = cx.core.packets.get(id);
+        let mtu = cx.world.packet.mtu.get();
         let qp = &mut hosts.qps[slot];
         let sender = &mut hosts.repeats[slot];
         let beyond = match (packet.kind, packet.is_trimmed()) {
@@ -124,7 +116,7 @@ impl Reliability for Irn {
         let before = qp.snd_una + qp.sacked;
         if packet.seq > qp.snd_una {
             qp.snd_una = packet.seq;
-            qp.last_progress = core.now();
+            qp.last_progress = cx.core.now();
         }
         // Rounded up, since the flow's last packet may be short.
         let una = qp.snd_una.div_ceil(mtu) as u32;
@@ -150,12 +142,12 @@ impl Reliability for Irn {
 
     /// Returns the number and first byte of the next packet to send, lost ones first.
     #[inline(never)]
-    fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
-        let mtu = world.packet.mtu.get();
+    fn next(&self, hosts: &mut Hosts, cx: &Cx<'_>, slot: QpId) -> (u32, u64) {
+        let mtu = cx.world.packet.mtu.get();
         let qp = &mut hosts.qps[slot];
         let sender = &mut hosts.repeats[slot];
         let again = if qp.repairs {
-            sender.resend(core.now())
+            sender.resend(cx.core.now())
         } else {
             None
         };
@@ -167,7 +159,7 @@ impl Reliability for Irn {
         };
         if packet == sender.una {
             // The wait for this packet's acknowledgement starts again, or the timer would expire before that can come.
-            qp.last_progress = core.now();
+            qp.last_progress = cx.core.now();
         }
         (packet, u64::from(packet) * mtu)
     }
@@ -176,7 +168,7 @@ impl Reliability for Irn {
         hosts.qps[slot].last_progress + hosts.repeats[slot].timeout(self)
     }
 
-    fn time_out(&self, hosts: &mut Hosts, _world: &World, _core: &Core, slot: QpId) {
+    fn time_out(&self, hosts: &mut Hosts, _cx: &Cx<'_>, slot: QpId) {
         hosts.repeats[slot].time_out(self.reordering);
         let qp = &mut hosts.qps[slot];
         qp.repairs = true;
@@ -189,11 +181,11 @@ impl Reliability for Irn {
         let (qp, sender) = (&hosts.qps[slot], &hosts.repeats[slot]);
         let flow = qp.flow;
         // A complete flow has no receiver any more: nothing is left to compare.
-        let Some(place) = hosts.receivers.find(flow) else {
+        let Some(index) = hosts.receivers.find(flow) else {
             return;
         };
-        let receiver = &hosts.receivers.list[place];
-        let received = &hosts.receivers.arrived[place];
+        let receiver = &hosts.receivers.list[index];
+        let received = &hosts.receivers.arrived[index];
         let number = |byte: u64| byte.div_ceil(mtu) as u32;
         assert_eq!(
             sender.una,

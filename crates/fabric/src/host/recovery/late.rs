@@ -2,12 +2,11 @@
 //! arrived, and the receiver cannot know that.
 
 use super::Answer;
-use crate::core::Core;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
 use crate::host::receivers::{Receiver, Receivers};
 use crate::ids::{PacketId, PortId};
-use crate::world::World;
 use paceline_kernel::ids::Id;
 use paceline_run::outcome::PacketKind;
 
@@ -15,40 +14,40 @@ impl Hosts {
     /// Answers data packet `id` of a complete flow. Its sender will ignore the answer, but the answer takes capacity of
     /// the network.
     #[cold]
-    pub(in crate::host) fn receive_late(&mut self, world: &World, core: &mut Core, id: PacketId) {
-        core.notify_at_receiver(id);
-        core.record_latency(id);
-        let (answer, expected) = self.receivers.take_late(world, core, id);
+    pub(in crate::host) fn receive_late(&mut self, cx: &mut Cx<'_>, id: PacketId) {
+        cx.core.notify_at_receiver(id);
+        cx.core.record_latency(id);
+        let (answer, expected) = self.receivers.take_late(cx, id);
         let kind = match answer {
             Answer::Ack => PacketKind::Ack,
             Answer::Nack => PacketKind::Nack,
-            Answer::Nothing => return core.packets.remove(id),
+            Answer::Nothing => return cx.core.packets.remove(id),
         };
-        let number = core.packets.get(id).flow;
-        let Some(back) = world.find_way_back(core, number) else {
-            return core.packets.remove(id);
+        let number = cx.core.packets.get(id).flow;
+        let Some(back) = cx.world.find_way_back(cx.core, number) else {
+            return cx.core.packets.remove(id);
         };
-        let flow = world.flow(core, number);
-        let needs = world.scheme_of(core, number).needs();
-        let class = world.ack_class(flow.class);
-        let answer = core.packets.get_mut(id);
+        let flow = cx.world.flow(cx.core, number);
+        let needs = cx.world.scheme_of(cx.core, number).needs();
+        let class = cx.world.ack_class(flow.class);
+        let answer = cx.core.packets.get_mut(id);
         (answer.kind, answer.seq, answer.payload) = (kind, expected, 0);
         // The receiver is gone, and with it the path: switches look up the next hops.
-        answer.epoch = world.old_epoch();
-        answer.wire = world.packet.ack_wire(&needs);
+        answer.epoch = cx.world.old_epoch();
+        answer.wire = cx.world.packet.ack_wire(&needs);
         (answer.class, answer.ingress) = (class, PortId::NONE);
-        self.enqueue(world, core, back[0], world.ack_queue(class), id);
+        self.enqueue(cx, back[0], cx.world.ack_queue(class), id);
     }
 }
 
 impl Receivers {
     /// Returns the answer to a duplicate, and the byte that the receiver expects: the flow's end, unless the receiver
     /// has forgotten the flow and starts again ([`paceline_run::spec::Quirks::receiver_forgets`]).
-    fn take_late(&mut self, world: &World, core: &Core, id: PacketId) -> (Answer, u64) {
-        let packet = core.packets.get(id);
-        let (nic, quirks) = (&world.nic, &world.quirks);
+    fn take_late(&mut self, cx: &Cx<'_>, id: PacketId) -> (Answer, u64) {
+        let packet = cx.core.packets.get(id);
+        let (nic, quirks) = (&cx.world.nic, &cx.world.quirks);
         if !quirks.receiver_forgets {
-            let size = world.flow(core, packet.flow).size.get();
+            let size = cx.world.flow(cx.core, packet.flow).size.get();
             let answer = if quirks.ignore_duplicates {
                 Answer::Nothing
             } else {
@@ -64,7 +63,7 @@ impl Receivers {
             let end = packet.seq + u64::from(packet.payload);
             receiver.take_in_order(end, u64::MAX, false, nic, quirks)
         } else if packet.seq > receiver.expected {
-            receiver.report_gap(core.now(), nic)
+            receiver.report_gap(cx.core.now(), nic)
         } else {
             Answer::Nothing
         };

@@ -15,6 +15,7 @@ use go_back_n::GoBackN;
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::receivers::{Receiver, Receivers};
 use crate::ids::{FlowId, PacketId, QpId, ReceiverId};
@@ -42,15 +43,14 @@ pub(in crate::host) struct Acknowledged {
 
 /// A kind of loss recovery, at both ends of a flow. Where packets have numbers, they count from 0.
 pub(in crate::host) trait Reliability {
-    /// Prepares the receiver in slot `place` for a new flow.
+    /// Prepares the receiver in slot `index` for a new flow.
     fn expect(&self, _receivers: &mut Receivers, _place: ReceiverId) {}
     /// Takes the new data of a packet at the receiver, and returns the answer.
     fn take_data(
         &self,
         receivers: &mut Receivers,
-        world: &World,
-        core: &mut Core,
-        place: ReceiverId,
+        cx: &mut Cx<'_>,
+        index: ReceiverId,
         id: PacketId,
     ) -> Answer;
     /// Prepares the sender of a flow whose path has the bandwidth-delay product `bdp`, in bytes.
@@ -58,16 +58,9 @@ pub(in crate::host) trait Reliability {
     /// Extends the flow by messages posted to its connection.
     fn extend(&self, _hosts: &mut Hosts, _world: &World, _slot: QpId) {}
     /// Takes an acknowledgement at the sender.
-    fn acknowledge(
-        &self,
-        hosts: &mut Hosts,
-        world: &World,
-        core: &mut Core,
-        slot: QpId,
-        id: PacketId,
-    ) -> Acknowledged;
+    fn acknowledge(&self, hosts: &mut Hosts, cx: &mut Cx<'_>, slot: QpId, id: PacketId) -> Acknowledged;
     /// Returns the number and first byte of the packet to send now.
-    fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64);
+    fn next(&self, hosts: &mut Hosts, cx: &Cx<'_>, slot: QpId) -> (u32, u64);
     /// Notes the entropy value with which a packet leaves.
     fn sent(&self, _hosts: &mut Hosts, _slot: QpId, _packet: u32, _entropy: u16) {}
     /// Returns the number of the next new packet; 0 if packets have no numbers.
@@ -77,7 +70,7 @@ pub(in crate::host) trait Reliability {
     /// Returns the time at which the sender gives up waiting, in ps, if no feedback comes.
     fn due(&self, hosts: &mut Hosts, world: &World, slot: QpId) -> u64;
     /// Declares lost what was due. Other packets may be due next, and sooner than a whole timeout from now.
-    fn time_out(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId);
+    fn time_out(&self, hosts: &mut Hosts, cx: &Cx<'_>, slot: QpId);
     /// Checks that the states of sender and receiver agree.
     fn verify(&self, _hosts: &Hosts, _world: &World, _slot: QpId) {}
 }
@@ -149,25 +142,19 @@ impl Receiver {
 impl Receivers {
     /// Takes the new data of packet `id` at its receiver, and returns the answer.
     #[inline(always)]
-    pub(in crate::host) fn take_data(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        place: ReceiverId,
-        id: PacketId,
-    ) -> Answer {
-        with_recovery!(world, kind => kind.take_data(self, world, core, place, id))
+    pub(in crate::host) fn take_data(&mut self, cx: &mut Cx<'_>, index: ReceiverId, id: PacketId) -> Answer {
+        with_recovery!(cx.world, kind => kind.take_data(self, cx, index, id))
     }
 
-    /// Prepares the receiver in slot `place` for packets in any order.
-    fn expect_any_order(&mut self, place: ReceiverId) {
-        self.arrived.reach(place, bits::Bits::default);
-        self.arrived[place].reset();
+    /// Prepares the receiver in slot `index` for packets in any order.
+    fn expect_any_order(&mut self, index: ReceiverId) {
+        self.arrived.reach(index, bits::Bits::default);
+        self.arrived[index].reset();
     }
 
-    /// Prepares the receiver in slot `place` for a new flow.
-    pub(in crate::host) fn expect(&mut self, world: &World, place: ReceiverId) {
-        with_recovery!(world, kind => kind.expect(self, place));
+    /// Prepares the receiver in slot `index` for a new flow.
+    pub(in crate::host) fn expect(&mut self, world: &World, index: ReceiverId) {
+        with_recovery!(world, kind => kind.expect(self, index));
     }
 }
 
@@ -176,12 +163,11 @@ impl Hosts {
     #[inline(always)]
     pub(in crate::host) fn take_acknowledgement(
         &mut self,
-        world: &World,
-        core: &mut Core,
+        cx: &mut Cx<'_>,
         slot: QpId,
         id: PacketId,
     ) -> Acknowledged {
-        with_recovery!(world, kind => kind.acknowledge(self, world, core, slot, id))
+        with_recovery!(cx.world, kind => kind.acknowledge(self, cx, slot, id))
     }
 
     /// Prepares the sender of a flow whose path has the bandwidth-delay product `bdp`, in bytes.
@@ -196,8 +182,8 @@ impl Hosts {
 
     /// Returns the number and first byte of the packet to send now.
     #[inline(always)]
-    pub(in crate::host) fn next_packet(&mut self, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
-        with_recovery!(world, kind => kind.next(self, world, core, slot))
+    pub(in crate::host) fn next_packet(&mut self, cx: &Cx<'_>, slot: QpId) -> (u32, u64) {
+        with_recovery!(cx.world, kind => kind.next(self, cx, slot))
     }
 
     /// Notes the entropy value with which a packet leaves.
@@ -216,12 +202,12 @@ impl Hosts {
     }
 
     /// Starts the retransmission timer of a new queue pair.
-    pub(in crate::host) fn start_timeout(&mut self, world: &World, core: &mut Core, slot: QpId) {
-        if let Some(rto) = world.nic.recovery.shortest_timeout(&world.nic) {
+    pub(in crate::host) fn start_timeout(&mut self, cx: &mut Cx<'_>, slot: QpId) {
+        if let Some(rto) = cx.world.nic.recovery.shortest_timeout(&cx.world.nic) {
             if let Some(connection) = &mut self.qps[slot].connection {
                 connection.timeout_runs = true;
             }
-            self.schedule_timeout(core, slot, core.now() + rto);
+            self.schedule_timeout(cx.core, slot, cx.core.now() + rto);
         }
     }
 
@@ -232,11 +218,11 @@ impl Hosts {
 
     /// Handles the expiry of a queue pair's retransmission timer: one event, put off as long as there is progress. An
     /// event for every packet would cost more than all else.
-    pub(crate) fn retransmission_timeout(&mut self, world: &World, core: &mut Core, flow: FlowId) {
+    pub(crate) fn retransmission_timeout(&mut self, cx: &mut Cx<'_>, flow: FlowId) {
         let Some(slot) = self.sender_of(flow) else {
             return;
         };
-        let Some(shortest) = world.nic.recovery.shortest_timeout(&world.nic) else {
+        let Some(shortest) = cx.world.nic.recovery.shortest_timeout(&cx.world.nic) else {
             return;
         };
         let qp = &mut self.qps[slot];
@@ -247,30 +233,31 @@ impl Hosts {
             connection.timeout_runs = false;
             return;
         }
-        let due = with_recovery!(world, kind => kind.due(self, world, slot));
+        let due = with_recovery!(cx.world, kind => kind.due(self, cx.world, slot));
         let qp = &self.qps[slot];
         if qp.snd_nxt <= qp.snd_una {
             // Nothing is in flight, so the timeout of what is sent next is at least this far away.
-            return self.schedule_timeout(core, slot, core.now() + shortest);
+            return self.schedule_timeout(cx.core, slot, cx.core.now() + shortest);
         }
-        if core.now() < due {
+        if cx.core.now() < due {
             // By then fewer packets may be in flight, and the shorter timeout may apply.
-            return self.schedule_timeout(core, slot, due.min(core.now() + shortest));
+            return self.schedule_timeout(cx.core, slot, due.min(cx.core.now() + shortest));
         }
-        if core.watch.is_traced() {
-            core.settle(&self.qps[slot]);
-            core.account_timeout(&self.qps[slot]);
-            core.observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Timeout);
+        if cx.core.watch.is_traced() {
+            cx.core.settle(&self.qps[slot]);
+            cx.core.account_timeout(&self.qps[slot]);
+            cx.core
+                .observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Timeout);
         }
         // The next timeout counts from here, or it would be due again at once.
-        self.qps[slot].last_progress = core.now();
-        with_recovery!(world, kind => kind.time_out(self, world, core, slot));
-        core.counters.timeouts += 1;
-        self.call_scheme(world, core, slot, |scheme, cx| scheme.on_timeout(cx));
+        self.qps[slot].last_progress = cx.core.now();
+        with_recovery!(cx.world, kind => kind.time_out(self, cx, slot));
+        cx.core.counters.timeouts += 1;
+        self.call_scheme(cx, slot, |scheme, ctx| scheme.on_timeout(ctx));
         // Not simply a timeout from now: under RUD every packet has a timer, and they are due one after another.
         // Otherwise n losses would cost n timeouts.
-        let due = with_recovery!(world, kind => kind.due(self, world, slot));
-        self.schedule_timeout(core, slot, due.clamp(core.now(), core.now() + shortest));
-        self.nic_send(world, core, self.qps[slot].port);
+        let due = with_recovery!(cx.world, kind => kind.due(self, cx.world, slot));
+        self.schedule_timeout(cx.core, slot, due.clamp(cx.core.now(), cx.core.now() + shortest));
+        self.nic_send(cx, self.qps[slot].port);
     }
 }

@@ -12,7 +12,7 @@
 
 use super::bits::Bits;
 use super::{Acknowledged, Answer, Reliability};
-use crate::core::Core;
+use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::receivers::Receivers;
 use crate::ids::{PacketId, QpId, ReceiverId};
@@ -32,23 +32,22 @@ fn map_from(answers: u32, expected: u32) -> u32 {
 }
 
 impl Reliability for Rud {
-    fn expect(&self, receivers: &mut Receivers, place: ReceiverId) {
-        receivers.expect_any_order(place);
+    fn expect(&self, receivers: &mut Receivers, index: ReceiverId) {
+        receivers.expect_any_order(index);
     }
 
     #[inline(never)]
     fn take_data(
         &self,
         receivers: &mut Receivers,
-        world: &World,
-        core: &mut Core,
-        place: ReceiverId,
+        cx: &mut Cx<'_>,
+        index: ReceiverId,
         id: PacketId,
     ) -> Answer {
-        let packet = *core.packets.get(id);
-        let mtu = world.packet.mtu.get();
-        let receiver = &mut receivers.list[place];
-        let received = &mut receivers.arrived[place];
+        let packet = *cx.core.packets.get(id);
+        let mtu = cx.world.packet.mtu.get();
+        let receiver = &mut receivers.list[index];
+        let received = &mut receivers.arrived[index];
         let size = receiver.path.size;
         if packet.ends_message() {
             receiver.note_end(packet.end(mtu), packet.flow);
@@ -76,7 +75,7 @@ impl Reliability for Rud {
         // The sender needs marks early to slow down, and the first ACK to learn its round trip. A duplicate means that
         // it lacks an ACK.
         let at_once = known || begins || whole || packet.mark.is_set() || packet.asks_for_ack();
-        if !at_once && !receiver.owes_ack(&world.nic) {
+        if !at_once && !receiver.owes_ack(&cx.world.nic) {
             return Answer::Nothing;
         }
         (receiver.unacked_packets, receiver.unacked_bytes) = (0, 0);
@@ -112,16 +111,9 @@ impl Reliability for Rud {
     }
 
     #[inline(never)]
-    fn acknowledge(
-        &self,
-        hosts: &mut Hosts,
-        world: &World,
-        core: &mut Core,
-        slot: QpId,
-        id: PacketId,
-    ) -> Acknowledged {
-        let packet = core.packets.get(id);
-        let mtu = world.packet.mtu.get();
+    fn acknowledge(&self, hosts: &mut Hosts, cx: &mut Cx<'_>, slot: QpId, id: PacketId) -> Acknowledged {
+        let packet = cx.core.packets.get(id);
+        let mtu = cx.world.packet.mtu.get();
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
         let before = qp.snd_una + qp.sacked;
         qp.snd_una = qp.snd_una.max(packet.seq);
@@ -134,7 +126,7 @@ impl Reliability for Rud {
             sender.lose(number)
         } else {
             let from = map_from(number, told);
-            let mut map = core.packets.words(id);
+            let mut map = cx.core.packets.words(id);
             while map != 0 {
                 sender.take(from + map.trailing_zeros());
                 map &= map - 1;
@@ -144,7 +136,7 @@ impl Reliability for Rud {
         sender.settle(qp, mtu);
         let delivered = qp.snd_una + qp.sacked;
         if delivered > before {
-            qp.last_progress = core.now();
+            qp.last_progress = cx.core.now();
         }
         Acknowledged {
             newly: delivered - before,
@@ -155,8 +147,8 @@ impl Reliability for Rud {
     }
 
     #[inline(never)]
-    fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
-        let mtu = world.packet.mtu.get();
+    fn next(&self, hosts: &mut Hosts, cx: &Cx<'_>, slot: QpId) -> (u32, u64) {
+        let mtu = cx.world.packet.mtu.get();
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
         // Lost packets first: without them the flow cannot complete, however many new ones arrive.
         let (packet, seq) = match sender.lost.take(sender.una, sender.next) {
@@ -167,15 +159,15 @@ impl Reliability for Rud {
                 (sender.next - 1, qp.snd_nxt)
             }
         };
-        sender.note_sent(packet, core.now());
+        sender.note_sent(packet, cx.core.now());
         sender.settle(qp, mtu);
         (packet, seq)
     }
 
     fn sent(&self, hosts: &mut Hosts, slot: QpId, packet: u32, entropy: u16) {
         let sender = &mut hosts.ruds[slot];
-        let place = sender.place(packet);
-        sender.sent[place].1 = entropy;
+        let index = sender.index(packet);
+        sender.sent[index].1 = entropy;
     }
 
     fn next_number(&self, hosts: &Hosts, slot: QpId) -> u32 {
@@ -188,18 +180,18 @@ impl Reliability for Rud {
     }
 
     /// Declares the packet lost that was sent longest ago. The timer then waits for the next one.
-    fn time_out(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) {
+    fn time_out(&self, hosts: &mut Hosts, cx: &Cx<'_>, slot: QpId) {
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
         let Some((_, packet)) = sender.oldest() else {
             return;
         };
         sender.lose(packet);
-        let (_, entropy) = sender.sent[sender.place(packet)];
+        let (_, entropy) = sender.sent[sender.index(packet)];
         // The path may have failed, and only its packets can tell the selector.
         if let Some(ways) = &mut qp.ways {
-            ways.on_feedback(core.now(), entropy, PathFeedback::Timeout);
+            ways.on_feedback(cx.core.now(), entropy, PathFeedback::Timeout);
         }
-        sender.settle(qp, world.packet.mtu.get());
+        sender.settle(qp, cx.world.packet.mtu.get());
     }
 
     fn verify(&self, hosts: &Hosts, world: &World, slot: QpId) {
@@ -226,7 +218,7 @@ impl Reliability for Rud {
         let both = |packet: &u32| sacked.has(una, *packet) && lost.has(una, *packet);
         assert_eq!((una..next).find(both), None, "flow {flow}: lost and acknowledged");
         let in_flight = |packet: &u32| !sacked.has(una, *packet) && !lost.has(una, *packet);
-        let sent_at = |packet: u32| (sender.sent[sender.place(packet)].0, packet);
+        let sent_at = |packet: u32| (sender.sent[sender.index(packet)].0, packet);
         // The first valid entry has to be the oldest packet in flight, or a timeout would come too late.
         let oldest = (una..next).filter(in_flight).map(sent_at).min();
         let is_current = |&(at, packet): &(u64, u32)| {
@@ -240,11 +232,11 @@ impl Reliability for Rud {
             sender.bytes(mtu, qp.size),
             "flow {flow}: bytes"
         );
-        let Some(place) = hosts.receivers.find(flow) else {
+        let Some(index) = hosts.receivers.find(flow) else {
             return;
         };
-        let expected = number(hosts.receivers.list[place].expected);
-        let received = &hosts.receivers.arrived[place];
+        let expected = number(hosts.receivers.list[index].expected);
+        let received = &hosts.receivers.arrived[index];
         let is_here = |packet: u32| packet < expected || received.has(expected, packet);
         let missing = (una..next).find(|&packet| sacked.has(una, packet) && !is_here(packet));
         assert_eq!(missing, None, "flow {flow}: acknowledged that did not arrive");

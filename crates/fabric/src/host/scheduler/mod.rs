@@ -95,13 +95,13 @@ impl QpScheduler {
     }
 
     /// Returns the length of a NIC's list, including empty entries.
-    pub(super) fn places(&self, nic: NicId) -> usize {
+    pub(super) fn indices(&self, nic: NicId) -> usize {
         self.nics[nic].slots.len()
     }
 
     /// Returns the queue pair at an index, if there is one.
-    pub(super) fn at(&self, nic: NicId, place: usize) -> Option<QpId> {
-        Some(self.nics[nic].slots[place]).filter(|&slot| slot != QpId::NONE)
+    pub(super) fn at(&self, nic: NicId, index: usize) -> Option<QpId> {
+        Some(self.nics[nic].slots[index]).filter(|&slot| slot != QpId::NONE)
     }
 
     /// Starts a queue pair that is new, or new at its NIC: it has no claims from turns before.
@@ -146,14 +146,14 @@ impl QpScheduler {
 
     /// Notes that the queue pair at this index sends.
     #[inline]
-    pub(super) fn serve(&mut self, nic: NicId, place: usize) {
-        self.nics[nic].served = place;
+    pub(super) fn serve(&mut self, nic: NicId, index: usize) {
+        self.nics[nic].served = index;
     }
 
     /// Notes that the queue pair at this index sends through a port under credits, where each lane has a separate round
     /// robin.
-    pub(super) fn serve_lane(&mut self, nic: NicId, class: u8, place: usize) {
-        self.nics[nic].serve_lane(class, place);
+    pub(super) fn serve_lane(&mut self, nic: NicId, class: u8, index: usize) {
+        self.nics[nic].serve_lane(class, index);
     }
 
     /// Notes that a queue pair may send at another time than before.
@@ -237,7 +237,7 @@ impl QpScheduler {
             self.nics[nic].choose_by_looking(now, paused, qps, free)
         };
         match chosen {
-            Some(place) => Choice::Now(place, self.nics[nic].slots[place]),
+            Some(index) => Choice::Now(index, self.nics[nic].slots[index]),
             None => (self.soonest(nic, paused, qps)).map_or(Choice::None, Choice::Later),
         }
     }
@@ -254,7 +254,7 @@ impl QpScheduler {
         // The lane's round robin replaces that of the NIC for this choice.
         n.served = n.served_of_lane(class);
         match self.choose(nic, (now, !(1 << class)), qps, free) {
-            Choice::Now(place, slot) => Some((place, slot)),
+            Choice::Now(index, slot) => Some((index, slot)),
             Choice::Later(_) | Choice::None => None,
         }
     }
@@ -341,8 +341,8 @@ impl QpScheduler {
         let Nic {
             slots, served, tree, ..
         } = &self.nics[nic];
-        let may_go = |place: usize| {
-            let qp = qps.get(slots[place]);
+        let may_go = |index: usize| {
+            let qp = qps.get(slots[index]);
             qp.is_some_and(|qp| !qp.is_blocked(paused) && qp.next_avail <= now)
         };
         if !gathered {

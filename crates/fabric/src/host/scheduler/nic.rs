@@ -3,7 +3,7 @@
 use paceline_kernel::ids::{Id, List};
 
 use super::pacing_tree::PacingTree;
-use crate::core::print::Print;
+use crate::core::print::StateHash;
 use crate::host::qp::{NEVER, Qp};
 use crate::ids::{NicId, PortId, QpId};
 
@@ -49,7 +49,7 @@ impl Nic {
 
     /// Notes the state that matters when nothing is under way. Returns false if a wake-up is pending or a flow is not
     /// over.
-    pub(in crate::host) fn is_at_rest(&self, qps: &List<QpId, Qp>, print: &mut Print) -> bool {
+    pub(in crate::host) fn is_at_rest(&self, qps: &List<QpId, Qp>, print: &mut StateHash) -> bool {
         print.note(self.slots.len() as u64 | (self.served as u64) << 32);
         print.note(self.first as u64 | (self.gone as u64) << 32);
         for &served in &self.served_of_lane {
@@ -59,7 +59,7 @@ impl Nic {
     }
 
     /// Notes the whole state. The tree's contents follow from the queue pairs.
-    pub(in crate::host) fn note(&self, qps: &List<QpId, Qp>, print: &mut Print) {
+    pub(in crate::host) fn note(&self, qps: &List<QpId, Qp>, print: &mut StateHash) {
         self.is_at_rest(qps, print);
         print.note(u64::from(self.tree.is_known()));
         print.note(if self.wake_at == u64::MAX { 0 } else { 1 });
@@ -81,26 +81,26 @@ impl Nic {
     /// the list.
     pub(super) fn remove(&mut self, slot: QpId, qps: &mut List<QpId, Qp>) -> bool {
         // With a tree, each queue pair knows its index, and the list is not searched.
-        let place = match self.tree.is_known() {
-            true => Some(qps[slot].place as usize).filter(|&place| self.slots.get(place) == Some(&slot)),
+        let index = match self.tree.is_known() {
+            true => Some(qps[slot].index as usize).filter(|&index| self.slots.get(index) == Some(&slot)),
             false => self.slots.iter().position(|&other| other == slot),
         };
-        let Some(place) = place else {
+        let Some(index) = index else {
             return false;
         };
         if self.tree.is_known() && self.slots.len() > SHORT_LIST {
-            self.vacate(place, qps);
+            self.vacate(index, qps);
         } else {
-            self.slots.remove(place);
-            if self.tree.remove(place) {
-                for &later in &self.slots[place..] {
-                    qps[later].place -= 1;
+            self.slots.remove(index);
+            if self.tree.remove(index) {
+                for &later in &self.slots[index..] {
+                    qps[later].index -= 1;
                 }
             }
             let last = self.slots.len().saturating_sub(1);
             for served in std::iter::once(&mut self.served).chain(&mut self.served_of_lane) {
                 // Indices behind the removed one have moved, and the round robin must not skip a queue pair.
-                if place <= *served {
+                if index <= *served {
                     *served = served.checked_sub(1).unwrap_or(last);
                 }
             }
@@ -109,9 +109,9 @@ impl Nic {
     }
 
     /// Leaves an entry of the list empty.
-    fn vacate(&mut self, place: usize, qps: &mut List<QpId, Qp>) {
-        let slot = std::mem::replace(&mut self.slots[place], QpId::NONE);
-        self.tree.set(place, qps[slot].class, NEVER);
+    fn vacate(&mut self, index: usize, qps: &mut List<QpId, Qp>) {
+        let slot = std::mem::replace(&mut self.slots[index], QpId::NONE);
+        self.tree.set(index, qps[slot].class, NEVER);
         self.gone += 1;
         while self.slots.last() == Some(&QpId::NONE) {
             self.slots.pop();
@@ -137,9 +137,9 @@ impl Nic {
 
     /// Builds the tree of departure times, for a list without empty entries.
     pub(super) fn gather(&mut self, qps: &mut List<QpId, Qp>) {
-        let list = (self.slots.iter().enumerate()).map(|(place, &slot)| {
+        let list = (self.slots.iter().enumerate()).map(|(index, &slot)| {
             let qp = &mut qps[slot];
-            qp.place = place as u32;
+            qp.index = index as u32;
             (qp.class, qp.due())
         });
         self.tree = PacingTree::of(&list.collect::<Vec<_>>());
@@ -168,7 +168,7 @@ impl Nic {
 
     /// Appends a queue pair to the list.
     pub(super) fn join(&mut self, slot: QpId, qp: &mut Qp) {
-        qp.place = self.slots.len() as u32;
+        qp.index = self.slots.len() as u32;
         self.slots.push(slot);
         self.tree.add(qp.class, qp.due());
     }
@@ -179,19 +179,19 @@ impl Nic {
         served.unwrap_or(self.first)
     }
 
-    /// Notes that a lane serves the queue pair at `place`.
-    pub(super) fn serve_lane(&mut self, class: u8, place: usize) {
+    /// Notes that a lane serves the queue pair at `index`.
+    pub(super) fn serve_lane(&mut self, class: u8, index: usize) {
         let lanes = self.served_of_lane.len().max(usize::from(class) + 1);
         self.served_of_lane.resize(lanes, self.first);
-        self.served_of_lane[usize::from(class)] = place;
+        self.served_of_lane[usize::from(class)] = index;
     }
 
     /// Updates the tree after a change of a queue pair.
     #[inline(always)]
     pub(super) fn update(&mut self, slot: QpId, qp: &Qp) {
-        let place = qp.place as usize;
-        if place < self.tree.len() && self.slots[place] == slot {
-            self.tree.set(place, qp.class, qp.due());
+        let index = qp.index as usize;
+        if index < self.tree.len() && self.slots[index] == slot {
+            self.tree.set(index, qp.class, qp.due());
         }
     }
 
@@ -217,15 +217,15 @@ impl Nic {
         if start >= count {
             start %= count.max(1);
         }
-        for place in (start..count).chain(0..start) {
-            let qp = &qps[self.slots[place]];
+        for index in (start..count).chain(0..start) {
+            let qp = &qps[self.slots[index]];
             if !qp.is_blocked(paused) {
                 if qp.next_avail <= now {
-                    chosen = Some(place);
+                    chosen = Some(index);
                     break;
                 }
             } else if qp.is_finished() {
-                first_finished = first_finished.min(place);
+                first_finished = first_finished.min(index);
             }
         }
         if first_finished == usize::MAX {
@@ -233,13 +233,13 @@ impl Nic {
         }
         // Removed after the search, since indices change, and with them the index of the one chosen.
         let mut kept = first_finished;
-        for place in first_finished..count {
-            let slot = self.slots[place];
+        for index in first_finished..count {
+            let slot = self.slots[index];
             if qps[slot].is_finished() {
                 free.push(slot);
                 continue;
             }
-            if chosen == Some(place) {
+            if chosen == Some(index) {
                 chosen = Some(kept);
             }
             self.slots[kept] = slot;
@@ -275,10 +275,10 @@ impl Nic {
         }
         assert_eq!(self.tree.len(), self.slots.len(), "NIC {nic}: queue pairs");
         let mut soonest = NEVER;
-        for (place, &slot) in self.slots.iter().enumerate() {
+        for (index, &slot) in self.slots.iter().enumerate() {
             let is = qps.get(slot).map_or(NEVER, Qp::due);
             assert_eq!(
-                self.tree.due(place),
+                self.tree.due(index),
                 is,
                 "NIC {nic}: when queue pair {slot} may go"
             );

@@ -51,8 +51,8 @@ impl Tree {
     }
 
     #[inline]
-    fn set(&mut self, place: usize, due: u64) {
-        let mut node = self.nodes.len() / 2 + place;
+    fn set(&mut self, index: usize, due: u64) {
+        let mut node = self.nodes.len() / 2 + index;
         self.nodes[node] = due;
         while node > 1 {
             node /= 2;
@@ -104,8 +104,8 @@ impl PacingTree {
             width: list.len().next_power_of_two(),
             count: list.len(),
         };
-        for (place, &(class, due)) in list.iter().enumerate() {
-            let leaf = pacing_tree.width + place;
+        for (index, &(class, due)) in list.iter().enumerate() {
+            let leaf = pacing_tree.width + index;
             pacing_tree.tree(class).nodes[leaf] = due;
         }
         pacing_tree.trees.iter_mut().for_each(Tree::settle_all);
@@ -116,11 +116,11 @@ impl PacingTree {
     #[inline]
     fn tree(&mut self, class: u8) -> &mut Tree {
         let found = self.trees.iter().position(|tree| tree.class == class);
-        let place = found.unwrap_or_else(|| {
+        let index = found.unwrap_or_else(|| {
             self.trees.push(Tree::new(class, self.width));
             self.trees.len() - 1
         });
-        &mut self.trees[place]
+        &mut self.trees[index]
     }
 
     /// Returns the trees of classes that are not paused.
@@ -138,9 +138,9 @@ impl PacingTree {
         self.count
     }
 
-    /// Returns the departure time of the queue pair at `place`.
-    pub(super) fn due(&self, place: usize) -> u64 {
-        let due = self.trees.iter().map(|tree| tree.nodes[self.width + place]);
+    /// Returns the departure time of the queue pair at `index`.
+    pub(super) fn due(&self, index: usize) -> u64 {
+        let due = self.trees.iter().map(|tree| tree.nodes[self.width + index]);
         due.min().unwrap_or(NEVER)
     }
 
@@ -157,19 +157,19 @@ impl PacingTree {
         ready.fold(0, |classes, tree| classes | 1 << tree.class)
     }
 
-    /// Sets the departure time of the queue pair at `place`.
+    /// Sets the departure time of the queue pair at `index`.
     #[inline]
-    pub(super) fn set(&mut self, place: usize, class: u8, due: u64) {
-        self.tree(class).set(place, due);
+    pub(super) fn set(&mut self, index: usize, class: u8, due: u64) {
+        self.tree(class).set(index, due);
     }
 
     /// Returns the first index from `start` on, wrapping around, whose queue pair may send at `now`.
     #[inline]
     pub(super) fn next_due(&self, start: usize, now: u64, paused: u16) -> Option<usize> {
         // Distance from `start`, around the list: each class has its own first, and the nearest of them is next.
-        let behind = |&place: &usize| match place.checked_sub(start) {
+        let behind = |&index: &usize| match index.checked_sub(start) {
             Some(behind) => behind,
-            None => place + self.count - start,
+            None => index + self.count - start,
         };
         let found = self.open(paused).filter_map(|tree| tree.next_due(start, now));
         found.min_by_key(behind)
@@ -194,14 +194,14 @@ impl PacingTree {
         self.count -= 1;
     }
 
-    /// Removes the entry at `place`. Returns true if there is a tree, in which later queue pairs have moved.
-    pub(super) fn remove(&mut self, place: usize) -> bool {
+    /// Removes the entry at `index`. Returns true if there is a tree, in which later queue pairs have moved.
+    pub(super) fn remove(&mut self, index: usize) -> bool {
         if !self.is_known() {
             return false;
         }
         // Later queue pairs move up by one, as in the NIC's list.
         for tree in &mut self.trees {
-            let (first, end) = (self.width + place, self.width + self.count);
+            let (first, end) = (self.width + index, self.width + self.count);
             tree.nodes.copy_within(first + 1..end, first);
             tree.nodes[end - 1] = NEVER;
             tree.settle_all();
@@ -232,7 +232,7 @@ mod tests {
         let mut list: Vec<(u8, u64)> = (0..9).map(|due| (due as u8 % 3, due)).collect();
         let mut pacing_tree = PacingTree::of(&list);
         for step in 0..2000 {
-            let place = draw(list.len() as u64) as usize;
+            let index = draw(list.len() as u64) as usize;
             match draw(8) {
                 0 => {
                     let new = (draw(3) as u8, step % 50);
@@ -240,25 +240,25 @@ mod tests {
                     pacing_tree.add(new.0, new.1);
                 }
                 1 if list.len() > 2 => {
-                    list.remove(place);
-                    assert!(pacing_tree.remove(place));
+                    list.remove(index);
+                    assert!(pacing_tree.remove(index));
                 }
                 _ => {
                     let due = if draw(4) == 0 { NEVER } else { draw(50) };
-                    list[place].1 = due;
-                    pacing_tree.set(place, list[place].0, due);
+                    list[index].1 = due;
+                    pacing_tree.set(index, list[index].0, due);
                 }
             }
             assert_eq!(pacing_tree.len(), list.len());
-            for (place, &(_, due)) in list.iter().enumerate() {
-                assert_eq!(pacing_tree.due(place), due);
+            for (index, &(_, due)) in list.iter().enumerate() {
+                assert_eq!(pacing_tree.due(index), due);
             }
             let paused = draw(8) as u16;
             let open = |&&(class, _): &&(u8, u64)| paused >> class & 1 == 0;
             let soonest = list.iter().filter(open).map(|&(_, due)| due).min();
             assert_eq!(pacing_tree.soonest(paused), soonest.unwrap_or(NEVER));
             let (start, now) = (draw(list.len() as u64 + 1) as usize, draw(60));
-            let may_go = |place: &usize| open(&&list[*place]) && list[*place].1 <= now;
+            let may_go = |index: &usize| open(&&list[*index]) && list[*index].1 <= now;
             let found = (start..list.len()).chain(0..start).find(may_go);
             assert_eq!(pacing_tree.next_due(start, now, paused), found);
             let ready = list.iter().filter(|&&(_, due)| due <= now);

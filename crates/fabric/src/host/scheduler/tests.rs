@@ -25,8 +25,8 @@ const IRN: Irn = Irn {
 /// Returns the index that a search of all queue pairs would choose.
 fn choose_by_looking(list: &Nic, qps: &List<QpId, Qp>, now: u64, paused: u16) -> Option<usize> {
     let (slots, start) = (&list.slots, list.served + 1);
-    let may_go = |place: &usize| {
-        let qp = qps.get(slots[*place]);
+    let may_go = |index: &usize| {
+        let qp = qps.get(slots[*index]);
         qp.is_some_and(|qp| !qp.is_blocked(paused) && qp.next_avail <= now)
     };
     (start..slots.len()).chain(0..start.min(slots.len())).find(may_go)
@@ -99,23 +99,23 @@ struct Closed {
 impl Closed {
     /// Applies the changes of one event: which flows have left or are new, and which has sent.
     fn follow(&mut self, live: &[FlowId], sent: Option<(FlowId, u8)>) {
-        for place in (0..self.list.len()).rev() {
-            if live.contains(&self.list[place]) {
+        for index in (0..self.list.len()).rev() {
+            if live.contains(&self.list[index]) {
                 continue;
             }
-            self.list.remove(place);
-            for served in self.served.values_mut().filter(|served| place <= **served) {
+            self.list.remove(index);
+            for served in self.served.values_mut().filter(|served| index <= **served) {
                 *served = (served.checked_sub(1)).unwrap_or(self.list.len().saturating_sub(1));
             }
         }
         let known = self.list.len();
         self.list.extend(&live[known..]);
         if let Some((flow, lane)) = sent {
-            let place = self.list.iter().position(|&other| other == flow).unwrap();
+            let index = self.list.iter().position(|&other| other == flow).unwrap();
             for lower in 0..lane {
                 self.served.entry(lower).or_insert(0);
             }
-            self.served.insert(lane, place);
+            self.served.insert(lane, index);
         }
     }
 }

@@ -82,13 +82,13 @@ impl Turns {
     ) -> Option<usize> {
         // The search starts behind the one served last, so that equals take turns.
         let start = (served + 1) % qps.len().max(1);
-        let mut round = (start..qps.len()).chain(0..start).filter(|&place| may_go(place));
+        let mut round = (start..qps.len()).chain(0..start).filter(|&index| may_go(index));
         match self {
             Self::Quantum { .. } if self.goes_on(nic, qps, served) && may_go(served) => Some(served),
             Self::Quantum { .. } => round.next(),
             Self::MaxMin { ends, virtual_time } => {
                 // The first of several minima wins, so equals take turns here too.
-                round.min_by_key(|&place| ends[qps[place]].max(virtual_time[nic]))
+                round.min_by_key(|&index| ends[qps[index]].max(virtual_time[nic]))
             }
         }
     }
@@ -205,16 +205,16 @@ mod tests {
 
         /// Serves the next queue pair for which `may_go` returns true, with a packet of `size` bytes.
         fn next(&mut self, may_go: impl Fn(usize) -> bool, size: impl Fn(usize) -> u16) -> Option<usize> {
-            let place = self.turns.choose(NIC, &self.qps, self.served, may_go)?;
-            self.served = place;
-            self.turns.sent(NIC, self.qps[place], size(place));
+            let index = self.turns.choose(NIC, &self.qps, self.served, may_go)?;
+            self.served = index;
+            self.turns.sent(NIC, self.qps[index], size(index));
             self.turns.verify();
-            Some(place)
+            Some(index)
         }
 
         fn order(&mut self, packets: usize, sizes: &[u16]) -> Vec<usize> {
             (0..packets)
-                .filter_map(|_| self.next(|_| true, |place| sizes[place]))
+                .filter_map(|_| self.next(|_| true, |index| sizes[index]))
                 .collect()
         }
     }
@@ -239,7 +239,7 @@ mod tests {
         ];
         let expected = scheduler
             .into_iter()
-            .flat_map(|(place, packets)| std::iter::repeat_n(place, packets));
+            .flat_map(|(index, packets)| std::iter::repeat_n(index, packets));
         assert_eq!(order, expected.collect::<Vec<_>>());
     }
 
@@ -247,9 +247,9 @@ mod tests {
     #[test]
     fn a_turn_ends_where_nothing_may_go() {
         let mut port = Port::of(Scheduling::Quantum(Bytes::new(1000)), 2);
-        assert_eq!(port.next(|place| place == 0, |_| 600), Some(0));
+        assert_eq!(port.next(|index| index == 0, |_| 600), Some(0));
         assert_eq!(
-            port.next(|place| place == 1, |_| 600),
+            port.next(|index| index == 1, |_| 600),
             Some(1),
             "the first is held back"
         );
@@ -274,7 +274,7 @@ mod tests {
     fn who_was_held_back_has_no_claim() {
         let mut port = Port::of(Scheduling::MaxMin, 2);
         for _ in 0..100 {
-            assert_eq!(port.next(|place| place == 0, |_| 1000), Some(0));
+            assert_eq!(port.next(|index| index == 0, |_| 1000), Some(0));
         }
         let order: Vec<_> = (0..6).filter_map(|_| port.next(|_| true, |_| 1000)).collect();
         assert_eq!(order, [1, 0, 1, 0, 1, 0]);
@@ -302,11 +302,11 @@ mod tests {
             for _ in 0..20_000 {
                 let open = draw(64) as usize | 0b11;
                 let sizes: Vec<u16> = (0..6)
-                    .map(|place| if place == 0 { 40 + draw(200) } else { 600 + draw(401) } as u16)
+                    .map(|index| if index == 0 { 40 + draw(200) } else { 600 + draw(401) } as u16)
                     .collect();
-                let place = port.next(|place| open >> place & 1 == 1, |place| sizes[place]);
-                let place = place.unwrap();
-                sent[place] += i64::from(sizes[place]);
+                let index = port.next(|index| open >> index & 1 == 1, |index| sizes[index]);
+                let index = index.unwrap();
+                sent[index] += i64::from(sizes[index]);
                 let ahead = sent[0] - sent[1];
                 (lowest, highest) = (ahead.min(lowest), ahead.max(highest));
             }

@@ -1,14 +1,14 @@
 //! Events of the core and of senders, as accounts follow them.
 
 use super::hop_log::{INSIDE, PAUSED, for_each_wait, key_of, port_of};
-use super::paths::Upto;
+use super::paths::Reached;
 use super::sender::Sender;
 use super::{Accounts, Step};
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
-use crate::host::{Held, Qp};
+use crate::host::{Blocked, Qp};
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
 use crate::watch::record::Recorder;
 use crate::world::World;
@@ -29,22 +29,22 @@ impl Sender {
         let held = if port.is_up() {
             qp.held()
         } else {
-            Held::Unreachable
+            Blocked::Unreachable
         };
-        if held == Held::No {
+        if held == Blocked::No {
             return self.settle_open(qp, port, now);
         }
         let waited = self.pass(now);
         match held {
-            Held::Unreachable => self.time.unreachable += waited,
+            Blocked::Unreachable => self.time.unreachable += waited,
             // The sender waits for ACKs of data that may be lost: nothing else is left to do.
-            Held::AllSent => self.time.recovery += waited,
-            Held::Window => {
+            Blocked::AllSent => self.time.recovery += waited,
+            Blocked::Window => {
                 self.time.window += waited;
                 self.stalled += waited;
             }
-            Held::Rate | Held::No if qp.awaits_grant() => self.time.grants += waited,
-            Held::Rate | Held::No => self.time.pacing += waited,
+            Blocked::Rate | Blocked::No if qp.awaits_grant() => self.time.grants += waited,
+            Blocked::Rate | Blocked::No => self.time.pacing += waited,
         }
         0
     }
@@ -83,8 +83,8 @@ impl Sender {
 
 impl Accounts {
     /// Closes the account of a message that an older packet completes: all its time was recovery.
-    fn close_overtaken(&mut self, place: AccountId, fct: Span) {
-        let sender = &mut self.senders[place];
+    fn close_overtaken(&mut self, position: AccountId, fct: Span) {
+        let sender = &mut self.senders[position];
         let time = SenderTime {
             recovery: fct,
             ..SenderTime::NONE
@@ -116,7 +116,7 @@ impl Core {
     /// Opens the account of a message that is posted to its connection.
     pub(crate) fn open_account_of_message(&mut self, qp: &Qp, flow: FlowId) {
         let (now, accounts) = (self.now(), &mut self.watch.accounts);
-        let Some(place) = accounts.find(flow) else {
+        let Some(position) = accounts.find(flow) else {
             return;
         };
         let Some(connection) = accounts.of(qp) else {
@@ -125,9 +125,9 @@ impl Core {
         // The connection's wait before is no part of the message's time, and keeps its reason.
         connection.stalled = Span::ZERO;
         let message = connection.of_message(flow, qp.account(), now);
-        accounts.senders[place] = message;
+        accounts.senders[position] = message;
         let way = accounts.totals[qp.account()].of_same_way();
-        accounts.totals[place] = way;
+        accounts.totals[position] = way;
     }
 
     /// Accounts for a sender's time until now. To be called before anything changes the reason for which it waits.
@@ -179,7 +179,7 @@ impl Core {
         }
         let accounts = &mut self.watch.accounts;
         let (port, packet) = (&self.ports[qp.port()], self.packets.get_mut(id));
-        let place = match qp.is_connection() {
+        let position = match qp.is_connection() {
             true => accounts.find(packet.flow).unwrap_or(qp.account()),
             false => qp.account(),
         };
@@ -200,9 +200,9 @@ impl Core {
         let hop_log = accounts.hop_logs.open(id);
         // The slot may hold the log of an earlier packet, which would be lost if it were not added up now.
         if let Some((head, steps)) = hop_log.read() {
-            accounts.totals[head.place].add(head, steps);
+            accounts.totals[head.position].add(head, steps);
         }
-        hop_log.begin(place, sender.time_until(now));
+        hop_log.begin(position, sender.time_until(now));
         (hop_log.head.start, hop_log.head.is_quiet) = (now, is_quiet);
         let profile = &world.profiles[port.profile];
         let again = qp.has_sent(packet.end(world.packet.mtu.get()));
@@ -262,20 +262,20 @@ impl Core {
     /// Closes the account of a flow that acknowledgement `id` completes.
     #[cold]
     pub(crate) fn close_account(&mut self, world: &World, flow: FlowId, fct: Span, id: PacketId) {
-        let Some(place) = self.watch.accounts.find(flow) else {
+        let Some(position) = self.watch.accounts.find(flow) else {
             return;
         };
-        self.notify(id, Upto::Sender);
+        self.notify(id, Reached::Sender);
         let accounts = &mut self.watch.accounts;
         let Some((head, steps)) = accounts.hop_logs.of(id) else {
             return;
         };
-        let sender = &accounts.senders[place];
+        let sender = &accounts.senders[position];
         let time = match sender.within {
             AccountId::NONE => head.sender,
             // The packet was sent before the message was posted, and the message waited for it to arrive.
             _ if head.start < sender.until => {
-                return accounts.close_overtaken(place, fct);
+                return accounts.close_overtaken(position, fct);
             }
             _ => head.sender.since(&sender.time),
         };
@@ -308,7 +308,7 @@ impl Core {
                 "flow {flow}: its parts against its completion time"
             );
         }
-        accounts.senders[place].is_complete = true;
+        accounts.senders[position].is_complete = true;
         accounts.completed.push(account);
     }
 }
@@ -337,7 +337,7 @@ impl Core {
 
     /// Completes the log of a packet that has come this far, because its path is no longer known from here on.
     #[cold]
-    fn notify(&mut self, id: PacketId, upto: Upto) {
+    fn notify(&mut self, id: PacketId, upto: Reached) {
         let packet = self.packets.get_mut(id);
         if packet.is_accounted() && !packet.is_traced() {
             packet.flags |= Packet::TRACED;
@@ -354,7 +354,7 @@ impl Core {
     /// Completes the log of a data packet that has arrived at its receiver.
     #[inline]
     pub(crate) fn notify_at_receiver(&mut self, id: PacketId) {
-        self.notify(id, Upto::Receiver);
+        self.notify(id, Reached::Receiver);
     }
 
     /// Ends a data packet at its receiver, without an answer.
@@ -365,12 +365,12 @@ impl Core {
     }
 
     /// Returns how far a packet at the end of a link has come.
-    fn came_by(&self, ingress: PortId, id: PacketId) -> Upto {
+    fn came_by(&self, ingress: PortId, id: PacketId) -> Reached {
         let is_data = self.packets.get(id).kind == PacketKind::Data;
         match self.ports.get(ingress) {
-            Some(port) => Upto::Left(key_of(port.peer, is_data)),
+            Some(port) => Reached::Left(key_of(port.peer, is_data)),
             // The packet started there.
-            None => Upto::Left(PAUSED),
+            None => Reached::Left(PAUSED),
         }
     }
 
@@ -390,7 +390,7 @@ impl Core {
             while id != PacketId::NONE {
                 let packet = self.packets.get(id);
                 let upto = match self.ports[port].is_host {
-                    true => Upto::Receiver,
+                    true => Reached::Receiver,
                     false => self.came_by(packet.ingress, id),
                 };
                 under_way.push((id, upto));

@@ -64,7 +64,7 @@ pub(crate) struct Head {
     /// Time for which the packet's class had been paused when the packet joined its present queue, in ps.
     pub(super) paused_before: u64,
     /// Account of the flow; `AccountId::NONE` if the log was added up.
-    pub(super) place: AccountId,
+    pub(super) position: AccountId,
     /// Number of steps so far.
     pub(super) count: u32,
     /// Time at which the packet left its sender, in ps.
@@ -82,7 +82,7 @@ impl Head {
     pub(super) const NOTHING: Self = Self {
         sender: SenderTime::NONE,
         paused_before: 0,
-        place: AccountId::NONE,
+        position: AccountId::NONE,
         count: 0,
         start: 0,
         is_quiet: false,
@@ -156,7 +156,7 @@ impl HopLogs {
     /// Marks a packet's log as added up, or moved elsewhere.
     #[inline]
     pub(super) fn forget(&mut self, packet: PacketId) {
-        self.0[packet].head.place = AccountId::NONE;
+        self.0[packet].head.position = AccountId::NONE;
     }
 
     /// Returns the packets that have logs.
@@ -168,9 +168,9 @@ impl HopLogs {
 impl HopLog {
     /// Starts a log. The old one must have been added up.
     #[inline]
-    pub(super) fn begin(&mut self, place: AccountId, sender: &SenderTime) {
+    pub(super) fn begin(&mut self, position: AccountId, sender: &SenderTime) {
         let head = &mut self.head;
-        (head.place, head.count, head.paused_before) = (place, 0, 0);
+        (head.position, head.count, head.paused_before) = (position, 0, 0);
         (head.sender, head.is_quiet) = (*sender, false);
     }
 
@@ -188,7 +188,7 @@ impl HopLog {
             Some(steps) => steps,
             None => &self.long,
         };
-        (self.head.place != AccountId::NONE).then_some((&self.head, steps))
+        (self.head.position != AccountId::NONE).then_some((&self.head, steps))
     }
 
     /// Logs a departure from a port.
@@ -197,10 +197,10 @@ impl HopLog {
         let count = self.head.count as usize;
         // Nearly all steps fit into the array and its 32-bit field.
         if let Ok(flight) = u32::try_from(arrives - left)
-            && let Some(place) = self.steps.get_mut(count)
+            && let Some(position) = self.steps.get_mut(count)
         {
             self.head.count += 1;
-            *place = Step { key, flight, left };
+            *position = Step { key, flight, left };
             return;
         }
         self.leave_for_long(key, left, arrives);
@@ -209,8 +209,8 @@ impl HopLog {
     pub(super) fn push(&mut self, step: Step) {
         let count = self.head.count as usize;
         self.head.count += 1;
-        if let Some(place) = self.steps.get_mut(count) {
-            *place = step;
+        if let Some(position) = self.steps.get_mut(count) {
+            *position = step;
             return;
         }
         // The steps move to the heap once, when the array is full.
@@ -240,7 +240,7 @@ impl HopLog {
 #[inline]
 pub(super) fn for_each_wait(steps: &[Step], mut ready: u64, mut show: impl FnMut(u32, &Step, u64, u64, u64)) {
     let mut paused = 0;
-    for (place, step) in steps.iter().enumerate() {
+    for (position, step) in steps.iter().enumerate() {
         match step.key {
             // A pause is logged ahead of the departure that it delayed.
             PAUSED => paused = step.left,
@@ -252,7 +252,7 @@ pub(super) fn for_each_wait(steps: &[Step], mut ready: u64, mut show: impl FnMut
             key => {
                 let arrives = match key & LONG {
                     0 => step.arrives(),
-                    _ => steps[place + 1].left,
+                    _ => steps[position + 1].left,
                 };
                 show(key & !LONG, step, arrives, step.left - ready - paused, paused);
                 (ready, paused) = (arrives, 0);

@@ -16,14 +16,14 @@ use paceline_run::spec::{Forwarding, RunSpec};
 pub(super) struct Hop {
     key: u32,
     /// Index among the flow's ports.
-    place: usize,
+    position: usize,
     /// Time from the start of a transmission to the arrival at the next port, in ps.
     flight: u64,
 }
 
 /// How far a packet has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Upto {
+pub(super) enum Reached {
     /// Departure from this port, as [`super::hop_log::key_of`] encodes it.
     Left(u32),
     /// Arrival at the receiver.
@@ -53,8 +53,12 @@ impl Hop {
 impl Totals {
     /// Appends a port to the path that the flow's packets will take.
     pub(super) fn add_hop(&mut self, key: u32, flight: u64) {
-        let place = self.place(key);
-        self.way.push(Hop { key, place, flight });
+        let position = self.position(key);
+        self.way.push(Hop {
+            key,
+            position,
+            flight,
+        });
     }
 
     /// Adds a quiet packet that has taken the whole path, from `start` on.
@@ -71,7 +75,7 @@ impl Totals {
             // Ports without a step were passed without a wait.
             for hop in hops.by_ref() {
                 if hop.key == step.key & !LONG {
-                    let port = &mut self.ports[hop.place];
+                    let port = &mut self.ports[hop.position];
                     port.add_queueing(step.left - ready - paused);
                     if paused > 0 {
                         port.add_pause(std::mem::take(&mut paused));
@@ -88,28 +92,28 @@ impl Totals {
     pub(super) fn count_quiet(&mut self) {
         let packets = std::mem::take(&mut self.quiet);
         for hop in &self.way {
-            self.ports[hop.place].packets += packets;
+            self.ports[hop.position].packets += packets;
         }
     }
 }
 
 impl Accounts {
     /// Expands the log of a quiet packet to all its hops so far.
-    pub(super) fn notify(&mut self, packet: PacketId, upto: Upto) {
+    pub(super) fn notify(&mut self, packet: PacketId, upto: Reached) {
         let hop_log = self.hop_logs.get_mut(packet);
         let Some((head, _)) = hop_log.read().filter(|(head, _)| head.is_quiet) else {
             return;
         };
-        let (mut ready, way) = (head.start, &self.totals[head.place].way);
+        let (mut ready, way) = (head.start, &self.totals[head.position].way);
         let steps = hop_log.begin_anew();
         let mut steps = steps.iter().filter(|step| step.key != ARRIVED).peekable();
         let (mut paused, mut last) = (0, PAUSED);
         for hop in way {
             // The packet has not come this far.
             let beyond = match upto {
-                Upto::Left(end) => last == end,
-                Upto::Receiver => port_of(hop.key).1,
-                Upto::Sender => false,
+                Reached::Left(end) => last == end,
+                Reached::Receiver => port_of(hop.key).1,
+                Reached::Sender => false,
             };
             if beyond {
                 break;

@@ -43,22 +43,22 @@ fn step(key: u32, left: u64, arrives: u64) -> Step {
 fn way(rng: &mut Rng, start: u64) -> Vec<Step> {
     let mut now = start;
     let mut steps = Vec::new();
-    for (place, is_data) in [(0, true), (1, true), (2, true), (3, false), (4, false)] {
+    for (position, is_data) in [(0, true), (1, true), (2, true), (3, false), (4, false)] {
         let paused = rng.next_u64() % 3 * 500;
-        if paused > 0 && place > 0 {
+        if paused > 0 && position > 0 {
             now += paused;
             steps.push(step(PAUSED, paused, 0));
         }
-        if place > 0 {
+        if position > 0 {
             now += rng.next_u64() % 1000;
         }
         steps.push(step(
-            key_of(PortId(place + rng.next_u64() as u32 % 2 * 4), is_data),
+            key_of(PortId(position + rng.next_u64() as u32 % 2 * 4), is_data),
             now,
             now + 100,
         ));
         now += 100;
-        if place == 2 {
+        if position == 2 {
             steps.push(step(INSIDE, 70, 0));
             now += 70;
         }
@@ -108,7 +108,7 @@ fn accounts_of_parts_merge() {
 
 fn head(flow: FlowId) -> Head {
     Head {
-        place: AccountId(flow.0),
+        position: AccountId(flow.0),
         ..Head::NOTHING
     }
 }

@@ -119,16 +119,16 @@ impl Totals {
                 self.host.total += Span::from_ps(step.left);
                 self.host.max = self.host.max.max(Span::from_ps(step.left));
             } else {
-                let place = self.place(key);
-                self.ports[place].add(step.left, queueing);
-                self.ports[place].add_pause(paused);
+                let position = self.position(key);
+                self.ports[position].add(step.left, queueing);
+                self.ports[position].add_pause(paused);
             }
         });
     }
 
-    pub(super) fn place(&mut self, key: u32) -> usize {
-        if let Some(place) = self.ports.iter().position(|port| port.key == key) {
-            return place;
+    pub(super) fn position(&mut self, key: u32) -> usize {
+        if let Some(position) = self.ports.iter().position(|port| port.key == key) {
+            return position;
         }
         self.ports.push(AtPort::new(key));
         self.ports.len() - 1
@@ -143,8 +143,8 @@ impl Totals {
         self.count_quiet();
         other.count_quiet();
         for theirs in &other.ports {
-            let place = self.place(theirs.key);
-            let port = &mut self.ports[place];
+            let position = self.position(theirs.key);
+            let port = &mut self.ports[position];
             port.first = port.first.min(theirs.first);
             port.packets += theirs.packets;
             port.queueing += theirs.queueing;

@@ -15,15 +15,15 @@ impl Core {
     /// Compares a sender's limits with those at the last call, before an event that may change them. The last such
     /// event has caused the change.
     pub(in crate::watch) fn observe_limits(&mut self, qp: &Qp) {
-        for place in self.watch.flow_probes.of(qp.flow()) {
-            self.observe_limits_of(place, qp);
+        for index in self.watch.flow_probes.of(qp.flow()) {
+            self.observe_limits_of(index, qp);
         }
     }
 
-    fn observe_limits_of(&mut self, place: usize, qp: &Qp) {
+    fn observe_limits_of(&mut self, index: usize, qp: &Qp) {
         let after = limits_of(qp);
         let (int, pint) = (qp.needs().int, qp.needs().pint);
-        let look = &mut self.watch.flow_probes.looks[place];
+        let look = &mut self.watch.flow_probes.looks[index];
         let trigger = std::mem::replace(&mut look.trigger, ITSELF);
         let before = std::mem::replace(&mut look.limits, after);
         // Only reductions are cuts: an increase needs no cause in the network.
@@ -49,14 +49,14 @@ impl Core {
             after,
             rtt: trigger.rtt.map(Span::from_ps),
         };
-        self.watch.flow_probes.looks[place].cut(cut, port);
+        self.watch.flow_probes.looks[index].cut(cut, port);
     }
 
     /// Notes a timer or a decision of a sender's scheme, or a timeout.
     pub(crate) fn observe_timer(&mut self, qp: &Qp, cause: Cause) {
         let now = self.now();
-        for place in self.watch.flow_probes.of(qp.flow()) {
-            let look = &mut self.watch.flow_probes.looks[place];
+        for index in self.watch.flow_probes.of(qp.flow()) {
+            let look = &mut self.watch.flow_probes.looks[index];
             // The round-trip time that a decision is based on is not known here, so the port where the last packet
             // waited is taken.
             let port = if cause == Cause::Delay {
@@ -75,19 +75,19 @@ impl Core {
 
     /// Notes an answer that reaches its sender, which is about to react.
     pub(crate) fn observe_answer(&mut self, world: &World, qp: &Qp, id: PacketId) {
-        for place in self.watch.flow_probes.of(qp.flow()) {
-            self.observe_answer_to(place, world, qp, id);
+        for index in self.watch.flow_probes.of(qp.flow()) {
+            self.observe_answer_to(index, world, qp, id);
         }
     }
 
-    fn observe_answer_to(&mut self, place: usize, world: &World, qp: &Qp, id: PacketId) {
+    fn observe_answer_to(&mut self, index: usize, world: &World, qp: &Qp, id: PacketId) {
         let now = self.now();
         let packet = *self.packets.get(id);
         let seen = *self.watch.flow_probes.seen(id);
         let known = seen.flow == packet.flow;
         let echoes = qp.needs().ecn && qp.echo_notifies();
-        let busiest = self.busiest_hop(place, qp.path(), id);
-        let look = &mut self.watch.flow_probes.looks[place];
+        let busiest = self.busiest_hop(index, qp.path(), id);
+        let look = &mut self.watch.flow_probes.looks[index];
         let mut trigger = Trigger {
             at: now,
             cause: Cause::Delay,
@@ -135,9 +135,9 @@ impl Core {
 
     /// Returns the port on the data packet's path with the largest utilisation between the telemetry of this
     /// acknowledgement and of the last: HPCC's equation (2).
-    fn busiest_hop(&mut self, place: usize, path: &PathInfo, id: PacketId) -> Option<PortId> {
+    fn busiest_hop(&mut self, index: usize, path: &PathInfo, id: PacketId) -> Option<PortId> {
         let samples = self.packets.hops(id).to_vec();
-        let look = &mut self.watch.flow_probes.looks[place];
+        let look = &mut self.watch.flow_probes.looks[index];
         let last = std::mem::replace(&mut look.samples, samples);
         if last.len() != look.samples.len() {
             return None;

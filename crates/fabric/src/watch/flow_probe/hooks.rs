@@ -2,7 +2,7 @@
 
 use super::cuts::limits_of;
 use super::watched::Watched;
-use super::{Look, Seen};
+use super::{Look, PacketNotes};
 use crate::core::Core;
 use crate::host::Qp;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
@@ -21,12 +21,12 @@ impl Core {
 
     /// Notes that a probed flow starts.
     pub(crate) fn look_begins(&mut self, flow: FlowId, slot: QpId, qp: &Qp) {
-        let Some(place) = self.watch.flow_probes.find(flow) else {
+        let Some(index) = self.watch.flow_probes.find(flow) else {
             return;
         };
         let (limits, line) = (limits_of(qp), qp.path().line_rate);
         let (port, class, now) = (qp.port(), qp.class(), self.now());
-        let look = &mut self.watch.flow_probes.looks[place];
+        let look = &mut self.watch.flow_probes.looks[index];
         look.sent_as = qp.flow();
         (look.slot, look.began, look.limits, look.line) = (slot, limits, limits, line);
         look.watched.push(Watched::new(port, class, now));
@@ -34,8 +34,8 @@ impl Core {
 
     /// Notes that a message of a connection is complete.
     pub(crate) fn look_ends(&mut self, flow: FlowId) {
-        if let Some(place) = self.watch.flow_probes.find(flow) {
-            self.watch.flow_probes.looks[place].is_over = true;
+        if let Some(index) = self.watch.flow_probes.find(flow) {
+            self.watch.flow_probes.looks[index].is_over = true;
         }
     }
 
@@ -43,10 +43,10 @@ impl Core {
     #[cold]
     pub(crate) fn observe_signal(&mut self, id: PacketId, egress: PortId) {
         let flow = self.packets.get(id).flow;
-        *self.watch.flow_probes.seen(id) = Seen {
+        *self.watch.flow_probes.seen(id) = PacketNotes {
             flow,
             told_by: egress,
-            ..Seen::NOTHING
+            ..PacketNotes::NOTHING
         };
     }
 
@@ -66,24 +66,24 @@ impl Core {
             TraceKind::Drop => self.observe_loss(port, id),
             TraceKind::Receive | TraceKind::Enqueue => {}
         }
-        let Some(place) = self.watch.flow_probes.find(packet.flow) else {
+        let Some(index) = self.watch.flow_probes.find(packet.flow) else {
             return;
         };
         match (packet.kind, event) {
             (PacketKind::Data, TraceKind::Dequeue) if is_host => {
-                *self.watch.flow_probes.seen(id) = Seen {
+                *self.watch.flow_probes.seen(id) = PacketNotes {
                     flow: packet.flow,
-                    ..Seen::NOTHING
+                    ..PacketNotes::NOTHING
                 };
             }
-            (PacketKind::Data, TraceKind::Enqueue) if !is_host => self.observe_arrival(place, port, id),
-            (PacketKind::Data, TraceKind::Dequeue) => self.observe_mark(place, port, id, queue_bytes),
+            (PacketKind::Data, TraceKind::Enqueue) if !is_host => self.observe_arrival(index, port, id),
+            (PacketKind::Data, TraceKind::Dequeue) => self.observe_mark(index, port, id, queue_bytes),
             (PacketKind::Data, TraceKind::Receive) if is_host && packet.mark.is_set() => {
-                self.watch.flow_probes.looks[place].last_marked = self.watch.flow_probes.seen(id).told_by;
+                self.watch.flow_probes.looks[index].last_marked = self.watch.flow_probes.seen(id).told_by;
             }
             // The receiver sends a packet about marks.
             (PacketKind::Cnp, TraceKind::Enqueue) if is_host => {
-                let told_by = self.watch.flow_probes.looks[place].last_marked;
+                let told_by = self.watch.flow_probes.looks[index].last_marked;
                 self.observe_signal(id, told_by);
             }
             _ => {}
@@ -91,16 +91,16 @@ impl Core {
     }
 
     /// Notes that a data packet joins a queue.
-    fn observe_arrival(&mut self, place: usize, port: PortId, id: PacketId) {
+    fn observe_arrival(&mut self, index: usize, port: PortId, id: PacketId) {
         let (now, class) = (self.now(), self.packets.get(id).class);
         let seen = self.watch.flow_probes.seen(id);
         (seen.inside, seen.since) = (port, now);
-        let look = &mut self.watch.flow_probes.looks[place];
+        let look = &mut self.watch.flow_probes.looks[index];
         if !look.watched.iter().any(|watched| watched.port == port) {
             look.watched.push(Watched::new(port, class, now));
         }
         self.observe_wait(port);
-        for watched in &mut self.watch.flow_probes.looks[place].watched {
+        for watched in &mut self.watch.flow_probes.looks[index].watched {
             if watched.port == port {
                 watched.waiting += 1;
             }
@@ -108,7 +108,7 @@ impl Core {
     }
 
     /// Notes that a data packet leaves a switch, perhaps with a new mark.
-    fn observe_mark(&mut self, place: usize, port: PortId, id: PacketId, queue_bytes: u32) {
+    fn observe_mark(&mut self, index: usize, port: PortId, id: PacketId, queue_bytes: u32) {
         let packet = *self.packets.get(id);
         let seen = self.watch.flow_probes.seen(id);
         // The packet may have got its mark at an earlier port.
@@ -119,7 +119,7 @@ impl Core {
         if packet.pint > seen.digest.0 {
             seen.digest = (packet.pint, port);
         }
-        let look = &mut self.watch.flow_probes.looks[place];
+        let look = &mut self.watch.flow_probes.looks[index];
         // The number of stamps says which hop of the path this port is.
         let hop = usize::from(packet.hops.max(1)) - 1;
         if packet.hops > 0 {
@@ -131,7 +131,7 @@ impl Core {
         }
         let (at, queue) = (Time::from_ps(self.now()), Bytes::new(u64::from(queue_bytes)));
         let undetermined = u64::from(packet.mark == Mark::Undetermined);
-        match self.watch.flow_probes.looks[place]
+        match self.watch.flow_probes.looks[index]
             .marks
             .iter_mut()
             .find(|(known, _)| *known == port)
@@ -152,7 +152,7 @@ impl Core {
                         last: at,
                         queue_max: queue,
                     };
-                    self.watch.flow_probes.looks[place].marks.push((port, marks));
+                    self.watch.flow_probes.looks[index].marks.push((port, marks));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Waits of probed flows' packets, and the pauses that hold them back.
 
 use super::Pauses;
-use super::watched::{Held, Origin};
+use super::watched::{Origin, OriginPauses};
 use crate::core::Core;
 use crate::ids::{FlowId, PacketId, PortId};
 use paceline_kernel::ids::Id;
@@ -17,12 +17,12 @@ impl Core {
         let now = self.now();
         let flow = self.watch.flow_probes.on_wire(port);
         let free_at = self.ports[port].free_at;
-        for place in 0..self.watch.flow_probes.looks.len() {
-            for i in 0..self.watch.flow_probes.looks[place].watched.len() {
-                let watched = &self.watch.flow_probes.looks[place].watched[i];
+        for index in 0..self.watch.flow_probes.looks.len() {
+            for i in 0..self.watch.flow_probes.looks[index].watched.len() {
+                let watched = &self.watch.flow_probes.looks[index].watched[i];
                 if watched.port == port {
                     let held = self.is_held(port, watched.class);
-                    self.watch.flow_probes.looks[place].watched[i].advance(now, flow, free_at, held);
+                    self.watch.flow_probes.looks[index].watched[i].advance(now, flow, free_at, held);
                 }
             }
         }
@@ -61,7 +61,7 @@ impl Core {
     pub(super) fn leave_queue(&mut self, port: PortId, id: PacketId) {
         let now = self.now();
         let flow = self.packets.get(id).flow;
-        let Some(place) = self.watch.flow_probes.find(flow) else {
+        let Some(index) = self.watch.flow_probes.find(flow) else {
             return;
         };
         let seen = self.watch.flow_probes.seen(id);
@@ -72,7 +72,7 @@ impl Core {
         if now - seen.since > seen.longest.1 {
             seen.longest = (port, now - seen.since);
         }
-        for watched in &mut self.watch.flow_probes.looks[place].watched {
+        for watched in &mut self.watch.flow_probes.looks[index].watched {
             if watched.port == port {
                 watched.waiting -= 1;
                 watched.last = now;
@@ -89,8 +89,8 @@ impl Core {
     /// Notes that a sender has waited for its NIC.
     pub(in crate::watch) fn observe_nic(&mut self, flow: FlowId, port: PortId, span: Span) {
         let other = self.watch.flow_probes.on_wire(port);
-        for place in self.watch.flow_probes.of(flow).filter(|_| span > Span::ZERO) {
-            let waited = self.watch.flow_probes.looks[place].nic.entry(other).or_default();
+        for index in self.watch.flow_probes.of(flow).filter(|_| span > Span::ZERO) {
+            let waited = self.watch.flow_probes.looks[index].nic.entry(other).or_default();
             *waited += span;
         }
     }
@@ -176,8 +176,8 @@ impl Core {
                         .held
                         .iter()
                         .position(|held| held.port == port && held.way == origin.way);
-                    let place = known.unwrap_or_else(|| {
-                        look.held.push(Held {
+                    let index = known.unwrap_or_else(|| {
+                        look.held.push(OriginPauses {
                             port,
                             way: origin.way.clone(),
                             count: 0,
@@ -189,7 +189,7 @@ impl Core {
                         });
                         look.held.len() - 1
                     });
-                    let held = &mut look.held[place];
+                    let held = &mut look.held[index];
                     held.count += 1;
                     held.since = Some(now);
                     for (&flow, &bytes) in &origin.flows {
@@ -203,7 +203,7 @@ impl Core {
     }
 
     /// Returns the pauses of a port from one root, at the end of the run or of the flow.
-    pub(super) fn close_held(&self, mut held: Held, now: u64) -> Option<Pauses> {
+    pub(super) fn close_held(&self, mut held: OriginPauses, now: u64) -> Option<Pauses> {
         held.end(now);
         let flows = held.flows.into_iter().map(|(flow, bytes)| (flow.0, bytes));
         let mut flows: Vec<(u32, u64)> = flows.collect();

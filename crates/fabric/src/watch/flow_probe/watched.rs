@@ -78,7 +78,7 @@ impl Watched {
 
 /// Pauses of one port that have the same origin.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct OriginPauses {
     pub(super) port: PortId,
     pub(super) way: Vec<PortId>,
     pub(super) count: u64,
@@ -105,7 +105,7 @@ pub(in crate::watch) struct Origin {
     pub(in crate::watch) flows: BTreeMap<FlowId, u64>,
 }
 
-impl Held {
+impl OriginPauses {
     /// Ends the pause in force.
     pub(super) fn end(&mut self, now: u64) {
         if let Some(since) = self.since.take() {

@@ -335,8 +335,8 @@ impl PortRecorder {
             "parts of a network are recorded in the same bins"
         );
         let ports = self.open.len().max(1);
-        for (place, (mine, cell)) in self.cells.iter_mut().zip(&other.cells).enumerate() {
-            if theirs(PortId::new(place % ports)) {
+        for (position, (mine, cell)) in self.cells.iter_mut().zip(&other.cells).enumerate() {
+            if theirs(PortId::new(position % ports)) {
                 *mine = *cell;
             }
         }

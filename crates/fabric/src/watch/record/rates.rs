@@ -69,8 +69,8 @@ impl Rates {
         for record in self.of.values_mut() {
             let before = (record.first_bin % 2) as usize;
             let mut wide = vec![0; (before + record.bytes.len()).div_ceil(2)];
-            for (place, bytes) in (before..).zip(&record.bytes) {
-                wide[place / 2] += bytes;
+            for (position, bytes) in (before..).zip(&record.bytes) {
+                wide[position / 2] += bytes;
             }
             self.bins += wide.len();
             (record.first_bin, record.bytes) = (record.first_bin / 2, wide);

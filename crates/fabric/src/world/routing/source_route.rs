@@ -20,10 +20,10 @@ impl Routing {
             if self.kinds[node] == paceline_run::spec::NodeKind::Switch {
                 most = most.max(list.len().saturating_sub(1));
             }
-            for (place, &port) in list.iter().enumerate() {
+            for (index, &port) in list.iter().enumerate() {
                 let end = &mut self.ends[port];
                 // A host has no packets that turn back at it, so indices beyond the bits do not matter.
-                (end.ways, end.place) = (ways, place as u16);
+                (end.ways, end.index) = (ways, index as u16);
             }
         }
         self.bits = most.ilog2() + 1;
@@ -35,24 +35,24 @@ impl Routing {
         if switches.len() * bits > u64::BITS as usize || self.bits > u16::BITS {
             return None;
         }
-        let place = |&port: &PortId| u64::from(self.ends[port].place);
-        let groups = (0..).step_by(bits).zip(switches.iter().map(place));
-        Some(groups.fold(0, |way, (shift, place)| way | place << shift))
+        let index = |&port: &PortId| u64::from(self.ends[port].index);
+        let groups = (0..).step_by(bits).zip(switches.iter().map(index));
+        Some(groups.fold(0, |way, (shift, index)| way | index << shift))
     }
 
     /// Removes the next switch's group from a path, and writes the index of the packet's ingress port at its top.
     /// Returns the index of the egress port.
     #[inline(always)]
     pub(crate) fn follow(&self, entry: u16, way: &mut u64) -> usize {
-        let place = *way & ((1 << self.bits) - 1);
+        let index = *way & ((1 << self.bits) - 1);
         *way = *way >> self.bits | u64::from(entry) << (u64::BITS - self.bits);
-        place as usize
+        index as usize
     }
 
     /// Returns the port at an index of a node whose first port has index `ways`.
     #[inline(always)]
-    pub fn port_at(&self, ways: u32, place: usize) -> PortId {
-        self.adjacency[ways as usize + place]
+    pub fn port_at(&self, ways: u32, index: usize) -> PortId {
+        self.adjacency[ways as usize + index]
     }
 
     /// Returns the path back for a packet that leaves a switch by its ingress port; `way` is the path of the arrived
@@ -108,8 +108,8 @@ mod tests {
 
     /// Returns the port by which a packet that came in by `entry` leaves.
     fn follow(routing: &Routing, entry: &Port, way: &mut u64) -> PortId {
-        let place = routing.follow(entry.place, way);
-        routing.port_at(entry.ways, place)
+        let index = routing.follow(entry.index, way);
+        routing.port_at(entry.ways, index)
     }
 
     /// A packet that follows its path passes the ports of the path, and comes back through their other ends wherever it

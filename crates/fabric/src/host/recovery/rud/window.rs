@@ -43,7 +43,7 @@ impl Sender {
         }
     }
 
-    pub(super) fn place(&self, packet: u32) -> usize {
+    pub(super) fn index(&self, packet: u32) -> usize {
         packet as usize & (self.sent.len() - 1)
     }
 
@@ -73,8 +73,8 @@ impl Sender {
 
     /// Records that `packet` leaves at `now`.
     pub(super) fn note_sent(&mut self, packet: u32, now: u64) {
-        let place = self.place(packet);
-        self.sent[place].0 = now;
+        let index = self.index(packet);
+        self.sent[index].0 = now;
         self.waiting.push_back((now, packet));
     }
 
@@ -85,7 +85,7 @@ impl Sender {
                 && !self.sacked.get(packet)
                 && !self.lost.get(packet)
                 // A packet that was retransmitted has a later entry, and its time runs from there.
-                && self.sent[self.place(packet)].0 == at;
+                && self.sent[self.index(packet)].0 == at;
             if in_flight {
                 return Some((at, packet));
             }
