@@ -90,7 +90,7 @@ pub struct FlowRow<'a> {
     #[serde(default)]
     pub sent_bytes: u64,
     /// Part of `sent_bytes` that left before the sender had any feedback on the flow.
-    #[serde(default, alias = "before_feedback_bytes")]
+    #[serde(default)]
     pub unscheduled_bytes: u64,
     /// Data packets that arrived marked as congested ("congestion experienced").
     #[serde(default)]

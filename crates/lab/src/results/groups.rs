@@ -64,7 +64,6 @@ pub struct Group {
     /// Completion times of completed flows, in microseconds.
     pub fct_us: Distribution,
     /// Payload of completed flows over the sum of their completion times: the average rate of an active flow.
-    #[serde(alias = "rate_mean_gbps")]
     pub rate_while_active_gbps: Option<f64>,
     /// Jain's index over the goodput of the flows. Rates of flows of several sizes are not comparable, and those of
     /// completed flows omit the slowest flows: null unless all are of one size and completed.
@@ -81,7 +80,7 @@ pub struct Group {
     #[serde(default)]
     pub marks: FlowMarks,
     /// Bytes that left before their sender had any feedback; null for flows whose scheme does not react.
-    #[serde(default, alias = "before_feedback")]
+    #[serde(default)]
     pub unscheduled: Option<Unscheduled>,
     /// Groups by label; at most the [`LABELS_MAX`] labels with most payload.
     #[serde(default, skip_serializing_if = "SortedMap::is_empty")]

@@ -63,7 +63,6 @@ pub struct RankTimes {
     pub compute_us: f64,
     /// Time without computing and with a message or collective of the rank in progress. With [`Self::waiting_us`] and
     /// the wait for the last rank it adds up to [`JobTimes::exposed_us`].
-    #[serde(alias = "exposed_us")]
     pub communicating_us: f64,
     /// Time without computing or communication, in microseconds.
     pub waiting_us: f64,

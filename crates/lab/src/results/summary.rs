@@ -35,7 +35,6 @@ pub enum RunStatus {
     /// The run was interrupted.
     Partial,
     /// Pauses that never end block all remaining traffic.
-    #[serde(alias = "standstill")]
     Deadlock,
     /// A job by a trace is stuck: its operations wait for events that never happen.
     Stuck,
@@ -94,11 +93,9 @@ pub struct Summary {
     /// Slowdown of completed flows by flow size.
     pub by_size: Vec<SizeBucket>,
     /// Round-trip times of all acknowledgements.
-    #[serde(alias = "rtt_all_us")]
     pub rtt_per_ack_us: RttSummary,
     /// Round-trip times, one sample per flow and round trip, as some papers measure them: the longer a queue is, the
     /// fewer samples it gives, so their percentiles are below those of [`Self::rtt_per_ack_us`].
-    #[serde(alias = "rtt_us")]
     pub rtt_per_round_trip_us: RttSummary,
     /// One-way latency of data packets, from the start of their transmission to the receiver; absent unless it was
     /// recorded.
@@ -142,24 +139,22 @@ pub struct Summary {
     pub control_overhead_bytes: u64,
     /// Bytes that left before their sender had any feedback on their flow, and their share of all bytes; null if no
     /// flow's scheme reacts to feedback.
-    #[serde(default, alias = "before_feedback")]
+    #[serde(default)]
     pub unscheduled: Option<Unscheduled>,
     /// Groups of flows by scheme, with those of each label.
     pub schemes: SortedMap<String, Group>,
     /// Completion times of completed flows, in microseconds.
     pub fct_us: Distribution,
     /// Time from the first start to the last completion, in microseconds.
-    #[serde(alias = "finish_us")]
     pub makespan_us: Option<f64>,
     /// Payload of completed flows over the sum of their completion times: the average rate of an active flow.
-    #[serde(alias = "rate_mean_gbps")]
     pub rate_while_active_gbps: Option<f64>,
     /// Round-trip time of the empty network, in microseconds.
     pub base_rtt_us: f64,
     /// Bandwidth-delay product of the network.
     pub bdp_bytes: u64,
     /// Pauses that will never end; null if there are none.
-    #[serde(default, alias = "standstill")]
+    #[serde(default)]
     pub deadlock: Option<Deadlock>,
     /// Sampled switch port with the largest mean queue.
     pub busiest_port: Option<BusiestPort>,
@@ -219,7 +214,6 @@ pub struct Pfc {
     #[serde(default)]
     pub pause_frames: u64,
     /// Resume frames received by paused ports.
-    #[serde(alias = "resumes")]
     pub resume_frames: u64,
     /// Paused time, summed over (port, class) pairs, in seconds.
     pub paused_s: f64,

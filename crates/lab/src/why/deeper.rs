@@ -50,7 +50,6 @@ pub struct Deeper {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseRow {
     /// Kind of cause: `mark`, `cnp`, `report`, `notice`, `telemetry`, `digest`, `delay`, `loss`, `timeout` or `itself`.
-    #[serde(alias = "told")]
     pub cause: Cow<'static, str>,
     /// Port that caused the cuts, if known.
     pub port: Option<String>,
@@ -70,7 +69,6 @@ pub struct CutRow {
     /// Time of the cut.
     pub at_ps: u64,
     /// Kind of cause, as in [`CauseRow`].
-    #[serde(alias = "told")]
     pub cause: Cow<'static, str>,
     /// Port that caused the cut, if known.
     pub port: Option<String>,
