@@ -21,11 +21,11 @@ impl Hosts {
             received.map_or(0, |record| record.delivered.get())
         });
         assert!(
-            qp.snd_una <= arrived || world.nic.back_to_chunk.is_some(),
+            qp.progress.snd_una <= arrived || world.nic.back_to_chunk.is_some(),
             "flow {flow}: acknowledged beyond what arrived"
         );
         assert!(
-            arrived <= qp.max_sent,
+            arrived <= qp.progress.max_sent,
             "flow {flow}: arrived beyond what was sent"
         );
     }
@@ -43,7 +43,8 @@ impl Hosts {
             qp.verify_messages(world.packet.mtu.get());
             self.verify_recovery(world, slot);
             assert!(
-                (qp.snd_una <= qp.snd_nxt || world.quirks.unsigned_in_flight) && qp.snd_nxt <= qp.size,
+                (qp.progress.snd_una <= qp.progress.snd_nxt || world.quirks.unsigned_in_flight)
+                    && qp.progress.snd_nxt <= qp.progress.size,
                 "flow {flow}: sequence numbers in order"
             );
         }
@@ -135,18 +136,18 @@ impl Hosts {
     pub(crate) fn probe(&self, world: &World, slot: QpId) -> Packet {
         let qp = &self.qps[slot];
         let mtu = world.packet.mtu.get();
-        let payload = match qp.size - qp.snd_nxt {
+        let payload = match qp.progress.size - qp.progress.snd_nxt {
             0 => mtu,
             left => left.min(mtu),
         } as u16;
         Packet {
             flow: qp.flow,
             qp: slot,
-            path: qp.route,
-            seq: qp.snd_nxt,
-            wire: payload + qp.data_header + qp.first_header(world, qp.snd_nxt),
+            path: qp.data.route,
+            seq: qp.progress.snd_nxt,
+            wire: payload + qp.data_header + qp.first_header(world, qp.progress.snd_nxt),
             payload,
-            epoch: qp.data_epoch,
+            epoch: qp.data.epoch,
             class: qp.class,
             flags: Packet::ACK_REQUEST,
             answers: self.next_number(world, slot),

@@ -201,17 +201,17 @@ impl Qp {
         };
         let message = Message {
             flow,
-            start: self.size,
+            start: self.progress.size,
             size,
             retransmitted: 0,
             notified: 0,
         };
         // Messages start at multiples of the MTU, so that packet numbers follow from sequence numbers.
-        self.size = message.end(mtu);
-        self.limit = self.size;
+        self.progress.size = message.end(mtu);
+        self.limits.limit = self.progress.size;
         // Otherwise a message posted earlier is the next to be complete.
         if connection.is_idle() {
-            self.end_seq = self.size;
+            self.progress.end_seq = self.progress.size;
         }
         connection.messages.push(message);
     }
@@ -220,14 +220,14 @@ impl Qp {
     pub(super) fn take_whole(&mut self, now: u64, mtu: u64) -> Option<Message> {
         let connection = self.connection.as_mut()?;
         let first = connection.messages.first.as_ref()?;
-        if self.snd_una < first.end(mtu) {
+        if self.progress.snd_una < first.end(mtu) {
             return None;
         }
         let whole = connection.messages.take()?;
         connection.left -= 1;
         connection.unfilled += whole.end(mtu) - whole.start - whole.size;
         let next = connection.messages.first.as_ref();
-        self.end_seq = next.map_or(u64::MAX, |next| next.end(mtu));
+        self.progress.end_seq = next.map_or(u64::MAX, |next| next.end(mtu));
         connection.idle_since = now;
         Some(whole)
     }
@@ -258,8 +258,14 @@ impl Qp {
         let flow = self.flow;
         let mut messages = connection.messages.iter().peekable();
         let first = messages.peek().map_or(u64::MAX, |first| first.end(mtu));
-        assert_eq!(self.end_seq, first, "connection of flow {flow}: first message");
-        assert!(self.snd_una < first, "connection of flow {flow}: it is complete");
+        assert_eq!(
+            self.progress.end_seq, first,
+            "connection of flow {flow}: first message"
+        );
+        assert!(
+            self.progress.snd_una < first,
+            "connection of flow {flow}: it is complete"
+        );
         let mut end = None;
         for message in messages {
             let start = end.unwrap_or(message.start);
@@ -267,8 +273,8 @@ impl Qp {
             end = Some(message.end(mtu));
         }
         assert_eq!(
-            end.unwrap_or(self.snd_una),
-            self.size,
+            end.unwrap_or(self.progress.snd_una),
+            self.progress.size,
             "connection of flow {flow}: messages are not all"
         );
         assert!(

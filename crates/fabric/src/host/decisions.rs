@@ -232,7 +232,7 @@ impl Hosts {
     /// Starts a decision whose inputs are complete at `begins`, or queues it.
     fn begin_decision(&mut self, core: &mut Core, slot: QpId, asked: Asked, begins: u64) {
         let qp = &self.qps[slot];
-        let (cost, nic) = (cost(qp), core.ports[qp.port].nic());
+        let (cost, nic) = (cost(qp), core.ports[qp.data.port].nic());
         if self.decisions.nics.is_empty() {
             self.decisions
                 .nics
@@ -297,7 +297,7 @@ impl Hosts {
                 Some(limits) => scheme.on_answer(ctx, limits),
                 None => scheme.on_decision(ctx),
             });
-            self.try_send(cx, self.qps[slot].port);
+            self.try_send(cx, self.qps[slot].data.port);
         } else {
             self.decisions.ended += 1;
         }

@@ -14,36 +14,36 @@ use paceline_run::outcome::PacketKind;
 impl Qp {
     /// Returns the end of all data that the flow has to carry.
     pub fn size(&self) -> u64 {
-        self.size
+        self.progress.size
     }
     /// Returns the next byte to be sent.
     pub fn snd_nxt(&self) -> u64 {
-        self.snd_nxt
+        self.progress.snd_nxt
     }
     /// Returns the first byte that is not acknowledged.
     pub fn snd_una(&self) -> u64 {
-        self.snd_una
+        self.progress.snd_una
     }
     /// Returns the byte after the last that was ever sent.
     pub fn max_sent(&self) -> u64 {
-        self.max_sent
+        self.progress.max_sent
     }
     /// Returns the payload of the next packet: zero if nothing is left.
     pub fn next_payload(&self, mtu: u64) -> u64 {
-        mtu.min(self.size - self.snd_nxt.min(self.size))
+        mtu.min(self.progress.size - self.progress.snd_nxt.min(self.progress.size))
     }
     /// Returns the bytes for which the window has room.
     pub fn room(&self) -> u64 {
-        (self.snd_una + self.window).saturating_sub(self.snd_nxt)
+        (self.progress.snd_una + self.limits.window).saturating_sub(self.progress.snd_nxt)
     }
 
     /// Returns the view of the next packet for its scheme.
     pub fn outgoing(&self, payload: u64) -> Outgoing {
         Outgoing {
-            seq: self.snd_nxt,
+            seq: self.progress.snd_nxt,
             payload,
-            snd_una: self.snd_una,
-            end: self.size,
+            snd_una: self.progress.snd_una,
+            end: self.progress.size,
         }
     }
 
@@ -52,12 +52,12 @@ impl Qp {
         Packet {
             flow: self.flow,
             qp: slot,
-            path: self.route,
-            seq: self.snd_nxt,
+            path: self.data.route,
+            seq: self.progress.snd_nxt,
             sent_at: now,
             wire: payload as u16 + self.data_header,
             payload: payload as u16,
-            epoch: self.data_epoch,
+            epoch: self.data.epoch,
             kind: PacketKind::Data,
             class: self.class,
             ..Packet::EMPTY
@@ -66,46 +66,50 @@ impl Qp {
 
     /// Advances by a packet that was sent. Returns how many of its bytes were sent before.
     pub fn advance(&mut self, payload: u64) -> u64 {
-        self.snd_nxt += payload;
+        self.progress.snd_nxt += payload;
         // Bytes below the highest one sent are retransmissions, no matter why they are sent again.
-        if self.snd_nxt > self.max_sent {
-            self.max_sent = self.snd_nxt;
+        if self.progress.snd_nxt > self.progress.max_sent {
+            self.progress.max_sent = self.progress.snd_nxt;
             return 0;
         }
-        self.retransmitted += payload;
+        self.progress.retransmitted += payload;
         payload
     }
 
     /// Acknowledges all bytes before `seq`; a NACK may also take acknowledged bytes back. Returns the value before.
     pub fn acknowledge(&mut self, seq: u64, nack: bool) -> u64 {
         self.on_feedback();
-        let before = self.snd_una;
-        self.snd_una = if nack { seq } else { before.max(seq) };
+        let before = self.progress.snd_una;
+        self.progress.snd_una = if nack { seq } else { before.max(seq) };
         before
     }
 
     /// Goes back to byte `seq`, from which on all is to be sent again.
     pub fn go_back_to(&mut self, seq: u64) {
-        self.snd_nxt = seq;
+        self.progress.snd_nxt = seq;
     }
 
     /// Adds `size` bytes to the flow, and returns their end.
     pub fn extend(&mut self, size: u64) -> u64 {
-        self.size += size;
-        self.end_seq = self.size;
-        self.size
+        self.progress.size += size;
+        self.progress.end_seq = self.progress.size;
+        self.progress.size
     }
 
     /// Returns the bytes that were retransmitted since the last call.
     pub fn take_retransmitted(&mut self) -> u64 {
-        std::mem::take(&mut self.retransmitted)
+        std::mem::take(&mut self.progress.retransmitted)
     }
 
     /// Resets all sequence numbers to zero, after all data was acknowledged or given up.
     pub fn begin_anew(&mut self) {
-        (self.size, self.end_seq) = (0, 0);
-        (self.snd_una, self.snd_nxt, self.max_sent) = (0, 0, 0);
-        (self.sample_after, self.sent_unscheduled) = (0, 0);
+        (self.progress.size, self.progress.end_seq) = (0, 0);
+        (
+            self.progress.snd_una,
+            self.progress.snd_nxt,
+            self.progress.max_sent,
+        ) = (0, 0, 0);
+        (self.progress.sample_after, self.progress.sent_unscheduled) = (0, 0);
     }
 }
 

@@ -162,9 +162,9 @@ impl Hosts {
         }
         let record = traffic.record_mut(qp.flow);
         if record.status == FlowStatus::Unfinished {
-            record.retransmitted = Bytes::new(qp.retransmitted);
-            (record.sent, record.sent_unscheduled) = qp.sent_within(0, qp.size);
-            if !qp.reachable {
+            record.retransmitted = Bytes::new(qp.progress.retransmitted);
+            (record.sent, record.sent_unscheduled) = qp.sent_within(0, qp.progress.size);
+            if !qp.data.reachable {
                 record.status = FlowStatus::Unreachable;
             }
         }

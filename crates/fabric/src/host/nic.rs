@@ -43,8 +43,8 @@ impl Stamp {
     #[inline(always)]
     fn of(qp: &Qp) -> Self {
         Self {
-            path: qp.route,
-            epoch: qp.data_epoch,
+            path: qp.data.route,
+            epoch: qp.data.epoch,
             entropy: 0,
             tag: 0,
             words: 0,
@@ -79,8 +79,8 @@ impl Hosts {
     pub(super) fn take_limits(&mut self, cx: &mut Cx<'_>, slot: QpId) {
         let qp = &mut self.qps[slot];
         let limits = qp.scheme.limits();
-        let old_rate = qp.rate;
-        if limits.rate != old_rate || limits.window != qp.asked_window {
+        let old_rate = qp.pacing.rate;
+        if limits.rate != old_rate || limits.window != qp.limits.asked_window {
             qp.apply(limits);
         }
         let repaces = cx.world.nic.pacing || cx.world.quirks.repaces_unpaced;
@@ -101,20 +101,20 @@ impl Hosts {
     fn recompute_pacing(&mut self, world: &World, slot: QpId) {
         let rounding = world.rounding;
         let qp = &mut self.qps[slot];
-        let gap = gap_after(qp.last_wire, qp.rate, rounding);
-        qp.next_avail = (qp.next_avail + gap).saturating_sub(qp.gap);
-        qp.gap = gap;
+        let gap = gap_after(qp.pacing.last_wire, qp.pacing.rate, rounding);
+        qp.pacing.next_avail = (qp.pacing.next_avail + gap).saturating_sub(qp.pacing.gap);
+        qp.pacing.gap = gap;
     }
 
     /// Moves the NIC's wake-up forward if the queue pair's next packet may leave earlier.
     #[inline(always)]
     pub(super) fn pull_wake(&mut self, core: &mut Core, slot: QpId) {
         let qp = &self.qps[slot];
-        let nic = core.ports[qp.port].nic();
+        let nic = core.ports[qp.data.port].nic();
         let wake_at = self.scheduler.nics[nic].wake_at;
         // A NIC that is not armed waits for something other than pacing.
-        if qp.next_avail < wake_at && wake_at != u64::MAX {
-            self.set_wake(core, nic, qp.next_avail.max(core.now()));
+        if qp.pacing.next_avail < wake_at && wake_at != u64::MAX {
+            self.set_wake(core, nic, qp.pacing.next_avail.max(core.now()));
         }
     }
 
@@ -164,7 +164,7 @@ impl Hosts {
         self.call_scheme(cx, slot, |scheme, ctx| scheme.on_timer(ctx, TimerSlot(timer)));
         if stood || !cx.world.quirks.wakeup_suppression {
             // A larger window or rate may allow a packet now.
-            self.try_send(cx, self.qps[slot].port);
+            self.try_send(cx, self.qps[slot].data.port);
         }
     }
 
@@ -282,11 +282,12 @@ impl Hosts {
             end,
             mut flags,
         } = qp.part(seq, mtu);
-        let is_new = seq == qp.snd_nxt;
+        let is_new = seq == qp.progress.snd_nxt;
         // A sender that can send no more until an ACK comes asks for one, or it and a receiver that coalesces ACKs
         // would wait for each other. Retransmitted data is answered at once too.
-        let ack_request =
-            qp.in_flight() + (end - seq) >= qp.window || !is_new || qp.limit < qp.size && end >= qp.limit;
+        let ack_request = qp.in_flight() + (end - seq) >= qp.limits.window
+            || !is_new
+            || qp.limits.limit < qp.progress.size && end >= qp.limits.limit;
         flags |= u8::from(ack_request) * Packet::ACK_REQUEST;
         let mut wire = payload + qp.data_header;
         // Only under credits does the first packet of a message have a longer header.
@@ -316,19 +317,19 @@ impl Hosts {
         if cx.core.watch.is_traced() {
             cx.core.account_send(cx.world, qp, id);
         }
-        if qp.snd_nxt == qp.snd_una {
+        if qp.progress.snd_nxt == qp.progress.snd_una {
             // With nothing in flight there was nothing to wait for: the timeout starts here.
-            qp.last_progress = cx.core.now();
+            qp.progress.last_progress = cx.core.now();
         }
         if is_new {
-            qp.snd_nxt = end;
+            qp.progress.snd_nxt = end;
         }
         // Go-back-N sends old data as if it were new, so `max_sent` decides what is a retransmission.
-        if end <= qp.max_sent {
+        if end <= qp.progress.max_sent {
             qp.sent_again(seq, u64::from(payload));
             cx.core.counters.retransmitted_bytes += u64::from(payload);
         } else {
-            qp.max_sent = end;
+            qp.progress.max_sent = end;
         }
         let qp = if cx.core.watch.recorder.tracing || qp.hears_sent {
             self.notify_sent(cx, (port, slot), (id, is_new))
@@ -337,13 +338,13 @@ impl Hosts {
         };
         let rounding = cx.world.rounding;
         let pacing = cx.world.nic.pacing;
-        let rate = if pacing { qp.rate } else { qp.path.line_rate };
-        qp.last_wire = wire;
-        qp.gap = gap_after(wire, rate, rounding);
-        qp.next_avail = cx.core.now() + qp.gap;
+        let rate = if pacing { qp.pacing.rate } else { qp.path.line_rate };
+        qp.pacing.last_wire = wire;
+        qp.pacing.gap = gap_after(wire, rate, rounding);
+        qp.pacing.next_avail = cx.core.now() + qp.pacing.gap;
         if !pacing && cx.world.quirks.repaces_unpaced {
             // In the reference, a change of rate subtracts this from the gap even without pacing.
-            qp.gap = gap_after(wire, qp.rate, rounding);
+            qp.pacing.gap = gap_after(wire, qp.pacing.rate, rounding);
         }
         self.scheduler.sent(cx.core, slot, wire, &self.qps);
         let nic = cx.core.ports[port].nic();
@@ -376,7 +377,7 @@ impl Hosts {
             self.call_scheme(cx, slot, |scheme, ctx| scheme.on_send(ctx, &sent));
         }
         let qp = &self.qps[slot];
-        if is_new && qp.snd_nxt == qp.size && cx.world.is_of_program(qp.flow) {
+        if is_new && qp.progress.snd_nxt == qp.progress.size && cx.world.is_of_program(qp.flow) {
             // The program is notified when the packet has left completely.
             let wire = cx.core.packets.get(id).wire;
             let tx = cx.world.profiles[cx.core.ports[port].profile].serialise(wire).tx;
@@ -396,8 +397,8 @@ impl Hosts {
         let packet = Outgoing {
             seq,
             payload: u64::from(qp.part(seq, mtu).payload),
-            snd_una: qp.snd_una,
-            end: qp.size,
+            snd_una: qp.progress.snd_una,
+            end: qp.progress.size,
         };
         let (tags, tells) = (qp.needs.tags, qp.needs.words);
         if tags || tells {
@@ -413,7 +414,7 @@ impl Hosts {
         let qp = &mut self.qps[slot];
         if let Some(ways) = &mut qp.ways {
             stamp.entropy = ways.choose(&mut qp.rng);
-            if let Some(way) = ways.route(cx.world, [qp.port, qp.last_port], stamp.entropy) {
+            if let Some(way) = ways.route(cx.world, [qp.data.port, qp.data.last], stamp.entropy) {
                 (stamp.path, stamp.epoch) = way;
             }
             self.packet_sent(cx.world, slot, number, stamp.entropy);

@@ -51,7 +51,7 @@ impl Hosts {
                 // The departing packet has kept the other senders of this NIC waiting until now.
                 let others: Vec<QpId> = cx.core.watch.flow_probes.others(packet.flow).collect();
                 for qp in others.into_iter().map(|slot| &self.qps[slot]) {
-                    if qp.port == port {
+                    if qp.data.port == port {
                         cx.core.settle(qp);
                     }
                 }

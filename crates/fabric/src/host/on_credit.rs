@@ -121,8 +121,8 @@ impl Hosts {
         let mtu = world.packet.mtu.get();
         let (payload, first) = match world.nic.recovery {
             Recovery::GoBackN => (
-                qp.part(qp.snd_nxt, mtu).payload,
-                qp.first_header(world, qp.snd_nxt),
+                qp.part(qp.progress.snd_nxt, mtu).payload,
+                qp.first_header(world, qp.progress.snd_nxt),
             ),
             _ => (mtu as u16, world.first_header),
         };

@@ -50,7 +50,7 @@ impl Hosts {
         if connection.is_some_and(|connection| !connection.timeout_runs) {
             self.start_timeout(cx, slot);
         }
-        self.nic_send(cx, self.qps[slot].port);
+        self.nic_send(cx, self.qps[slot].data.port);
     }
 
     /// Completes messages of a connection that acknowledgement `id` covers. Returns true if they were its last.
@@ -101,7 +101,7 @@ impl Hosts {
         for message in qp.connection.iter().flat_map(|connection| connection.messages()) {
             let record = traffic.record_mut(message.flow);
             qp.notify_message(message, record);
-            if !qp.reachable {
+            if !qp.data.reachable {
                 record.status = FlowStatus::Unreachable;
             }
         }

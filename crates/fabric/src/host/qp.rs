@@ -28,59 +28,20 @@ pub(super) type Group = (PortId, u8, u16);
 pub struct Qp {
     /// Number of the flow; for a connection, of the first flow that it carries.
     pub(super) flow: FlowId,
-    pub(super) port: PortId,
     /// Index in the NIC's list, if the NIC has a tree (see [`super::scheduler`]).
     pub(super) index: u32,
     /// Account of the sender's time ([`crate::watch::account`]); `AccountId::NONE` without one.
     pub(super) account: AccountId,
-    /// End of the data to send, in bytes.
-    pub(super) size: u64,
-    /// Sequence number at whose acknowledgement the flow, or the first posted message of the connection, is complete.
-    pub(super) end_seq: u64,
-    pub(super) snd_nxt: u64,
-    pub(super) snd_una: u64,
-    /// Bytes beyond `snd_una` that are acknowledged selectively.
-    pub(super) sacked: u64,
-    /// Bytes beyond `snd_una` that are not in flight: `sacked`, and under RUD also lost bytes that wait for
-    /// retransmission.
-    pub(super) absent: u64,
-    /// End of the new data that may be sent: the size, or as far as selective repeat allows.
-    pub(super) limit: u64,
-    /// Time at which pacing allows the next packet, in ps.
-    pub(super) next_avail: u64,
-    /// Gap that pacing leaves after the start of the last packet, in ps.
-    pub(super) gap: u64,
-    /// Payload bytes that may be in flight.
-    pub(super) window: u64,
-    /// Upper bound of `snd_nxt`, by everything but pauses and pacing: see [`Qp::recompute_bound`].
-    pub(super) bound: u64,
-    pub(super) rate: BitRate,
-    /// Window that the scheme asks for, before the window mode is applied ([`Qp::apply`]).
-    pub(super) asked_window: Bytes,
-    pub(super) last_wire: u16,
+    pub(super) progress: Progress,
+    pub(super) limits: Limits,
+    pub(super) pacing: Pacing,
+    /// Path of the data.
+    pub(super) data: DataPath,
+    /// Bytes of headers in each data packet.
     pub(super) data_header: u16,
     /// Dense class of the data.
     pub(super) class: u8,
-    pub(super) window_mode: WindowMode,
-    /// True if a path exists.
-    pub(super) reachable: bool,
     pub(super) done: bool,
-    /// True if lost packets are to be retransmitted, ahead of new ones.
-    pub(super) repairs: bool,
-    /// True if the window limits retransmissions too (RUD).
-    pub(super) bounds_repairs: bool,
-    /// Path of the data (see `switch/spread.rs` for packets under load balancing), and its generation: an older one
-    /// than the network's if there is no path any more.
-    pub(super) route: u64,
-    pub(super) data_epoch: u16,
-    /// End of the highest byte ever sent.
-    pub(super) max_sent: u64,
-    /// Value of `max_sent` at the first feedback of the flow: the unscheduled bytes; `u64::MAX` before.
-    pub(super) sent_unscheduled: u64,
-    /// Sequence number after which the next round-trip sample counts.
-    pub(super) sample_after: u64,
-    pub(super) last_progress: u64,
-    pub(super) retransmitted: u64,
     pub(super) needs: Requirements,
     /// True if the scheme or the path selector writes into packets.
     pub(super) stamps: bool,
@@ -92,21 +53,77 @@ pub struct Qp {
     pub(super) timers: TimerBank,
     pub(super) rng: Rng,
     pub(super) path: Box<PathInfo>,
-    /// Port by which the data leaves the network.
-    pub(super) last_port: PortId,
     /// Path selector of a sender that chooses a path for each packet, and the paths known so far.
     pub(super) ways: Option<Box<Ways>>,
     /// State of a persistent connection; `None` for a single flow.
     pub(super) connection: Option<Box<Connection>>,
 }
 
+/// Sequence numbers of a queue pair, in bytes, and what has become of the data before them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    /// End of the data to send.
+    pub(super) size: u64,
+    /// Sequence number at whose acknowledgement the flow, or the first posted message of the connection, is complete.
+    pub(super) end_seq: u64,
+    pub(super) snd_nxt: u64,
+    pub(super) snd_una: u64,
+    /// Bytes beyond `snd_una` that are acknowledged selectively.
+    pub(super) sacked: u64,
+    /// Bytes beyond `snd_una` that are not in flight: `sacked`, and under RUD also lost bytes that wait for
+    /// retransmission.
+    pub(super) absent: u64,
+    /// End of the highest byte ever sent.
+    pub(super) max_sent: u64,
+    /// Value of `max_sent` at the first feedback of the flow: the unscheduled bytes; `u64::MAX` before.
+    pub(super) sent_unscheduled: u64,
+    /// Sequence number after which the next round-trip sample counts.
+    pub(super) sample_after: u64,
+    /// Time of the last acknowledgement of new data, in ps.
+    pub(super) last_progress: u64,
+    pub(super) retransmitted: u64,
+}
+
+/// Bounds of the bytes that a queue pair may send, regardless of the time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// End of the new data that may be sent: the size, or as far as selective repeat allows.
+    pub(super) limit: u64,
+    /// Payload bytes that may be in flight.
+    pub(super) window: u64,
+    /// Upper bound of `snd_nxt`, by everything but pauses and pacing: see [`Qp::recompute_bound`].
+    pub(super) bound: u64,
+    /// Window that the scheme asks for, before the window mode is applied ([`Qp::apply`]).
+    pub(super) asked_window: Bytes,
+    pub(super) window_mode: WindowMode,
+    /// True if lost packets are to be retransmitted, ahead of new ones.
+    pub(super) repairs: bool,
+    /// True if the window limits retransmissions too (RUD).
+    pub(super) bounds_repairs: bool,
+}
+
+/// Rate of a queue pair, and the time that follows from it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pacing {
+    pub(super) rate: BitRate,
+    /// Time at which pacing allows the next packet, in ps.
+    pub(super) next_avail: u64,
+    /// Gap that pacing leaves after the start of the last packet, in ps.
+    pub(super) gap: u64,
+    /// Size of the last packet on the wire, in bytes.
+    pub(super) last_wire: u16,
+}
+
 /// Path of a flow's data: its ends, and the form that packets carry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataPath {
+    /// Port of the sender.
     pub(crate) port: PortId,
     /// Port by which the data leaves the network.
     pub(crate) last: PortId,
+    /// Path as packets carry it (see `switch/spread.rs` for packets under load balancing).
     pub(crate) route: u64,
+    /// Generation of the path: an older one than the network's if there is no path any more.
     pub(crate) epoch: u16,
     /// True if the path exists; if not, the flow waits at the port.
     pub(crate) reachable: bool,
@@ -143,7 +160,7 @@ impl Qp {
         if let Some(connection) = &self.connection {
             return connection.part(seq, mtu);
         }
-        let payload = mtu.min(self.size - seq);
+        let payload = mtu.min(self.progress.size - seq);
         Part {
             flow: self.flow,
             payload: payload as u16,
@@ -165,7 +182,7 @@ impl Qp {
     /// Counts `payload` retransmitted bytes from `seq` on.
     #[inline]
     pub(super) fn sent_again(&mut self, seq: u64, payload: u64) {
-        self.retransmitted += payload;
+        self.progress.retransmitted += payload;
         if let Some(connection) = &mut self.connection {
             connection.sent_again(seq, payload);
         }
@@ -182,7 +199,7 @@ impl Qp {
     /// Returns the port through which data is sent.
     #[inline]
     pub fn port(&self) -> PortId {
-        self.port
+        self.data.port
     }
     /// Returns the dense class of the data.
     #[inline]
@@ -197,16 +214,16 @@ impl Qp {
     /// Returns the payload bytes that may be in flight; `u64::MAX` if unlimited.
     #[inline]
     pub fn window(&self) -> u64 {
-        self.window
+        self.limits.window
     }
     #[inline]
     pub(crate) fn rate(&self) -> BitRate {
-        self.rate
+        self.pacing.rate
     }
     /// Returns the time at which pacing allows the next packet, in ps.
     #[inline]
     pub(crate) fn next_avail(&self) -> u64 {
-        self.next_avail
+        self.pacing.next_avail
     }
     /// Returns the bytes of headers in a data packet.
     pub fn data_header(&self) -> u16 {
@@ -225,7 +242,7 @@ impl Qp {
         self.echo_notifies
     }
     pub(crate) fn is_reachable(&self) -> bool {
-        self.reachable
+        self.data.reachable
     }
     /// Returns true if feedback on `flow` is for this queue pair. Its slot may have been another flow's before, of
     /// which packets are still in the network.
@@ -247,19 +264,19 @@ impl Qp {
     /// Returns true if all bytes before `end` have been sent once.
     #[inline]
     pub(crate) fn has_sent(&self, end: u64) -> bool {
-        end <= self.max_sent
+        end <= self.progress.max_sent
     }
     /// Returns the cause that keeps the queue pair from sending.
     #[inline]
     pub(crate) fn held(&self) -> Blocked {
         // Several causes can hold at once, so their order decides which of them accounts name.
-        if !self.reachable {
+        if !self.data.reachable {
             Blocked::Unreachable
-        } else if self.snd_nxt < self.bound {
+        } else if self.progress.snd_nxt < self.limits.bound {
             Blocked::No
         } else if !self.has_data() {
             Blocked::AllSent
-        } else if self.snd_nxt >= self.limit || self.in_flight() >= self.window {
+        } else if self.progress.snd_nxt >= self.limits.limit || self.in_flight() >= self.limits.window {
             Blocked::Window
         } else {
             Blocked::Rate
@@ -273,7 +290,7 @@ impl Qp {
 
 impl Qp {
     /// Creates the queue pair of a flow that starts now.
-    pub(super) fn new(cx: &Cx<'_>, flow: FlowId, way: DataPath, info: PathInfo) -> Self {
+    pub(super) fn new(cx: &Cx<'_>, flow: FlowId, path: DataPath, info: PathInfo) -> Self {
         let described = cx.world.flow(cx.core, flow);
         let at_work = cx.world.scheme_of(cx.core, flow);
         let scheme = &cx.world.spec.schemes[usize::from(described.scheme)];
@@ -288,37 +305,40 @@ impl Qp {
         };
         let mut qp = Self {
             flow,
-            port: way.port,
             index: 0,
             account: (cx.core.watch.accounts).of_sender(flow, described.connection),
-            size,
-            end_seq,
-            snd_nxt: 0,
-            snd_una: 0,
-            sacked: 0,
-            absent: 0,
-            limit: size,
-            repairs: false,
-            bounds_repairs: matches!(cx.world.nic.recovery, Recovery::Rud(_)),
-            next_avail: cx.core.now(),
-            gap: 0,
-            window: u64::MAX,
-            bound: 0,
-            rate: info.line_rate,
-            asked_window: Bytes::MAX,
-            last_wire: 0,
+            progress: Progress {
+                size,
+                end_seq,
+                snd_nxt: 0,
+                snd_una: 0,
+                sacked: 0,
+                absent: 0,
+                max_sent: 0,
+                sent_unscheduled: u64::MAX,
+                sample_after: 0,
+                last_progress: cx.core.now(),
+                retransmitted: 0,
+            },
+            limits: Limits {
+                limit: size,
+                window: u64::MAX,
+                bound: 0,
+                asked_window: Bytes::MAX,
+                window_mode: scheme.window,
+                repairs: false,
+                bounds_repairs: matches!(cx.world.nic.recovery, Recovery::Rud(_)),
+            },
+            pacing: Pacing {
+                rate: info.line_rate,
+                next_avail: cx.core.now(),
+                gap: 0,
+                last_wire: 0,
+            },
+            data: path,
             data_header: cx.world.packet.data_headers(&needs),
             class: cx.world.classes.dense(described.class),
-            window_mode: scheme.window,
-            reachable: way.reachable,
             done: false,
-            route: way.route,
-            data_epoch: way.epoch,
-            max_sent: 0,
-            sent_unscheduled: u64::MAX,
-            sample_after: 0,
-            last_progress: cx.core.now(),
-            retransmitted: 0,
             stamps: needs.tags || needs.words,
             needs,
             hears_sent: needs.counts_sent || cx.world.is_of_program(flow),
@@ -331,7 +351,6 @@ impl Qp {
             },
             rng: Rng::stream(cx.world.spec.seed, Purpose::Congestion, u64::from(flow.0)),
             path: Box::new(info),
-            last_port: way.last,
             ways: None,
             connection,
         };
@@ -351,10 +370,8 @@ impl Qp {
     }
 
     /// Puts the flow on another path.
-    pub(super) fn take_path(&mut self, way: DataPath, info: PathInfo) {
-        self.reachable = way.reachable;
-        (self.route, self.data_epoch) = (way.route, way.epoch);
-        (self.port, self.last_port) = (way.port, way.last);
+    pub(super) fn take_path(&mut self, path: DataPath, info: PathInfo) {
+        self.data = path;
         if let Some(connection) = &mut self.connection {
             connection.forget_ideal();
         }
@@ -369,36 +386,38 @@ impl Qp {
 
     /// Notes that there is no path any more.
     pub(super) fn lose_path(&mut self) {
-        self.reachable = false;
+        self.data.reachable = false;
         self.recompute_bound();
     }
 
     pub(super) fn in_flight(&self) -> u64 {
-        self.snd_nxt.saturating_sub(self.snd_una + self.absent)
+        self.progress
+            .snd_nxt
+            .saturating_sub(self.progress.snd_una + self.progress.absent)
     }
     pub(super) fn has_data(&self) -> bool {
-        self.repairs || self.snd_nxt < self.size
+        self.limits.repairs || self.progress.snd_nxt < self.progress.size
     }
     /// Returns the bytes from `start` to `end` that were sent, and those of them that were sent before the first
     /// feedback.
     pub fn sent_within(&self, start: u64, end: u64) -> (Bytes, Bytes) {
         let within = |sent: u64| Bytes::new(sent.clamp(start, end) - start);
         (
-            within(self.max_sent),
-            within(self.sent_unscheduled.min(self.max_sent)),
+            within(self.progress.max_sent),
+            within(self.progress.sent_unscheduled.min(self.progress.max_sent)),
         )
     }
     /// Notes that feedback has arrived: from now on bytes are no longer unscheduled.
     #[inline]
     pub(super) fn on_feedback(&mut self) {
-        if self.sent_unscheduled == u64::MAX {
-            self.sent_unscheduled = self.max_sent;
+        if self.progress.sent_unscheduled == u64::MAX {
+            self.progress.sent_unscheduled = self.progress.max_sent;
         }
     }
     /// Returns true if the scheme's rate is zero, so that nothing may be sent, regardless of the window.
     #[inline]
     pub(crate) fn stands(&self) -> bool {
-        self.rate == NO_RATE
+        self.pacing.rate == NO_RATE
     }
     /// Returns true if the sender waits for a grant of the receiver's host.
     #[inline]
@@ -408,7 +427,7 @@ impl Qp {
     /// Returns true if something other than pacing keeps the queue pair from sending.
     #[inline]
     pub(crate) fn is_blocked(&self, paused: u16) -> bool {
-        self.snd_nxt >= self.bound || paused >> self.class & 1 != 0
+        self.progress.snd_nxt >= self.limits.bound || paused >> self.class & 1 != 0
     }
 
     /// Returns the time at which the queue pair may send, pauses apart.
@@ -417,36 +436,42 @@ impl Qp {
         if self.is_blocked(0) {
             NEVER
         } else {
-            self.next_avail
+            self.pacing.next_avail
         }
     }
 
     /// Returns true if the flow is complete, or the first posted message of the connection.
     #[inline]
     pub fn is_finished(&self) -> bool {
-        self.snd_una >= self.end_seq
+        self.progress.snd_una >= self.progress.end_seq
     }
 
     /// Updates the bound of what may be sent. It is read much more often than it changes, so it is computed here after
     /// every change of the acknowledged bytes, of rate, window and limit, of retransmissions and of the path.
     #[inline]
     pub(super) fn recompute_bound(&mut self) {
-        self.bound = self.bound_now();
+        self.limits.bound = self.bound_now();
     }
 
     #[inline]
     fn bound_now(&self) -> u64 {
-        match (self.reachable && !self.stands(), self.repairs) {
+        match (self.data.reachable && !self.stands(), self.limits.repairs) {
             (false, _) => 0,
             // Under RUD lost bytes are not in flight, so that a retransmission takes window like new data.
-            (true, true) if self.bounds_repairs && self.in_flight() >= self.window => 0,
+            (true, true) if self.limits.bounds_repairs && self.in_flight() >= self.limits.window => 0,
             // Under the others lost bytes still count as in flight, so a retransmission takes no more of the window.
             (true, true) => u64::MAX,
             // With `unsigned_in_flight` only: the difference wraps, and is larger than any window.
-            (true, false) if self.snd_nxt < self.snd_una && self.window != u64::MAX => 0,
+            (true, false)
+                if self.progress.snd_nxt < self.progress.snd_una && self.limits.window != u64::MAX =>
+            {
+                0
+            }
             (true, false) => {
-                let acknowledged = self.snd_una + self.absent;
-                self.limit.min(acknowledged.saturating_add(self.window))
+                let acknowledged = self.progress.snd_una + self.progress.absent;
+                self.limits
+                    .limit
+                    .min(acknowledged.saturating_add(self.limits.window))
             }
         }
     }
@@ -454,7 +479,7 @@ impl Qp {
     /// Checks that the bound is up to date.
     pub(super) fn verify(&self) {
         assert_eq!(
-            self.bound,
+            self.limits.bound,
             self.bound_now(),
             "flow {}: what it may send",
             self.flow
@@ -464,8 +489,8 @@ impl Qp {
     /// Applies the limits of the scheme.
     #[inline]
     pub(super) fn apply(&mut self, limits: SendLimits) {
-        (self.rate, self.asked_window) = (limits.rate, limits.window);
-        let by_mode = match self.window_mode {
+        (self.pacing.rate, self.limits.asked_window) = (limits.rate, limits.window);
+        let by_mode = match self.limits.window_mode {
             WindowMode::Off => u64::MAX,
             WindowMode::Fixed => self.path.bdp.get(),
             // Integer arithmetic, as in the reference; at least one byte, or nothing could ever be sent again.
@@ -483,7 +508,7 @@ impl Qp {
                 window.max(1)
             }
         };
-        self.window = by_mode.min(limits.window.get());
+        self.limits.window = by_mode.min(limits.window.get());
         self.recompute_bound();
     }
 }

@@ -73,7 +73,7 @@ impl Hosts {
     /// Lets a queue pair send from now on.
     pub(crate) fn join_nic(&mut self, cx: &mut Cx<'_>, slot: QpId) {
         let qp = &mut self.qps[slot];
-        let port = qp.port;
+        let port = qp.data.port;
         self.scheduler.join(cx.core.ports[port].nic(), slot, qp);
         self.start_timeout(cx, slot);
         self.nic_send(cx, port);
@@ -95,7 +95,7 @@ impl Hosts {
 
     /// Puts a flow on another path, which may begin at another port.
     pub(crate) fn take_path(&mut self, core: &Core, slot: QpId, way: DataPath, info: PathInfo) {
-        let (old_port, new_port) = (self.qps[slot].port, way.port);
+        let (old_port, new_port) = (self.qps[slot].data.port, way.port);
         self.qps[slot].take_path(way, info);
         if old_port != new_port {
             // The list that it leaves is cleaned up once for all that leave it: see `look_anew`.
@@ -110,7 +110,7 @@ impl Hosts {
         }
         for nic in self.scheduler.nics.ids() {
             let (port, qps) = (self.scheduler.nics[nic].port, &self.qps);
-            self.scheduler.retain(nic, |&slot| qps[slot].port == port);
+            self.scheduler.retain(nic, |&slot| qps[slot].data.port == port);
             self.try_send(cx, port);
         }
     }
@@ -128,7 +128,7 @@ impl Hosts {
         }
         let slots = self.hash_order.as_ref().map(|order| order.slots());
         for slot in slots.unwrap_or_default() {
-            let port = self.qps[slot].port;
+            let port = self.qps[slot].data.port;
             let nic = cx.core.ports[port].nic();
             self.scheduler.put_back(nic, slot);
             self.try_send(cx, port);

@@ -51,7 +51,7 @@ impl Hosts {
             cx.core.counters.notifications += u64::from(!is_grant);
             self.qps[slot].on_feedback();
             self.call_scheme(cx, slot, tell);
-            self.try_send(cx, self.qps[slot].port);
+            self.try_send(cx, self.qps[slot].data.port);
         }
         cx.core.packets.remove(id);
     }
@@ -64,7 +64,7 @@ impl Hosts {
         if !qp.is_of(cx.world, flow) {
             return cx.core.packets.remove(id);
         }
-        let port = qp.port;
+        let port = qp.data.port;
         if cx.core.watch.accounts_alone() {
             cx.core.settle_account(qp);
         }
@@ -110,7 +110,7 @@ impl Hosts {
             highest: acknowledged.highest,
             delivered: acknowledged.delivered,
             newly_acked: acknowledged.newly,
-            snd_nxt: qp.snd_nxt,
+            snd_nxt: qp.progress.snd_nxt,
             rtt: Span::from_ps(rtt),
             mark: packet.mark,
             hops: if too_many_hops {
@@ -149,8 +149,8 @@ impl Hosts {
         let qp = &mut self.qps[slot];
         cx.core.watch.recorder.rtt_per_ack.record(rtt);
         // One sample per round trip: the next one has to be of data sent after this.
-        if seq > qp.sample_after {
-            qp.sample_after = qp.snd_nxt;
+        if seq > qp.progress.sample_after {
+            qp.progress.sample_after = qp.progress.snd_nxt;
             qp.on_feedback();
             cx.core.watch.recorder.rtt_per_round_trip.record(rtt);
             if cx.world.spec.record.rtt_samples {
@@ -164,7 +164,7 @@ impl Hosts {
             }
         }
         if cx.core.watch.recorder.follows_flows {
-            let acknowledged = qp.snd_una + qp.sacked;
+            let acknowledged = qp.progress.snd_una + qp.progress.sacked;
             cx.core.record_rtt_of(qp.flow, rtt);
             match &mut qp.connection {
                 None => cx.core.record_goodput(cx.world, qp.flow, newly_acked),
@@ -199,8 +199,8 @@ impl Hosts {
         let record = traffic.record_mut(flow);
         record.status = FlowStatus::Completed;
         record.fct = Span::from_ps(cx.core.now() - record.start.as_ps());
-        record.retransmitted = Bytes::new(qp.retransmitted);
-        (record.sent, record.sent_unscheduled) = qp.sent_within(0, qp.size);
+        record.retransmitted = Bytes::new(qp.progress.retransmitted);
+        (record.sent, record.sent_unscheduled) = qp.sent_within(0, qp.progress.size);
         traffic.complete(flow);
         if let Some(order) = &mut self.hash_order {
             order.remove(&cx.world.flow(cx.core, flow));
@@ -225,7 +225,7 @@ impl Hosts {
 
     /// Removes a finished queue pair from its NIC's round robin.
     fn remove_qp(&mut self, core: &Core, slot: QpId) {
-        let nic = core.ports[self.qps[slot].port].nic();
+        let nic = core.ports[self.qps[slot].data.port].nic();
         if self.scheduler.remove(nic, slot, &mut self.qps) && !self.qps[slot].is_connection() {
             self.free_qps.push(slot);
         }

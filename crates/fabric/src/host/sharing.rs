@@ -14,7 +14,7 @@ impl Hosts {
     fn group_of(&self, cx: &Cx<'_>, slot: QpId) -> Group {
         let qp = &self.qps[slot];
         let flow = cx.world.flow(cx.core, qp.flow);
-        (qp.port, flow.class, flow.scheme)
+        (qp.data.port, flow.class, flow.scheme)
     }
 
     /// Carries out a scheme's requests other than timers.

@@ -44,49 +44,49 @@ impl Reliability for GoBackN {
         let quirks = &cx.world.quirks;
         // The receiver rounds down in the same way, so both ends agree on the byte from which data is sent again.
         if let Some(chunk) = cx.world.nic.back_to_chunk
-            && (seq < qp.size || quirks.whole_chunks_only)
+            && (seq < qp.progress.size || quirks.whole_chunks_only)
         {
             seq -= seq % chunk.get().max(1);
         }
-        let newly = seq.saturating_sub(qp.snd_una);
-        qp.snd_una += newly;
+        let newly = seq.saturating_sub(qp.progress.snd_una);
+        qp.progress.snd_una += newly;
         if newly > 0 {
-            qp.last_progress = cx.core.now();
+            qp.progress.last_progress = cx.core.now();
             // An acknowledgement may arrive after a NACK has set the sender back: what it covers need not be sent
             // again.
             if !quirks.unsigned_in_flight {
-                qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
+                qp.progress.snd_nxt = qp.progress.snd_nxt.max(qp.progress.snd_una);
             }
             qp.recompute_bound();
         }
         let loss = packet.kind == PacketKind::Nack;
         if loss {
-            qp.snd_nxt = qp.snd_una;
+            qp.progress.snd_nxt = qp.progress.snd_una;
             qp.recompute_bound();
         }
         Acknowledged {
             newly,
             highest: packet.seq,
             // Less only if the sender goes back to whole chunks; more if acknowledgements overtake each other.
-            delivered: packet.seq.max(qp.snd_una),
+            delivered: packet.seq.max(qp.progress.snd_una),
             loss,
         }
     }
 
     #[inline(always)]
     fn next(&self, hosts: &mut Hosts, _cx: &Cx<'_>, slot: QpId) -> (u32, u64) {
-        (0, hosts.qps[slot].snd_nxt)
+        (0, hosts.qps[slot].progress.snd_nxt)
     }
 
     fn due(&self, hosts: &mut Hosts, world: &World, slot: QpId) -> u64 {
         let rto = world.nic.rto.map_or(u64::MAX, |rto| rto.as_ps());
-        hosts.qps[slot].last_progress.saturating_add(rto)
+        hosts.qps[slot].progress.last_progress.saturating_add(rto)
     }
 
     /// Goes back to the first unacknowledged byte.
     fn time_out(&self, hosts: &mut Hosts, _cx: &Cx<'_>, slot: QpId) {
         let qp = &mut hosts.qps[slot];
-        qp.snd_nxt = qp.snd_una;
+        qp.progress.snd_nxt = qp.progress.snd_una;
         qp.recompute_bound();
     }
 }
@@ -177,7 +177,7 @@ mod tests {
             .hosts
             .qps
             .get(QpId(0))
-            .is_none_or(|qp| qp.snd_nxt < 20_000)
+            .is_none_or(|qp| qp.progress.snd_nxt < 20_000)
         {
             simulation.advance(1);
         }
@@ -194,7 +194,7 @@ mod tests {
             hosts.take_acknowledgement(&mut crate::cx::Cx::new(world, core), QpId(0), id);
         }
         let qp = &simulation.hosts.qps[QpId(0)];
-        (qp.snd_nxt, qp.bound)
+        (qp.progress.snd_nxt, qp.limits.bound)
     }
 
     /// The unsigned difference gives 2^64 - 3000 bytes in flight: more than any window.

@@ -88,17 +88,17 @@ impl Reliability for Irn {
         } else {
             u32::MAX
         };
-        qp.limit = qp.size.min(u64::from(cap).saturating_mul(mtu));
+        qp.limits.limit = qp.progress.size.min(u64::from(cap).saturating_mul(mtu));
         qp.recompute_bound();
-        hosts.repeats[slot].begin(qp.size.div_ceil(mtu) as u32, cap);
+        hosts.repeats[slot].begin(qp.progress.size.div_ceil(mtu) as u32, cap);
     }
 
     /// Extends the flow by messages posted to the connection in `slot`.
     fn extend(&self, hosts: &mut Hosts, world: &World, slot: QpId) {
         let mtu = world.packet.mtu.get();
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.repeats[slot]);
-        sender.total = (qp.size / mtu) as u32;
-        qp.limit = sender.limit(qp.size, mtu);
+        sender.total = (qp.progress.size / mtu) as u32;
+        qp.limits.limit = sender.limit(qp.progress.size, mtu);
     }
 
     /// Takes an acknowledgement: cumulative, and perhaps of one packet beyond.
@@ -113,25 +113,28 @@ impl Reliability for Irn {
             (PacketKind::Nack, true) => Some(Arrived::Trimmed(packet.answers)),
             _ => None,
         };
-        let before = qp.snd_una + qp.sacked;
-        if packet.seq > qp.snd_una {
-            qp.snd_una = packet.seq;
-            qp.last_progress = cx.core.now();
+        let before = qp.progress.snd_una + qp.progress.sacked;
+        if packet.seq > qp.progress.snd_una {
+            qp.progress.snd_una = packet.seq;
+            qp.progress.last_progress = cx.core.now();
         }
         // Rounded up, since the flow's last packet may be short.
-        let una = qp.snd_una.div_ceil(mtu) as u32;
+        let una = qp.progress.snd_una.div_ceil(mtu) as u32;
         // The headers of a trimmed packet overtake data that was sent before, so their time proves nothing about it.
         let sent_at = (!packet.is_trimmed()).then_some(packet.sent_at);
         let loss = sender.acknowledge(una, beyond, sent_at, self.reordering);
-        qp.sacked = sender.sacked_bytes(mtu, qp.size);
-        qp.absent = qp.sacked;
-        qp.repairs = sender.lost.count() > 0;
-        qp.limit = sender.limit(qp.size, mtu);
+        qp.progress.sacked = sender.sacked_bytes(mtu, qp.progress.size);
+        qp.progress.absent = qp.progress.sacked;
+        qp.limits.repairs = sender.lost.count() > 0;
+        qp.limits.limit = sender.limit(qp.progress.size, mtu);
         qp.recompute_bound();
         Acknowledged {
-            newly: qp.snd_una + qp.sacked - before,
-            delivered: qp.snd_una + qp.sacked,
-            highest: qp.snd_una.max(qp.size.min(u64::from(sender.high) * mtu)),
+            newly: qp.progress.snd_una + qp.progress.sacked - before,
+            delivered: qp.progress.snd_una + qp.progress.sacked,
+            highest: qp
+                .progress
+                .snd_una
+                .max(qp.progress.size.min(u64::from(sender.high) * mtu)),
             loss,
         }
     }
@@ -146,32 +149,32 @@ impl Reliability for Irn {
         let mtu = cx.world.packet.mtu.get();
         let qp = &mut hosts.qps[slot];
         let sender = &mut hosts.repeats[slot];
-        let again = if qp.repairs {
+        let again = if qp.limits.repairs {
             sender.resend(cx.core.now())
         } else {
             None
         };
-        qp.repairs = sender.lost.count() > 0;
+        qp.limits.repairs = sender.lost.count() > 0;
         qp.recompute_bound();
         let Some(packet) = again else {
             sender.next += 1;
-            return (sender.next - 1, qp.snd_nxt);
+            return (sender.next - 1, qp.progress.snd_nxt);
         };
         if packet == sender.una {
             // The wait for this packet's acknowledgement starts again, or the timer would expire before that can come.
-            qp.last_progress = cx.core.now();
+            qp.progress.last_progress = cx.core.now();
         }
         (packet, u64::from(packet) * mtu)
     }
 
     fn due(&self, hosts: &mut Hosts, _world: &World, slot: QpId) -> u64 {
-        hosts.qps[slot].last_progress + hosts.repeats[slot].timeout(self)
+        hosts.qps[slot].progress.last_progress + hosts.repeats[slot].timeout(self)
     }
 
     fn time_out(&self, hosts: &mut Hosts, _cx: &Cx<'_>, slot: QpId) {
         hosts.repeats[slot].time_out(self.reordering);
         let qp = &mut hosts.qps[slot];
-        qp.repairs = true;
+        qp.limits.repairs = true;
         qp.recompute_bound();
     }
 
@@ -189,15 +192,23 @@ impl Reliability for Irn {
         let number = |byte: u64| byte.div_ceil(mtu) as u32;
         assert_eq!(
             sender.una,
-            number(qp.snd_una),
+            number(qp.progress.snd_una),
             "flow {flow}: first unacknowledged packet"
         );
-        assert_eq!(sender.next, number(qp.snd_nxt), "flow {flow}: next new packet");
+        assert_eq!(
+            sender.next,
+            number(qp.progress.snd_nxt),
+            "flow {flow}: next new packet"
+        );
         assert!(
             sender.next <= sender.total && sender.in_flight() <= sender.cap,
             "flow {flow}: packets in flight"
         );
-        assert_eq!(qp.repairs, sender.lost.count() > 0, "flow {flow}: lost packets");
+        assert_eq!(
+            qp.limits.repairs,
+            sender.lost.count() > 0,
+            "flow {flow}: lost packets"
+        );
         let expected = number(receiver.expected);
         // Counted packet by packet, and compared with the counts that are kept.
         let (mut sacked, mut lost, mut arrived) = (0, 0, 0);
@@ -223,8 +234,8 @@ impl Reliability for Irn {
             "flow {flow}: bits outside the window"
         );
         assert_eq!(
-            qp.sacked,
-            sender.sacked_bytes(mtu, qp.size),
+            qp.progress.sacked,
+            sender.sacked_bytes(mtu, qp.progress.size),
             "flow {flow}: bytes beyond a gap"
         );
     }

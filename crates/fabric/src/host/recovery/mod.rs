@@ -235,7 +235,7 @@ impl Hosts {
         }
         let due = with_recovery!(cx.world, kind => kind.due(self, cx.world, slot));
         let qp = &self.qps[slot];
-        if qp.snd_nxt <= qp.snd_una {
+        if qp.progress.snd_nxt <= qp.progress.snd_una {
             // Nothing is in flight, so the timeout of what is sent next is at least this far away.
             return self.schedule_timeout(cx.core, slot, cx.core.now() + shortest);
         }
@@ -250,7 +250,7 @@ impl Hosts {
                 .observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Timeout);
         }
         // The next timeout counts from here, or it would be due again at once.
-        self.qps[slot].last_progress = cx.core.now();
+        self.qps[slot].progress.last_progress = cx.core.now();
         with_recovery!(cx.world, kind => kind.time_out(self, cx, slot));
         cx.core.counters.timeouts += 1;
         self.call_scheme(cx, slot, |scheme, ctx| scheme.on_timeout(ctx));
@@ -258,6 +258,6 @@ impl Hosts {
         // Otherwise n losses would cost n timeouts.
         let due = with_recovery!(cx.world, kind => kind.due(self, cx.world, slot));
         self.schedule_timeout(cx.core, slot, due.clamp(cx.core.now(), cx.core.now() + shortest));
-        self.nic_send(cx, self.qps[slot].port);
+        self.nic_send(cx, self.qps[slot].data.port);
     }
 }

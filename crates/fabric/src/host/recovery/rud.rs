@@ -95,7 +95,7 @@ impl Reliability for Rud {
         sender.waiting.clear();
         // The memory of the slot's last flow is used again.
         *sender = Sender {
-            total: qp.size.div_ceil(mtu) as u32,
+            total: qp.progress.size.div_ceil(mtu) as u32,
             sacked: std::mem::take(&mut sender.sacked),
             lost: std::mem::take(&mut sender.lost),
             sent: std::mem::take(&mut sender.sent),
@@ -106,8 +106,8 @@ impl Reliability for Rud {
 
     fn extend(&self, hosts: &mut Hosts, world: &World, slot: QpId) {
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
-        sender.total = (qp.size / world.packet.mtu.get()) as u32;
-        qp.limit = qp.size;
+        sender.total = (qp.progress.size / world.packet.mtu.get()) as u32;
+        qp.limits.limit = qp.progress.size;
     }
 
     #[inline(never)]
@@ -115,8 +115,8 @@ impl Reliability for Rud {
         let packet = cx.core.packets.get(id);
         let mtu = cx.world.packet.mtu.get();
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
-        let before = qp.snd_una + qp.sacked;
-        qp.snd_una = qp.snd_una.max(packet.seq);
+        let before = qp.progress.snd_una + qp.progress.sacked;
+        qp.progress.snd_una = qp.progress.snd_una.max(packet.seq);
         sender.make_room();
         let told = packet.seq.div_ceil(mtu) as u32;
         sender.advance(told);
@@ -134,13 +134,16 @@ impl Reliability for Rud {
             false
         };
         sender.settle(qp, mtu);
-        let delivered = qp.snd_una + qp.sacked;
+        let delivered = qp.progress.snd_una + qp.progress.sacked;
         if delivered > before {
-            qp.last_progress = cx.core.now();
+            qp.progress.last_progress = cx.core.now();
         }
         Acknowledged {
             newly: delivered - before,
-            highest: qp.snd_una.max(qp.size.min(u64::from(number) * mtu)),
+            highest: qp
+                .progress
+                .snd_una
+                .max(qp.progress.size.min(u64::from(number) * mtu)),
             delivered,
             loss,
         }
@@ -156,7 +159,7 @@ impl Reliability for Rud {
             None => {
                 sender.next += 1;
                 sender.make_room();
-                (sender.next - 1, qp.snd_nxt)
+                (sender.next - 1, qp.progress.snd_nxt)
             }
         };
         sender.note_sent(packet, cx.core.now());
@@ -202,10 +205,10 @@ impl Reliability for Rud {
         let Sender { una, next, total, .. } = *sender;
         assert_eq!(
             una,
-            number(qp.snd_una),
+            number(qp.progress.snd_una),
             "flow {flow}: first unacknowledged packet"
         );
-        assert_eq!(next, number(qp.snd_nxt), "flow {flow}: next new packet");
+        assert_eq!(next, number(qp.progress.snd_nxt), "flow {flow}: next new packet");
         assert!(next <= total, "flow {flow}: packets sent");
         let (sacked, lost) = (&sender.sacked, &sender.lost);
         let in_window = |bits: &Bits| (una..next).filter(|&packet| bits.has(una, packet)).count();
@@ -226,10 +229,10 @@ impl Reliability for Rud {
         };
         let next_due = sender.waiting.iter().copied().find(is_current);
         assert_eq!(next_due, oldest, "flow {flow}: the packet that times out next");
-        assert_eq!(qp.repairs, lost.count() > 0, "flow {flow}: repairs");
+        assert_eq!(qp.limits.repairs, lost.count() > 0, "flow {flow}: repairs");
         assert_eq!(
-            (qp.sacked, qp.absent - qp.sacked),
-            sender.bytes(mtu, qp.size),
+            (qp.progress.sacked, qp.progress.absent - qp.progress.sacked),
+            sender.bytes(mtu, qp.progress.size),
             "flow {flow}: bytes"
         );
         let Some(index) = hosts.receivers.find(flow) else {

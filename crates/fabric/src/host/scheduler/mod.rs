@@ -175,7 +175,7 @@ impl QpScheduler {
     #[inline(never)]
     fn count_sent(&mut self, core: &Core, slot: QpId, wire: u16, qps: &List<QpId, Qp>) {
         let qp = &qps[slot];
-        let nic = core.ports[qp.port].nic();
+        let nic = core.ports[qp.data.port].nic();
         if let Some(turns) = &mut self.turns {
             turns.sent(nic, slot, wire);
         }
@@ -185,7 +185,7 @@ impl QpScheduler {
     #[inline(never)]
     fn update_tree(&mut self, core: &Core, slot: QpId, qps: &List<QpId, Qp>) {
         let qp = &qps[slot];
-        self.nics[core.ports[qp.port].nic()].update(slot, qp);
+        self.nics[core.ports[qp.data.port].nic()].update(slot, qp);
     }
 
     /// Returns the queue pair that sends next at `now`, while the classes in `paused` are held back. If finished ones
@@ -202,16 +202,16 @@ impl QpScheduler {
         if let [only] = self.nics[nic].slots[..] {
             let qp = &qps[only];
             if !qp.is_blocked(paused) {
-                return if qp.next_avail <= now {
+                return if qp.pacing.next_avail <= now {
                     Choice::Now(0, only)
                 } else {
-                    Choice::Later(qp.next_avail)
+                    Choice::Later(qp.pacing.next_avail)
                 };
             }
             if !qp.is_finished() {
                 // Under the quirk, blocked ones arm a wake-up as well.
                 return match self.suppresses_wakeups && qp.has_data() {
-                    true => Choice::Later(qp.next_avail),
+                    true => Choice::Later(qp.pacing.next_avail),
                     false => Choice::None,
                 };
             }
@@ -265,7 +265,7 @@ impl QpScheduler {
             return self.nics[nic].tree.ready(now) & !paused;
         }
         let all = self.nics[nic].slots.iter().map(|&slot| &qps[slot]);
-        let ready = all.filter(|qp| !qp.is_blocked(paused) && qp.next_avail <= now);
+        let ready = all.filter(|qp| !qp.is_blocked(paused) && qp.pacing.next_avail <= now);
         ready.fold(0, |classes, qp| classes | 1 << qp.class)
     }
 
@@ -281,7 +281,7 @@ impl QpScheduler {
             [only] => match qps[only].is_blocked(core.ports[n.port].paused) {
                 // An acknowledgement, a resume or a new flow will make the NIC look again.
                 true => Following::Nothing,
-                false => Following::At(qps[only].next_avail),
+                false => Following::At(qps[only].pacing.next_avail),
             },
             _ => self.following_of_several(core, nic, qps),
         }
@@ -306,7 +306,10 @@ impl QpScheduler {
         if self.suppresses_wakeups {
             // Under the quirk, blocked ones arm a wake-up as well.
             let all = n.slots.iter().map(|&slot| &qps[slot]);
-            return all.filter(|qp| qp.has_data()).map(|qp| qp.next_avail).min();
+            return all
+                .filter(|qp| qp.has_data())
+                .map(|qp| qp.pacing.next_avail)
+                .min();
         }
         n.first_unblocked(paused, qps)
     }
@@ -343,7 +346,7 @@ impl QpScheduler {
         } = &self.nics[nic];
         let may_go = |index: usize| {
             let qp = qps.get(slots[index]);
-            qp.is_some_and(|qp| !qp.is_blocked(paused) && qp.next_avail <= now)
+            qp.is_some_and(|qp| !qp.is_blocked(paused) && qp.pacing.next_avail <= now)
         };
         if !gathered {
             return turns.choose(nic, slots, *served, may_go);

@@ -220,7 +220,7 @@ impl Nic {
         for index in (start..count).chain(0..start) {
             let qp = &qps[self.slots[index]];
             if !qp.is_blocked(paused) {
-                if qp.next_avail <= now {
+                if qp.pacing.next_avail <= now {
                     chosen = Some(index);
                     break;
                 }
@@ -255,7 +255,7 @@ impl Nic {
     pub(super) fn first_unblocked(&self, paused: u16, qps: &List<QpId, Qp>) -> Option<u64> {
         let all = self.slots.iter().map(|&slot| &qps[slot]);
         let unblocked = all.filter(|qp| !qp.is_blocked(paused));
-        unblocked.map(|qp| qp.next_avail).min()
+        unblocked.map(|qp| qp.pacing.next_avail).min()
     }
 
     /// Checks the empty entries, and the tree against the queue pairs.

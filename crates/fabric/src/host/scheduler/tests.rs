@@ -27,7 +27,7 @@ fn choose_by_looking(list: &Nic, qps: &List<QpId, Qp>, now: u64, paused: u16) ->
     let (slots, start) = (&list.slots, list.served + 1);
     let may_go = |index: &usize| {
         let qp = qps.get(slots[*index]);
-        qp.is_some_and(|qp| !qp.is_blocked(paused) && qp.next_avail <= now)
+        qp.is_some_and(|qp| !qp.is_blocked(paused) && qp.pacing.next_avail <= now)
     };
     (start..slots.len()).chain(0..start.min(slots.len())).find(may_go)
 }
@@ -123,7 +123,7 @@ impl Closed {
 /// Returns the class and the next byte of each queue pair of a NIC.
 fn sent(hosts: &Hosts, list: &Nic) -> BTreeMap<FlowId, (u8, u64)> {
     let qps = list.live().map(|slot| &hosts.qps[slot]);
-    qps.map(|qp| (qp.flow, (qp.class, qp.snd_nxt))).collect()
+    qps.map(|qp| (qp.flow, (qp.class, qp.progress.snd_nxt))).collect()
 }
 
 /// Runs the flows of node 1. Returns how often its list had empty entries, and how often it was closed up.

@@ -102,9 +102,9 @@ impl Sender {
 
     /// Updates the limits of the queue pair from this state.
     pub(super) fn settle(&self, qp: &mut Qp, mtu: u64) {
-        let (sacked, lost) = self.bytes(mtu, qp.size);
-        (qp.sacked, qp.absent) = (sacked, sacked + lost);
-        qp.repairs = self.lost.count() > 0;
+        let (sacked, lost) = self.bytes(mtu, qp.progress.size);
+        (qp.progress.sacked, qp.progress.absent) = (sacked, sacked + lost);
+        qp.limits.repairs = self.lost.count() > 0;
         qp.recompute_bound();
     }
 }
