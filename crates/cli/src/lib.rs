@@ -10,7 +10,7 @@
 //! [`scheme`] has all that such a scheme is made of. It is then like one that ships: scenarios and options name it and its
 //! parameters, and every command, page and file has it.
 //!
-//! A file of `commands` says what each may be told and does it (`args` has what several may be told),
+//! A file of `commands` has one command: its arguments, and its work (`args` has arguments that several share),
 //! `failure` says what went wrong and with which exit status. Results go to standard output (`output`), everything
 //! else to standard error (`say`).
 

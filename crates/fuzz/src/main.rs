@@ -44,7 +44,7 @@ struct Args {
     /// Targets [default: all]
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// Damaged inputs of each target, besides the regressions
+    /// Damaged inputs of each target, in addition to the regressions
     #[arg(long, value_name = "N", default_value_t = 500)]
     inputs: u64,
     /// Seed of the first; the others follow

@@ -200,7 +200,7 @@ impl Warning {
         self.about == Subject::Note
     }
 
-    /// Returns true if kind and message are equal, whatever the position.
+    /// Returns true if kind and message are equal, regardless of the position.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.id, &self.text) == (other.id, &other.text)
     }

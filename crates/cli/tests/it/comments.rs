@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::book::plain;
+
 /// Doc comments of three words or fewer: they say what the name says. Those left are help texts.
 const SHORT: usize = 181;
 /// Doc comments that start with a word of [`OPENINGS`]. Those left are help texts.
@@ -82,6 +84,31 @@ fn comments_get_plainer() {
             found.len()
         );
     }
+}
+
+/// Comments use the words of the pages. (Names in backticks are code.)
+#[test]
+fn comments_are_plain_english() {
+    let mut sources = Vec::new();
+    add_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut sources);
+    let mut found = Vec::new();
+    for source in &sources {
+        let text = std::fs::read_to_string(source).unwrap();
+        for (line, number) in text.lines().zip(1..) {
+            let Some((code, comment)) = line.split_once("//") else {
+                continue;
+            };
+            // An odd number of quotes before it: the slashes are in a string.
+            if code.matches('"').count() % 2 == 1 {
+                continue;
+            }
+            let prose: Vec<&str> = comment.split('`').step_by(2).collect();
+            for word in plain::banned(&prose.join(" x ")) {
+                found.push(format!("{}:{number}: `{word}`:{comment}", source.display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]

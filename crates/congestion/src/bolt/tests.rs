@@ -132,7 +132,7 @@ fn src(queue_packets: u64, rtt_ns: u64) -> Signal {
     }
 }
 
-/// Checks that `bolt-paper` has the paper's settings whatever the scenario sets, and the defaults of `bolt`.
+/// Checks that `bolt-paper` has the paper's settings regardless of the scenario's, and the defaults of `bolt`.
 #[test]
 fn bolt_as_listed_and_as_it_ships() {
     let of = |name: &str| {

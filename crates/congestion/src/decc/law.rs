@@ -344,7 +344,7 @@ impl Law {
         let step = self.step(state, seen, path.bdp_packets());
         let Step { r, starts, .. } = step;
         let d = match said {
-            // The law controls the start, whatever decides later.
+            // The law controls the start, regardless of what decides later.
             _ if state.starts => step.sum(),
             Said::Nothing => step.sum(),
             Said::Beside(action) => step.sum() + RESIDUAL * f64::from(action),

@@ -1,4 +1,4 @@
-//! Matrix products with sums in a fixed order: the same bits on every machine, whatever its vector width.
+//! Matrix products with sums in a fixed order: the same bits on every machine, regardless of its vector width.
 
 /// Rows and columns of a block whose sums stay in registers. Lanes are outputs, so their number changes no
 /// bit.

@@ -165,7 +165,7 @@ fn pair(biases: [f32; OUTPUTS]) -> Pair<Inside<Spine<Trained>>> {
 }
 
 /// The rule moves the rate with each acknowledgement; the agent decides once per round trip, and generates
-/// the first policy whatever its watcher outputs.
+/// the first policy, regardless of its watcher's outputs.
 #[test]
 fn it_watches_once_per_round_trip() {
     let mut pair = pair([-0.1, 40.0, -40.0, 0.0, 0.0]);

@@ -15,11 +15,11 @@ const TCD: Tcd = Tcd {
     epsilon: 0.05,
     max_ton: Some(Span::from_us(6)),
 };
-/// Switch A with the victim's and the culprit's hosts, switch B with both receivers and four more senders.
+/// Switch A with the hosts of the victim and of the congested flow, switch B with both receivers and four more senders.
 const A: u32 = 8;
 const B: u32 = 9;
 
-/// The victim (flow 0, to host 2) shares the path to B with the culprit (flow 1, to host 3), whose port four others
+/// The victim (flow 0, to host 2) shares the path to B with the congested flow (flow 1, to host 3), whose port four others
 /// fill too.
 fn victim_and_culprit(detection: Detection) -> RunSpec {
     let mut spec = natural(star(8, scheme("dcqcn")));
@@ -128,7 +128,7 @@ fn sampled_states_are_those_of_a_machine_that_the_trace_drives() {
     let count = |state| seen.iter().filter(|&&(_, value)| value == state).count();
     let counts = [0, 1, 2, 3].map(count);
     assert!(counts[0] > 0 && counts[2] > 20, "{counts:?}");
-    // The culprit's port is congested and never undetermined: nobody pauses it. The victim's is free.
+    // The congested flow's port is congested and never undetermined: nobody pauses it. The victim's is free.
     let root = samples(state_of(&outcome, B, 3), outcome.end);
     assert!(root.iter().filter(|sample| sample.1 == 3).count() > 20 && root.iter().all(|&(_, s)| s != 2));
     assert!(
@@ -156,7 +156,7 @@ fn pauses_are_written_down_with_their_cause() {
         let near = &paused[bin..(bin + 3).min(paused.len())];
         assert!(near.iter().any(|&share| share > 0.0), "bin {bin}");
     }
-    // Hosts' ports have causes too: A holds back the culprit's host because of its own port to B.
+    // Hosts' ports have causes too: A holds back the congested flow's host because of its own port to B.
     let hosts: Vec<u16> = ports.paused_for(place(1, A)).collect();
     assert!(hosts.iter().all(|&cause| cause <= 1));
     let without = run(victim_and_culprit(Detection::Red));
@@ -191,7 +191,7 @@ fn marks_are_counted_where_packets_arrive() {
 fn two_classes(classes: Vec<(u8, Detection)>, rest: Detection) -> Outcome {
     let mut spec = victim_and_culprit(rest);
     spec.switch.class_detection = classes;
-    // The victim's class has a culprit as well.
+    // The victim's class has a congested flow as well.
     add_flow(&mut spec, 1, 3, 400_000, 5_000);
     add_flow(&mut spec, 0, 2, 400_000, 5_000);
     for flow in [6, 7] {

@@ -335,7 +335,7 @@ fn crowd(round: &mut Round<'_>) -> Result<Outcome> {
     site.check_and_again(bench, false)
 }
 
-/// Returns the interval in which the processes of a crowd start.
+/// Returns the interval in which many simultaneous processes start.
 fn round_spread(takes: Duration) -> Duration {
     takes.mul_f64(0.5)
 }

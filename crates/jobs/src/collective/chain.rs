@@ -96,7 +96,7 @@ impl Clock {
     }
 }
 
-/// Overlapped steps that a rank has begun and not waited for: the index of the step, and the events that end it.
+/// Overlapped steps that a rank has started and not waited for: the index of the step, and the events that end it.
 type Pending = Vec<(usize, Vec<Wait>)>;
 
 /// Computation of a host at the end of an iteration, after its last dependency.
@@ -208,7 +208,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Ends an iteration: hosts wait for everything that they have begun. Returns their computations at the end.
+    /// Ends an iteration: hosts wait for everything that they have started. Returns their computations at the end.
     pub fn end(&mut self) -> Vec<Tail> {
         for (clock, pending) in self.clocks.iter_mut().zip(&mut self.pending) {
             if let Some((_, last)) = std::mem::take(pending).last() {

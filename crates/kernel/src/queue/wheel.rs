@@ -39,11 +39,11 @@ pub(super) struct Wheel<E> {
     free: u32,
     /// Number of usable buckets: all of them, or 0 after a list became too long, until all lists are empty.
     span: u64,
-    /// Heap of events that were beyond the span when added, and of the crowd.
+    /// Heap of events that were beyond the span when added, and of the current instant.
     far: BinaryHeap<Reverse<Timed<E>>>,
     /// Time of the heap's first event.
     far_first: u64,
-    /// Number of events in the heap that were added for the current instant (the crowd).
+    /// Number of events in the heap that were added for the current instant.
     crowd: usize,
 }
 

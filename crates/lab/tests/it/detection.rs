@@ -47,7 +47,7 @@ fn victims_are_undetermined_not_congested() {
 }
 
 /// During the first burst, `why` names for a victim the port that held it back without having any of its packets, and
-/// for the culprit it does not. The labels of a summary list the marks of their packets from the start.
+/// for the congested flow it does not. The labels of a summary list the marks of their packets from the start.
 #[test]
 fn why_and_the_summary_tell_victims_from_culprits() {
     let overrides = Overrides {

@@ -284,7 +284,7 @@ fn put_together(policy: &Mlp, seen: &[Vec<Window>], options: &Options, number: u
         decisions: 0,
     };
     for (windows, error) in seen.iter().zip(&mut update.errors) {
-        // Scenarios have equal weights, whatever their numbers of flows.
+        // Scenarios have equal weights, regardless of their numbers of flows.
         let share = 1.0 / (seen.len() * windows.len().max(1)) as f64;
         for window in windows {
             update.loss += share

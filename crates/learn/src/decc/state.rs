@@ -1,4 +1,4 @@
-//! Inputs of critics besides a flow's own: the network, and all flows of a bottleneck.
+//! Inputs of critics in addition to a flow's own: the network, and all flows of a bottleneck.
 
 use crate::search::Network;
 

@@ -158,7 +158,7 @@ fn files_are_read_as_they_were_written() {
     );
 }
 
-/// Networks with pauses get enough headroom, whatever the recorded buffer.
+/// Networks with pauses get enough headroom, regardless of the recorded buffer.
 #[test]
 fn networks_that_pause_can_be_run() {
     let (_, mut experience) = ran(|_| ());

@@ -104,7 +104,7 @@ pub struct Options {
     pub learning_rate: f64,
     /// Upper limit of runs.
     pub episodes: usize,
-    /// Number of final runs in [`Units::Norm`], whatever the units of the others: steps in proportion to the
+    /// Number of final runs in [`Units::Norm`], regardless of the units of the others: steps in proportion to the
     /// gradient let the gains converge, if they can. At most three in ten.
     pub settle: usize,
     /// Additional runs after convergence or the last run: they check the convergence, and do not change the

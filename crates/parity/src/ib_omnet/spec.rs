@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A network under credit-based flow control. All ports are alike, except for the rates of their links.
 ///
-/// A credit is one packet of the MTU: every packet takes one credit, whatever its size.
+/// A credit is one packet of the MTU: every packet takes one credit, regardless of its size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CreditSpec {

@@ -10,7 +10,7 @@ use paceline_kernel::{BitRate, ns3};
 use crate::tcd_ns3::TcdNs3;
 use crate::tcd_ns3::buffer::{Ingress, Occupancy};
 
-/// Priority of ACKs, whatever that of their flow.
+/// Priority of ACKs, regardless of their flow's.
 const ACKS: u8 = 1;
 /// Guaranteed rate of each class of a port.
 const GUARANTEED: BitRate = BitRate::from_gbps(1);

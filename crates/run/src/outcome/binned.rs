@@ -149,7 +149,7 @@ impl Binned {
             let end = (cell.number + 1) << self.level;
             cell.add(held, end.saturating_sub(since));
         }
-        // Samples of this bin before `number` had the old value, as far as the series had begun.
+        // Samples of this bin before `number` had the old value, as far as the series had started.
         let begin = (number >> self.level << self.level).max(self.first);
         let (min, max) = match number > begin {
             true => (held.min(value), held.max(value)),

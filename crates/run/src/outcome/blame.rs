@@ -3,7 +3,7 @@
 //! A packet waits at an egress port from joining the port's queue until its transmission starts, it is lost,
 //! or the run ends. Each instant of a wait has one cause ([`Why`]):
 //!
-//! 1. While the peer has paused the packet's class (PFC), the wait is [`Why::Paused`], whatever else the port
+//! 1. While the peer has paused the packet's class (PFC), the wait is [`Why::Paused`], regardless of what else the port
 //!    sends. Its causes are the flows with bytes in the queue that caused the pause, in proportion to these
 //!    bytes.
 //! 2. Otherwise, while the port transmits, the packet on the wire is the cause: [`Why::Own`] if it is of the

@@ -132,7 +132,7 @@ mod tests {
         room.thin(vec![&mut a, &mut b, &mut c]);
         assert_eq!([&a, &b, &c].map(|one| one.width().as_ps() / 10), [2, 2, 1]);
         assert_eq!(room.used, 3600);
-        // Each series keeps sixteen bins whatever the limit.
+        // Each series keeps sixteen bins, regardless of the limit.
         let mut room = Room::new(1, 3);
         room.thin(vec![&mut a, &mut b, &mut c]);
         assert!((24..=48).contains(&room.used), "{}", room.used);

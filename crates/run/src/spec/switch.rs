@@ -29,7 +29,7 @@ pub struct SwitchSpec {
     /// Detectors of single priorities.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub class_detection: Vec<(u8, Detection)>,
-    /// Ports that provide the support for schemes besides marks and telemetry; `None` for none, and then no
+    /// Ports that provide the support for schemes in addition to marks and telemetry; `None` for none, and then no
     /// scheme may ask.
     pub assist: Option<AssistPorts>,
     /// Handling of packets for which there is no room.

@@ -393,7 +393,7 @@ impl Point<'_> {
             start += text.len();
         }
         written.check(texts)?;
-        // Whoever chooses a point has read the whole grid, and reads a document for each of its points.
+        // A caller that chooses a point has read the whole grid, and reads a document for each of its points.
         if self.values.is_empty() {
             written.check_values(texts)?;
         }

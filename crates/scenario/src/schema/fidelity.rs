@@ -140,7 +140,7 @@ pub struct Profile {
     pub keeps_order: bool,
 
     // Records: their availability and defaults.
-    /// True if ports have congestion states only under TCD, whatever the detector.
+    /// True if ports have congestion states only under TCD, regardless of the detector.
     pub states_of_tcd: bool,
     /// True if packets are traced in that program's file format.
     pub own_trace: bool,

@@ -1,4 +1,5 @@
-//! A figure of `infiniband-demo`: rates of victim, culprit and bursts under credits alone, IBCC and RRCC.
+//! A figure of `infiniband-demo`: rates of the victim, the congested flow and the bursts under credits alone, IBCC and
+//! RRCC.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ mod infiniband;
 mod links;
 mod ordinary;
 mod overview;
-mod plain;
+pub(crate) mod plain;
 mod printed;
 mod records;
 mod scale;
