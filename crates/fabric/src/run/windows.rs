@@ -29,9 +29,10 @@ pub(super) struct Windows {
     counts: WindowCounts,
 }
 
-/// Events of one part per window to aim at. In a longer window the wait for other parts hardly matters any more. In a
-/// shorter one exchanged packets are still in the cache, and a user's request to stop is noticed soon.
-const ENOUGH: u64 = 1 << 14;
+/// Events of all parts per window to aim at. In a longer window the wait for other parts hardly matters any more. In a
+/// shorter one exchanged packets take less memory and are still in the cache, and a user's request to stop is noticed
+/// soon.
+const ENOUGH: u64 = 1 << 15;
 
 impl Windows {
     pub(super) fn new(parts: usize, lookahead: u64) -> Self {
@@ -71,9 +72,10 @@ impl Windows {
         self.counts.busiest += most;
         // With too many events, other threads and the user wait for long; with too few, the barrier takes most of the
         // time.
-        self.span = if most > ENOUGH {
+        let enough = ENOUGH / self.events.len() as u64;
+        self.span = if most > enough {
             (self.span / 2).max(1)
-        } else if most < ENOUGH / 4 {
+        } else if most < enough / 4 {
             self.span.saturating_mul(2).min(self.lookahead)
         } else {
             self.span
