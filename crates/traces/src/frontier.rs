@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::program::{Operation, OperationId, Program, Rank};
+use crate::walk::At;
 
 /// Multiplicative hash of numbers that the input cannot choose freely.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,7 +68,7 @@ impl Frontier {
     pub(crate) fn started(
         &mut self,
         program: &dyn Program,
-        at: (Rank, OperationId),
+        at: At,
         time: u64,
         freed: &mut Vec<Freed>,
     ) {
@@ -76,28 +77,27 @@ impl Frontier {
         self.release(program, at, time, true, freed);
     }
 
-    /// Adds the operations that an end at this time frees. If it is a second end, operations that are free already
-    /// are not freed again.
-    pub(crate) fn done(
-        &mut self,
-        program: &dyn Program,
-        at: (Rank, OperationId),
-        (time, is_second): (u64, bool),
-        freed: &mut Vec<Freed>,
-    ) {
+    /// Adds the operations that an end at this time frees.
+    pub(crate) fn done(&mut self, program: &dyn Program, at: At, time: u64, freed: &mut Vec<Freed>) {
         self.list.clear();
         program.after_end(at.0, at.1, &mut self.list);
-        if is_second {
-            let pending = &self.pending;
-            self.list.retain(|&number| pending.contains_key(&(at.0, number)));
-        }
+        self.release(program, at, time, false, freed);
+    }
+
+    /// Adds the operations that a second end frees.
+    pub(crate) fn done_again(&mut self, program: &dyn Program, at: At, time: u64, freed: &mut Vec<Freed>) {
+        self.list.clear();
+        program.after_end(at.0, at.1, &mut self.list);
+        // An operation that is not pending was freed by the first end, and would start a second time.
+        let pending = &self.pending;
+        self.list.retain(|&number| pending.contains_key(&(at.0, number)));
         self.release(program, at, time, false, freed);
     }
 
     fn release(
         &mut self,
         program: &dyn Program,
-        at: (Rank, OperationId),
+        at: At,
         time: u64,
         by_start: bool,
         freed: &mut Vec<Freed>,

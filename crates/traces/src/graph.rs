@@ -258,6 +258,11 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// Returns the number of ranks, complete or not.
+    pub(crate) fn ranks(&self) -> Rank {
+        self.ranks.len() as Rank
+    }
+
     /// Returns the index of the group with these members in this order, adding it if it is new.
     pub fn group(&mut self, members: &[Rank]) -> u32 {
         if let Some(&place) = self.group_places.get(members) {

@@ -227,13 +227,13 @@ impl Walk<'_> {
                     self.result.last = Some(at);
                 }
                 let mut freed = std::mem::take(&mut self.freed);
-                self.frontier.done(self.program, at, (time, false), &mut freed);
+                self.frontier.done(self.program, at, time, &mut freed);
                 if let Some(seen) = &self.seen
                     && let Work::Send { to, bytes, tag } = self.program.operation(at.0, at.1).work
                     && bytes <= self.costs.eager
                     && seen.may_end_twice(Key::new(to, at.0, tag))
                 {
-                    self.frontier.done(self.program, at, (time, true), &mut freed);
+                    self.frontier.done_again(self.program, at, time, &mut freed);
                 }
                 self.enter(at.0, freed, None);
             }

@@ -293,15 +293,29 @@ impl Reader<'_> {
     }
 }
 
+/// File of a rank, and the options for reading it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source<'a> {
+    pub(super) file: &'a str,
+    pub(super) rank: Rank,
+    /// Number of ranks of the job.
+    pub(super) ranks: Rank,
+    pub(super) options: &'a Options,
+}
+
 /// Interprets a node of a rank, and counts the rules that determine its time.
 pub(super) fn brief(
-    file: &str,
+    source: Source<'_>,
     node: &Node<'_>,
     names: &mut Interned,
-    (rank, ranks): (Rank, Rank),
-    options: &Options,
     tally: &mut Tally,
 ) -> Result<Brief, Trouble> {
+    let Source {
+        file,
+        rank,
+        ranks,
+        options,
+    } = source;
     let reader = Reader {
         node,
         at: place(file, node),

@@ -1,6 +1,6 @@
 //! Construction of a graph from the traces of all ranks.
 
-use super::brief::{COMMUNICATION, What};
+use super::brief::{COMMUNICATION, Source, What};
 use super::groups::{self, Groups};
 use super::options::{ControlDeps, Options};
 use super::rank::{Interned, RankTrace};
@@ -59,14 +59,13 @@ pub(super) fn graph(
     let mut tally = Tally::default();
     for (rank, source) in (0..ranks).zip(sources) {
         let (file, bytes) = source?;
-        traces.push(RankTrace::read(
-            &file,
-            &bytes,
-            (rank, ranks),
-            &mut names,
+        let source = Source {
+            file: &file,
+            rank,
+            ranks,
             options,
-            &mut tally,
-        )?);
+        };
+        traces.push(RankTrace::read(source, &bytes, &mut names, &mut tally)?);
     }
     tally.check(&options.roofline)?;
     let mut cautions = Vec::new();
@@ -98,7 +97,7 @@ pub(super) fn graph(
     let mut builder = Graph::builder(ranks, lanes);
     let mut collectives = Vec::new();
     for (rank, trace) in (0..ranks).zip(&traces) {
-        let found = resolve(rank, ranks, trace, &names, &groups, &mut builder)?;
+        let found = resolve(rank, trace, &names, &groups, &mut builder)?;
         for (place, collective) in &found {
             if builder.groups()[collective.group as usize].len() == 1 && collective.bytes > 0 {
                 tally.add(Reason::Alone, &trace.place(&names, *place), collective.bytes, 0);
@@ -252,14 +251,13 @@ fn loose_kernels(traces: &[RankTrace], cautions: &mut Vec<Caution>) {
 /// Returns the collectives of a rank with their groups, by node index.
 fn resolve(
     rank: Rank,
-    ranks: Rank,
     trace: &RankTrace,
     names: &Interned,
     groups: &Groups,
     builder: &mut Builder,
 ) -> Result<Vec<(u32, Collective)>, Trouble> {
     let mut found = Vec::new();
-    let all: Vec<Rank> = (0..ranks).collect();
+    let all: Vec<Rank> = (0..builder.ranks()).collect();
     for (place, node) in (0..).zip(&trace.nodes) {
         let What::Collective {
             kind,

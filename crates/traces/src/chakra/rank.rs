@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::brief::{Brief, What, brief, place};
+use super::brief::{Brief, Source, What, brief, place};
 use super::file::each_node;
 use super::groups::{Groups, of_metadata};
 use super::node::Node;
@@ -82,13 +82,12 @@ impl RankTrace {
 
     /// Reads the trace of a rank.
     pub(super) fn read(
-        file: &str,
+        source: Source<'_>,
         bytes: &[u8],
-        at: (Rank, Rank),
         names: &mut Interned,
-        options: &Options,
         tally: &mut Tally,
     ) -> Result<Self, Trouble> {
+        let Source { file, options, .. } = source;
         let mut trace = Self {
             file: file.to_string(),
             ..Self::default()
@@ -96,7 +95,7 @@ impl RankTrace {
         let mut data = Parents::default();
         let mut control = Parents::default();
         each_node(file, bytes, &mut |node: &Node<'_>| {
-            let brief = brief(file, node, names, at, options, tally)?;
+            let brief = brief(source, node, names, tally)?;
             if trace
                 .nodes
                 .last()
@@ -111,7 +110,7 @@ impl RankTrace {
                 ));
             }
             if node.kind == 1 {
-                of_metadata(&place(file, node), node.inputs.values, at.1, &mut trace.groups)?;
+                of_metadata(&place(file, node), node.inputs.values, source.ranks, &mut trace.groups)?;
             }
             trace.nodes.push(brief);
             data.push(&node.data);

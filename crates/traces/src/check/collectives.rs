@@ -24,7 +24,8 @@ pub(super) struct Seen(BTreeMap<(u32, Rank), Sum>);
 
 impl Seen {
     /// Adds an operation; reports errors of the operation itself.
-    pub(super) fn add(&mut self, program: &dyn Program, (rank, number): At, work: Work, report: &mut Report) {
+    pub(super) fn add(&mut self, program: &dyn Program, at: At, work: Work, report: &mut Report) {
+        let (rank, number) = at;
         let Work::Collective(place) = work else {
             return;
         };

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::cursor::Cursor;
+use super::places::Checkpoint;
 use super::record::{ANY, CALC, RECEIVE, Record, SEND};
 use crate::trouble::{Trouble, unknown};
 
@@ -203,10 +204,13 @@ impl<'a, R: Read> Lines<'a, R> {
         )))
     }
 
-    /// Reads the next statement of a rank, and sets `begun` to its position.
-    pub(super) fn statement(&mut self, begun: &mut (u64, u64)) -> Result<Statement, Trouble> {
+    /// Reads the next statement of a rank, and sets `start` to its position.
+    pub(super) fn statement(&mut self, start: &mut Checkpoint) -> Result<Statement, Trouble> {
         self.skip(true)?;
-        *begun = (self.cursor.offset(), self.cursor.line());
+        *start = Checkpoint {
+            offset: self.cursor.offset(),
+            line: self.cursor.line(),
+        };
         match self.cursor.peek() {
             Some(b'}') => {
                 self.cursor.advance();

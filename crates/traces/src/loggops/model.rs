@@ -94,7 +94,7 @@ impl<'a> Model<'a> {
                     Kind::Message => element.peer,
                     _ => element.rank,
                 };
-                return Err(self.too_late((rank, element.number)));
+                return Err(self.too_late(rank, element.number));
             }
             match element.parked {
                 // The element has already happened or moved; only its entry in the queue is left.
@@ -121,14 +121,14 @@ impl<'a> Model<'a> {
                 let at = (mark.rank, mark.number);
                 match mark.end {
                     None => self.frontier.started(self.program, at, 0, &mut self.freed),
-                    Some(end) if end > LAST => return Err(self.too_late(at)),
+                    Some(end) if end > LAST => return Err(self.too_late(at.0, at.1)),
                     Some(end) if mark.again => {
-                        self.frontier.done(self.program, at, (end, true), &mut self.freed);
+                        self.frontier.done_again(self.program, at, end, &mut self.freed);
                     }
                     Some(end) => {
                         self.done += 1;
                         self.frontier
-                            .done(self.program, at, (end, false), &mut self.freed);
+                            .done(self.program, at, end, &mut self.freed);
                     }
                 }
             }
@@ -201,7 +201,7 @@ impl<'a> Model<'a> {
             _ => self.parameters.per_byte(),
         };
         if size as f64 * per_unit > LAST as f64 {
-            return Err(self.too_late((rank, freed.number)));
+            return Err(self.too_late(rank, freed.number));
         }
         Ok(Element {
             kind,
@@ -220,7 +220,7 @@ impl<'a> Model<'a> {
 
     /// Returns the error for an operation that would end after the last representable time.
     #[cold]
-    fn too_late(&self, (rank, number): (Rank, OperationId)) -> Trouble {
+    fn too_late(&self, rank: Rank, number: OperationId) -> Trouble {
         let message = format!("is not over at {LAST} ns (213 days), the last time there is");
         Trouble::at(self.program.name(rank, number), message)
     }
@@ -398,18 +398,16 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Removes a matched pair of receive and message; returns true if the send counts as having waited for its
+    /// Checks the sizes of a matched pair of receive and message; returns true if the send counts as having waited for its
     /// receive. That depends on `size`, the size of the one that arrived later, as in both programs.
-    fn matched(&mut self, message: (u32, &Element), receive: (u32, &Element), size: u64) -> bool {
-        if message.1.size != receive.1.size {
+    fn matched(&mut self, message: &Element, receive: &Element, size: u64) -> bool {
+        if message.size != receive.size {
             self.unequal.0 += 1;
-            self.unequal.1.get_or_insert((*message.1, *receive.1));
+            self.unequal.1.get_or_insert((*message, *receive));
         }
-        self.unused.push(message.0);
-        self.unused.push(receive.0);
         let eager = self.parameters.eager;
-        if message.1.size > eager && size <= eager {
-            self.endless.push((*message.1, *receive.1));
+        if message.size > eager && size <= eager {
+            self.endless.push((*message, *receive));
         }
         size > eager
     }
@@ -438,7 +436,8 @@ impl<'a> Model<'a> {
         };
         let receive = self.elements[slot as usize];
         // A send above the eager limit blocks its cpu and its NIC until it is matched.
-        if self.matched((due.slot, message), (slot, &receive), message.size) {
+        self.unused.extend([due.slot, slot]);
+        if self.matched(message, &receive, message.size) {
             self.cpu.rise(message.peer, message.cpu, time);
             self.sending.rise(message.peer, message.nic, time);
             self.mark_sent(message, time);
@@ -454,7 +453,8 @@ impl<'a> Model<'a> {
             return self.posted.push(key, due.slot);
         };
         let message = self.elements[slot as usize];
-        if self.matched((slot, &message), (due.slot, receive), receive.size) {
+        self.unused.extend([slot, due.slot]);
+        if self.matched(&message, receive, receive.size) {
             self.cpu.rise(message.peer, receive.cpu, time);
             self.sending.rise(message.peer, receive.nic, time);
             self.mark_sent(&message, time);
@@ -490,7 +490,8 @@ impl<'a> Model<'a> {
         if other {
             self.mark(receive.rank, receive.number, Some(end));
         }
-        if self.matched((due.slot, message), (slot, &receive), message.size) {
+        self.unused.extend([due.slot, slot]);
+        if self.matched(message, &receive, message.size) {
             self.cpu.rise(message.peer, message.cpu, end);
             self.sending.rise(message.peer, message.nic, freed);
             self.mark_sent(message, end);
@@ -533,7 +534,8 @@ impl<'a> Model<'a> {
         if !other {
             self.started(receive, due.time);
         }
-        if self.matched((slot, &message), (due.slot, receive), receive.size) {
+        self.unused.extend([slot, due.slot]);
+        if self.matched(&message, receive, receive.size) {
             self.cpu.rise(message.peer, receive.cpu, end);
             self.sending.rise(message.peer, receive.nic, freed);
             self.mark_sent(&message, end);

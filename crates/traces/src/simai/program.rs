@@ -12,7 +12,7 @@ use crate::program::{
 use crate::trouble::{Caution, Trouble};
 
 use super::groups::{GroupKind, Groups};
-use super::workload::{Layer, Phase, Workload, list};
+use super::workload::{Layer, Phase, PhaseCollective, Workload, list};
 
 /// Lanes of a rank. SimAI has a queue for collectives of the forward pass and of gradients of inputs, and one for
 /// those of gradients of weights; each runs one collective at a time.
@@ -63,9 +63,7 @@ enum Part {
 /// Collectives that differ only in their groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
-    kind: CollectiveKind,
-    group: GroupKind,
-    bytes: u64,
+    collective: PhaseCollective,
     /// Lane for its operations.
     lane: u8,
     /// Index of the first group's collective in the program's list; those of the other groups follow.
@@ -137,7 +135,7 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
         steps, mut shapes, ..
     } = builder;
     // Before the lists are built, since they grow with the number of ranks.
-    let all = shapes.iter().map(|shape| u64::from(grouping.count(shape.group)));
+    let all = shapes.iter().map(|shape| u64::from(grouping.count(shape.collective.group)));
     let all: u64 = all.sum();
     if all > MOST_COLLECTIVES {
         let message = format!(
@@ -151,18 +149,18 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
     for kind in Groups::KINDS {
         first_group.push((kind, groups.len() as u32));
         // Groups that no collective uses would only take memory.
-        if shapes.iter().any(|shape| shape.group == kind) {
+        if shapes.iter().any(|shape| shape.collective.group == kind) {
             groups.extend((0..grouping.count(kind)).map(|number| grouping.members(kind, number)));
         }
     }
     let mut collectives = Vec::new();
     for shape in &mut shapes {
         shape.first = collectives.len() as u32;
-        let first = first_group.iter().find(|(kind, _)| *kind == shape.group);
+        let first = first_group.iter().find(|(kind, _)| *kind == shape.collective.group);
         let first = first.map_or(0, |(_, first)| *first);
-        collectives.extend((0..grouping.count(shape.group)).map(|number| Collective {
-            kind: shape.kind,
-            bytes: shape.bytes,
+        collectives.extend((0..grouping.count(shape.collective.group)).map(|number| Collective {
+            kind: shape.collective.kind,
+            bytes: shape.collective.bytes,
             group: first + number,
             root: 0,
         }));
@@ -193,8 +191,8 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
 /// Returns the collectives of a layer with their effective sizes.
 fn phases(layer: &Layer) -> [Phase; 3] {
     let mut forward = layer.forward;
-    if let Some((_, _, bytes)) = &mut forward.collective {
-        *bytes = (*bytes).max(LEAST_FORWARD);
+    if let Some(collective) = &mut forward.collective {
+        collective.bytes = collective.bytes.max(LEAST_FORWARD);
     }
     [forward, layer.input, layer.weight]
 }
@@ -208,7 +206,11 @@ pub fn nvls_line(workload: &Workload, gpu: &str) -> Option<u32> {
     let of_tp = |phase: &Phase| {
         matches!(
             phase.collective,
-            Some((CollectiveKind::AllReduce, GroupKind::Tp, _))
+            Some(PhaseCollective {
+                kind: CollectiveKind::AllReduce,
+                group: GroupKind::Tp,
+                ..
+            })
         )
     };
     let mut layers = workload.layers.iter();
@@ -222,7 +224,8 @@ pub fn nvls_line(workload: &Workload, gpu: &str) -> Option<u32> {
 fn endless(workload: &Workload, groups: &Groups, servers: &Servers) -> Option<Caution> {
     let headers = 52;
     let mtu = servers.mtu.max(1);
-    let never = |kind: CollectiveKind, group: GroupKind, bytes: u64| {
+    let never = |collective: PhaseCollective| {
+        let PhaseCollective { kind, group, bytes } = collective;
         let n = u64::from(groups.size(group));
         if n < 2 {
             return false;
@@ -247,7 +250,7 @@ fn endless(workload: &Workload, groups: &Groups, servers: &Servers) -> Option<Ca
             let collectives = phases(layer).into_iter().filter_map(|phase| phase.collective);
             collectives
                 .into_iter()
-                .any(|(kind, group, bytes)| never(kind, group, bytes))
+                .any(never)
         })
         .map(|layer| layer.line)
         .collect();
@@ -290,11 +293,9 @@ impl Builder {
         number
     }
 
-    fn shape(&mut self, lane: u8, (kind, group, bytes): (CollectiveKind, GroupKind, u64)) -> What {
+    fn shape(&mut self, lane: u8, collective: PhaseCollective) -> What {
         let shape = Shape {
-            kind,
-            group,
-            bytes,
+            collective,
             lane,
             first: 0,
         };
@@ -384,7 +385,7 @@ impl Program for SimaiProgram {
             Some(What::Collective { shape }) => {
                 let shape = &self.shapes[shape as usize];
                 Operation {
-                    work: Work::Collective(shape.first + self.grouping.of(shape.group, rank)),
+                    work: Work::Collective(shape.first + self.grouping.of(shape.collective.group, rank)),
                     lane: shape.lane,
                     ..nothing
                 }

@@ -9,13 +9,24 @@ use super::header::Header;
 /// Fields of a layer: its name, its dependency, three phases of three, and the process time.
 const FIELDS: usize = 12;
 
+/// Collective of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseCollective {
+    /// Operation that the ranks perform.
+    pub kind: CollectiveKind,
+    /// Groups that perform it, each on its own.
+    pub group: GroupKind,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
 /// Phase of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phase {
     /// Computing time in ns.
     pub compute_ns: u64,
-    /// Collective after it: kind, group, and size in bytes.
-    pub collective: Option<(CollectiveKind, GroupKind, u64)>,
+    /// Collective after the computation.
+    pub collective: Option<PhaseCollective>,
 }
 
 /// Layer of a workload.
@@ -153,7 +164,7 @@ fn layer(text: &str, line: u32, place: &str, empty: &mut Vec<u32>) -> Result<Lay
             compute_ns,
             collective: collective
                 .filter(|_| bytes > 0)
-                .map(|(kind, group)| (kind, group, bytes)),
+                .map(|(kind, group)| PhaseCollective { kind, group, bytes }),
         })
     };
     Ok(Layer {
