@@ -96,7 +96,7 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
         },
         groups: groups(&metrics),
         metrics: heads(&metrics),
-        rows: rows(runs, (&names, &styles), &metrics),
+        rows: rows(runs, &names, &styles, &metrics),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
         details: details(&summaries, &names),
         more_flows: runs[0].flows.len().saturating_sub(slow.len()),
@@ -275,7 +275,7 @@ struct Cell {
 
 /// Returns the table's rows. The best value of a column is marked if runs differ, and only among runs with equally
 /// many finished flows: a run must not gain by leaving flows unfinished.
-fn rows(runs: &[RunData], (names, styles): (&[String], &[(usize, usize)]), metrics: &[Metric]) -> Vec<Row> {
+fn rows(runs: &[RunData], names: &[String], styles: &[(usize, usize)], metrics: &[Metric]) -> Vec<Row> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let comparable = summaries.windows(2).all(|pair| pair[0].flows == pair[1].flows);
     let cell = |summary: &Summary, i: usize| {

@@ -90,7 +90,7 @@ impl Lane {
                 sizes,
             } => {
                 let (src, mean_ps) = hosts[self.place];
-                let start = self.next_arrival(mean_ps, of.window)?;
+                let start = self.next_arrival(mean_ps, of)?;
                 let dst = if receivers.is_empty() {
                     hosts[self.other(hosts.len(), Some(self.place))].0
                 } else {
@@ -114,7 +114,7 @@ impl Lane {
             } => {
                 // The previous incast has all its senders: draw the next one.
                 if self.left == 0 {
-                    self.next_arrival(*mean_ps, of.window)?;
+                    self.next_arrival(*mean_ps, of)?;
                     self.choices.shuffle(&mut self.order);
                     self.receiver = match receivers.len() {
                         0 => self.order[0],
@@ -135,7 +135,7 @@ impl Lane {
                     dst: self.receiver,
                     size,
                     // All senders of an incast start together.
-                    start: self.last_arrival(of.window)?,
+                    start: self.last_arrival(of)?,
                 })
             }
             ArrivalPattern::Told { messages } => {
@@ -153,16 +153,17 @@ impl Lane {
         other + usize::from(own.is_some_and(|own| other >= own))
     }
 
-    /// Draws the next arrival; `None` if it lies after the window.
-    fn next_arrival(&mut self, mean_ps: f64, window: (Time, Time)) -> Option<Time> {
+    /// Draws the next arrival; `None` if it lies after the window of its source.
+    fn next_arrival(&mut self, mean_ps: f64, of: &ArrivalSource) -> Option<Time> {
         self.elapsed += self.arrivals.next_exponential() * mean_ps;
-        self.last_arrival(window)
+        self.last_arrival(of)
     }
 
-    /// Returns the last arrival; `None` if it lies after the window.
-    fn last_arrival(&self, window: (Time, Time)) -> Option<Time> {
-        let at = window.0.saturating_add(Span::from_ps(self.elapsed as u64));
-        (at < window.1).then_some(at)
+    /// Returns the last arrival; `None` if it lies after the window of its source.
+    fn last_arrival(&self, of: &ArrivalSource) -> Option<Time> {
+        let (from, until) = of.window;
+        let at = from.saturating_add(Span::from_ps(self.elapsed as u64));
+        (at < until).then_some(at)
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn parse(
     warnings.extend(sweep.warnings.iter().cloned());
     let chosen = sweep.chosen(point.values);
     let chosen: Vec<_> = chosen
-        .map(|(axis, value)| (&axis.path, value, behind_blanks(value)))
+        .map(|(axis, value)| (&axis.path, value, behind_blanks(&value.0, &value.1)))
         .collect();
     for (path, (text, span), padded) in &chosen {
         put(table.get_mut(), path, value(text, padded, span.start), &texts)?;
@@ -165,7 +165,7 @@ fn padded(source: &Source, settings: &[Setting]) -> Vec<String> {
 const KEY: &str = "v=";
 
 /// Returns a value of an axis as a TOML text, padded with blanks so that it parses at its own position.
-fn behind_blanks((text, span): &(String, Range<usize>)) -> String {
+fn behind_blanks(text: &str, span: &Range<usize>) -> String {
     format!("{}{KEY}{text}", " ".repeat(span.start.saturating_sub(KEY.len())))
 }
 

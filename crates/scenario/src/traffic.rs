@@ -238,7 +238,8 @@ pub fn incast_poisson(
     hosts: &[(NodeId, BitRate)],
     receivers: &[NodeId],
     load: f64,
-    (fan_in, size): (u32, Bytes),
+    fan_in: u32,
+    size: Bytes,
 ) -> ArrivalPattern {
     let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
     ArrivalPattern::Incasts {

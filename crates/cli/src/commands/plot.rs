@@ -366,7 +366,7 @@ fn answered(runs: Vec<(PathBuf, RunData)>, sql: &str) -> Result<Figure, Failure>
     let [x, y, ..] = &labels[..] else {
         return Err(wrong("expected the folder of a run".into()));
     };
-    figure::of_rows(&rows, (x, y)).map_err(|error| wrong(error.to_string()))
+    figure::of_rows(&rows, x, y).map_err(|error| wrong(error.to_string()))
 }
 
 /// Describes the missing parts of a sweep.

@@ -80,12 +80,12 @@ impl Draft {
             10 => format!("all-reduce = {{ size = \"{size}\"{again}{connections} }}"),
             11 => format!("reduce-scatter = {{ size = \"{size}\"{again} }}"),
             12 => format!("all-gather = {{ size = \"{size}\"{again}{connections} }}"),
-            _ => self.trace(chance, (other, dst)),
+            _ => self.trace(chance, other, dst),
         }
     }
 
     /// Writes a table of flows that depend on each other.
-    fn trace(&mut self, chance: &mut Mutator, (src, dst): (u32, u32)) -> String {
+    fn trace(&mut self, chance: &mut Mutator, src: u32, dst: u32) -> String {
         let mut table =
             String::from("flow_id,src,dst,size_bytes,start_us,after,delay_us,label,priority,connection\n");
         for flow in 0..2 + chance.below(4) {

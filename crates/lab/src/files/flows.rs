@@ -18,7 +18,8 @@ use crate::results::{Entry, FlowRow, FlowRows};
 /// Writes a row per flow, in order of start; unless `expand`, only those of flows that repeat no earlier one.
 pub(super) fn write(
     out: &mut impl Write,
-    (format, expand): (Format, bool),
+    format: Format,
+    expand: bool,
     input: &Resolved,
     flows: &FlowRows,
 ) -> io::Result<()> {

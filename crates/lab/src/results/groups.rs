@@ -109,7 +109,7 @@ struct Sums {
 
 impl Sums {
     /// Adds `times` equal flows; `is_adaptive` holds for each scheme whether it reacts to feedback.
-    fn add(&mut self, (flow, times): (&Entry, u32), is_adaptive: &[bool]) {
+    fn add(&mut self, flow: &Entry, times: u32, is_adaptive: &[bool]) {
         let all = u64::from(times);
         self.flows.total += all;
         self.not_started += all * u64::from(flow.status == FlowState::NotStarted);
@@ -170,7 +170,7 @@ impl Group {
     ) -> Vec<Self> {
         let mut sums: Vec<Sums> = std::iter::repeat_with(Sums::default).take(count).collect();
         for (flow, times) in flows.distinct_entries() {
-            sums[part(&flow)].add((&flow, times.times), is_adaptive);
+            sums[part(&flow)].add(&flow, times.times, is_adaptive);
         }
         let slowdowns = Self::values(flows, count, &part, |flow| flow.slowdown);
         let mut slowdowns = slowdowns.into_iter().map(Distribution::of);

@@ -44,7 +44,7 @@ pub fn collect(
         return Err(SweepError::Refused("there is nothing to collect".into()));
     };
     for (folder, other) in &plans[1..] {
-        check_same((first, plan), (folder, other), mix_versions)?;
+        check_same(first, plan, folder, other, mix_versions)?;
     }
     // All plans are compared before anything is written, so that a mismatch leaves the output untouched.
     let in_place = same_folder(folders, out);
@@ -102,8 +102,10 @@ fn versions<'a>(plans: &[(&Path, Plan)], rows: impl Iterator<Item = &'a Row>) ->
 
 /// Checks that two folders are parts of one plan. Across versions the ids differ; axes, seeds and points must not.
 fn check_same(
-    (a, first): (&Path, &Plan),
-    (b, second): (&Path, &Plan),
+    a: &Path,
+    first: &Plan,
+    b: &Path,
+    second: &Plan,
     mix_versions: bool,
 ) -> Result<(), SweepError> {
     let refused = |what: String| Err(SweepError::Refused(what));
@@ -157,7 +159,7 @@ fn find<'a>(
                 }
                 match slot {
                     Some((known, place)) if known.status == row.status => {
-                        check_equal((known, place), (&row, folder))?;
+                        check_equal(known, place, &row, folder)?;
                         if row.keep > known.keep {
                             *slot = Some((row, folder));
                         }
@@ -172,7 +174,7 @@ fn find<'a>(
 }
 
 /// Checks that two results of the same run are equal, except for measurements of the machine.
-fn check_equal((a, here): (&Row, &Path), (b, there): (&Row, &Path)) -> Result<(), SweepError> {
+fn check_equal(a: &Row, here: &Path, b: &Row, there: &Path) -> Result<(), SweepError> {
     let numbers = |row: &Row| {
         let mut summary = serde_json::to_value(&row.summary).unwrap_or_default();
         if let Value::Object(summary) = &mut summary {

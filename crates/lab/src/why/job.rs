@@ -45,7 +45,7 @@ impl Question<'_> {
         iteration: Option<u32>,
         asker: &mut dyn Asker,
     ) -> Result<JobWhy, AskError> {
-        let (summary, partial) = self.summary((label, iteration), asker)?;
+        let (summary, partial) = self.summary(label, iteration, asker)?;
         let (job, path) = path_of(&summary, label, iteration)?;
         let commands = path.links.iter().map(|link| {
             let run = self.run;
@@ -74,7 +74,8 @@ impl Question<'_> {
     /// or if its folder has the path of another iteration.
     pub(super) fn summary(
         &self,
-        (label, iteration): (&str, Option<u32>),
+        label: &str,
+        iteration: Option<u32>,
         asker: &mut dyn Asker,
     ) -> Result<(Summary, bool), AskError> {
         let folder = self.folder()?;

@@ -161,10 +161,17 @@ impl Accounts {
         }
     }
 
-    /// Records a packet's transmission. `fixed` is the part of its time at the port that does not depend on other
-    /// packets.
+    /// Records a packet's transmission.
     // The three parts are clamped in this order, so that their sum is always the time at the port.
-    fn goes(&mut self, (flow, is_last): (FlowId, bool), id: PacketId, port: PortId, fixed: u64, now: u64) {
+    fn goes(&mut self, departure: Departure) {
+        let Departure {
+            flow,
+            is_last,
+            id,
+            port,
+            fixed,
+            now,
+        } = departure;
         let Some(&Journal { since, credit }) = self.journals.get(id.index()) else {
             return;
         };
@@ -251,6 +258,18 @@ impl Open {
     }
 }
 
+/// Transmission of a data packet by a port.
+struct Departure {
+    flow: FlowId,
+    /// True for the last packet of its flow.
+    is_last: bool,
+    id: PacketId,
+    port: PortId,
+    /// Part of its time at the port that does not depend on other packets, ps.
+    fixed: u64,
+    now: u64,
+}
+
 impl InfiniBand {
     /// Accounts for a packet that a port transmits.
     #[cold]
@@ -263,9 +282,14 @@ impl InfiniBand {
             true => self.spec.host_packet,
             false => self.spec.input_delay + self.spec.output_delay,
         };
-        let which = (packet.flow, self.is_last(net, packet.flow, packet.seq));
-        let now = net.core.now();
-        self.accounts.goes(which, id, port, fixed.as_ps(), now);
+        self.accounts.goes(Departure {
+            flow: packet.flow,
+            is_last: self.is_last(net, packet.flow, packet.seq),
+            id,
+            port,
+            fixed: fixed.as_ps(),
+            now: net.core.now(),
+        });
     }
 
     /// Accounts for a packet that a host has created and queued.

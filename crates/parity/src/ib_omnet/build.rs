@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use paceline_fabric::model::{FlowId, Net, NicId, PacketId, PortId, Ports, ProfileId, Profiles, Routing};
+use paceline_fabric::model::{FlowId, Net, NicId, PacketId, PortId, Ports, ProfileId, Profiles, Site};
 use paceline_fabric::outcome::credits::Stalls;
 use paceline_fabric::spec::{NodeId, NodeKind, RunSpec};
 use paceline_kernel::ids::{Grid, Id, List};
+use paceline_kernel::Bytes;
 use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::ib_omnet::InfiniBand;
@@ -19,14 +20,16 @@ use crate::ib_omnet::spec::{Control, CreditSpec, Source};
 use crate::ib_omnet::step::Step;
 
 impl InfiniBand {
-    pub(super) fn new(
-        (spec, credits): (&RunSpec, &CreditSpec),
-        ports: &Ports,
-        profiles: &Profiles,
-        routing: &Routing,
-        queue: &mut EventQueue,
-    ) -> Self {
-        let (places, first) = ports_by_node(spec, ports);
+    pub(super) fn new(site: Site<'_>, credits: &CreditSpec) -> Self {
+        let Site {
+            run: spec,
+            ports,
+            profiles,
+            routing,
+            queue,
+            ..
+        } = site;
+        let by_node = PortsByNode::new(spec, ports);
         let hosts: Vec<NodeId> = (0..)
             .map(NodeId)
             .zip(&spec.nodes)
@@ -36,8 +39,8 @@ impl InfiniBand {
         (0..)
             .zip(&hosts)
             .for_each(|(number, &node)| host_of[node] = NicId(number));
-        let (events, wires) = lanes_of((spec, credits), profiles, queue);
-        let routes = Routes::of(routing, ports, &spec.nodes, &hosts, (&places, &first));
+        let (events, wires) = lanes_of(spec.packet.mtu, credits, profiles, queue);
+        let routes = Routes::of(routing, ports, &spec.nodes, &hosts, &by_node);
         let traces = !(spec.record.trace_nodes.is_empty() && spec.record.trace_ports.is_empty());
         let accounts = Accounts::new(spec, ports.len(), credits.lanes);
         let mut network = Self {
@@ -58,16 +61,17 @@ impl InfiniBand {
             behind: false,
             record: Record::new(
                 credits.trace.clone(),
-                (traces, spec.record.port_bin.is_some() || accounts.is_on()),
+                traces,
+                spec.record.port_bin.is_some() || accounts.is_on(),
                 spec.flows.len(),
             ),
             stalls: Stalls::default(),
             accounts,
-            places,
+            places: by_node.ports,
             spec: credits.clone(),
         };
-        network.add_ports(ports, &first, &host_of, &wires);
-        network.add_hosts(ports, profiles, &hosts, &first);
+        network.add_ports(ports, &by_node.first, &host_of, &wires);
+        network.add_hosts(ports, profiles, &hosts, &by_node.first);
         network.add_sources(spec, &host_of);
         network
     }
@@ -225,7 +229,8 @@ type Wire = [(u64, LaneId); 2];
 
 /// Creates event lanes for all constant delays, and computes the transmission times of each link profile.
 fn lanes_of(
-    (spec, credits): (&RunSpec, &CreditSpec),
+    mtu: Bytes,
+    credits: &CreditSpec,
     profiles: &Profiles,
     queue: &mut EventQueue,
 ) -> (Lanes, List<ProfileId, Wire>) {
@@ -248,7 +253,7 @@ fn lanes_of(
     let wires = profiles
         .iter()
         .map(|profile| {
-            [spec.packet.mtu, credits.update].map(|size| {
+            [mtu, credits.update].map(|size| {
                 let time = profile.rate.time_to_send(size).as_ps();
                 (time, lane(time))
             })
@@ -257,17 +262,35 @@ fn lanes_of(
     (events, wires)
 }
 
-/// Lists ports by node, in the order of links, with the index of each node's first port.
-fn ports_by_node(spec: &RunSpec, ports: &Ports) -> (Vec<PortId>, List<NodeId, u32>) {
-    let mut by_node: List<NodeId, Vec<PortId>> = List::of(spec.nodes.len(), Vec::new());
-    for (id, port) in ports.numbered() {
-        by_node[port.node].push(id);
+/// Ports by node, in the order of links.
+pub(super) struct PortsByNode {
+    ports: Vec<PortId>,
+    /// Index of each node's first port, and the number of ports.
+    first: List<NodeId, u32>,
+}
+
+impl PortsByNode {
+    fn new(spec: &RunSpec, ports: &Ports) -> Self {
+        let mut by_node: List<NodeId, Vec<PortId>> = List::of(spec.nodes.len(), Vec::new());
+        for (id, port) in ports.numbered() {
+            by_node[port.node].push(id);
+        }
+        let mut first = List::from(vec![0]);
+        let mut all = Vec::with_capacity(ports.len());
+        for list in &by_node {
+            all.extend_from_slice(list);
+            first.push(all.len() as u32);
+        }
+        Self { ports: all, first }
     }
-    let mut first = List::from(vec![0]);
-    let mut places = Vec::with_capacity(ports.len());
-    for list in &by_node {
-        places.extend_from_slice(list);
-        first.push(places.len() as u32);
+
+    /// Returns the index of a node's first port.
+    pub(super) fn first(&self, node: NodeId) -> u32 {
+        self.first[node]
     }
-    (places, first)
+
+    /// Returns the ports of a node.
+    pub(super) fn of(&self, node: NodeId) -> &[PortId] {
+        &self.ports[self.first[node] as usize..self.first[node.plus(1)] as usize]
+    }
 }

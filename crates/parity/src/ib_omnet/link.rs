@@ -11,6 +11,7 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
 use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::credits::Announcement;
 use crate::ib_omnet::hca::CONGESTED;
 use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::parts::Scan;
@@ -199,14 +200,14 @@ impl InfiniBand {
             if state.is_announced() {
                 continue;
             }
-            let news @ (limit, sent) = state.news();
+            let news @ Announcement { limit, sent } = state.news();
             state.announced = Some(news);
             let wire = self.spec.update.get() as u16;
             net.core.count_packet(PacketKind::Resume, wire);
             net.core.ports[port].tx_bytes += u64::from(wire);
             if self.record.is_on() {
                 self.write(net, port, CreditStep::Update { lane, limit, sent });
-                self.trace_update(net, port, TraceKind::Dequeue, (lane, limit, sent));
+                self.trace_update(net, port, TraceKind::Dequeue, lane, news);
             }
             let p = &mut self.ports[port];
             let (peer, (time, events)) = (p.peer, p.wire[UPDATE]);

@@ -11,6 +11,7 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::{Span, Time};
 
 use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::credits::Announcement;
 use crate::ib_omnet::outcome::{CreditEvent, CreditOutcome, CreditStep, PortTotals};
 
 impl InfiniBand {
@@ -31,8 +32,8 @@ impl InfiniBand {
             self.write(net, port, CreditStep::Credits { credits });
         }
         let announced = self.lanes[(self.ports[port].peer, lane)].announced;
-        let sent = announced.map_or(0, |(_, sent)| sent);
-        self.trace_update(net, port, TraceKind::Receive, (lane, limit, sent));
+        let sent = announced.map_or(0, |announced| announced.sent);
+        self.trace_update(net, port, TraceKind::Receive, lane, Announcement { limit, sent });
     }
 
     /// Traces a packet that a port sends or receives.
@@ -59,12 +60,13 @@ impl InfiniBand {
         net: &mut Net<'_>,
         port: PortId,
         event: TraceKind,
-        (lane, limit, sent): (u8, u32, u32),
+        lane: u8,
+        announced: Announcement,
     ) {
         let what = TraceEvent {
             kind: PacketKind::Credit,
-            seq: u64::from(limit),
-            payload: sent,
+            seq: u64::from(announced.limit),
+            payload: announced.sent,
             wire: self.spec.update.get() as u32,
             class: lane,
             ..self.nothing(net, port, event)

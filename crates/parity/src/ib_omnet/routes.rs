@@ -2,7 +2,8 @@
 
 use paceline_fabric::model::{PortId, Ports, Routing};
 use paceline_fabric::spec::{NodeId, NodeKind};
-use paceline_kernel::ids::{Id, List};
+
+use crate::ib_omnet::build::PortsByNode;
 
 /// Forwarding tables of all switches.
 #[derive(Clone, Debug, Default)]
@@ -47,14 +48,13 @@ impl Routes {
         self.first[switch as usize]
     }
 
-    /// Builds the tables. `places` lists ports by node, and `first` has each node's first index. Among equal-cost
-    /// outputs, the destination's index modulo their number selects one.
+    /// Builds the tables. Among equal-cost outputs, the destination's index modulo their number selects one.
     pub(super) fn of(
         routing: &Routing,
         ports: &Ports,
         kinds: &[NodeKind],
         hosts: &[NodeId],
-        (places, first): (&[PortId], &List<NodeId, u32>),
+        by_node: &PortsByNode,
     ) -> Self {
         let mut routes = Self {
             table: Vec::new(),
@@ -63,8 +63,8 @@ impl Routes {
         };
         let switches = (0..).zip(kinds).filter(|(_, kind)| **kind == NodeKind::Switch);
         for node in switches.map(|(node, _)| NodeId(node)) {
-            let own = &places[first[node] as usize..first[node.plus(1)] as usize];
-            routes.first.push(first[node]);
+            let own = by_node.of(node);
+            routes.first.push(by_node.first(node));
             for (number, &host) in hosts.iter().enumerate() {
                 let given = routing.given(node, host);
                 let usable: Vec<PortId> = match given {

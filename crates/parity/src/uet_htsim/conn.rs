@@ -4,6 +4,7 @@ use paceline_congestion::nscc::window::Window;
 use paceline_congestion::rccc::pacer::Wishes;
 
 use super::counters::Finish;
+use super::packet::Ends;
 use super::parts::{Messages, Sleek};
 use super::records::{Held, Records};
 use super::schedule::NONE;
@@ -70,7 +71,8 @@ pub(super) struct Conn {
 }
 
 impl Conn {
-    pub(super) fn new((src, dst): (u32, u32), (flow, back): (u32, u32), size: i64, nscc: Window) -> Self {
+    pub(super) fn new(ends: Ends, size: i64, nscc: Window) -> Self {
+        let Ends { flow, back, src, dst } = ends;
         Self {
             src,
             dst,

@@ -78,7 +78,7 @@ pub(super) struct HostQueue {
 
 impl HostQueue {
     /// Adds a packet. Returns true if the queue was empty, so that the caller has to start service.
-    pub(super) fn push(&mut self, packets: &mut Packets, id: u32, (priority, flow): (Priority, u32)) -> bool {
+    pub(super) fn push(&mut self, packets: &mut Packets, id: u32, priority: Priority, flow: u32) -> bool {
         let was_empty = self.bytes == 0;
         self.bytes += u64::from(packets[id].size);
         self.classes[priority as usize].push(packets, id, flow);
@@ -127,7 +127,7 @@ mod tests {
                 ..Packet::default()
             };
             let id = packets.add(packet);
-            queue.push(&mut packets, id, (priority, flow));
+            queue.push(&mut packets, id, priority, flow);
         }
         let mut sent = Vec::new();
         loop {

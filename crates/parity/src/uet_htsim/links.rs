@@ -21,7 +21,7 @@ impl Sim {
             _ => Priority::Control,
         };
         let flow = self.packets.flow(packet);
-        if self.host_queues[host as usize].push(&mut self.packets, id, (priority, flow)) {
+        if self.host_queues[host as usize].push(&mut self.packets, id, priority, flow) {
             self.host_queue_begin(host);
         }
     }

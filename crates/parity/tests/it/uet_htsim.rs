@@ -206,7 +206,7 @@ fn aborts_are_reported() {
         let spec = UetSpec {
             options: Options::default(),
             matrix: Matrix::read(&text, false).unwrap(),
-            tree: Tree::plain(16, 3, 100_000_000_000, (1_000_000, 0)).unwrap(),
+            tree: Tree::plain(16, 3, 100_000_000_000, 1_000_000, 0).unwrap(),
         };
         Sim::new(&spec).unwrap().run().abort.unwrap_or_default()
     };
@@ -290,7 +290,7 @@ proptest! {
             connections: connections.collect(),
             triggers: Vec::new(),
         };
-        let tree = Tree::plain(16, 3, 100_000_000_000, (1_000_000, 0)).unwrap();
+        let tree = Tree::plain(16, 3, 100_000_000_000, 1_000_000, 0).unwrap();
         let spec = UetSpec { options, matrix, tree };
         let mut sim = Sim::new(&spec).unwrap();
         let outcome = sim.run_to_end();

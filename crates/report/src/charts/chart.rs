@@ -173,7 +173,7 @@ impl Line {
 
     /// Packs the track, if there is one.
     pub(super) fn pack(&mut self) {
-        let packed = |source: &Source| source.track.pack(source.clock_ps, (source.scale, source.unit));
+        let packed = |source: &Source| source.track.pack(source.clock_ps, source.scale, source.unit);
         self.track = self.source.as_ref().map(packed);
     }
 

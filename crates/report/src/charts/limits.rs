@@ -18,7 +18,8 @@ struct Quantity {
     label: &'static str,
     unit: &'static str,
     /// Unit of the axis, and the unit that all values are multiples of.
-    scale: (f64, f64),
+    scale: f64,
+    unit: f64,
 }
 
 const QUANTITIES: [Quantity; 3] = [
@@ -27,21 +28,24 @@ const QUANTITIES: [Quantity; 3] = [
         title: "Rates that the scheme allows",
         label: "rate",
         unit: "Gbit/s",
-        scale: (1e9, 1.0),
+        scale: 1e9,
+        unit: 1.0,
     },
     Quantity {
         metric: WINDOW,
         title: "Windows that the scheme allows",
         label: "window",
         unit: "KB",
-        scale: (1e3, 1.0),
+        scale: 1e3,
+        unit: 1.0,
     },
     Quantity {
         metric: RTT,
         title: "Round trips",
         label: "round-trip time",
         unit: "µs",
-        scale: (1.0, 1e-6),
+        scale: 1.0,
+        unit: 1e-6,
     },
 ];
 
@@ -70,7 +74,7 @@ fn chart(runs: &[Named<'_>], clock: &Clock, of: &Quantity) -> Option<Chart> {
     let chosen = chosen(run, of.metric);
     let line = |(k, (row, one)): (usize, &(FlowRow<'_>, &Series))| Line {
         dash: k / COLORS,
-        ..Line::over_time(flow_name(row), k % COLORS, clock.source(Track::of(one), of.scale))
+        ..Line::over_time(flow_name(row), k % COLORS, clock.source(Track::of(one), of.scale, of.unit))
     };
     let recorded = run
         .data

@@ -57,7 +57,7 @@ impl Clock {
         at_ps / self.ps
     }
     /// Returns the source of a track whose values are multiples of `unit`, for an axis with unit `scale`.
-    pub(super) fn source(&self, track: Track, (scale, unit): (f64, f64)) -> Source {
+    pub(super) fn source(&self, track: Track, scale: f64, unit: f64) -> Source {
         Source {
             track,
             clock_ps: self.ps,
@@ -93,7 +93,7 @@ fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usiz
         });
         for (place, (one, track)) in tracks.into_iter().take(shown).enumerate() {
             let port = port_name(&one.entity, run);
-            let source = clock.source(track, (1.0, 1.0));
+            let source = clock.source(track, 1.0, 1.0);
             lines.push(if runs.len() == 1 {
                 Line::over_time(port, (run.color + place) % COLORS, source)
             } else {
@@ -296,7 +296,7 @@ fn rates_together(runs: &[Named<'_>], all: &[Vec<Series>], clock: &Clock) -> Opt
     let recorded = runs.iter().zip(all).filter(|(_, series)| !series.is_empty());
     let line = |(run, series): (&Named<'_>, &Vec<Series>)| Line {
         dash: run.dash,
-        ..Line::over_time(run.name, run.color, clock.source(total(series), GBPS))
+        ..Line::over_time(run.name, run.color, clock.source(total(series), GBPS, 1.0))
     };
     let width = if runs.len() == 1 { Width::Half } else { Width::Full };
     let mut lines: Vec<Line> = recorded.map(line).collect();
@@ -305,7 +305,7 @@ fn rates_together(runs: &[Named<'_>], all: &[Vec<Series>], clock: &Clock) -> Opt
 }
 
 /// Scale of rates: integers in bit/s on an axis in Gbit/s.
-const GBPS: (f64, f64) = (1e9, 1.0);
+const GBPS: f64 = 1e9;
 
 /// Returns a line per flow; the number distinguishes flows with the same sender, receiver and size.
 fn flow_lines(run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
@@ -313,7 +313,7 @@ fn flow_lines(run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
         let id: Option<u32> = one.entity.strip_prefix("flow ").and_then(|id| id.parse().ok());
         let flow = id.and_then(|id| run.data.flows.with_id(id));
         let name = flow.map_or_else(|| one.entity.clone(), |flow| flow_name(&flow));
-        Line::over_time(name, k % COLORS, clock.source(Track::of(one), GBPS))
+        Line::over_time(name, k % COLORS, clock.source(Track::of(one), GBPS, 1.0))
     };
     series.iter().enumerate().map(line).collect()
 }
@@ -378,7 +378,7 @@ pub(crate) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         let track = Track::of_counts(clock.starts_ps[i], bin, counts);
         lines.push(Line {
             dash: run.dash,
-            ..Line::over_time(run.name, run.color, clock.source(track, (1.0, 1.0)))
+            ..Line::over_time(run.name, run.color, clock.source(track, 1.0, 1.0))
         });
     }
     let mut note = "Pause frames received, in the time of each point.".to_string();

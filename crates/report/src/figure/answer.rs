@@ -31,7 +31,7 @@ pub struct Row {
 ///
 /// # Errors
 /// If there are no rows, or some x values are numbers and others names.
-pub fn of_rows(rows: &[Row], (x, y): (&str, &str)) -> Result<Figure, NoFigure> {
+pub fn of_rows(rows: &[Row], x: &str, y: &str) -> Result<Figure, NoFigure> {
     let names: Vec<&String> = rows.iter().filter_map(|row| row.x.name()).collect();
     if rows.is_empty() {
         return Err(NoFigure("the answer has no rows with numbers".into()));

@@ -116,7 +116,7 @@ impl Ticked {
     }
 
     /// Creates an axis between limits set by the user.
-    fn within(scale: &Scale, (low, high): (f64, f64), wanted: usize) -> Self {
+    fn within(scale: &Scale, low: f64, high: f64, wanted: usize) -> Self {
         if scale.log {
             let low = if low > 0.0 { low } else { high / 1e3 };
             return Self::logarithmic(scale, low, high, wanted);
@@ -141,9 +141,9 @@ impl Ticked {
         if (low, high) == (None, None) || !scale.names.is_empty() {
             return self;
         }
-        let ends = (low.unwrap_or(self.low), high.unwrap_or(self.high));
-        match ends.0 < ends.1 {
-            true => Self::within(scale, ends, wanted),
+        let (low, high) = (low.unwrap_or(self.low), high.unwrap_or(self.high));
+        match low < high {
+            true => Self::within(scale, low, high, wanted),
             false => self,
         }
     }

@@ -107,31 +107,23 @@ fn content(scene: &Scene) -> Vec<u8> {
                 text,
                 anchor,
                 turned,
-            } => add_text(
-                &mut bytes,
-                (at.0, scene.height - at.1),
-                scene.font,
-                text,
-                (*anchor, *turned),
-            ),
+            } => {
+                let (x, y) = (at.0, scene.height - at.1);
+                let back = anchor.share() * font::width_of(text, scene.font);
+                let matrix = match turned {
+                    true => format!("0 1 -1 0 {x:.2} {:.2}", y - back),
+                    false => format!("1 0 0 1 {:.2} {y:.2}", x - back),
+                };
+                add_text(&mut bytes, &matrix, scene.font, text);
+            }
         }
     }
     bytes
 }
 
-fn add_text(
-    bytes: &mut Vec<u8>,
-    (x, y): (f64, f64),
-    font: f64,
-    text: &str,
-    (anchor, turned): (Anchor, bool),
-) {
-    let back = anchor.share() * font::width_of(text, font);
-    let place = match turned {
-        true => format!("0 1 -1 0 {x:.2} {:.2}", y - back),
-        false => format!("1 0 0 1 {:.2} {y:.2}", x - back),
-    };
-    bytes.extend(format!("/Solid gs 0.11 0.125 0.14 rg BT /F {font} Tf {place} Tm (").as_bytes());
+/// Shows a text whose position and rotation are given by the text matrix.
+fn add_text(bytes: &mut Vec<u8>, matrix: &str, font: f64, text: &str) {
+    bytes.extend(format!("/Solid gs 0.11 0.125 0.14 rg BT /F {font} Tf {matrix} Tm (").as_bytes());
     for c in text.chars() {
         match code(c) {
             code @ (b'(' | b')' | b'\\') => bytes.extend([b'\\', code]),

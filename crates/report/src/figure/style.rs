@@ -105,6 +105,14 @@ pub enum Palette {
     Grey,
 }
 
+/// Colour and dash pattern of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LineStyle {
+    pub(super) color: &'static str,
+    /// Number of the dash pattern.
+    pub(super) dash: usize,
+}
+
 impl Palette {
     /// All palettes, the default first.
     pub const ALL: [Self; 3] = [Self::Colour, Self::Ordered, Self::Grey];
@@ -130,13 +138,17 @@ impl Palette {
     }
 
     /// Returns the colour and the dash pattern of curve number `place`, given those on the pages.
-    pub(super) fn of(self, place: usize, (color, dash): (usize, usize)) -> (&'static str, usize) {
+    pub(super) fn of(self, place: usize, color: usize, dash: usize) -> LineStyle {
         let colors = self.colors();
-        match self {
-            Self::Colour => (colors[color % colors.len()], dash),
-            Self::Ordered => (colors[place % colors.len()], place / colors.len()),
+        let (color, dash) = match self {
+            Self::Colour => (color, dash),
+            Self::Ordered => (place, place / colors.len()),
             // Two curves with one grey differ in their dashes.
-            Self::Grey => (colors[place % colors.len()], place + place / colors.len()),
+            Self::Grey => (place, place + place / colors.len()),
+        };
+        LineStyle {
+            color: colors[color % colors.len()],
+            dash,
         }
     }
 }
@@ -170,7 +182,7 @@ mod tests {
     fn twelve_curves_differ() {
         for palette in Palette::ALL {
             let mut all: Vec<_> = (0..12)
-                .map(|place| palette.of(place, (place % 8, place / 8)))
+                .map(|place| palette.of(place, place % 8, place / 8))
                 .collect();
             all.sort_unstable();
             all.dedup();

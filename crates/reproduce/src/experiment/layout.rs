@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use super::expect::{At, Criteria};
 use super::expr::read as read_expression;
-use super::names::{Bound, Names};
+use super::names::{Bound, Names, Scope};
 use super::published::Published;
 use super::schema::{self, Claim, File, Many, NamedOr, Table, Text};
 use super::source::Folder;
@@ -80,7 +80,8 @@ pub(super) fn read(
     file: &File,
     names: &Names,
     criteria: &Criteria,
-    (source, folder): (&Source, &dyn Folder),
+    source: &Source,
+    folder: &dyn Folder,
 ) -> Result<Vec<PanelPlan>, Diagnostics> {
     for (name, part) in &file.define {
         let place = source.at(part.span());
@@ -151,6 +152,16 @@ struct RowOf<'a> {
     written: Option<&'a schema::Row>,
 }
 
+/// Row and column of a cell, and its cases.
+#[derive(Clone, Copy)]
+struct CellPosition<'a> {
+    row: &'a RowOf<'a>,
+    column: &'a ColumnOf<'a>,
+    /// Index of the column among those that are shown.
+    index: usize,
+    bound: &'a Bound,
+}
+
 impl Layout<'_> {
     fn grid(&self, runs: &Option<Text>) -> Result<usize, Problem> {
         match runs {
@@ -185,14 +196,14 @@ impl Layout<'_> {
         at.iter().map(one).collect()
     }
 
-    fn expression(&self, text: &str, place: &Place, at: (usize, &Bound)) -> Result<Expr, Problem> {
+    fn expression(&self, text: &str, place: &Place, scope: Scope<'_>) -> Result<Expr, Problem> {
         let whole = self.define.iter().fold(text.to_string(), |text, (name, part)| {
             text.replace(&format!("{{{name}}}"), &format!("({})", part.get_ref()))
         });
-        let text = self.names.fill_expression(&whole, at.1);
+        let text = self.names.fill_expression(&whole, scope.bound);
         let mut written = read_expression(&text, place)?;
         written.read_files(&mut |path, span| self.points(path, &place.part(span)))?;
-        let expression = self.names.look_up(&written, at, place)?;
+        let expression = self.names.look_up(&written, scope, place)?;
         match expression.is_constant() {
             true => Err(Problem::new("this is a constant: no run can change it")
                 .at(place)
@@ -235,7 +246,7 @@ impl Layout<'_> {
                 !of_axis || self.is_run(grid, of, &column.bound)
             };
             let columns: Vec<&ColumnOf<'_>> = all.iter().filter(is_run).collect();
-            let mut plan = self.panel(table, (grid, of), &columns, &rows, &published)?;
+            let mut plan = self.panel(table, Scope { grid, bound: of }, &columns, &rows, &published)?;
             plan.panel.title = self.title(&table.title, titled);
             plan.panel.told_by_title = !plan.panel.title.is_empty();
             plans.push(plan);
@@ -282,7 +293,7 @@ impl Layout<'_> {
     fn panel(
         &self,
         table: &Table,
-        (grid, of): (usize, &Bound),
+        scope: Scope<'_>,
         columns: &[&ColumnOf<'_>],
         rows: &[RowOf<'_>],
         published: &[Published],
@@ -309,10 +320,14 @@ impl Layout<'_> {
                     ))
                     .at(&at));
                 };
-                of_row.0.push(self.expression(&text, &at, (grid, &bound))?);
-                of_row
-                    .1
-                    .push(self.cell(table, (row, column, place), &bound, published)?);
+                of_row.0.push(self.expression(&text, &at, scope.of(&bound))?);
+                let position = CellPosition {
+                    row,
+                    column,
+                    index: place,
+                    bound: &bound,
+                };
+                of_row.1.push(self.cell(table, position, published)?);
             }
             expressions.push(of_row.0);
             cells.push(of_row.1);
@@ -320,7 +335,7 @@ impl Layout<'_> {
         let drawing = match &table.chart {
             None => None,
             Some(chart) => {
-                Some(self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, (grid, of))?)
+                Some(self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, scope)?)
             }
         };
         let (drawing, curves) =
@@ -361,12 +376,17 @@ impl Layout<'_> {
     fn cell(
         &self,
         table: &Table,
-        (row, column, place): (&RowOf<'_>, &ColumnOf<'_>, usize),
-        bound: &Bound,
+        position: CellPosition<'_>,
         published: &[Published],
     ) -> Result<Cell, Problem> {
+        let CellPosition {
+            row,
+            column,
+            index,
+            bound,
+        } = position;
         let name = row.row.name();
-        let printed = row.written.and_then(|row| match row.published.0.get(place) {
+        let printed = row.written.and_then(|row| match row.published.0.get(index) {
             Some(toml::Value::Float(value)) => Some(*value),
             Some(toml::Value::Integer(value)) => Some(*value as f64),
             _ => None,

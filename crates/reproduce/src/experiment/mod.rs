@@ -57,7 +57,7 @@ pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Rep
     }
     let (names, mut needs) = runs::read(&file, &common, source, folder)?;
     let criteria = Criteria::of(&file, &common, source)?;
-    let plans = layout::read(&file, &names, &criteria, (source, folder))?;
+    let plans = layout::read(&file, &names, &criteria, source, folder)?;
     take_measures(&plans, &names, &mut needs);
     let notes = file.notes.iter().map(|one| note(one, &common, source));
     Ok(Reproduction {

@@ -37,6 +37,39 @@ impl Axis {
     }
 }
 
+/// Runs and cases that an expression is for.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    /// Index of the grid whose measures it may name.
+    pub(super) grid: usize,
+    pub(super) bound: &'a Bound,
+}
+
+impl<'a> Scope<'a> {
+    /// Creates the scope of an expression that is evaluated before anything has run.
+    fn without_runs(bound: &'a Bound) -> Self {
+        Self {
+            grid: usize::MAX,
+            bound,
+        }
+    }
+
+    /// Returns the scope with the same runs and other cases.
+    pub(super) fn of(self, bound: &Bound) -> Scope<'_> {
+        Scope {
+            grid: self.grid,
+            bound,
+        }
+    }
+}
+
+/// Measure in an expression, with the cases in brackets behind it.
+struct NamedMeasure<'a> {
+    name: String,
+    cases: &'a [Coordinate],
+    at: Place,
+}
+
 /// Grid of runs over some axes.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
@@ -159,14 +192,15 @@ impl Names {
         text
     }
 
-    /// Resolves the names of an expression whose text is at `place`, with measures of `grid` and cases `bound`.
+    /// Resolves the names of an expression whose text is at `place`.
     pub(super) fn look_up(
         &self,
         written: &Written,
-        (grid, bound): (usize, &Bound),
+        scope: Scope<'_>,
         place: &Place,
     ) -> Result<Expr, Problem> {
-        let inner = |one: &Written| self.look_up(one, (grid, bound), place);
+        let Scope { grid, bound } = scope;
+        let inner = |one: &Written| self.look_up(one, scope, place);
         Ok(match written {
             Written::Number(number) => Expr::Number(*number),
             Written::Negative(one) => Expr::Negative(Box::new(inner(one)?)),
@@ -185,7 +219,7 @@ impl Names {
                 let of = |case: usize| {
                     let mut bound = bound.clone();
                     bound.insert(axis, case);
-                    self.look_up(&arguments[1], (grid, &bound), place)
+                    self.look_up(&arguments[1], scope.of(&bound), place)
                 };
                 let all: Result<Vec<Expr>, Problem> = (0..self.axes[axis].cases.len()).map(of).collect();
                 let list = match function {
@@ -256,7 +290,12 @@ impl Names {
                 if of.measure(&measure).is_none() {
                     return Err(of.unknown(&measure).at(&at));
                 }
-                Expr::Measure(self.leaf(measure, of, (cases, bound), (&at, place))?)
+                let measure = NamedMeasure {
+                    name: measure,
+                    cases,
+                    at,
+                };
+                Expr::Measure(self.leaf(measure, of, bound, place)?)
             }
         })
     }
@@ -300,7 +339,7 @@ impl Names {
         let Some((inner, after)) = rest.split_once('}') else {
             return Err(Problem::new(format!("`{text}` has no closing brace")).at(place));
         };
-        let expression = self.look_up(&read(inner, place)?, (usize::MAX, bound), place)?;
+        let expression = self.look_up(&read(inner, place)?, Scope::without_runs(bound), place)?;
         let number = expression.constant().ok_or_else(|| {
             Problem::new(format!("`{inner}` is not a number before anything has run")).at(place)
         })?;
@@ -323,11 +362,16 @@ impl Names {
     /// case of an axis.
     fn leaf(
         &self,
-        measure: String,
+        measure: NamedMeasure<'_>,
         grid: &Grid,
-        (cases, bound): (&[Coordinate], &Bound),
-        (at, place): (&Place, &Place),
+        bound: &Bound,
+        place: &Place,
     ) -> Result<Leaf, Problem> {
+        let NamedMeasure {
+            name: measure,
+            cases,
+            at,
+        } = measure;
         let mut chosen: SortedMap<usize, Vec<usize>> = SortedMap::new();
         let mut all = false;
         for coordinate in cases {
@@ -367,7 +411,7 @@ impl Names {
                     let one = &self.axes[axis].cases[0].name;
                     let text = format!("`{measure}` needs a case of `{name}`");
                     return Err(Problem::new(text)
-                        .at(at)
+                        .at(&at)
                         .help(format!("write `{measure}['{one}']`, or `[*]` for all")));
                 }
             };

@@ -57,7 +57,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let mut numbers = Metrics::default();
     for (place, network) in Network::ALL.into_iter().enumerate() {
         let title = network.title();
-        let trained = one(work, &data, (place, network))?;
+        let trained = one(work, &data, place, network)?;
         let rounds = || trained.rounds.iter();
         numbers.draw(
             format!("{title} train"),
@@ -100,7 +100,8 @@ pub(super) fn recorded(sources: &[Source], work: &mut Work<'_>) -> Result<Vec<Tr
 fn one(
     work: &mut Work<'_>,
     data: &Dataset,
-    (place, network): (usize, Network),
+    place: usize,
+    network: Network,
 ) -> Result<Trained, StepError> {
     let options = Options::new(network);
     let mut stopped = Ok(());

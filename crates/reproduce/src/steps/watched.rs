@@ -150,7 +150,7 @@ pub(crate) fn run(input: Resolved) -> Result<Seen, StepError> {
 
 /// Runs `needs` with the threads of `work`; results are in their order.
 pub(crate) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
-    in_chunks(needs, work, (0.0..1.0, "run"), &|need| {
+    in_chunks(needs, work, 0.0..1.0, "run", &|need| {
         run(need.load().map_err(StepError::of)?)
     })
 }
@@ -160,7 +160,8 @@ pub(crate) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<S
 pub(crate) fn in_chunks<T: Sync, R: Send>(
     all: &[T],
     work: &mut Work<'_>,
-    (share, name): (Range<f64>, &str),
+    share: Range<f64>,
+    name: &str,
     one: &(dyn Fn(&T) -> Result<R, StepError> + Sync),
 ) -> Result<Vec<R>, StepError> {
     let mut done = Vec::with_capacity(all.len());

@@ -178,7 +178,8 @@ fn the_flows_of_the_thesis() {
     let errors = run_steps(
         table7.steps.iter().copied(),
         &mut done,
-        (1, &()),
+        1,
+        &(),
         &mut |_, _, _| paceline_lab::run::Control::Continue,
     );
     assert!(errors.is_empty(), "{errors:?}");

@@ -117,7 +117,7 @@ impl Reader {
             return Ok(());
         }
         if first.contains("->") {
-            return self.connection(line, words, (first, place));
+            return self.connection(line, words, first, &place);
         }
         match first {
             "trigger" => self.trigger(words, &place),
@@ -136,10 +136,11 @@ impl Reader {
         &mut self,
         line: &Words<'_>,
         mut words: impl Iterator<Item = (&'a str, Place)>,
-        (pair, place): (&str, Place),
+        pair: &str,
+        place: &Place,
     ) -> Result<(), Problem> {
         let (src, dst) = pair.split_once("->").unwrap_or((pair, ""));
-        let (src, dst) = (node(src, &place)?, node(dst, &place)?);
+        let (src, dst) = (node(src, place)?, node(dst, place)?);
         let flow = self.flows.len() as u32;
         let (mut size, mut start, mut trigger) = (None, None, None);
         while let Some((name, at)) = words.next() {

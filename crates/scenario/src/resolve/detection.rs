@@ -16,14 +16,23 @@ use crate::topology::Net;
 use super::Cx;
 use super::fill::{fill_at, filled};
 
-/// Network around the switches: links, packet format, the flows' classes, and the binding of credits with the longest
-/// packet.
-type Around<'a> = (
-    &'a Net,
-    &'a PacketFormat,
-    &'a SortedSet<u8>,
-    Option<(Binding, Bytes)>,
-);
+/// Network around the switches: its links, the format of packets, and the classes of flows.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub(super) net: &'a Net,
+    pub(super) packet: &'a PacketFormat,
+    pub(super) classes: &'a SortedSet<u8>,
+    /// Credits of the links; `None` if they have none.
+    pub(super) credits: Option<Credits>,
+}
+
+/// Credits of a network's links.
+#[derive(Clone, Copy)]
+pub(super) struct Credits {
+    pub(super) binding: Binding,
+    /// Size of the longest packet including all headers.
+    pub(super) full: Bytes,
+}
 
 /// Sets the default of `scheme` if the scenario has no section; called before [`resolve`].
 pub(super) fn by_default(
@@ -67,7 +76,7 @@ pub(super) fn resolve(
         switch.class_detection.push(detection);
     }
     section.class = (!classes.is_empty()).then_some(classes);
-    never_paused(cx, &span, around.2, switch);
+    never_paused(cx, &span, around.classes, switch);
     Ok(())
 }
 
@@ -136,7 +145,7 @@ fn of_class(
         let help = format!("add {priority} to `network.lossless`, or write `kind = \"red\"`");
         return Err(Problem::new(message).at(&at).help(help));
     }
-    if !around.2.is_empty() && !around.2.contains(&priority) {
+    if !around.classes.is_empty() && !around.classes.contains(&priority) {
         let what = format!("the detector of class {priority}");
         cx.idle(Some(written.span()), &what, "no flow is in it");
     }
@@ -169,8 +178,14 @@ fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &SortedSet<u8>, s
 fn ternary(
     cx: &mut Cx<'_>,
     section: &mut schema::Detection,
-    (net, packet, _, credits): Around<'_>,
+    around: Around<'_>,
 ) -> Result<Tcd, Problem> {
+    let Around {
+        net,
+        packet,
+        credits,
+        ..
+    } = around;
     let epsilon = filled!(section.epsilon: Detection);
     if !(*epsilon.get_ref() > 0.0 && *epsilon.get_ref() <= 0.5) {
         let message = format!(
@@ -210,10 +225,11 @@ fn ternary(
 fn exit(
     cx: &mut Cx<'_>,
     section: &mut schema::Detection,
-    (binding, full): (Binding, Bytes),
+    credits: Credits,
     epsilon: f64,
     net: &Net,
 ) -> Result<Span, Problem> {
+    let Credits { binding, full } = credits;
     let links = net.topology.links.iter();
     let period = match binding {
         Binding::Ib { period, .. } => Some(period),

@@ -13,6 +13,7 @@ use crate::warning::{Warning, WarningKind};
 use super::Cx;
 use super::fill::fill_at;
 use super::numbers::{above_zero, probability};
+use super::tiers::Common;
 
 /// Returns the distinct rates of links at switches selected by `is_one`, each with the first link of that rate.
 fn switch_rates(net: &Net, is_one: &dyn Fn(NodeId) -> bool) -> Vec<(BitRate, usize)> {
@@ -27,13 +28,14 @@ fn switch_rates(net: &Net, is_one: &dyn Fn(NodeId) -> bool) -> Vec<(BitRate, usi
     rates
 }
 
-/// Returns the marking curve for every rate in the network; without settings these follow `marking`. The flag in the
-/// last pair is true if a scheme reads the marks.
+/// Returns the marking curve for every rate in the network; without settings these follow `marking`. `is_read` is
+/// true if a scheme reads the marks.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
     net: &Net,
-    (marking, curves): (Marking, bool),
+    marking: Marking,
+    is_read: bool,
 ) -> Result<Vec<EcnCurve>, Problem> {
     let rates = switch_rates(net, &|node| !net.topology.is_host(node));
     let spanned = n
@@ -47,7 +49,7 @@ pub(super) fn resolve(
     if let Some(curves) = listed(cx, ecn, &outer, net, &place)? {
         return Ok(curves);
     }
-    if curves {
+    if is_read {
         warn_of_scaling(cx, ecn, &rates, marking.line);
     }
     let kmin = fill_at(&mut ecn.kmin, marking.kmin);
@@ -68,15 +70,16 @@ pub(super) fn resolve(
     Ok(curves)
 }
 
-/// Returns the curves for the switches of a tier. Settings that the tier leaves out follow `of_all`, or `marking` if
-/// that marks nothing. Bytes refer to links of rate `line`, unless the tier sets another rate.
+/// Returns the curves for the switches of a tier. Settings that the tier leaves out are those of all switches, or of
+/// the scheme if these mark nothing.
 pub(super) fn of_tier(
     cx: &Cx<'_>,
     written: &mut Option<Spanned<schema::Ecn>>,
     switches: &[NodeId],
     net: &Net,
-    (of_all, marking, line): (&[EcnCurve], Marking, Option<BitRate>),
+    common: &Common<'_>,
 ) -> Result<Vec<EcnCurve>, Problem> {
+    let (of_all, marking) = (&common.spec.ecn, common.marking);
     let Some(spanned) = written else {
         return Ok(of_all.to_vec());
     };
@@ -86,7 +89,7 @@ pub(super) fn of_tier(
     if let Some(curves) = listed(cx, ecn, &rates, net, &place)? {
         return Ok(curves);
     }
-    let reference = reference(cx, &mut ecn.reference_rate, line)?;
+    let reference = reference(cx, &mut ecn.reference_rate, common.line)?;
     if let Some(pmax) = &ecn.pmax {
         probability(cx, pmax, "pmax")?;
     }

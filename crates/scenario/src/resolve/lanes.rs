@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use paceline_fabric::spec::{
-    Arbitration, Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Release, RunSpec,
+    Arbitration, Binding, FlowControl, Forwarding, LaneSpec, LinkSpec, MOST_LANES, Release, RunSpec,
 };
 use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -194,11 +194,12 @@ fn arbitration(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<Arbi
 
 /// Returns the longest time from the start of a packet until its credit can be used again, including the time between
 /// two credit updates.
-fn round(lanes: &LaneSpec, (rate, delay): (BitRate, Span), full: Bytes) -> Span {
-    let ways = rate.time_to_send(full) * 2 + rate.time_to_send(lanes.update) + delay * 2;
+fn round(lanes: &LaneSpec, link: &LinkSpec, full: Bytes) -> Span {
+    let sends = link.rate.time_to_send(full) * 2 + link.rate.time_to_send(lanes.update);
+    let both_ways = sends + link.delay * 2;
     match lanes.binding {
-        Binding::Ib { period, .. } => ways + period,
-        Binding::Cbfc { delay, .. } => ways + delay,
+        Binding::Ib { period, .. } => both_ways + period,
+        Binding::Cbfc { delay, .. } => both_ways + delay,
     }
 }
 
@@ -215,10 +216,9 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         u64::from(lanes.binding.numbers() / 2),
         full.get().div_ceil(lanes.unit.get()),
     );
-    let links = run.links.iter().map(|link| (link.rate, link.delay));
-    let needed = links.clone().map(|link| {
+    let needed = run.links.iter().map(|link| {
         // A packet that has started may wait for its last credit, so one more fits in.
-        link.0.bytes_in(round(lanes, link, full)).get() + full.get()
+        link.rate.bytes_in(round(lanes, link, full)).get() + full.get()
     });
     let needed = needed.max().unwrap_or(0).div_ceil(lanes.unit.get());
     let table = n
@@ -264,7 +264,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
             None => problem,
         }
     })?;
-    warn(cx, (run, full, most), (units, &written));
+    warn(cx, run, full, units, &written);
     if let Some(text) = starving(run) {
         cx.warn(WarningKind::StarvedLane, None, text);
     }
@@ -316,18 +316,20 @@ fn below_marking(run: &RunSpec) -> Option<String> {
 /// Warns of links whose buffers limit their rate.
 fn warn(
     cx: &mut Cx<'_>,
-    (run, full, most): (&RunSpec, Bytes, u64),
-    (units, written): (u64, &Spanned<OrAuto<Bytes>>),
+    run: &RunSpec,
+    full: Bytes,
+    units: u64,
+    written: &Spanned<OrAuto<Bytes>>,
 ) {
     let Some(lanes) = run.lanes.as_deref() else { return };
-    let links = run.links.iter().map(|link| (link.rate, link.delay));
+    let most = u64::from(lanes.binding.numbers() / 2);
     let usable = units.min(most) * lanes.unit.get();
-    let slowest = links.filter_map(|link| {
+    let slowest = run.links.iter().filter_map(|link| {
         let round = round(lanes, link, full);
         let reached = BitRate::from_bps(
             (u128::from(usable) * 8_000_000_000_000 / u128::from(round.as_ps().max(1))) as u64,
         );
-        (reached < link.0).then_some((reached, link.0, round))
+        (reached < link.rate).then_some((reached, link.rate, round))
     });
     if let Some((reached, rate, round)) = slowest.min_by_key(|&(reached, ..)| reached) {
         let place = (!written.span().is_empty()).then(|| cx.texts.at(written.span()));

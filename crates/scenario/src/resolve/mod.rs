@@ -173,7 +173,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     if !fidelity.has_own_transport() {
         scenario.cc.explicit = crate::cc::explicit(&named)?;
     }
-    idle::tell(&mut cx, &written, &scenario, (&run, &schemes));
+    idle::tell(&mut cx, &written, &scenario, &run, &schemes);
     let Cx { warnings, kept, .. } = cx;
     // Every step has filled in its defaults by now.
     let toml = crate::document::write(&scenario)
@@ -425,8 +425,8 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     // Afterwards, defaults of schemes look like settings of the user.
     let unsaid = inherited::Unsaid::of(scenario);
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
-    let workloads = (scenario.workload.as_mut_slice(), scenario.job.as_mut_slice());
-    let mut traffic = workload::resolve(cx, workloads, &net, &mut schemes)?;
+    let (workloads, jobs) = (&mut scenario.workload, &mut scenario.job);
+    let mut traffic = workload::resolve(cx, workloads, jobs, &net, &mut schemes)?;
     // Jobs with a cost model send nothing through the network.
     let is_priced = |job: &Job| job.trace.is_some_and(|trace| trace.is_priced);
     if traffic.count() == 0 && !traffic.jobs.iter().any(is_priced) {
@@ -452,10 +452,19 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     recovery::warn_of_silence(cx, written, &switch, &classes);
     let credits = lanes.as_ref().map(|lanes| {
         let needs = schemes.all().map(|scheme| scheme.needs());
-        (lanes.binding, packet.longest(needs, lanes.first_header))
+        detection::Credits {
+            binding: lanes.binding,
+            full: packet.longest(needs, lanes.first_header),
+        }
     });
     // Detectors replace the marking curves that the switch has from `[network.ecn]`.
-    detection::resolve(cx, written, (&net, &packet, &classes, credits), &mut switch)?;
+    let around = detection::Around {
+        net: &net,
+        packet: &packet,
+        classes: &classes,
+        credits,
+    };
+    detection::resolve(cx, written, around, &mut switch)?;
     // After the rest of `[network]`, which determines what the network offers to schemes.
     switch.assist = assist::resolve(cx, written, schemes.all(), &switch)?;
     let unmarked = ecn::unmarked(cx, written, &switch, schemes.all());

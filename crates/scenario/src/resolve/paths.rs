@@ -149,7 +149,13 @@ pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
         let to = route.to.as_ref().ok_or_else(|| missing("to"))?;
         let to_place = cx.texts.of_value(to);
         for host in hosts::set(cx, net, to, Holds::Hosts)? {
-            routes.push(route_to(net, &mut known, (switch, host.0, via), &to_place)?);
+            let route = StaticRoute {
+                node: NodeId(switch),
+                to: host,
+                via: NodeId(via),
+            };
+            check_route(net, &mut known, route, &to_place)?;
+            routes.push(route);
         }
     }
     routes.extend(inside_servers(&net.topology));
@@ -192,23 +198,20 @@ fn inside_servers(topology: &Topology) -> Vec<StaticRoute> {
 }
 
 /// Checks a switch's next hop to a host, which must not be in `known` yet.
-fn route_to(
+fn check_route(
     net: &Net,
-    known: &mut SortedSet<(u32, u32)>,
-    (switch, to, via): (u32, u32, u32),
+    known: &mut SortedSet<(NodeId, NodeId)>,
+    route: StaticRoute,
     place: &Place,
-) -> Result<StaticRoute, Problem> {
-    if net.topology.nodes[via as usize] == NodeKind::Host && via != to {
-        let message = format!("the route to host {to} goes via host {via}: hosts do not forward");
+) -> Result<(), Problem> {
+    let StaticRoute { node, to, via } = route;
+    if net.topology.nodes[via.0 as usize] == NodeKind::Host && via != to {
+        let message = format!("the route to host {} goes via host {}: hosts do not forward", to.0, via.0);
         return Err(Problem::new(message).at(place));
     }
-    if !known.insert((switch, to)) {
-        let message = format!("there is another route from switch {switch} to host {to}");
+    if !known.insert((node, to)) {
+        let message = format!("there is another route from switch {} to host {}", node.0, to.0);
         return Err(Problem::new(message).at(place));
     }
-    Ok(StaticRoute {
-        node: NodeId(switch),
-        to: NodeId(to),
-        via: NodeId(via),
-    })
+    Ok(())
 }

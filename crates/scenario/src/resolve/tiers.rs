@@ -64,7 +64,16 @@ pub(super) fn resolve(
         let Some((_, switches)) = known.iter().find(|(known, _)| known == name) else {
             return Err(unknown(name, &known, &place));
         };
-        tiers.push(one(cx, (name, spanned.get_mut()), switches, net, common)?);
+        tiers.push(one(
+            cx,
+            NamedTier {
+                name,
+                written: spanned.get_mut(),
+                switches,
+            },
+            net,
+            common,
+        )?);
     }
     Ok(tiers)
 }
@@ -76,13 +85,24 @@ fn unknown(name: &str, known: &[(String, Vec<NodeId>)], place: &Place) -> Proble
         .label(suggestion(name, names))
 }
 
+/// Settings of a tier, with its name and its switches.
+struct NamedTier<'a> {
+    name: &'a str,
+    written: &'a mut schema::Tier,
+    switches: &'a [NodeId],
+}
+
 fn one(
     cx: &mut Cx<'_>,
-    (name, tier): (&str, &mut schema::Tier),
-    switches: &[NodeId],
+    tier: NamedTier<'_>,
     net: &Net,
     common: &Common<'_>,
 ) -> Result<SwitchTier, Problem> {
+    let NamedTier {
+        name,
+        written: tier,
+        switches,
+    } = tier;
     let buffer = tier.buffer.get_or_insert_with(|| common.buffer.clone()).clone();
     let headroom = tier
         .headroom
@@ -93,15 +113,9 @@ fn one(
         buffer: network::buffer_size(cx, &buffer)?,
         headroom_on_top: buffer.get_ref().is_shared(),
         headroom: numbers::headroom(cx, &headroom)?,
-        threshold: threshold(cx, (name, &mut *tier), common.spec)?,
+        threshold: threshold(cx, name, tier, common.spec)?,
         pauses: fill(&mut tier.pauses, true),
-        ecn: ecn::of_tier(
-            cx,
-            &mut tier.ecn,
-            switches,
-            net,
-            (&common.spec.ecn, common.marking, common.line),
-        )?,
+        ecn: ecn::of_tier(cx, &mut tier.ecn, switches, net, common)?,
     };
     if spec.pauses && common.spec.flow_control != FlowControl::None {
         let room = Room {
@@ -118,7 +132,8 @@ fn one(
 /// Returns a tier's dynamic pause threshold.
 fn threshold(
     cx: &mut Cx<'_>,
-    (name, tier): (&str, &mut schema::Tier),
+    name: &str,
+    tier: &mut schema::Tier,
     spec: &SwitchSpec,
 ) -> Result<Option<PfcThreshold>, Problem> {
     let Some(section) = tier.pfc.as_mut() else {

@@ -8,7 +8,6 @@ use super::groups::{Groups, of_metadata};
 use super::node::Node;
 use super::options::{ControlDeps, Options};
 use super::tally::Tally;
-use crate::program::Rank;
 use crate::trouble::Trouble;
 
 /// Interned names of nodes.

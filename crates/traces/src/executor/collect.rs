@@ -225,7 +225,7 @@ impl Executor {
         let rules = &self.rules.collectives;
         let toggle = &mut instance.members[at as usize].toggle;
         let delay = stage.delay_ns(rules, instance.kind, number, instance.cycle, toggle);
-        let (instance, member) = (id, at);
+        let (instance, member, SequenceKey { chunk, channel }) = (id, at, key);
         // A direct call would recurse through all stages whose messages have arrived early.
         if delay == 0 {
             self.todo.push_back(Todo::Fire {

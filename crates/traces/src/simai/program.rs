@@ -426,7 +426,7 @@ impl Program for SimaiProgram {
         };
         let (name, line) = &self.layers[step.layer as usize];
         let what = match step.what {
-            What::Collective { shape } => format!(", {:?}", self.shapes[shape as usize].kind),
+            What::Collective { shape } => format!(", {:?}", self.shapes[shape as usize].collective.kind),
             What::Compute { .. } => String::new(),
         };
         format!("{}:{line} ({name}, {part}{what})", self.file)

@@ -4,7 +4,7 @@ use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::Place;
 
 use super::super::expect::At;
-use super::super::names::Bound;
+use super::super::names::{Bound, Scope};
 use super::super::schema::{self, Claim};
 use super::super::value::Expr;
 use super::lines::decimals;
@@ -21,7 +21,7 @@ impl Layout<'_> {
                 let grid = self.grid(&claim.runs)?;
                 let what = self.names.fill(&claim.what, of);
                 let place = self.source.at(claim.expr.span());
-                expressions.push(vec![self.expression(claim.expr.get_ref(), &place, (grid, of))?]);
+                expressions.push(vec![self.expression(claim.expr.get_ref(), &place, Scope { grid, bound: of })?]);
                 let at = At {
                     bound: of,
                     row: &what,
@@ -73,7 +73,7 @@ impl Layout<'_> {
         let grid = self.grid(&chart.runs)?;
         let of_each = |of: &Bound| {
             let (drawing, curves) =
-                self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, (grid, of))?;
+                self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, Scope { grid, bound: of })?;
             Ok(PanelPlan {
                 panel: Panel {
                     title: self.title(&chart.title, of),
@@ -92,13 +92,14 @@ impl Layout<'_> {
         [x, y]: [&[String; 2]; 2],
         stepped: bool,
         curves: &[schema::Curve],
-        (grid, of): (usize, &Bound),
+        scope: Scope<'_>,
     ) -> Result<(Drawing, Vec<Option<Expr>>), Problem> {
+        let grid = scope.grid;
         let mut drawn = Vec::new();
         let mut expressions = Vec::new();
         for curve in curves {
             for mut bound in self.each(&curve.each, grid)? {
-                bound.extend(of);
+                bound.extend(scope.bound);
                 bound.extend(self.bound(&curve.at)?);
                 let points = match &curve.published {
                     Some(path) => self.points(path.get_ref(), &self.source.at(path.span()))?,
@@ -112,7 +113,7 @@ impl Layout<'_> {
                 });
                 let expression = curve.value.as_ref().map(|text| {
                     let place = self.source.at(text.span());
-                    self.expression(text.get_ref(), &place, (grid, &bound))
+                    self.expression(text.get_ref(), &place, scope.of(&bound))
                 });
                 expressions.push(expression.transpose()?);
             }

@@ -85,7 +85,7 @@ impl Layout<'_> {
                         bound.extend(of);
                         bound.extend(self.bound(&row.at)?);
                         if self.is_wanted(row, &bound)? {
-                            rows.push(self.row((table, row), (grid, &place), bound)?);
+                            rows.push(self.row(table, row, grid, &place, bound)?);
                         }
                     }
                 }
@@ -115,8 +115,10 @@ impl Layout<'_> {
 
     pub(super) fn row<'a>(
         &self,
-        (table, row): (&Table, &'a schema::Row),
-        (grid, place): (usize, &Place),
+        table: &Table,
+        row: &'a schema::Row,
+        grid: usize,
+        place: &Place,
         bound: Bound,
     ) -> Result<RowOf<'a>, Problem> {
         let value = row

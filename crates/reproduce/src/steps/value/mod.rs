@@ -123,10 +123,11 @@ fn trials(source: &Source, predictions: &[From], orders: Range<u64>) -> Vec<Tria
 fn run_all(
     work: &mut Work<'_>,
     trials: &[Trial],
-    share: (Range<f64>, &str),
+    share: Range<f64>,
+    name: &str,
 ) -> Result<Vec<Values>, StepError> {
     let done = work.done;
-    in_chunks(trials, work, share, &|(source, from)| {
+    in_chunks(trials, work, share, name, &|(source, from)| {
         let mut source = source.clone();
         match from {
             From::Last => source.settings.push("cc.lstm-pid.predictor=none".into()),
@@ -143,10 +144,11 @@ fn judge(
     work: &mut Work<'_>,
     source: &Source,
     predictor: Predictor,
-    (quantities, share): (&[usize], Range<f64>),
+    quantities: &[usize],
+    share: Range<f64>,
 ) -> Result<Vec<(f64, f64)>, StepError> {
     let trials = trials(source, &predictor.runs(), TEST);
-    let runs = run_all(work, &trials, (share, predictor.0))?;
+    let runs = run_all(work, &trials, share, predictor.0)?;
     let of_run = |(run, values): (usize, &Values)| {
         let kept = quantities.iter().map(|&quantity| (quantity, values[quantity]));
         let points = kept.filter_map(|(quantity, value)| Some(((8 * run + quantity) as f64, value?)));
@@ -174,7 +176,7 @@ const COMPARED: Step = Step {
         let mut numbers = Metrics::default();
         for (place, predictor) in PREDICTORS.into_iter().enumerate() {
             let share = part(&WHOLE, place, PREDICTORS.len());
-            numbers.draw(predictor.0, judge(work, &incast([]), predictor, (&ALL, share))?);
+            numbers.draw(predictor.0, judge(work, &incast([]), predictor, &ALL, share)?);
         }
         Ok(numbers)
     },
@@ -252,7 +254,7 @@ const ELSEWHERE: Step = Step {
             let share = part(&WHOLE, place, NETWORKS.len());
             for (number, predictor) in CHOSEN.into_iter().enumerate() {
                 let share = part(&share, number, CHOSEN.len());
-                let points = judge(work, &source, predictor, (&[P99, FINISH], share))?;
+                let points = judge(work, &source, predictor, &[P99, FINISH], share)?;
                 numbers.draw(format!("{name}, {}", predictor.0), points);
             }
         }
@@ -298,7 +300,7 @@ mod tests {
         );
         let mut go_on = |_: f64, _: &str| paceline_lab::run::Control::Continue;
         let mut work = Work::new(&done, 1, &mut go_on);
-        let found = run_all(&mut work, &trials, (WHOLE, "run")).unwrap();
+        let found = run_all(&mut work, &trials, WHOLE, "run").unwrap();
         let recorded = &done.step(COMPARED.name).unwrap().series["AR(3)"][8 * (seed - 1)..];
         for (&(_, recorded), found) in recorded.iter().zip(found[0]) {
             let off = found.unwrap() / recorded - 1.0;

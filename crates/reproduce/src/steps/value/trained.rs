@@ -40,7 +40,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let go = |_: usize, _: &paceline_fabric::Progress| Control::Continue;
     let first = dataset::record(&Source::thesis(), work.jobs, &go).map_err(StepError::of)?;
     let jobs = jobs();
-    let trained = in_chunks(&jobs, work, (0.05..1.0, "training"), &|job| weights(*job, &first))?;
+    let trained = in_chunks(&jobs, work, 0.05..1.0, "training", &|job| weights(*job, &first))?;
     let mut numbers = Metrics::default();
     for ((_, name), weights) in jobs.iter().filter_map(|&job| list(job)).zip(trained) {
         let series = numbers.series.entry(name).or_default();

@@ -118,7 +118,7 @@ impl Maker<'_, '_> {
             return Err(Problem::new(message).at(&self.cx.texts.of_value(&fan_in)));
         }
         let load_of = filled!(block.load_of: IncastPoisson);
-        let pattern = |load| traffic::incast_poisson(&hosts, &receivers, load, (*fan_in.get_ref(), size));
+        let pattern = |load| traffic::incast_poisson(&hosts, &receivers, load, *fan_in.get_ref(), size);
         let load = self.load_of_hosts(load, &load_of, pattern)?;
         let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
         let seconds = (window.1 - window.0).as_secs_f64();

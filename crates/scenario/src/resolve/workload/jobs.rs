@@ -52,14 +52,38 @@ pub struct ByTrace {
     pub is_priced: bool,
 }
 
+/// Lists that the flows of jobs are added to.
+pub(super) struct Target<'a> {
+    pub(super) unresolved: &'a mut UnresolvedFlows,
+    pub(super) labels: &'a mut Labels,
+    /// Number of workloads, after which jobs are numbered.
+    pub(super) workloads: usize,
+}
+
+/// Job whose flows are to be added.
+struct JobFlows<'a> {
+    label: &'a str,
+    hosts: &'a [NodeId],
+    start: Time,
+    iterations: u32,
+    steps: &'a [JobStep],
+    class: u8,
+    stays: schema::Connections,
+}
+
 /// Creates the flows of all jobs.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     jobs: &mut [Spanned<schema::Job>],
     net: &Net,
     schemes: &mut Schemes<'_>,
-    (unresolved, labels, workloads): (&mut UnresolvedFlows, &mut Labels, usize),
+    to: Target<'_>,
 ) -> Result<(Vec<Job>, Vec<Program>), Problem> {
+    let Target {
+        unresolved,
+        labels,
+        workloads,
+    } = to;
     // All traces are read before hosts are assigned, since they determine numbers of ranks.
     let read = |job: &mut Spanned<schema::Job>| traces::read(cx, job, net);
     let traces: Vec<Option<Trace>> = jobs.iter_mut().map(read).collect::<Result<_, _>>()?;
@@ -253,13 +277,16 @@ impl Maker<'_, '_> {
         // Checked before the messages are created, which might exhaust memory.
         let messages: f64 = steps.iter().map(|step| step.messages(hosts.len() as u32)).sum();
         self.affordable(messages * f64::from(iterations))?;
-        let (collectives, tails) = self.add_job(
-            (&label, &hosts),
-            (start, iterations),
-            &steps,
-            (class, stays),
-            unresolved,
-        );
+        let flows = JobFlows {
+            label: &label,
+            hosts: &hosts,
+            start,
+            iterations,
+            steps: &steps,
+            class,
+            stays,
+        };
+        let (collectives, tails) = self.add_job(flows, unresolved);
         Ok(Job {
             compute: (steps.iter()).fold(Span::ZERO, |sum, step| sum.saturating_add(step.computes())),
             label,
@@ -287,16 +314,22 @@ impl Maker<'_, '_> {
     /// iterations.
     fn add_job(
         &mut self,
-        (job, hosts): (&str, &[NodeId]),
-        (start, iterations): (Time, u32),
-        steps: &[JobStep],
-        (class, stays): (u8, schema::Connections),
+        job: JobFlows<'_>,
         unresolved: &mut UnresolvedFlows,
     ) -> (Vec<usize>, Vec<Vec<Tail>>) {
+        let JobFlows {
+            label,
+            hosts,
+            start,
+            iterations,
+            steps,
+            class,
+            stays,
+        } = job;
         let first = unresolved.len();
         let slow = hosts.iter().map(|&host| slowness(&self.cx.slow_hosts, host));
         let mut chain = Chain::new(hosts, start).slowed(slow.collect());
-        let name = |step: &JobStep| format!("{job}/{}", step.label);
+        let name = |step: &JobStep| format!("{label}/{}", step.label);
         // A block per step, so that all iterations use the same connections.
         let mut blocks = Vec::with_capacity(steps.len());
         for step in steps {

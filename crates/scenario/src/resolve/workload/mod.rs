@@ -82,7 +82,8 @@ impl Traffic {
 /// Creates the flows of all workloads and jobs.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
-    (workloads, jobs): (&mut [Spanned<schema::Workload>], &mut [Spanned<schema::Job>]),
+    workloads: &mut [Spanned<schema::Workload>],
+    jobs: &mut [Spanned<schema::Job>],
     net: &Net,
     schemes: &mut Schemes<'_>,
 ) -> Result<Traffic, Problem> {
@@ -122,8 +123,12 @@ pub(super) fn resolve(
         };
         factory.make(written, schemes, &mut unresolved)?;
     }
-    let at = (&mut unresolved, &mut labels, workloads.len());
-    let (mut jobs, programs) = jobs::resolve(cx, jobs, net, schemes, at)?;
+    let to = jobs::Target {
+        unresolved: &mut unresolved,
+        labels: &mut labels,
+        workloads: workloads.len(),
+    };
+    let (mut jobs, programs) = jobs::resolve(cx, jobs, net, schemes, to)?;
     labels.check()?;
     if schemes.all().any(|scheme| scheme.needs().foresight) {
         unresolved.list_sources(cx.seed);

@@ -5,22 +5,26 @@ use std::path::PathBuf;
 use paceline_traces::chakra::{self, ControlDeps, Kernels, Options, Repair, Roofline, System};
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::Problem;
 use crate::resolve::Cx;
 use crate::resolve::fill::filled;
 use crate::schema;
 
-use super::files::{Read, absolute, keep};
+use super::files::{Read, TraceFile, absolute, keep};
 use super::found::{Names, Network, choice, problem};
 
 /// Reads the traces whose file names start with a prefix.
 pub(super) fn read(
     cx: &mut Cx<'_>,
-    prefix: &Spanned<String>,
+    file: TraceFile<'_>,
     rules: &mut schema::TraceRules,
-    (system, network): (Option<&System>, Network),
-    place: &Place,
+    system: Option<&System>,
+    network: Network,
 ) -> Result<Read, Problem> {
+    let TraceFile {
+        path: prefix,
+        place,
+    } = file;
     let what = "the trace of rank 0";
     let file = |extension: &str| format!("{}.0.{extension}", prefix.get_ref());
     let mut found = cx.files.on_disk(&file(chakra::EXTENSIONS[0]), what, place);

@@ -68,15 +68,29 @@ pub(super) fn system(
     Ok(Some(system))
 }
 
+/// Path of a trace, and the position of the table that names it.
+#[derive(Clone, Copy)]
+pub(super) struct TraceFile<'a> {
+    pub(super) path: &'a Spanned<String>,
+    pub(super) place: &'a Place,
+}
+
+/// Size of a job as far as the scenario sets it.
+pub(super) struct JobSize {
+    /// True if the job names its hosts.
+    pub(super) has_hosts: bool,
+    pub(super) ranks: Option<u32>,
+}
+
 pub(super) fn simai(
     cx: &mut Cx<'_>,
-    path: &Spanned<String>,
-    (named, ranks): (bool, Option<u32>),
+    file: TraceFile<'_>,
+    job: JobSize,
     rules: &mut schema::TraceRules,
     net: &Net,
-    place: &Place,
 ) -> Result<Read, Problem> {
     use paceline_traces::simai::{Servers, program, read};
+    let TraceFile { path, place } = file;
     let source = cx.files.read(path.get_ref(), "the workload", place)?;
     let (workload, mut cautions) =
         read(source.name(), source.text()).map_err(|trouble| problem(trouble, place))?;
@@ -99,7 +113,7 @@ pub(super) fn simai(
     if slot.is_none() {
         *slot = Some(Spanned::new(path.span(), gpus));
     }
-    let all = match (ranks, named) {
+    let all = match (job.ranks, job.has_hosts) {
         (Some(ranks), _) => ranks,
         (None, true) => workload.header.all_gpus.unwrap_or_default(),
         (None, false) => net.topology.hosts().count() as u32,

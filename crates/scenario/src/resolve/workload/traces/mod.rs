@@ -92,22 +92,25 @@ pub(super) fn read(
     let rules = job.rules.get_or_insert_default();
     refused::refuse_others(cx, rules, format, network, &place)?;
     let mut system = None;
+    let file = files::TraceFile {
+        path: &path,
+        place: &place,
+    };
     let read = match format {
         Format::Goal => files::goal(cx, &path, &place)?,
         Format::Chakra => {
             system = files::system(cx, rules, &place)?;
-            chakra::read(cx, &path, rules, (system.as_ref(), network), &place)?
+            chakra::read(cx, file, rules, system.as_ref(), network)?
         }
         Format::SimAi => files::simai(
             cx,
-            &path,
-            (
-                job.hosts.is_some(),
-                job.ranks.as_ref().map(|ranks| *ranks.get_ref()),
-            ),
+            file,
+            files::JobSize {
+                has_hosts: job.hosts.is_some(),
+                ranks: job.ranks.as_ref().map(|ranks| *ranks.get_ref()),
+            },
             rules,
             net,
-            &place,
         )?,
     };
     for Caution { text } in read.cautions {
