@@ -12,7 +12,7 @@ use paceline_lab::table;
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
 /// Result of a reader: accepted, or the reason for the rejection.
-pub(crate) type Said = Result<(), String>;
+pub(crate) type Verdict = Result<(), String>;
 
 /// Terminal width for printed tables.
 pub(crate) const WIDTH: usize = 100;
@@ -56,12 +56,12 @@ pub(crate) fn tables(summary: &Summary) {
 }
 
 /// Loads an input, checks that its resolved text is the same run, and runs it for some events.
-pub(crate) fn load_and_run(path: &Path) -> Said {
+pub(crate) fn load_and_run(path: &Path) -> Verdict {
     load_with(path, &Overrides::default())
 }
 
 /// Like [`load_and_run`], with overrides of the command line.
-pub(crate) fn load_with(path: &Path, overrides: &Overrides) -> Said {
+pub(crate) fn load_with(path: &Path, overrides: &Overrides) -> Verdict {
     let input = paceline_lab::load(&path.to_string_lossy(), overrides).map_err(|said| shown(&said))?;
     let again = written(&input);
     if input.decisions.is_some() {

@@ -24,7 +24,7 @@ mod topology;
 mod track;
 mod write;
 
-pub use charts::{Axis, Chart, Kind, Line, Width};
+pub use charts::{Axis, Chart, ChartKind, Line, Width};
 pub use look::{Look, script_json};
 pub use repeats::repeats_pages;
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
@@ -456,12 +456,12 @@ mod tests {
         let names = ["dcqcn".to_string(), "hpcc".to_string()];
         let styles = [(0, 0), (1, 0)];
         let metrics = shown(&[&slow.summary, &fast.summary]);
-        let table = rows(&[slow.clone(), fast.clone()], (&names, &styles), &metrics);
+        let table = rows(&[slow.clone(), fast.clone()], &names, &styles, &metrics);
         assert_eq!((table[0].cells[1].best, table[1].cells[1].best), (false, true));
         // Neither equal values are marked, nor a run that left more flows unfinished.
         assert!(!table[0].cells[2].best && !table[1].cells[2].best);
         fast.summary.flows.completed -= 1;
-        let table = rows(&[slow.clone(), fast.clone()], (&names, &styles), &metrics);
+        let table = rows(&[slow.clone(), fast.clone()], &names, &styles, &metrics);
         assert!(table.iter().all(|row| row.cells.iter().all(|cell| !cell.best)));
     }
 

@@ -240,8 +240,8 @@ fn samples_at_any_times_are_told_at_every_level() {
     for _ in 0..10 {
         track = track.wider();
         let got = kept(&track);
-        let place = |at: u64| (at - track.origin_ps) / track.width_ps;
-        for (k, of_bin) in samples.chunk_by(|a, b| place(a.0) == place(b.0)).enumerate() {
+        let index = |at: u64| (at - track.origin_ps) / track.width_ps;
+        for (k, of_bin) in samples.chunk_by(|a, b| index(a.0) == index(b.0)).enumerate() {
             let [min, max, mean] = kept_bin(&track, &got, of_bin[0].0);
             let of = |f: fn(f64, f64) -> f64, start| of_bin.iter().map(|one| one.1).fold(start, f);
             let (least, largest) = (of(f64::min, f64::INFINITY), of(f64::max, f64::NEG_INFINITY));

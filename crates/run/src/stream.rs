@@ -36,7 +36,7 @@ struct Lane {
     /// Time of the last arrival since the start of the window, in ps.
     elapsed: f64,
     /// Index in the source's list: of the host itself, or of the next listed message.
-    place: usize,
+    index: usize,
     /// Hosts of an incast in the order last drawn; `receiver` and `left` are its receiver and the number of
     /// senders still to come.
     order: Vec<NodeId>,
@@ -52,7 +52,7 @@ impl Lane {
             arrivals: stream(Purpose::Arrival),
             choices: stream(Purpose::Workload),
             elapsed: 0.0,
-            place: 0,
+            index: 0,
             order: Vec::new(),
             receiver: NodeId(0),
             left: 0,
@@ -67,8 +67,8 @@ impl Lane {
                 Vec::new()
             }
             ArrivalPattern::Poisson { hosts, .. } => {
-                let lane = |(place, (host, _)): (usize, &(NodeId, f64))| Self {
-                    place,
+                let lane = |(index, (host, _)): (usize, &(NodeId, f64))| Self {
+                    index,
                     ..Self::new(source, of, seed, u64::from(host.0))
                 };
                 hosts.iter().enumerate().map(lane).collect()
@@ -89,10 +89,10 @@ impl Lane {
                 receivers,
                 sizes,
             } => {
-                let (src, mean_ps) = hosts[self.place];
+                let (src, mean_ps) = hosts[self.index];
                 let start = self.next_arrival(mean_ps, of)?;
                 let dst = if receivers.is_empty() {
-                    hosts[self.other(hosts.len(), Some(self.place))].0
+                    hosts[self.other(hosts.len(), Some(self.index))].0
                 } else {
                     let own = receivers.iter().position(|&host| host == src);
                     receivers[self.other(receivers.len(), own)]
@@ -139,8 +139,8 @@ impl Lane {
                 })
             }
             ArrivalPattern::Told { messages } => {
-                let next = messages.get(self.place)?;
-                self.place += 1;
+                let next = messages.get(self.index)?;
+                self.index += 1;
                 Some(*next)
             }
         }

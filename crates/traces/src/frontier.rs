@@ -65,13 +65,7 @@ pub(crate) struct Frontier {
 impl Frontier {
     /// Adds the operations that a start frees to `freed`, in the order of the trace. `time` is the time of the start,
     /// or 0 if starts do not count.
-    pub(crate) fn started(
-        &mut self,
-        program: &dyn Program,
-        at: At,
-        time: u64,
-        freed: &mut Vec<Freed>,
-    ) {
+    pub(crate) fn started(&mut self, program: &dyn Program, at: At, time: u64, freed: &mut Vec<Freed>) {
         self.list.clear();
         program.after_start(at.0, at.1, &mut self.list);
         self.release(program, at, time, true, freed);
@@ -94,14 +88,7 @@ impl Frontier {
         self.release(program, at, time, false, freed);
     }
 
-    fn release(
-        &mut self,
-        program: &dyn Program,
-        at: At,
-        time: u64,
-        by_start: bool,
-        freed: &mut Vec<Freed>,
-    ) {
+    fn release(&mut self, program: &dyn Program, at: At, time: u64, by_start: bool, freed: &mut Vec<Freed>) {
         let (rank, source) = at;
         let mut list = std::mem::take(&mut self.list);
         for number in list.drain(..) {

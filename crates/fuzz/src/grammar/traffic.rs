@@ -104,12 +104,12 @@ impl Draft {
 
     fn job(&mut self, chance: &mut Mutator) {
         self.line("[[job]]\nlabel = \"job\"\niterations = 2");
-        let places = ["packed", "spread", "random"];
+        let indices = ["packed", "spread", "random"];
         match chance.below(2) {
             0 => self.line("hosts = \"all\""),
             _ => {
-                let place = *chance.one(&places);
-                self.line(format!("ranks = 2\nplacement = \"{place}\"\nshare-hosts = true"));
+                let index = *chance.one(&indices);
+                self.line(format!("ranks = 2\nplacement = \"{index}\"\nshare-hosts = true"));
             }
         }
         self.perhaps(

@@ -81,13 +81,7 @@ impl<W: Write> Events<'_, W> {
         self.add(&json!({ "ph": "M", "name": what, "pid": process, "tid": row, "args": { "name": name } }))
     }
 
-    fn slice(
-        &mut self,
-        name: &str,
-        track: Track,
-        ps: Range<u64>,
-        args: &Value,
-    ) -> io::Result<()> {
+    fn slice(&mut self, name: &str, track: Track, ps: Range<u64>, args: &Value) -> io::Result<()> {
         let Track { process, row } = track;
         let (at, duration) = (micros(ps.start), micros(ps.end.saturating_sub(ps.start)));
         self.add(&json!({
@@ -124,7 +118,11 @@ fn flows<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()>
     flows.sort_by_key(|flow| (flow.src, flow.start_ps, flow.flow_id));
     for of_host in flows.chunk_by(|a, b| a.src == b.src) {
         let process = HOSTS + u64::from(of_host[0].src);
-        events.name("process_name", Track::new(process, 0), &format!("host {}", of_host[0].src))?;
+        events.name(
+            "process_name",
+            Track::new(process, 0),
+            &format!("host {}", of_host[0].src),
+        )?;
         let mut rows = Rows::default();
         for flow in of_host {
             let to = flow.end_ps().unwrap_or(end);
@@ -160,7 +158,12 @@ fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Resu
     all.order_by_key(|(from, ..)| *from);
     let mut rows = Rows::default();
     for (from, to, name, args) in all {
-        events.slice(&name, Track::new(COLLECTIVES, rows.take(from, to)), from..to, &args)?;
+        events.slice(
+            &name,
+            Track::new(COLLECTIVES, rows.take(from, to)),
+            from..to,
+            &args,
+        )?;
     }
     Ok(())
 }

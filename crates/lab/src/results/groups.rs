@@ -257,9 +257,9 @@ impl Group {
         let mut groups: SortedMap<String, Self> = (schemes.iter())
             .map(|(name, &scheme)| (name.to_string(), of_schemes[scheme].clone()))
             .collect();
-        for ((scheme, label), place) in labels {
+        for ((scheme, label), index) in labels {
             let part = of_labels
-                .get(place)
+                .get(index)
                 .unwrap_or(&of_schemes[schemes[scheme]])
                 .clone();
             let group = groups.entry(scheme.to_string()).or_default();

@@ -125,9 +125,7 @@ fn largest_peak(
         least: under_way.most * each,
     });
     // The load relative to the port counts, since receivers may have lines of different rates.
-    let load = |peak: &Concurrent| {
-        u128::from(peak.least) * 1000 / u128::from(peak.port.as_bps().max(1))
-    };
+    let load = |peak: &Concurrent| u128::from(peak.least) * 1000 / u128::from(peak.port.as_bps().max(1));
     crowds.max_by_key(load)
 }
 
@@ -143,13 +141,7 @@ fn port_rates(spec: &RunSpec) -> Vec<BitRate> {
     rates
 }
 
-fn too_fast(
-    spec: &RunSpec,
-    scheme: &str,
-    param: &str,
-    rate: BitRate,
-    peak: Concurrent,
-) -> Option<String> {
+fn too_fast(spec: &RunSpec, scheme: &str, param: &str, rate: BitRate, peak: Concurrent) -> Option<String> {
     let Concurrent {
         receiver,
         port,

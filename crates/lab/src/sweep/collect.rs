@@ -101,13 +101,7 @@ fn versions<'a>(plans: &[(&Path, Plan)], rows: impl Iterator<Item = &'a Row>) ->
 }
 
 /// Checks that two folders are parts of one plan. Across versions the ids differ; axes, seeds and points must not.
-fn check_same(
-    a: &Path,
-    first: &Plan,
-    b: &Path,
-    second: &Plan,
-    mix_versions: bool,
-) -> Result<(), SweepError> {
+fn check_same(a: &Path, first: &Plan, b: &Path, second: &Plan, mix_versions: bool) -> Result<(), SweepError> {
     let refused = |what: String| Err(SweepError::Refused(what));
     let (a, b) = (a.display(), b.display());
     if first.version != second.version && !mix_versions {
@@ -158,8 +152,8 @@ fn find<'a>(
                     check_version(folder, plan, &row)?;
                 }
                 match slot {
-                    Some((known, place)) if known.status == row.status => {
-                        check_equal(known, place, &row, folder)?;
+                    Some((known, index)) if known.status == row.status => {
+                        check_equal(known, index, &row, folder)?;
                         if row.keep > known.keep {
                             *slot = Some((row, folder));
                         }

@@ -83,9 +83,9 @@ impl Question<'_> {
             let Some(number) = iteration.filter(|&number| self.lacks(&data.summary, label, number)) else {
                 return Ok((data.summary, false));
             };
-            let place = self.run;
+            let index = self.run;
             asker.inform(&format!(
-                "{place} has the critical path of another iteration: running its scenario again for iteration {number}"
+                "{index} has the critical path of another iteration: running its scenario again for iteration {number}"
             ));
             let finished = asker.run(&self.with_path_of(iteration)?)?;
             self.check_whole(&data, &finished)?;

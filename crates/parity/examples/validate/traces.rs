@@ -309,14 +309,14 @@ fn cost_models(samples: &[Sample], verdict: &mut Verdict) -> Vec<Tally> {
             }
         }
         let what = format!("{}: runs", runs[0].program);
-        let place = tallies
+        let index = tallies
             .iter()
             .position(|tally| tally.what == what)
             .unwrap_or_else(|| {
                 tallies.push(Tally::new(what));
                 tallies.len() - 1
             });
-        tallies[place].add(&runs[0].name, runs.len(), same);
+        tallies[index].add(&runs[0].name, runs.len(), same);
         let last = |ends: Option<&[u64]>| match ends.and_then(|ends| ends.iter().max()) {
             Some(end) => grouped(*end),
             None => "refused".into(),
@@ -409,8 +409,8 @@ fn packets(
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

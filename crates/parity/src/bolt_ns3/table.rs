@@ -45,8 +45,8 @@ impl HashOrder {
     fn link(&mut self, key: u16, slot: QpId) {
         let bucket = usize::from(key) % self.buckets;
         let same = |other: &(u16, QpId)| usize::from(other.0) % self.buckets == bucket;
-        let place = self.list.iter().position(same).unwrap_or(0);
-        self.list.insert(place, (key, slot));
+        let index = self.list.iter().position(same).unwrap_or(0);
+        self.list.insert(index, (key, slot));
     }
 
     pub(super) fn remove(&mut self, key: u16) {

@@ -17,7 +17,7 @@ use crate::ib_omnet::InfiniBand;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accounts {
     /// Index of each flow's account in `open`; `u32::MAX` if it has none.
-    places: Vec<u32>,
+    indices: Vec<u32>,
     open: Vec<Open>,
     clocks: Grid<PortId, Clock>,
     /// Arrival of each packet at its present port, by packet id.
@@ -86,7 +86,7 @@ impl Accounts {
     pub(super) fn new(spec: &RunSpec, ports: usize, lanes: u8) -> Self {
         let flows = spec.flows.len();
         let mut accounts = Self {
-            places: vec![u32::MAX; flows],
+            indices: vec![u32::MAX; flows],
             clocks: Grid::of(ports, usize::from(lanes), Clock::STOPPED),
             ..Self::default()
         };
@@ -103,7 +103,7 @@ impl Accounts {
             return Self::default();
         }
         for flow in list {
-            accounts.places[flow as usize] = accounts.open.len() as u32;
+            accounts.indices[flow as usize] = accounts.open.len() as u32;
             accounts.open.push(Open {
                 flow: FlowId(flow),
                 port: PortId::NONE,
@@ -122,8 +122,8 @@ impl Accounts {
     }
 
     fn of(&mut self, flow: FlowId) -> Option<&mut Open> {
-        let place = *self.places.get(flow.index())?;
-        self.open.get_mut(place as usize)
+        let index = *self.indices.get(flow.index())?;
+        self.open.get_mut(index as usize)
     }
 
     /// Starts or stops a lane's clock. `is` is true if the lane has a packet and no credit.
@@ -188,8 +188,8 @@ impl Accounts {
                 credit,
             });
         }
-        let place = open.all.iter().position(|all| all.port == port);
-        let place = place.unwrap_or_else(|| {
+        let index = open.all.iter().position(|all| all.port == port);
+        let index = index.unwrap_or_else(|| {
             open.all.push(Totals {
                 port,
                 packets: 0,
@@ -198,7 +198,7 @@ impl Accounts {
             });
             open.all.len() - 1
         });
-        let all = &mut open.all[place];
+        let all = &mut open.all[index];
         all.packets += 1;
         all.queueing = (all.queueing.0 + queueing, all.queueing.1.max(queueing));
         all.credit = (all.credit.0 + credit, all.credit.1.max(credit));

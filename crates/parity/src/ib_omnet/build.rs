@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use paceline_fabric::model::{FlowId, Net, NicId, PacketId, PortId, Ports, ProfileId, Profiles, Site};
 use paceline_fabric::outcome::credits::Stalls;
 use paceline_fabric::spec::{NodeId, NodeKind, RunSpec};
-use paceline_kernel::ids::{Grid, Id, List};
 use paceline_kernel::Bytes;
+use paceline_kernel::ids::{Grid, Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::ib_omnet::InfiniBand;
@@ -67,7 +67,7 @@ impl InfiniBand {
             ),
             stalls: Stalls::default(),
             accounts,
-            places: by_node.ports,
+            ports_by_node: by_node.ports,
             spec: credits.clone(),
         };
         network.add_ports(ports, &by_node.first, &host_of, &wires);
@@ -85,8 +85,8 @@ impl InfiniBand {
     ) {
         let mut order: List<PortId, u32> = List::of(ports.len(), 0);
         (0..)
-            .zip(&self.places)
-            .for_each(|(place, &port)| order[port] = place);
+            .zip(&self.ports_by_node)
+            .for_each(|(index, &port)| order[port] = index);
         for (id, port) in ports.numbered() {
             let inputs = match port.is_host {
                 true => 1,
@@ -102,7 +102,7 @@ impl InfiniBand {
                     true => host_of[port.node].0,
                     false => port.owner,
                 },
-                place: (order[id] - first[port.node]) as u8,
+                index: (order[id] - first[port.node]) as u8,
                 slots,
                 first: first[port.node],
                 order: order[id],
@@ -134,7 +134,7 @@ impl InfiniBand {
 
     fn add_hosts(&mut self, ports: &Ports, profiles: &Profiles, hosts: &[NodeId], first: &List<NodeId, u32>) {
         for &node in hosts {
-            let port = self.places[first[node] as usize];
+            let port = self.ports_by_node[first[node] as usize];
             let line = profiles[ports[port].profile].rate.as_gbps_f64();
             let control = match self.spec.controlled.contains(&node) {
                 true => self.spec.control,
@@ -164,8 +164,8 @@ impl InfiniBand {
         if first.is_host {
             return Some(0);
         }
-        self.routes.length(first.owner, to.0, |place| {
-            let peer = peer_of(self.places[place as usize]);
+        self.routes.length(first.owner, to.0, |index| {
+            let peer = peer_of(self.ports_by_node[index as usize]);
             (!peer.is_host).then_some(peer.owner)
         })
     }

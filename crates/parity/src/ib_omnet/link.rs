@@ -36,11 +36,11 @@ impl InfiniBand {
     pub(super) fn scan(&mut self, net: &mut Net<'_>) {
         // Ties are reserved for all ports, also for those not visited: a port that catches up keeps its position
         // among the events.
-        let places = 2 * self.ports.len() as u64;
+        let indices = 2 * self.ports.len() as u64;
         self.scan = Scan {
             count: self.scan.count + 1,
             at: net.core.now(),
-            tie: net.core.reserve_ties(places),
+            tie: net.core.reserve_ties(indices),
         };
         let mut telling = std::mem::take(&mut self.telling);
         telling.retain(|&port| {

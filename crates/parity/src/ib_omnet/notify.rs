@@ -20,7 +20,7 @@ impl InfiniBand {
         self.record.write(CreditEvent {
             at: Time::from_ps(net.core.now()),
             node: net.core.ports[port].node,
-            interface: u16::from(self.ports[port].place),
+            interface: u16::from(self.ports[port].index),
             what,
         });
     }
@@ -100,7 +100,7 @@ impl InfiniBand {
             let p = &self.ports[port];
             PortTotals {
                 node: net.core.ports[port].node,
-                interface: u16::from(p.place),
+                interface: u16::from(p.index),
                 packets: p.packets,
                 marked: p.marked,
                 updates: p.updates,
@@ -108,7 +108,7 @@ impl InfiniBand {
         };
         let (injected, trace) = self.record.take();
         CreditOutcome {
-            ports: self.places.iter().map(totals).collect(),
+            ports: self.ports_by_node.iter().map(totals).collect(),
             sources: self.sources.iter().map(|source| source.totals).collect(),
             injected,
             trace,
@@ -169,12 +169,12 @@ impl InfiniBand {
 
     /// Returns the output for which an input of a switch holds most packets of a lane, if any.
     fn longest_behind(&self, net: &Net<'_>, input: PortId, lane: u8) -> Option<PortId> {
-        let place = self.ports[input].place;
+        let index = self.ports[input].index;
         let first = self.ports[input].first as usize;
         let node = net.core.ports[input].node;
-        let outputs = self.places[first..].iter().copied();
+        let outputs = self.ports_by_node[first..].iter().copied();
         let outputs = outputs.take_while(|&output| net.core.ports[output].node == node);
-        let held = outputs.map(|output| (self.held_for(net, output, place, lane), output));
+        let held = outputs.map(|output| (self.held_for(net, output, index, lane), output));
         let most = held.max_by_key(|&(packets, output)| (packets, Reverse(output)));
         most.filter(|(packets, _)| *packets > 0).map(|(_, output)| output)
     }

@@ -30,11 +30,11 @@ impl Routes {
     pub(super) fn length(&self, from: u32, host: u32, peer: impl Fn(u32) -> Option<u32>) -> Option<u32> {
         let mut switch = from;
         for passed in 1..=self.first.len() as u32 {
-            let place = self.next(switch, host);
-            if place == NOWHERE {
+            let index = self.next(switch, host);
+            if index == NOWHERE {
                 return None;
             }
-            match peer(self.first(switch) + u32::from(place)) {
+            match peer(self.first(switch) + u32::from(index)) {
                 Some(next) => switch = next,
                 None => return Some(passed),
             }
@@ -78,7 +78,7 @@ impl Routes {
                 let mut usable: Vec<u8> = (0..)
                     .zip(own)
                     .filter(|(_, port)| usable.contains(port))
-                    .map(|(place, _)| place)
+                    .map(|(index, _)| index)
                     .collect();
                 usable.sort_unstable();
                 let chosen = usable.get(number % usable.len().max(1));

@@ -1,6 +1,6 @@
 //! SLEEK: a sender detects losses by gaps and probes, without waiting for its timer.
 
-use super::packet::{Kind, Packet, bit};
+use super::packet::{Packet, PacketType, bit};
 use super::schedule::NONE;
 use super::sim::Sim;
 use super::source::HEADER;
@@ -118,7 +118,7 @@ impl Sim {
             seq,
             size: HEADER,
             ev,
-            bits: Packet::bits(Kind::Data, bit::PROBE),
+            bits: Packet::bits(PacketType::Data, bit::PROBE),
             ..Packet::default()
         };
         let (host, wait) = (c.src, 5 * c.nscc.base);

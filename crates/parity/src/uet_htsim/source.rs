@@ -3,8 +3,8 @@
 use paceline_congestion::rccc::pacer::FIRST;
 
 use super::backlog::Backlog;
-use super::counters::Said;
-use super::packet::{Kind, Packet, bit};
+use super::counters::LogLine;
+use super::packet::{Packet, PacketType, bit};
 use super::sim::Sim;
 
 /// Size of a header, bytes.
@@ -23,7 +23,7 @@ impl Sim {
         c.in_flight = 0;
         c.pull = FIRST;
         c.target = FIRST;
-        self.say(Said::Starting(flow));
+        self.say(LogLine::Starting(flow));
         self.send_while_permitted(flow);
     }
 
@@ -155,7 +155,7 @@ impl Sim {
             seq,
             size: size as u16,
             ev,
-            bits: Packet::bits(Kind::Data, bits),
+            bits: Packet::bits(PacketType::Data, bits),
             word: target,
             ..Packet::default()
         };
@@ -191,7 +191,7 @@ impl Sim {
             seq,
             size,
             ev,
-            bits: Packet::bits(Kind::Data, bit::AGAIN | bit::ASKS),
+            bits: Packet::bits(PacketType::Data, bit::AGAIN | bit::ASKS),
             word: target,
             ..Packet::default()
         };
@@ -226,7 +226,7 @@ impl Sim {
             seq,
             size: HEADER,
             ev,
-            bits: Packet::bits(Kind::Rts, bit::ASKS),
+            bits: Packet::bits(PacketType::Rts, bit::ASKS),
             word: target,
             ..Packet::default()
         };

@@ -255,10 +255,10 @@ enum Came {
 
 /// Runs a scenario with the files in `folder`.
 fn run(folder: &Path, rest: &str) -> Result<Came, String> {
-    let place = folder.to_str().ok_or("no folder")?;
+    let location = folder.to_str().ok_or("no folder")?;
     let text = format!(
         "duration = \"1s\"\ncheck = true\n{}",
-        rest.replace("FOLDER", place)
+        rest.replace("FOLDER", location)
     );
     let input = load_text("random.toml", &text, &Overrides::default()).map_err(|error| error.to_string())?;
     let mut calls = 0;

@@ -1,7 +1,7 @@
 //! Decisions of schemes for single flows over time: rate, window, round-trip time.
 
 use super::over_time::{Clock, flow_name};
-use super::{Axis, Chart, Kind, Line, Named, Width};
+use super::{Axis, Chart, ChartKind, Line, Named, Width};
 use crate::palette::COLORS;
 use crate::track::Track;
 use paceline_kernel::order::Sort as _;
@@ -19,7 +19,8 @@ struct Quantity {
     unit: &'static str,
     /// Unit of the axis, and the unit that all values are multiples of.
     scale: f64,
-    unit: f64,
+    /// Unit that all values are multiples of.
+    step: f64,
 }
 
 const QUANTITIES: [Quantity; 3] = [
@@ -29,7 +30,7 @@ const QUANTITIES: [Quantity; 3] = [
         label: "rate",
         unit: "Gbit/s",
         scale: 1e9,
-        unit: 1.0,
+        step: 1.0,
     },
     Quantity {
         metric: WINDOW,
@@ -37,7 +38,7 @@ const QUANTITIES: [Quantity; 3] = [
         label: "window",
         unit: "KB",
         scale: 1e3,
-        unit: 1.0,
+        step: 1.0,
     },
     Quantity {
         metric: RTT,
@@ -45,7 +46,7 @@ const QUANTITIES: [Quantity; 3] = [
         label: "round-trip time",
         unit: "µs",
         scale: 1.0,
-        unit: 1e-6,
+        step: 1e-6,
     },
 ];
 
@@ -74,7 +75,11 @@ fn chart(runs: &[Named<'_>], clock: &Clock, of: &Quantity) -> Option<Chart> {
     let chosen = chosen(run, of.metric);
     let line = |(k, (row, one)): (usize, &(FlowRow<'_>, &Series))| Line {
         dash: k / COLORS,
-        ..Line::over_time(flow_name(row), k % COLORS, clock.source(Track::of(one), of.scale, of.unit))
+        ..Line::over_time(
+            flow_name(row),
+            k % COLORS,
+            clock.source(Track::of(one), of.scale, of.step),
+        )
     };
     let recorded = run
         .data
@@ -94,7 +99,7 @@ fn chart(runs: &[Named<'_>], clock: &Clock, of: &Quantity) -> Option<Chart> {
         note,
         x: clock.axis(),
         y: Axis::new(of.label, of.unit),
-        kind: Kind::Track,
+        kind: ChartKind::Track,
         width: Width::Third,
         lines: chosen.iter().enumerate().map(line).collect(),
     })

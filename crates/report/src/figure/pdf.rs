@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::font;
-use super::scene::{Anchor, Mark, Scene};
+use super::scene::{Mark, Scene};
 
 /// Returns the file (PDF 1.4, ISO 32000-1): a catalogue, a page with a state for each opacity, its content, a font
 /// with its description and its file.
@@ -44,17 +44,17 @@ pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     ];
     let mut file = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n".to_vec();
     // The table of references needs the position of each object in the file.
-    let mut places = Vec::new();
+    let mut indices = Vec::new();
     for (number, object) in (1..).zip(&objects) {
-        places.push(file.len());
+        indices.push(file.len());
         file.extend(format!("{number} 0 obj\n").as_bytes());
         file.extend(object);
         file.extend(b"\nendobj\n");
     }
     let table = file.len();
     let mut end = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
-    for place in places {
-        end.push_str(&format!("{place:010} 00000 n \n"));
+    for index in indices {
+        end.push_str(&format!("{index:010} 00000 n \n"));
     }
     end.push_str(&format!(
         "trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n",

@@ -120,7 +120,7 @@ impl Scene {
             top = scene.font + 3.0;
         }
         let colors: Vec<_> = (figure.curves.iter().enumerate())
-            .map(|(place, curve)| style.palette.of(place, curve.color, curve.dash))
+            .map(|(index, curve)| style.palette.of(index, curve.color, curve.dash))
             .collect();
         let legend = match figure.curves.len() {
             0 | 1 => Legend::Off,
@@ -141,8 +141,8 @@ impl Scene {
             panel.right + 2.0,
             panel.bottom + 2.0,
         ])));
-        for (place, (curve, style)) in figure.curves.iter().zip(colors).enumerate() {
-            scene.curve(curve, figure.shape, &panel, place, style);
+        for (index, (curve, style)) in figure.curves.iter().zip(colors).enumerate() {
+            scene.curve(curve, figure.shape, &panel, index, style);
         }
         scene.marks.push(Mark::Clip(None));
         scene
@@ -266,14 +266,7 @@ impl Scene {
         });
     }
 
-    fn curve(
-        &mut self,
-        curve: &Curve,
-        shape: Shape,
-        panel: &Panel,
-        place: usize,
-        style: LineStyle,
-    ) {
+    fn curve(&mut self, curve: &Curve, shape: Shape, panel: &Panel, index: usize, style: LineStyle) {
         let LineStyle { color, dash } = style;
         // A piece ends at the start of the next one at the latest.
         for piece in curve.points.split_inclusive(|point| point.y.is_none()) {
@@ -293,7 +286,7 @@ impl Scene {
                 self.line(&drawn, color, 1.1, dash);
             }
             if shape == Shape::Points {
-                drawn.into_iter().for_each(|(x, y)| self.dot(x, y, color, place));
+                drawn.into_iter().for_each(|(x, y)| self.dot(x, y, color, index));
             }
         }
     }
@@ -324,7 +317,7 @@ impl Scene {
     }
 
     /// Draws a marker, whose shape depends on the curve.
-    fn dot(&mut self, x: f64, y: f64, color: &'static str, place: usize) {
+    fn dot(&mut self, x: f64, y: f64, color: &'static str, index: usize) {
         let side = 1.5 * self.unit();
         const SHAPES: [&[(f64, f64)]; 4] = [
             &[(-1.0, 0.0), (0.0, -1.0), (1.0, 0.0), (0.0, 1.0)],
@@ -334,7 +327,7 @@ impl Scene {
         ];
         let corner = |(right, down): &(f64, f64)| (x + right * side, y + down * side);
         self.marks.push(Mark::Area {
-            points: SHAPES[place % SHAPES.len()].iter().map(corner).collect(),
+            points: SHAPES[index % SHAPES.len()].iter().map(corner).collect(),
             color,
             opacity: 1.0,
         });

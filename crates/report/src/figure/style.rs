@@ -137,14 +137,14 @@ impl Palette {
         }
     }
 
-    /// Returns the colour and the dash pattern of curve number `place`, given those on the pages.
-    pub(super) fn of(self, place: usize, color: usize, dash: usize) -> LineStyle {
+    /// Returns the colour and the dash pattern of curve number `index`, given those on the pages.
+    pub(super) fn of(self, index: usize, color: usize, dash: usize) -> LineStyle {
         let colors = self.colors();
         let (color, dash) = match self {
             Self::Colour => (color, dash),
-            Self::Ordered => (place, place / colors.len()),
+            Self::Ordered => (index, index / colors.len()),
             // Two curves with one grey differ in their dashes.
-            Self::Grey => (place, place + place / colors.len()),
+            Self::Grey => (index, index + index / colors.len()),
         };
         LineStyle {
             color: colors[color % colors.len()],
@@ -182,7 +182,7 @@ mod tests {
     fn twelve_curves_differ() {
         for palette in Palette::ALL {
             let mut all: Vec<_> = (0..12)
-                .map(|place| palette.of(place, place % 8, place / 8))
+                .map(|index| palette.of(index, index % 8, index / 8))
                 .collect();
             all.sort_unstable();
             all.dedup();

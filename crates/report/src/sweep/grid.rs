@@ -72,9 +72,8 @@ impl Grid {
         let mut repeats = seeds;
         if varies.is_empty() && seeds > 1 && data.plan.points.len() == 1 {
             axes.push(seed_axis(&data.plan.seeds));
-            points.extend(
-                (0..seeds).map(|repeat| point(data, &measures, 0, repeat..repeat + 1, vec![repeat])),
-            );
+            points
+                .extend((0..seeds).map(|repeat| point(data, &measures, 0, repeat..repeat + 1, vec![repeat])));
             repeats = 1;
         } else {
             for (number, of) in data.plan.points.iter().enumerate() {

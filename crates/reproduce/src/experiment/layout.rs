@@ -4,7 +4,7 @@ mod charts;
 mod lines;
 
 use paceline_kernel::sorted::SortedMap;
-use paceline_scenario::diagnostics::{Place, Source};
+use paceline_scenario::diagnostics::{Location, Source};
 use paceline_scenario::{Diagnostics, Problem};
 use toml::Spanned;
 
@@ -84,15 +84,15 @@ pub(super) fn read(
     folder: &dyn Folder,
 ) -> Result<Vec<PanelPlan>, Diagnostics> {
     for (name, part) in &file.define {
-        let place = source.at(part.span());
+        let location = source.at(part.span());
         if names.axes.iter().any(|axis| axis.name == *name) {
             return Err(Problem::new(format!("`{name}` is an axis, too"))
-                .at(&place)
+                .at(&location)
                 .into());
         }
         if !source.text().contains(&format!("{{{name}}}")) {
             let text = format!("no expression has `{{{name}}}`");
-            return Err(Problem::new(text).at(&place).into());
+            return Err(Problem::new(text).at(&location).into());
         }
     }
     let layout = Layout {
@@ -147,7 +147,7 @@ struct ColumnOf<'a> {
 /// Row during the layout of a table.
 struct RowOf<'a> {
     row: Row,
-    value: Option<(String, Place)>,
+    value: Option<(String, Location)>,
     bound: Bound,
     written: Option<&'a schema::Row>,
 }
@@ -175,12 +175,12 @@ impl Layout<'_> {
         let Some(each) = each else {
             return Ok(vec![Bound::new()]);
         };
-        let place = self.source.at(each.span());
+        let location = self.source.at(each.span());
         let axes: Result<Vec<usize>, Problem> = each
             .get_ref()
             .0
             .iter()
-            .map(|axis| self.names.axis(axis, &place))
+            .map(|axis| self.names.axis(axis, &location))
             .collect();
         let mut all = self.names.combinations(&axes?)?;
         all.retain(|bound| self.is_run(grid, bound, &Bound::new()));
@@ -189,24 +189,24 @@ impl Layout<'_> {
 
     fn bound(&self, at: &SortedMap<String, Text>) -> Result<Bound, Problem> {
         let one = |(axis, case): (&String, &Text)| {
-            let place = self.source.at(case.span());
-            let axis = self.names.axis(axis, &place)?;
-            Ok((axis, self.names.case(axis, case.get_ref(), &place)?))
+            let location = self.source.at(case.span());
+            let axis = self.names.axis(axis, &location)?;
+            Ok((axis, self.names.case(axis, case.get_ref(), &location)?))
         };
         at.iter().map(one).collect()
     }
 
-    fn expression(&self, text: &str, place: &Place, scope: Scope<'_>) -> Result<Expr, Problem> {
+    fn expression(&self, text: &str, location: &Location, scope: Scope<'_>) -> Result<Expr, Problem> {
         let whole = self.define.iter().fold(text.to_string(), |text, (name, part)| {
             text.replace(&format!("{{{name}}}"), &format!("({})", part.get_ref()))
         });
         let text = self.names.fill_expression(&whole, scope.bound);
-        let mut written = read_expression(&text, place)?;
-        written.read_files(&mut |path, span| self.points(path, &place.part(span)))?;
-        let expression = self.names.look_up(&written, scope, place)?;
+        let mut written = read_expression(&text, location)?;
+        written.read_files(&mut |path, span| self.points(path, &location.part(span)))?;
+        let expression = self.names.look_up(&written, scope, location)?;
         match expression.is_constant() {
             true => Err(Problem::new("this is a constant: no run can change it")
-                .at(place)
+                .at(location)
                 .help("name a measure, such as `fct_slowdown.p99`")),
             false => Ok(expression),
         }
@@ -278,15 +278,15 @@ impl Layout<'_> {
         let Some(paths) = &table.published else {
             return Ok(Vec::new());
         };
-        let place = self.source.at(paths.span());
+        let location = self.source.at(paths.span());
         let columns: Vec<&str> = columns.iter().map(|column| column.column.name.as_str()).collect();
-        let read = |path: &String| Published::read(&self.file(path, &place)?, self.names, &columns);
+        let read = |path: &String| Published::read(&self.file(path, &location)?, self.names, &columns);
         paths.get_ref().0.iter().map(read).collect()
     }
 
     /// Returns a file next to the experiment.
-    fn file(&self, path: &str, place: &Place) -> Result<Source, Problem> {
-        let missing = || Problem::new(format!("there is no file `{path}`")).at(place);
+    fn file(&self, path: &str, location: &Location) -> Result<Source, Problem> {
+        let missing = || Problem::new(format!("there is no file `{path}`")).at(location);
         self.folder.text(path).ok_or_else(missing)
     }
 
@@ -302,7 +302,7 @@ impl Layout<'_> {
         let mut cells = Vec::new();
         for row in rows {
             let mut of_row = (Vec::new(), Vec::new());
-            for (place, column) in columns.iter().enumerate() {
+            for (at_index, column) in columns.iter().enumerate() {
                 let mut bound = row.bound.clone();
                 bound.extend(&column.bound);
                 let here = |text: &Text| (text.get_ref().clone(), self.source.at(text.span()));
@@ -324,7 +324,7 @@ impl Layout<'_> {
                 let position = CellPosition {
                     row,
                     column,
-                    index: place,
+                    index: at_index,
                     bound: &bound,
                 };
                 of_row.1.push(self.cell(table, position, published)?);
@@ -334,9 +334,7 @@ impl Layout<'_> {
         }
         let drawing = match &table.chart {
             None => None,
-            Some(chart) => {
-                Some(self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, scope)?)
-            }
+            Some(chart) => Some(self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, scope)?),
         };
         let (drawing, curves) =
             drawing.map_or((None, Vec::new()), |(drawing, curves)| (Some(drawing), curves));
@@ -424,9 +422,9 @@ impl Layout<'_> {
         expect: &Spanned<Many<NamedOr<schema::Expect>>>,
         at: &At<'_>,
     ) -> Result<Option<Criterion>, Problem> {
-        let place = self.source.at(expect.span());
+        let location = self.source.at(expect.span());
         self.criteria
-            .criterion(&expect.get_ref().0, self.names, at, &place)
+            .criterion(&expect.get_ref().0, self.names, at, &location)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use paceline_kernel::sorted::SortedMap;
 use paceline_lab::measures::{Measure, MeasureSet, find_summary, summary_names};
 use paceline_scenario::Problem;
-use paceline_scenario::diagnostics::{Place, among_many};
+use paceline_scenario::diagnostics::{Location, among_many};
 
 use super::expr::{Coordinate, Function, Operator, Written, read, texts};
 use super::sizes::of_sizes;
@@ -67,7 +67,7 @@ impl<'a> Scope<'a> {
 struct NamedMeasure<'a> {
     name: String,
     cases: &'a [Coordinate],
-    at: Place,
+    at: Location,
 }
 
 /// Grid of runs over some axes.
@@ -105,29 +105,29 @@ pub(super) struct Names {
 
 impl Names {
     /// Returns the index of the axis with this name.
-    pub(super) fn axis(&self, name: &str, place: &Place) -> Result<usize, Problem> {
+    pub(super) fn axis(&self, name: &str, location: &Location) -> Result<usize, Problem> {
         let found = self.axes.iter().position(|axis| axis.name == name);
         found.ok_or_else(|| {
             let known: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
-            unknown("axis", name, &known).at(place)
+            unknown("axis", name, &known).at(location)
         })
     }
 
     /// Returns the index of the case with this name on an axis.
-    pub(super) fn case(&self, axis: usize, name: &str, place: &Place) -> Result<usize, Problem> {
+    pub(super) fn case(&self, axis: usize, name: &str, location: &Location) -> Result<usize, Problem> {
         let axis = &self.axes[axis];
         axis.find(name).ok_or_else(|| {
             let known: Vec<&str> = axis.cases.iter().map(|case| case.name.as_str()).collect();
-            unknown(&format!("case of `{}`", axis.name), name, &known).at(place)
+            unknown(&format!("case of `{}`", axis.name), name, &known).at(location)
         })
     }
 
     /// Returns the index of the grid with this name.
-    pub(super) fn grid(&self, name: &str, place: &Place) -> Result<usize, Problem> {
+    pub(super) fn grid(&self, name: &str, location: &Location) -> Result<usize, Problem> {
         let found = self.grids.iter().position(|grid| grid.name == name);
         found.ok_or_else(|| {
             let known: Vec<&str> = self.grids.iter().map(|grid| grid.name.as_str()).collect();
-            unknown("grid of runs", name, &known).at(place)
+            unknown("grid of runs", name, &known).at(location)
         })
     }
 
@@ -192,34 +192,34 @@ impl Names {
         text
     }
 
-    /// Resolves the names of an expression whose text is at `place`.
+    /// Resolves the names of an expression whose text is at `location`.
     pub(super) fn look_up(
         &self,
         written: &Written,
         scope: Scope<'_>,
-        place: &Place,
+        location: &Location,
     ) -> Result<Expr, Problem> {
         let Scope { grid, bound } = scope;
-        let inner = |one: &Written| self.look_up(one, scope, place);
+        let inner = |one: &Written| self.look_up(one, scope, location);
         Ok(match written {
             Written::Number(number) => Expr::Number(*number),
             Written::Negative(one) => Expr::Negative(Box::new(inner(one)?)),
-            Written::Binary(operator, a, b) => binary(*operator, inner(a)?, inner(b)?, place)?,
+            Written::Binary(operator, a, b) => binary(*operator, inner(a)?, inner(b)?, location)?,
             Written::Call(Function::Step, arguments, span) => {
-                let [step, name] = texts(Function::Step, arguments, &place.part(span.clone()))?;
+                let [step, name] = texts(Function::Step, arguments, &location.part(span.clone()))?;
                 Expr::Step(self.fill(&step, bound), self.fill(&name, bound))
             }
-            Written::Call(Function::Place, arguments, span) => {
-                let (axis, case) = self.axis_in(&arguments[0], bound, &place.part(span.clone()))?;
-                let case = case.ok_or_else(|| self.unbound(axis, &place.part(span.clone())))?;
+            Written::Call(Function::CaseIndex, arguments, span) => {
+                let (axis, case) = self.axis_in(&arguments[0], bound, &location.part(span.clone()))?;
+                let case = case.ok_or_else(|| self.unbound(axis, &location.part(span.clone())))?;
                 Expr::Number(case as f64)
             }
             Written::Call(function @ (Function::Each | Function::Every), arguments, span) => {
-                let (axis, _) = self.axis_in(&arguments[0], bound, &place.part(span.clone()))?;
+                let (axis, _) = self.axis_in(&arguments[0], bound, &location.part(span.clone()))?;
                 let of = |case: usize| {
                     let mut bound = bound.clone();
                     bound.insert(axis, case);
-                    self.look_up(&arguments[1], scope.of(&bound), place)
+                    self.look_up(&arguments[1], scope.of(&bound), location)
                 };
                 let all: Result<Vec<Expr>, Problem> = (0..self.axes[axis].cases.len()).map(of).collect();
                 let list = match function {
@@ -230,7 +230,7 @@ impl Names {
                 Expr::Call(list, all?)
             }
             Written::Name { path, cases, span } if self.is_axis(path, grid) => {
-                let at = place.part(span.clone());
+                let at = location.part(span.clone());
                 let (axis, case) = self.axis_in(written, bound, &at)?;
                 let number = |case: usize| {
                     self.number(axis, case).ok_or_else(|| {
@@ -255,7 +255,7 @@ impl Names {
                 arguments,
                 span,
             ) => {
-                let at = place.part(span.clone());
+                let at = location.part(span.clone());
                 let name = arguments[0].text().map(|name| self.fill(name, bound));
                 let bytes = match arguments.get(1) {
                     Some(bytes) => inner(bytes)?.constant(),
@@ -269,7 +269,7 @@ impl Names {
                 Expr::Call(*function, arguments?)
             }
             Written::Name { path, cases, span } => {
-                let at = place.part(span.clone());
+                let at = location.part(span.clone());
                 if let ([name], []) = (&path[..], &cases[..])
                     && let Some(number) = self.constant(name, bound)
                 {
@@ -295,7 +295,7 @@ impl Names {
                     cases,
                     at,
                 };
-                Expr::Measure(self.leaf(measure, of, bound, place)?)
+                Expr::Measure(self.leaf(measure, of, bound, location)?)
             }
         })
     }
@@ -312,7 +312,7 @@ impl Names {
         &self,
         written: &Written,
         bound: &Bound,
-        at: &Place,
+        at: &Location,
     ) -> Result<(usize, Option<usize>), Problem> {
         match written {
             Written::Name { path, .. } => {
@@ -323,7 +323,7 @@ impl Names {
         }
     }
 
-    fn unbound(&self, axis: usize, at: &Place) -> Problem {
+    fn unbound(&self, axis: usize, at: &Location) -> Problem {
         let name = &self.axes[axis].name;
         let problem = Problem::new(format!("this is of no case of `{name}`")).at(at);
         problem.help(format!(
@@ -332,18 +332,21 @@ impl Names {
     }
 
     /// Replaces expressions in braces by their values for the cases `bound`: `{2 * rate}KB`.
-    pub(super) fn compute(&self, text: &str, bound: &Bound, place: &Place) -> Result<String, Problem> {
+    pub(super) fn compute(&self, text: &str, bound: &Bound, location: &Location) -> Result<String, Problem> {
         let Some((before, rest)) = text.split_once('{') else {
             return Ok(text.to_string());
         };
         let Some((inner, after)) = rest.split_once('}') else {
-            return Err(Problem::new(format!("`{text}` has no closing brace")).at(place));
+            return Err(Problem::new(format!("`{text}` has no closing brace")).at(location));
         };
-        let expression = self.look_up(&read(inner, place)?, Scope::without_runs(bound), place)?;
+        let expression = self.look_up(&read(inner, location)?, Scope::without_runs(bound), location)?;
         let number = expression.constant().ok_or_else(|| {
-            Problem::new(format!("`{inner}` is not a number before anything has run")).at(place)
+            Problem::new(format!("`{inner}` is not a number before anything has run")).at(location)
         })?;
-        Ok(format!("{before}{number}{}", self.compute(after, bound, place)?))
+        Ok(format!(
+            "{before}{number}{}",
+            self.compute(after, bound, location)?
+        ))
     }
 
     /// Returns the number of a case, which is the value of the axis's name.
@@ -365,7 +368,7 @@ impl Names {
         measure: NamedMeasure<'_>,
         grid: &Grid,
         bound: &Bound,
-        place: &Place,
+        location: &Location,
     ) -> Result<Leaf, Problem> {
         let NamedMeasure {
             name: measure,
@@ -375,7 +378,7 @@ impl Names {
         let mut chosen: SortedMap<usize, Vec<usize>> = SortedMap::new();
         let mut all = false;
         for coordinate in cases {
-            let at = place.part(coordinate.span.clone());
+            let at = location.part(coordinate.span.clone());
             let case = coordinate.case.as_ref().map(|case| self.fill(case, bound));
             let axis = match (&coordinate.axis, &case) {
                 (Some(axis), _) => {
@@ -431,7 +434,7 @@ impl Names {
     }
 
     /// Returns the axis of a grid that has a case with this name.
-    fn axis_of(&self, case: &str, grid: &Grid, at: &Place) -> Result<usize, Problem> {
+    fn axis_of(&self, case: &str, grid: &Grid, at: &Location) -> Result<usize, Problem> {
         let with: Vec<usize> = (grid.axes.iter().copied())
             .filter(|axis| self.axes[*axis].find(case).is_some())
             .collect();
@@ -452,9 +455,9 @@ impl Names {
 }
 
 /// Combines two expressions; a division by the constant zero is an error.
-fn binary(operator: Operator, a: Expr, b: Expr, place: &Place) -> Result<Expr, Problem> {
+fn binary(operator: Operator, a: Expr, b: Expr, location: &Location) -> Result<Expr, Problem> {
     if operator == Operator::Divide && matches!(b, Expr::Number(0.0)) {
-        return Err(Problem::new("divides by zero").at(place));
+        return Err(Problem::new("divides by zero").at(location));
     }
     Ok(Expr::Binary(operator, Box::new(a), Box::new(b)))
 }
@@ -527,10 +530,10 @@ mod tests {
             }],
             grids: Vec::new(),
         };
-        let place = Source::new("here", "").end();
+        let index = Source::new("here", "").end();
         let computed = |text: &str, bound: &[(usize, usize)]| {
             let bound = bound.iter().copied().collect();
-            let found = names.compute(text, &bound, &place);
+            let found = names.compute(text, &bound, &index);
             found.map_err(|problem| problem.message().to_string())
         };
         let of_fast = [(0, 1)];

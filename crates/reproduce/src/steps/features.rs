@@ -51,8 +51,8 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
             .collect();
         sizes.sort_by(f64::total_cmp);
         numbers.draw(format!("{name} cdf"), cdf(&sizes));
-        for (place, (from, to)) in RANGES.into_iter().enumerate() {
-            numbers.set(format!("{name} {place}"), share(&sizes, from, to));
+        for (index, (from, to)) in RANGES.into_iter().enumerate() {
+            numbers.set(format!("{name} {index}"), share(&sizes, from, to));
         }
     }
     let [measured, smoothed] = first_node(&traces[3]);

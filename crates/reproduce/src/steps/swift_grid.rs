@@ -146,9 +146,9 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
         ("worth", value),
     ]);
     numbers.draw("search", all);
-    for (place, (_, name)) in QUANTITIES.iter().enumerate() {
+    for (index, (_, name)) in QUANTITIES.iter().enumerate() {
         let points = seen.iter().zip(0..);
-        let points = points.filter_map(|(run, number)| Some((f64::from(number), run[place]?)));
+        let points = points.filter_map(|(run, number)| Some((f64::from(number), run[index]?)));
         numbers.draw(*name, points);
     }
     Ok(numbers)

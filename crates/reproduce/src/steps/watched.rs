@@ -106,13 +106,13 @@ impl CongestionControl for Watched {
 }
 
 /// Summary of a run and its record.
-pub(crate) struct Seen {
+pub(crate) struct WatchedRun {
     pub(crate) summary: Summary,
     pub(crate) log: Log,
 }
 
 /// Runs `input`, whose scheme is `lstm-pid` or an alias of it, with decisions that take no time.
-pub(crate) fn run(input: Resolved) -> Result<Seen, StepError> {
+pub(crate) fn run(input: Resolved) -> Result<WatchedRun, StepError> {
     let log = Arc::new(Mutex::new(Log {
         course: vec![Vec::new(); COURSES],
         ..Log::default()
@@ -142,14 +142,14 @@ pub(crate) fn run(input: Resolved) -> Result<Seen, StepError> {
     });
     finished.summary.jain = jain(&goodputs.collect::<Vec<_>>());
     let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Ok(Seen {
+    Ok(WatchedRun {
         summary: finished.summary,
         log,
     })
 }
 
 /// Runs `needs` with the threads of `work`; results are in their order.
-pub(crate) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
+pub(crate) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<WatchedRun>, StepError> {
     in_chunks(needs, work, 0.0..1.0, "run", &|need| {
         run(need.load().map_err(StepError::of)?)
     })

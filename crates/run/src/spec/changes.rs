@@ -101,11 +101,7 @@ impl HostChange {
 }
 
 /// Returns the first property that both set, if their intervals overlap.
-fn clash(
-    a: Range<Time>,
-    b: Range<Time>,
-    both: &[(&'static str, bool)],
-) -> Option<&'static str> {
+fn clash(a: Range<Time>, b: Range<Time>, both: &[(&'static str, bool)]) -> Option<&'static str> {
     let overlap = a.start < b.end && b.start < a.end;
     let mut both = both.iter().filter(|(_, both)| *both && overlap);
     both.next().map(|&(what, _)| what)

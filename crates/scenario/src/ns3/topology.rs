@@ -88,7 +88,7 @@ pub(crate) fn read(
     let header = Header::of(source);
     let counts = counts(&mut tokens, header)?;
     if header == Header::Tors {
-        let place = source.at(0..source.text().lines().next().unwrap_or_default().len());
+        let location = source.at(0..source.text().lines().next().unwrap_or_default().len());
         warnings.push(
             Warning::new(
                 WarningKind::Reading,
@@ -98,7 +98,7 @@ pub(crate) fn read(
                     header.columns()
                 ),
             )
-            .at(&place),
+            .at(&location),
         );
     }
     let mut problems = Problems::default();
@@ -125,7 +125,7 @@ pub(crate) fn read(
         match link(&mut tokens, &first, &counts, i, fidelity) {
             Ok((link, token)) => {
                 net.topology.links.push(link);
-                net.places.push(tokens.place(&token));
+                net.locations.push(tokens.place(&token));
             }
             Err(problem) => {
                 problems.push(problem);
@@ -140,9 +140,9 @@ pub(crate) fn read(
     if problems.len() == 0
         && let Some(extra) = tokens.next()
     {
-        let place = tokens.place(&extra);
+        let location = tokens.place(&extra);
         let text = format!("what follows the {} announced links is ignored", counts.links);
-        let warning = Warning::new(WarningKind::LeftOut, text).at(&place);
+        let warning = Warning::new(WarningKind::LeftOut, text).at(&location);
         net.note = Some(warning.to_string());
         warnings.push(warning);
     }

@@ -9,7 +9,7 @@ use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::schema::{self, DetectionKind, ExitKind, OrAuto, TcdKind};
 use crate::topology::Net;
 
@@ -62,14 +62,14 @@ pub(super) fn resolve(
     let Some(spanned) = n.detection.as_mut() else {
         return Ok(());
     };
-    let (place, span) = (cx.texts.of_value(spanned), spanned.span());
+    let (index, span) = (cx.texts.of_value(spanned), spanned.span());
     let section = spanned.get_mut();
     if let Some(priority) = &section.priority {
         let message = "`priority` is of a single class, and this detector is that of all";
         let help = "write `class = [{ priority = .., kind = .. }]` for one class";
         return Err(Problem::new(message).at(&cx.texts.of_value(priority)).help(help));
     }
-    switch.detection = of_section(cx, section, &place, around, switch.flow_control)?;
+    switch.detection = of_section(cx, section, &index, around, switch.flow_control)?;
     let mut classes = section.class.take().unwrap_or_default();
     for class in &mut classes {
         let detection = of_class(cx, class, around, switch)?;
@@ -84,13 +84,13 @@ pub(super) fn resolve(
 fn of_section(
     cx: &mut Cx<'_>,
     section: &mut schema::Detection,
-    place: &Place,
+    location: &Location,
     around: Around<'_>,
     flow_control: FlowControl,
 ) -> Result<Detection, Problem> {
     let Some(kind) = section.kind.clone() else {
         let message = "`[network.detection]` has no `kind`: expected `red`, `np-ecn` or `tcd`";
-        return Err(Problem::new(message).at(place));
+        return Err(Problem::new(message).at(location));
     };
     let at = cx.texts.of_value(&kind);
     let kind = *kind.get_ref();
@@ -120,14 +120,14 @@ fn of_class(
     around: Around<'_>,
     switch: &SwitchSpec,
 ) -> Result<(u8, Detection), Problem> {
-    let place = cx.texts.of_value(class);
+    let location = cx.texts.of_value(class);
     let section = class.get_mut();
     if section.class.is_some() {
-        return Err(Problem::new("a class has no classes").at(&place));
+        return Err(Problem::new("a class has no classes").at(&location));
     }
     let Some(written) = section.priority.clone() else {
         let message = "this detector has no `priority`: expected the class that it is for, 1 to 7";
-        return Err(Problem::new(message).at(&place));
+        return Err(Problem::new(message).at(&location));
     };
     let (priority, at) = (*written.get_ref(), cx.texts.of_value(&written));
     if !(1..8).contains(&priority) {
@@ -136,7 +136,7 @@ fn of_class(
     if switch.class_detection.iter().any(|&(known, _)| known == priority) {
         return Err(Problem::new(format!("class {priority} has two detectors")).at(&at));
     }
-    let detection = of_section(cx, section, &place, around, switch.flow_control)?;
+    let detection = of_section(cx, section, &location, around, switch.flow_control)?;
     if detection != Detection::Red && switch.loss.lossless >> priority & 1 == 0 {
         let message = format!(
             "class {priority} is lossy and never paused, and this detector observes pauses ({})",
@@ -175,16 +175,9 @@ fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &SortedSet<u8>, s
     cx.idle(Some(span.clone()), "network.detection", &why);
 }
 
-fn ternary(
-    cx: &mut Cx<'_>,
-    section: &mut schema::Detection,
-    around: Around<'_>,
-) -> Result<Tcd, Problem> {
+fn ternary(cx: &mut Cx<'_>, section: &mut schema::Detection, around: Around<'_>) -> Result<Tcd, Problem> {
     let Around {
-        net,
-        packet,
-        credits,
-        ..
+        net, packet, credits, ..
     } = around;
     let epsilon = filled!(section.epsilon: Detection);
     if !(*epsilon.get_ref() > 0.0 && *epsilon.get_ref() <= 0.5) {

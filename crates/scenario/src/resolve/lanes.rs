@@ -152,18 +152,18 @@ fn got(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding, 
 fn lane_of(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<[u8; 8], Problem> {
     let in_turn = (0..7).map(|priority| priority % lanes).collect();
     let list = fill_at(&mut table.sl_to_vl, in_turn);
-    let place = cx.texts.of_value(&list);
+    let location = cx.texts.of_value(&list);
     let Ok(of_priorities) = <[u8; 7]>::try_from(&list.get_ref()[..]) else {
         let message = format!(
             "sl-to-vl has {} lanes: expected one for each priority from 1 to 7",
             list.get_ref().len()
         );
-        return Err(Problem::new(message).at(&place));
+        return Err(Problem::new(message).at(&location));
     };
     if let Some(lane) = of_priorities.iter().find(|&&lane| lane >= lanes) {
         let message = format!("sl-to-vl names lane {lane}: expected 0 to {}", lanes - 1);
         return Err(Problem::new(message)
-            .at(&place)
+            .at(&location)
             .help("`network.credit.lanes` says how many there are"));
     }
     let mut lane_of = [0; 8];
@@ -225,7 +225,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         .credit
         .get_or_insert_with(|| Spanned::new(0..0, schema::Lanes::default()));
     let written = fill_at(&mut table.get_mut().buffer, OrAuto(None));
-    let place = cx.texts.of_value(&written);
+    let location = cx.texts.of_value(&written);
     let units = match written.get_ref().0 {
         Some(bytes) => bytes.get() / lanes.unit.get(),
         None => needed.min(most).max(least),
@@ -237,22 +237,22 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
             lanes.unit
         );
         let unit = n.credit.as_ref().and_then(|lanes| lanes.get_ref().unit.as_ref());
-        let place = unit.map_or_else(|| place.clone(), |unit| cx.texts.of_value(unit));
+        let location = unit.map_or_else(|| location.clone(), |unit| cx.texts.of_value(unit));
         let help = format!(
             "`network.credit.unit` must be {} at least",
             Bytes::new(full.get().div_ceil(most))
         );
-        return Err(Problem::new(message).at(&place).help(help));
+        return Err(Problem::new(message).at(&location).help(help));
     }
     if units < least {
         let message = format!(
             "the buffer of a lane holds {units} credits of {}, and a packet of {full} takes {least}: nothing could be sent",
             lanes.unit,
         );
-        return Err(Problem::new(message).at(&place));
+        return Err(Problem::new(message).at(&location));
     }
     let Ok(buffer) = u32::try_from(units) else {
-        return Err(Problem::new(format!("a buffer of {units} credits is too large")).at(&place));
+        return Err(Problem::new(format!("a buffer of {units} credits is too large")).at(&location));
     };
     lanes.buffers.fill(buffer);
     // The engine rejects starving lanes and priorities without credits.
@@ -314,13 +314,7 @@ fn below_marking(run: &RunSpec) -> Option<String> {
 }
 
 /// Warns of links whose buffers limit their rate.
-fn warn(
-    cx: &mut Cx<'_>,
-    run: &RunSpec,
-    full: Bytes,
-    units: u64,
-    written: &Spanned<OrAuto<Bytes>>,
-) {
+fn warn(cx: &mut Cx<'_>, run: &RunSpec, full: Bytes, units: u64, written: &Spanned<OrAuto<Bytes>>) {
     let Some(lanes) = run.lanes.as_deref() else { return };
     let most = u64::from(lanes.binding.numbers() / 2);
     let usable = units.min(most) * lanes.unit.get();
@@ -332,7 +326,7 @@ fn warn(
         (reached < link.rate).then_some((reached, link.rate, round))
     });
     if let Some((reached, rate, round)) = slowest.min_by_key(|&(reached, ..)| reached) {
-        let place = (!written.span().is_empty()).then(|| cx.texts.at(written.span()));
+        let location = (!written.span().is_empty()).then(|| cx.texts.at(written.span()));
         let unit = lanes.unit;
         let got = match units > most {
             true => format!(" (credit counters hold at most {most} credits of {unit})"),
@@ -344,7 +338,7 @@ fn warn(
             Bytes::new(units * unit.get()),
             three_digits_of(reached)
         );
-        cx.warn(WarningKind::CreditRate, place.as_ref(), text);
+        cx.warn(WarningKind::CreditRate, location.as_ref(), text);
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) struct Input {
     /// Columns of its flow file, if a configuration determines them.
     pub(crate) columns: Option<Columns>,
     /// Positions of the keys.
-    pub(crate) places: Places,
+    pub(crate) locations: Places,
 }
 
 /// Resolves a scenario, reporting all problems found in its files together.
@@ -102,7 +102,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         path_of,
         memoise,
         columns,
-        places,
+        locations,
     } = input;
     if decided_outside {
         scenario.decisions = None;
@@ -115,7 +115,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     let mut cx = Cx {
         texts: &texts,
         files: &files,
-        places: &places,
+        locations: &locations,
         fidelity,
         seed: 0,
         stop: Time::ZERO,
@@ -260,14 +260,16 @@ fn decisions(
     let Some(path) = &mut scenario.decisions else {
         return Ok(None);
     };
-    let place = cx.texts.of_value(path);
+    let location = cx.texts.of_value(path);
     if run.schemes.iter().all(|scheme| scheme.config.name() != EXTERNAL) {
         scenario.decisions = None;
         let text = format!("`decisions` is not used: no flow runs under {EXTERNAL}");
-        cx.warn(WarningKind::UnusedSetting, &place, text);
+        cx.warn(WarningKind::UnusedSetting, &location, text);
         return Ok(None);
     }
-    let source = cx.files.read(path.get_ref(), "the file of decisions", &place)?;
+    let source = cx
+        .files
+        .read(path.get_ref(), "the file of decisions", &location)?;
     let decisions = Decisions::read(&source)?;
     *path.get_mut() = cx.keep("decisions", "csv", &source);
     Ok(Some(Arc::new(decisions)))

@@ -6,7 +6,7 @@ use paceline_kernel::BitRate;
 use paceline_kernel::sorted::SortedMap;
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem, suggestion};
+use crate::diagnostics::{Location, Problem, suggestion};
 use crate::groups;
 use crate::schema::{self, Headroom, OrEvery};
 use crate::topology::Net;
@@ -56,13 +56,13 @@ pub(super) fn resolve(
     let known = groups::named_tiers(&net.topology);
     let mut tiers = Vec::new();
     for (name, spanned) in written {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         if !cx.profile().has_tiers {
             let message = format!("with fidelity `{}` all switches are alike", cx.fidelity.name());
-            return Err(Problem::new(message).at(&place));
+            return Err(Problem::new(message).at(&location));
         }
         let Some((_, switches)) = known.iter().find(|(known, _)| known == name) else {
-            return Err(unknown(name, &known, &place));
+            return Err(unknown(name, &known, &location));
         };
         tiers.push(one(
             cx,
@@ -78,10 +78,10 @@ pub(super) fn resolve(
     Ok(tiers)
 }
 
-fn unknown(name: &str, known: &[(String, Vec<NodeId>)], place: &Place) -> Problem {
+fn unknown(name: &str, known: &[(String, Vec<NodeId>)], location: &Location) -> Problem {
     let names = known.iter().map(|(known, _)| known.as_str());
     Problem::new(format!("this network has no tier `{name}` of switches"))
-        .at(place)
+        .at(location)
         .label(suggestion(name, names))
 }
 
@@ -92,12 +92,7 @@ struct NamedTier<'a> {
     switches: &'a [NodeId],
 }
 
-fn one(
-    cx: &mut Cx<'_>,
-    tier: NamedTier<'_>,
-    net: &Net,
-    common: &Common<'_>,
-) -> Result<SwitchTier, Problem> {
+fn one(cx: &mut Cx<'_>, tier: NamedTier<'_>, net: &Net, common: &Common<'_>) -> Result<SwitchTier, Problem> {
     let NamedTier {
         name,
         written: tier,
@@ -139,7 +134,7 @@ fn threshold(
     let Some(section) = tier.pfc.as_mut() else {
         return Ok(None);
     };
-    let place = cx.texts.of_value(section);
+    let location = cx.texts.of_value(section);
     let FlowControl::Pfc(pfc) = spec.flow_control else {
         return Ok(None);
     };
@@ -153,7 +148,7 @@ fn threshold(
     else {
         let message = format!("tier `{name}` has a dynamic threshold, and [network.pfc] a static one");
         return Err(Problem::new(message)
-            .at(&place)
+            .at(&location)
             .help("a static threshold is that of all switches"));
     };
     let of_all = OrEvery((reference_rate < BitRate::LARGEST).then_some(reference_rate));

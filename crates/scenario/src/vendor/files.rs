@@ -74,12 +74,7 @@ pub(crate) fn vendor_of(text: &str) -> Option<&'static Vendor> {
 /// Word of a file, and its position.
 type Word<'t> = (&'t str, Range<usize>);
 
-fn item(
-    table: &str,
-    entry: &str,
-    name: Word<'_>,
-    value: Word<'_>,
-) -> Item {
+fn item(table: &str, entry: &str, name: Word<'_>, value: Word<'_>) -> Item {
     let (name, name_span) = name;
     Item {
         table: table.to_string(),

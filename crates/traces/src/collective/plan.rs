@@ -397,7 +397,6 @@ impl Plan {
             }
         }
     }
-
 }
 
 impl Stage {

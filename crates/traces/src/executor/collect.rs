@@ -33,9 +33,9 @@ pub(super) struct Instance {
 impl Executor {
     /// Returns the collective that an operation belongs to, and the member's index. Returns `None` and records the
     /// mismatch if it differs from that of another member.
-    pub(super) fn acquire(&mut self, rank: Rank, op: OperationId, place: u32) -> Option<(u32, u32)> {
+    pub(super) fn acquire(&mut self, rank: Rank, op: OperationId, index: u32) -> Option<(u32, u32)> {
         let program = Arc::clone(&self.program);
-        let collective = *program.collectives().get(place as usize)?;
+        let collective = *program.collectives().get(index as usize)?;
         let group = self.groups.get_mut(collective.group as usize)?;
         let Some(member) = group.member(rank) else {
             self.misfits.push(Stuck::new(
@@ -112,7 +112,7 @@ impl Executor {
             root: collective.root,
             label: self.collectives.len() as u32,
             plan,
-            cycle: program.cycle(place).unwrap_or(count),
+            cycle: program.cycle(index).unwrap_or(count),
             members: vec![Member::default(); count as usize],
             done: 0,
             flights: 0,
@@ -125,9 +125,9 @@ impl Executor {
     }
 
     /// Starts a member of a collective.
-    pub(super) fn start_collective<N: Network>(&mut self, job: Job, place: u32, net: &mut N) {
+    pub(super) fn start_collective<N: Network>(&mut self, job: Job, index: u32, net: &mut N) {
         let issued = self.ranks[job.rank as usize].issued_member.take();
-        let Some((id, at)) = issued.or_else(|| self.acquire(job.rank, job.op, place)) else {
+        let Some((id, at)) = issued.or_else(|| self.acquire(job.rank, job.op, index)) else {
             return;
         };
         let Some(instance) = self.instances.get_mut(id) else {
@@ -191,11 +191,11 @@ impl Executor {
             return;
         };
         let member = &mut instance.members[at as usize];
-        let Some(place) = member.sequence(key) else {
+        let Some(index) = member.sequence(key) else {
             return;
         };
         let window = instance.plan.window();
-        let sequence = &mut member.sequences[place];
+        let sequence = &mut member.sequences[index];
         // If held, `go_on` enters the stage once enough messages have left and arrived.
         sequence.is_held = !sequence.may_go_on(window);
         if sequence.is_held {
@@ -204,7 +204,7 @@ impl Executor {
         let stage = sequence.stage;
         let mut missing = instance.plan.stage(at, key.channel, stage).needs;
         member.take_early(key.stage(stage), &mut missing);
-        member.sequences[place].missing = Some(missing);
+        member.sequences[index].missing = Some(missing);
         if missing == 0 {
             self.satisfied(id, at, key, net);
         }
@@ -215,10 +215,10 @@ impl Executor {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
-        let Some(place) = instance.members[at as usize].sequence(key) else {
+        let Some(index) = instance.members[at as usize].sequence(key) else {
             return;
         };
-        let sequence = &mut instance.members[at as usize].sequences[place];
+        let sequence = &mut instance.members[at as usize].sequences[index];
         sequence.missing = None;
         let number = sequence.stage;
         let stage = instance.plan.stage(at, key.channel, number);
@@ -250,13 +250,13 @@ impl Executor {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
-        let Some(place) = instance.members[at as usize].sequence(key) else {
+        let Some(index) = instance.members[at as usize].sequence(key) else {
             return;
         };
-        let number = instance.members[at as usize].sequences[place].stage;
+        let number = instance.members[at as usize].sequences[index].stage;
         let sends = instance.plan.stage(at, key.channel, number).sends;
         instance.members[at as usize].unsent += sends;
-        let sequence = &mut instance.members[at as usize].sequences[place];
+        let sequence = &mut instance.members[at as usize].sequences[index];
         sequence.unsent += sends;
         sequence.under_way += sends;
         instance.flights += sends;
@@ -280,12 +280,12 @@ impl Executor {
         };
         let stages = instance.plan.stages(at, key.channel);
         let member = &mut instance.members[at as usize];
-        member.sequences[place].stage += 1;
-        if u64::from(member.sequences[place].stage) < stages {
+        member.sequences[index].stage += 1;
+        if u64::from(member.sequences[index].stage) < stages {
             self.enter(id, at, key, net);
             return;
         }
-        member.sequences.remove(place);
+        member.sequences.remove(index);
         // The last channel of a chunk makes room for another chunk.
         if member.sequences.iter().all(|s| s.chunk != key.chunk) {
             member.finished += 1;
@@ -335,19 +335,13 @@ impl Executor {
     }
 
     /// Handles the arrival of a collective's message at a member.
-    pub(super) fn step_arrived<N: Network>(
-        &mut self,
-        id: u32,
-        at: u32,
-        message: StageKey,
-        net: &mut N,
-    ) {
+    pub(super) fn step_arrived<N: Network>(&mut self, id: u32, at: u32, message: StageKey, net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
         let member = &mut instance.members[at as usize];
-        let waiting = member.sequence(message.sequence()).and_then(|place| {
-            let sequence = &mut member.sequences[place];
+        let waiting = member.sequence(message.sequence()).and_then(|index| {
+            let sequence = &mut member.sequences[index];
             let missing = sequence.missing.as_mut()?;
             (sequence.stage == message.stage && *missing > 0).then(|| {
                 *missing -= 1;
@@ -392,10 +386,10 @@ impl Executor {
         let window = instance.plan.window();
         let member = &mut instance.members[at as usize];
         // A completed chunk is no longer stored.
-        let Some(place) = member.sequence(key) else {
+        let Some(index) = member.sequence(key) else {
             return;
         };
-        let sequence = &mut member.sequences[place];
+        let sequence = &mut member.sequences[index];
         count(sequence);
         if sequence.is_held && sequence.may_go_on(window) {
             self.enter(id, at, key, net);

@@ -525,7 +525,7 @@ impl Executor {
             }
             Work::Send { bytes, .. } => self.start_send(job, operation.nic, bytes, net),
             Work::Receive { from, bytes, tag } => self.start_receive(job, from, bytes, tag, net),
-            Work::Collective(place) => self.start_collective(job, place, net),
+            Work::Collective(index) => self.start_collective(job, index, net),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
-use super::record::{ANY, BASE, CALC, HEAD, Highest, JUMP, List, MAGIC, RECEIVE, RECORD, Record, SEND, SPOILT};
+use super::record::{
+    ANY, BASE, CALC, HEAD, Highest, JUMP, List, MAGIC, RECEIVE, RECORD, Record, SEND, SPOILT,
+};
 use super::section::Section;
 use super::store::Store;
 use crate::trouble::Trouble;

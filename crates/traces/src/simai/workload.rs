@@ -75,12 +75,12 @@ pub fn read(file: &str, text: &str) -> Result<(Workload, Vec<Caution>), Trouble>
             "the file ends after its first line: expected the number of layers",
         ));
     };
-    let place = at(line);
+    let location = at(line);
     let announced = match count.split_ascii_whitespace().collect::<Vec<_>>()[..] {
-        [count] => whole(count, "the number of layers", &place)?,
+        [count] => whole(count, "the number of layers", &location)?,
         _ => {
             let message = format!("`{}`: expected the number of layers alone", count.trim());
-            return Err(Trouble::at(place, message));
+            return Err(Trouble::at(location, message));
         }
     };
     let mut layers = Vec::new();
@@ -94,7 +94,7 @@ pub fn read(file: &str, text: &str) -> Result<(Workload, Vec<Caution>), Trouble>
             "{announced} layers are announced, and {} follow: expected {expected}",
             layers.len()
         );
-        return Err(Trouble::at(place, message));
+        return Err(Trouble::at(location, message));
     }
     if !empty.is_empty() {
         let text = format!(
@@ -133,11 +133,11 @@ pub(super) fn list(numbers: &[u32]) -> String {
 }
 
 /// Parses a layer; adds the line to `empty` if one of its collectives has no bytes.
-fn layer(text: &str, line: u32, place: &str, empty: &mut Vec<u32>) -> Result<Layer, Trouble> {
+fn layer(text: &str, line: u32, location: &str, empty: &mut Vec<u32>) -> Result<Layer, Trouble> {
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     if fields.len() != FIELDS {
         let message = format!("{} fields, expected {FIELDS}", fields.len());
-        return Err(Trouble::at(place, message).help(
+        return Err(Trouble::at(location, message).help(
             "name, dependency, then time, collective and bytes of the forward pass, of the gradients of inputs and of \
              those of weights, then process time",
         ));
@@ -147,16 +147,16 @@ fn layer(text: &str, line: u32, place: &str, empty: &mut Vec<u32>) -> Result<Lay
             "the dependency is `{}`: expected a whole number, such as -1",
             fields[1]
         );
-        return Err(Trouble::at(place, message));
+        return Err(Trouble::at(location, message));
     }
     let mut phase = |first: usize, what: &str, plain: GroupKind| -> Result<Phase, Trouble> {
-        let compute_ns = whole(fields[first], &format!("the time of the {what}, in ns"), place)?;
+        let compute_ns = whole(fields[first], &format!("the time of the {what}, in ns"), location)?;
         let bytes = whole(
             fields[first + 2],
             &format!("the size of the collective of the {what}, in bytes"),
-            place,
+            location,
         )?;
-        let collective = collective(fields[first + 1], plain, place)?;
+        let collective = collective(fields[first + 1], plain, location)?;
         if collective.is_some() && bytes == 0 && empty.last() != Some(&line) {
             empty.push(line);
         }
@@ -171,7 +171,7 @@ fn layer(text: &str, line: u32, place: &str, empty: &mut Vec<u32>) -> Result<Lay
         forward: phase(2, "forward pass", GroupKind::Tp)?,
         input: phase(5, "gradients of inputs", GroupKind::Tp)?,
         weight: phase(8, "gradients of weights", GroupKind::Dp)?,
-        process_ns: whole(fields[11], "the process time, in ns", place)?,
+        process_ns: whole(fields[11], "the process time, in ns", location)?,
         name: fields[0].to_string(),
         line,
     })
@@ -188,7 +188,7 @@ const COLLECTIVES: [(&str, CollectiveKind); 4] = [
 fn collective(
     text: &str,
     plain: GroupKind,
-    place: &str,
+    location: &str,
 ) -> Result<Option<(CollectiveKind, GroupKind)>, Trouble> {
     if text == "NONE" {
         return Ok(None);
@@ -204,25 +204,25 @@ fn collective(
     if text.starts_with("ALLREDUCEALLTOALL") {
         let message =
             format!("`{text}` is not carried out: SimAI takes it for an all-reduce without a group");
-        return Err(Trouble::at(place, message).help("write an ALLREDUCE and an ALLTOALL in two layers"));
+        return Err(Trouble::at(location, message).help("write an ALLREDUCE and an ALLTOALL in two layers"));
     }
     let known: Vec<String> = COLLECTIVES
         .into_iter()
         .flat_map(|(name, _)| suffixes.map(|(suffix, _)| format!("{name}{suffix}")))
         .chain(["NONE".to_string()])
         .collect();
-    Err(Trouble::at(place, format!("unknown collective `{text}`"))
+    Err(Trouble::at(location, format!("unknown collective `{text}`"))
         .help(nearest(text, known.iter().map(String::as_str))))
 }
 
 /// Parses a non-negative integer.
-pub(super) fn whole(text: &str, what: &str, place: &str) -> Result<u64, Trouble> {
+pub(super) fn whole(text: &str, what: &str, location: &str) -> Result<u64, Trouble> {
     text.parse().map_err(|error: std::num::ParseIntError| {
         let expected = match error.kind() {
             std::num::IntErrorKind::PosOverflow => format!("at most {}", u64::MAX),
             _ => "a whole number, not negative".to_string(),
         };
-        Trouble::at(place, format!("{what} is `{text}`: expected {expected}"))
+        Trouble::at(location, format!("{what} is `{text}`: expected {expected}"))
     })
 }
 

@@ -233,14 +233,14 @@ impl Posted {
             let known = first.entry(connection).or_insert(flow);
             *known = (*known).min(flow);
         }
-        let place = |(connection, _, flow): (NonZeroU32, Time, u32)| {
+        let assign = |(connection, _, flow): (NonZeroU32, Time, u32)| {
             let end = ends.entry(connection).or_default();
             let start = *end;
             *end += spec.flows[flow as usize].size.get().next_multiple_of(mtu);
             let named_by = first[&connection];
             (flow, SentAs { named_by, start })
         };
-        Self(messages.into_iter().map(place).collect())
+        Self(messages.into_iter().map(assign).collect())
     }
 
     /// Returns the queue pair of a flow.
@@ -254,12 +254,7 @@ impl Posted {
 }
 
 /// Builds the packet of an event; returns `None` if the flow is unknown.
-fn packet(
-    spec: &RunSpec,
-    event: &TraceEvent,
-    sent_as: SentAs,
-    rate: BitRate,
-) -> Option<wire::Packet> {
+fn packet(spec: &RunSpec, event: &TraceEvent, sent_as: SentAs, rate: BitRate) -> Option<wire::Packet> {
     if matches!(event.kind, PacketKind::Pause | PacketKind::Resume) {
         let quanta = match event.kind {
             PacketKind::Pause => pause_quanta(event.pause, rate),

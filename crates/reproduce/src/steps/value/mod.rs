@@ -16,7 +16,7 @@ use paceline_learn::dataset::Source;
 use paceline_learn::train::Network;
 use paceline_scenario::EXACT;
 
-use super::watched::{self, Seen, in_chunks};
+use super::watched::{self, WatchedRun, in_chunks};
 use crate::{Metrics, Step, StepError, Work};
 
 pub(super) const STEPS: [Step; 4] = [trained::STEP, COMPARED, tuned::STEP, ELSEWHERE];
@@ -85,7 +85,7 @@ type Values = [Option<f64>; 8];
 const P99: usize = 1;
 const FINISH: usize = 6;
 
-fn values(seen: &Seen) -> Values {
+fn values(seen: &WatchedRun) -> Values {
     let s: &Summary = &seen.summary;
     let all = s.flows.completed == s.flows.total;
     [
@@ -157,10 +157,10 @@ fn judge(
     Ok(runs.iter().enumerate().flat_map(of_run).collect())
 }
 
-/// Returns part `place` of `count` equal parts of a range of progress.
-fn part(share: &Range<f64>, place: usize, count: usize) -> Range<f64> {
-    let at = |place: usize| share.start + (share.end - share.start) * place as f64 / count as f64;
-    at(place)..at(place + 1)
+/// Returns part `index` of `count` equal parts of a range of progress.
+fn part(share: &Range<f64>, index: usize, count: usize) -> Range<f64> {
+    let at = |index: usize| share.start + (share.end - share.start) * index as f64 / count as f64;
+    at(index)..at(index + 1)
 }
 
 const WHOLE: Range<f64> = 0.0..1.0;

@@ -101,7 +101,7 @@ fn choose(
             let tried = gains.iter().copied().zip(runs.chunks(runs.len() / gains.len()));
             Ok::<_, StepError>(ranked(tried))
         };
-    let at = |place: f64| share.start + (share.end - share.start) * place;
+    let at = |index: f64| share.start + (share.end - share.start) * index;
     let first = VALIDATION.start..VALIDATION.start + 1;
     let in_time = try_all(&candidates(), (1, first), at(0.0)..at(0.7), "candidate")?;
     for best in in_time.chunks(BEST) {

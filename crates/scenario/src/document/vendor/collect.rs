@@ -69,11 +69,11 @@ pub(super) fn items(
     };
     let Some((path, span)) = file else { return Ok(own) };
     let what = format!("the configuration of {}", vendor.title);
-    let place = texts.at(span);
-    let source = given.read(&path, &what, &place)?;
+    let location = texts.at(span);
+    let source = given.read(&path, &what, &location)?;
     let read = files::read(vendor, &source, *start).map_err(|problem| match problem.place() {
-        Some(_) => problem.see(&place, format!("{what} is named here")),
-        None => problem.at(&place),
+        Some(_) => problem.see(&location, format!("{what} is named here")),
+        None => problem.at(&location),
     })?;
     let length = source.text().len();
     texts.settings.push((*start, source));
@@ -109,11 +109,7 @@ fn inline(
     texts: &Texts,
     found: &mut Vec<Item>,
 ) -> Result<(), Problem> {
-    let Section {
-        vendor,
-        table,
-        entry,
-    } = section;
+    let Section { vendor, table, entry } = section;
     let tables = vendor.tables();
     for (name, value) in keys {
         let word = name.get_ref().as_ref();

@@ -104,7 +104,7 @@ impl Uplinks<'_> {
             let above =
                 |spines: u32, rate: BitRate| u128::from(spines) * u128::from(rate.as_bps()) * u128::from(of);
             let wanted = below * u128::from(to);
-            let place = cx.texts.of_value(&ratio);
+            let location = cx.texts.of_value(&ratio);
             let hosts = format!("{hosts} hosts of {rate_of_host}");
             match (&*self.spines, &*self.rate) {
                 (Some(spines), Some(rate)) if above(*spines.get_ref(), *rate.get_ref()) != wanted => {
@@ -115,7 +115,7 @@ impl Uplinks<'_> {
                         ratio.get_ref()
                     );
                     return Err(Problem::new(message)
-                        .at(&place)
+                        .at(&location)
                         .help("leave out one of `spines`, `spine-rate` and `oversubscription`"));
                 }
                 (Some(_), Some(_)) => {}
@@ -128,7 +128,7 @@ impl Uplinks<'_> {
                             spines.get_ref(),
                             ratio.get_ref()
                         );
-                        Problem::new(message).at(&place)
+                        Problem::new(message).at(&location)
                     })?;
                     *self.rate = Some(Spanned::new(0..0, BitRate::from_bps(rate)));
                 }
@@ -142,7 +142,7 @@ impl Uplinks<'_> {
                             wanted as f64 / each as f64
                         );
                         return Err(Problem::new(message)
-                            .at(&place)
+                            .at(&location)
                             .label("expected a whole number of spines")
                             .help("give `spines`, and the rate of their links follows"));
                     }

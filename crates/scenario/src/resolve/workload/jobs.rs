@@ -6,7 +6,7 @@ use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::resolve::fill::{fill, fill_value, filled};
 use crate::resolve::hosts::{self, Holds};
 use crate::resolve::unresolved::{Block, UnresolvedFlows};
@@ -97,21 +97,21 @@ pub(super) fn resolve(
     let (mut all, mut known) = (Vec::with_capacity(jobs.len()), SortedSet::new());
     let mut programs = Vec::new();
     for (i, ((spanned, hosts), trace)) in jobs.iter_mut().zip(placed).zip(traces).enumerate() {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         let written = spanned.get_mut();
         let scheme = schemes.index(cx, written.scheme.as_ref())?;
         let seeds = seeds(cx.seed, workloads + i);
         let mut factory = Maker {
             cx: &mut *cx,
             net,
-            place,
+            location,
             seeds,
             labels: &mut *labels,
             scheme,
         };
         let label = fill(&mut written.label, format!("job-{i}"));
         if !known.insert(label.clone()) {
-            return Err(Problem::new(format!("a second job called `{label}`")).at(&factory.place));
+            return Err(Problem::new(format!("a second job called `{label}`")).at(&factory.location));
         }
         all.push(match trace {
             None => factory.job(written, label, hosts, unresolved)?,
@@ -126,10 +126,10 @@ pub(super) fn resolve(
 }
 
 /// Returns the random seeds of a job; jobs are numbered after the workloads.
-const fn seeds(seed: u64, place: usize) -> Seeds {
+const fn seeds(seed: u64, index: usize) -> Seeds {
     Seeds {
         seed,
-        workload: place as u64,
+        workload: index as u64,
     }
 }
 
@@ -142,7 +142,7 @@ fn places(
 ) -> Result<Vec<Vec<NodeId>>, Problem> {
     let mut taken = Taken {
         owners: vec![None; net.topology.nodes.len()],
-        places: jobs.iter().map(|job| cx.texts.of_value(job)).collect(),
+        locations: jobs.iter().map(|job| cx.texts.of_value(job)).collect(),
         labels: (jobs
             .iter()
             .map(|job| job.get_ref().label.clone().unwrap_or_default()))
@@ -157,7 +157,7 @@ fn places(
             (None, Some(_)) => continue,
             _ => {
                 let message = "a job has either `hosts`, or `ranks` and a `placement`";
-                return Err(Problem::new(message).at(&taken.places[i]));
+                return Err(Problem::new(message).at(&taken.locations[i]));
             }
         };
         let at = cx.texts.of_value(named);
@@ -200,7 +200,7 @@ fn places(
                 .at(&cx.texts.of_value(&placement))
                 .label("for `topology.rail`")
         })?;
-        taken.claim(i, &found[i], &taken.places[i].clone(), true)?;
+        taken.claim(i, &found[i], &taken.locations[i].clone(), true)?;
     }
     Ok(found)
 }
@@ -208,12 +208,12 @@ fn places(
 /// Assignment of hosts to jobs.
 struct Taken {
     owners: Vec<Option<usize>>,
-    places: Vec<Place>,
+    locations: Vec<Location>,
     labels: Vec<String>,
 }
 
 impl Taken {
-    fn claim(&mut self, job: usize, hosts: &[NodeId], at: &Place, share: bool) -> Result<(), Problem> {
+    fn claim(&mut self, job: usize, hosts: &[NodeId], at: &Location, share: bool) -> Result<(), Problem> {
         for host in hosts {
             let owner = self.owners[host.0 as usize].get_or_insert(job);
             if *owner == job || share {
@@ -231,7 +231,7 @@ impl Taken {
             );
             return Err(Problem::new(message)
                 .at(at)
-                .see(&self.places[other], "the other job is here")
+                .see(&self.locations[other], "the other job is here")
                 .help("`share-hosts = true` in this job if that is meant"));
         }
         Ok(())
@@ -246,9 +246,9 @@ impl Maker<'_, '_> {
         hosts: Vec<NodeId>,
         unresolved: &mut UnresolvedFlows,
     ) -> Result<Job, Problem> {
-        let place = self.place.clone();
+        let location = self.location.clone();
         if hosts.len() < 2 {
-            let problem = Problem::new("a job over 1 host: expected at least two").at(&place);
+            let problem = Problem::new("a job over 1 host: expected at least two").at(&location);
             return Err(problem.help("`ranks = 16` asks for 16 hosts, `hosts` names them"));
         }
         let class = self.checked_class(&written.priority)?.unwrap_or(3);
@@ -258,20 +258,20 @@ impl Maker<'_, '_> {
         let stays = self.collective_connections(&mut written.connections)?;
         let mut steps: Vec<JobStep> = Vec::new();
         for spanned in written.step.iter_mut().flatten() {
-            self.place = self.cx.texts.of_value(spanned);
+            self.location = self.cx.texts.of_value(spanned);
             let step = self.step(spanned.get_mut(), &hosts, &steps)?;
             let same = |known: &&JobStep| known.work.is_some() && known.label == step.label;
             if step.work.is_some() && steps.iter().any(|known| same(&known)) {
                 let message = format!("a second step called `{}`", step.label);
-                return Err(Problem::new(message).at(&self.place).help("give it a `label`"));
+                return Err(Problem::new(message).at(&self.location).help("give it a `label`"));
             }
             steps.push(step);
         }
-        self.place = place;
+        self.location = location;
         self.warn_of_overlap(written);
         if steps.iter().all(|step| step.work.is_none()) {
             return Err(Problem::new("the job has no effect: it has no steps")
-                .at(&self.place)
+                .at(&self.location)
                 .help("add `[[job.step]]` with a collective, such as `all-reduce = { size = \"8MB\" }`"));
         }
         // Checked before the messages are created, which might exhaust memory.
@@ -303,10 +303,10 @@ impl Maker<'_, '_> {
         let last = written.step.iter().flatten().last();
         let overlap = last.and_then(|step| step.get_ref().overlap.as_ref());
         if let Some(overlap) = overlap.filter(|overlap| *overlap.get_ref()) {
-            let place = self.cx.texts.of_value(overlap);
+            let location = self.cx.texts.of_value(overlap);
             let text =
                 "`overlap` has no effect in the last step: hosts wait for it at the end of the iteration";
-            self.cx.warn(WarningKind::UnusedSetting, &place, text);
+            self.cx.warn(WarningKind::UnusedSetting, &location, text);
         }
     }
 
@@ -341,7 +341,7 @@ impl Maker<'_, '_> {
                     label: self.labels.index(&name(step)),
                     scheme: self.scheme,
                     connections: stays.into(),
-                    place: self.place.clone(),
+                    location: self.location.clone(),
                     paced: None,
                 })
             }));
@@ -349,12 +349,12 @@ impl Maker<'_, '_> {
         let mut flows = vec![Vec::new(); steps.len()];
         let mut tails = Vec::new();
         for _ in 0..iterations {
-            for (place, step) in steps.iter().enumerate() {
+            for (number, step) in steps.iter().enumerate() {
                 let from = chain.messages.len();
-                step.add(&mut chain, place, hosts.len() as u32);
+                step.add(&mut chain, number, hosts.len() as u32);
                 let new = from..chain.messages.len();
-                flows[place].push(((first + new.start) as u32..(first + new.end) as u32).collect());
-                if let Some(block) = blocks[place] {
+                flows[number].push(((first + new.start) as u32..(first + new.end) as u32).collect());
+                if let Some(block) = blocks[number] {
                     // One connection for each pair of hosts, step and channel.
                     let messages = chain.messages[new.clone()].iter().copied();
                     unresolved.extend(block, messages, &chain.channels[new]);

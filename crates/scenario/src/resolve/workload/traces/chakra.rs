@@ -23,15 +23,15 @@ pub(super) fn read(
 ) -> Result<Read, Problem> {
     let TraceFile {
         path: prefix,
-        place,
+        location,
     } = file;
     let what = "the trace of rank 0";
     let file = |extension: &str| format!("{}.0.{extension}", prefix.get_ref());
-    let mut found = cx.files.on_disk(&file(chakra::EXTENSIONS[0]), what, place);
+    let mut found = cx.files.on_disk(&file(chakra::EXTENSIONS[0]), what, location);
     let mut extension = chakra::EXTENSIONS[0];
     for other in &chakra::EXTENSIONS[1..] {
         if found.is_err()
-            && let Ok(there) = cx.files.on_disk(&file(other), what, place)
+            && let Ok(there) = cx.files.on_disk(&file(other), what, location)
         {
             (found, extension) = (Ok(there), other);
         }
@@ -89,8 +89,8 @@ pub(super) fn read(
         as_astra_sim: network == Network::Chunks,
         ..Options::default()
     };
-    let (graph, cautions) = chakra::read(&prefix, &options).map_err(|trouble| problem(trouble, place))?;
-    let paths = chakra::files(&prefix).map_err(|trouble| problem(trouble, place))?;
+    let (graph, cautions) = chakra::read(&prefix, &options).map_err(|trouble| problem(trouble, location))?;
+    let paths = chakra::files(&prefix).map_err(|trouble| problem(trouble, location))?;
     // Each rank's file has its own extension: the part behind `PREFIX.`.
     let named = |path: &PathBuf| {
         let stem = prefix
