@@ -351,6 +351,7 @@ fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
         .filter(|(index, scheme)| scheme.config.name() == EXTERNAL && of_flows(*index))
         .map(|(_, scheme)| &scheme.config)
         .peekable();
+    // A scheme that no flow uses would leave the learner waiting for a first question that never comes.
     if asking.peek().is_none() {
         let why = match run.flows.len() {
             0 => "it has no flows".to_string(),

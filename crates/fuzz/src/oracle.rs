@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use paceline_fabric::Simulation;
 use paceline_lab::results::Summary;
-use paceline_lab::run::{Control, RunError, conclude, execute};
+use paceline_lab::run::{Control, RunError, RunErrorKind, conclude, execute};
 use paceline_lab::table;
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
@@ -67,7 +67,12 @@ pub(crate) fn load_with(path: &Path, overrides: &Overrides) -> Verdict {
     if input.decisions.is_some() {
         return match execute(&input, &mut |_| Control::Stop) {
             Ok(_) => Ok(()),
-            Err(broken @ RunError::Broken { .. }) => panic!("{broken}"),
+            Err(
+                broken @ RunError {
+                    kind: RunErrorKind::Broken { .. },
+                    ..
+                },
+            ) => panic!("{broken}"),
             Err(error) => Err(words(error)),
         };
     }
@@ -88,7 +93,12 @@ fn run(input: &Resolved) -> Result<u64, String> {
             tables(&finished.summary);
             Ok(finished.outcome.digest)
         }
-        Err(broken @ RunError::Broken { .. }) => panic!("{broken}"),
+        Err(
+            broken @ RunError {
+                kind: RunErrorKind::Broken { .. },
+                ..
+            },
+        ) => panic!("{broken}"),
         Err(error) => Err(words(error)),
     }
 }

@@ -280,23 +280,23 @@ fn put<'i>(
 /// Paths of keys, with the positions of their values.
 pub(crate) type Places = Vec<(String, Range<usize>)>;
 
-fn collect_places(table: &DeTable<'_>, before: &str, indices: &mut Places) {
+fn collect_places(table: &DeTable<'_>, before: &str, locations: &mut Places) {
     for (key, value) in table {
-        collect_place(value, format!("{before}{}", key.get_ref()), indices);
+        collect_place(value, format!("{before}{}", key.get_ref()), locations);
     }
 }
 
-fn collect_place(value: &Spanned<DeValue<'_>>, path: String, indices: &mut Places) {
+fn collect_place(value: &Spanned<DeValue<'_>>, path: String, locations: &mut Places) {
     match value.get_ref() {
-        DeValue::Table(table) => collect_places(table, &format!("{path}."), indices),
+        DeValue::Table(table) => collect_places(table, &format!("{path}."), locations),
         DeValue::Array(list) if list.len() <= writer::LONGEST => {
             for (i, element) in list.iter().enumerate() {
-                collect_place(element, format!("{path}.{i}"), indices);
+                collect_place(element, format!("{path}.{i}"), locations);
             }
         }
         _ => {}
     }
-    indices.push((path, value.span()));
+    locations.push((path, value.span()));
 }
 
 /// Moves the schemes' blocks out of `[cc]`, where they are next to other keys. Keys that an alias's block leaves out

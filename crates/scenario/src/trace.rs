@@ -165,6 +165,7 @@ struct Columns {
 
 impl Columns {
     fn of(source: &Source, header: &csv::StringRecord, ignore: &[String]) -> Result<Self, Problem> {
+        // Ignored columns keep their position under an empty name, which is no column that is looked up.
         let names: Vec<String> = header
             .iter()
             .map(|name| {

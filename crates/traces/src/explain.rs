@@ -159,6 +159,7 @@ pub fn explain(program: &dyn Program, costs: &Costs) -> Result<Explanation, Trou
                 Work::Send { to, bytes, .. } => {
                     it.sends += 1;
                     it.bytes += u128::from(bytes);
+                    // Equal sends keep their order: later ones do not displace the first.
                     if largest.len() < LARGEST || bytes > largest[LARGEST - 1].0 {
                         let index = largest.partition_point(|l| l.0 >= bytes);
                         largest.insert(index, (bytes, (rank, number), to));
@@ -187,6 +188,7 @@ pub fn explain(program: &dyn Program, costs: &Costs) -> Result<Explanation, Trou
         })
         .collect();
     it.critical_path(program, costs);
+    // Programs read lazily, so an error of the file shows only now.
     match program.trouble() {
         Some(trouble) => Err(trouble),
         None => Ok(it),

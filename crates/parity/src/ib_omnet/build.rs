@@ -88,6 +88,7 @@ impl InfiniBand {
             .zip(&self.ports_by_node)
             .for_each(|(index, &port)| order[port] = index);
         for (id, port) in ports.numbered() {
+            // A host's port sends only what its host creates; a switch's port serves every port of its switch.
             let inputs = match port.is_host {
                 true => 1,
                 false => (first[port.node.plus(1)] - first[port.node]) as usize,

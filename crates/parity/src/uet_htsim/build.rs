@@ -26,6 +26,7 @@ impl Sim {
     /// Builds a run in its initial state. Fails where the simulator would abort.
     pub fn new(spec: &UetSpec) -> Result<Self, String> {
         let set = Derived::new(&spec.options, &spec.tree).map_err(|misfit| misfit.message)?;
+        // One generator for the whole simulation, as in the simulator: the network draws before the connections do.
         let mut random = Random::new(spec.options.seed);
         let net = Network::new(&spec.options, &set, &spec.tree, &mut random);
         let hosts = spec.tree.hosts as usize;

@@ -341,6 +341,7 @@ fn own_run(cx: &mut Cx<'_>, table: &mut Table, duration: Option<&Spanned<Span>>)
         ))
     })?;
     let (connections, matrix) = connections(cx, table, &command)?;
+    // After the connections, whose number of hosts determines the tree that is generated without a file.
     let (topology, tree) = tree(cx, table, &command, &matrix, &connections)?;
     let options = command.options;
     let whole = cx.end();

@@ -105,6 +105,7 @@ pub(super) fn read(
     };
     let mut plans = Vec::new();
     let mut problems = Vec::new();
+    // Goes on after a mistake, so that one attempt shows those of all charts, tables and claims.
     let mut add = |found: Result<Vec<PanelPlan>, Problem>| match found {
         Ok(found) => plans.extend(found),
         Err(problem) => problems.push(problem),

@@ -36,6 +36,7 @@ pub(super) fn read(
     if !file.case.is_empty() {
         all.push((CASE.to_string(), file.case.clone()));
     }
+    // An axis of the experiment replaces the shared one of the same name.
     let shared = (common.axis.iter()).filter(|(name, _)| all.iter().all(|(known, _)| known != *name));
     let shared: Result<Vec<(String, Vec<Case>)>, Problem> = shared.map(axis).collect();
     all.extend(shared?);

@@ -214,6 +214,7 @@ impl Reader {
         while let Some((name, at)) = words.next() {
             match name {
                 "oneshot" | "multishot" => kind = Some(TriggerKind::Shot),
+                // The count may come later in the line.
                 "barrier" => kind = Some(TriggerKind::Barrier(0)),
                 "id" | "count" => {
                     let (word, at) = words

@@ -300,13 +300,13 @@ impl Reader<'_> {
                 config.flag("CLAMP_TARGET_RATE", false).into(),
             ),
         ];
-        let (mut block, mut indices) = (Table::new(), Places::new());
+        let (mut block, mut locations) = (Table::new(), Places::new());
         for (name, key, value) in parameters {
             block.insert(name.to_string(), value);
-            indices.push((format!("cc.dcqcn.{name}"), config.span(key)));
+            locations.push((format!("cc.dcqcn.{name}"), config.span(key)));
         }
         let mut table = Table::new();
         table.insert("dcqcn".to_string(), block.into());
-        Ok((table, indices))
+        Ok((table, locations))
     }
 }

@@ -244,6 +244,7 @@ pub(super) fn slow_hosts(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<
                 compute: written.compute.as_ref().map(|factor| *factor.get_ref()),
                 receive_rate: written.receive_rate.as_ref().map(|rate| *rate.get_ref()),
             };
+            // Compared host by host, since two sets may have only some hosts in common.
             for (other, there) in changes.iter().filter(|(other, _)| other.node == node) {
                 if let Some(what) = change.clash(other) {
                     let message = format!("two changes set the {what} of host {} at the same time", node.0);

@@ -87,6 +87,7 @@ pub(super) fn check(store: &Store, name: &str) -> Result<Head, Trouble> {
         file.operations(rank, ranks, section, highest, &mut cpus)?;
         sections.push(section);
     }
+    // Sections may be in any order in the file; two that overlap would be read as operations of both ranks.
     claimed.sort_unstable();
     if let Some(pair) = claimed.windows(2).find(|p| p[0].1 > p[1].0) {
         return Err(file.at(

@@ -125,6 +125,7 @@ impl<R: Read> Reader<'_, R> {
                 Ok(Statement::Edge { by_start }) => self.edge(rank, by_start)?,
                 Ok(Statement::Close) => break,
                 Err(mut trouble) => {
+                    // At the end of the file, the cause is mostly a missing brace far above.
                     if self.lines.cursor.peek().is_none() {
                         trouble.message += &format!("; rank {rank} of line {opened} is not closed");
                     }
@@ -132,6 +133,7 @@ impl<R: Read> Reader<'_, R> {
                 }
             }
         }
+        // Labels are valid within their rank only: the next one may use the same words.
         self.labels.clear();
         let section = self.builder.finish(&mut self.sink).map_err(|e| unwritten(&e))?;
         let line = opened;

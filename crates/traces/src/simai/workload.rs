@@ -88,6 +88,7 @@ pub fn read(file: &str, text: &str) -> Result<(Workload, Vec<Caution>), Trouble>
     for (line, text) in lines {
         layers.push(layer(text, line, &at(line), &mut empty)?);
     }
+    // Only after all layers are read: a fault in a layer explains more than a wrong count.
     if layers.len() as u64 != announced || layers.is_empty() {
         let expected = if announced == 0 { "at least one" } else { "as many" };
         let message = format!(

@@ -149,6 +149,7 @@ fn places(
         .collect(),
     };
     let mut found = vec![Vec::new(); jobs.len()];
+    // Named hosts are claimed first, so that no placement takes hosts that a later job names.
     for (i, job) in jobs.iter_mut().enumerate() {
         let job = job.get_mut();
         let share = filled!(job.share_hosts: Job);
@@ -173,6 +174,7 @@ fn places(
         .enumerate()
         .filter(|(_, job)| job.get_ref().hosts.is_none())
     {
+        // Each job draws from its own stream, so a change of one job does not move the ranks of the others.
         let mut draws = seeds(cx.seed, workloads + i).stream(Purpose::Workload, SHARED);
         let job = job.get_mut();
         let ranks = job.ranks.clone().expect("it has no hosts");

@@ -49,6 +49,7 @@ impl Maker<'_, '_> {
             true => self.sends_of_file(block)?,
             false => self.sends_of_block(block)?,
         };
+        // Checked before the messages are created, which might exhaust memory.
         self.affordable(all.iter().map(|sends| f64::from(sends.count)).sum())?;
         for sends in all {
             let &Sends {

@@ -197,6 +197,7 @@ impl Maker<'_, '_> {
             _ => Operation::Ring(written.all_gather.get_or_insert_default(), Algorithm::AllGather),
         };
         let common = block.common();
+        // The job sets these for all of its steps; a value of one step would have no effect.
         let strange = [
             ("hosts", common.hosts.is_some(), "the job's `hosts`"),
             (
@@ -228,6 +229,7 @@ impl Maker<'_, '_> {
             size,
             options,
         } = self.operation(&mut block, &layouts)?;
+        // Checked before the stage is built, whose messages might exhaust memory.
         self.affordable(algorithm.messages_with(count, size, &options) * groups.len() as f64)?;
         Ok(Work {
             ranks: count,
