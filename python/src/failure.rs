@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use paceline_lab::files::{OutputError, ReadError};
-use paceline_lab::run::RunError;
+use paceline_lab::run::{RunError, RunErrorKind};
 use paceline_lab::sweep::SweepError;
 use paceline_scenario::{Diagnostics, visible};
 use pyo3::prelude::*;
@@ -74,8 +74,8 @@ impl From<OutputError> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        match error {
-            RunError::Build { .. } | RunError::Measures(_) | RunError::Decisions { .. } => {
+        match error.kind {
+            RunErrorKind::Build(_) | RunErrorKind::Measures(_) | RunErrorKind::Decisions(_) => {
                 Self::argument(error)
             }
             _ => Self::run(error),

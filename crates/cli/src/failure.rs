@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use paceline_lab::files::OutputError;
-use paceline_lab::run::RunError;
+use paceline_lab::run::{RunError, RunErrorKind};
 use paceline_lab::sweep::SweepError;
 use paceline_lab::why::AskError;
 #[cfg(feature = "training")]
@@ -90,11 +90,13 @@ impl From<OutputError> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        match error {
-            RunError::Build { .. } | RunError::Measures(_) | RunError::Decisions { .. } => {
+        match error.kind {
+            RunErrorKind::Build(_) | RunErrorKind::Measures(_) | RunErrorKind::Decisions(_) => {
                 Self::arguments(error)
             }
-            RunError::Scratch { .. } | RunError::Broken { .. } | RunError::Aborted { .. } => Self::run(error),
+            RunErrorKind::Scratch { .. } | RunErrorKind::Broken { .. } | RunErrorKind::Aborted { .. } => {
+                Self::run(error)
+            }
         }
     }
 }

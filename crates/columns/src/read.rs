@@ -331,11 +331,11 @@ impl Pages<'_> {
                             out.push(Some(plain(bytes)?));
                         }
                     }
-                    Source::Places(places) => {
+                    Source::Places(indices) => {
                         while count > 0 {
-                            let (place, times) = places.next(count)?;
+                            let (index, times) = indices.next(count)?;
                             let value = dictionary
-                                .get(place as usize)
+                                .get(index as usize)
                                 .ok_or_else(|| Error::damaged("a value is not in the dictionary"))?;
                             out.extend(repeat_n(Some(value.clone()), times));
                             count -= times;

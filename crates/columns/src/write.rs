@@ -179,11 +179,11 @@ impl<W: Write> GroupWriter<W> {
     ) -> io::Result<()> {
         let levels: Vec<u32> = rows.clone().map(|row| row.is_some().into()).collect();
         let mut page = Vec::new();
-        if let Some((known, places)) = dictionary(rows.clone().flatten()) {
+        if let Some((known, positions)) = dictionary(rows.clone().flatten()) {
             known.iter().for_each(|value| push(&mut page, *value));
             let width = width_of(known.len());
             let mut indices = vec![width as u8];
-            encode(&places, width, &mut indices);
+            encode(&positions, width, &mut indices);
             let plain: usize = rows.clone().flatten().map(|value| size(&value)).sum();
             // The dictionary has to fit in one page, and to save more bytes than it takes.
             if page.len() <= PAGE && page.len() + indices.len() < plain {
@@ -304,12 +304,12 @@ fn too_large(what: &str) -> io::Error {
 /// if more than half differ.
 fn dictionary<V: Copy + Eq + Hash>(all: impl Iterator<Item = V> + Clone) -> Option<(Vec<V>, Vec<u32>)> {
     let count = all.clone().count();
-    let (mut known, mut places) = (Vec::new(), Vec::with_capacity(count));
+    let (mut known, mut indices) = (Vec::new(), Vec::with_capacity(count));
     let mut found = HashMap::new();
     let mut last = None;
     for value in all {
-        let place = match last {
-            Some((same, place)) if same == value => place,
+        let index = match last {
+            Some((same, index)) if same == value => index,
             _ => *found.entry(value).or_insert_with(|| {
                 known.push(value);
                 known.len() as u32 - 1
@@ -318,8 +318,8 @@ fn dictionary<V: Copy + Eq + Hash>(all: impl Iterator<Item = V> + Clone) -> Opti
         if known.len() * 2 > count {
             return None;
         }
-        last = Some((value, place));
-        places.push(place);
+        last = Some((value, index));
+        indices.push(index);
     }
-    Some((known, places))
+    Some((known, indices))
 }

@@ -161,7 +161,7 @@ impl Environment {
             return;
         };
         let width = self.config.width();
-        for (place, &agent) in episode.waiting.iter().enumerate() {
+        for (index, &agent) in episode.waiting.iter().enumerate() {
             let known = &episode.agents[agent as usize];
             batch.environments.push(number);
             batch.agents.push(agent);
@@ -169,7 +169,7 @@ impl Environment {
             batch.rewards.push(known.reward);
             batch.firsts.push(known.first);
             if self.config.measures {
-                batch.measured.push(episode.measured[place].0);
+                batch.measured.push(episode.measured[index].0);
             }
             let from = agent as usize * width;
             batch
@@ -243,7 +243,7 @@ impl Environment {
             let Some(known) = episode.agents.get(agent as usize) else {
                 return refuse("does not exist");
             };
-            let Some(place) = (known.place as usize).checked_sub(1) else {
+            let Some(index) = (known.index as usize).checked_sub(1) else {
                 return refuse(
                     match (
                         known.begun,
@@ -255,10 +255,10 @@ impl Environment {
                     },
                 );
             };
-            if std::mem::replace(&mut named[place], true) {
+            if std::mem::replace(&mut named[index], true) {
                 return refuse("is named twice");
             }
-            ordered[place] = action;
+            ordered[index] = action;
         }
         if agents.len() != ordered.len() || actions.len() != ordered.len() {
             return Err(Error::Shape {
@@ -346,11 +346,12 @@ fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
         let why = format!("in the fidelity `{}` senders ask nobody", input.fidelity.name());
         return Err(no_agents(why));
     }
-    let of_flows = |place: usize| run.flows.iter().any(|flow| usize::from(flow.scheme) == place);
+    let of_flows = |index: usize| run.flows.iter().any(|flow| usize::from(flow.scheme) == index);
     let mut asking = (run.schemes.iter().enumerate())
-        .filter(|(place, scheme)| scheme.config.name() == EXTERNAL && of_flows(*place))
+        .filter(|(index, scheme)| scheme.config.name() == EXTERNAL && of_flows(*index))
         .map(|(_, scheme)| &scheme.config)
         .peekable();
+    // A scheme that no flow uses would leave the learner waiting for a first question that never comes.
     if asking.peek().is_none() {
         let why = match run.flows.len() {
             0 => "it has no flows".to_string(),

@@ -58,7 +58,7 @@ pub(crate) struct Agent {
     /// Number of its completed queue pairs.
     pub(crate) complete: u32,
     /// Position among the waiting agents, from 1; 0 if it does not wait.
-    pub(crate) place: u32,
+    pub(crate) index: u32,
     pub(crate) asked_at: u64,
     pub(crate) reward: f32,
 }
@@ -108,7 +108,7 @@ impl Episode {
     /// Collects the questions of the run's last stop: waiting agents, their observations and their rewards.
     fn take_questions(&mut self, config: &Config, roster: &Roster) {
         for agent in self.waiting.drain(..) {
-            self.agents[agent as usize].place = 0;
+            self.agents[agent as usize].index = 0;
         }
         let mut sums = std::mem::take(&mut self.measured);
         sums.clear();
@@ -123,24 +123,24 @@ impl Episode {
             if report.asked == 1 && !std::mem::replace(&mut self.entered[flow as usize], true) {
                 self.under_way.push(flow);
             }
-            if known.place == 0 {
+            if known.index == 0 {
                 self.waiting.push(agent);
-                known.place = self.waiting.len() as u32;
+                known.index = self.waiting.len() as u32;
                 known.asked_at = report.at.as_ps();
                 sums.push((measured, 1));
             } else if roster.queue_pairs[agent as usize] > 1 {
                 // An agent with a single queue pair can ask twice if its sender restarted in between. Only
                 // the first question counts.
-                let (sum, count) = &mut sums[known.place as usize - 1];
+                let (sum, count) = &mut sums[known.index as usize - 1];
                 sum.add(&measured);
                 *count += 1;
             }
         }
-        for (place, (measured, count)) in sums.iter_mut().enumerate() {
+        for (index, (measured, count)) in sums.iter_mut().enumerate() {
             if *count > 1 {
                 measured.over(*count);
             }
-            self.see(config, self.waiting[place], measured);
+            self.see(config, self.waiting[index], measured);
         }
         self.measured = sums;
         for &agent in &self.waiting {
@@ -194,7 +194,7 @@ impl Episode {
                         let known = &self.agents[member as usize];
                         self.courses[member as usize].has_begun()
                             && known.complete < roster.queue_pairs[member as usize]
-                            && (!roster.persist || known.place > 0 || self.is_busy(roster, member))
+                            && (!roster.persist || known.index > 0 || self.is_busy(roster, member))
                     });
                     let courses = present.map(|&member| &self.courses[member as usize]);
                     let value = config.reward.of_all(courses);
@@ -282,7 +282,7 @@ impl Episode {
             Some(limits)
         });
         for agent in self.waiting.drain(..) {
-            self.agents[agent as usize].place = 0;
+            self.agents[agent as usize].index = 0;
         }
         self.stage = Stage::Running;
     }

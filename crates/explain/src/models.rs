@@ -117,20 +117,20 @@ pub(crate) fn page_of_file(name: &str, width: usize) -> Result<Option<String>, S
     if let Some((card, _)) = model.stack() {
         check_card(card).map_err(|message| format!("{name}: {message}"))?;
     }
-    let place = path.with_extension(ending).display().to_string();
-    Ok(Some(model_page(&model, &place, width)))
+    let location = path.with_extension(ending).display().to_string();
+    Ok(Some(model_page(&model, &location, width)))
 }
 
-fn model_page(model: &Model, place: &str, width: usize) -> String {
+fn model_page(model: &Model, location: &str, width: usize) -> String {
     match (model.forest(), model.stack()) {
-        (Some(forest), _) => forest::page(forest, model, place, width),
-        (None, Some((said, stack))) => own_page(model, said, stack, place, width),
-        (None, None) => card_page(model.card(), place, width),
+        (Some(forest), _) => forest::page(forest, model, location, width),
+        (None, Some((said, stack))) => own_page(model, said, stack, location, width),
+        (None, None) => card_page(model.card(), location, width),
     }
 }
 
 /// Returns the page of a user's policy, from its card.
-fn own_page(model: &Model, said: &PolicyCard, stack: &Stack, place: &str, width: usize) -> String {
+fn own_page(model: &Model, said: &PolicyCard, stack: &Stack, location: &str, width: usize) -> String {
     let or_auto = |text: &Option<String>| text.clone().unwrap_or_else(|| "as external".into());
     let questions = match said.history {
         1 => String::new(),
@@ -179,13 +179,13 @@ fn own_page(model: &Model, said: &PolicyCard, stack: &Stack, place: &str, width:
     let mut page = format!("{} - a policy\n\n", said.name);
     page.push_str(&layout::columns(&rows, width));
     page.push_str(&format!(
-        "\nIn a scenario:\n  [cc.policy]\n  model = \"{place}\"\n"
+        "\nIn a scenario:\n  [cc.policy]\n  model = \"{location}\"\n"
     ));
     page
 }
 
 /// Returns the page of a policy: its inputs and outputs, and its training data.
-fn policy_page(card: &Card, place: &str, width: usize) -> String {
+fn policy_page(card: &Card, location: &str, width: usize) -> String {
     let training = &card.training;
     // A law is found by search: candidates are run, but no individual decisions are used.
     let (learned, seen, rounds) = match card.kind {
@@ -223,14 +223,14 @@ fn policy_page(card: &Card, place: &str, width: usize) -> String {
     page.push_str("\nScenarios in which it learned:\n");
     page.push_str(&layout::columns(&sources(card), width));
     page.push_str(&format!(
-        "\nIn a scenario:\n  [cc.{scheme}]\n  model = \"{place}\"\n"
+        "\nIn a scenario:\n  [cc.{scheme}]\n  model = \"{location}\"\n"
     ));
     page
 }
 
-fn card_page(card: &Card, place: &str, width: usize) -> String {
+fn card_page(card: &Card, location: &str, width: usize) -> String {
     if card.kind.decides() {
-        return policy_page(card, place, width);
+        return policy_page(card, location, width);
     }
     let training = &card.training;
     let rows: Vec<(&str, String)> = vec![
@@ -288,7 +288,7 @@ fn card_page(card: &Card, place: &str, width: usize) -> String {
         ));
     }
     page.push_str(&format!(
-        "\nIn a scenario:\n  [cc.lstm-pid]\n  predictor = \"{}\"\n  model = \"{place}\"\n",
+        "\nIn a scenario:\n  [cc.lstm-pid]\n  predictor = \"{}\"\n  model = \"{location}\"\n",
         card.kind
     ));
     page

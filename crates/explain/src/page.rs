@@ -59,8 +59,8 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
             .iter()
             .find(|section| section.name == "workload");
         let shared = shared.map_or(&[][..], |section| section.parameters);
-        let place = format!("[[workload]]\n  {name} = {{ .. }}");
-        let page = entry_page(entry, &place, shared, width);
+        let location = format!("[[workload]]\n  {name} = {{ .. }}");
+        let page = entry_page(entry, &location, shared, width);
         return Some(page + &example::shown(&example::workload(name)));
     }
     if let Some((_, source)) = builtin::distributions().find(|(known, _)| *known == name) {
@@ -217,7 +217,7 @@ pub(crate) fn about(entry: &Entry) -> String {
     }
 }
 
-fn entry_page(entry: &Entry, place: &str, shared: &[Parameter], width: usize) -> String {
+fn entry_page(entry: &Entry, location: &str, shared: &[Parameter], width: usize) -> String {
     let summary = about(entry);
     let mut page = format!("{}\n\n{}\n", entry.name, layout::paragraph(&summary, width));
     if !entry.parameters.is_empty() {
@@ -229,7 +229,7 @@ fn entry_page(entry: &Entry, place: &str, shared: &[Parameter], width: usize) ->
         page.push_str(&entry_table(shared, width));
         page.push('\n');
     }
-    page.push_str(&format!("In a scenario:\n  {place}\n"));
+    page.push_str(&format!("In a scenario:\n  {location}\n"));
     page
 }
 

@@ -360,11 +360,11 @@ fn sweep(folder: &Path) -> Result<()> {
         arguments: vec!["run.toml".into()],
     };
     let plan = study.plan(1)?;
-    let place = folder.join("sweep");
+    let location = folder.join("sweep");
     Job {
         study: &study,
         plan: &plan,
-        folder: &place,
+        folder: &location,
         shard: Shard::WHOLE,
         keep: Keep::Summary,
         write: |folder, sub, input, finished| write_run_into(folder, sub, input, finished).map(|_| ()),
@@ -372,10 +372,10 @@ fn sweep(folder: &Path) -> Result<()> {
         force: true,
     }
     .run(&Unwatched)?;
-    for row in fs::read_dir(place.join("rows"))? {
+    for row in fs::read_dir(location.join("rows"))? {
         unseal(&row?.path())?;
     }
-    unseal(&place.join("sweep.json"))?;
+    unseal(&location.join("sweep.json"))?;
     Ok(())
 }
 

@@ -56,7 +56,7 @@ const LARGEST: usize = 1 << 20;
 
 /// Content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ContentKind {
     /// Lines, words and numbers.
     Text,
     /// Bytes with an index at the end.
@@ -88,12 +88,12 @@ impl Mutator {
 
     /// Damages `bytes` at one position, often at several; `others` are files of the same kind, from which parts are
     /// inserted.
-    pub(crate) fn damage(&mut self, kind: Kind, bytes: &mut Vec<u8>, others: &[Vec<u8>]) {
+    pub(crate) fn damage(&mut self, kind: ContentKind, bytes: &mut Vec<u8>, others: &[Vec<u8>]) {
         let times = *self.one(&[1, 1, 1, 1, 1, 2, 3, 8]);
         for _ in 0..times {
             match kind {
-                Kind::Text => self.text(bytes, others),
-                Kind::Binary => self.binary(bytes, others),
+                ContentKind::Text => self.text(bytes, others),
+                ContentKind::Binary => self.binary(bytes, others),
             }
             bytes.truncate(LARGEST);
         }
@@ -237,7 +237,7 @@ mod tests {
             Mutator::new(seed).damage(kind, &mut bytes, std::slice::from_ref(&sound));
             bytes
         };
-        for kind in [Kind::Text, Kind::Binary] {
+        for kind in [ContentKind::Text, ContentKind::Binary] {
             let all: std::collections::BTreeSet<_> = (0..400).map(|seed| damaged(seed, kind)).collect();
             assert!(all.len() > 200, "{kind:?}: {} different", all.len());
             assert!((0..400).all(|seed| damaged(seed, kind) == damaged(seed, kind)));
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn nothing_is_damaged_too() {
         for seed in 0..2_000 {
-            for kind in [Kind::Text, Kind::Binary] {
+            for kind in [ContentKind::Text, ContentKind::Binary] {
                 Mutator::new(seed).damage(kind, &mut Vec::new(), &[Vec::new()]);
             }
         }

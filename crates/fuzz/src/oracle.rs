@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use paceline_fabric::Simulation;
 use paceline_lab::results::Summary;
-use paceline_lab::run::{Control, RunError, conclude, execute};
+use paceline_lab::run::{Control, RunError, RunErrorKind, conclude, execute};
 use paceline_lab::table;
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
 /// Result of a reader: accepted, or the reason for the rejection.
-pub(crate) type Said = Result<(), String>;
+pub(crate) type Verdict = Result<(), String>;
 
 /// Terminal width for printed tables.
 pub(crate) const WIDTH: usize = 100;
@@ -56,18 +56,23 @@ pub(crate) fn tables(summary: &Summary) {
 }
 
 /// Loads an input, checks that its resolved text is the same run, and runs it for some events.
-pub(crate) fn load_and_run(path: &Path) -> Said {
+pub(crate) fn load_and_run(path: &Path) -> Verdict {
     load_with(path, &Overrides::default())
 }
 
 /// Like [`load_and_run`], with overrides of the command line.
-pub(crate) fn load_with(path: &Path, overrides: &Overrides) -> Said {
+pub(crate) fn load_with(path: &Path, overrides: &Overrides) -> Verdict {
     let input = paceline_lab::load(&path.to_string_lossy(), overrides).map_err(|said| shown(&said))?;
     let again = written(&input);
     if input.decisions.is_some() {
         return match execute(&input, &mut |_| Control::Stop) {
             Ok(_) => Ok(()),
-            Err(broken @ RunError::Broken { .. }) => panic!("{broken}"),
+            Err(
+                broken @ RunError {
+                    kind: RunErrorKind::Broken { .. },
+                    ..
+                },
+            ) => panic!("{broken}"),
             Err(error) => Err(words(error)),
         };
     }
@@ -88,7 +93,12 @@ fn run(input: &Resolved) -> Result<u64, String> {
             tables(&finished.summary);
             Ok(finished.outcome.digest)
         }
-        Err(broken @ RunError::Broken { .. }) => panic!("{broken}"),
+        Err(
+            broken @ RunError {
+                kind: RunErrorKind::Broken { .. },
+                ..
+            },
+        ) => panic!("{broken}"),
         Err(error) => Err(words(error)),
     }
 }

@@ -56,9 +56,9 @@ pub(crate) fn all(
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         let work = || -> Result<()> {
-            while let Some((place, portion)) = take() {
+            while let Some((index, portion)) = take() {
                 let counts = one(portion, limit)?;
-                done.lock().expect("nobody panics with it").push((place, counts));
+                done.lock().expect("nobody panics with it").push((index, counts));
             }
             Ok(())
         };
@@ -68,8 +68,8 @@ pub(crate) fn all(
             .try_for_each(|thread| thread.join().expect("a panic is a fault of this program"))
     })?;
     let mut all = vec![Counts::default(); portions.len()];
-    for (place, counts) in done.into_inner().expect("nobody panics with it") {
-        all[place] = counts;
+    for (index, counts) in done.into_inner().expect("nobody panics with it") {
+        all[index] = counts;
     }
     Ok(all)
 }

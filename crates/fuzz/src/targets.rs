@@ -19,7 +19,7 @@ use paceline_lab::run::Control;
 use paceline_lab::sweep::{self, SweepData};
 use paceline_lab::why::{slowest, slowest_table};
 use paceline_learn::dataset::{Dataset, Trace};
-use paceline_report::figure::{self, Preset, Seeds, What};
+use paceline_report::figure::{self, FigureKind, Preset, Seeds};
 use paceline_reproduce::{Done, Plan, RunRequest};
 use paceline_scenario::Overrides;
 use paceline_traces::check::check;
@@ -29,8 +29,8 @@ use paceline_traces::open::{self, Format};
 use sha2::{Digest as _, Sha256};
 
 use crate::grammar::Subject;
-use crate::mutate::{Kind, Mutator};
-use crate::oracle::{EVENTS, Said, WIDTH, load_and_run, load_with, reached, tables, words};
+use crate::mutate::{ContentKind, Mutator};
+use crate::oracle::{EVENTS, Verdict, WIDTH, load_and_run, load_with, reached, tables, words};
 use crate::{corpus, grammar};
 
 /// Reader, and the file that is damaged for it.
@@ -38,9 +38,9 @@ pub(crate) struct Target {
     pub(crate) name: &'static str,
     /// Path within the folder of the seed corpus; `*` means any file of a folder.
     file: &'static str,
-    kind: Kind,
+    kind: ContentKind,
     made: Made,
-    read: fn(&Path) -> Said,
+    read: fn(&Path) -> Verdict,
 }
 
 /// Source of a reader's input.
@@ -54,26 +54,26 @@ enum Made {
     RandomDamaged(Subject),
 }
 
-const fn text(name: &'static str, file: &'static str, read: fn(&Path) -> Said) -> Target {
+const fn text(name: &'static str, file: &'static str, read: fn(&Path) -> Verdict) -> Target {
     Target {
         name,
         file,
-        kind: Kind::Text,
+        kind: ContentKind::Text,
         made: Made::Damaged,
         read,
     }
 }
 
-const fn random(name: &'static str, made: Made, read: fn(&Path) -> Said) -> Target {
+const fn random(name: &'static str, made: Made, read: fn(&Path) -> Verdict) -> Target {
     Target {
         made,
         ..text(name, "random/mine.toml", read)
     }
 }
 
-const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said) -> Target {
+const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Verdict) -> Target {
     Target {
-        kind: Kind::Binary,
+        kind: ContentKind::Binary,
         ..text(name, file, read)
     }
 }
@@ -232,7 +232,7 @@ impl Target {
     }
 
     /// Runs the reader on the input, which temporarily replaces the file of the corpus. A panic is an error.
-    pub(crate) fn read(&self, folder: &Path, input: &Input) -> Result<thread::Result<Said>> {
+    pub(crate) fn read(&self, folder: &Path, input: &Input) -> Result<thread::Result<Verdict>> {
         let path = folder.join(&input.file);
         let whole = fs::read(&path)?;
         fs::write(&path, &input.bytes)?;
@@ -242,12 +242,12 @@ impl Target {
     }
 }
 
-fn scenario(path: &Path) -> Said {
+fn scenario(path: &Path) -> Verdict {
     load_and_run(path)
 }
 
 /// Processes a trace as the commands do; a valid one completes, or reports why it does not.
-fn trace(path: &Path) -> Said {
+fn trace(path: &Path) -> Verdict {
     let open::Opened { program, format, .. } = open::open(path).map_err(words)?;
     let report = check(&*program, 65_535);
     explain(&*program, &Costs::alpha_beta(1_000, 100_000_000_000)).map_err(words)?;
@@ -264,19 +264,19 @@ fn trace(path: &Path) -> Said {
 }
 
 /// Loads the scenario or folder next to a damaged file, which names it.
-fn beside(path: &Path) -> Said {
+fn beside(path: &Path) -> Verdict {
     let folder = path.parent().expect("the file is in a folder");
     let mine = folder.join("mine.toml");
     load_and_run(if mine.is_file() { &mine } else { folder })
 }
 
 /// Loads a random input with the files that it names.
-fn with_files(path: &Path) -> Said {
+fn with_files(path: &Path) -> Verdict {
     unpacked(path, "mine.toml", load_and_run)
 }
 
 /// Loads a random input that names a trace, which is also read by itself, as some commands do.
-fn with_trace(path: &Path) -> Said {
+fn with_trace(path: &Path) -> Verdict {
     unpacked(path, "mine.toml", |mine| {
         let names = ["mine.goal", "mine.bin", "t", "workload.txt"];
         let traces = names.map(|name| mine.with_file_name(name));
@@ -289,12 +289,12 @@ fn with_trace(path: &Path) -> Said {
 }
 
 /// Loads SimAI's configuration with the files that it names.
-fn conf(path: &Path) -> Said {
+fn conf(path: &Path) -> Verdict {
     unpacked(path, "SimAI.conf", load_and_run)
 }
 
 /// Processes an experiment with the files that it names: reads and checks it, runs its runs, and prints its tables.
-fn experiment(path: &Path) -> Said {
+fn experiment(path: &Path) -> Verdict {
     unpacked(path, "experiment.toml", |file| {
         let folder = file.parent().expect("the file is in a folder");
         let one = paceline_reproduce::read_folder(folder).map_err(words)?;
@@ -321,7 +321,7 @@ fn experiment(path: &Path) -> Said {
 }
 
 /// Calls `read` for a file `name` with the content of an input, next to the files that belong to it.
-fn unpacked(path: &Path, name: &str, read: impl Fn(&Path) -> Said) -> Said {
+fn unpacked(path: &Path, name: &str, read: impl Fn(&Path) -> Verdict) -> Verdict {
     let text = fs::read_to_string(path).map_err(words)?;
     let (input, files) = grammar::split(&text);
     let folder = path.with_extension("files");
@@ -343,7 +343,7 @@ fn unpacked(path: &Path, name: &str, read: impl Fn(&Path) -> Said) -> Said {
 }
 
 /// Applies assignments for `--set`, one per line, to a scenario next to them.
-fn settings(path: &Path) -> Said {
+fn settings(path: &Path) -> Verdict {
     let text = String::from_utf8_lossy(&fs::read(path).map_err(words)?).into_owned();
     let overrides = Overrides {
         set: text.lines().map(str::to_string).collect(),
@@ -354,7 +354,7 @@ fn settings(path: &Path) -> Said {
 }
 
 /// Imports a model from CatBoost; an imported one can be written and read.
-fn catboost(path: &Path) -> Said {
+fn catboost(path: &Path) -> Verdict {
     let bytes = fs::read(path).map_err(words)?;
     for fraction in [None, Some(8)] {
         let forest = paceline_forest::catboost::read(&bytes, "mine", fraction).map_err(words)?;
@@ -365,7 +365,7 @@ fn catboost(path: &Path) -> Said {
     Ok(())
 }
 
-fn model(path: &Path) -> Said {
+fn model(path: &Path) -> Verdict {
     let read = |extension| fs::read(path.with_extension(extension)).map_err(words);
     let model = Model::parse(&read("json")?, &read("safetensors")?).map_err(words)?;
     reached();
@@ -374,7 +374,7 @@ fn model(path: &Path) -> Said {
 }
 
 /// Reads weights whose card has their digest, so that damage passes the digest's check.
-fn model_by_its_hash(path: &Path) -> Said {
+fn model_by_its_hash(path: &Path) -> Verdict {
     let read = |extension| fs::read(path.with_extension(extension)).map_err(words);
     let weights = read("safetensors")?;
     let card = Card {
@@ -390,7 +390,7 @@ fn model_by_its_hash(path: &Path) -> Said {
 
 /// Reads a forest with a corrected digest, so that damage passes the check. A valid one must decide the same in both
 /// implementations.
-fn forest_by_its_hash(path: &Path) -> Said {
+fn forest_by_its_hash(path: &Path) -> Verdict {
     let bytes = fs::read(path).map_err(words)?;
     let forest = match Forest::parse(&bytes) {
         Err(ForestError::Hash { found, expected }) => {
@@ -409,7 +409,7 @@ fn forest_by_its_hash(path: &Path) -> Said {
 }
 
 /// Processes the folder of a run as the commands do.
-fn run_folder(path: &Path) -> Said {
+fn run_folder(path: &Path) -> Verdict {
     let folder = path.parent().expect("the file is in a folder");
     let data = RunData::read(folder).map_err(words)?;
     tables(&data.summary);
@@ -419,7 +419,7 @@ fn run_folder(path: &Path) -> Said {
         Diff::of(a, b)?.text(["a", "b"], WIDTH);
     }
     let runs = [data.clone(), unlike];
-    for what in What::ALL {
+    for what in FigureKind::ALL {
         if let Ok(figure) = figure::of_runs(&runs, what, Seeds::Pooled) {
             draw(&figure);
         }
@@ -438,14 +438,14 @@ fn draw(figure: &figure::Figure) {
     figure.csv();
 }
 
-fn samples(path: &Path) -> Said {
+fn samples(path: &Path) -> Verdict {
     let folder = path.parent().expect("the file is in a folder");
     let trace = Trace::from_folder(folder).map_err(words)?;
     trace.candidates(0);
     Ok(())
 }
 
-fn sweep_folder(path: &Path) -> Said {
+fn sweep_folder(path: &Path) -> Verdict {
     let all = path
         .ancestors()
         .find(|folder| folder.join("sweep.json").is_file());
@@ -465,12 +465,12 @@ fn sweep_folder(path: &Path) -> Said {
     Ok(())
 }
 
-fn dataset(path: &Path) -> Said {
+fn dataset(path: &Path) -> Verdict {
     Dataset::read(path).map(drop).map_err(words)
 }
 
 /// Reads a checkpoint with a corrected digest, so that damage passes the check.
-fn checkpoint_by_its_hash(path: &Path) -> Said {
+fn checkpoint_by_its_hash(path: &Path) -> Verdict {
     let mut bytes = fs::read(path).map_err(words)?;
     if let Some((hash, state)) = bytes
         .get_mut(CHECKPOINT_MAGIC..)

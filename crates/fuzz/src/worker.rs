@@ -122,13 +122,13 @@ fn note(info: &PanicHookInfo<'_>) {
         .or_else(|| payload.downcast_ref::<&str>().copied())
         .unwrap_or("?");
     let message = like(text);
-    let place = info.location().map_or_else(String::new, |at| {
+    let location = info.location().map_or_else(String::new, |at| {
         let parts: Vec<&str> = at.file().rsplit('/').take(4).collect();
         let parts: Vec<&str> = parts.into_iter().rev().collect();
         format!("{}:{}", parts.join("/"), at.line())
     });
     let mut first = PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    first.get_or_insert(format!("{place} {message}"));
+    first.get_or_insert(format!("{location} {message}"));
 }
 
 fn taken() -> String {

@@ -26,7 +26,7 @@ pub struct SortedMap<K, V> {
 }
 
 /// Index of a list, and index of an entry in it.
-type Place = (usize, usize);
+type Position = (usize, usize);
 
 type Entries<'a, K, V> = Flatten<slice::Iter<'a, Vec<(K, V)>>>;
 type EntriesMut<'a, K, V> = Flatten<slice::IterMut<'a, Vec<(K, V)>>>;
@@ -114,8 +114,8 @@ impl<K, V> SortedMap<K, V> {
         self.lists.retain(|list| !list.is_empty());
     }
 
-    fn insert_at(&mut self, (list, at): Place, key: K, value: V) -> &mut V {
-        let (mut list, mut at) = (list, at);
+    fn insert_at(&mut self, position: Position, key: K, value: V) -> &mut V {
+        let (mut list, mut at) = position;
         match self.lists.get_mut(list).map(|entries| (entries.len(), entries)) {
             None => self.lists.push(Vec::new()),
             // Splitting here would leave half-full lists behind when entries arrive in order.
@@ -140,7 +140,7 @@ impl<K, V> SortedMap<K, V> {
 
 impl<K: Ord, V> SortedMap<K, V> {
     /// Returns the position of a key, or as an error the position at which to insert it.
-    fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<Place, Place>
+    fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<Position, Position>
     where
         K: Borrow<Q>,
     {
@@ -181,8 +181,8 @@ impl<K: Ord, V> SortedMap<K, V> {
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Ok((list, at)) => Some(std::mem::replace(&mut self.lists[list][at].1, value)),
-            Err(place) => {
-                self.insert_at(place, key, value);
+            Err(position) => {
+                self.insert_at(position, key, value);
                 None
             }
         }
@@ -203,11 +203,11 @@ impl<K: Ord, V> SortedMap<K, V> {
 
     /// Returns the entry of a key, present or not, for access in place.
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
-        let place = self.find(&key);
+        let position = self.find(&key);
         Entry {
             map: self,
             key,
-            place,
+            position,
         }
     }
 }
@@ -216,17 +216,17 @@ impl<K: Ord, V> SortedMap<K, V> {
 pub struct Entry<'a, K, V> {
     map: &'a mut SortedMap<K, V>,
     key: K,
-    place: Result<Place, Place>,
+    position: Result<Position, Position>,
 }
 
 impl<'a, K, V> Entry<'a, K, V> {
     /// Returns the value after inserting `value(key)` if there is none.
     pub fn or_insert_with_key(self, value: impl FnOnce(&K) -> V) -> &'a mut V {
-        match self.place {
+        match self.position {
             Ok((list, at)) => &mut self.map.lists[list][at].1,
-            Err(place) => {
+            Err(position) => {
                 let value = value(&self.key);
-                self.map.insert_at(place, self.key, value)
+                self.map.insert_at(position, self.key, value)
             }
         }
     }
@@ -252,7 +252,7 @@ impl<'a, K, V> Entry<'a, K, V> {
     /// Changes the value, if there is one.
     #[must_use]
     pub fn and_modify(self, change: impl FnOnce(&mut V)) -> Self {
-        if let Ok((list, at)) = self.place {
+        if let Ok((list, at)) = self.position {
             change(&mut self.map.lists[list][at].1);
         }
         self
@@ -443,8 +443,8 @@ impl<T: Ord> SortedSet<T> {
     pub fn insert(&mut self, item: T) -> bool {
         match self.0.find(&item) {
             Ok(_) => false,
-            Err(place) => {
-                self.0.insert_at(place, item, ());
+            Err(position) => {
+                self.0.insert_at(position, item, ());
                 true
             }
         }

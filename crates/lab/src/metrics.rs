@@ -18,12 +18,12 @@ pub struct Metric {
     pub name: &'static str,
     /// Dotted key in `summary.json`; in lists of named items the name replaces the index: `jobs.llm.iteration_us.mean`.
     pub key: String,
-    of: Of,
+    of: ValueSource,
 }
 
 /// Source of a metric's values.
 #[derive(Clone)]
-enum Of {
+enum ValueSource {
     Run(&'static Declared),
     Named(OfNamed),
 }
@@ -32,48 +32,48 @@ impl Metric {
     /// Returns the value in a summary; `None` if the run has none.
     pub fn value(&self, summary: &Summary) -> Option<f64> {
         match &self.of {
-            Of::Run(of) => (of.value)(summary),
-            Of::Named(of) => of.value(summary),
+            ValueSource::Run(of) => (of.value)(summary),
+            ValueSource::Named(of) => of.value(summary),
         }
     }
 
     /// Returns the value in a summary as text.
     pub fn text(&self, summary: &Summary) -> String {
         match &self.of {
-            Of::Run(of) => (of.text)(summary),
-            Of::Named(of) => (of.show())(of.value(summary)),
+            ValueSource::Run(of) => (of.text)(summary),
+            ValueSource::Named(of) => (of.show())(of.value(summary)),
         }
     }
 
     /// Formats a value as text.
     pub fn show(&self, value: Option<f64>) -> String {
         match &self.of {
-            Of::Run(of) => (of.show)(value),
-            Of::Named(of) => (of.show())(value),
+            ValueSource::Run(of) => (of.show)(value),
+            ValueSource::Named(of) => (of.show())(value),
         }
     }
 
     /// Returns the value with its sign chosen so that smaller is better; `None` also if neither direction is better.
     pub fn cost(&self, summary: &Summary) -> Option<f64> {
         match &self.of {
-            Of::Run(of) => (of.cost)(summary),
-            Of::Named(of) => of.value(summary).map(|value| value * of.sign()),
+            ValueSource::Run(of) => (of.cost)(summary),
+            ValueSource::Named(of) => of.value(summary).map(|value| value * of.sign()),
         }
     }
 
     /// Returns the label of the job or collective that the metric describes; empty for a metric of the whole run.
     pub fn label(&self) -> &str {
         match &self.of {
-            Of::Run(_) => "",
-            Of::Named(of) => of.label(),
+            ValueSource::Run(_) => "",
+            ValueSource::Named(of) => of.label(),
         }
     }
 
     /// Returns 1 if less is better, -1 if more is.
     pub fn sign(&self) -> i8 {
         match &self.of {
-            Of::Run(_) => 1,
-            Of::Named(of) => of.sign() as i8,
+            ValueSource::Run(_) => 1,
+            ValueSource::Named(of) => of.sign() as i8,
         }
     }
 }
@@ -84,7 +84,7 @@ impl From<&'static Declared> for Metric {
             group: of.group.to_string(),
             name: of.name,
             key: of.key.to_string(),
-            of: Of::Run(of),
+            of: ValueSource::Run(of),
         }
     }
 }

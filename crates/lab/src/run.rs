@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::borrow::Borrow;
 use std::cell::Cell;
+use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -57,67 +58,42 @@ pub struct Finished {
     pub summary: Summary,
 }
 
+/// Error of a run that has no result.
+#[derive(Debug)]
+pub struct RunError {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Name of the scheme.
+    pub scheme: String,
+    /// Reason for the lack of a result.
+    pub kind: RunErrorKind,
+}
+
 /// Reason why a run has no result.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
+#[derive(Debug)]
+pub enum RunErrorKind {
     /// The network cannot be built.
-    #[error("cannot build scenario `{scenario}` with scheme `{scheme}`: {source}")]
-    Build {
-        /// Name of the scenario.
-        scenario: String,
-        /// Name of the scheme.
-        scheme: String,
-        /// Error of the network's construction.
-        source: BuildError,
-    },
+    Build(BuildError),
     /// The file for flows that do not fit in memory cannot be written.
-    #[error(
-        "cannot keep the flows of scenario `{scenario}` with scheme `{scheme}` that do not fit in memory in a file \
-         in {}: {source}",
-        folder.display()
-    )]
     Scratch {
-        /// Name of the scenario.
-        scenario: String,
-        /// Name of the scheme.
-        scheme: String,
         /// Folder of the file.
         folder: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
     /// A requested set of measures does not exist.
-    #[error("{0}")]
     Measures(String),
-    /// The recorded decisions belong to another run.
-    #[error("the decisions of scenario `{scenario}` do not fit: {message}")]
-    Decisions {
-        /// Name of the scenario.
-        scenario: String,
-        /// Difference between the runs, and a remedy.
-        message: String,
-    },
+    /// The recorded decisions belong to another run: the difference, and a remedy.
+    Decisions(String),
     /// The reproduced simulator aborts at this point, too.
-    #[error("scenario `{scenario}` stops at {now}, where the simulator that it reproduces aborts: {message}")]
     Aborted {
-        /// Name of the scenario.
-        scenario: String,
         /// Simulated time of the abort.
         now: Time,
         /// Condition on which it aborts.
         message: String,
     },
     /// The simulator violated one of its invariants.
-    #[error(
-        "the simulator broke an invariant in scenario `{scenario}` with scheme `{scheme}`, seed {seed}, \
-         after {events} events at {now}: {message} (this is a fault of the program: please report it \
-         with the run's scenario)"
-    )]
     Broken {
-        /// Name of the scenario.
-        scenario: String,
-        /// Name of the scheme.
-        scheme: String,
         /// Seed of the run.
         seed: u64,
         /// Simulated time of the last progress before the fault.
@@ -127,6 +103,75 @@ pub enum RunError {
         /// Message of the failed check.
         message: String,
     },
+}
+
+impl RunError {
+    fn of(input: &Resolved, kind: RunErrorKind) -> Self {
+        Self {
+            scenario: input.name.clone(),
+            scheme: input.scheme.clone(),
+            kind,
+        }
+    }
+}
+
+impl Display for RunError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self {
+            scenario,
+            scheme,
+            kind,
+        } = self;
+        match kind {
+            RunErrorKind::Build(source) => {
+                write!(
+                    f,
+                    "cannot build scenario `{scenario}` with scheme `{scheme}`: {source}"
+                )
+            }
+            RunErrorKind::Scratch { folder, source } => write!(
+                f,
+                "cannot keep the flows of scenario `{scenario}` with scheme `{scheme}` that do not fit in memory in a \
+                 file in {}: {source}",
+                folder.display()
+            ),
+            RunErrorKind::Measures(message) => f.write_str(message),
+            RunErrorKind::Decisions(message) => {
+                write!(f, "the decisions of scenario `{scenario}` do not fit: {message}")
+            }
+            RunErrorKind::Aborted { now, message } => write!(
+                f,
+                "scenario `{scenario}` stops at {now}, where the simulator that it reproduces aborts: {message}"
+            ),
+            RunErrorKind::Broken {
+                seed,
+                now,
+                events,
+                message,
+            } => write!(
+                f,
+                "the simulator broke an invariant in scenario `{scenario}` with scheme `{scheme}`, seed {seed}, \
+                 after {events} events at {now}: {message} (this is a fault of the program: please report it \
+                 with the run's scenario)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            RunErrorKind::Build(source) => Some(source),
+            RunErrorKind::Scratch { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<BuildError> for RunErrorKind {
+    fn from(source: BuildError) -> Self {
+        Self::Build(source)
+    }
 }
 
 /// Interface of [`execute`] to a simulation; tests implement it with a stand-in.
@@ -222,7 +267,7 @@ fn drive<E: Engine>(
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
     if let Some(wrong) = measures::unknown(input) {
-        return Err(RunError::Measures(wrong));
+        return Err(RunError::of(input, RunErrorKind::Measures(wrong)));
     }
     let wall = Instant::now();
     let cpu = Cpu::now();
@@ -231,6 +276,10 @@ fn drive<E: Engine>(
     let scratch = resources
         .scratch
         .map_or_else(std::env::temp_dir, Path::to_path_buf);
+    let unkept = |source| RunErrorKind::Scratch {
+        folder: scratch.clone(),
+        source,
+    };
     // A broken invariant panics. It becomes an error here, so that the other runs of a comparison or sweep go on.
     let result = catch_unwind(AssertUnwindSafe(|| {
         let mut engine = build()?;
@@ -260,7 +309,7 @@ fn drive<E: Engine>(
             let begun = Instant::now();
             let now = engine.advance(events);
             // Flows of a stream leave the engine in every slice; otherwise memory would grow with the number of flows.
-            over.take(&engine.take_ended())?;
+            over.take(&engine.take_ended()).map_err(unkept)?;
             events = next_slice(events, begun.elapsed());
             seen.set((now.now, now.events));
             let control = progress(&now);
@@ -271,7 +320,7 @@ fn drive<E: Engine>(
             }
             match engine.halt() {
                 Some(Halt::Early) => break RunStatus::Partial,
-                Some(Halt::Other(message)) => return Err(Failed::Decisions(message)),
+                Some(Halt::Other(message)) => return Err(RunErrorKind::Decisions(message)),
                 None => {}
             }
             if control == Control::Stop {
@@ -289,38 +338,21 @@ fn drive<E: Engine>(
                 ..Repeats::default()
             });
         }
-        let flows = over.end(&input.run, &outcome)?;
+        let flows = over.end(&input.run, &outcome).map_err(unkept)?;
         Ok((outcome, flows, status, parts))
     }));
-    let (scenario, scheme) = (input.name.clone(), input.scheme.clone());
     let (outcome, flows, status, parts) = match result {
         Ok(Ok(done)) => done,
-        Ok(Err(Failed::Build(source))) => {
-            return Err(RunError::Build {
-                scenario,
-                scheme,
-                source,
-            });
+        Ok(Err(kind)) => return Err(RunError::of(input, kind)),
+        Err(panic) => {
+            let (now, events) = seen.get();
+            return Err(broken(input, now, events, panic.as_ref()));
         }
-        Ok(Err(Failed::Scratch(source))) => {
-            return Err(RunError::Scratch {
-                scenario,
-                scheme,
-                folder: scratch,
-                source,
-            });
-        }
-        Ok(Err(Failed::Decisions(message))) => return Err(RunError::Decisions { scenario, message }),
-        Err(panic) => return Err(broken(input, seen.get(), panic.as_ref())),
     };
     // A reproduced simulator may abort in this scenario; results up to that point would not be comparable with it.
     let left = input.run.model.as_ref().zip(outcome.model.as_ref());
     if let Some((now, message)) = left.and_then(|(model, left)| model.abort(left)) {
-        return Err(RunError::Aborted {
-            scenario,
-            now,
-            message,
-        });
+        return Err(RunError::of(input, RunErrorKind::Aborted { now, message }));
     }
     let machine = Machine {
         wall_s: wall.elapsed().as_secs_f64(),
@@ -330,36 +362,14 @@ fn drive<E: Engine>(
     let summary = summarise(input, &outcome, &flows, status, machine);
     // Iterators over flows end silently at an error of the scratch file, so the summary counts only if all rows were
     // read.
-    flows.check().map_err(|source| RunError::Scratch {
-        scenario,
-        scheme,
-        folder: scratch,
-        source,
-    })?;
+    flows
+        .check()
+        .map_err(|source| RunError::of(input, unkept(source)))?;
     Ok(Finished {
         outcome,
         flows,
         summary,
     })
-}
-
-/// Reason why a run did not get to its end.
-enum Failed {
-    Build(BuildError),
-    Scratch(io::Error),
-    Decisions(String),
-}
-
-impl From<BuildError> for Failed {
-    fn from(source: BuildError) -> Self {
-        Self::Build(source)
-    }
-}
-
-impl From<io::Error> for Failed {
-    fn from(source: io::Error) -> Self {
-        Self::Scratch(source)
-    }
 }
 
 /// Advances to half of the run's time and returns the outcome there; `None` if `progress` stops the run before, or it
@@ -388,20 +398,19 @@ fn next_slice(events: u64, took: Duration) -> u64 {
     next.clamp(SLICE_EVENTS.1, SLICE_EVENTS.2)
 }
 
-fn broken(input: &Resolved, (now, events): (Time, u64), panic: &(dyn Any + Send)) -> RunError {
+fn broken(input: &Resolved, now: Time, events: u64, panic: &(dyn Any + Send)) -> RunError {
     let message = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    RunError::Broken {
-        scenario: input.name.clone(),
-        scheme: input.scheme.clone(),
+    let kind = RunErrorKind::Broken {
         seed: input.seed,
         now,
         events,
         message: message.to_string(),
-    }
+    };
+    RunError::of(input, kind)
 }
 
 /// Runs `inputs` on at most `jobs` threads. Results are in the order of the inputs and do not depend on `jobs`.

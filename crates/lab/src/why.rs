@@ -217,7 +217,7 @@ impl<'a> Why<'a> {
             let known = hops
                 .iter()
                 .position(|hop| (hop.stage, hop.port) == (row.stage, row.port.as_str()));
-            let place = known.unwrap_or_else(|| {
+            let index = known.unwrap_or_else(|| {
                 hops.push(Hop {
                     stage: row.stage,
                     port: &row.port,
@@ -229,8 +229,8 @@ impl<'a> Why<'a> {
             });
             let value = (row.mean_ps.unwrap_or(0.0), row.max_ps.unwrap_or(0));
             match row.part.as_str() {
-                "queueing" => hops[place].queueing = value,
-                PAUSED | CREDIT => hops[place].paused = value,
+                "queueing" => hops[index].queueing = value,
+                PAUSED | CREDIT => hops[index].paused = value,
                 _ => {}
             }
         }
@@ -265,7 +265,7 @@ impl<'a> Why<'a> {
     pub fn tables(&self, width: usize) -> String {
         let bar_width = width.saturating_sub(66).clamp(8, 40);
         let rows = self.parts.iter().filter(|row| row.time_ps > 0).map(|row| {
-            let place = match row.stage {
+            let index = match row.stage {
                 Stage::Sender => format!("sender: host {}", self.flow.src),
                 Stage::Data => format!("data: {}", self.place(&row.port)),
                 Stage::Host => format!("receiver: host {}", self.flow.dst),
@@ -273,7 +273,7 @@ impl<'a> Why<'a> {
             };
             let bar = bar(row.time_ps, self.total_ps, bar_width);
             let time = duration_us(Some(row.time_ps as f64 / 1e6));
-            [place, row.part.clone(), time, self.share(row.time_ps), bar]
+            [index, row.part.clone(), time, self.share(row.time_ps), bar]
         });
         let mut rows: Vec<[String; 5]> = rows.collect();
         // A port is named only in its first row.

@@ -20,7 +20,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
 pub use aggregates::{AGGREGATES, Described};
-pub use paceline_run::table::{Column, Kind};
+pub use paceline_run::table::{Column, ColumnKind};
 pub use source::Ended;
 use source::Source;
 pub use table::Table;

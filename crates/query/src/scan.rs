@@ -16,7 +16,7 @@ use crate::table::{Part, Table};
 
 /// Data of a virtual table's module.
 #[derive(Clone)]
-struct Of {
+struct TableData {
     table: &'static Table,
     /// The run; `None` if there is none.
     source: Option<Arc<Source>>,
@@ -30,7 +30,7 @@ pub(crate) fn register(
     table: &'static Table,
     source: &Option<Arc<Source>>,
 ) -> rusqlite::Result<()> {
-    let of = Of {
+    let of = TableData {
         table,
         source: source.clone(),
         whole: Arc::default(),
@@ -41,16 +41,20 @@ pub(crate) fn register(
 #[repr(C)]
 struct Scan {
     base: sqlite3_vtab,
-    of: Of,
+    of: TableData,
 }
 
 #[expect(unsafe_code, reason = "SQLite's interface to tables asks for it")]
 // SAFETY: `Scan` starts with `sqlite3_vtab`, as the trait requires.
 unsafe impl<'vtab> VTab<'vtab> for Scan {
-    type Aux = Of;
+    type Aux = TableData;
     type Cursor = Cursor<'vtab>;
 
-    fn connect(_: &mut VTabConnection, of: Option<&Of>, _: &[&[u8]]) -> rusqlite::Result<(String, Self)> {
+    fn connect(
+        _: &mut VTabConnection,
+        of: Option<&TableData>,
+        _: &[&[u8]],
+    ) -> rusqlite::Result<(String, Self)> {
         let of = of.expect("every module has its table").clone();
         let columns: Vec<&str> = of.table.columns.iter().map(|column| column.name).collect();
         let schema = format!("CREATE TABLE x(\"{}\")", columns.join("\",\""));
@@ -82,7 +86,7 @@ impl CreateVTab<'_> for Scan {
 #[repr(C)]
 struct Cursor<'vtab> {
     base: sqlite3_vtab_cursor,
-    of: Of,
+    of: TableData,
     /// The present part, which starts at row `first` of the table.
     part: Arc<Part>,
     first: usize,

@@ -21,12 +21,12 @@ pub struct Ended {
 
 /// A source of rows. It dereferences to the contents of a folder.
 pub(crate) struct Source {
-    of: Of,
+    of: RunOrigin,
     /// Contents of the folder. For a run in memory, they are built on first use, since most queries need less.
     data: OnceLock<RunData>,
 }
 
-enum Of {
+enum RunOrigin {
     Run(Arc<Ended>),
     Folder(PathBuf),
 }
@@ -35,7 +35,7 @@ impl Source {
     pub(crate) const fn of_run(ended: Arc<Ended>) -> Self {
         let data = OnceLock::new();
         Self {
-            of: Of::Run(ended),
+            of: RunOrigin::Run(ended),
             data,
         }
     }
@@ -43,7 +43,7 @@ impl Source {
     /// Creates a source from a folder and its contents.
     pub(crate) fn of_folder(folder: &Path, data: RunData) -> Self {
         Self {
-            of: Of::Folder(folder.to_path_buf()),
+            of: RunOrigin::Folder(folder.to_path_buf()),
             data: OnceLock::from(data),
         }
     }
@@ -51,8 +51,8 @@ impl Source {
     /// Returns the run, if it is in memory.
     pub(crate) fn ended(&self) -> Option<&Ended> {
         match &self.of {
-            Of::Run(ended) => Some(ended),
-            Of::Folder(_) => None,
+            RunOrigin::Run(ended) => Some(ended),
+            RunOrigin::Folder(_) => None,
         }
     }
 
@@ -64,8 +64,8 @@ impl Source {
     /// Returns the path of a file, if the source is a folder.
     pub(crate) fn file(&self, name: &str) -> Option<PathBuf> {
         match &self.of {
-            Of::Folder(folder) => Some(folder.join(name)),
-            Of::Run(_) => None,
+            RunOrigin::Folder(folder) => Some(folder.join(name)),
+            RunOrigin::Run(_) => None,
         }
     }
 

@@ -210,7 +210,7 @@ fn leaves<'a>(path: String, value: &'a serde_json::Value, found: &mut Vec<(Strin
         serde_json::Value::Array(all) => {
             (0..)
                 .zip(all)
-                .for_each(|(place, value): (u32, _)| leaves(below(&place.to_string()), value, found));
+                .for_each(|(index, value): (u32, _)| leaves(below(&index.to_string()), value, found));
         }
         _ => found.push((path, value)),
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub(super) struct Section {
     matrices: Vec<MatrixTable>,
-    places: Vec<Place>,
+    places: Vec<BlameRow>,
 }
 
 /// Matrix with victims in rows and causes in columns.
@@ -21,7 +21,7 @@ struct MatrixTable {
 
 /// Port at which one party waited for another.
 #[derive(Serialize)]
-struct Place {
+struct BlameRow {
     victim: String,
     cause: String,
     port: String,
@@ -37,7 +37,7 @@ pub(super) fn section(run: &RunData) -> Option<Section> {
         let (head, rows) = matrix.cells();
         MatrixTable { head, rows }
     });
-    let places = blames.places.iter().map(|place| Place {
+    let places = blames.places.iter().map(|place| BlameRow {
         victim: place.victim.clone(),
         cause: place.cause_name(),
         port: place.port.clone(),

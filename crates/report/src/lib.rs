@@ -24,7 +24,7 @@ mod topology;
 mod track;
 mod write;
 
-pub use charts::{Axis, Chart, Kind, Line, Width};
+pub use charts::{Axis, Chart, ChartKind, Line, Width};
 pub use look::{Look, script_json};
 pub use repeats::repeats_pages;
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
@@ -96,7 +96,7 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
         },
         groups: groups(&metrics),
         metrics: heads(&metrics),
-        rows: rows(runs, (&names, &styles), &metrics),
+        rows: rows(runs, &names, &styles, &metrics),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
         details: details(&summaries, &names),
         more_flows: runs[0].flows.len().saturating_sub(slow.len()),
@@ -275,7 +275,7 @@ struct Cell {
 
 /// Returns the table's rows. The best value of a column is marked if runs differ, and only among runs with equally
 /// many finished flows: a run must not gain by leaving flows unfinished.
-fn rows(runs: &[RunData], (names, styles): (&[String], &[(usize, usize)]), metrics: &[Metric]) -> Vec<Row> {
+fn rows(runs: &[RunData], names: &[String], styles: &[(usize, usize)], metrics: &[Metric]) -> Vec<Row> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let comparable = summaries.windows(2).all(|pair| pair[0].flows == pair[1].flows);
     let cell = |summary: &Summary, i: usize| {
@@ -456,12 +456,12 @@ mod tests {
         let names = ["dcqcn".to_string(), "hpcc".to_string()];
         let styles = [(0, 0), (1, 0)];
         let metrics = shown(&[&slow.summary, &fast.summary]);
-        let table = rows(&[slow.clone(), fast.clone()], (&names, &styles), &metrics);
+        let table = rows(&[slow.clone(), fast.clone()], &names, &styles, &metrics);
         assert_eq!((table[0].cells[1].best, table[1].cells[1].best), (false, true));
         // Neither equal values are marked, nor a run that left more flows unfinished.
         assert!(!table[0].cells[2].best && !table[1].cells[2].best);
         fast.summary.flows.completed -= 1;
-        let table = rows(&[slow.clone(), fast.clone()], (&names, &styles), &metrics);
+        let table = rows(&[slow.clone(), fast.clone()], &names, &styles, &metrics);
         assert!(table.iter().all(|row| row.cells.iter().all(|cell| !cell.best)));
     }
 

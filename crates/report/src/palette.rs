@@ -55,11 +55,11 @@ pub fn assign(schemes: &[&str]) -> Vec<(usize, usize)> {
             }
         }
     }
-    let mut free = (0..used.len()).filter(|&place| !used[place]);
+    let mut free = (0..used.len()).filter(|&index| !used[index]);
     styles
         .into_iter()
         .map(|style| style.or_else(|| free.next()).unwrap_or(0))
-        .map(|place| (place % COLORS, place / COLORS))
+        .map(|index| (index % COLORS, index / COLORS))
         .collect()
 }
 

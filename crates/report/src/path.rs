@@ -117,7 +117,7 @@ fn picture(rows: &[&PathRow]) -> String {
         return String::new();
     };
     let (start, whole) = (first.start_ps, last.end_ps.saturating_sub(first.start_ps).max(1));
-    let place = |ps: u64| (ps.saturating_sub(start) as f64 / whole as f64 * WIDTH).min(WIDTH);
+    let position = |ps: u64| (ps.saturating_sub(start) as f64 / whole as f64 * WIDTH).min(WIDTH);
     let mut times: SortedMap<&str, u64> = SortedMap::new();
     for row in rows {
         *times.entry(row.words()).or_default() += row.time_ps();
@@ -133,7 +133,7 @@ fn picture(rows: &[&PathRow]) -> String {
     for row in rows {
         let kind = names.iter().position(|name| name == row.words());
         let lane = &mut lanes[kind.unwrap_or(names.len() - 1)];
-        let (from, to) = (place(row.start_ps), place(row.end_ps));
+        let (from, to) = (position(row.start_ps), position(row.end_ps));
         match lane.last_mut() {
             Some(last) if from - last.to < NARROW && (to - from < NARROW || last.to - last.from < NARROW) => {
                 last.to = to;

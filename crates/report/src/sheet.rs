@@ -141,7 +141,7 @@ pub fn render_sheet(sheet: &Sheet) -> Result<String, RenderError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, Kind, Line, Width};
+    use crate::{Axis, ChartKind, Line, Width};
 
     fn sheet() -> Sheet {
         let chart = Chart {
@@ -149,7 +149,7 @@ mod tests {
             note: "Falls.".into(),
             x: Axis::new("round", ""),
             y: Axis::new("loss", ""),
-            kind: Kind::Points,
+            kind: ChartKind::Points,
             width: Width::Half,
             lines: vec![Line::new("train", 0, &[(1.0, 0.5), (2.0, 0.25)])],
         };

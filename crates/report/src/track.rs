@@ -351,7 +351,7 @@ impl Track {
 
     /// Packs the track for a page whose axes count time in `clock_ps` and values in `scale`; values are integers in
     /// units of `unit`.
-    pub(super) fn pack(&self, clock_ps: f64, (scale, unit): (f64, f64)) -> Packed {
+    pub(super) fn pack(&self, clock_ps: f64, scale: f64, unit: f64) -> Packed {
         let step = self.step(unit);
         let ranges = self.runs.iter().any(|run| run.min != run.max);
         let at = |ps: u64| ps as f64 / clock_ps;

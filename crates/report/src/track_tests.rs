@@ -119,7 +119,7 @@ proptest! {
             let expected: Vec<[f64; 3]> = parts.collect();
             let found: Vec<[f64; 3]> = bins(&track.runs).into_iter().map(|bin| bin.unwrap()).collect();
             prop_assert_eq!(found.len(), expected.len());
-            let packed = track.pack(1e6, (1.0, 1.0));
+            let packed = track.pack(1e6, 1.0, 1.0);
             prop_assert_eq!((packed.origin, packed.width), (7.0, 0.2 * f64::from(1 << level)));
             let shown: Vec<[f64; 3]> = bins(&unpack(&packed)).into_iter().map(|bin| bin.unwrap()).collect();
             prop_assert_eq!(shown.len(), expected.len());
@@ -194,7 +194,7 @@ fn counts_add_up() {
     let wide = track.wider();
     let found: Vec<f64> = bins(&wide.runs).into_iter().map(|bin| bin.unwrap()[2]).collect();
     assert_eq!(found, [3.0, 0.0, 8.0, 0.0]);
-    let packed = wide.pack(1.0, (1.0, 1.0));
+    let packed = wide.pack(1.0, 1.0, 1.0);
     assert!(packed.counts && !packed.ranges);
     assert_eq!(bins(&unpack(&packed)), bins(&wide.runs));
 }
@@ -204,7 +204,7 @@ fn gaps_stay_gaps() {
     let mut track = Track::of_counts(0, 10, [4]);
     track.counts = false;
     track.push_value(6, 4.0);
-    let packed = track.pack(1.0, (1.0, 1.0));
+    let packed = track.pack(1.0, 1.0, 1.0);
     assert_eq!(unpack(&packed), track.runs);
     assert_eq!(
         track
@@ -230,7 +230,7 @@ fn samples_at_any_times_are_told_at_every_level() {
         .collect();
     let finest = Track::of_samples(&samples);
     // Each sample has its own bin.
-    let kept = |track: &Track| bins(&unpack(&track.pack(1.0, (1.0, 1e-6))));
+    let kept = |track: &Track| bins(&unpack(&track.pack(1.0, 1.0, 1e-6)));
     let close = |a: f64, b: f64| (a - b).abs() <= finest.largest() / LEVELS;
     for &(at, value) in &samples {
         let bin = kept_bin(&finest, &kept(&finest), at);
@@ -240,8 +240,8 @@ fn samples_at_any_times_are_told_at_every_level() {
     for _ in 0..10 {
         track = track.wider();
         let got = kept(&track);
-        let place = |at: u64| (at - track.origin_ps) / track.width_ps;
-        for (k, of_bin) in samples.chunk_by(|a, b| place(a.0) == place(b.0)).enumerate() {
+        let index = |at: u64| (at - track.origin_ps) / track.width_ps;
+        for (k, of_bin) in samples.chunk_by(|a, b| index(a.0) == index(b.0)).enumerate() {
             let [min, max, mean] = kept_bin(&track, &got, of_bin[0].0);
             let of = |f: fn(f64, f64) -> f64, start| of_bin.iter().map(|one| one.1).fold(start, f);
             let (least, largest) = (of(f64::min, f64::INFINITY), of(f64::max, f64::NEG_INFINITY));

@@ -157,17 +157,17 @@ impl Criterion {
     /// Describes the criterion in a line: `as published, within 3 % (ten orders of simultaneous events)`.
     pub(super) fn text(&self) -> String {
         let tolerance = self.tolerance.text();
-        let place = (self.quote.as_ref()).map_or_else(String::new, |quote| format!(" ({})", quote.at));
+        let location = (self.quote.as_ref()).map_or_else(String::new, |quote| format!(" ({})", quote.at));
         let what = match (self.kind, self.source) {
             (Evidence::Shown, _) => return Evidence::Shown.title().to_string(),
             (Evidence::Property, Source::Paper) => {
-                format!("property that the paper claims{place}, {tolerance}")
+                format!("property that the paper claims{location}, {tolerance}")
             }
             (Evidence::Property, Source::AuthorsSimulator) => {
                 format!("property of the authors' simulator, {tolerance}")
             }
             (Evidence::Property, Source::Us) => format!("property that we ask for, {tolerance}"),
-            (kind, _) => format!("{}{place}, {tolerance}", kind.title()),
+            (kind, _) => format!("{}{location}, {tolerance}", kind.title()),
         };
         match self.because.as_str() {
             "" => what,

@@ -9,7 +9,7 @@ use crate::need::Metrics;
 
 /// Stored values of a run or a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct StoredValues {
     /// Extracted values, by name.
     #[serde(default, skip_serializing_if = "SortedMap::is_empty")]
     pub values: SortedMap<String, f64>,
@@ -24,7 +24,7 @@ pub struct Kept {
 /// Longest list that is stored; longer ones are only drawn.
 const LIST_MAX: usize = 512;
 
-impl Kept {
+impl StoredValues {
     pub(crate) fn of(numbers: Option<&Metrics>, summary: Option<&Summary>) -> Self {
         let mut kept = Self::whole(numbers, summary);
         kept.series.retain(|_, list| list.len() <= LIST_MAX);

@@ -37,7 +37,7 @@ pub use criterion::{Cell, Criterion, Evidence, Quotation, Source, Tolerance};
 pub use experiment::folder::{Checked, begin, check, read_folder, record, template};
 pub use experiment::save::save as save_experiment;
 pub use identity::version;
-pub use kept::Kept;
+pub use kept::StoredValues;
 pub use markdown::{markdown, markdown_tables};
 pub use mutations::{Mutation, faults, is_of, ticks_of_unfinished, undetected};
 pub use need::{Done, DoneRun, Input, Metrics, NotRun, Plan, RunRequest, overruled, run_each};

@@ -61,24 +61,24 @@ pub fn markdown_tables(one: &Reproduction, done: &Done, part: &str) -> String {
 
 fn table(panel: &Panel) -> String {
     let mut head = vec![panel.head.clone()];
-    for (place, column) in panel.columns.iter().enumerate() {
-        if panel.has_published(place) {
+    for (index, column) in panel.columns.iter().enumerate() {
+        if panel.has_published(index) {
             head.push(format!("{}, {}", column.name, column.published));
         }
         head.push(column.name.clone());
-        if panel.has_differences(place) {
+        if panel.has_differences(index) {
             head.push(String::new());
         }
     }
     let mut text = line(&head) + &line(&vec!["---".to_string(); head.len()]);
     for (row, cells) in panel.rows.iter().zip(&panel.cells) {
         let mut all = vec![Row::name(row)];
-        for (place, cell) in cells.iter().enumerate() {
-            if panel.has_published(place) {
+        for (index, cell) in cells.iter().enumerate() {
+            if panel.has_published(index) {
                 all.push(shown(cell.paper, row.decimals));
             }
             all.push(shown(cell.ours, row.decimals));
-            if panel.has_differences(place) {
+            if panel.has_differences(index) {
                 let mark = match cell.verdict(row.decimals) {
                     Some(true) => " ✓",
                     Some(false) => " ✗",

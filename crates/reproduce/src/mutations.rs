@@ -100,11 +100,11 @@ pub type Mutation = Box<dyn Fn(&mut Done)>;
 /// Lists values and orderings, as `column, row: metric`.
 pub fn undetected(reproduction: &Reproduction, done: &Done, own: Vec<Mutation>) -> Vec<String> {
     let mut left: SortedMap<(usize, usize, usize), String> = SortedMap::new();
-    for (place, panel) in reproduction.panels(done).iter().enumerate() {
+    for (index, panel) in reproduction.panels(done).iter().enumerate() {
         let records = panel.records(&reproduction.id);
         let ticks = places(panel).into_iter().zip(&records);
         let ticks = ticks.filter(|(_, record)| record.ok == Some(true));
-        left.extend(ticks.map(|((row, column), record)| ((place, row, column), name(record))));
+        left.extend(ticks.map(|((row, column), record)| ((index, row, column), name(record))));
     }
     for wrong in own.into_iter().chain(wrongs(done)) {
         if left.is_empty() {
@@ -114,11 +114,11 @@ pub fn undetected(reproduction: &Reproduction, done: &Done, own: Vec<Mutation>) 
         wrong(&mut changed);
         // Other rows are unchanged, or need no further test.
         let rows = left.keys().map(|&(panel, row, _)| (panel, row)).collect();
-        for (place, panel) in reproduction.rows(&changed, &rows) {
+        for (index, panel) in reproduction.rows(&changed, &rows) {
             let records = panel.records(&reproduction.id);
             for ((row, column), record) in places(&panel).into_iter().zip(records) {
-                if record.ok == Some(false) && rows.contains(&(place, row)) {
-                    left.remove(&(place, row, column));
+                if record.ok == Some(false) && rows.contains(&(index, row)) {
+                    left.remove(&(index, row, column));
                 }
             }
         }
@@ -157,8 +157,8 @@ fn name(record: &Record) -> String {
 /// Groups runs that differ only in a number, such as a seed, an order or a pattern; or, if `of_a_case`, only in the
 /// seed. Groups are in the order of their first run.
 fn groups(done: &Done, of_a_case: bool) -> Vec<Vec<usize>> {
-    let key = |place: usize| {
-        let need = &done.runs[place].need;
+    let key = |index: usize| {
+        let need = &done.runs[index].need;
         let counts = |c: &char| of_a_case || !c.is_ascii_digit();
         let variant: String = need.variant.chars().filter(counts).collect();
         (
@@ -169,10 +169,10 @@ fn groups(done: &Done, of_a_case: bool) -> Vec<Vec<usize>> {
         )
     };
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for place in 0..done.runs.len() {
-        match groups.iter_mut().find(|group| key(group[0]) == key(place)) {
-            Some(group) => group.push(place),
-            None => groups.push(vec![place]),
+    for index in 0..done.runs.len() {
+        match groups.iter_mut().find(|group| key(group[0]) == key(index)) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
         }
     }
     groups
@@ -195,8 +195,8 @@ fn wrongs(done: &Done) -> Vec<Mutation> {
             for factor in FACTORS {
                 let (group, only) = (group.clone(), only.clone());
                 wrongs.push(Box::new(move |done| {
-                    for &place in &group {
-                        scale_run(done, place, only.as_deref(), factor);
+                    for &index in &group {
+                        scale_run(done, index, only.as_deref(), factor);
                     }
                 }));
             }
@@ -264,8 +264,8 @@ fn scale(numbers: &mut Metrics, only: Option<&str>, factor: f64) {
         .for_each(|(_, value)| change(value));
 }
 
-fn scale_run(done: &mut Done, place: usize, only: Option<&str>, factor: f64) {
-    let run = &mut done.runs[place];
+fn scale_run(done: &mut Done, index: usize, only: Option<&str>, factor: f64) {
+    let run = &mut done.runs[index];
     if let Some(numbers) = &mut run.numbers {
         scale(numbers, only, factor);
     }
@@ -293,8 +293,8 @@ pub(crate) fn scaled(summary: &Summary, factor: f64) -> Summary {
 
 /// Swaps the outcomes of two runs.
 fn exchange(done: &mut Done, a: usize, b: usize) {
-    let of = |done: &Done, place: usize| {
-        let run = &done.runs[place];
+    let of = |done: &Done, index: usize| {
+        let run = &done.runs[index];
         (run.numbers.clone(), run.summary.clone())
     };
     let (of_a, of_b) = (of(done, a), of(done, b));

@@ -9,7 +9,7 @@ use paceline_fabric::Progress;
 use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::{Diagnostics, EXACT, Fidelity, Overrides, Resolved, WarningKind};
 
-use super::kept::Kept;
+use super::kept::StoredValues;
 use super::reference::Reference;
 use paceline_lab::files::OutputError;
 use paceline_lab::measures::MeasureSet;
@@ -194,7 +194,7 @@ impl RunRequest {
     }
 
     /// Returns the wanted numbers from stored ones, which may have been stored for others too.
-    pub(super) fn kept(&self, kept: &Kept, summary: &Summary) -> Option<Metrics> {
+    pub(super) fn kept(&self, kept: &StoredValues, summary: &Summary) -> Option<Metrics> {
         self.wants_numbers().then(|| {
             let mut metrics = kept.numbers();
             metrics.extend(self.of_summary(summary));
@@ -402,16 +402,16 @@ pub struct Done {
     /// Results of steps, by name.
     pub steps: SortedMap<&'static str, Metrics>,
     /// Indices of runs by name, filled at the first look-up.
-    pub places: OnceLock<HashMap<String, usize>>,
+    pub indices: OnceLock<HashMap<String, usize>>,
 }
 
 impl Done {
     /// Returns a run if it completed: the numbers of others have no meaning.
     pub(super) fn ended(&self, need: &RunRequest) -> Option<&DoneRun> {
-        let named = |(place, run): (usize, &DoneRun)| (run.need.name(), place);
-        let places = || self.runs.iter().enumerate().map(named).collect();
-        let place = self.places.get_or_init(places).get(&need.name());
-        let there = place.and_then(|&place| self.runs.get(place));
+        let named = |(index, run): (usize, &DoneRun)| (run.need.name(), index);
+        let indices = || self.runs.iter().enumerate().map(named).collect();
+        let index = self.indices.get_or_init(indices).get(&need.name());
+        let there = index.and_then(|&index| self.runs.get(index));
         let there = there.filter(|run| run.need.answers(need));
         let run = there.or_else(|| self.runs.iter().find(|run| run.need.answers(need)))?;
         (run.status == Some(RunStatus::Completed)).then_some(run)

@@ -4,7 +4,7 @@ use paceline_kernel::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use super::Reproduction;
-use super::kept::Kept;
+use super::kept::StoredValues;
 use super::need::{Done, DoneRun, Input, RunRequest};
 use paceline_lab::results::RunStatus;
 
@@ -12,9 +12,9 @@ use paceline_lab::results::RunStatus;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcomes {
     /// Outcomes of runs by name.
-    pub runs: SortedMap<String, Kept>,
+    pub runs: SortedMap<String, StoredValues>,
     /// Outcomes of steps by name.
-    pub steps: SortedMap<String, Kept>,
+    pub steps: SortedMap<String, StoredValues>,
 }
 
 impl Outcomes {
@@ -24,11 +24,11 @@ impl Outcomes {
             let run = done.ended(need)?;
             // The summary is needed only without extracted numbers.
             let summary = run.summary.as_ref().filter(|_| !need.wants_numbers());
-            Some((need.name(), Kept::of(run.numbers.as_ref(), summary)))
+            Some((need.name(), StoredValues::of(run.numbers.as_ref(), summary)))
         };
         let step = |step: &super::Step| {
             let numbers = done.step(step.name)?;
-            Some((step.name.to_string(), Kept::of(Some(numbers), None)))
+            Some((step.name.to_string(), StoredValues::of(Some(numbers), None)))
         };
         Self {
             runs: reproduction.needs().iter().filter_map(run).collect(),
@@ -56,7 +56,7 @@ impl Outcomes {
         };
         let step = |step: &super::Step| Some((step.name, self.steps.get(step.name)?.numbers()));
         Ok(Done {
-            places: Default::default(),
+            indices: Default::default(),
             runs: reproduction.needs().iter().filter_map(run).collect(),
             steps: reproduction.steps.iter().filter_map(step).collect(),
         })

@@ -9,7 +9,7 @@ use super::criterion::{Cell, Evidence};
 use super::need::Done;
 use super::panel::{Curve, Drawing, Panel, Row};
 use super::text::{criteria, difference, orderings, shown};
-use paceline_report::charts::{Axis, Chart, Kind, Line, Width, pack_tracks};
+use paceline_report::charts::{Axis, Chart, ChartKind, Line, Width, pack_tracks};
 use paceline_report::decimate::POINTS_MAX;
 use paceline_report::{Look, RenderError, fill, palette, script_json};
 
@@ -351,9 +351,9 @@ fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
         x: axis(&drawing.x),
         y: axis(&drawing.y),
         kind: match (over_time, drawing.stepped) {
-            (Some(_), _) => Kind::Track,
-            (None, true) => Kind::Step,
-            (None, false) => Kind::Points,
+            (Some(_), _) => ChartKind::Track,
+            (None, true) => ChartKind::Step,
+            (None, false) => ChartKind::Points,
         },
         width: Width::Full,
         lines,
@@ -419,7 +419,7 @@ fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
             "%" => Axis::new(&first.metric, "%"),
             unit => Axis::new(&first.metric, unit).log_if_wide(values.iter().copied()),
         },
-        kind: Kind::Points,
+        kind: ChartKind::Points,
         width: Width::Full,
         lines,
     })

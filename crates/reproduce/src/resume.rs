@@ -23,7 +23,7 @@ use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use super::Reproduction;
-use super::kept::Kept;
+use super::kept::StoredValues;
 use super::need::{DoneRun, Metrics, RunRequest};
 use super::step::{Keeps, Step, StepError};
 
@@ -90,7 +90,7 @@ struct Row {
     version: String,
     /// Name of the run or step.
     run: String,
-    kept: Kept,
+    kept: StoredValues,
 }
 
 /// Returns true if `destination` holds an interruption of these reproductions.
@@ -219,7 +219,7 @@ impl Unfinished {
                 id: run_id(&run.input),
                 version: crate::identity::version().to_string(),
                 run: run.need.name(),
-                kept: Kept::whole(run.numbers.as_ref(), run.summary.as_ref()),
+                kept: StoredValues::whole(run.numbers.as_ref(), run.summary.as_ref()),
             };
             write_file(&self.row_file(&run.need, &row.id), sealed(&row))?;
         }
@@ -259,7 +259,7 @@ impl Keeps for Unfinished {
             id: models(),
             version: crate::identity::version().to_string(),
             run: step.name.to_string(),
-            kept: Kept::whole(Some(numbers), None),
+            kept: StoredValues::whole(Some(numbers), None),
         };
         write_file(&self.step_file(step), sealed(&row)).map_err(StepError::of)
     }

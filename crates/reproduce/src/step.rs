@@ -89,7 +89,8 @@ impl Keeps for () {
 pub fn run_steps(
     steps: impl IntoIterator<Item = Step>,
     done: &mut Done,
-    (jobs, keeps): (usize, &dyn Keeps),
+    jobs: usize,
+    keeps: &dyn Keeps,
     inform: &mut dyn FnMut(&Step, f64, &str) -> Control,
 ) -> Vec<(Step, StepError)> {
     let mut errors: Vec<(Step, StepError)> = Vec::new();
@@ -162,7 +163,8 @@ mod tests {
         let errors = run_steps(
             [ONE, BROKEN, ONE, BROKEN, TWO],
             &mut done,
-            (1, &()),
+            1,
+            &(),
             &mut |step, share, words| {
                 heard.push(format!("{} {share} {words}", step.title));
                 Control::Continue
@@ -179,7 +181,7 @@ mod tests {
     #[test]
     fn what_is_stopped_is_the_last() {
         let mut done = Done::default();
-        let errors = run_steps([ONE, TWO], &mut done, (1, &()), &mut |_, _, _| Control::Stop);
+        let errors = run_steps([ONE, TWO], &mut done, 1, &(), &mut |_, _, _| Control::Stop);
         assert!(done.steps.is_empty());
         assert!(matches!(errors[..], [(ref step, StepError::Stopped)] if step.name == "one"));
     }

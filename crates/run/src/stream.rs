@@ -36,7 +36,7 @@ struct Lane {
     /// Time of the last arrival since the start of the window, in ps.
     elapsed: f64,
     /// Index in the source's list: of the host itself, or of the next listed message.
-    place: usize,
+    index: usize,
     /// Hosts of an incast in the order last drawn; `receiver` and `left` are its receiver and the number of
     /// senders still to come.
     order: Vec<NodeId>,
@@ -52,7 +52,7 @@ impl Lane {
             arrivals: stream(Purpose::Arrival),
             choices: stream(Purpose::Workload),
             elapsed: 0.0,
-            place: 0,
+            index: 0,
             order: Vec::new(),
             receiver: NodeId(0),
             left: 0,
@@ -67,8 +67,8 @@ impl Lane {
                 Vec::new()
             }
             ArrivalPattern::Poisson { hosts, .. } => {
-                let lane = |(place, (host, _)): (usize, &(NodeId, f64))| Self {
-                    place,
+                let lane = |(index, (host, _)): (usize, &(NodeId, f64))| Self {
+                    index,
                     ..Self::new(source, of, seed, u64::from(host.0))
                 };
                 hosts.iter().enumerate().map(lane).collect()
@@ -89,10 +89,10 @@ impl Lane {
                 receivers,
                 sizes,
             } => {
-                let (src, mean_ps) = hosts[self.place];
-                let start = self.next_arrival(mean_ps, of.window)?;
+                let (src, mean_ps) = hosts[self.index];
+                let start = self.next_arrival(mean_ps, of)?;
                 let dst = if receivers.is_empty() {
-                    hosts[self.other(hosts.len(), Some(self.place))].0
+                    hosts[self.other(hosts.len(), Some(self.index))].0
                 } else {
                     let own = receivers.iter().position(|&host| host == src);
                     receivers[self.other(receivers.len(), own)]
@@ -114,7 +114,7 @@ impl Lane {
             } => {
                 // The previous incast has all its senders: draw the next one.
                 if self.left == 0 {
-                    self.next_arrival(*mean_ps, of.window)?;
+                    self.next_arrival(*mean_ps, of)?;
                     self.choices.shuffle(&mut self.order);
                     self.receiver = match receivers.len() {
                         0 => self.order[0],
@@ -135,12 +135,12 @@ impl Lane {
                     dst: self.receiver,
                     size,
                     // All senders of an incast start together.
-                    start: self.last_arrival(of.window)?,
+                    start: self.last_arrival(of)?,
                 })
             }
             ArrivalPattern::Told { messages } => {
-                let next = messages.get(self.place)?;
-                self.place += 1;
+                let next = messages.get(self.index)?;
+                self.index += 1;
                 Some(*next)
             }
         }
@@ -153,16 +153,17 @@ impl Lane {
         other + usize::from(own.is_some_and(|own| other >= own))
     }
 
-    /// Draws the next arrival; `None` if it lies after the window.
-    fn next_arrival(&mut self, mean_ps: f64, window: (Time, Time)) -> Option<Time> {
+    /// Draws the next arrival; `None` if it lies after the window of its source.
+    fn next_arrival(&mut self, mean_ps: f64, of: &ArrivalSource) -> Option<Time> {
         self.elapsed += self.arrivals.next_exponential() * mean_ps;
-        self.last_arrival(window)
+        self.last_arrival(of)
     }
 
-    /// Returns the last arrival; `None` if it lies after the window.
-    fn last_arrival(&self, window: (Time, Time)) -> Option<Time> {
-        let at = window.0.saturating_add(Span::from_ps(self.elapsed as u64));
-        (at < window.1).then_some(at)
+    /// Returns the last arrival; `None` if it lies after the window of its source.
+    fn last_arrival(&self, of: &ArrivalSource) -> Option<Time> {
+        let (from, until) = of.window;
+        let at = from.saturating_add(Span::from_ps(self.elapsed as u64));
+        (at < until).then_some(at)
     }
 }
 

@@ -34,14 +34,14 @@ pub struct Column {
     /// Name; ends in its unit if it has one (`_ps`, `_bytes`).
     pub name: &'static str,
     /// Type of its values.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// Description of its values.
     pub meaning: &'static str,
 }
 
 /// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Whole numbers, with sign.
     Int,
     /// Real numbers of 64 bits.
@@ -52,7 +52,7 @@ pub enum Kind {
     Bool,
 }
 
-impl Kind {
+impl ColumnKind {
     /// Returns the name on pages.
     pub const fn name(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ pub enum Cell<'a> {
 /// Type that a column can have.
 pub trait Value: Sized {
     /// Type of the column.
-    const KIND: Kind;
+    const KIND: ColumnKind;
     /// Converts to a cell.
     fn cell(&self) -> Cell<'_>;
     /// Converts from a cell of the column.
@@ -117,19 +117,19 @@ pub trait Value: Sized {
 impl Column {
     /// A column of whole numbers.
     pub const fn int(name: &'static str, meaning: &'static str) -> Self {
-        let kind = Kind::Int;
+        let kind = ColumnKind::Int;
         Self { name, kind, meaning }
     }
 
     /// A column of real numbers.
     pub const fn real(name: &'static str, meaning: &'static str) -> Self {
-        let kind = Kind::Real;
+        let kind = ColumnKind::Real;
         Self { name, kind, meaning }
     }
 
     /// A column of texts.
     pub const fn text(name: &'static str, meaning: &'static str) -> Self {
-        let kind = Kind::Text;
+        let kind = ColumnKind::Text;
         Self { name, kind, meaning }
     }
 }
@@ -144,7 +144,7 @@ macro_rules! whole {
         }
 
         impl Value for $type {
-            const KIND: Kind = Kind::Int;
+            const KIND: ColumnKind = ColumnKind::Int;
             fn cell(&self) -> Cell<'_> {
                 (*self).into()
             }
@@ -172,7 +172,7 @@ impl<'a, T: Into<Self>> From<Option<T>> for Cell<'a> {
 }
 
 impl Value for f64 {
-    const KIND: Kind = Kind::Real;
+    const KIND: ColumnKind = ColumnKind::Real;
     fn cell(&self) -> Cell<'_> {
         Cell::Real(*self)
     }
@@ -185,7 +185,7 @@ impl Value for f64 {
 }
 
 impl Value for bool {
-    const KIND: Kind = Kind::Bool;
+    const KIND: ColumnKind = ColumnKind::Bool;
     fn cell(&self) -> Cell<'_> {
         Cell::Bool(*self)
     }
@@ -198,7 +198,7 @@ impl Value for bool {
 }
 
 impl Value for String {
-    const KIND: Kind = Kind::Text;
+    const KIND: ColumnKind = ColumnKind::Text;
     fn cell(&self) -> Cell<'_> {
         Cell::Text(Cow::Borrowed(self))
     }
@@ -211,7 +211,7 @@ impl Value for String {
 }
 
 impl<T: Value> Value for Option<T> {
-    const KIND: Kind = T::KIND;
+    const KIND: ColumnKind = T::KIND;
     fn cell(&self) -> Cell<'_> {
         self.as_ref().map_or(Cell::Null, T::cell)
     }
@@ -228,7 +228,7 @@ impl<T: Value> Value for Option<T> {
 macro_rules! named_value {
     ($type:ty) => {
         impl $crate::table::Value for $type {
-            const KIND: $crate::table::Kind = $crate::table::Kind::Text;
+            const KIND: $crate::table::ColumnKind = $crate::table::ColumnKind::Text;
             fn cell(&self) -> $crate::table::Cell<'_> {
                 $crate::table::Cell::Text(self.name().into())
             }
@@ -418,12 +418,12 @@ pub struct Tables(Vec<Table>);
 impl Tables {
     /// Adds a table; replaces one of the same name.
     pub fn add(&mut self, table: Table) {
-        let place = self
+        let index = self
             .0
             .binary_search_by_key(&table.declared().name, |one| one.declared().name);
-        match place {
-            Ok(place) => self.0[place] = table,
-            Err(place) => self.0.insert(place, table),
+        match index {
+            Ok(index) => self.0[index] = table,
+            Err(index) => self.0.insert(index, table),
         }
     }
 

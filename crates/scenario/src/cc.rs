@@ -6,17 +6,17 @@ pub(crate) use blocks::{Blocks, scheme_of_alias};
 use paceline_congestion::registry::SchemeConfig;
 use paceline_congestion::registry::variant::{self, Variant, VariantError};
 
-use crate::diagnostics::{Place, Problem, nearest};
+use crate::diagnostics::{Location, Problem, nearest};
 
 /// Returns the configuration of the scheme `name` after checking its parameters. `parameter` finds the position of a
 /// parameter in the input.
 pub(crate) fn configure(
     blocks: &Blocks,
     name: &str,
-    place: &Place,
-    parameter: impl Fn(&str) -> Option<Place>,
+    location: &Location,
+    parameter: impl Fn(&str) -> Option<Location>,
 ) -> Result<SchemeConfig, Problem> {
-    let mut variant = Variant::parse(name).map_err(|error| unusable(name, &error, place))?;
+    let mut variant = Variant::parse(name).map_err(|error| unusable(name, &error, location))?;
     // The model that a variant names was read when its block was added, so it is taken from there.
     let mut own = blocks.aliases.get(name).cloned().unwrap_or_default();
     let read: Vec<&str> = (own.models().into_iter())
@@ -26,13 +26,13 @@ pub(crate) fn configure(
     let configured = |blocks| variant.configure(blocks);
     let config = configured(blocks.of(name)).map_err(|error| {
         let error = format!("`{name}`: {error}");
-        Problem::new(error).at(place)
+        Problem::new(error).at(location)
     })?;
     config.validate().map_err(|error| {
         let scheme = config.name();
         let at = parameter(&error.param);
         Problem::new(format!("{scheme}: {error}"))
-            .at(at.as_ref().unwrap_or(place))
+            .at(at.as_ref().unwrap_or(location))
             .help(format!("`paceline explain {scheme}` lists the parameters"))
     })?;
     // The resolved scenario holds every derived parameter, so the configuration has to hold them too.
@@ -43,29 +43,29 @@ pub(crate) fn configure(
 /// Adds a block for each variant of a scheme that a scenario names.
 pub(crate) fn add_variants<'n>(
     blocks: &mut Blocks,
-    named: impl IntoIterator<Item = (&'n str, Place)>,
+    named: impl IntoIterator<Item = (&'n str, Location)>,
 ) -> Result<(), Problem> {
     let named = named.into_iter();
-    for (name, place) in named.filter(|(name, _)| variant::is_variant(name)) {
+    for (name, index) in named.filter(|(name, _)| variant::is_variant(name)) {
         blocks
             .add_variant(name)
-            .map_err(|error| unusable(name, &error, &place))?;
+            .map_err(|error| unusable(name, &error, &index))?;
     }
     Ok(())
 }
 
 /// Returns the problem with an unusable scheme name.
-fn unusable(name: &str, error: &VariantError, place: &Place) -> Problem {
+fn unusable(name: &str, error: &VariantError, location: &Location) -> Problem {
     let error = match error {
         VariantError::Unknown(error) => error,
         VariantError::Setting { hint, .. } => {
-            let problem = Problem::new(error.to_string()).at(place);
+            let problem = Problem::new(error.to_string()).at(location);
             let scheme = variant::base(name);
             let lists = format!("`paceline explain {scheme}` lists the parameters");
             return problem.help(hint.clone().unwrap_or(lists));
         }
     };
-    let problem = Problem::new(format!("unknown scheme `{}`", error.found)).at(place);
+    let problem = Problem::new(format!("unknown scheme `{}`", error.found)).at(location);
     let all = format!("the schemes are {}", error.names.join(", "));
     if name.contains(',') {
         return problem

@@ -30,14 +30,14 @@ impl Source {
         self.0.inner()
     }
     /// Returns the position of `span` in this text.
-    pub fn at(&self, span: Range<usize>) -> Place {
-        Place {
+    pub fn at(&self, span: Range<usize>) -> Location {
+        Location {
             source: self.clone(),
             span,
         }
     }
     /// Returns the position of the end of this text, ignoring trailing white space.
-    pub fn end(&self) -> Place {
+    pub fn end(&self) -> Location {
         let end = self.text().trim_end().len();
         self.at(end..end)
     }
@@ -45,12 +45,12 @@ impl Source {
 
 /// Range of a [`Source`].
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Location {
     source: Source,
     span: Range<usize>,
 }
 
-impl Place {
+impl Location {
     /// Returns the text in the range; empty if the range is outside of the source.
     pub fn text(&self) -> &str {
         self.source.text().get(self.span.clone()).unwrap_or_default()
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     /// Writes the position as `file:line:column`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (line, column) = self.line_column();
@@ -93,7 +93,7 @@ pub struct Problem(Box<Inner>);
 struct Inner {
     message: String,
     label: Option<String>,
-    place: Option<Place>,
+    location: Option<Location>,
     help: Option<String>,
     related: Vec<Problem>,
 }
@@ -104,15 +104,15 @@ impl Problem {
         Self(Box::new(Inner {
             message: message.into(),
             label: None,
-            place: None,
+            location: None,
             help: None,
             related: Vec::new(),
         }))
     }
     /// Sets the position of the problem.
     #[must_use]
-    pub fn at(mut self, place: &Place) -> Self {
-        self.0.place = Some(place.clone());
+    pub fn at(mut self, location: &Location) -> Self {
+        self.0.location = Some(location.clone());
         self
     }
     /// Sets the label shown under the position.
@@ -129,8 +129,8 @@ impl Problem {
     }
     /// Adds a related position with its own message.
     #[must_use]
-    pub fn see(mut self, place: &Place, message: impl Into<String>) -> Self {
-        self.0.related.push(Self::new(message).at(place));
+    pub fn see(mut self, location: &Location, message: impl Into<String>) -> Self {
+        self.0.related.push(Self::new(message).at(location));
         self
     }
     /// Returns the message alone.
@@ -138,16 +138,21 @@ impl Problem {
         &self.0.message
     }
     /// Returns the position, if there is one.
-    pub fn place(&self) -> Option<&Place> {
-        self.0.place.as_ref()
+    pub fn place(&self) -> Option<&Location> {
+        self.0.location.as_ref()
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.0;
-        match &inner.place {
-            Some(place) => write!(f, "{}: {}", visible(&place.to_string()), visible(&inner.message))?,
+        match &inner.location {
+            Some(location) => write!(
+                f,
+                "{}: {}",
+                visible(&location.to_string()),
+                visible(&inner.message)
+            )?,
             None => f.write_str(&visible(&inner.message))?,
         }
         if let Some(help) = &inner.help {
@@ -279,8 +284,9 @@ impl Report {
             .iter()
             .filter(|other| !other.in_source_of(problem));
         Self {
-            around: (problem.place())
-                .map(|place| NamedSource::new(visible(place.source.name()), masked(place.source.text()))),
+            around: (problem.place()).map(|location| {
+                NamedSource::new(visible(location.source.name()), masked(location.source.text()))
+            }),
             problem: problem.clone(),
             elsewhere: elsewhere.map(Self::of).collect(),
         }
@@ -289,7 +295,7 @@ impl Report {
 
 impl Problem {
     fn in_source_of(&self, other: &Self) -> bool {
-        match (&self.0.place, &other.0.place) {
+        match (&self.0.location, &other.0.location) {
             (Some(a), Some(b)) => Arc::ptr_eq(&a.source.0, &b.source.0),
             _ => false,
         }
@@ -312,9 +318,10 @@ impl miette::Diagnostic for Report {
         self.around.as_ref().map(|around| around as &dyn SourceCode)
     }
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let place = self.problem.0.place.as_ref()?;
+        let location = self.problem.0.location.as_ref()?;
         let label = self.problem.0.label.as_deref().unwrap_or("here");
-        let main = LabeledSpan::new_primary_with_span(Some(visible(label).into_owned()), place.span.clone());
+        let main =
+            LabeledSpan::new_primary_with_span(Some(visible(label).into_owned()), location.span.clone());
         let others = self
             .problem
             .0
@@ -322,8 +329,8 @@ impl miette::Diagnostic for Report {
             .iter()
             .filter(|other| other.in_source_of(&self.problem));
         let others = others.filter_map(|other| {
-            let place = other.0.place.as_ref()?;
-            Some(LabeledSpan::at(place.span.clone(), visible(other.message())))
+            let location = other.0.location.as_ref()?;
+            Some(LabeledSpan::at(location.span.clone(), visible(other.message())))
         });
         Some(Box::new(std::iter::once(main).chain(others)))
     }

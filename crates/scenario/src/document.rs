@@ -19,7 +19,7 @@ use toml::de::{DeTable, DeValue};
 use serde::Deserialize;
 
 use crate::cc::scheme_of_alias;
-use crate::diagnostics::{Diagnostics, Place, Problem, Source, nearest};
+use crate::diagnostics::{Diagnostics, Location, Problem, Source, nearest};
 use crate::files::Files;
 use crate::schema::{Parity, Scenario};
 use crate::vendor::{Key, Vendor};
@@ -45,7 +45,7 @@ pub(crate) struct Document {
     pub(crate) scenario: Scenario,
     pub(crate) texts: Texts,
     /// Positions of all keys, by path.
-    pub(crate) places: Places,
+    pub(crate) locations: Places,
     /// Grid of the sweep, as written.
     pub(crate) sweep: Written,
     /// Notes on how the text was read.
@@ -83,7 +83,7 @@ pub(crate) fn parse(
     warnings.extend(sweep.warnings.iter().cloned());
     let chosen = sweep.chosen(point.values);
     let chosen: Vec<_> = chosen
-        .map(|(axis, value)| (&axis.path, value, behind_blanks(value)))
+        .map(|(axis, value)| (&axis.path, value, behind_blanks(&value.0, &value.1)))
         .collect();
     for (path, (text, span), padded) in &chosen {
         put(table.get_mut(), path, value(text, padded, span.start), &texts)?;
@@ -101,8 +101,8 @@ pub(crate) fn parse(
         own_fidelity.as_ref(),
         &texts,
     ));
-    let mut places = Places::new();
-    collect_places(table.get_ref(), "", &mut places);
+    let mut locations = Places::new();
+    collect_places(table.get_ref(), "", &mut locations);
     split_schemes(table.get_mut());
     let parity = table.get_mut().remove("parity");
     if let Some(parity) = &parity {
@@ -119,7 +119,7 @@ pub(crate) fn parse(
     Ok(Document {
         scenario,
         texts,
-        places,
+        locations,
         sweep,
         warnings,
     })
@@ -165,7 +165,7 @@ fn padded(source: &Source, settings: &[Setting]) -> Vec<String> {
 const KEY: &str = "v=";
 
 /// Returns a value of an axis as a TOML text, padded with blanks so that it parses at its own position.
-fn behind_blanks((text, span): &(String, Range<usize>)) -> String {
+fn behind_blanks(text: &str, span: &Range<usize>) -> String {
     format!("{}{KEY}{text}", " ".repeat(span.start.saturating_sub(KEY.len())))
 }
 
@@ -193,7 +193,7 @@ fn insert<'i>(
 }
 
 /// Splits `path`, which starts at `position`, into its parts with their positions.
-fn segments(path: &str, mut position: usize, whole: &Place) -> Result<axes::Path, Problem> {
+fn segments(path: &str, mut position: usize, whole: &Location) -> Result<axes::Path, Problem> {
     let mut segments = Vec::new();
     for segment in path.split('.') {
         if segment.is_empty() {
@@ -280,23 +280,23 @@ fn put<'i>(
 /// Paths of keys, with the positions of their values.
 pub(crate) type Places = Vec<(String, Range<usize>)>;
 
-fn collect_places(table: &DeTable<'_>, before: &str, places: &mut Places) {
+fn collect_places(table: &DeTable<'_>, before: &str, locations: &mut Places) {
     for (key, value) in table {
-        collect_place(value, format!("{before}{}", key.get_ref()), places);
+        collect_place(value, format!("{before}{}", key.get_ref()), locations);
     }
 }
 
-fn collect_place(value: &Spanned<DeValue<'_>>, path: String, places: &mut Places) {
+fn collect_place(value: &Spanned<DeValue<'_>>, path: String, locations: &mut Places) {
     match value.get_ref() {
-        DeValue::Table(table) => collect_places(table, &format!("{path}."), places),
+        DeValue::Table(table) => collect_places(table, &format!("{path}."), locations),
         DeValue::Array(list) if list.len() <= writer::LONGEST => {
             for (i, element) in list.iter().enumerate() {
-                collect_place(element, format!("{path}.{i}"), places);
+                collect_place(element, format!("{path}.{i}"), locations);
             }
         }
         _ => {}
     }
-    places.push((path, value.span()));
+    locations.push((path, value.span()));
 }
 
 /// Moves the schemes' blocks out of `[cc]`, where they are next to other keys. Keys that an alias's block leaves out
@@ -361,13 +361,13 @@ fn syntax_problem(error: &toml::de::Error, texts: &Texts) -> Problem {
 /// Rewrites an error of serde's in Paceline's words.
 fn schema_problem(error: &reader::Error, texts: &Texts) -> Problem {
     let message = error.message().trim_end().to_string();
-    let place = error.span().map(|span| texts.at(span));
+    let location = error.span().map(|span| texts.at(span));
     let mut problem = unknown(&message).unwrap_or_else(|| Problem::new(in_words(&message)));
     if let (reader::ONE_TABLE, Some(span)) = (message.as_str(), error.span()) {
         problem = problem.help(several(texts.main().text().get(span).unwrap_or_default()));
     }
-    if let Some(place) = &place {
-        problem = problem.at(place);
+    if let Some(location) = &location {
+        problem = problem.at(location);
     }
     problem
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use paceline_congestion::learned::ModelRef;
 use paceline_kernel::sorted::SortedMap;
 
-use crate::diagnostics::{Place, Problem, Source};
+use crate::diagnostics::{Location, Problem, Source};
 
 /// Function that returns the content of a Parquet file as CSV text, or the reason why it cannot.
 pub type ParquetReader = fn(&Path) -> Result<String, String>;
@@ -95,27 +95,27 @@ impl Files {
         self.models.iter().find(|model| model.name() == path)
     }
 
-    /// Reads the text file that is named at `place`.
-    pub(crate) fn read(&self, path: &str, what: &str, place: &Place) -> Result<Source, Problem> {
+    /// Reads the text file that is named at `location`.
+    pub(crate) fn read(&self, path: &str, what: &str, location: &Location) -> Result<Source, Problem> {
         if let Some(bytes) = self.memory.get(path) {
             return text(path, bytes.clone());
         }
-        let found = match self.find(path, what, place) {
+        let found = match self.find(path, what, location) {
             Ok(found) => found,
             // A built-in scenario may have been copied without the files that belong to it.
             Err(missing) => return shipped(path).ok_or(missing),
         };
-        read(&found).map_err(|problem| problem.see(place, format!("{what} is named here")))
+        read(&found).map_err(|problem| problem.see(location, format!("{what} is named here")))
     }
 
-    /// Returns the file that is named at `place` as one on disk.
-    pub(crate) fn on_disk(&self, path: &str, what: &str, place: &Place) -> Result<OnDisk, Problem> {
+    /// Returns the file that is named at `location` as one on disk.
+    pub(crate) fn on_disk(&self, path: &str, what: &str, location: &Location) -> Result<OnDisk, Problem> {
         let Some(name) = self.memory.contains_key(path).then(|| Path::new(path)) else {
-            let path = self.find(path, what, place)?;
+            let path = self.find(path, what, location)?;
             return Ok(OnDisk { path, _folder: None });
         };
         // The whole folder is written, since a file may depend on others next to it.
-        let failed = |error| Problem::new(format!("cannot keep {what} in a file: {error}")).at(place);
+        let failed = |error| Problem::new(format!("cannot keep {what} in a file: {error}")).at(location);
         let folder = tempfile::tempdir().map_err(failed)?;
         for (path, bytes) in &self.memory {
             let to = folder.path().join(path);
@@ -130,31 +130,32 @@ impl Files {
         })
     }
 
-    /// Reads the file that is named at `place` as bytes; also returns its path.
+    /// Reads the file that is named at `location` as bytes; also returns its path.
     pub(crate) fn read_bytes(
         &self,
         path: &str,
         what: &str,
-        place: &Place,
+        location: &Location,
     ) -> Result<(PathBuf, Vec<u8>), Problem> {
         if let Some(bytes) = self.memory.get(path) {
             return Ok((PathBuf::from(path), bytes.clone()));
         }
-        let found = self.find(path, what, place)?;
-        let bytes = crate::read_bytes(&found)
-            .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", found.display())).at(place))?;
+        let found = self.find(path, what, location)?;
+        let bytes = crate::read_bytes(&found).map_err(|error| {
+            Problem::new(format!("cannot read `{}`: {error}", found.display())).at(location)
+        })?;
         Ok((found, bytes))
     }
 
     /// Reads a table, from CSV directly or from Parquet converted to CSV.
-    pub(crate) fn read_table(&self, path: &str, what: &str, place: &Place) -> Result<Source, Problem> {
+    pub(crate) fn read_table(&self, path: &str, what: &str, location: &Location) -> Result<Source, Problem> {
         let is_parquet = Path::new(path)
             .extension()
             .is_some_and(|extension| extension == "parquet");
         if !is_parquet {
-            return self.read(path, what, place);
+            return self.read(path, what, location);
         }
-        let found = self.find(path, what, place)?;
+        let found = self.find(path, what, location)?;
         let text = match self.parquet {
             Some(reader) => reader(&found),
             None => Err("this program does not read Parquet files".to_string()),
@@ -162,12 +163,12 @@ impl Files {
         let name = found.display();
         match text {
             Ok(text) => Ok(Source::new(name.to_string(), text)),
-            Err(why) => Err(Problem::new(format!("cannot read `{name}`: {why}")).at(place)),
+            Err(why) => Err(Problem::new(format!("cannot read `{name}`: {why}")).at(location)),
         }
     }
 
-    /// Returns the path of the file that is named at `place`, or an error that lists the paths tried.
-    pub(crate) fn find(&self, path: &str, what: &str, place: &Place) -> Result<PathBuf, Problem> {
+    /// Returns the path of the file that is named at `location`, or an error that lists the paths tried.
+    pub(crate) fn find(&self, path: &str, what: &str, location: &Location) -> Result<PathBuf, Problem> {
         if let Some(found) = self.found(path) {
             return Ok(found);
         }
@@ -185,7 +186,7 @@ impl Files {
             }
         };
         Err(Problem::new(format!("{what} `{path}` does not exist"))
-            .at(place)
+            .at(location)
             .label("no such file")
             .help(format!("looked for {looked}{rest}")))
     }

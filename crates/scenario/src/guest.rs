@@ -1,7 +1,7 @@
 //! Extensions by what is not built in: schemes, simulators of others that each have a fidelity with its own tables and
 //! inputs, sets of measures, tables for SQL.
 
-pub use crate::diagnostics::{Place, Problem, Source, suggestion};
+pub use crate::diagnostics::{Location, Problem, Source, suggestion};
 pub use crate::htsim::matrix::{Flow, Matrix};
 pub use crate::htsim::topology::Wiring;
 pub use crate::left_out::{is_incomplete, left_out};

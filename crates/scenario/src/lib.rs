@@ -194,7 +194,7 @@ fn load_toml(
     resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,
-        places: document.places,
+        locations: document.locations,
         columns: None,
         files: files.with_models(&overrides.models),
         name: plain_name(name),
@@ -233,7 +233,7 @@ fn load_config(
     let resolved = resolve::resolve(Input {
         scenario,
         texts: document::Texts::of(source.clone()),
-        places: read.places,
+        locations: read.locations,
         columns: Some(read.columns),
         files: files.clone(),
         name: plain_name(name),
@@ -255,7 +255,7 @@ fn load_config(
     resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,
-        places: document.places,
+        locations: document.locations,
         columns: None,
         files: files.clone().with_memory(resolved.files),
         name: resolved.name,

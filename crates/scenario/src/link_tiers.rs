@@ -23,15 +23,15 @@ impl LinkTiers {
     /// Names the links of a network, in their order.
     pub fn of(topology: &Topology) -> Self {
         let mut tier_of: SortedMap<NodeId, (usize, String)> = SortedMap::new();
-        for (place, (name, switches)) in named_tiers(topology).into_iter().enumerate() {
+        for (index, (name, switches)) in named_tiers(topology).into_iter().enumerate() {
             for switch in switches {
-                tier_of.insert(switch, (place, name.clone()));
+                tier_of.insert(switch, (index, name.clone()));
             }
         }
         let mut tiers = Self::default();
         for link in &topology.links {
             let mut at = [link.a, link.b].map(|node| tier_of.get(&node));
-            at.order_by_key(|tier| tier.map(|(place, _)| *place));
+            at.order_by_key(|tier| tier.map(|(index, _)| *index));
             let is_inner = |tier: &&(usize, String)| tier.1 == SERVER;
             let name = match at {
                 [None, other] if other.as_ref().is_some_and(is_inner) => SERVER.to_string(),
@@ -39,11 +39,11 @@ impl LinkTiers {
                 _ => HOST.to_string(),
             };
             let known = tiers.names.iter().position(|known| *known == name);
-            let place = known.unwrap_or_else(|| {
+            let index = known.unwrap_or_else(|| {
                 tiers.names.push(name);
                 tiers.names.len() - 1
             });
-            tiers.of.push(place as u16);
+            tiers.of.push(index as u16);
             tiers.nodes.push(ends(link.a, link.b));
         }
         tiers
@@ -56,8 +56,8 @@ impl LinkTiers {
 
     /// Returns the tier of a link; empty if there is no such link.
     pub fn name(&self, link: usize) -> &str {
-        let place = self.of.get(link).map(|&place| usize::from(place));
-        place.map_or("", |place| self.names[place].as_str())
+        let index = self.of.get(link).map(|&index| usize::from(index));
+        index.map_or("", |index| self.names[index].as_str())
     }
 
     /// Returns the links with a tier's name, or between two nodes: `3-17`.

@@ -4,7 +4,7 @@ use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind, RunSpec};
 use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{BitRate, Span};
 
-use crate::diagnostics::{Diagnostics, Place, Source};
+use crate::diagnostics::{Diagnostics, Location, Source};
 use crate::groups::Sets;
 use crate::schema::Fidelity;
 use crate::warning::Warning;
@@ -129,7 +129,7 @@ pub struct Net {
     /// Nodes and links of the network.
     pub topology: Topology,
     /// Position of each link; empty for a generated topology.
-    pub(crate) places: Vec<Place>,
+    pub(crate) locations: Vec<Location>,
     /// Sets of hosts that the scenario names.
     pub(crate) names: Vec<(String, Vec<NodeId>)>,
     /// Possible explanation for a missing link, shown with errors.

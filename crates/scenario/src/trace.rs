@@ -8,7 +8,7 @@ use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::units::QuantityError;
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::diagnostics::{Place, Problem, Source, nearest};
+use crate::diagnostics::{Location, Problem, Source, nearest};
 use crate::traffic::Message;
 use crate::visible::csv_text;
 
@@ -146,10 +146,10 @@ pub(crate) fn read(source: &Source, ignore: &[String]) -> Result<Trace, Problem>
         line.waits(*flow, &ids, &mut trace.dependencies)?;
     }
     if let Some(flow) = find_cycle(trace.rows.len(), &trace.dependencies) {
-        let place = source.at(trace.rows[flow as usize].span.clone());
+        let location = source.at(trace.rows[flow as usize].span.clone());
         return Err(
             Problem::new("the flow waits for itself, by way of others: it would never start")
-                .at(&place)
+                .at(&location)
                 .label("one of those that wait in a circle"),
         );
     }
@@ -165,6 +165,7 @@ struct Columns {
 
 impl Columns {
     fn of(source: &Source, header: &csv::StringRecord, ignore: &[String]) -> Result<Self, Problem> {
+        // Ignored columns keep their position under an empty name, which is no column that is looked up.
         let names: Vec<String> = header
             .iter()
             .map(|name| {
@@ -172,7 +173,7 @@ impl Columns {
                 if ignored { String::new() } else { name.to_string() }
             })
             .collect();
-        let place = source.at(line_of(source, header));
+        let location = source.at(line_of(source, header));
         let found = header
             .iter()
             .map(|name| format!("`{name}`"))
@@ -184,7 +185,7 @@ impl Columns {
                 None => format!("found {found}"),
             };
             Problem::new(format!("the trace has no column {what}"))
-                .at(&place)
+                .at(&location)
                 .label("the columns")
                 .help(help)
         };
@@ -194,7 +195,7 @@ impl Columns {
             .enumerate()
             .find(|(i, name)| !name.is_empty() && names[..*i].contains(name));
         if let Some((_, name)) = twice {
-            return Err(Problem::new(format!("the trace has two columns `{name}`")).at(&place));
+            return Err(Problem::new(format!("the trace has two columns `{name}`")).at(&location));
         }
         for name in ["src", "dst", "size_bytes"] {
             if !has(name) {
@@ -209,7 +210,7 @@ impl Columns {
                 [(a, _), (b, _), ..] => Err(Problem::new(format!(
                     "the trace has both `{a}` and `{b}`: expected one of them"
                 ))
-                .at(&place)
+                .at(&location)
                 .help(format!("leave one out: ignore = [\"{b}\"]"))),
             }
         };
@@ -251,7 +252,7 @@ impl Line<'_> {
     }
 
     /// Returns the position of a field, or of the whole line if it has quotes, which make fields hard to locate.
-    fn place(&self, column: &str) -> Place {
+    fn place(&self, column: &str) -> Location {
         let line = line_of(self.source, self.record);
         let text = &self.source.text()[line.clone()];
         let Some(index) = self.index(column).filter(|_| !text.contains('"')) else {
@@ -390,11 +391,11 @@ fn csv_problem(error: &csv::Error, source: &Source) -> Problem {
     let mut position = csv::Position::new();
     position.set_byte(at as u64);
     record.set_position(Some(position));
-    let place = source.at(line_of(source, &record));
+    let location = source.at(line_of(source, &record));
     match error.kind() {
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
-        } => Problem::new(format!("the line has {len} fields, the header {expected_len}")).at(&place),
-        _ => Problem::new(format!("this is not CSV: {error}")).at(&place),
+        } => Problem::new(format!("the line has {len} fields, the header {expected_len}")).at(&location),
+        _ => Problem::new(format!("this is not CSV: {error}")).at(&location),
     }
 }

@@ -188,7 +188,7 @@ impl SizeDistribution {
         let size = size.get() as f64;
         let above = self.points.partition_point(|&(x, _)| x <= size);
         let (below, next) = (above.checked_sub(1), self.points.get(above));
-        match (below.map(|place| self.points[place]), next) {
+        match (below.map(|index| self.points[index]), next) {
             (None, _) => 0.0,
             (Some((_, p)), None) => p,
             (Some((x0, y0)), Some(&(x1, y1))) => y0 + (y1 - y0) * (size - x0) / (x1 - x0),
@@ -238,7 +238,8 @@ pub fn incast_poisson(
     hosts: &[(NodeId, BitRate)],
     receivers: &[NodeId],
     load: f64,
-    (fan_in, size): (u32, Bytes),
+    fan_in: u32,
+    size: Bytes,
 ) -> ArrivalPattern {
     let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
     ArrivalPattern::Incasts {
@@ -323,12 +324,12 @@ pub struct Looped {
     /// Dependencies between the messages.
     pub dependencies: Vec<Dependency>,
     /// Process and slot of each message.
-    pub places: Vec<Place>,
+    pub slots: Vec<LoopSlot>,
 }
 
 /// Position of a message in a closed loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LoopSlot {
     /// Index of the process within its sender.
     pub process: u32,
     /// Index of the slot among the process's outstanding messages.
@@ -385,7 +386,7 @@ impl Looped {
                 size,
                 start: spec.start,
             });
-            self.places.push(Place {
+            self.slots.push(LoopSlot {
                 process,
                 turn: k % spec.outstanding,
             });

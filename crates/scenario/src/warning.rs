@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostics::{Place, Source};
+use crate::diagnostics::{Location, Source};
 
 /// Subject of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,7 +179,7 @@ pub struct Warning {
     /// Position in the input, as `file:line:column`, or the name of a file. Shown only on the terminal: result files
     /// must not depend on the input's path.
     #[serde(skip)]
-    pub place: Option<String>,
+    pub location: Option<String>,
     /// Message as a sentence.
     pub text: String,
 }
@@ -190,7 +190,7 @@ impl Warning {
         Self {
             id,
             about: id.subject(),
-            place: None,
+            location: None,
             text: text.into(),
         }
     }
@@ -209,16 +209,16 @@ impl Warning {
     #[must_use]
     pub fn of_file(self, source: &Source) -> Self {
         Self {
-            place: Some(source.name().to_string()),
+            location: Some(source.name().to_string()),
             ..self
         }
     }
 
     /// Sets the position, or clears it if there is none.
     #[must_use]
-    pub fn at<'a>(self, place: impl Into<Option<&'a Place>>) -> Self {
+    pub fn at<'a>(self, location: impl Into<Option<&'a Location>>) -> Self {
         Self {
-            place: place.into().map(Place::to_string),
+            location: location.into().map(Location::to_string),
             ..self
         }
     }
@@ -226,8 +226,8 @@ impl Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = &self.place {
-            write!(f, "{place}: ")?;
+        if let Some(index) = &self.location {
+            write!(f, "{index}: ")?;
         }
         f.write_str(&self.text)
     }

@@ -60,31 +60,31 @@ impl Links {
         const KEYS: [&str; 4] = ["topology", "npus_count", "bandwidth", "latency"];
         let mut values: [Option<(usize, &str)>; 4] = [None; 4];
         for (number, line) in text.lines().enumerate() {
-            let place = format!("{file}:{}", number + 1);
+            let location = format!("{file}:{}", number + 1);
             let line = line.split('#').next().unwrap_or("").trim();
             if line.is_empty() || line == "---" {
                 continue;
             }
             let (key, rest) = line
                 .split_once(':')
-                .ok_or_else(|| Trouble::at(&place, format!("`{line}`: expected `key: [ value ]`")))?;
+                .ok_or_else(|| Trouble::at(&location, format!("`{line}`: expected `key: [ value ]`")))?;
             let Some(at) = KEYS.iter().position(|k| *k == key.trim()) else {
-                return Err(crate::trouble::unknown(&place, "key", key.trim(), &KEYS));
+                return Err(crate::trouble::unknown(&location, "key", key.trim(), &KEYS));
             };
             if values[at].is_some() {
-                return Err(Trouble::at(&place, format!("{} is there twice", key.trim())));
+                return Err(Trouble::at(&location, format!("{} is there twice", key.trim())));
             }
             let list = rest.trim();
             let inner = list
                 .strip_prefix('[')
                 .and_then(|l| l.strip_suffix(']'))
-                .ok_or_else(|| Trouble::at(&place, format!("`{list}`: expected `[ value ]`")))?;
+                .ok_or_else(|| Trouble::at(&location, format!("`{list}`: expected `[ value ]`")))?;
             let items: Vec<&str> = inner.split(',').map(str::trim).collect();
             if items.len() > 1 {
-                return Err(several_dimensions(&place, key.trim(), items.len()));
+                return Err(several_dimensions(&location, key.trim(), items.len()));
             }
             if items[0].is_empty() {
-                return Err(Trouble::at(&place, format!("`{list}`: expected `[ value ]`")));
+                return Err(Trouble::at(&location, format!("`{list}`: expected `[ value ]`")));
             }
             values[at] = Some((number + 1, items[0].trim_matches(['"', '\''])));
         }

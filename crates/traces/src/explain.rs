@@ -159,16 +159,17 @@ pub fn explain(program: &dyn Program, costs: &Costs) -> Result<Explanation, Trou
                 Work::Send { to, bytes, .. } => {
                     it.sends += 1;
                     it.bytes += u128::from(bytes);
+                    // Equal sends keep their order: later ones do not displace the first.
                     if largest.len() < LARGEST || bytes > largest[LARGEST - 1].0 {
-                        let place = largest.partition_point(|l| l.0 >= bytes);
-                        largest.insert(place, (bytes, (rank, number), to));
+                        let index = largest.partition_point(|l| l.0 >= bytes);
+                        largest.insert(index, (bytes, (rank, number), to));
                         largest.truncate(LARGEST);
                     }
                 }
                 Work::Receive { .. } => it.receives += 1,
-                Work::Collective(place) => {
+                Work::Collective(index) => {
                     it.members += 1;
-                    it.collective(program, rank, place);
+                    it.collective(program, rank, index);
                 }
             }
         }
@@ -187,6 +188,7 @@ pub fn explain(program: &dyn Program, costs: &Costs) -> Result<Explanation, Trou
         })
         .collect();
     it.critical_path(program, costs);
+    // Programs read lazily, so an error of the file shows only now.
     match program.trouble() {
         Some(trouble) => Err(trouble),
         None => Ok(it),
@@ -195,8 +197,8 @@ pub fn explain(program: &dyn Program, costs: &Costs) -> Result<Explanation, Trou
 
 impl Explanation {
     /// Counts a collective at the first of its members.
-    fn collective(&mut self, program: &dyn Program, rank: Rank, place: u32) {
-        let Some(collective) = program.collectives().get(place as usize) else {
+    fn collective(&mut self, program: &dyn Program, rank: Rank, index: u32) {
+        let Some(collective) = program.collectives().get(index as usize) else {
             return;
         };
         let first = program
@@ -225,8 +227,8 @@ impl Explanation {
             critical.operations.push(at);
             match program.operation(at.0, at.1).work {
                 Work::Compute { ns } => critical.compute = critical.compute.saturating_add(ns),
-                Work::Collective(place) => {
-                    if let Some(c) = program.collectives().get(place as usize) {
+                Work::Collective(index) => {
+                    if let Some(c) = program.collectives().get(index as usize) {
                         let members = program.groups().get(c.group as usize).map_or(0, Vec::len) as u64;
                         // Of the members that waited for the last one, only one counts.
                         if earlier.0 == at.0 {

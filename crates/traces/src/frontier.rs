@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::program::{Operation, OperationId, Program, Rank};
+use crate::walk::At;
 
 /// Multiplicative hash of numbers that the input cannot choose freely.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,44 +65,30 @@ pub(crate) struct Frontier {
 impl Frontier {
     /// Adds the operations that a start frees to `freed`, in the order of the trace. `time` is the time of the start,
     /// or 0 if starts do not count.
-    pub(crate) fn started(
-        &mut self,
-        program: &dyn Program,
-        at: (Rank, OperationId),
-        time: u64,
-        freed: &mut Vec<Freed>,
-    ) {
+    pub(crate) fn started(&mut self, program: &dyn Program, at: At, time: u64, freed: &mut Vec<Freed>) {
         self.list.clear();
         program.after_start(at.0, at.1, &mut self.list);
         self.release(program, at, time, true, freed);
     }
 
-    /// Adds the operations that an end at this time frees. If it is a second end, operations that are free already
-    /// are not freed again.
-    pub(crate) fn done(
-        &mut self,
-        program: &dyn Program,
-        at: (Rank, OperationId),
-        (time, is_second): (u64, bool),
-        freed: &mut Vec<Freed>,
-    ) {
+    /// Adds the operations that an end at this time frees.
+    pub(crate) fn done(&mut self, program: &dyn Program, at: At, time: u64, freed: &mut Vec<Freed>) {
         self.list.clear();
         program.after_end(at.0, at.1, &mut self.list);
-        if is_second {
-            let pending = &self.pending;
-            self.list.retain(|&number| pending.contains_key(&(at.0, number)));
-        }
         self.release(program, at, time, false, freed);
     }
 
-    fn release(
-        &mut self,
-        program: &dyn Program,
-        at: (Rank, OperationId),
-        time: u64,
-        by_start: bool,
-        freed: &mut Vec<Freed>,
-    ) {
+    /// Adds the operations that a second end frees.
+    pub(crate) fn done_again(&mut self, program: &dyn Program, at: At, time: u64, freed: &mut Vec<Freed>) {
+        self.list.clear();
+        program.after_end(at.0, at.1, &mut self.list);
+        // An operation that is not pending was freed by the first end, and would start a second time.
+        let pending = &self.pending;
+        self.list.retain(|&number| pending.contains_key(&(at.0, number)));
+        self.release(program, at, time, false, freed);
+    }
+
+    fn release(&mut self, program: &dyn Program, at: At, time: u64, by_start: bool, freed: &mut Vec<Freed>) {
         let (rank, source) = at;
         let mut list = std::mem::take(&mut self.list);
         for number in list.drain(..) {

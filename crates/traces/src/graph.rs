@@ -23,14 +23,14 @@ struct Packed {
     /// Other rank, or index of the collective.
     peer: u32,
     tag: u32,
-    kind: Kind,
+    kind: WorkKind,
     lane: u8,
     nic: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-enum Kind {
+enum WorkKind {
     Nothing,
     Compute,
     Send,
@@ -44,19 +44,19 @@ enum Kind {
 impl Packed {
     fn new(work: Work, lane: u8, nic: u8) -> Self {
         let (kind, size, peer, tag) = match work {
-            Work::Nothing => (Kind::Nothing, 0, 0, 0),
-            Work::Compute { ns } => (Kind::Compute, ns, 0, 0),
-            Work::Send { to, bytes, tag } => (Kind::Send, bytes, to, tag),
+            Work::Nothing => (WorkKind::Nothing, 0, 0, 0),
+            Work::Compute { ns } => (WorkKind::Compute, ns, 0, 0),
+            Work::Send { to, bytes, tag } => (WorkKind::Send, bytes, to, tag),
             Work::Receive { from, bytes, tag } => {
                 let kind = match (from, tag) {
-                    (Some(_), Some(_)) => Kind::Receive,
-                    (None, Some(_)) => Kind::ReceiveAnySource,
-                    (Some(_), None) => Kind::ReceiveAnyTag,
-                    (None, None) => Kind::ReceiveAny,
+                    (Some(_), Some(_)) => WorkKind::Receive,
+                    (None, Some(_)) => WorkKind::ReceiveAnySource,
+                    (Some(_), None) => WorkKind::ReceiveAnyTag,
+                    (None, None) => WorkKind::ReceiveAny,
                 };
                 (kind, bytes, from.unwrap_or(0), tag.unwrap_or(0))
             }
-            Work::Collective(place) => (Kind::Collective, 0, place, 0),
+            Work::Collective(index) => (WorkKind::Collective, 0, index, 0),
         };
         Self {
             size,
@@ -76,18 +76,18 @@ impl Packed {
             tag: tag.then_some(self.tag),
         };
         let work = match self.kind {
-            Kind::Nothing => Work::Nothing,
-            Kind::Compute => Work::Compute { ns: self.size },
-            Kind::Send => Work::Send {
+            WorkKind::Nothing => Work::Nothing,
+            WorkKind::Compute => Work::Compute { ns: self.size },
+            WorkKind::Send => Work::Send {
                 to: self.peer,
                 bytes: self.size,
                 tag: self.tag,
             },
-            Kind::Receive => receive(true, true),
-            Kind::ReceiveAnySource => receive(false, true),
-            Kind::ReceiveAnyTag => receive(true, false),
-            Kind::ReceiveAny => receive(false, false),
-            Kind::Collective => Work::Collective(self.peer),
+            WorkKind::Receive => receive(true, true),
+            WorkKind::ReceiveAnySource => receive(false, true),
+            WorkKind::ReceiveAnyTag => receive(true, false),
+            WorkKind::ReceiveAny => receive(false, false),
+            WorkKind::Collective => Work::Collective(self.peer),
         };
         Operation {
             work,
@@ -116,15 +116,15 @@ impl Edges {
         for &(before, _) in pairs {
             starts[before as usize + 1] += 1;
         }
-        for place in 1..starts.len() {
-            starts[place] += starts[place - 1];
+        for index in 1..starts.len() {
+            starts[index] += starts[index - 1];
         }
         let mut next = starts.clone();
         let mut after = vec![0; pairs.len()];
         for &(before, later) in pairs {
-            let place = &mut next[before as usize];
-            after[*place as usize] = later;
-            *place += 1;
+            let index = &mut next[before as usize];
+            after[*index as usize] = later;
+            *index += 1;
         }
         Self { starts, after }
     }
@@ -258,15 +258,20 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// Returns the number of ranks, complete or not.
+    pub(crate) fn ranks(&self) -> Rank {
+        self.ranks.len() as Rank
+    }
+
     /// Returns the index of the group with these members in this order, adding it if it is new.
     pub fn group(&mut self, members: &[Rank]) -> u32 {
-        if let Some(&place) = self.group_places.get(members) {
-            return place;
+        if let Some(&index) = self.group_places.get(members) {
+            return index;
         }
-        let place = self.groups.len() as u32;
+        let index = self.groups.len() as u32;
         self.groups.push(members.to_vec());
-        self.group_places.insert(members.to_vec(), place);
-        place
+        self.group_places.insert(members.to_vec(), index);
+        index
     }
 
     /// Returns the groups added so far.
@@ -277,11 +282,11 @@ impl Builder {
     /// Returns the work of a collective. Equal collectives share an index.
     pub fn collective(&mut self, collective: Collective) -> Work {
         let next = self.collectives.len() as u32;
-        let place = *self.collective_places.entry(collective).or_insert(next);
-        if place == next {
+        let index = *self.collective_places.entry(collective).or_insert(next);
+        if index == next {
             self.collectives.push(collective);
         }
-        Work::Collective(place)
+        Work::Collective(index)
     }
 
     /// Adds an operation to an existing rank; returns its number.

@@ -4,10 +4,10 @@ use std::fmt;
 
 /// Error of a trace that cannot be read or run: its position, the offending value, and the expected one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {message}")]
+#[error("{location}: {message}")]
 pub struct Trouble {
     /// File and position: `x.goal:12`, `x.bin: byte 40`, `trace.3.et: node 17`.
-    pub place: String,
+    pub location: String,
     /// Description with the offending value and the expected one.
     pub message: String,
     /// Advice, if there is any.
@@ -16,9 +16,9 @@ pub struct Trouble {
 
 impl Trouble {
     /// Creates an error at a position such as `file:12` or `file: node 4`.
-    pub fn at(place: impl fmt::Display, message: impl Into<String>) -> Self {
+    pub fn at(location: impl fmt::Display, message: impl Into<String>) -> Self {
         Self {
-            place: place.to_string(),
+            location: location.to_string(),
             message: message.into(),
             help: None,
         }
@@ -33,13 +33,13 @@ impl Trouble {
 }
 
 /// Creates the error for an unknown word, with the nearest known one.
-pub(crate) fn unknown(place: impl fmt::Display, what: &str, word: &str, known: &[&str]) -> Trouble {
+pub(crate) fn unknown(location: impl fmt::Display, what: &str, word: &str, known: &[&str]) -> Trouble {
     let nearest = known
         .iter()
         .max_by(|a, b| strsim::jaro_winkler(word, a).total_cmp(&strsim::jaro_winkler(word, b)))
         .filter(|k| strsim::jaro_winkler(&word.to_lowercase(), &k.to_lowercase()) > 0.7);
     let trouble = Trouble::at(
-        place,
+        location,
         format!("unknown {what} `{word}`, expected one of {}", known.join(", ")),
     );
     match nearest {
@@ -49,9 +49,9 @@ pub(crate) fn unknown(place: impl fmt::Display, what: &str, word: &str, known: &
 }
 
 /// Creates the error for a key of ASTRA-sim's files with a value for each of several dimensions.
-pub(crate) fn several_dimensions(place: impl fmt::Display, key: &str, count: usize) -> Trouble {
+pub(crate) fn several_dimensions(location: impl fmt::Display, key: &str, count: usize) -> Trouble {
     Trouble::at(
-        place,
+        location,
         format!(
             "{key} has {count} values: a network of {count} dimensions, with a collective in phases, one per dimension. The model \
              `chunks` has networks of one dimension"

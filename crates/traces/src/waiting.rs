@@ -72,7 +72,7 @@ pub(crate) struct Waiting<T, S = ()> {
 impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
     pub(crate) fn push(&mut self, key: Key<S>, value: T) {
         self.wild |= key.source == ANY || key.tag == ANY;
-        let place = self.free.pop().unwrap_or(self.items.len() as u32);
+        let index = self.free.pop().unwrap_or(self.items.len() as u32);
         let mut item = Item {
             key,
             number: self.number,
@@ -82,14 +82,14 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
             next: NONE,
         };
         self.number += 1;
-        if let Some(last) = append(&mut self.by_key, key, place) {
-            self.items[last as usize].next_alike = place;
+        if let Some(last) = append(&mut self.by_key, key, index) {
+            self.items[last as usize].next_alike = index;
         }
-        if let Some(last) = append(&mut self.by_rank, key.rank, place) {
-            self.items[last as usize].next = place;
+        if let Some(last) = append(&mut self.by_rank, key.rank, index) {
+            self.items[last as usize].next = index;
             item.previous = last;
         }
-        match self.items.get_mut(place as usize) {
+        match self.items.get_mut(index as usize) {
             Some(free) => *free = item,
             None => self.items.push(item),
         }
@@ -110,7 +110,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
                 };
             }
         }
-        found.map(|place| self.take(place))
+        found.map(|index| self.take(index))
     }
 
     /// Takes the first message that matches a receive, which may accept any source or any tag.
@@ -120,17 +120,17 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
                 .by_key
                 .get(&key)
                 .map(|e| e.first)
-                .map(|place| self.take(place));
+                .map(|index| self.take(index));
         }
         // Messages with several keys may match, so all of the rank's are searched in order of arrival.
-        let mut place = self.by_rank.get(&key.rank)?.first;
-        while place != NONE {
-            let item = &self.items[place as usize];
+        let mut index = self.by_rank.get(&key.rank)?.first;
+        while index != NONE {
+            let item = &self.items[index as usize];
             let fits = |wanted: u32, has: u32| wanted == ANY || wanted == has;
             if fits(key.source, item.key.source) && fits(key.tag, item.key.tag) && key.size == item.key.size {
-                return Some(self.take(place));
+                return Some(self.take(index));
             }
-            place = item.next;
+            index = item.next;
         }
         None
     }
@@ -158,7 +158,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
         })
     }
 
-    fn take(&mut self, place: u32) -> T {
+    fn take(&mut self, index: u32) -> T {
         let Item {
             key,
             value,
@@ -166,7 +166,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
             previous,
             next,
             ..
-        } = self.items[place as usize];
+        } = self.items[index as usize];
         remove_first(&mut self.by_key, key, next_alike);
         if previous == NONE {
             remove_first(&mut self.by_rank, key.rank, next);
@@ -181,23 +181,23 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
         if let Some(item) = self.items.get_mut(next as usize) {
             item.previous = previous;
         }
-        self.free.push(place);
+        self.free.push(index);
         value
     }
 }
 
 /// Appends an item to a list; returns the item before it.
-fn append<K: Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, place: u32) -> Option<u32> {
+fn append<K: Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, index: u32) -> Option<u32> {
     let mut last = None;
     lists
         .entry(key)
         .and_modify(|ends| {
             last = Some(ends.last);
-            ends.last = place;
+            ends.last = index;
         })
         .or_insert(Ends {
-            first: place,
-            last: place,
+            first: index,
+            last: index,
         });
     last
 }
@@ -249,10 +249,10 @@ mod tests {
                 } else {
                     waiting.take_for_receive(key)
                 };
-                let place = list.iter().position(|(k, _)| {
+                let index = list.iter().position(|(k, _)| {
                     (k.rank, k.size) == (rank, size) && fits(key.source, k.source) && fits(key.tag, k.tag)
                 });
-                assert_eq!(taken, place.map(|p| list.remove(p).1));
+                assert_eq!(taken, index.map(|p| list.remove(p).1));
             }
             assert_eq!(waiting.values(), list.iter().map(|i| i.1).collect::<Vec<_>>());
             let of_rank = list.iter().filter(|(key, _)| key.rank == 1).copied();

@@ -92,7 +92,7 @@ pub(crate) struct Walked {
 
 /// Arrived messages and posted receives.
 #[derive(Debug, Default)]
-struct Seen {
+struct EndlessMatches {
     messages: NumberMap<Key, ()>,
     receives: NumberMap<Key, ()>,
     /// Receives of the program that expect more than the eager limit. In LogGOPS, one that takes a smaller message
@@ -100,7 +100,7 @@ struct Seen {
     large: NumberMap<Key, ()>,
 }
 
-impl Seen {
+impl EndlessMatches {
     fn new(program: &dyn Program, eager: u64) -> Self {
         let mut seen = Self::default();
         for rank in 0..program.ranks() {
@@ -136,10 +136,10 @@ pub(crate) fn walk(program: &dyn Program, costs: &Costs) -> Walked {
 /// Executes a program as far as possible if a message satisfies all matching receives, and a receive all sends:
 /// operations that do not complete then cannot complete in any order of events.
 pub(crate) fn walk_freely(program: &dyn Program, costs: &Costs) -> Walked {
-    carry_out(program, costs, Some(Seen::new(program, costs.eager)))
+    carry_out(program, costs, Some(EndlessMatches::new(program, costs.eager)))
 }
 
-fn carry_out(program: &dyn Program, costs: &Costs, seen: Option<Seen>) -> Walked {
+fn carry_out(program: &dyn Program, costs: &Costs, seen: Option<EndlessMatches>) -> Walked {
     let total: u64 = (0..program.ranks())
         .map(|rank| u64::from(program.operations(rank)))
         .sum();
@@ -199,7 +199,7 @@ struct Walk<'a> {
     posted: Waiting<Side>,
     arrived: Waiting<Side>,
     /// Messages and receives, in an execution that never uses them up.
-    seen: Option<Seen>,
+    seen: Option<EndlessMatches>,
     /// Progress of collectives by group and number.
     meetings: NumberMap<(u32, u32), Meeting>,
     /// Number of collectives that each rank has started, by group.
@@ -227,13 +227,13 @@ impl Walk<'_> {
                     self.result.last = Some(at);
                 }
                 let mut freed = std::mem::take(&mut self.freed);
-                self.frontier.done(self.program, at, (time, false), &mut freed);
+                self.frontier.done(self.program, at, time, &mut freed);
                 if let Some(seen) = &self.seen
                     && let Work::Send { to, bytes, tag } = self.program.operation(at.0, at.1).work
                     && bytes <= self.costs.eager
                     && seen.may_end_twice(Key::new(to, at.0, tag))
                 {
-                    self.frontier.done(self.program, at, (time, true), &mut freed);
+                    self.frontier.done_again(self.program, at, time, &mut freed);
                 }
                 self.enter(at.0, freed, None);
             }
@@ -297,7 +297,7 @@ impl Walk<'_> {
                     None => self.posted.push(key, receive),
                 }
             }
-            Work::Collective(place) => self.meet(time, at, place),
+            Work::Collective(index) => self.meet(time, at, index),
         }
     }
 
@@ -368,8 +368,8 @@ impl Walk<'_> {
     }
 
     /// Lets a rank enter its next collective of a group; the last member releases all.
-    fn meet(&mut self, time: u64, at: At, place: u32) {
-        let Some(collective) = self.program.collectives().get(place as usize).copied() else {
+    fn meet(&mut self, time: u64, at: At, index: u32) {
+        let Some(collective) = self.program.collectives().get(index as usize).copied() else {
             return;
         };
         let members = self

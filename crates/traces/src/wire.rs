@@ -158,15 +158,15 @@ impl<'a> Cursor<'a> {
     /// If it is truncated or too long.
     pub fn varint(&mut self) -> Result<u64, Fault> {
         let mut value = 0_u64;
-        for (place, &byte) in self.bytes.iter().take(10).enumerate() {
+        for (index, &byte) in self.bytes.iter().take(10).enumerate() {
             let bits = u64::from(byte & 127);
-            if place == 9 && bits > 1 {
+            if index == 9 && bits > 1 {
                 break;
             }
-            value |= bits << (7 * place);
+            value |= bits << (7 * index);
             if byte < 128 {
-                self.bytes = &self.bytes[place + 1..];
-                self.at += place as u64 + 1;
+                self.bytes = &self.bytes[index + 1..];
+                self.at += index as u64 + 1;
                 return Ok(value);
             }
         }

@@ -10,7 +10,7 @@ use paceline_lab::sweep::{Status, SweepData, notes};
 use paceline_lab::table;
 use paceline_query::{Cell, Run};
 use paceline_report::figure::{
-    self, Figure, Legend, NoFigure, Palette, Place, Preset, Row, Scale, Seeds, Style, What,
+    self, Figure, FigureKind, Legend, NoFigure, Palette, Preset, Row, Scale, Seeds, Style, XValue,
 };
 
 use super::report::{read_folders, read_runs};
@@ -314,7 +314,7 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
             "--over is about the axes of a sweep, and these are runs",
         ));
     }
-    let known = What::ALL.into_iter().find(|what| what.name() == wanted);
+    let known = FigureKind::ALL.into_iter().find(|what| what.name() == wanted);
     let what = known.ok_or_else(|| unknown(wanted))?;
     figure::of_runs(&read_runs(&args.folders, None)?, what, args.seeds).map_err(nothing)
 }
@@ -340,8 +340,8 @@ fn answered(runs: Vec<(PathBuf, RunData)>, sql: &str) -> Result<Figure, Failure>
         for row in &answer.rows {
             let x = match &row[0] {
                 Cell::Null => continue,
-                Cell::Text(name) => Place::Named(name.clone()),
-                number => Place::At(number.number().unwrap_or(f64::NAN)),
+                Cell::Text(name) => XValue::Named(name.clone()),
+                number => XValue::At(number.number().unwrap_or(f64::NAN)),
             };
             let y = match &row[1] {
                 Cell::Null => continue,
@@ -366,7 +366,7 @@ fn answered(runs: Vec<(PathBuf, RunData)>, sql: &str) -> Result<Figure, Failure>
     let [x, y, ..] = &labels[..] else {
         return Err(wrong("expected the folder of a run".into()));
     };
-    figure::of_rows(&rows, (x, y)).map_err(|error| wrong(error.to_string()))
+    figure::of_rows(&rows, x, y).map_err(|error| wrong(error.to_string()))
 }
 
 /// Describes the missing parts of a sweep.
@@ -397,7 +397,7 @@ fn unfinished(data: &SweepData) -> Option<String> {
 }
 
 fn unknown(what: &str) -> Failure {
-    let names = What::ALL.map(What::name);
+    let names = FigureKind::ALL.map(FigureKind::name);
     let hint = match text::nearest(what, names) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("expected {}", names.join(", ")),

@@ -343,11 +343,16 @@ fn step_all(
 ) -> bool {
     let mut meter = StepMeter::new(args.say);
     let steps = chosen.iter().flat_map(|one| one.steps.iter().copied());
-    let with = (args.jobs.count(), unfinished as &dyn reproduce::Keeps);
-    let errors = reproduce::run_steps(steps, runs, with, &mut |step, share, words| {
-        meter.update(step, share, words);
-        interrupt::control()
-    });
+    let errors = reproduce::run_steps(
+        steps,
+        runs,
+        args.jobs.count(),
+        unfinished,
+        &mut |step, share, words| {
+            meter.update(step, share, words);
+            interrupt::control()
+        },
+    );
     let mut stopped = false;
     for (step, error) in errors {
         match error {

@@ -165,7 +165,7 @@ fn of_job(question: &Question<'_>, args: &WhyArgs, user: &mut User) -> Result<bo
             "--faster {faster}: expected LINK or LINK=N, with N from 0.001 to 1000"
         )));
     };
-    let answer = question.faster((label, args.iteration), (links, factor), user)?;
+    let answer = question.faster(label, args.iteration, links, factor, user)?;
     match args.say.json {
         true => output::print_json(&answer)?,
         false => output::print(&answer.text(width))?,

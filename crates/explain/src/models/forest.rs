@@ -31,7 +31,7 @@ fn teacher(forest: &Forest) -> Option<&str> {
 }
 
 /// Returns the page of a forest.
-pub(super) fn page(forest: &Forest, model: &Model, place: &str, width: usize) -> String {
+pub(super) fn page(forest: &Forest, model: &Model, location: &str, width: usize) -> String {
     let card = model.card();
     let parts = forest.parts();
     let leaves: usize = parts.trees.iter().map(|tree| tree.leaves.len()).sum();
@@ -82,7 +82,7 @@ pub(super) fn page(forest: &Forest, model: &Model, place: &str, width: usize) ->
     page.push_str(&layout::columns(&rows, width));
     if !parts.claims.is_empty() {
         page.push_str(&format!(
-            "\nSaid of it (`paceline forest prove {place}` proves or refutes it):\n"
+            "\nSaid of it (`paceline forest prove {location}` proves or refutes it):\n"
         ));
         let said = trends(forest).chain(parts.claims.iter().map(|claim| claim.what.clone()));
         said.for_each(|what| page.push_str(&format!("  {what}\n")));
@@ -105,7 +105,7 @@ pub(super) fn page(forest: &Forest, model: &Model, place: &str, width: usize) ->
     let fits = Kind::POLICIES.into_iter().find(|kind| model.fits(*kind).is_ok());
     if let Some(scheme) = fits {
         page.push_str(&format!(
-            "\nIn a scenario:\n  [cc.{scheme}]\n  model = \"{place}\"\n"
+            "\nIn a scenario:\n  [cc.{scheme}]\n  model = \"{location}\"\n"
         ));
     }
     page

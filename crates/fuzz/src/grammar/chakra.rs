@@ -145,14 +145,15 @@ fn nodes(chance: &mut Mutator, ranks: usize) -> Vec<Nodes> {
                     add(chance, &mut all[to], RECEIVE, of("comm_src", from, expects));
                 }
             }
-            _ => collective(chance, &mut all, (ranks, size)),
+            _ => collective(chance, &mut all, size),
         }
     }
     all
 }
 
 /// Adds a collective to the ranks of a group, or to all; in rare cases one member lacks it, or has another.
-fn collective(chance: &mut Mutator, all: &mut [Nodes], (ranks, size): (usize, i64)) {
+fn collective(chance: &mut Mutator, all: &mut [Nodes], size: i64) {
+    let ranks = all.len();
     use Attribute::{Int, Text, Yes};
     let kinds = if chance.once_in(20) { 12 } else { 10 };
     let kind = Int(chance.below(kinds) as i64);

@@ -25,7 +25,7 @@ fn tree(chance: &mut Mutator) -> (u32, String) {
 
 /// Returns connections among `hosts` hosts. In the engine only one connection fires a trigger; `messages` adds
 /// connections with several messages.
-fn connections(chance: &mut Mutator, hosts: u32, (in_engine, messages): (bool, bool)) -> String {
+fn connections(chance: &mut Mutator, hosts: u32, in_engine: bool, messages: bool) -> String {
     let count = chance.below(12);
     let mut lines = String::new();
     // Triggers that a previous connection fires, and that others wait for.
@@ -104,7 +104,7 @@ impl Draft {
     }
 
     pub(super) fn matrix(&mut self, chance: &mut Mutator) {
-        let text = connections(chance, self.hosts.len() as u32, (true, false));
+        let text = connections(chance, self.hosts.len() as u32, true, false);
         self.files.push(("mine.cm".into(), text.into()));
         self.line("[[workload]]\nlabel = \"matrix\"\nfile = \"mine.cm\"");
     }
@@ -158,7 +158,7 @@ impl Draft {
                 self.perhaps(chance, choice);
             }
         }
-        let text = connections(chance, hosts, (false, messages));
+        let text = connections(chance, hosts, false, messages);
         self.files.push(("mine.cm".into(), text.into()));
     }
 }

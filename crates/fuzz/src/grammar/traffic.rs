@@ -80,12 +80,12 @@ impl Draft {
             10 => format!("all-reduce = {{ size = \"{size}\"{again}{connections} }}"),
             11 => format!("reduce-scatter = {{ size = \"{size}\"{again} }}"),
             12 => format!("all-gather = {{ size = \"{size}\"{again}{connections} }}"),
-            _ => self.trace(chance, (other, dst)),
+            _ => self.trace(chance, other, dst),
         }
     }
 
     /// Writes a table of flows that depend on each other.
-    fn trace(&mut self, chance: &mut Mutator, (src, dst): (u32, u32)) -> String {
+    fn trace(&mut self, chance: &mut Mutator, src: u32, dst: u32) -> String {
         let mut table =
             String::from("flow_id,src,dst,size_bytes,start_us,after,delay_us,label,priority,connection\n");
         for flow in 0..2 + chance.below(4) {
@@ -104,12 +104,12 @@ impl Draft {
 
     fn job(&mut self, chance: &mut Mutator) {
         self.line("[[job]]\nlabel = \"job\"\niterations = 2");
-        let places = ["packed", "spread", "random"];
+        let indices = ["packed", "spread", "random"];
         match chance.below(2) {
             0 => self.line("hosts = \"all\""),
             _ => {
-                let place = *chance.one(&places);
-                self.line(format!("ranks = 2\nplacement = \"{place}\"\nshare-hosts = true"));
+                let index = *chance.one(&indices);
+                self.line(format!("ranks = 2\nplacement = \"{index}\"\nshare-hosts = true"));
             }
         }
         self.perhaps(

@@ -86,7 +86,7 @@ impl Attack {
 struct Site<'a> {
     case: &'static Case,
     undisturbed: &'a Undisturbed,
-    place: tempfile::TempDir,
+    folder: tempfile::TempDir,
     before: BTreeMap<PathBuf, String>,
     former: Option<Content>,
 }
@@ -101,14 +101,14 @@ impl Round<'_> {
         if !self.known.0.contains_key(&at) {
             self.known.0.insert(at, case.undisturbed(self.bench)?);
         }
-        let place = self.bench.place(case.makes)?;
-        let before = state::untouchable(place.path(), &case.out())?;
-        let there = place.path().join(case.out());
+        let folder = self.bench.place(case.makes)?;
+        let before = state::untouchable(folder.path(), &case.out())?;
+        let there = folder.path().join(case.out());
         Ok(Site {
             case,
             undisturbed: &self.known.0[&at],
             former: there.exists().then(|| Content::of(&there)).transpose()?,
-            place,
+            folder,
             before,
         })
     }
@@ -181,7 +181,7 @@ fn send(id: u32, signal: &str) -> Result<()> {
 
 impl Site<'_> {
     fn path(&self) -> &Path {
-        self.place.path()
+        self.folder.path()
     }
 
     fn words(&self) -> Vec<OsString> {

@@ -186,13 +186,13 @@ impl Bench {
 
     /// Creates a folder with all inputs of a case and, for `Makes::Instead`, the run to replace.
     pub(crate) fn place(&self, makes: Makes) -> Result<tempfile::TempDir> {
-        let place = tempfile::tempdir()?;
-        state::copy(self.inputs.path(), place.path())?;
+        let folder = tempfile::tempdir()?;
+        state::copy(self.inputs.path(), folder.path())?;
         match makes {
-            Makes::Instead => fs::rename(place.path().join("former"), place.path().join("out"))?,
-            _ => fs::remove_dir_all(place.path().join("former"))?,
+            Makes::Instead => fs::rename(folder.path().join("former"), folder.path().join("out"))?,
+            _ => fs::remove_dir_all(folder.path().join("former"))?,
         }
-        Ok(place)
+        Ok(folder)
     }
 
     /// Prepares the command in a folder, with an empty environment.
@@ -255,14 +255,14 @@ impl Case {
         let mut all = Vec::new();
         let mut takes = Duration::ZERO;
         for _ in 0..2 {
-            let place = bench.place(self.makes)?;
+            let folder = bench.place(self.makes)?;
             let begun = Instant::now();
-            let output = bench.run(place.path(), &self.arguments(self.out().as_ref()))?;
+            let output = bench.run(folder.path(), &self.arguments(self.out().as_ref()))?;
             takes = begun.elapsed();
             if !output.status.success() {
                 bail!("{}: {}", self.words, String::from_utf8_lossy(&output.stderr));
             }
-            all.push(Content::of(&place.path().join(self.out()))?);
+            all.push(Content::of(&folder.path().join(self.out()))?);
         }
         let content = all.swap_remove(0).common(&all[0]);
         Ok(Undisturbed { takes, content })

@@ -86,10 +86,10 @@ impl From<Timed<(u64, u64)>> for Entry {
 
 /// Pending event set: see the [module](self).
 #[derive(Clone, Debug)]
-pub struct EventQueue(Kind);
+pub struct EventQueue(QueueKind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum QueueKind {
     Untied(Lanes<u64>),
     Tied(Lanes<(u64, u64)>),
 }
@@ -98,8 +98,8 @@ enum Kind {
 macro_rules! each {
     ($kind:expr, $lanes:ident => $value:expr) => {
         match $kind {
-            Kind::Untied($lanes) => $value,
-            Kind::Tied($lanes) => $value,
+            QueueKind::Untied($lanes) => $value,
+            QueueKind::Tied($lanes) => $value,
         }
     };
 }
@@ -112,12 +112,12 @@ impl EventQueue {
 
     /// Returns an empty set without lanes, for events with arbitrary ties.
     pub fn new() -> Self {
-        Self(Kind::Tied(Lanes::new()))
+        Self(QueueKind::Tied(Lanes::new()))
     }
 
     /// Returns an empty set without lanes, for events that are their own ties.
     pub fn untied() -> Self {
-        Self(Kind::Untied(Lanes::new()))
+        Self(QueueKind::Untied(Lanes::new()))
     }
 
     /// Adds a lane for events that are always pushed `delay` ahead, in ps. Returns the wheel if the delay is
@@ -132,8 +132,8 @@ impl EventQueue {
     /// Returns an empty set with the same lanes at time zero.
     pub fn emptied(&self) -> Self {
         Self(match &self.0 {
-            Kind::Untied(lanes) => Kind::Untied(lanes.emptied()),
-            Kind::Tied(lanes) => Kind::Tied(lanes.emptied()),
+            QueueKind::Untied(lanes) => QueueKind::Untied(lanes.emptied()),
+            QueueKind::Tied(lanes) => QueueKind::Tied(lanes.emptied()),
         })
     }
 
@@ -159,8 +159,8 @@ impl EventQueue {
     #[inline(always)]
     pub fn as_untied(&mut self) -> Option<Untied<'_>> {
         match &mut self.0 {
-            Kind::Untied(lanes) => Some(Untied(lanes)),
-            Kind::Tied(_) => None,
+            QueueKind::Untied(lanes) => Some(Untied(lanes)),
+            QueueKind::Tied(_) => None,
         }
     }
 
@@ -193,8 +193,8 @@ impl EventQueue {
     #[inline(always)]
     pub fn for_upcoming(&self, far: impl Fn(u64), near: impl Fn(u64), next: impl Fn(u64)) {
         match &self.0 {
-            Kind::Untied(lanes) => lanes.for_upcoming(far, near, next),
-            Kind::Tied(lanes) => lanes.for_upcoming(
+            QueueKind::Untied(lanes) => lanes.for_upcoming(far, near, next),
+            QueueKind::Tied(lanes) => lanes.for_upcoming(
                 |(_, what)| far(what),
                 |(_, what)| near(what),
                 |(_, what)| next(what),

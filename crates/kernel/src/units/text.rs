@@ -43,7 +43,7 @@ pub enum QuantityError {
 }
 
 /// Textual properties of a quantity.
-struct Kind {
+struct UnitKind {
     /// Valid text as an example in error messages.
     example: &'static str,
     units: &'static str,
@@ -54,24 +54,24 @@ struct Kind {
 
 /// The limit is a day, so the sum of several is before the end of time
 /// ([`crate::queue::EventQueue::END_OF_TIME`]).
-const TIME: Kind = Kind {
+const TIME: UnitKind = UnitKind {
     example: "\"1us\"",
     units: "s, ms, us, ns or ps",
     most: (Time::LATEST.as_ps(), "86400s"),
 };
-const SIZE: Kind = Kind {
+const SIZE: UnitKind = UnitKind {
     example: "\"64KB\"",
     units: "B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB (powers of 1024)",
     most: (Bytes::LARGEST.get(), "1000TB"),
 };
-const RATE: Kind = Kind {
+const RATE: UnitKind = UnitKind {
     example: "\"100Gbps\"",
     units: "bps, Kbps, Mbps, Gbps or Tbps",
     most: (BitRate::LARGEST.as_bps(), "1000Tbps"),
 };
 
 /// Splits `text` into its decimal number (as digits and the number of decimals) and its unit.
-fn split(text: &str, kind: &Kind) -> Result<(u128, u32, String), QuantityError> {
+fn split(text: &str, kind: &UnitKind) -> Result<(u128, u32, String), QuantityError> {
     let trimmed = text.trim();
     let end = trimmed
         .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
@@ -99,7 +99,11 @@ fn split(text: &str, kind: &Kind) -> Result<(u128, u32, String), QuantityError> 
 }
 
 /// Parses `text` as an integer multiple of the smallest unit; fractions of it are truncated.
-fn parse(text: &str, kind: &Kind, unit_size: impl Fn(&str) -> Option<u128>) -> Result<u64, QuantityError> {
+fn parse(
+    text: &str,
+    kind: &UnitKind,
+    unit_size: impl Fn(&str) -> Option<u128>,
+) -> Result<u64, QuantityError> {
     let (digits, decimals, unit) = split(text, kind)?;
     if unit.is_empty() {
         return Err(QuantityError::NoUnit {

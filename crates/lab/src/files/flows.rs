@@ -18,7 +18,8 @@ use crate::results::{Entry, FlowRow, FlowRows};
 /// Writes a row per flow, in order of start; unless `expand`, only those of flows that repeat no earlier one.
 pub(super) fn write(
     out: &mut impl Write,
-    (format, expand): (Format, bool),
+    format: Format,
+    expand: bool,
     input: &Resolved,
     flows: &FlowRows,
 ) -> io::Result<()> {
@@ -105,11 +106,11 @@ struct Cells(Vec<Option<Vec<u8>>>);
 
 impl Cells {
     fn of<'a>(&mut self, number: u32, name: impl FnOnce() -> &'a str) -> io::Result<&[u8]> {
-        let place = number as usize;
-        if place >= self.0.len() {
-            self.0.resize(place + 1, None);
+        let index = number as usize;
+        if index >= self.0.len() {
+            self.0.resize(index + 1, None);
         }
-        match &mut self.0[place] {
+        match &mut self.0[index] {
             Some(cell) => Ok(cell),
             cell => Ok(cell.insert(quoted(&csv_cell(name()))?)),
         }
@@ -266,13 +267,7 @@ mod tests {
 
     fn text(input: &Resolved, outcome: &Outcome) -> String {
         let mut out = Vec::new();
-        write(
-            &mut out,
-            (Format::Csv, false),
-            input,
-            &sample::rows(input, outcome),
-        )
-        .unwrap();
+        write(&mut out, Format::Csv, false, input, &sample::rows(input, outcome)).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -301,13 +296,7 @@ mod tests {
         for (name, format) in [("flows.csv", Format::Csv), ("flows.parquet", Format::Parquet)] {
             let path = tmp.path().join(name);
             let mut file = File::create(&path).unwrap();
-            write(
-                &mut file,
-                (format, false),
-                &input,
-                &sample::rows(&input, &outcome),
-            )
-            .unwrap();
+            write(&mut file, format, false, &input, &sample::rows(&input, &outcome)).unwrap();
             let read = match format {
                 Format::Csv => read_flows_csv(File::open(&path).unwrap()),
                 Format::Parquet => read_flows_parquet(&path),
@@ -333,7 +322,7 @@ mod tests {
         let path = tmp.path().join("flows.parquet");
         let mut file = std::fs::File::create(&path).unwrap();
         let rows = sample::rows(&input, &outcome);
-        write(&mut file, (Format::Parquet, false), &input, &rows).unwrap();
+        write(&mut file, Format::Parquet, false, &input, &rows).unwrap();
         let expected: Vec<FlowRow<'_>> = flow_rows(&input, &outcome).collect();
         let read = read_flows_parquet(&path).ok().unwrap();
         assert_eq!(read.rows().collect::<Vec<_>>(), expected);

@@ -191,9 +191,9 @@ impl Folder {
         match Self::create(destination, force) {
             Err(NotEmpty { .. } | NotOurs { .. } | NotAFolder { .. } | Dangling { .. }) => {
                 let next = |n: u32| PathBuf::from(format!("{}-{n}", destination.display()));
-                let free = |place: &PathBuf| fs::symlink_metadata(place).is_err();
-                let place = (2..).map(next).find(free).expect("names do not end");
-                Self::create(&place, false)
+                let free = |location: &PathBuf| fs::symlink_metadata(location).is_err();
+                let location = (2..).map(next).find(free).expect("names do not end");
+                Self::create(&location, false)
             }
             other => other,
         }

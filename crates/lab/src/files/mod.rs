@@ -127,9 +127,12 @@ pub fn write_summary_into(
             (folder.format().unique_flows(), flows.originals_len())
         }
     };
-    let how = (folder.format(), folder.expand());
-    let write = |out: &mut Out| flows::write(out, how, input, flows);
-    write_summary_with(folder, sub, (input, &finished.summary), (name, rows, write))?;
+    let table = FlowTable {
+        name,
+        rows,
+        write: |out: &mut Out| flows::write(out, folder.format(), folder.expand(), input, flows),
+    };
+    write_summary_with(folder, sub, input, &finished.summary, table)?;
     if has_several_labels(&finished.summary) {
         folder.write_if_time(&sub.join(LABELS), |out| {
             labels::write(out, &input.run, &finished.summary, &finished.flows)
@@ -160,7 +163,12 @@ pub fn write_summary_like(
     if has_several_labels(summary) {
         folder.write_if_time(Path::new(LABELS), copied(LABELS))?;
     }
-    write_summary_with(folder, Path::new(""), (input, summary), (name, 0, copied(name)))
+    let table = FlowTable {
+        name,
+        rows: 0,
+        write: copied(name),
+    };
+    write_summary_with(folder, Path::new(""), input, summary, table)
 }
 
 /// Returns true if some scheme's flows have more than one label.
@@ -173,11 +181,20 @@ fn has_several_labels(summary: &Summary) -> bool {
         > 1
 }
 
+/// Table of flows: its name, and how it is written.
+struct FlowTable<'a, W> {
+    name: &'a str,
+    /// Number of rows, from which progress is computed; 0 if unknown.
+    rows: usize,
+    write: W,
+}
+
 fn write_summary_with(
     folder: &Folder,
     sub: &Path,
-    (input, summary): (&Resolved, &Summary),
-    (table, rows, flows): (&str, usize, impl FnOnce(&mut Out) -> std::io::Result<()>),
+    input: &Resolved,
+    summary: &Summary,
+    table: FlowTable<'_, impl FnOnce(&mut Out) -> std::io::Result<()>>,
 ) -> Result<(), OutputError> {
     let at = |name: &str| -> PathBuf { sub.join(name) };
     folder.write(&at("summary.json"), |out| {
@@ -188,7 +205,7 @@ fn write_summary_with(
     for (name, content) in &input.files {
         folder.write(&at(name), |out| out.write_all(content))?;
     }
-    folder.write_while_waiting(&at(table), rows, flows)
+    folder.write_while_waiting(&at(table.name), table.rows, table.write)
 }
 
 /// Writes all files of a run except pages into `sub` of a folder that is being made, and returns the data from which

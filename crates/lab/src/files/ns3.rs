@@ -17,7 +17,7 @@ pub(crate) const fn address(node: NodeId) -> u32 {
 
 /// Formats an address as eight digits.
 fn hexadecimal(address: u32) -> [u8; 8] {
-    let digit = |place: usize| b"0123456789abcdef"[(address >> (28 - 4 * place) & 15) as usize];
+    let digit = |index: usize| b"0123456789abcdef"[(address >> (28 - 4 * index) & 15) as usize];
     std::array::from_fn(digit)
 }
 

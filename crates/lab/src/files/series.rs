@@ -162,6 +162,7 @@ pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
             return Err(format!("row {}: a value is missing", row + 1));
         };
         let time = u64::try_from(time).map_err(|_| format!("row {}: time {time} ps", row + 1))?;
+        // The rows of a series follow each other, so only the last series can be the one of this row.
         let same = |last: &&mut Series| *last.entity == **entity && *last.metric == **metric;
         if all.last_mut().filter(same).is_none() {
             let mut one = Series::new(&**entity, &**metric, Vec::new());

@@ -298,14 +298,14 @@ mod tests {
     #[test]
     fn what_killed_processes_leave_is_cleared_and_what_lives_is_not() {
         let tmp = tempfile::tempdir().unwrap();
-        let place = tmp.path().join("a");
-        fs::create_dir(&place).unwrap();
+        let location = tmp.path().join("a");
+        fs::create_dir(&location).unwrap();
         fs::create_dir_all(tmp.path().join(".a.partial-1-0/sub")).unwrap();
         fs::create_dir(tmp.path().join(".a.old-1-1")).unwrap();
         fs::write(tmp.path().join(".a.partial-1-2"), "").unwrap();
         fs::write(tmp.path().join(".ab.partial-1-2"), "").unwrap();
-        let alive = Staged::folder(&place).unwrap();
-        clear_leftovers(&place);
+        let alive = Staged::folder(&location).unwrap();
+        clear_leftovers(&location);
         let living = alive.path().file_name().unwrap().to_string_lossy().into_owned();
         assert_eq!(names(tmp.path()), [living.as_str(), ".ab.partial-1-2", "a"]);
         drop(alive);
@@ -317,19 +317,19 @@ mod tests {
     #[test]
     fn what_begins_while_another_clears_stays() {
         let tmp = tempfile::tempdir().unwrap();
-        let place = tmp.path().join("a");
+        let location = tmp.path().join("a");
         let done = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     while !done.load(Ordering::Relaxed) {
-                        clear_leftovers(&place);
+                        clear_leftovers(&location);
                     }
                 });
             }
             let published = (0..1000).all(|_| {
-                Staged::file(&place)
-                    .is_ok_and(|(staged, _file)| staged.publish(&place, Lasting::AtOnce).is_ok())
+                Staged::file(&location)
+                    .is_ok_and(|(staged, _file)| staged.publish(&location, Lasting::AtOnce).is_ok())
             });
             done.store(true, Ordering::Relaxed);
             assert!(published);
@@ -358,12 +358,12 @@ mod tests {
     #[test]
     fn a_replacement_that_was_cut_short_is_undone() {
         let tmp = tempfile::tempdir().unwrap();
-        let place = tmp.path().join("a");
+        let location = tmp.path().join("a");
         let old = tmp.path().join(".a.old-1-1");
         fs::create_dir(&old).unwrap();
         fs::write(old.join("summary.json"), "1").unwrap();
-        clear_leftovers(&place);
-        assert_eq!(fs::read_to_string(place.join("summary.json")).unwrap(), "1");
+        clear_leftovers(&location);
+        assert_eq!(fs::read_to_string(location.join("summary.json")).unwrap(), "1");
         assert_eq!(names(tmp.path()), ["a"]);
     }
 }

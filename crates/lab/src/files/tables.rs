@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use paceline_fabric::probes;
-use paceline_fabric::table::{Cell, Column, Declared, Kind, Row, Table};
+use paceline_fabric::table::{Cell, Column, ColumnKind, Declared, Row, Table};
 use paceline_kernel::sorted::SortedSet;
 use paceline_scenario::{csv_cell, csv_text};
 
@@ -35,12 +35,12 @@ pub fn file_of(declared: &Declared) -> String {
 pub fn table_columns(table: &Table) -> Vec<Filled> {
     let rows = 0..table.len();
     let columns = table.declared().columns.iter().enumerate();
-    let filled = |(place, column): (usize, &Column)| {
-        let cells = rows.clone().map(|row| table.cell(row, place));
+    let filled = |(index, column): (usize, &Column)| {
+        let cells = rows.clone().map(|row| table.cell(row, index));
         let values = match column.kind {
-            Kind::Text => Values::Text(texts(cells)),
-            Kind::Real => Values::Real(cells.map(|cell| real(&cell)).collect()),
-            Kind::Int | Kind::Bool => Values::Int(cells.map(|cell| int(&cell)).collect()),
+            ColumnKind::Text => Values::Text(texts(cells)),
+            ColumnKind::Real => Values::Real(cells.map(|cell| real(&cell)).collect()),
+            ColumnKind::Int | ColumnKind::Bool => Values::Int(cells.map(|cell| int(&cell)).collect()),
         };
         Filled::new(column.name, values)
     };
@@ -103,13 +103,13 @@ pub(crate) fn read(path: &Path, declared: &Declared) -> Result<Table, String> {
     let file = paceline_scenario::open_file(path).map_err(|error| error.to_string())?;
     let mut csv = csv::Reader::from_reader(Lines::of(file));
     let headers = csv.headers().map_err(|error| error.to_string())?;
-    let place = |name: &str| {
+    let index = |name: &str| {
         let found = headers.iter().position(|header| header == name);
         found.ok_or_else(|| format!("line 1: there is no column `{name}`"))
     };
     let columns = declared.columns.iter();
     let columns: Vec<_> = columns
-        .map(|column| Ok((column, place(column.name)?)))
+        .map(|column| Ok((column, index(column.name)?)))
         .collect::<Result<_, String>>()?;
     let mut record = csv::StringRecord::new();
     let mut line = 1;
@@ -118,8 +118,8 @@ pub(crate) fn read(path: &Path, declared: &Declared) -> Result<Table, String> {
             return Ok(None);
         }
         line = record.position().map_or(0, csv::Position::line);
-        let cell = |&(column, place): &(&Column, usize)| {
-            let text = record.get(place).unwrap_or_default();
+        let cell = |&(column, index): &(&Column, usize)| {
+            let text = record.get(index).unwrap_or_default();
             match column.kind.parse(text) {
                 Some(Cell::Text(text)) => Ok(Cell::Text(Cow::Owned(csv_text(&text).to_string()))),
                 Some(cell) => Ok(cell),

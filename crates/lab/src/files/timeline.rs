@@ -5,6 +5,7 @@
 //! the queue of a port is a counter. Times are microseconds, with all digits.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use paceline_fabric::{Outcome, RunSpec};
 use paceline_kernel::order::Sort as _;
@@ -35,7 +36,7 @@ pub(super) fn write(
         (COLLECTIVES, "collectives"),
         (INCIDENTS, "links and hosts"),
     ] {
-        events.name("process_name", (process, 0), name)?;
+        events.name("process_name", Track::new(process, 0), name)?;
     }
     flows(&mut events, data)?;
     collectives(&mut events, data)?;
@@ -43,6 +44,19 @@ pub(super) fn write(
     pause_slices(&mut events, spec, outcome)?;
     queues(&mut events, data)?;
     out.write_all(b"\n]}\n")
+}
+
+/// Row of a process.
+#[derive(Clone, Copy)]
+struct Track {
+    process: u64,
+    row: usize,
+}
+
+impl Track {
+    const fn new(process: u64, row: usize) -> Self {
+        Self { process, row }
+    }
 }
 
 struct Events<'a, W> {
@@ -62,18 +76,14 @@ impl<W: Write> Events<'_, W> {
         Ok(())
     }
 
-    fn name(&mut self, what: &str, (process, row): (u64, usize), name: &str) -> io::Result<()> {
+    fn name(&mut self, what: &str, track: Track, name: &str) -> io::Result<()> {
+        let Track { process, row } = track;
         self.add(&json!({ "ph": "M", "name": what, "pid": process, "tid": row, "args": { "name": name } }))
     }
 
-    fn slice(
-        &mut self,
-        name: &str,
-        (process, row): (u64, usize),
-        (from_ps, to_ps): (u64, u64),
-        args: &Value,
-    ) -> io::Result<()> {
-        let (at, duration) = (micros(from_ps), micros(to_ps.saturating_sub(from_ps)));
+    fn slice(&mut self, name: &str, track: Track, ps: Range<u64>, args: &Value) -> io::Result<()> {
+        let Track { process, row } = track;
+        let (at, duration) = (micros(ps.start), micros(ps.end.saturating_sub(ps.start)));
         self.add(&json!({
             "ph": "X", "name": name, "pid": process, "tid": row, "ts": at, "dur": duration, "args": args,
         }))
@@ -108,7 +118,11 @@ fn flows<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()>
     flows.sort_by_key(|flow| (flow.src, flow.start_ps, flow.flow_id));
     for of_host in flows.chunk_by(|a, b| a.src == b.src) {
         let process = HOSTS + u64::from(of_host[0].src);
-        events.name("process_name", (process, 0), &format!("host {}", of_host[0].src))?;
+        events.name(
+            "process_name",
+            Track::new(process, 0),
+            &format!("host {}", of_host[0].src),
+        )?;
         let mut rows = Rows::default();
         for flow in of_host {
             let to = flow.end_ps().unwrap_or(end);
@@ -118,7 +132,7 @@ fn flows<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()>
                 "flow_id": flow.flow_id, "label": flow.label, "scheme": flow.scheme, "size_bytes": flow.size_bytes,
                 "slowdown": flow.slowdown, "retransmitted_bytes": flow.retransmitted_bytes, "status": flow.status,
             });
-            events.slice(&name, (process, row), (flow.start_ps, to), &args)?;
+            events.slice(&name, Track::new(process, row), flow.start_ps..to, &args)?;
         }
     }
     Ok(())
@@ -144,7 +158,12 @@ fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Resu
     all.order_by_key(|(from, ..)| *from);
     let mut rows = Rows::default();
     for (from, to, name, args) in all {
-        events.slice(&name, (COLLECTIVES, rows.take(from, to)), (from, to), &args)?;
+        events.slice(
+            &name,
+            Track::new(COLLECTIVES, rows.take(from, to)),
+            from..to,
+            &args,
+        )?;
     }
     Ok(())
 }
@@ -159,8 +178,8 @@ fn incidents<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result
         let row = rows.take(one.from_ps, to);
         events.slice(
             &name,
-            (INCIDENTS, row),
-            (one.from_ps, to),
+            Track::new(INCIDENTS, row),
+            one.from_ps..to,
             &json!({ "ports": one.ports }),
         )?;
     }
@@ -172,10 +191,10 @@ fn pause_slices<W: Write>(events: &mut Events<'_, W>, spec: &RunSpec, outcome: &
     let all = pauses(spec, &outcome.pfc, outcome.end.as_ps());
     for (row, ((node, interface, class), pauses)) in all.iter().enumerate() {
         let name = format!("node {node} interface {interface} class {class}");
-        events.name("thread_name", (PAUSES, row), &name)?;
+        events.name("thread_name", Track::new(PAUSES, row), &name)?;
         for pause in pauses {
             let args = json!({ "frames": pause.frames });
-            events.slice("paused", (PAUSES, row), (pause.from, pause.until), &args)?;
+            events.slice("paused", Track::new(PAUSES, row), pause.from..pause.until, &args)?;
         }
     }
     Ok(())

@@ -55,11 +55,11 @@ const WRITTEN: [&str; 37] = [
 
 /// Gives files in `from` that no run has written a second name in `to`.
 pub(super) fn keep_foreign(from: &Path, to: &Path) -> io::Result<()> {
-    keep(from, to, (&files_named(from), Path::new("")))
+    keep(from, to, &files_named(from), Path::new(""))
 }
 
 /// Keeps the files of one folder, at `within` in a run's folder whose scenario names the files `named`.
-fn keep(from: &Path, to: &Path, (named, within): (&SortedSet<String>, &Path)) -> io::Result<()> {
+fn keep(from: &Path, to: &Path, named: &SortedSet<String>, within: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
         let (target, relative) = (to.join(&name), within.join(&name));
@@ -69,9 +69,9 @@ fn keep(from: &Path, to: &Path, (named, within): (&SortedSet<String>, &Path)) ->
                 copy(&entry, &target)?;
             }
         } else if OURS.iter().any(|mark| entry.join(mark).is_file()) {
-            keep(&entry, &target, (&files_named(&entry), Path::new("")))?;
+            keep(&entry, &target, &files_named(&entry), Path::new(""))?;
         } else {
-            keep(&entry, &target, (named, &relative))?;
+            keep(&entry, &target, named, &relative)?;
         }
     }
     Ok(())

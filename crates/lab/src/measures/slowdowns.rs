@@ -40,14 +40,14 @@ fn slowdowns(input: &Resolved, outcome: &Outcome) -> Metrics {
     incasts.sort_by(f64::total_cmp);
     let mut numbers = Metrics::default();
     for (percent, of_groups, of_incasts) in TAKEN {
-        let places = groups.iter().enumerate();
-        let points = places.filter_map(|(place, group)| {
+        let indices = groups.iter().enumerate();
+        let points = indices.filter_map(|(index, group)| {
             let value = match percent {
                 50 => group.p50,
                 95 => group.p95,
                 _ => group.p99,
             };
-            Some((place as f64, value?))
+            Some((index as f64, value?))
         });
         numbers.draw(of_groups, points);
         if let Some(value) = element(&incasts, percent) {

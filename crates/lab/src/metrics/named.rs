@@ -1,6 +1,6 @@
 //! Metrics of jobs and collectives: a column for each name and metric.
 
-use super::{Metric, Of};
+use super::{Metric, ValueSource};
 use crate::results::{CollectiveTotals, JobTimes, Summary, collective_totals};
 use crate::text::{duration_us, number};
 
@@ -148,7 +148,7 @@ pub fn of_jobs<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
             group: format!("job {label}"),
             name: of.name,
             key: format!("jobs.{label}.{}", of.key),
-            of: Of::Named(OfNamed::Job(label.clone(), of)),
+            of: ValueSource::Named(OfNamed::Job(label.clone(), of)),
         })
     };
     distinct(labels).into_iter().flat_map(of_job).collect()
@@ -166,7 +166,7 @@ pub(super) fn of_all<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Met
             group: format!("collective {label}"),
             name: of.name,
             key: format!("collectives.{label}.{}", of.key),
-            of: Of::Named(OfNamed::Collective(label.clone(), of)),
+            of: ValueSource::Named(OfNamed::Collective(label.clone(), of)),
         }));
     }
     all

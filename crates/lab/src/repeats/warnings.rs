@@ -94,7 +94,7 @@ pub(super) fn of(groups: &[Group<'_>], kept: &[u64]) -> Vec<SeedWarning> {
     for group in groups {
         for run in group.runs {
             for of_run in &run.summary.warnings {
-                let key = (of_run.id, of_run.place.clone(), without_numbers(&of_run.text));
+                let key = (of_run.id, of_run.location.clone(), without_numbers(&of_run.text));
                 let at = found.iter().position(|(known, _)| *known == key);
                 let at = at.unwrap_or_else(|| {
                     let warning = SeedWarning {

@@ -28,14 +28,14 @@ pub struct CollectiveTotals {
 /// kind.
 pub fn collective_totals(summary: &Summary) -> Vec<CollectiveTotals> {
     let mut by_label: Vec<(&str, Vec<&CollectiveTime>)> = Vec::new();
-    let mut places: SortedMap<&str, usize> = SortedMap::new();
+    let mut indices: SortedMap<&str, usize> = SortedMap::new();
     // For a trace the list has only the slowest collectives.
     for one in summary.collectives.iter().filter(|one| one.name.is_none()) {
-        let place = *places.entry(&one.label).or_insert_with(|| {
+        let index = *indices.entry(&one.label).or_insert_with(|| {
             by_label.push((&one.label, Vec::new()));
             by_label.len() - 1
         });
-        by_label[place].1.push(one);
+        by_label[index].1.push(one);
     }
     let of_label = |(label, all): (&str, Vec<&CollectiveTime>)| CollectiveTotals {
         label: label.to_string(),

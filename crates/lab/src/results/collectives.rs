@@ -96,11 +96,11 @@ pub(super) fn collective_times(input: &Resolved, outcome: &Outcome) -> Vec<Colle
             .collect();
         let mut order: Vec<usize> = (0..times.len()).collect();
         // One without an end is slower than all others.
-        let us = |place: &usize| times[*place].time_us.unwrap_or(f64::INFINITY);
+        let us = |index: &usize| times[*index].time_us.unwrap_or(f64::INFINITY);
         order.order_by(|a, b| us(b).total_cmp(&us(a)).then(a.cmp(b)));
         order.truncate(SLOWEST);
         order.sort_unstable();
-        all.extend(order.into_iter().map(|place| times[place].clone()));
+        all.extend(order.into_iter().map(|index| times[index].clone()));
     }
     all
 }

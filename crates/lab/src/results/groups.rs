@@ -108,7 +108,7 @@ struct Sums {
 
 impl Sums {
     /// Adds `times` equal flows; `is_adaptive` holds for each scheme whether it reacts to feedback.
-    fn add(&mut self, (flow, times): (&Entry, u32), is_adaptive: &[bool]) {
+    fn add(&mut self, flow: &Entry, times: u32, is_adaptive: &[bool]) {
         let all = u64::from(times);
         self.flows.total += all;
         self.not_started += all * u64::from(flow.status == FlowState::NotStarted);
@@ -169,7 +169,7 @@ impl Group {
     ) -> Vec<Self> {
         let mut sums: Vec<Sums> = std::iter::repeat_with(Sums::default).take(count).collect();
         for (flow, times) in flows.distinct_entries() {
-            sums[part(&flow)].add((&flow, times.times), is_adaptive);
+            sums[part(&flow)].add(&flow, times.times, is_adaptive);
         }
         let slowdowns = Self::values(flows, count, &part, |flow| flow.slowdown);
         let mut slowdowns = slowdowns.into_iter().map(Distribution::of);
@@ -256,9 +256,9 @@ impl Group {
         let mut groups: SortedMap<String, Self> = (schemes.iter())
             .map(|(name, &scheme)| (name.to_string(), of_schemes[scheme].clone()))
             .collect();
-        for ((scheme, label), place) in labels {
+        for ((scheme, label), index) in labels {
             let part = of_labels
-                .get(place)
+                .get(index)
                 .unwrap_or(&of_schemes[schemes[scheme]])
                 .clone();
             let group = groups.entry(scheme.to_string()).or_default();

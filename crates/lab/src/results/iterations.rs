@@ -81,14 +81,14 @@ fn repeated<'a>(input: &'a Resolved, jobs: &'a [JobTimes], times: &[CollectiveTi
     };
     let mut all: Vec<Repeated<'_>> = input.jobs.iter().zip(jobs).map(of_job).collect();
     let mut first = 0;
-    for (place, collective) in input.collectives.iter().enumerate() {
+    for (index, collective) in input.collectives.iter().enumerate() {
         let own = &times[first..first + collective.iterations.len()];
         first += own.len();
-        if !of_jobs.contains(&place) {
+        if !of_jobs.contains(&index) {
             all.push(Repeated {
                 label: &collective.label,
                 times: own.iter().filter_map(|time| time.time_us).collect(),
-                collectives: vec![place],
+                collectives: vec![index],
             });
         }
     }
@@ -127,7 +127,7 @@ fn few(all: &[Repeated<'_>]) -> Option<String> {
 /// Warns of collectives that send several messages from one host to another, each on its own queue pair.
 fn per_message(input: &Resolved, all: &[Repeated<'_>]) -> Option<String> {
     let opens = |of: &&Repeated<'_>| {
-        let mut own = of.collectives.iter().map(|&place| &input.collectives[place]);
+        let mut own = of.collectives.iter().map(|&index| &input.collectives[index]);
         own.any(|collective| opens_anew(input, collective))
     };
     let found: Vec<String> = all

@@ -76,7 +76,7 @@ pub fn pair_repeats(repeats: &[(&FlowRows, &FlowRows)], confidence: f64) -> Opti
         flows,
         unpaired,
         ratio: bootstrap(hosts.len(), confidence, mean_log)
-            .map(|ends| Interval::new(mean, ends, hosts.len()).exp()),
+            .map(|(lo, hi)| Interval::new(mean, lo, hi, hosts.len()).exp()),
         p5: percentile(&ratios, 0.05)?,
         p50: percentile(&ratios, 0.50)?,
         p95: percentile(&ratios, 0.95)?,

@@ -205,7 +205,7 @@ impl Building<'_> {
             after_lane: step.waited_for_lane,
         };
         let mut bound = None;
-        let mut place = None;
+        let mut index = None;
         match &step.what {
             TraceActivity::Compute { rank, name } => {
                 (row.rank, row.name) = (Some(*rank), name.clone());
@@ -214,7 +214,7 @@ impl Building<'_> {
                 (row.what, row.rank, row.name) = (PathKind::Overhead, Some(*rank), name.clone());
             }
             TraceActivity::Delay { collective } => {
-                (row.what, row.count, place) = (PathKind::Collective, 0, *collective);
+                (row.what, row.count, index) = (PathKind::Collective, 0, *collective);
             }
             TraceActivity::Message {
                 from,
@@ -232,7 +232,7 @@ impl Building<'_> {
                     (None, false) => PathKind::Message,
                 };
                 (row.name, row.rank, row.to_rank) = (name.clone(), Some(*from), Some(*to));
-                (row.bytes, row.messages_ps, place) = (*bytes, took, *collective);
+                (row.bytes, row.messages_ps, index) = (*bytes, took, *collective);
                 let hosts = [from, to].map(|&rank| self.job.hosts[rank as usize]);
                 let found = bounds.of(hosts[0], hosts[1], left.as_ps(), *bytes);
                 // Contention is that of the whole flow, of which the path may contain only a part.
@@ -240,7 +240,7 @@ impl Building<'_> {
                 bound = found.bound;
             }
         }
-        if let Some(one) = place.and_then(|place| self.trace.collectives.get(place)) {
+        if let Some(one) = index.and_then(|index| self.trace.collectives.get(index)) {
             row.collective = one.kind.name().to_string();
             (row.name, row.group) = (one.name.clone(), Some(one.group));
         }

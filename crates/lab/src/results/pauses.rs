@@ -41,9 +41,9 @@ pub(crate) fn pauses(spec: &RunSpec, frames: &[PfcEvent], end: u64) -> SortedMap
             .or_default();
         of.push((frame.at.as_ps() + response.least.as_ps(), frame.pause));
     }
-    let of_class = |(place, frames): (PausedClass, Vec<(u64, bool)>)| {
-        let down = failures.get(&(place.0, place.1)).map_or(&[][..], Vec::as_slice);
-        (place, of_one(&frames, down, expires_after, end))
+    let of_class = |(index, frames): (PausedClass, Vec<(u64, bool)>)| {
+        let down = failures.get(&(index.0, index.1)).map_or(&[][..], Vec::as_slice);
+        (index, of_one(&frames, down, expires_after, end))
     };
     all.into_iter().map(of_class).collect()
 }

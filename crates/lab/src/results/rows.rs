@@ -71,8 +71,8 @@ impl FlowRows {
     }
 
     /// Returns the row of the flow at an index.
-    pub fn get(&self, place: usize) -> Option<FlowRow<'_>> {
-        let entry = self.entry(place)?;
+    pub fn get(&self, index: usize) -> Option<FlowRow<'_>> {
+        let entry = self.entry(index)?;
         Some(self.row(&entry))
     }
 
@@ -164,17 +164,17 @@ impl FlowRows {
         rows.map_while(move |row| self.known(reader.row(row).map(Entry::decode)))
     }
 
-    pub(crate) fn entry(&self, place: usize) -> Option<Entry> {
-        let there = place < self.len();
-        there.then(|| self.read(&mut Reader::of(&self.0.entries), place))?
+    pub(crate) fn entry(&self, index: usize) -> Option<Entry> {
+        let there = index < self.len();
+        there.then(|| self.read(&mut Reader::of(&self.0.entries), index))?
     }
 
     /// Returns completed flows, in the order of completion.
     pub(crate) fn completions(&self) -> impl Iterator<Item = Entry> {
         let mut order = Reader::of(&self.0.completions);
         let mut entries = Reader::of(&self.0.entries);
-        (0..self.0.completions.len()).map_while(move |place| {
-            let flow = self.known(order.row(place).map(|bytes| {
+        (0..self.0.completions.len()).map_while(move |index| {
+            let flow = self.known(order.row(index).map(|bytes| {
                 let bytes = bytes.iter().rev();
                 bytes.fold(0, |number, &byte| number << 8 | usize::from(byte))
             }))?;
@@ -197,8 +197,8 @@ impl FlowRows {
         entry.row(self.label(entry), self.scheme(entry))
     }
 
-    fn read(&self, reader: &mut Reader<'_>, place: usize) -> Option<Entry> {
-        self.known(self.0.read(reader, place))
+    fn read(&self, reader: &mut Reader<'_>, index: usize) -> Option<Entry> {
+        self.known(self.0.read(reader, index))
     }
 
     fn known<T>(&self, result: io::Result<T>) -> Option<T> {
@@ -241,11 +241,11 @@ impl FlowRows {
             return Err(format!("flow_id = {last}: the flows before it are missing"));
         }
         let mut last_end = 0;
-        for (row, place) in repeats.once(count).enumerate() {
+        for (row, index) in repeats.once(count).enumerate() {
             let entry = reader.row(row).map(Entry::decode);
             let entry = entry.map_err(|error| error.to_string())?;
-            if entry.flow as usize != place {
-                return Err(format!("flow_id = {}: expected {place}", entry.flow));
+            if entry.flow as usize != index {
+                return Err(format!("flow_id = {}: expected {index}", entry.flow));
             }
             last_end = last_end.max(entry.end_ps().unwrap_or(entry.start_ps));
         }
@@ -299,8 +299,8 @@ impl Table {
         self.entries.len() + self.repeats.flows() as usize
     }
 
-    fn read(&self, reader: &mut Reader<'_>, place: usize) -> io::Result<Entry> {
-        self.repeats.original(place).read(reader)
+    fn read(&self, reader: &mut Reader<'_>, index: usize) -> io::Result<Entry> {
+        self.repeats.original(index).read(reader)
     }
 
     /// Stores repeated flows once, if that saves enough.
@@ -425,8 +425,8 @@ mod tests {
         let rows = list.flows.completions().count();
         assert_eq!(rows, list.outcome.completions.len());
         // Read in any order.
-        for place in [0, 5000, 1, 4000, 2000, list.flows.len() - 1] {
-            assert_eq!(list.flows.rows().nth(place), stream.flows.get(place));
+        for index in [0, 5000, 1, 4000, 2000, list.flows.len() - 1] {
+            assert_eq!(list.flows.rows().nth(index), stream.flows.get(index));
         }
         assert_eq!(stream.flows.get(stream.flows.len()), None);
         stream.flows.check().unwrap();

@@ -28,6 +28,8 @@ enum Floor {
 #[derive(Clone, Copy)]
 struct Concurrent {
     receiver: u32,
+    /// Sum of the receiver's link rates.
+    port: BitRate,
     flows: u64,
     /// Sum of their lower limits: bit/s, or bytes in flight.
     least: u64,
@@ -63,10 +65,9 @@ pub(super) fn warnings(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows) -> V
         let Some(peak) = largest_peak(spec, flows, number, floor, &ports) else {
             continue;
         };
-        let port = ports[peak.receiver as usize];
         found.extend(match floor {
-            Floor::Rate(param, rate) => too_fast(spec, scheme.config.label(), param, rate, peak, port),
-            Floor::Packet(_) => too_many(scheme.config.label(), outcome, peak, port),
+            Floor::Rate(param, rate) => too_fast(spec, scheme.config.label(), param, rate, peak),
+            Floor::Packet(_) => too_many(scheme.config.label(), outcome, peak),
             Floor::None => None,
         });
     }
@@ -119,13 +120,12 @@ fn largest_peak(
     }
     let crowds = crowds.into_iter().map(|(receiver, under_way)| Concurrent {
         receiver,
+        port: ports[receiver as usize],
         flows: under_way.most,
         least: under_way.most * each,
     });
     // The load relative to the port counts, since receivers may have lines of different rates.
-    let load = |peak: &Concurrent| {
-        u128::from(peak.least) * 1000 / u128::from(ports[peak.receiver as usize].as_bps().max(1))
-    };
+    let load = |peak: &Concurrent| u128::from(peak.least) * 1000 / u128::from(peak.port.as_bps().max(1));
     crowds.max_by_key(load)
 }
 
@@ -141,18 +141,16 @@ fn port_rates(spec: &RunSpec) -> Vec<BitRate> {
     rates
 }
 
-fn too_fast(
-    spec: &RunSpec,
-    scheme: &str,
-    param: &str,
-    rate: BitRate,
-    peak: Concurrent,
-    port: BitRate,
-) -> Option<String> {
+fn too_fast(spec: &RunSpec, scheme: &str, param: &str, rate: BitRate, peak: Concurrent) -> Option<String> {
+    let Concurrent {
+        receiver,
+        port,
+        flows,
+        ..
+    } = peak;
     if peak.least <= port.as_bps() {
         return None;
     }
-    let Concurrent { receiver, flows, .. } = peak;
     let ends_in = match spec.switch.flow_control {
         FlowControl::None => "only losses hold them back",
         FlowControl::Pfc(_) => "only pauses hold them back",
@@ -176,8 +174,8 @@ const fn three_digits_of(number: u64) -> u64 {
     number / unit * unit
 }
 
-fn too_many(scheme: &str, outcome: &Outcome, peak: Concurrent, port: BitRate) -> Option<String> {
-    let product = port.bytes_in(outcome.base_rtt).get();
+fn too_many(scheme: &str, outcome: &Outcome, peak: Concurrent) -> Option<String> {
+    let product = peak.port.bytes_in(outcome.base_rtt).get();
     if peak.least <= 2 * product {
         return None;
     }
@@ -188,7 +186,7 @@ fn too_many(scheme: &str, outcome: &Outcome, peak: Concurrent, port: BitRate) ->
         peak.receiver,
         Bytes::new(peak.least),
         Bytes::new(product),
-        port.time_to_send(Bytes::new(peak.least)),
+        peak.port.time_to_send(Bytes::new(peak.least)),
     ))
 }
 

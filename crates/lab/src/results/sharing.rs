@@ -88,8 +88,8 @@ impl<'a> Goodputs<'a> {
         }
         let mut of_flow: Vec<Option<&RateRecord>> = vec![None; flows.len()];
         for rate in rates {
-            if let Some(place) = of_flow.get_mut(rate.flow as usize) {
-                *place = Some(rate);
+            if let Some(index) = of_flow.get_mut(rate.flow as usize) {
+                *index = Some(rate);
             }
         }
         let active = |(row, rate): (FlowRow<'_>, Option<&'a RateRecord>)| {
@@ -229,8 +229,8 @@ impl<'a> Goodputs<'a> {
 /// Returns the bytes of a flow in a bin.
 fn bytes(rate: Option<&RateRecord>, bin: u64) -> u64 {
     let of = |rate: &RateRecord| {
-        let place = usize::try_from(bin.checked_sub(rate.first_bin)?).ok()?;
-        rate.bytes.get(place).copied()
+        let index = usize::try_from(bin.checked_sub(rate.first_bin)?).ok()?;
+        rate.bytes.get(index).copied()
     };
     rate.and_then(of).unwrap_or(0)
 }

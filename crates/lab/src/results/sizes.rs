@@ -173,8 +173,8 @@ fn bucket(lo: u64, hi: Option<u64>, slowdowns: Samples, of: fn(&Ascending) -> Di
 fn by_edges(flows: impl Iterator<Item = (u64, f64)>, edges: &[u64]) -> Vec<SizeBucket> {
     let mut slowdowns = vec![Samples::default(); edges.len()];
     for (size, slowdown) in flows {
-        let place = edges.partition_point(|&edge| edge <= size);
-        if let Some(list) = place.checked_sub(1).and_then(|i| slowdowns.get_mut(i)) {
+        let index = edges.partition_point(|&edge| edge <= size);
+        if let Some(list) = index.checked_sub(1).and_then(|i| slowdowns.get_mut(i)) {
             list.push(slowdown, 1);
         }
     }

@@ -58,10 +58,10 @@ pub fn percentile(ascending: &[f64], p: f64) -> Option<f64> {
 
 /// Interpolates the `p`-quantile of ascending numbers that `at` returns by index; `last` is the largest index.
 pub(super) fn interpolate(last: u64, p: f64, at: impl Fn(u64) -> f64) -> f64 {
-    let place = p.clamp(0.0, 1.0) * last as f64;
-    let below = place.floor() as u64;
+    let index = p.clamp(0.0, 1.0) * last as f64;
+    let below = index.floor() as u64;
     let (a, b) = (at(below), at((below + 1).min(last)));
-    let t = place - below as f64;
+    let t = index - below as f64;
     // Interpolated from the nearer end, as in numpy: the result never passes the other end, so percentiles are
     // monotone.
     if t >= 0.5 {
@@ -137,8 +137,8 @@ impl RttSummary {
 
 /// Returns the `q`-quantile in ns, interpolated as in [`percentile`].
 fn quantile_ns(histogram: &Histogram<u64>, q: f64) -> f64 {
-    let place = q * histogram.len().saturating_sub(1) as f64;
-    let below = place.floor() as u64;
+    let index = q * histogram.len().saturating_sub(1) as f64;
+    let below = index.floor() as u64;
     let mut seen = 0;
     let mut pair = [None; 2];
     for step in histogram.iter_recorded() {
@@ -155,7 +155,7 @@ fn quantile_ns(histogram: &Histogram<u64>, q: f64) -> f64 {
     }
     let low = pair[0].unwrap_or(0.0);
     let high = pair[1].unwrap_or(low);
-    percentile(&[low, high], place - below as f64).unwrap_or(low)
+    percentile(&[low, high], index - below as f64).unwrap_or(low)
 }
 
 /// Returns the `q`-quantile of samples counted in bins of 1000 bytes, as the upper edge of its bin.

@@ -36,7 +36,7 @@ struct InFile {
 impl From<InFile> for Interval {
     fn from(InFile { mean, lo, hi, n }: InFile) -> Self {
         match lo.zip(hi) {
-            Some(ends) => Self::new(mean, ends, n),
+            Some((lo, hi)) => Self::new(mean, lo, hi, n),
             None => Self::of_one(mean, n),
         }
     }
@@ -51,8 +51,8 @@ impl From<Interval> for InFile {
 
 impl Interval {
     /// Creates an interval with these ends, unless they are equal.
-    pub fn new(mean: f64, ends: (f64, f64), n: usize) -> Self {
-        let ends = Some(ends).filter(|(lo, hi)| lo != hi);
+    pub fn new(mean: f64, lo: f64, hi: f64, n: usize) -> Self {
+        let ends = Some((lo, hi)).filter(|(lo, hi)| lo != hi);
         Self { mean, ends, n }
     }
 
@@ -117,7 +117,7 @@ pub fn interval(values: &[f64], confidence: f64) -> Option<Interval> {
             Some(sum / chosen.len() as f64)
         })?
     };
-    Some(Interval::new(mean, (lo, hi), n))
+    Some(Interval::new(mean, lo, hi, n))
 }
 
 /// Computes the standard error of the mean.

@@ -44,7 +44,7 @@ pub fn collect(
         return Err(SweepError::Refused("there is nothing to collect".into()));
     };
     for (folder, other) in &plans[1..] {
-        check_same((first, plan), (folder, other), mix_versions)?;
+        check_same(first, plan, folder, other, mix_versions)?;
     }
     // All plans are compared before anything is written, so that a mismatch leaves the output untouched.
     let in_place = same_folder(folders, out);
@@ -101,11 +101,7 @@ fn versions<'a>(plans: &[(&Path, Plan)], rows: impl Iterator<Item = &'a Row>) ->
 }
 
 /// Checks that two folders are parts of one plan. Across versions the ids differ; axes, seeds and points must not.
-fn check_same(
-    (a, first): (&Path, &Plan),
-    (b, second): (&Path, &Plan),
-    mix_versions: bool,
-) -> Result<(), SweepError> {
+fn check_same(a: &Path, first: &Plan, b: &Path, second: &Plan, mix_versions: bool) -> Result<(), SweepError> {
     let refused = |what: String| Err(SweepError::Refused(what));
     let (a, b) = (a.display(), b.display());
     if first.version != second.version && !mix_versions {
@@ -156,8 +152,8 @@ fn find<'a>(
                     check_version(folder, plan, &row)?;
                 }
                 match slot {
-                    Some((known, place)) if known.status == row.status => {
-                        check_equal((known, place), (&row, folder))?;
+                    Some((known, index)) if known.status == row.status => {
+                        check_equal(known, index, &row, folder)?;
                         if row.keep > known.keep {
                             *slot = Some((row, folder));
                         }
@@ -172,7 +168,7 @@ fn find<'a>(
 }
 
 /// Checks that two results of the same run are equal, except for measurements of the machine.
-fn check_equal((a, here): (&Row, &Path), (b, there): (&Row, &Path)) -> Result<(), SweepError> {
+fn check_equal(a: &Row, here: &Path, b: &Row, there: &Path) -> Result<(), SweepError> {
     let numbers = |row: &Row| {
         let mut summary = serde_json::to_value(&row.summary).unwrap_or_default();
         if let Value::Object(summary) = &mut summary {

@@ -57,8 +57,8 @@ fn seeds(data: &SweepData) -> Vec<Note> {
             kind: NoteKind::Seeds,
             key: None,
             text: match (place(data, &points, None), all.len()) {
-                (Some(place), _) => {
-                    format!("At {place} the {count} seeds are one run, without an interval: {because}.")
+                (Some(index), _) => {
+                    format!("At {index} the {count} seeds are one run, without an interval: {because}.")
                 }
                 (None, 1) => format!("The {count} seeds are one run, without an interval: {because}."),
                 (None, _) => {
@@ -116,7 +116,7 @@ fn of_axis(data: &SweepData, axis: usize) -> Vec<Note> {
     let note = |(common, mut points): (Common, Vec<usize>)| {
         points.sort_unstable();
         let key = &axes[axis].key;
-        let at = place(data, &points, Some(axis)).map_or_else(String::new, |place| format!(" at {place}"));
+        let at = place(data, &points, Some(axis)).map_or_else(String::new, |index| format!(" at {index}"));
         let because = match common {
             Common::Runs => "the scenarios there do not have this key".to_string(),
             Common::Idle(warning) => warning,

@@ -320,8 +320,8 @@ mod tests {
         assert_eq!(texts, ["none", "2KB"]);
         let runs = plan.runs();
         assert_eq!(runs.len(), 12);
-        let places: Vec<_> = runs.iter().map(|&(_, point, repeat)| (point, repeat)).collect();
-        assert_eq!(places[..3], [(0, 0), (0, 1), (1, 0)]);
+        let indices: Vec<_> = runs.iter().map(|&(_, point, repeat)| (point, repeat)).collect();
+        assert_eq!(indices[..3], [(0, 0), (0, 1), (1, 0)]);
         // The seed of the command line is the first.
         let mut other = study.clone();
         other.overrides.seed = Some(6);

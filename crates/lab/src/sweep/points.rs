@@ -55,12 +55,12 @@ pub fn estimates(data: &SweepData, point: usize) -> Vec<(String, Estimate)> {
     let fixed = data.seeds_at(point).in_short();
     for (_, summary) in data.summaries(point) {
         for (name, value) in metrics(summary) {
-            let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            let index = names.iter().position(|known| *known == name).unwrap_or_else(|| {
                 names.push(name);
                 values.push(Vec::new());
                 names.len() - 1
             });
-            values[place].push(value);
+            values[index].push(value);
         }
     }
     let estimates = values.iter().map(|values| Estimate::of(values, fixed));

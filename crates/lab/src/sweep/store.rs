@@ -189,7 +189,7 @@ fn owner(name: &str) -> Option<&str> {
 /// Returns true if a folder's plan differs from `plan`; an error if `plan` cannot continue it.
 fn fits(folder: &Path, plan: &Plan) -> Result<bool, SweepError> {
     let old = read_plan(folder)?;
-    let place = folder.display();
+    let location = folder.display();
     let hint = "choose another folder with --out, or start again there with --force";
     if old.version != plan.version {
         let finished = old
@@ -198,20 +198,20 @@ fn fits(folder: &Path, plan: &Plan) -> Result<bool, SweepError> {
             .filter(|(id, ..)| row_file(folder, id).is_file())
             .count();
         return Err(SweepError::Refused(format!(
-            "{place} holds a sweep by version {}, this is {}, which may give other results: its {finished} finished \
+            "{location} holds a sweep by version {}, this is {}, which may give other results: its {finished} finished \
              runs are not mixed with new ones; {hint}",
             old.version, plan.version
         )));
     }
     if old.scenario != plan.scenario {
         return Err(SweepError::Refused(format!(
-            "{place} holds a sweep of `{}`, this is one of `{}`: {hint}",
+            "{location} holds a sweep of `{}`, this is one of `{}`: {hint}",
             old.scenario, plan.scenario
         )));
     }
     if !goes_on(folder, plan) {
         return Err(SweepError::Refused(format!(
-            "{place} holds a sweep over another grid, some runs of which are not in this one: its tables would be \
+            "{location} holds a sweep over another grid, some runs of which are not in this one: its tables would be \
              replaced. Choose another folder with --out, or start again there with --force"
         )));
     }
@@ -246,8 +246,8 @@ fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>, SweepError> {
 fn unless_at_work(taken: Result<(), TryLockError>, folder: &Path, who: &str) -> Result<(), SweepError> {
     match taken {
         Err(TryLockError::WouldBlock) => {
-            let place = folder.display();
-            Err(SweepError::Refused(format!("{who} is running in {place}")))
+            let location = folder.display();
+            Err(SweepError::Refused(format!("{who} is running in {location}")))
         }
         // Some network file systems have no locks.
         Err(TryLockError::Error(_)) | Ok(()) => Ok(()),

@@ -46,11 +46,11 @@ fn short_names(runs: &[&Summary]) -> Vec<String> {
 
 /// Returns the indices of names that occur more than once, name by name.
 fn groups(names: &[String]) -> Vec<Vec<usize>> {
-    let mut places: SortedMap<&str, Vec<usize>> = SortedMap::new();
+    let mut indices: SortedMap<&str, Vec<usize>> = SortedMap::new();
     for (i, name) in names.iter().enumerate() {
-        places.entry(name).or_default().push(i);
+        indices.entry(name).or_default().push(i);
     }
-    places.into_values().filter(|same| same.len() > 1).collect()
+    indices.into_values().filter(|same| same.len() > 1).collect()
 }
 
 /// Appends a number to names that are equal.

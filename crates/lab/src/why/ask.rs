@@ -246,7 +246,7 @@ impl Question<'_> {
         let finished = asker.run(&input)?;
         let partial = finished.summary.status == RunStatus::Partial;
         if let Some((before, data)) = of_run {
-            self.check_same(data, &finished, (before, same_code))?;
+            self.check_same(data, &finished, before, same_code)?;
         }
         let row = &find(&finished.flows, flow)?;
         let ideal = finished.summary.ideal_fct;

@@ -34,7 +34,8 @@ impl Question<'_> {
     /// made both.
     fn summary_by_this_code(
         &self,
-        asked: (&str, Option<u32>),
+        label: &str,
+        iteration: Option<u32>,
         asker: &mut dyn Asker,
     ) -> Result<(Summary, bool), AskError> {
         let this = crate::identity::version();
@@ -46,11 +47,11 @@ impl Question<'_> {
                  same code",
                 self.run, data.summary.version
             ));
-            let finished = asker.run(&self.with_path_of(asked.1)?)?;
+            let finished = asker.run(&self.with_path_of(iteration)?)?;
             let partial = finished.summary.status == RunStatus::Partial;
             return Ok((finished.summary, partial));
         }
-        self.summary(asked, asker)
+        self.summary(label, iteration, asker)
     }
 
     /// Runs a job's scenario with `links` faster by `factor` and compares the critical paths.
@@ -59,11 +60,13 @@ impl Question<'_> {
     /// See [`AskError`].
     pub fn faster(
         &self,
-        (label, iteration): (&str, Option<u32>),
-        (links, factor): (&str, f64),
+        label: &str,
+        iteration: Option<u32>,
+        links: &str,
+        factor: f64,
         asker: &mut dyn Asker,
     ) -> Result<Faster, AskError> {
-        let (summary, stopped) = self.summary_by_this_code((label, iteration), asker)?;
+        let (summary, stopped) = self.summary_by_this_code(label, iteration, asker)?;
         let (before_job, before) = path_of(&summary, label, iteration)?;
         if before.links.is_empty() {
             return Err(AskError::Refused(format!(

@@ -45,7 +45,7 @@ impl Question<'_> {
         iteration: Option<u32>,
         asker: &mut dyn Asker,
     ) -> Result<JobWhy, AskError> {
-        let (summary, partial) = self.summary((label, iteration), asker)?;
+        let (summary, partial) = self.summary(label, iteration, asker)?;
         let (job, path) = path_of(&summary, label, iteration)?;
         let commands = path.links.iter().map(|link| {
             let run = self.run;
@@ -74,7 +74,8 @@ impl Question<'_> {
     /// or if its folder has the path of another iteration.
     pub(super) fn summary(
         &self,
-        (label, iteration): (&str, Option<u32>),
+        label: &str,
+        iteration: Option<u32>,
         asker: &mut dyn Asker,
     ) -> Result<(Summary, bool), AskError> {
         let folder = self.folder()?;
@@ -82,9 +83,9 @@ impl Question<'_> {
             let Some(number) = iteration.filter(|&number| self.lacks(&data.summary, label, number)) else {
                 return Ok((data.summary, false));
             };
-            let place = self.run;
+            let index = self.run;
             asker.inform(&format!(
-                "{place} has the critical path of another iteration: running its scenario again for iteration {number}"
+                "{index} has the critical path of another iteration: running its scenario again for iteration {number}"
             ));
             let finished = asker.run(&self.with_path_of(iteration)?)?;
             self.check_whole(&data, &finished)?;

@@ -99,7 +99,7 @@ impl Matrix {
             known.push(OTHERS);
         }
         // If there are too many parties, the last name stands for all others.
-        let place = |party: &str| {
+        let index = |party: &str| {
             known
                 .iter()
                 .position(|one| *one == party)
@@ -110,9 +110,9 @@ impl Matrix {
             let cause = match (row.why, row.cause.as_str()) {
                 (Why::Own, _) => 0,
                 (_, "") => known.len() + 1,
-                (_, cause) => 1 + place(name(cause)),
+                (_, cause) => 1 + index(name(cause)),
             };
-            let sum = &mut sums[place(name(&row.victim))][cause];
+            let sum = &mut sums[index(name(&row.victim))][cause];
             *sum = sum.saturating_add(row.waited_ps);
         }
         let causes = [OWN].into_iter().chain(known.iter().copied()).chain([NOBODY]);
@@ -211,12 +211,12 @@ impl Blames {
             let cells = |of: fn(&MatrixPlace) -> String| self.places.iter().map(of).collect();
             text.push_str("\nwhere packets waited longest for other flows\n");
             text.push_str(&render(&[
-                Column::left("", "waiting", cells(|place| place.victim.clone())),
-                Column::left("", "for", cells(|place| place.cause_name())),
-                Column::left("", "at", cells(|place| place.port.clone())),
-                Column::left("", "why", cells(|place| place.why.clone())),
-                Column::right("", "time", cells(|place| time(place.waited_ps))),
-                Column::right("", "share", cells(|place| place.share_text())),
+                Column::left("", "waiting", cells(|index| index.victim.clone())),
+                Column::left("", "for", cells(|index| index.cause_name())),
+                Column::left("", "at", cells(|index| index.port.clone())),
+                Column::left("", "why", cells(|index| index.why.clone())),
+                Column::right("", "time", cells(|index| time(index.waited_ps))),
+                Column::right("", "share", cells(|index| index.share_text())),
             ]));
             text.push_str("more: blame.csv\n");
         }

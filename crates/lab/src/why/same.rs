@@ -51,7 +51,8 @@ impl Question<'_> {
         &self,
         data: &RunData,
         again: &Finished,
-        (before, same_code): (&FlowRow<'_>, bool),
+        before: &FlowRow<'_>,
+        same_code: bool,
     ) -> Result<(), AskError> {
         let row = again.flows.get(before.flow_id as usize);
         let took = |row: Option<&FlowRow<'_>>| match row.map(|row| row.fct_ps) {

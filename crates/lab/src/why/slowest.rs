@@ -68,8 +68,8 @@ pub fn table(slow: &[Slow<'_>]) -> String {
         None => "not accounted for".to_string(),
     };
     let port = |one: &Slow<'_>| {
-        let place = |main: &Main| main.port.as_ref().map(|port| super::place(port, &one.flow));
-        one.main.as_ref().and_then(place).unwrap_or_default()
+        let location = |main: &Main| main.port.as_ref().map(|port| super::place(port, &one.flow));
+        one.main.as_ref().and_then(location).unwrap_or_default()
     };
     let took = |one: &Slow<'_>| match one.flow.fct_ps {
         Some(ps) => duration_us(Some(ps as f64 / 1e6)),

@@ -87,12 +87,12 @@ fn model(additive: f64, ms: usize) -> Vec<[f64; 2]> {
     let (mut queue, mut queued, mut sent, mut busy) = (VecDeque::new(), 0.0, 0.0, false);
     let tx = WIRE * 8.0 / LINE;
     let mut goodput = vec![[0.0; 2]; ms];
-    while let Some(Reverse((at, place))) = events.pop() {
+    while let Some(Reverse((at, index))) = events.pop() {
         let now = f64::from_bits(at);
         if now >= ms as f64 * 1e6 {
             break;
         }
-        match pending[place] {
+        match pending[index] {
             Event::Send(i) => {
                 let flow = &mut flows[i];
                 flow.asked = false;

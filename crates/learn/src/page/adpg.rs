@@ -1,7 +1,7 @@
 //! Report page of ADPG's policy.
 
 use paceline_congestion::adpg::{STEP, multiplier};
-use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
+use paceline_report::{Axis, Chart, ChartKind, Grid, Line, Part, Sheet, Tile, Width, render_sheet};
 
 use super::{PolicyPage, STEPS_MAX, chart, thinned};
 use crate::Error;
@@ -86,7 +86,7 @@ fn over_time(trained: &TrainedPolicy) -> Part {
             .into(),
         charts: vec![
             Chart {
-                kind: Kind::Lines,
+                kind: ChartKind::Lines,
                 width: Width::Full,
                 ..chart(
                     "Mean square of z",
@@ -97,7 +97,7 @@ fn over_time(trained: &TrainedPolicy) -> Part {
                 )
             },
             Chart {
-                kind: Kind::Lines,
+                kind: ChartKind::Lines,
                 width: Width::Full,
                 ..chart(
                     "Loss",
@@ -136,7 +136,7 @@ fn answers(trained: &TrainedPolicy) -> Part {
         title: "What it does".into(),
         text: String::new(),
         charts: vec![Chart {
-            kind: Kind::Lines,
+            kind: ChartKind::Lines,
             width: Width::Full,
             ..chart(
                 "Rate over the rate before",

@@ -3,7 +3,7 @@
 use paceline_congestion::adpg::multiplier;
 use paceline_congestion::aurora::{CUT, HISTORY, INPUTS, STEP};
 use paceline_congestion::learned::layers::Policy as _;
-use paceline_report::{Axis, Chart, Kind, Line, Part, Width};
+use paceline_report::{Axis, Chart, ChartKind, Line, Part, Width};
 
 use super::rounds::{Texts, best, page, trials};
 use super::{PolicyPage, chart};
@@ -61,7 +61,7 @@ fn answers(trained: &TrainedPolicy) -> Part {
         ..Line::new("as before", 7, &[(1.0, 0.0), (7.0, 0.0)])
     };
     let shown = |title: &str, note: &str, lines: Vec<Line>| Chart {
-        kind: Kind::Lines,
+        kind: ChartKind::Lines,
         width: Width::Full,
         ..chart(
             title,

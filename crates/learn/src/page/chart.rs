@@ -1,6 +1,6 @@
 //! Common parts of training reports.
 
-use paceline_report::{Axis, Chart, Kind, Line, Width};
+use paceline_report::{Axis, Chart, ChartKind, Line, Width};
 
 /// Contents of the report on a policy; `T` is the type of its training.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) fn chart(title: &str, note: &str, x: Axis, y: Axis, lines: Vec<Line>)
         note: note.into(),
         x,
         y,
-        kind: Kind::Points,
+        kind: ChartKind::Points,
         width: Width::Half,
         lines,
     }

@@ -4,7 +4,7 @@ use paceline_congestion::learned::forest::Forest;
 use paceline_forest::prove::Finding;
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::rng::{Purpose, Rng};
-use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, render_sheet};
+use paceline_report::{Axis, Chart, ChartKind, Grid, Line, Part, Sheet, Tile, render_sheet};
 use serde_json::Value;
 
 use paceline_lab::text::percent;
@@ -324,7 +324,7 @@ fn curve(forest: &Forest, background: &Background, feature: usize) -> Chart {
         ..Line::new(what, SPREAD, &line(of))
     };
     Chart {
-        kind: Kind::Lines,
+        kind: ChartKind::Lines,
         ..chart(
             &format!("{} along {name}", parts.output),
             "",

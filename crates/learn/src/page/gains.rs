@@ -1,7 +1,7 @@
 //! Report page of a controller's gains.
 
 use paceline_congestion::lstm_pid::Gains;
-use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
+use paceline_report::{Axis, Chart, ChartKind, Grid, Line, Part, Sheet, Tile, Width, render_sheet};
 
 use paceline_lab::text::percent;
 
@@ -143,7 +143,7 @@ fn over_time(page: &GainsPage<'_>) -> Part {
         title: "Gains over time".into(),
         text: String::new(),
         charts: vec![Chart {
-            kind: Kind::Lines,
+            kind: ChartKind::Lines,
             width: Width::Full,
             ..chart(
                 "Gains",

@@ -3,7 +3,7 @@
 pub(super) mod pictures;
 
 use paceline_congestion::decc::law::Law;
-use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
+use paceline_report::{Axis, Chart, ChartKind, Grid, Line, Part, Sheet, Tile, Width, render_sheet};
 
 use super::{PolicyPage, chart};
 use crate::Error;
@@ -273,7 +273,7 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
 /// Returns a line chart of the page's full width.
 pub(super) fn wide(title: &str, note: &str, (x, y): (Axis, Axis), lines: Vec<Line>) -> Chart {
     Chart {
-        kind: Kind::Lines,
+        kind: ChartKind::Lines,
         width: Width::Full,
         ..chart(title, note, x, y, lines)
     }

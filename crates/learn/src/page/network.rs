@@ -2,7 +2,7 @@
 
 use paceline_kernel::order::Sort as _;
 use paceline_lab::text::percent;
-use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
+use paceline_report::{Axis, Chart, ChartKind, Grid, Line, Part, Sheet, Tile, Width, render_sheet};
 
 use super::chart::{STEPS_MAX, chart, thinned};
 use super::courses::{self, CourseErrors};
@@ -235,7 +235,7 @@ fn training(first: &Judged<'_>) -> Part {
         ]
     };
     let loss = Chart {
-        kind: Kind::Lines,
+        kind: ChartKind::Lines,
         ..chart(
             "Loss",
             "Mean absolute error of L, step by step; the mean of a fiftieth of the steps.",
@@ -382,7 +382,7 @@ fn dots(test: &[Pair], first: &Judged<'_>) -> Chart {
         ..Axis::new(label, "µs")
     };
     Chart {
-        kind: Kind::Dots,
+        kind: ChartKind::Dots,
         ..chart(
             "Each pair",
             "On the dashed line the prediction was right. What is beyond all that was measured is at the edge.",
@@ -406,7 +406,7 @@ fn errors(page: &NetworkPage<'_>) -> Chart {
         Line::new(one.name(), color, &points)
     };
     Chart {
-        kind: Kind::Step,
+        kind: ChartKind::Step,
         ..chart(
             "How far off",
             "Share of pairs whose error is at most so large.",
@@ -442,7 +442,7 @@ fn strip(trace: &Trace, first: &Judged<'_>) -> Result<Option<Chart>, Error> {
         .map(|(at, (pair, &out))| ((at, pair.r), (at, rtt(pair, out))))
         .unzip();
     Ok(Some(Chart {
-        kind: Kind::Lines,
+        kind: ChartKind::Lines,
         width: Width::Full,
         ..chart(
             &format!(

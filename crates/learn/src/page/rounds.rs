@@ -1,6 +1,6 @@
 //! Report pages of policies trained round by round.
 
-use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
+use paceline_report::{Axis, Chart, ChartKind, Grid, Line, Part, Sheet, Tile, Width, render_sheet};
 
 use super::{PolicyPage, STEPS_MAX, chart, thinned};
 use crate::Error;
@@ -89,7 +89,7 @@ fn over_time(trained: &TrainedPolicy, texts: &Texts) -> Part {
     };
     let rounds = || Axis::new("round", "");
     let lines = |title: &str, note: &str, y: Axis, lines: Vec<Line>| Chart {
-        kind: Kind::Lines,
+        kind: ChartKind::Lines,
         width: Width::Full,
         ..chart(title, note, rounds(), y, lines)
     };

@@ -2,7 +2,7 @@
 
 use paceline_congestion::learned::activation::sigmoid;
 use paceline_congestion::spine::{FIRST, HIDDEN, INPUTS, OUTPUTS, Seen, SubPolicy, run};
-use paceline_report::{Axis, Chart, Kind, Line, Part, Width};
+use paceline_report::{Axis, Chart, ChartKind, Line, Part, Width};
 
 use super::rounds::{Texts, best, page, trials};
 use super::{PolicyPage, chart};
@@ -83,7 +83,7 @@ fn answers(trained: &TrainedPolicy) -> Part {
         let lines = lines.map(|(color, (share, name))| Line::new(name, color, &of(share, value)));
         let x = Axis::new("round-trip time, of the empty network's", "");
         Chart {
-            kind: Kind::Lines,
+            kind: ChartKind::Lines,
             width: Width::Full,
             ..chart(title, note, x, y, lines.collect())
         }

@@ -13,8 +13,8 @@ fn printed() -> Vec<(String, [f64; 4])> {
         .expect("it is built in")
         .panels(&Done::default())
         .remove(0);
-    let of = |(place, column): (usize, &paceline_reproduce::Column)| {
-        let value = |row: usize| table.cells[row][place].paper.unwrap_or(f64::NAN);
+    let of = |(index, column): (usize, &paceline_reproduce::Column)| {
+        let value = |row: usize| table.cells[row][index].paper.unwrap_or(f64::NAN);
         (column.scheme.clone(), [0, 2, 3, 1].map(value))
     };
     table.columns.iter().enumerate().map(of).collect()

@@ -309,14 +309,14 @@ fn cost_models(samples: &[Sample], verdict: &mut Verdict) -> Vec<Tally> {
             }
         }
         let what = format!("{}: runs", runs[0].program);
-        let place = tallies
+        let index = tallies
             .iter()
             .position(|tally| tally.what == what)
             .unwrap_or_else(|| {
                 tallies.push(Tally::new(what));
                 tallies.len() - 1
             });
-        tallies[place].add(&runs[0].name, runs.len(), same);
+        tallies[index].add(&runs[0].name, runs.len(), same);
         let last = |ends: Option<&[u64]>| match ends.and_then(|ends| ends.iter().max()) {
             Some(end) => grouped(*end),
             None => "refused".into(),
@@ -336,14 +336,30 @@ fn cost_models(samples: &[Sample], verdict: &mut Verdict) -> Vec<Tally> {
     tallies
 }
 
+/// Workload of SimAI that is compared on the packet network.
+struct SimaiSample<'a> {
+    workload: &'a str,
+    topology: &'a str,
+    /// Latency of links in µs.
+    latency: &'a str,
+    /// Duration of the iteration in SimAI, ns.
+    expected: u64,
+}
+
 /// Adds the row of a workload on the packet network.
 fn packets(
     root: &Path,
-    (workload, topology, latency): (&str, &str, &str),
-    expected: u64,
-    (iterations, of_messages): (&mut Tally, &mut Tally),
+    sample: &SimaiSample<'_>,
+    iterations: &mut Tally,
+    of_messages: &mut Tally,
     verdict: &mut Verdict,
 ) {
+    let SimaiSample {
+        workload,
+        topology,
+        latency,
+        expected,
+    } = *sample;
     let name = match latency {
         "3" => format!("simai/{workload}"),
         other => format!("simai/{workload}, {other} µs"),
@@ -393,8 +409,8 @@ fn packets(
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -435,15 +451,25 @@ pub(crate) fn section(root: &Path) -> Verdict {
                     verdict.fault(format!("simai/answers.csv: {row:?}"));
                     continue;
                 };
-                let tallies = (&mut iterations, &mut messages);
-                packets(root, (&row[0], &row[1], &row[2]), expected, tallies, &mut verdict);
+                let sample = SimaiSample {
+                    workload: &row[0],
+                    topology: &row[1],
+                    latency: &row[2],
+                    expected,
+                };
+                packets(root, &sample, &mut iterations, &mut messages, &mut verdict);
             }
         }
         Err(error) => verdict.fault(error),
     }
     let (workload, topology, expected) = GPT_13B;
-    let of_13b = (&mut iterations, &mut messages);
-    packets(root, (workload, topology, "3"), expected, of_13b, &mut verdict);
+    let of_13b = SimaiSample {
+        workload,
+        topology,
+        latency: "3",
+        expected,
+    };
+    packets(root, &of_13b, &mut iterations, &mut messages, &mut verdict);
     tallies.extend([iterations, messages]);
     verdict.page += SUMMARY;
     verdict.page.extend(tallies.iter().map(Tally::row));

@@ -41,9 +41,9 @@ impl ModelSpec for BoltNs3Spec {
     }
 
     fn senders(&self, run: &RunSpec) -> BTreeMap<u16, SchemeFactory> {
-        let own = (0..).zip(&run.schemes).filter_map(|(place, scheme)| {
+        let own = (0..).zip(&run.schemes).filter_map(|(index, scheme)| {
             let factory = schemes::factory(scheme.config.params(), self)?;
-            Some((place, factory))
+            Some((index, factory))
         });
         own.collect()
     }

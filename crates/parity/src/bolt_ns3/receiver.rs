@@ -46,8 +46,8 @@ impl BoltNs3 {
     /// Marks messages that end at or before `expected` as received.
     fn note_received(&mut self, net: &mut Net<'_>, slot: QpId, expected: u64) {
         let messages = &self.senders[slot].messages;
-        for place in 0..messages.len() {
-            let message = &mut self.senders[slot].messages[place];
+        for index in 0..messages.len() {
+            let message = &mut self.senders[slot].messages[index];
             if message.end > expected {
                 break;
             }

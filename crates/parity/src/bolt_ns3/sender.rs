@@ -203,6 +203,7 @@ impl BoltNs3 {
         let qp = net.hosts.qp_mut(slot);
         if nack {
             info.newly_acked = 0;
+            // Further NACKs of a loss that is being repaired would send the same packets once more.
             info.nack = *lost_at == 0 || packet.seq < before;
             if info.nack {
                 *lost_at = (*lost_at).max(qp.snd_nxt());

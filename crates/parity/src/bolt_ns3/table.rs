@@ -32,21 +32,21 @@ impl HashOrder {
             let larger = Self::PRIMES.into_iter().find(|&size| size > self.list.len());
             self.buckets = larger.unwrap_or(usize::from(u16::MAX) + 1);
             let old = std::mem::take(&mut self.list);
-            for entry in old {
-                self.link(entry);
+            for (key, slot) in old {
+                self.link(key, slot);
             }
         }
         let key = self.next_key;
         self.next_key = key.wrapping_add(1);
-        self.link((key, slot));
+        self.link(key, slot);
         key
     }
 
-    fn link(&mut self, entry: (u16, QpId)) {
-        let bucket = usize::from(entry.0) % self.buckets;
+    fn link(&mut self, key: u16, slot: QpId) {
+        let bucket = usize::from(key) % self.buckets;
         let same = |other: &(u16, QpId)| usize::from(other.0) % self.buckets == bucket;
-        let place = self.list.iter().position(same).unwrap_or(0);
-        self.list.insert(place, entry);
+        let index = self.list.iter().position(same).unwrap_or(0);
+        self.list.insert(index, (key, slot));
     }
 
     pub(super) fn remove(&mut self, key: u16) {

@@ -17,7 +17,7 @@ use crate::ib_omnet::InfiniBand;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accounts {
     /// Index of each flow's account in `open`; `u32::MAX` if it has none.
-    places: Vec<u32>,
+    indices: Vec<u32>,
     open: Vec<Open>,
     clocks: Grid<PortId, Clock>,
     /// Arrival of each packet at its present port, by packet id.
@@ -86,7 +86,7 @@ impl Accounts {
     pub(super) fn new(spec: &RunSpec, ports: usize, lanes: u8) -> Self {
         let flows = spec.flows.len();
         let mut accounts = Self {
-            places: vec![u32::MAX; flows],
+            indices: vec![u32::MAX; flows],
             clocks: Grid::of(ports, usize::from(lanes), Clock::STOPPED),
             ..Self::default()
         };
@@ -103,7 +103,7 @@ impl Accounts {
             return Self::default();
         }
         for flow in list {
-            accounts.places[flow as usize] = accounts.open.len() as u32;
+            accounts.indices[flow as usize] = accounts.open.len() as u32;
             accounts.open.push(Open {
                 flow: FlowId(flow),
                 port: PortId::NONE,
@@ -122,8 +122,8 @@ impl Accounts {
     }
 
     fn of(&mut self, flow: FlowId) -> Option<&mut Open> {
-        let place = *self.places.get(flow.index())?;
-        self.open.get_mut(place as usize)
+        let index = *self.indices.get(flow.index())?;
+        self.open.get_mut(index as usize)
     }
 
     /// Starts or stops a lane's clock. `is` is true if the lane has a packet and no credit.
@@ -161,10 +161,17 @@ impl Accounts {
         }
     }
 
-    /// Records a packet's transmission. `fixed` is the part of its time at the port that does not depend on other
-    /// packets.
+    /// Records a packet's transmission.
     // The three parts are clamped in this order, so that their sum is always the time at the port.
-    fn goes(&mut self, (flow, is_last): (FlowId, bool), id: PacketId, port: PortId, fixed: u64, now: u64) {
+    fn goes(&mut self, departure: Departure) {
+        let Departure {
+            flow,
+            is_last,
+            id,
+            port,
+            fixed,
+            now,
+        } = departure;
         let Some(&Journal { since, credit }) = self.journals.get(id.index()) else {
             return;
         };
@@ -181,8 +188,8 @@ impl Accounts {
                 credit,
             });
         }
-        let place = open.all.iter().position(|all| all.port == port);
-        let place = place.unwrap_or_else(|| {
+        let index = open.all.iter().position(|all| all.port == port);
+        let index = index.unwrap_or_else(|| {
             open.all.push(Totals {
                 port,
                 packets: 0,
@@ -191,7 +198,7 @@ impl Accounts {
             });
             open.all.len() - 1
         });
-        let all = &mut open.all[place];
+        let all = &mut open.all[index];
         all.packets += 1;
         all.queueing = (all.queueing.0 + queueing, all.queueing.1.max(queueing));
         all.credit = (all.credit.0 + credit, all.credit.1.max(credit));
@@ -251,6 +258,18 @@ impl Open {
     }
 }
 
+/// Transmission of a data packet by a port.
+struct Departure {
+    flow: FlowId,
+    /// True for the last packet of its flow.
+    is_last: bool,
+    id: PacketId,
+    port: PortId,
+    /// Part of its time at the port that does not depend on other packets, ps.
+    fixed: u64,
+    now: u64,
+}
+
 impl InfiniBand {
     /// Accounts for a packet that a port transmits.
     #[cold]
@@ -263,9 +282,14 @@ impl InfiniBand {
             true => self.spec.host_packet,
             false => self.spec.input_delay + self.spec.output_delay,
         };
-        let which = (packet.flow, self.is_last(net, packet.flow, packet.seq));
-        let now = net.cx.core.now();
-        self.accounts.goes(which, id, port, fixed.as_ps(), now);
+        self.accounts.goes(Departure {
+            flow: packet.flow,
+            is_last: self.is_last(net, packet.flow, packet.seq),
+            id,
+            port,
+            fixed: fixed.as_ps(),
+            now: net.cx.core.now(),
+        });
     }
 
     /// Accounts for a packet that a host has created and queued.

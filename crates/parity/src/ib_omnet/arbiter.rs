@@ -33,7 +33,7 @@ impl InfiniBand {
         let (lane, ingress) = (packet.class, packet.ingress);
         let input = match self.ports[port].is_host {
             true => 0,
-            false => self.ports[ingress].place,
+            false => self.ports[ingress].index,
         };
         let slot = self.slot_of(port, input, lane);
         debug_assert!(self.slots[slot].held == PacketId::NONE, "a slot holds one packet");
@@ -155,7 +155,7 @@ impl InfiniBand {
         if p.is_host {
             return true;
         }
-        let ingress = self.places[(p.first + u32::from(input)) as usize];
+        let ingress = self.ports_by_node[(p.first + u32::from(input)) as usize];
         !std::mem::replace(&mut self.ports[ingress].giving, true)
     }
 
@@ -216,16 +216,16 @@ impl InfiniBand {
             return;
         }
         let mask = &mut self.stalled[p.owner as usize];
-        *mask = *mask & !(1 << p.place) | u64::from(stalled) << p.place;
+        *mask = *mask & !(1 << p.index) | u64::from(stalled) << p.index;
     }
 
     /// Retries arbiters of a switch that waited for an input, which has now handed on its packet.
     pub(super) fn done(&mut self, net: &mut Net<'_>, switch: u32) {
         let mut mask = self.stalled[switch as usize];
         while mask != 0 {
-            let place = mask.trailing_zeros();
+            let index = mask.trailing_zeros();
             mask &= mask - 1;
-            let port = self.places[(self.routes.first(switch) + place) as usize];
+            let port = self.ports_by_node[(self.routes.first(switch) + index) as usize];
             self.arbitrate(net, port);
         }
     }

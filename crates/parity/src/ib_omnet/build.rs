@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use paceline_fabric::model::{FlowId, Net, NicId, PacketId, PortId, Ports, ProfileId, Profiles, Routing};
+use paceline_fabric::model::{FlowId, Net, NicId, PacketId, PortId, Ports, ProfileId, Profiles, Site};
 use paceline_fabric::outcome::credits::Stalls;
 use paceline_fabric::spec::{NodeId, NodeKind, RunSpec};
+use paceline_kernel::Bytes;
 use paceline_kernel::ids::{Grid, Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 
@@ -19,14 +20,16 @@ use crate::ib_omnet::spec::{Control, CreditSpec, Source};
 use crate::ib_omnet::step::Step;
 
 impl InfiniBand {
-    pub(super) fn new(
-        (spec, credits): (&RunSpec, &CreditSpec),
-        ports: &Ports,
-        profiles: &Profiles,
-        routing: &Routing,
-        queue: &mut EventQueue,
-    ) -> Self {
-        let (places, first) = ports_by_node(spec, ports);
+    pub(super) fn new(site: Site<'_>, credits: &CreditSpec) -> Self {
+        let Site {
+            run: spec,
+            ports,
+            profiles,
+            routing,
+            queue,
+            ..
+        } = site;
+        let by_node = PortsByNode::new(spec, ports);
         let hosts: Vec<NodeId> = (0..)
             .map(NodeId)
             .zip(&spec.nodes)
@@ -36,8 +39,8 @@ impl InfiniBand {
         (0..)
             .zip(&hosts)
             .for_each(|(number, &node)| host_of[node] = NicId(number));
-        let (events, wires) = lanes_of((spec, credits), profiles, queue);
-        let routes = Routes::of(routing, ports, &spec.nodes, &hosts, (&places, &first));
+        let (events, wires) = lanes_of(spec.packet.mtu, credits, profiles, queue);
+        let routes = Routes::of(routing, ports, &spec.nodes, &hosts, &by_node);
         let traces = !(spec.record.trace_nodes.is_empty() && spec.record.trace_ports.is_empty());
         let accounts = Accounts::new(spec, ports.len(), credits.lanes);
         let mut network = Self {
@@ -58,16 +61,17 @@ impl InfiniBand {
             behind: false,
             record: Record::new(
                 credits.trace.clone(),
-                (traces, spec.record.port_bin.is_some() || accounts.is_on()),
+                traces,
+                spec.record.port_bin.is_some() || accounts.is_on(),
                 spec.flows.len(),
             ),
             stalls: Stalls::default(),
             accounts,
-            places,
+            ports_by_node: by_node.ports,
             spec: credits.clone(),
         };
-        network.add_ports(ports, &first, &host_of, &wires);
-        network.add_hosts(ports, profiles, &hosts, &first);
+        network.add_ports(ports, &by_node.first, &host_of, &wires);
+        network.add_hosts(ports, profiles, &hosts, &by_node.first);
         network.add_sources(spec, &host_of);
         network
     }
@@ -81,9 +85,10 @@ impl InfiniBand {
     ) {
         let mut order: List<PortId, u32> = List::of(ports.len(), 0);
         (0..)
-            .zip(&self.places)
-            .for_each(|(place, &port)| order[port] = place);
+            .zip(&self.ports_by_node)
+            .for_each(|(index, &port)| order[port] = index);
         for (id, port) in ports.numbered() {
+            // A host's port sends only what its host creates; a switch's port serves every port of its switch.
             let inputs = match port.is_host {
                 true => 1,
                 false => (first[port.node.plus(1)] - first[port.node]) as usize,
@@ -98,7 +103,7 @@ impl InfiniBand {
                     true => host_of[port.node].0,
                     false => port.owner,
                 },
-                place: (order[id] - first[port.node]) as u8,
+                index: (order[id] - first[port.node]) as u8,
                 slots,
                 first: first[port.node],
                 order: order[id],
@@ -130,7 +135,7 @@ impl InfiniBand {
 
     fn add_hosts(&mut self, ports: &Ports, profiles: &Profiles, hosts: &[NodeId], first: &List<NodeId, u32>) {
         for &node in hosts {
-            let port = self.places[first[node] as usize];
+            let port = self.ports_by_node[first[node] as usize];
             let line = profiles[ports[port].profile].rate.as_gbps_f64();
             let control = match self.spec.controlled.contains(&node) {
                 true => self.spec.control,
@@ -160,8 +165,8 @@ impl InfiniBand {
         if first.is_host {
             return Some(0);
         }
-        self.routes.length(first.owner, to.0, |place| {
-            let peer = peer_of(self.places[place as usize]);
+        self.routes.length(first.owner, to.0, |index| {
+            let peer = peer_of(self.ports_by_node[index as usize]);
             (!peer.is_host).then_some(peer.owner)
         })
     }
@@ -225,7 +230,8 @@ type Wire = [(u64, LaneId); 2];
 
 /// Creates event lanes for all constant delays, and computes the transmission times of each link profile.
 fn lanes_of(
-    (spec, credits): (&RunSpec, &CreditSpec),
+    mtu: Bytes,
+    credits: &CreditSpec,
     profiles: &Profiles,
     queue: &mut EventQueue,
 ) -> (Lanes, List<ProfileId, Wire>) {
@@ -248,7 +254,7 @@ fn lanes_of(
     let wires = profiles
         .iter()
         .map(|profile| {
-            [spec.packet.mtu, credits.update].map(|size| {
+            [mtu, credits.update].map(|size| {
                 let time = profile.rate.time_to_send(size).as_ps();
                 (time, lane(time))
             })
@@ -257,17 +263,35 @@ fn lanes_of(
     (events, wires)
 }
 
-/// Lists ports by node, in the order of links, with the index of each node's first port.
-fn ports_by_node(spec: &RunSpec, ports: &Ports) -> (Vec<PortId>, List<NodeId, u32>) {
-    let mut by_node: List<NodeId, Vec<PortId>> = List::of(spec.nodes.len(), Vec::new());
-    for (id, port) in ports.numbered() {
-        by_node[port.node].push(id);
+/// Ports by node, in the order of links.
+pub(super) struct PortsByNode {
+    ports: Vec<PortId>,
+    /// Index of each node's first port, and the number of ports.
+    first: List<NodeId, u32>,
+}
+
+impl PortsByNode {
+    fn new(spec: &RunSpec, ports: &Ports) -> Self {
+        let mut by_node: List<NodeId, Vec<PortId>> = List::of(spec.nodes.len(), Vec::new());
+        for (id, port) in ports.numbered() {
+            by_node[port.node].push(id);
+        }
+        let mut first = List::from(vec![0]);
+        let mut all = Vec::with_capacity(ports.len());
+        for list in &by_node {
+            all.extend_from_slice(list);
+            first.push(all.len() as u32);
+        }
+        Self { ports: all, first }
     }
-    let mut first = List::from(vec![0]);
-    let mut places = Vec::with_capacity(ports.len());
-    for list in &by_node {
-        places.extend_from_slice(list);
-        first.push(places.len() as u32);
+
+    /// Returns the index of a node's first port.
+    pub(super) fn first(&self, node: NodeId) -> u32 {
+        self.first[node]
     }
-    (places, first)
+
+    /// Returns the ports of a node.
+    pub(super) fn of(&self, node: NodeId) -> &[PortId] {
+        &self.ports[self.first[node] as usize..self.first[node.plus(1)] as usize]
+    }
 }

@@ -12,13 +12,7 @@ use crate::ib_omnet::spec::CreditSpec;
 /// Builds a network from its description.
 fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
     let credits = CreditSpec::of(site.run).expect("a network is built of its own description");
-    Box::new(InfiniBand::new(
-        (site.run, credits),
-        site.ports,
-        site.profiles,
-        site.routing,
-        site.queue,
-    ))
+    Box::new(InfiniBand::new(site, credits))
 }
 
 impl ModelSpec for CreditSpec {

@@ -2,6 +2,15 @@
 
 use std::num::NonZeroU64;
 
+/// Content of a flow-control packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Announcement {
+    /// Limit for the other end, in packets since the start of the run.
+    pub(super) limit: u32,
+    /// Packets that this end has transmitted.
+    pub(super) sent: u32,
+}
+
 /// State of one lane of a port. Packets are counted from the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lane {
@@ -16,8 +25,8 @@ pub(super) struct Lane {
     pub(super) arrived: u32,
     /// Free packets in the input buffer.
     pub(super) free: u32,
-    /// Limit and number of transmitted packets in the last update that this port sent.
-    pub(super) announced: Option<(u32, u32)>,
+    /// Content of the last update that this port sent.
+    pub(super) announced: Option<Announcement>,
     /// Packets that wait in inputs for this output, without those in slots.
     pub(super) waiting: u32,
     /// Input that the arbiter served last.
@@ -37,10 +46,13 @@ impl Lane {
         self.limit.saturating_sub(self.granted)
     }
 
-    /// Returns the content of the next update: the other end's limit, and the packets transmitted here.
+    /// Returns the content of the next update.
     #[inline(always)]
-    pub(super) const fn news(&self) -> (u32, u32) {
-        (self.arrived + self.free, self.sent)
+    pub(super) const fn news(&self) -> Announcement {
+        Announcement {
+            limit: self.arrived + self.free,
+            sent: self.sent,
+        }
     }
 
     /// Returns true if the last update is still up to date.

@@ -28,7 +28,7 @@ pub fn line(run: &RunSpec, event: &CreditEvent) -> Option<String> {
         0..HOSTS => format!("{host}.{part}"),
         _ => format!("SW_{}.subport[{i}].{part}", node - HOSTS + 1),
     };
-    let (what, place, info) = match event.what {
+    let (what, index, info) = match event.what {
         CreditStep::Message { flow } => {
             let spec = &run.flows[flow as usize];
             let (to, message, packets) = (spec.dst.0 + 1, number(run, flow), spec.size.get() / 2048);
@@ -56,5 +56,5 @@ pub fn line(run: &RunSpec, event: &CreditEvent) -> Option<String> {
         }
         _ => return None,
     };
-    Some(format!("{},{what},{place},{info}", ns(event.at)))
+    Some(format!("{},{what},{index},{info}", ns(event.at)))
 }

@@ -11,6 +11,7 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
 use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::credits::Announcement;
 use crate::ib_omnet::hca::CONGESTED;
 use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::parts::Scan;
@@ -35,11 +36,11 @@ impl InfiniBand {
     pub(super) fn scan(&mut self, net: &mut Net<'_>) {
         // Ties are reserved for all ports, also for those not visited: a port that catches up keeps its position
         // among the events.
-        let places = 2 * self.ports.len() as u64;
+        let indices = 2 * self.ports.len() as u64;
         self.scan = Scan {
             count: self.scan.count + 1,
             at: net.cx.core.now(),
-            tie: net.cx.core.reserve_ties(places),
+            tie: net.cx.core.reserve_ties(indices),
         };
         let mut telling = std::mem::take(&mut self.telling);
         telling.retain(|&port| {
@@ -201,14 +202,14 @@ impl InfiniBand {
             if state.is_announced() {
                 continue;
             }
-            let news @ (limit, sent) = state.news();
+            let news @ Announcement { limit, sent } = state.news();
             state.announced = Some(news);
             let wire = self.spec.update.get() as u16;
             net.cx.core.count_packet(PacketKind::Resume, wire);
             net.cx.core.ports[port].tx_bytes += u64::from(wire);
             if self.record.is_on() {
                 self.write(net, port, CreditStep::Update { lane, limit, sent });
-                self.trace_update(net, port, TraceKind::Dequeue, (lane, limit, sent));
+                self.trace_update(net, port, TraceKind::Dequeue, lane, news);
             }
             let p = &mut self.ports[port];
             let (peer, (time, events)) = (p.peer, p.wire[UPDATE]);

@@ -65,7 +65,7 @@ pub(super) struct InfiniBand {
     /// Packets that each lane has sent in its turn; see [`arbiter`].
     used: Grid<PortId, u16>,
     /// Ports by node, in the order of links.
-    places: Vec<PortId>,
+    ports_by_node: Vec<PortId>,
     /// Bit masks by switch: outputs whose arbiter has a packet with a credit but no room for it.
     stalled: Vec<u64>,
     routes: routes::Routes,

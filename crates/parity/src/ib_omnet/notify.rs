@@ -11,6 +11,7 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::{Span, Time};
 
 use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::credits::Announcement;
 use crate::ib_omnet::outcome::{CreditEvent, CreditOutcome, CreditStep, PortTotals};
 
 impl InfiniBand {
@@ -19,7 +20,7 @@ impl InfiniBand {
         self.record.write(CreditEvent {
             at: Time::from_ps(net.cx.core.now()),
             node: net.cx.core.ports[port].node,
-            interface: u16::from(self.ports[port].place),
+            interface: u16::from(self.ports[port].index),
             what,
         });
     }
@@ -31,8 +32,8 @@ impl InfiniBand {
             self.write(net, port, CreditStep::Credits { credits });
         }
         let announced = self.lanes[(self.ports[port].peer, lane)].announced;
-        let sent = announced.map_or(0, |(_, sent)| sent);
-        self.trace_update(net, port, TraceKind::Receive, (lane, limit, sent));
+        let sent = announced.map_or(0, |announced| announced.sent);
+        self.trace_update(net, port, TraceKind::Receive, lane, Announcement { limit, sent });
     }
 
     /// Traces a packet that a port sends or receives.
@@ -59,12 +60,13 @@ impl InfiniBand {
         net: &mut Net<'_>,
         port: PortId,
         event: TraceKind,
-        (lane, limit, sent): (u8, u32, u32),
+        lane: u8,
+        announced: Announcement,
     ) {
         let what = TraceEvent {
             kind: PacketKind::Credit,
-            seq: u64::from(limit),
-            payload: sent,
+            seq: u64::from(announced.limit),
+            payload: announced.sent,
             wire: self.spec.update.get() as u32,
             class: lane,
             ..self.nothing(net, port, event)
@@ -98,7 +100,7 @@ impl InfiniBand {
             let p = &self.ports[port];
             PortTotals {
                 node: net.cx.core.ports[port].node,
-                interface: u16::from(p.place),
+                interface: u16::from(p.index),
                 packets: p.packets,
                 marked: p.marked,
                 updates: p.updates,
@@ -106,7 +108,7 @@ impl InfiniBand {
         };
         let (injected, trace) = self.record.take();
         CreditOutcome {
-            ports: self.places.iter().map(totals).collect(),
+            ports: self.ports_by_node.iter().map(totals).collect(),
             sources: self.sources.iter().map(|source| source.totals).collect(),
             injected,
             trace,
@@ -167,12 +169,12 @@ impl InfiniBand {
 
     /// Returns the output for which an input of a switch holds most packets of a lane, if any.
     fn longest_behind(&self, net: &Net<'_>, input: PortId, lane: u8) -> Option<PortId> {
-        let place = self.ports[input].place;
+        let index = self.ports[input].index;
         let first = self.ports[input].first as usize;
         let node = net.cx.core.ports[input].node;
-        let outputs = self.places[first..].iter().copied();
+        let outputs = self.ports_by_node[first..].iter().copied();
         let outputs = outputs.take_while(|&output| net.cx.core.ports[output].node == node);
-        let held = outputs.map(|output| (self.held_for(net, output, place, lane), output));
+        let held = outputs.map(|output| (self.held_for(net, output, index, lane), output));
         let most = held.max_by_key(|&(packets, output)| (packets, Reverse(output)));
         most.filter(|(packets, _)| *packets > 0).map(|(_, output)| output)
     }

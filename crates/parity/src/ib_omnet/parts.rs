@@ -9,9 +9,9 @@ use paceline_kernel::queue::LaneId;
 pub(super) struct Port {
     pub(super) peer: PortId,
     pub(super) is_host: bool,
-    /// Index of its switch or host (`owner`), and its index among that node's ports (`place`).
+    /// Index of its switch or host (`owner`), and its index among that node's ports (`index`).
     pub(super) owner: u32,
-    pub(super) place: u8,
+    pub(super) index: u8,
     /// Index of its first slot. It has one slot per input and lane.
     pub(super) slots: u32,
     /// Index of its node's first port in the list by node.

@@ -19,7 +19,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(windows: Vec<(Time, Time)>, (traces, waits): (bool, bool), flows: usize) -> Self {
+    pub(super) fn new(windows: Vec<(Time, Time)>, traces: bool, waits: bool, flows: usize) -> Self {
         Self {
             on: traces || !windows.is_empty(),
             windows,

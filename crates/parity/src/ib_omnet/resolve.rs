@@ -99,7 +99,7 @@ fn settings(
     sources: Vec<PacedSource>,
 ) -> Result<CreditSpec, Problem> {
     let (span, table) = parity.table::<Keys>("ib-omnet");
-    let place = cx.place_at(span);
+    let location = cx.place_at(span);
     let span = |slot: &mut Option<Spanned<Span>>, default: Span, what: &str| {
         above_zero(cx, &fill_at(slot, default), what)
     };
@@ -146,7 +146,7 @@ fn settings(
         return Err(Problem::new(format!(
             "a flow-control packet of {update}: expected 65000B at most"
         ))
-        .at(&place));
+        .at(&location));
     }
     Ok(CreditSpec {
         lanes,

@@ -2,7 +2,8 @@
 
 use paceline_fabric::model::{PortId, Ports, Routing};
 use paceline_fabric::spec::{NodeId, NodeKind};
-use paceline_kernel::ids::{Id, List};
+
+use crate::ib_omnet::build::PortsByNode;
 
 /// Forwarding tables of all switches.
 #[derive(Clone, Debug, Default)]
@@ -29,11 +30,11 @@ impl Routes {
     pub(super) fn length(&self, from: u32, host: u32, peer: impl Fn(u32) -> Option<u32>) -> Option<u32> {
         let mut switch = from;
         for passed in 1..=self.first.len() as u32 {
-            let place = self.next(switch, host);
-            if place == NOWHERE {
+            let index = self.next(switch, host);
+            if index == NOWHERE {
                 return None;
             }
-            match peer(self.first(switch) + u32::from(place)) {
+            match peer(self.first(switch) + u32::from(index)) {
                 Some(next) => switch = next,
                 None => return Some(passed),
             }
@@ -47,14 +48,13 @@ impl Routes {
         self.first[switch as usize]
     }
 
-    /// Builds the tables. `places` lists ports by node, and `first` has each node's first index. Among equal-cost
-    /// outputs, the destination's index modulo their number selects one.
+    /// Builds the tables. Among equal-cost outputs, the destination's index modulo their number selects one.
     pub(super) fn of(
         routing: &Routing,
         ports: &Ports,
         kinds: &[NodeKind],
         hosts: &[NodeId],
-        (places, first): (&[PortId], &List<NodeId, u32>),
+        by_node: &PortsByNode,
     ) -> Self {
         let mut routes = Self {
             table: Vec::new(),
@@ -63,8 +63,8 @@ impl Routes {
         };
         let switches = (0..).zip(kinds).filter(|(_, kind)| **kind == NodeKind::Switch);
         for node in switches.map(|(node, _)| NodeId(node)) {
-            let own = &places[first[node] as usize..first[node.plus(1)] as usize];
-            routes.first.push(first[node]);
+            let own = by_node.of(node);
+            routes.first.push(by_node.first(node));
             for (number, &host) in hosts.iter().enumerate() {
                 let given = routing.given(node, host);
                 let usable: Vec<PortId> = match given {
@@ -78,7 +78,7 @@ impl Routes {
                 let mut usable: Vec<u8> = (0..)
                     .zip(own)
                     .filter(|(_, port)| usable.contains(port))
-                    .map(|(place, _)| place)
+                    .map(|(index, _)| index)
                     .collect();
                 usable.sort_unstable();
                 let chosen = usable.get(number % usable.len().max(1));

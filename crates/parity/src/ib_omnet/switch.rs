@@ -34,9 +34,9 @@ impl InfiniBand {
             return self.hand_on(Step::Received { port, packet: id });
         }
         let packet = net.cx.core.packets.get_mut(id);
-        let place = self.routes.next(p.owner, packet.answers);
-        let out = self.places[(p.first + u32::from(place)) as usize];
-        let input = p.place;
+        let index = self.routes.next(p.owner, packet.answers);
+        let out = self.ports_by_node[(p.first + u32::from(index)) as usize];
+        let input = p.index;
         if self.accounts.is_on() {
             self.accounts.comes(id, out, lane, now);
         }
@@ -68,7 +68,7 @@ impl InfiniBand {
     /// Moves the first packet from an input's queue to its slot at the arbiter, if the slot is free.
     #[inline(always)]
     fn hand_to_arbiter(&mut self, net: &mut Net<'_>, port: PortId, out: PortId, lane: u8) {
-        let input = self.ports[port].place;
+        let input = self.ports[port].index;
         let slot = self.slot_of(out, input, lane);
         let slot = &mut self.slots[slot];
         let id = slot.head;
@@ -100,7 +100,7 @@ impl InfiniBand {
     #[inline(always)]
     pub(super) fn gone(&mut self, net: &mut Net<'_>, out: PortId, input: u8, lane: u8) {
         let p = &self.ports[out];
-        let (switch, port) = (p.owner, self.places[(p.first + u32::from(input)) as usize]);
+        let (switch, port) = (p.owner, self.ports_by_node[(p.first + u32::from(input)) as usize]);
         self.release(net, port, lane);
         self.ports[port].giving = false;
         self.hand_on(Step::Done { switch });

@@ -116,7 +116,8 @@ impl Buffers {
     /// Admits a packet and returns true, or returns false if there is no room.
     pub(super) fn admit(
         &mut self,
-        (switch, port): (SwitchId, PortId),
+        switch: SwitchId,
+        port: PortId,
         ingress: &mut Ingress,
         is_ack: bool,
         bytes: u32,
@@ -141,7 +142,8 @@ impl Buffers {
     /// Returns a packet's bytes to the buffer.
     pub(super) fn release(
         &mut self,
-        (switch, port): (SwitchId, PortId),
+        switch: SwitchId,
+        port: PortId,
         ingress: &mut Ingress,
         is_ack: bool,
         bytes: u32,

@@ -34,7 +34,7 @@ pub(super) struct Flow {
     /// Highest value of `next` so far.
     pub(super) sent: u32,
     /// Number among the NIC's flows; `None` before the first packet.
-    pub(super) place: Option<usize>,
+    pub(super) index: Option<usize>,
     /// Reaction point; `None` before the first transmission.
     pub(super) sender: Option<ReactionPoint>,
     /// Earliest time of the next transmission, ps, and the credits for it.
@@ -78,7 +78,7 @@ impl Flow {
             next: 0,
             acked: 0,
             sent: 0,
-            place: None,
+            index: None,
             sender: None,
             next_at: 0,
             credits: 0.0,

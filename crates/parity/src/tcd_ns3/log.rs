@@ -118,7 +118,7 @@ impl Log {
     }
 
     /// Logs a change of a port's class, with its queue in bytes.
-    pub(super) fn changed(&mut self, (now, port, class): (u64, PortId, u8), queue: u32, what: Change) {
+    pub(super) fn changed(&mut self, now: u64, port: PortId, class: u8, queue: u32, what: Change) {
         if self.changes {
             let change = PortChange {
                 at: Time::from_ps(now),

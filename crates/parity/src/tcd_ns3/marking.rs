@@ -146,9 +146,9 @@ impl TcdNs3 {
 
     /// Logs a change of a port's class.
     pub(super) fn log_change(&mut self, net: &Net<'_>, port: PortId, class: u8, what: Change) {
-        let place = (net.cx.core.now(), port, net.cx.world.classes.priority(class));
         let queue = net.cx.core.queue_bytes(port, class);
-        self.log.changed(place, queue, what);
+        let class = net.cx.world.classes.priority(class);
+        self.log.changed(net.cx.core.now(), port, class, queue, what);
     }
 }
 

@@ -97,13 +97,13 @@ fn wake_of(port: PortId) -> Event {
     }
 }
 
-/// Returns the event at which an egress port checks an ingress class again. `place` is the ingress port's index at
+/// Returns the event at which an egress port checks an ingress class again. `index` is the ingress port's index at
 /// its switch.
-fn recheck_of(port: PortId, place: u16, class: u8, generation: u16) -> Event {
+fn recheck_of(port: PortId, index: u16, class: u8, generation: u16) -> Event {
     Event::Special {
         kind: RECHECK,
         a: port.0,
-        b: u32::from(place) << 20 | u32::from(class) << 16 | u32::from(generation),
+        b: u32::from(index) << 20 | u32::from(class) << 16 | u32::from(generation),
     }
 }
 
@@ -173,8 +173,8 @@ impl NetworkModel for TcdNs3 {
             Event::Special { kind: WAKE, a, .. } => self.wake(net, PortId(a)),
             Event::PauseEnd { port, class } => self.pause_expires(net, port, class),
             Event::Special { kind: RECHECK, a, b } => {
-                let (place, class) = ((b >> 20) as u16, (b >> 16 & 15) as u8);
-                self.recheck(net, PortId(a), place, class, b as u16);
+                let (index, class) = ((b >> 20) as u16, (b >> 16 & 15) as u8);
+                self.recheck(net, PortId(a), index, class, b as u16);
             }
             Event::Timer {
                 flow,

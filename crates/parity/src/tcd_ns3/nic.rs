@@ -80,9 +80,9 @@ impl TcdNs3 {
     pub(super) fn nic_enqueue(&mut self, net: &mut Net<'_>, port: PortId, id: FlowId) {
         let nic = &mut self.nics[net.cx.core.ports[port].nic()];
         let flow = &mut self.flows[id];
-        if flow.place.is_none() {
+        if flow.index.is_none() {
             nic.flows.push(id);
-            flow.place = Some(nic.flows.len());
+            flow.index = Some(nic.flows.len());
         }
         nic.waiting += 1;
         if nic.settings.is_none() {

@@ -76,8 +76,8 @@ impl Rechecks {
         }
     }
 
-    fn setting(&mut self, port: PortId, place: u16, class: u8) -> &mut u16 {
-        &mut self.generations[port][usize::from(place) * self.classes + usize::from(class)]
+    fn setting(&mut self, port: PortId, index: u16, class: u8) -> &mut u16 {
+        &mut self.generations[port][usize::from(index) * self.classes + usize::from(class)]
     }
 }
 
@@ -94,8 +94,8 @@ impl TcdNs3 {
         for other in classes {
             if self.queues[(ingress, other)].ingress.asked && self.may_resume(net, ingress, other) {
                 self.send_frame(net, ingress, other, PacketKind::Resume);
-                let place = net.cx.core.ports[ingress].index;
-                let setting = self.rechecks.setting(egress, place, other);
+                let index = net.cx.core.ports[ingress].index;
+                let setting = self.rechecks.setting(egress, index, other);
                 *setting = setting.wrapping_add(1);
             }
         }
@@ -142,10 +142,10 @@ impl TcdNs3 {
     }
 
     fn look_again(&mut self, net: &mut Net<'_>, egress: PortId, ingress: PortId, class: u8) {
-        let place = net.cx.core.ports[ingress].index;
-        let setting = self.rechecks.setting(egress, place, class);
+        let index = net.cx.core.ports[ingress].index;
+        let setting = self.rechecks.setting(egress, index, class);
         *setting = setting.wrapping_add(1);
-        let event = recheck_of(egress, place, class, *setting);
+        let event = recheck_of(egress, index, class, *setting);
         let at = net.cx.core.now() + self.pauses.again;
         net.cx.core.schedule(LaneId::WHEEL, at, event);
     }
@@ -155,13 +155,13 @@ impl TcdNs3 {
         &mut self,
         net: &mut Net<'_>,
         egress: PortId,
-        place: u16,
+        index: u16,
         class: u8,
         generation: u16,
     ) {
-        if *self.rechecks.setting(egress, place, class) == generation {
+        if *self.rechecks.setting(egress, index, class) == generation {
             let ways = net.cx.core.ports[egress].ways;
-            let ingress = net.cx.world.routing.port_at(ways, place.into());
+            let ingress = net.cx.world.routing.port_at(ways, index.into());
             self.observe_ingress(net, egress, ingress, class);
         }
     }

@@ -64,7 +64,7 @@ impl TcdNs3 {
         let received = &mut self.nics[net.cx.core.ports[port].nic()].received;
         let over = received.len().checked_sub(self.spec.flow_slots as usize);
         received.push(id);
-        if let Some(hit) = over.map(|place| received[place])
+        if let Some(hit) = over.map(|index| received[index])
             && let Some(receiver) = &mut self.flows[hit].receiver
         {
             receiver.milestone = u32::MAX;

@@ -171,8 +171,8 @@ fn fixed_rate(
     written: &Spanned<FixedRate>,
     host: impl Fn(&Spanned<u32>) -> Result<NodeId, Problem>,
 ) -> Result<(NodeId, f64), Problem> {
-    let place = cx.place(written);
-    let missing = |what: &str| Problem::new(format!("the fixed rate has no `{what}`")).at(&place);
+    let location = cx.place(written);
+    let missing = |what: &str| Problem::new(format!("the fixed rate has no `{what}`")).at(&location);
     let node = written.get_ref().host.as_ref().ok_or_else(|| missing("host"))?;
     let factor = written
         .get_ref()
@@ -222,11 +222,11 @@ fn give_ports(
     let mut taken = OF_NODE * net.topology.nodes.len() as u64 + switches as u64 + OF_ERRORS * models;
     let mut streams = Ns3Streams::of_seed(seed, taken);
     let mut used = vec![false; PORTS];
-    let mut places = vec![0; count];
-    for (place, &written) in (0u32..).zip(written) {
-        places[written as usize] = place;
+    let mut indices = vec![0; count];
+    for (index, &written) in (0u32..).zip(written) {
+        indices[written as usize] = index;
     }
-    for place in places {
+    for index in indices {
         let port = loop {
             taken += 1;
             let port = (streams.next_f64() * PORTS as f64) as usize;
@@ -234,7 +234,7 @@ fn give_ports(
                 break port;
             }
         };
-        flows[place as usize].dport = port as u16;
+        flows[index as usize].dport = port as u16;
         // The sender's jitter takes another stream.
         streams.skip();
         taken += 1;

@@ -65,7 +65,7 @@ impl TcdNs3 {
         let switch = net.cx.core.ports[ingress].switch();
         let account = &mut self.queues[(ingress, class)].ingress;
         let is_ack = kind == PacketKind::Ack;
-        if self.buffers.admit((switch, ingress), account, is_ack, wire) {
+        if self.buffers.admit(switch, ingress, account, is_ack, wire) {
             let queue = &mut self.queues[(egress, class)];
             queue.occupancy.add(wire);
             queue.packets += 1;
@@ -135,7 +135,7 @@ impl TcdNs3 {
         let switch = net.cx.core.ports[ingress].switch();
         let is_ack = kind == PacketKind::Ack;
         let account = &mut self.queues[(ingress, class)].ingress;
-        self.buffers.release((switch, ingress), account, is_ack, wire);
+        self.buffers.release(switch, ingress, account, is_ack, wire);
         let queue = &mut self.queues[(port, class)];
         queue.occupancy.remove(wire);
         queue.packets -= 1;

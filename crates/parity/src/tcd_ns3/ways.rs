@@ -85,12 +85,12 @@ impl Ways {
             }
             let nearer = |&&(_, next): &&(PortId, NodeId)| far[next.index()] == left - 1;
             let choices: Vec<_> = self.out[at].iter().filter(nearer).collect();
-            let place = if self.by_flow {
+            let index = if self.by_flow {
                 hash as usize % choices.len()
             } else {
                 0
             };
-            let &(port, next) = choices[place];
+            let &(port, next) = choices[index];
             way.push(port);
             at = next;
         }

@@ -263,7 +263,8 @@ impl Command {
             hosts,
             self.tiers,
             self.options.linkspeed * 1_000_000,
-            (self.hop, self.switch),
+            self.hop,
+            self.switch,
         )
     }
 }

@@ -26,6 +26,7 @@ impl Sim {
     /// Builds a run in its initial state. Fails where the simulator would abort.
     pub fn new(spec: &UetSpec) -> Result<Self, String> {
         let set = Derived::new(&spec.options, &spec.tree).map_err(|misfit| misfit.message)?;
+        // One generator for the whole simulation, as in the simulator: the network draws before the connections do.
         let mut random = Random::new(spec.options.seed);
         let net = Network::new(&spec.options, &set, &spec.tree, &mut random);
         let hosts = spec.tree.hosts as usize;
@@ -97,7 +98,7 @@ impl Sim {
         let paths = self.spec.options.paths;
         self.balancers.push(Balancer::new(balancing, paths, random));
         let own = FIRST_ID + 1 + 2 * flow;
-        let ids = line.id.map_or((own, own + 1), |id| (id, id));
+        let (id, back) = line.id.map_or((own, own + 1), |id| (id, id));
         let base = if self.spec.options.accurate_base {
             2 * self.spec.tree.latency(line.src, line.dst) + self.set.transmission
         } else {
@@ -107,14 +108,15 @@ impl Sim {
         let window = (cwnd > 0).then_some(cwnd * self.set.packet);
         let nscc = Window::new(&self.set.nscc, base, window);
         self.window = nscc.max_window;
-        let mut conn = Conn::new((line.src, line.dst), ids, i64::from(line.size), nscc);
+        let ends = Ends {
+            flow: id,
+            back,
+            src: line.src,
+            dst: line.dst,
+        };
+        let mut conn = Conn::new(ends, i64::from(line.size), nscc);
         conn.then = line.then;
-        self.packets.ends.push(Ends {
-            flow: conn.flow,
-            back: conn.back,
-            src: conn.src,
-            dst: conn.dst,
-        });
+        self.packets.ends.push(ends);
         let messages = self.spec.options.messages;
         if messages {
             conn.messages = Some(Box::default());

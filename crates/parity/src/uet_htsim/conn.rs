@@ -4,8 +4,9 @@ use paceline_congestion::nscc::window::Window;
 use paceline_congestion::rccc::pacer::Wishes;
 
 use super::counters::Finish;
+use super::packet::Ends;
 use super::parts::{Messages, Sleek};
-use super::records::{Held, Records};
+use super::records::{AckedBits, Records};
 use super::schedule::NONE;
 
 /// Retransmission timer of a sender.
@@ -36,9 +37,8 @@ pub(super) struct Packed {
 pub(super) struct Conn {
     pub(super) src: u32,
     pub(super) dst: u32,
-    /// Flow ids of the data direction (`flow`) and of the reverse direction (`back`).
+    /// Flow id of the data direction.
     pub(super) flow: u32,
-    pub(super) back: u32,
     /// Payload of the whole flow, bytes.
     pub(super) size: i64,
     pub(super) started: Option<u64>,
@@ -70,12 +70,12 @@ pub(super) struct Conn {
 }
 
 impl Conn {
-    pub(super) fn new((src, dst): (u32, u32), (flow, back): (u32, u32), size: i64, nscc: Window) -> Self {
+    pub(super) fn new(ends: Ends, size: i64, nscc: Window) -> Self {
+        let Ends { flow, src, dst, .. } = ends;
         Self {
             src,
             dst,
             flow,
-            back,
             size,
             started: None,
             finish: None,
@@ -116,7 +116,7 @@ impl Conn {
 pub(super) struct Sink {
     /// Next sequence number expected in order.
     pub(super) expected: u32,
-    pub(super) held: Held,
+    pub(super) held: AckedBits,
     pub(super) out_of_order: u32,
     /// Wire bytes of data received, without duplicates.
     pub(super) received: u64,

@@ -64,11 +64,11 @@ impl Counters {
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) at: u64,
-    pub(super) what: Said,
+    pub(super) what: LogLine,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Said {
+pub(super) enum LogLine {
     Starting(u32),
     Finished(u32, Box<Finish>),
     /// A data packet dropped at the tail of a queue: packets in the data queue and in the control queue, flow id.

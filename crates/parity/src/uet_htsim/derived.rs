@@ -210,7 +210,7 @@ mod tests {
                 trims,
                 ..Options::default()
             };
-            let tree = Tree::plain(hosts, tiers, speed * 1_000_000_000, (1_000_000, 0)).unwrap();
+            let tree = Tree::plain(hosts, tiers, speed * 1_000_000_000, 1_000_000, 0).unwrap();
             let own = Derived::new(&options, &tree).unwrap();
             let found = (own.rtt, own.bdp, own.queue, own.rto, own.ecn);
             assert_eq!(found, (rtt, bdp, queue, rto, ecn));

@@ -4,7 +4,7 @@ use paceline_congestion::entropy::PathFeedback as Path;
 use paceline_congestion::nscc::window::Feedback;
 use paceline_congestion::rccc::pacer::QUANTUM;
 
-use super::counters::{Finish, Said};
+use super::counters::{Finish, LogLine};
 use super::packet::{Packet, bit};
 use super::records::State;
 use super::sim::Sim;
@@ -144,7 +144,7 @@ impl Sim {
         c.nscc.update_base(&self.set.nscc, raw);
         if c.nscc.base < before && c.nscc.max_window == 0 {
             let (flow, probed) = (c.flow, c.sleek.probed);
-            self.say(Said::NoBdp(flow, probed));
+            self.say(LogLine::NoBdp(flow, probed));
         }
     }
 
@@ -175,7 +175,7 @@ impl Sim {
             }
             SenderControl::Dctcp => {
                 let before = c.nscc.window;
-                self.say(Said::Dctcp(flow, before, marked, bytes));
+                self.say(LogLine::Dctcp(flow, before, marked, bytes));
                 let c = &mut self.conns[flow as usize];
                 let window = &mut c.nscc.window;
                 *window += match marked {
@@ -218,7 +218,7 @@ impl Sim {
             messages: c.messages.as_ref().map_or(1, |messages| messages.count),
             sums: c.nscc.sums,
         };
-        self.say(Said::Finished(flow, Box::new(finish)));
+        self.say(LogLine::Finished(flow, Box::new(finish)));
         let c = &mut self.conns[flow as usize];
         c.finish = Some(finish);
         let then = c.then;

@@ -32,33 +32,33 @@ struct Class {
 impl Class {
     fn push(&mut self, packets: &mut Packets, id: u32, flow: u32) {
         // A linear structure is enough: most hosts have one or two flows.
-        let place = self.flows.partition_point(|own| own.id < flow);
-        if self.flows.get(place).is_none_or(|own| own.id != flow) {
+        let index = self.flows.partition_point(|own| own.id < flow);
+        if self.flows.get(index).is_none_or(|own| own.id != flow) {
             let list = List::default();
-            self.flows.insert(place, Flow { id: flow, list });
-            if place <= self.turn {
+            self.flows.insert(index, Flow { id: flow, list });
+            if index <= self.turn {
                 self.turn += 1;
             }
         }
-        self.flows[place].list.push(packets, id);
+        self.flows[index].list.push(packets, id);
         self.packets += 1;
-        self.last = place;
+        self.last = index;
     }
 
     fn pop(&mut self, packets: &Packets) -> u32 {
-        let mut place = self.turn;
+        let mut index = self.turn;
         if self.packets == 1 && !self.flows[self.last].list.is_empty() {
             // The only packet is in the flow that was added to last, so the search skips the empty flows before it.
-            place = self.last;
+            index = self.last;
         }
         loop {
-            if place == self.flows.len() {
-                place = 0;
+            if index == self.flows.len() {
+                index = 0;
             }
-            let list = &mut self.flows[place].list;
-            place += 1;
+            let list = &mut self.flows[index].list;
+            index += 1;
             if !list.is_empty() {
-                self.turn = place;
+                self.turn = index;
                 self.packets -= 1;
                 return list.pop(packets);
             }
@@ -78,7 +78,7 @@ pub(super) struct HostQueue {
 
 impl HostQueue {
     /// Adds a packet. Returns true if the queue was empty, so that the caller has to start service.
-    pub(super) fn push(&mut self, packets: &mut Packets, id: u32, (priority, flow): (Priority, u32)) -> bool {
+    pub(super) fn push(&mut self, packets: &mut Packets, id: u32, priority: Priority, flow: u32) -> bool {
         let was_empty = self.bytes == 0;
         self.bytes += u64::from(packets[id].size);
         self.classes[priority as usize].push(packets, id, flow);
@@ -127,7 +127,7 @@ mod tests {
                 ..Packet::default()
             };
             let id = packets.add(packet);
-            queue.push(&mut packets, id, (priority, flow));
+            queue.push(&mut packets, id, priority, flow);
         }
         let mut sent = Vec::new();
         loop {

@@ -1,9 +1,9 @@
 //! Queues and links: packets are queued, trimmed, dropped, marked and transmitted.
 
-use super::counters::Said;
+use super::counters::LogLine;
 use super::host_queue::Priority;
 use super::network::{HOST, Serving};
-use super::packet::{Kind, List, NONE, bit};
+use super::packet::{List, NONE, PacketType, bit};
 use super::sim::{Event, Sim};
 
 /// Packets that the control queue may send in a row while data waits.
@@ -16,12 +16,12 @@ impl Sim {
         let packet = &self.packets[id];
         let priority = match packet.kind() {
             // The transport hands probes over as control packets, but they queue as data.
-            Kind::Data if packet.has(bit::SPECULATIVE) => Priority::Speculative,
-            Kind::Data => Priority::Data,
+            PacketType::Data if packet.has(bit::SPECULATIVE) => Priority::Speculative,
+            PacketType::Data => Priority::Data,
             _ => Priority::Control,
         };
         let flow = self.packets.flow(packet);
-        if self.host_queues[host as usize].push(&mut self.packets, id, (priority, flow)) {
+        if self.host_queues[host as usize].push(&mut self.packets, id, priority, flow) {
             self.host_queue_begin(host);
         }
     }
@@ -99,13 +99,13 @@ impl Sim {
     fn host_receive(&mut self, id: u32) {
         let packet = self.packets[id];
         match packet.kind() {
-            Kind::Data if packet.has(bit::TRIMMED) => self.receive_trimmed(&packet),
-            Kind::Data if packet.has(bit::PROBE) => self.receive_probe(&packet),
-            Kind::Data => self.receive_data(&packet),
-            Kind::Rts => self.receive_request(&packet),
-            Kind::Ack => self.receive_ack(&packet),
-            Kind::Nack => self.receive_nack(&packet),
-            Kind::Pull => self.receive_pull(&packet),
+            PacketType::Data if packet.has(bit::TRIMMED) => self.receive_trimmed(&packet),
+            PacketType::Data if packet.has(bit::PROBE) => self.receive_probe(&packet),
+            PacketType::Data => self.receive_data(&packet),
+            PacketType::Rts => self.receive_request(&packet),
+            PacketType::Ack => self.receive_ack(&packet),
+            PacketType::Nack => self.receive_nack(&packet),
+            PacketType::Pull => self.receive_pull(&packet),
         }
         self.free(id);
     }
@@ -113,7 +113,7 @@ impl Sim {
     /// Frees a packet. ACK objects are recycled in last-in, first-out order, as in the simulator.
     fn free(&mut self, id: u32) {
         let packet = &self.packets[id];
-        if packet.kind() == Kind::Ack {
+        if packet.kind() == PacketType::Ack {
             self.free_acks.push(packet.has(bit::ANSWERS_RTS));
         }
         self.packets.remove(id);
@@ -161,7 +161,7 @@ impl Sim {
                 let port = &self.net.ports[at as usize];
                 let (low, high) = (self.count(port.low), self.count(port.high));
                 let flow = self.packets.flow(&self.packets[loser]);
-                self.say(Said::DataDrop(low, high, flow));
+                self.say(LogLine::DataDrop(low, high, flow));
             }
             self.free(loser);
         }
@@ -237,7 +237,7 @@ impl Sim {
             let port = &self.net.ports[at as usize];
             let (low, high) = (self.count(port.low), self.count(port.high));
             let flow = self.packets.flow(&self.packets[id]);
-            self.say(Said::HeaderDrop(low, high, flow));
+            self.say(LogLine::HeaderDrop(low, high, flow));
         }
         self.free(id);
     }

@@ -101,9 +101,9 @@ fn split(line: &str, from: usize, is_header: bool) -> Result<Vec<Word<'_>>, Inpu
         if text.is_empty() {
             return wrong(at, 1, "a blank too many", "expected one between two words");
         }
-        if let Some(place) = text.find(char::is_whitespace) {
+        if let Some(index) = text.find(char::is_whitespace) {
             let message = "a white character that is no blank";
-            return wrong(at + place, 1, message, "expected one blank between two words");
+            return wrong(at + index, 1, message, "expected one blank between two words");
         }
         let span = from + at..from + at + text.len();
         words.push(Word { text, span });
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
                 "expected no such line; the option `-failed` slows links down",
             ));
         }
-        let Some(place) = COUNTS.iter().position(|name| *name == first.text) else {
+        let Some(index) = COUNTS.iter().position(|name| *name == first.text) else {
             // The simulator ignores all other words of the header.
             return match self.is_header() {
                 true => Ok(()),
@@ -159,9 +159,9 @@ impl<'a> Reader<'a> {
             return Err(first.wrong(message, "expected it in the header"));
         }
         let word = value(&mut words[1..].iter(), first)?;
-        let most = if place == 0 { MOST_HOSTS } else { 100_000_000 };
+        let most = if index == 0 { MOST_HOSTS } else { 100_000_000 };
         let count = word.number("a count", 0..=most)?;
-        self.counts[place] = Some((count, word.clone()));
+        self.counts[index] = Some((count, word.clone()));
         Ok(())
     }
 
@@ -342,8 +342,8 @@ impl<'a> Reader<'a> {
             ("Connections", 1, self.lines.len()),
             ("Triggers", 2, self.triggers.len()),
         ];
-        for (name, place, found) in found {
-            let announced = self.counts[place].as_ref();
+        for (name, index, found) in found {
+            let announced = self.counts[index].as_ref();
             let (count, span) = announced.map_or((0, end..end), |(count, word)| {
                 (*count as usize, word.span.clone())
             });
@@ -366,7 +366,7 @@ impl<'a> Reader<'a> {
             ));
         };
         let triggers = self.triggers;
-        let place = |(id, word): &(u32, Word<'_>)| {
+        let index = |(id, word): &(u32, Word<'_>)| {
             let known = triggers.iter().position(|trigger| trigger.0 == *id);
             let unknown = || {
                 word.wrong(
@@ -379,10 +379,10 @@ impl<'a> Reader<'a> {
         let connections = self.lines.iter().map(|line| {
             let mut own = line.own;
             if let Some(trigger) = &line.waits {
-                own.start = Start::Trigger(place(trigger)?);
+                own.start = Start::Trigger(index(trigger)?);
             }
-            own.then = line.then.as_ref().map(place).transpose()?;
-            line.received.as_ref().map(place).transpose()?;
+            own.then = line.then.as_ref().map(index).transpose()?;
+            line.received.as_ref().map(index).transpose()?;
             Ok(own)
         });
         Ok(Matrix {
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn mistakes_have_a_place() {
-        for (text, place, message) in [
+        for (text, index, message) in [
             (
                 "Nodes 4\nConnections 2\n0->1 start 0 size 1\n",
                 "2",
@@ -494,7 +494,7 @@ mod tests {
             let error = Matrix::read(text, false).unwrap_err();
             assert_eq!(
                 (&text[error.span.clone()], error.message.as_str()),
-                (place, message)
+                (index, message)
             );
         }
     }

@@ -1,6 +1,6 @@
 //! Connections with several messages, and the adaptation of pacers.
 
-use super::counters::Said;
+use super::counters::LogLine;
 use super::derived::HEADER;
 use super::oversubscribed::{Gains, Oversubscribed};
 use super::sim::{Event, Sim};
@@ -58,7 +58,7 @@ impl Sim {
             let behind = messages.begun.partition_point(|(first, _)| *first <= seq);
             let message = messages.begun[behind - 1].1;
             let id = c.flow;
-            self.say(Said::Again(id, message, seq));
+            self.say(LogLine::Again(id, message, seq));
         }
     }
 

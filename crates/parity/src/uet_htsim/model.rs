@@ -9,7 +9,7 @@ use paceline_fabric::spec::{ModelSpec, OwnFile, RunSpec};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time};
 
-use super::counters::Said;
+use super::counters::LogLine;
 use super::outcome::UetOutcome;
 use super::sim::Sim;
 use super::source::HEADER;
@@ -170,14 +170,14 @@ impl UetNetwork {
     fn report(&mut self, net: &mut Net<'_>) {
         for line in &self.sim.lines[self.seen..] {
             match &line.what {
-                Said::Starting(conn) => {
+                LogLine::Starting(conn) => {
                     let flow = FlowId(self.flows[*conn as usize]);
                     net.traffic.start(&mut net.cx, flow);
                     let record = net.traffic.record_mut(flow);
                     record.start = Time::from_ps(line.at);
                     record.ideal = Span::from_ps(self.sim.alone(*conn));
                 }
-                Said::Finished(conn, end) => {
+                LogLine::Finished(conn, end) => {
                     let flow = FlowId(self.flows[*conn as usize]);
                     let size = net.cx.world.spec.flows[flow.0 as usize].size;
                     let record = net.traffic.record_mut(flow);

@@ -157,6 +157,7 @@ impl Network {
             }
         };
         let (tors, aggs) = (tree.tors(), tree.aggs());
+        // Ports are numbered and switches draw from `random` in this order; another order changes every hash.
         for host in 0..tree.hosts {
             let to = net.tor[host as usize];
             net.port(class(0, false, false), to);

@@ -6,7 +6,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Kinds of packets. Bits 12 and up of [`Packet::bits`] hold the kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum PacketType {
     /// A data packet: speculative, credited or retransmitted; or a probe.
     #[default]
     Data,
@@ -96,13 +96,13 @@ const KIND: u32 = 12;
 impl Packet {
     /// Decodes the packet's kind.
     #[inline(always)]
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> PacketType {
         match self.bits >> KIND {
-            0 => Kind::Data,
-            1 => Kind::Rts,
-            2 => Kind::Ack,
-            3 => Kind::Nack,
-            _ => Kind::Pull,
+            0 => PacketType::Data,
+            1 => PacketType::Rts,
+            2 => PacketType::Ack,
+            3 => PacketType::Nack,
+            _ => PacketType::Pull,
         }
     }
 
@@ -119,7 +119,7 @@ impl Packet {
     }
 
     /// Combines a kind and flags to [`Packet::bits`].
-    pub(super) const fn bits(kind: Kind, bits: u16) -> u16 {
+    pub(super) const fn bits(kind: PacketType, bits: u16) -> u16 {
         ((kind as u16) << KIND) | bits
     }
 
@@ -188,7 +188,7 @@ impl Packets {
 
     pub(super) fn remove(&mut self, id: u32) {
         let packet = &self.slots[id as usize];
-        if packet.kind() == Kind::Ack {
+        if packet.kind() == PacketType::Ack {
             self.free_reports.push(packet.word as u32);
         }
         self.slots[id as usize].next = self.free.unwrap_or(NONE);

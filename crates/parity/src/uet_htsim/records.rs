@@ -224,11 +224,11 @@ const TOLD_APART: u32 = 1 << 14;
 /// Sequence numbers that a receiver holds out of order: a ring of bits that starts at the expected number. It grows
 /// to the widest gap seen.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Held {
+pub(super) struct AckedBits {
     words: Vec<u64>,
 }
 
-impl Held {
+impl AckedBits {
     /// Returns the first number from `expected` on that shares its bit with `seq`.
     #[inline(always)]
     fn bit_of(seq: u32, expected: u32) -> u32 {
@@ -339,8 +339,8 @@ mod tests {
             start in 0u32..3000,
             steps in prop::collection::vec((0u32..10, 0u32..15, 0u32..1 << 14), 1..400),
         ) {
-            let (mut held, mut set, mut expected) = (Held::default(), BTreeSet::new(), start);
-            let place = |seq: u32| seq % TOLD_APART;
+            let (mut held, mut set, mut expected) = (AckedBits::default(), BTreeSet::new(), start);
+            let index = |seq: u32| seq % TOLD_APART;
             for (what, scale, draw) in steps {
                 // Most gaps are short; some are as long as the whole bitmap, or longer.
                 let ahead = expected + 1 + (draw & ((1 << scale) - 1)) + if scale == 14 { draw } else { 0 };
@@ -348,22 +348,22 @@ mod tests {
                 match what {
                     0..=4 => {
                         held.insert(ahead, expected);
-                        set.insert(place(ahead));
+                        set.insert(index(ahead));
                     }
                     // The expected packet arrives, and those held behind it follow.
                     5 => {
                         expected += 1;
                         while held.take(expected) {
-                            prop_assert!(set.remove(&place(expected)));
+                            prop_assert!(set.remove(&index(expected)));
                             expected += 1;
                         }
-                        prop_assert!(!set.contains(&place(expected)));
+                        prop_assert!(!set.contains(&index(expected)));
                     }
                     _ => {}
                 }
                 for seq in [ahead, behind, expected] {
-                    prop_assert_eq!(held.has(seq, expected), set.contains(&place(seq)), "{} of {}", seq, expected);
-                    let bits = (0..64).filter(|bit| set.contains(&place(seq + bit)));
+                    prop_assert_eq!(held.has(seq, expected), set.contains(&index(seq)), "{} of {}", seq, expected);
+                    let bits = (0..64).filter(|bit| set.contains(&index(seq + bit)));
                     prop_assert_eq!(held.bits(seq, expected), bits.fold(0, |bits, bit| bits | 1 << bit));
                 }
             }
@@ -426,7 +426,7 @@ mod tests {
     /// Regression test: a gap of 226 packets is longer than the ring of four words.
     #[test]
     fn what_lies_beyond_the_ring_is_not_held() {
-        let mut held = Held::default();
+        let mut held = AckedBits::default();
         for seq in 11..=40 {
             held.insert(seq, 10);
         }

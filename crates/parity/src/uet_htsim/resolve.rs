@@ -8,8 +8,8 @@ use std::ops::Range;
 use paceline_fabric::spec::Model;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_scenario::guest::{
-    Cx, Flow, FlowControlKind, Given, Guest, Matrix as Inputs, Net, OwnRun, Parity, Place, Problem, Profile,
-    REPRODUCED, Simulator, Source, TableRow, Wiring, suggestion,
+    Cx, Flow, FlowControlKind, Given, Guest, Location, Matrix as Inputs, Net, OwnRun, Parity, Problem,
+    Profile, REPRODUCED, Simulator, Source, TableRow, Wiring, suggestion,
 };
 use toml::Spanned;
 
@@ -73,13 +73,13 @@ fn unplaced<T>(value: T) -> Spanned<T> {
 }
 
 /// Converts an input error to a problem that points into the text.
-fn problem(error: &InputError, place: &Place) -> Problem {
+fn problem(error: &InputError, location: &Location) -> Problem {
     let found = Problem::new(error.message.clone())
-        .at(place)
+        .at(location)
         .label(error.expected.clone());
     match error.names.is_empty() {
         true => found,
-        false => found.help(suggestion(place.text(), error.names.iter().copied())),
+        false => found.help(suggestion(location.text(), error.names.iter().copied())),
     }
 }
 
@@ -118,9 +118,9 @@ fn prepare(cx: &Cx<'_>, given: Given<'_>) -> Result<(), Problem> {
     refuse_others(cx)?;
     let (_, table) = given.parity.table::<Table>("uet-htsim");
     if let Some(text) = table.arguments.take() {
-        let place = cx.place(&text);
+        let location = cx.place(&text);
         let command = Command::read(text.get_ref())
-            .map_err(|error| problem(&error, &place.part(error.span.clone())))?;
+            .map_err(|error| problem(&error, &location.part(error.span.clone())))?;
         take_arguments(table, &command, &text.span());
         given.seed.get_or_insert(command.options.seed.into());
         let us = if command.options.end == 0 {
@@ -276,14 +276,14 @@ fn take_keys(table: &Table, cx: &Cx<'_>) -> Result<Command, Problem> {
         alpha: "-alpha";
     }
     if let Some(value) = &table.ecn {
-        let place = cx.place(value);
+        let location = cx.place(value);
         let [low, high] = value.get_ref()[..] else {
             return Err(Problem::new("`ecn` has not two thresholds")
-                .at(&place)
+                .at(&location)
                 .label("expected a list of two"));
         };
         let taken = command.take("-ecn", &format!("{low} {high}"));
-        taken.map_err(|error| problem(&error, &place))?;
+        taken.map_err(|error| problem(&error, &location))?;
     }
     let is =
         |value: &Option<Spanned<bool>>, usual: bool| value.as_ref().map_or(usual, |value| *value.get_ref());
@@ -324,13 +324,13 @@ fn own_run(cx: &mut Cx<'_>, table: &mut Table, duration: Option<&Spanned<Span>>)
     let mut command = take_keys(table, cx)?;
     let ends = cx.stop().as_ps();
     if !ends.is_multiple_of(US) {
-        let place = duration.map(|duration| cx.place(duration));
+        let location = duration.map(|duration| cx.place(duration));
         let message = format!(
             "the duration is {}: that simulator has whole microseconds",
             Span::from_ps(ends)
         );
         let found = Problem::new(message);
-        return Err(place.map_or_else(|| found.clone(), |place| found.clone().at(&place)));
+        return Err(location.map_or_else(|| found.clone(), |location| found.clone().at(&location)));
     }
     command.options.end = ends / US;
     command.options.seed = u32::try_from(cx.seed()).map_err(|_| {
@@ -341,18 +341,19 @@ fn own_run(cx: &mut Cx<'_>, table: &mut Table, duration: Option<&Spanned<Span>>)
         ))
     })?;
     let (connections, matrix) = connections(cx, table, &command)?;
+    // After the connections, whose number of hosts determines the tree that is generated without a file.
     let (topology, tree) = tree(cx, table, &command, &matrix, &connections)?;
     let options = command.options;
     let whole = cx.end();
     let set = Derived::new(&options, &tree).map_err(|misfit| {
-        let place = match misfit.flag {
+        let location = match misfit.flag {
             "-ecn" => table.ecn.as_ref().map(|value| cx.place(value)),
             "-cwnd" => table.cwnd.as_ref().map(|value| cx.place(value)),
             "-trimsize" => table.trim_size.as_ref().map(|value| cx.place(value)),
             _ => table.queue_bdp_factor.as_ref().map(|value| cx.place(value)),
         };
         Problem::new(misfit.message)
-            .at(&place.unwrap_or(whole))
+            .at(&location.unwrap_or(whole))
             .label(misfit.expected)
     })?;
     if options.end == DAY && set.oversubscribed.is_some() {
@@ -488,8 +489,8 @@ fn flows(matrix: &Matrix) -> (Vec<u32>, Inputs) {
     let mut sorted: Vec<usize> = (0..list.len()).collect();
     sorted.sort_by_key(|&i| list[i].start);
     let mut order = vec![0; list.len()];
-    for (place, &i) in (0..).zip(&sorted) {
-        order[i] = place;
+    for (index, &i) in (0..).zip(&sorted) {
+        order[i] = index;
     }
     let flows = Inputs {
         hosts: matrix.hosts,

@@ -104,8 +104,8 @@ impl Sim {
         let switch = &self.net.switches[at as usize];
         let list = usize::from(self.net.table[choice.row]).checked_sub(1)?;
         let which = hash(self.packets.flow(packet), u32::from(packet.ev), switch.salt) % choice.count;
-        let place = list * switch.stride as usize + which as usize;
-        Some(switch.first + u32::from(self.net.lists[at as usize][place]))
+        let index = list * switch.stride as usize + which as usize;
+        Some(switch.first + u32::from(self.net.lists[at as usize][index]))
     }
 
     /// Returns the offset of the list of equal-cost ports, which is created for its first packet.
@@ -178,11 +178,11 @@ impl Sim {
         let levels = self.levels(at, list, count);
         let least = levels.clone().min().unwrap_or_default();
         let equal = levels.clone().filter(|level| *level == least).count();
-        let mut places = levels
+        let mut indices = levels
             .enumerate()
             .filter(|(_, level)| *level == least)
-            .map(|(place, _)| place as u32);
-        places.nth(draw as usize % equal).unwrap_or_default()
+            .map(|(index, _)| index as u32);
+        indices.nth(draw as usize % equal).unwrap_or_default()
     }
 
     /// Returns the fill levels of a list's queues, from 0 to 3. Each is sampled at most every [`REMEMBERED`].

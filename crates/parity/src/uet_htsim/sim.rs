@@ -164,6 +164,7 @@ impl Sim {
             };
         }
         std::hint::black_box(sum);
+        // Each pass follows what the one before has loaded: a single pass would wait for one load after another.
         let next = |id: u32| self.packets.get(id).map_or(0, |packet| packet.next);
         for (kind, at) in self.bucket() {
             let port = match kind {

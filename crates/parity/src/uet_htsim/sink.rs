@@ -1,7 +1,7 @@
 //! A flow's receiver, which sends ACKs, NACKs and pulls.
 
-use super::counters::Said;
-use super::packet::{Kind, Packet, Report, bit};
+use super::counters::LogLine;
+use super::packet::{Packet, PacketType, Report, bit};
 use super::sim::{Event, Sim};
 use super::source::HEADER;
 
@@ -85,7 +85,7 @@ impl Sim {
         // A duplicate is always acknowledged: its first ACK may be lost, and the sender would go on retransmitting.
         if self.is_duplicate(flow, seq) {
             self.counters.duplicates += 1;
-            self.say(Said::Spurious(self.packets.flow(data), seq));
+            self.say(LogLine::Spurious(self.packets.flow(data), seq));
             let first = if marked { seq } else { self.first_bit(flow, seq) };
             self.sinks[flow as usize].accepted = 0;
             self.acknowledge_packet(data, first, 0);
@@ -152,7 +152,7 @@ impl Sim {
         self.raise_target(header);
         self.counters.nacks_made += 1;
         let echo = if header.has(bit::MARKED) { bit::ECHO } else { 0 };
-        let bits = Packet::bits(Kind::Nack, echo | (header.bits & bit::LAST_HOP));
+        let bits = Packet::bits(PacketType::Nack, echo | (header.bits & bit::LAST_HOP));
         let id = self.packets.add(self.answer(header, bits));
         self.send_control(self.conns[flow as usize].dst, id);
         self.ask_for_pull(header);
@@ -172,7 +172,7 @@ impl Sim {
         let sink = &self.sinks[packet.conn as usize];
         let (cum, received) = (sink.expected, sink.received);
         let (held, bitmap) = (sink.out_of_order, sink.held.bits(first, cum));
-        let mut ack = self.answer(packet, Packet::bits(Kind::Ack, bits));
+        let mut ack = self.answer(packet, Packet::bits(PacketType::Ack, bits));
         ack.held = held.min(u32::from(u16::MAX)) as u16;
         let report = Report {
             cum,
@@ -210,7 +210,7 @@ impl Sim {
             conn: pull.flow,
             size: HEADER,
             ev: u16::from(sink.pull_ev),
-            bits: Packet::bits(Kind::Pull, 0),
+            bits: Packet::bits(PacketType::Pull, 0),
             word: pull.number,
             ..Packet::default()
         };

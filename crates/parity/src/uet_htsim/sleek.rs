@@ -1,9 +1,9 @@
 //! SLEEK: a sender detects losses by gaps and probes, without waiting for its timer.
 
-use super::packet::{Kind, Packet, bit};
+use super::packet::{Packet, PacketType, bit};
 use super::schedule::NONE;
 use super::sim::Sim;
-use super::source::{HEADER, outgoing};
+use super::source::HEADER;
 
 impl Sim {
     /// Returns the queueing delay measured by a probe's answer.
@@ -113,8 +113,14 @@ impl Sim {
         let seq = c.sleek.probe;
         let ev = self.next_ev(flow);
         let c = &self.conns[flow as usize];
-        let bits = Packet::bits(Kind::Data, bit::PROBE);
-        let packet = outgoing(flow, (seq, HEADER, ev), bits, 0);
+        let packet = Packet {
+            conn: flow,
+            seq,
+            size: HEADER,
+            ev,
+            bits: Packet::bits(PacketType::Data, bit::PROBE),
+            ..Packet::default()
+        };
         let (host, wait) = (c.src, 5 * c.nscc.base);
         let id = self.packets.add(packet);
         self.send_control(host, id);

@@ -3,8 +3,8 @@
 use paceline_congestion::rccc::pacer::FIRST;
 
 use super::backlog::Backlog;
-use super::counters::Said;
-use super::packet::{Kind, Packet, bit};
+use super::counters::LogLine;
+use super::packet::{Packet, PacketType, bit};
 use super::sim::Sim;
 
 /// Size of a header, bytes.
@@ -23,7 +23,7 @@ impl Sim {
         c.in_flight = 0;
         c.pull = FIRST;
         c.target = FIRST;
-        self.say(Said::Starting(flow));
+        self.say(LogLine::Starting(flow));
         self.send_while_permitted(flow);
     }
 
@@ -150,12 +150,15 @@ impl Sim {
         let seq = c.next_seq;
         c.records.send(seq, size as u16, now, false);
         let bits = kind | if asks { bit::ASKS } else { 0 };
-        let packet = outgoing(
-            flow,
-            (seq, size as u16, ev),
-            Packet::bits(Kind::Data, bits),
-            target,
-        );
+        let packet = Packet {
+            conn: flow,
+            seq,
+            size: size as u16,
+            ev,
+            bits: Packet::bits(PacketType::Data, bits),
+            word: target,
+            ..Packet::default()
+        };
         c.next_seq += 1;
         c.packets.new += 1;
         let host = c.src;
@@ -183,8 +186,15 @@ impl Sim {
         let target = self.pull_target(flow);
         let ev = self.next_ev(flow);
         let c = &mut self.conns[flow as usize];
-        let bits = Packet::bits(Kind::Data, bit::AGAIN | bit::ASKS);
-        let packet = outgoing(flow, (seq, size, ev), bits, target);
+        let packet = Packet {
+            conn: flow,
+            seq,
+            size,
+            ev,
+            bits: Packet::bits(PacketType::Data, bit::AGAIN | bit::ASKS),
+            word: target,
+            ..Packet::default()
+        };
         c.packets.again += 1;
         let host = c.src;
         let id = self.packets.add(packet);
@@ -211,8 +221,15 @@ impl Sim {
         let target = c.target;
         let ev = self.next_ev(flow);
         let c = &mut self.conns[flow as usize];
-        let bits = Packet::bits(Kind::Rts, bit::ASKS);
-        let packet = outgoing(flow, (seq, HEADER, ev), bits, target);
+        let packet = Packet {
+            conn: flow,
+            seq,
+            size: HEADER,
+            ev,
+            bits: Packet::bits(PacketType::Rts, bit::ASKS),
+            word: target,
+            ..Packet::default()
+        };
         c.packets.requests += 1;
         let host = c.src;
         let id = self.packets.add(packet);
@@ -235,17 +252,4 @@ impl Sim {
 /// Returns the wire bytes of `size` payload bytes in packets of `payload` bytes.
 pub(super) fn wire_bytes(size: i64, payload: i64) -> i64 {
     ((size as f64 / payload as f64).ceil() * f64::from(HEADER) + size as f64) as i64
-}
-
-/// Returns a packet from the sender.
-pub(super) fn outgoing(conn: u32, (seq, size, ev): (u32, u16, u16), bits: u16, target: u64) -> Packet {
-    Packet {
-        conn,
-        seq,
-        size,
-        ev,
-        bits,
-        word: target,
-        ..Packet::default()
-    }
 }

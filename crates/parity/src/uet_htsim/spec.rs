@@ -267,7 +267,7 @@ pub struct Tree {
 impl Tree {
     /// Returns the simulator's default tree for a number of hosts; latencies in ps. Fails with the number of hosts of
     /// the next larger tree.
-    pub fn plain(hosts: u32, tiers: u32, rate: u64, (link, switch): (u64, u64)) -> Result<Self, u32> {
+    pub fn plain(hosts: u32, tiers: u32, rate: u64, link: u64, switch: u64) -> Result<Self, u32> {
         let size = |k: u64| match tiers {
             3 => k * k * k / 4,
             _ => k * k / 2,

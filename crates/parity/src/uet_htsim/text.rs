@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::counters::Said;
+use super::counters::LogLine;
 use super::sim::Sim;
 
 /// Formats a number as C++ does by default: six significant digits, without trailing zeros.
@@ -69,8 +69,8 @@ impl Sim {
                 format!("Flow {} flowId {} uecSrc {flow}", c.name(), c.flow)
             };
             match &line.what {
-                Said::Starting(flow) => writeln!(text, "{} starting at {at}", name(*flow)),
-                Said::Finished(flow, end) => {
+                LogLine::Starting(flow) => writeln!(text, "{} starting at {at}", name(*flow)),
+                LogLine::Finished(flow, end) => {
                     let packets = end.cum - end.requests;
                     let sums = end.sums;
                     writeln!(
@@ -92,34 +92,34 @@ impl Sim {
                         sums.nack
                     )
                 }
-                Said::DataDrop(low, high, flow) => {
+                LogLine::DataDrop(low, high, flow) => {
                     writeln!(text, "A [ {low} {high} ] DROP  flowid {flow}")
                 }
-                Said::HeaderDrop(low, high, flow) => writeln!(text, "B[ {low} {high} ] DROP {flow}"),
-                Said::Spurious(flow, seq) => writeln!(text, "{at} flowid {flow} Spurious {seq}"),
-                Said::Fired(what, id, targets) => {
+                LogLine::HeaderDrop(low, high, flow) => writeln!(text, "B[ {low} {high} ] DROP {flow}"),
+                LogLine::Spurious(flow, seq) => writeln!(text, "{at} flowid {flow} Spurious {seq}"),
+                LogLine::Fired(what, id, targets) => {
                     writeln!(text, "{what} {id} fired, {targets} targets")
                 }
-                Said::Waiting(id, more) => {
+                LogLine::Waiting(id, more) => {
                     writeln!(text, "Trigger {id} activated, activations remaining: {more}")
                 }
-                Said::NoneLeft => writeln!(text, "Noone left to activate"),
-                Said::Dctcp(flow, window, marked, bytes) => writeln!(
+                LogLine::NoneLeft => writeln!(text, "Noone left to activate"),
+                LogLine::Dctcp(flow, window, marked, bytes) => writeln!(
                     text,
                     "{at} DCTCP start {} cwnd {window} with params skip {} acked bytes {bytes}",
                     self.conns[*flow as usize].name(),
                     u8::from(*marked)
                 ),
-                Said::NoBdp(flow, raw) => writeln!(
+                LogLine::NoBdp(flow, raw) => writeln!(
                     text,
                     "{at} flowid {flow} _bdp 0 0 in pkts 0 raw_rtt {}",
                     us(*raw)
                 ),
-                Said::Again(flow, message, seq) => writeln!(
+                LogLine::Again(flow, message, seq) => writeln!(
                     text,
                     "UecMsg::addRecvd  flow_id {flow} msg id {message} seq no {seq} duplicate packet received"
                 ),
-                Said::Activate(flow) => writeln!(text, "{} activate", self.conns[*flow as usize].name()),
+                LogLine::Activate(flow) => writeln!(text, "{} activate", self.conns[*flow as usize].name()),
             }
             .expect("a string takes all");
         }

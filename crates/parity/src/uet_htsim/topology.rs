@@ -56,27 +56,27 @@ impl Tree {
                 let tier: u32 = word.number("a tier", 0..=2)?;
                 current = Some(tier as usize);
                 tiers[tier as usize].line = Some(name.clone());
-            } else if let Some(place) = position(&HEADER) {
-                header[place] = Some((
+            } else if let Some(index) = position(&HEADER) {
+                header[index] = Some((
                     word.number("a number of hosts or tiers", 1..=MOST_HOSTS)?,
                     word.clone(),
                 ));
-            } else if let Some(place) = position(&KEYS) {
+            } else if let Some(index) = position(&KEYS) {
                 let Some(tier) = current else {
                     return Err(name.wrong(
                         format!("{} stands before any tier", name.text),
                         "expected `Tier 0` first",
                     ));
                 };
-                if place < QUEUE {
-                    let least = u32::from(place != SWITCH);
-                    let most = if place == LATENCY {
+                if index < QUEUE {
+                    let least = u32::from(index != SWITCH);
+                    let most = if index == LATENCY {
                         MOST_LATENCY
                     } else {
                         10_000_000
                     };
                     let value = word.number("a value of this key", least..=most)?;
-                    tiers[tier].values[place] = Some((value, word.clone()));
+                    tiers[tier].values[index] = Some((value, word.clone()));
                 }
             } else {
                 let message = format!("unknown key `{}`", name.text);
@@ -96,9 +96,9 @@ fn build(
 ) -> Result<Tree, InputError> {
     let missing =
         |what: String| InputError::new(end..end, format!("the topology has no {what}"), "expected it");
-    let get = |place: usize| {
-        let given = header[place].as_ref();
-        given.ok_or_else(|| missing(HEADER[place].to_string()))
+    let get = |index: usize| {
+        let given = header[index].as_ref();
+        given.ok_or_else(|| missing(HEADER[index].to_string()))
     };
     let ((hosts, hosts_at), (depth, depth_at)) = (get(0)?, get(1)?);
     let (hosts, depth) = (*hosts, *depth);

@@ -1,6 +1,6 @@
 //! Triggers, which start flows when others end.
 
-use super::counters::{Line, Said};
+use super::counters::{Line, LogLine};
 use super::sim::Sim;
 use super::spec::TriggerKind;
 
@@ -32,14 +32,14 @@ impl Sim {
             TriggerKind::MultiShot => match own.targets.get(own.activations as usize - 1) {
                 Some(target) => {
                     self.pending.push(*target);
-                    Said::Fired("Multishot Trigger", id, targets)
+                    LogLine::Fired("Multishot Trigger", id, targets)
                 }
-                None => Said::NoneLeft,
+                None => LogLine::NoneLeft,
             },
-            _ if own.activations < most => Said::Waiting(id, most - own.activations),
+            _ if own.activations < most => LogLine::Waiting(id, most - own.activations),
             _ => {
                 self.pending.extend(&own.targets);
-                Said::Fired("Trigger", id, targets)
+                LogLine::Fired("Trigger", id, targets)
             }
         };
         self.lines.push(Line { at, what });
@@ -47,11 +47,11 @@ impl Sim {
 
     /// Starts a flow whose trigger has fired.
     pub(super) fn activate(&mut self, flow: u32) {
-        self.say(Said::Activate(flow));
+        self.say(LogLine::Activate(flow));
         self.start(flow);
     }
 
-    pub(super) fn say(&mut self, what: Said) {
+    pub(super) fn say(&mut self, what: LogLine) {
         let at = self.now();
         self.lines.push(Line { at, what });
     }

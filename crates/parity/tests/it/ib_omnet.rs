@@ -67,7 +67,7 @@ fn line(spec: &RunSpec, event: &CreditEvent) -> Option<String> {
             .unwrap();
         (spec.flows[flow], flow as u32 - source.first)
     };
-    let (what, place, info) = match event.what {
+    let (what, index, info) = match event.what {
         CreditStep::Message { flow: number } => {
             let (flow, message) = flow(number);
             let (to, packets) = (flow.dst.0 + 1, flow.size.get() / PACKET);
@@ -108,7 +108,7 @@ fn line(spec: &RunSpec, event: &CreditEvent) -> Option<String> {
         CreditStep::Notified { .. } | CreditStep::Granted { .. } | CreditStep::Found { .. } => return None,
     };
     let ps = event.at.as_ps();
-    Some(format!("{}.{:03},{what},{place},{info}", ps / 1000, ps % 1000))
+    Some(format!("{}.{:03},{what},{index},{info}", ps / 1000, ps % 1000))
 }
 
 /// Compares each step of the two traced windows under each scheme: kind, time and order.

@@ -58,17 +58,17 @@ fn credits_are_recorded_as_they_are() {
     assert!(compared > 30, "{compared}");
     // During the bursts it waits all the time, because its packets are queued behind interface 4 of the other switch.
     let ports = seen.ports.as_ref().unwrap();
-    let place = ports
+    let index = ports
         .ports
         .iter()
         .position(|port| uplink(port.node, port.interface))
         .unwrap();
     let late = |n: &usize| ports.begin(*n) >= Time::from_ns(10_200_000);
     let bins: Vec<usize> = (0..ports.bins()).filter(late).collect();
-    let shares: Vec<f64> = ports.of_port(place).map(|bin| f64::from(bin.paused)).collect();
+    let shares: Vec<f64> = ports.of_port(index).map(|bin| f64::from(bin.paused)).collect();
     let mean = bins.iter().map(|&n| shares[n]).sum::<f64>() / bins.len() as f64;
     assert!((0.99..=1.0).contains(&mean), "{mean}");
-    let causes: Vec<u16> = ports.paused_for(place).collect();
+    let causes: Vec<u16> = ports.paused_for(index).collect();
     assert!(bins.iter().any(|&n| causes[n] == 4) && bins.iter().all(|&n| [0, 4].contains(&causes[n])));
 }
 
@@ -132,7 +132,7 @@ fn stalls_are_counted() {
     let ports = seen.ports.as_ref().unwrap();
     // The last bin ends with the run, and its share refers to its actual length.
     let length = |n: usize| ports.bin.as_ps().min(stop.as_ps() - ports.begin(n).as_ps()) as f64;
-    let shares = (0..ports.ports.len()).flat_map(|place| ports.of_port(place).enumerate());
+    let shares = (0..ports.ports.len()).flat_map(|index| ports.of_port(index).enumerate());
     let waited: f64 = shares.map(|(n, bin)| f64::from(bin.paused) * length(n)).sum();
     let counted = bare.stalls.time.as_ps() as f64;
     assert!(

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use paceline_fabric::outcome::FlowStatus;
-use paceline_lab::run::{Control, Finished, RunError, execute};
+use paceline_lab::run::{Control, Finished, RunError, RunErrorKind, execute};
 use paceline_scenario::{Overrides, load_text};
 
 /// SplitMix64, so that experiments do not depend on a library's generator.
@@ -255,10 +255,10 @@ enum Came {
 
 /// Runs a scenario with the files in `folder`.
 fn run(folder: &Path, rest: &str) -> Result<Came, String> {
-    let place = folder.to_str().ok_or("no folder")?;
+    let location = folder.to_str().ok_or("no folder")?;
     let text = format!(
         "duration = \"1s\"\ncheck = true\n{}",
-        rest.replace("FOLDER", place)
+        rest.replace("FOLDER", location)
     );
     let input = load_text("random.toml", &text, &Overrides::default()).map_err(|error| error.to_string())?;
     let mut calls = 0;
@@ -271,7 +271,10 @@ fn run(folder: &Path, rest: &str) -> Result<Came, String> {
         }
     });
     let Finished { outcome, .. } = match done {
-        Err(RunError::Aborted { .. }) => return Ok(Came::Aborted),
+        Err(RunError {
+            kind: RunErrorKind::Aborted { .. },
+            ..
+        }) => return Ok(Came::Aborted),
         done => done.map_err(|error| error.to_string())?,
     };
     let open = outcome

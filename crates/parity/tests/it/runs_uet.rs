@@ -1,7 +1,7 @@
 //! Ultra Ethernet's transport in runs of the lab: flow records, and a run that the simulator aborts.
 
 use paceline_fabric::outcome::FlowStatus;
-use paceline_lab::run::{Control, RunError, execute};
+use paceline_lab::run::{Control, RunErrorKind, execute};
 use paceline_parity::uet_htsim::{UetModel, UetOutcome};
 use paceline_scenario::{Overrides, Resolved, load_text};
 
@@ -46,7 +46,7 @@ fn records_of_flows_are_the_simulators() {
 fn a_run_that_the_simulator_aborts_has_no_result() {
     let input = resolved("-tm incast15.cm -disable_trim -load_balancing_algo reps -q 4 -ecn 1 3");
     let error = execute(&input, &mut |_| Control::Continue).unwrap_err();
-    assert!(matches!(error, RunError::Aborted { .. }), "{error}");
+    assert!(matches!(error.kind, RunErrorKind::Aborted { .. }), "{error}");
     assert!(
         error
             .to_string()

@@ -133,7 +133,7 @@ fn options_and_their_mistakes() {
     let command = Command::read("htsim_uec -tm a.cm -ecn 2 6 -strat ecmp_rr").unwrap();
     assert_eq!(command.connections.as_deref(), Some("a.cm"));
     assert_eq!((command.options.ecn, command.options.paths), (Some((2, 6)), 1));
-    for (text, place, message) in [
+    for (text, index, message) in [
         ("-tm a.cm -path 4", "-path", "unknown option `-path`"),
         ("-paths 3", "3", "3 paths"),
         ("-paths 0", "0", "a number of paths is 0"),
@@ -165,7 +165,7 @@ fn options_and_their_mistakes() {
         let error = Command::read(text).unwrap_err();
         assert_eq!(
             (&text[error.span.clone()], error.message.as_str()),
-            (place, message)
+            (index, message)
         );
     }
 }
@@ -174,7 +174,7 @@ fn options_and_their_mistakes() {
 fn topologies_that_do_not_add_up_are_refused() {
     let good = text("scenarios/tree32_bundles.topo").unwrap();
     assert!(Tree::read(&good).is_ok());
-    for (from, to, place) in [
+    for (from, to, index) in [
         ("Podsize 16", "Podsize 15", "15"),
         ("Radix_Up 4", "Radix_Up 3", "3"),
         ("Tiers 3", "Tiers 4", "4"),
@@ -183,7 +183,7 @@ fn topologies_that_do_not_add_up_are_refused() {
     ] {
         let wrong = good.replacen(from, to, 1);
         let error = Tree::read(&wrong).expect_err(to);
-        assert_eq!(&wrong[error.span.clone()], place, "{}", error.message);
+        assert_eq!(&wrong[error.span.clone()], index, "{}", error.message);
     }
 }
 
@@ -206,7 +206,7 @@ fn aborts_are_reported() {
         let spec = UetSpec {
             options: Options::default(),
             matrix: Matrix::read(&text, false).unwrap(),
-            tree: Tree::plain(16, 3, 100_000_000_000, (1_000_000, 0)).unwrap(),
+            tree: Tree::plain(16, 3, 100_000_000_000, 1_000_000, 0).unwrap(),
         };
         Sim::new(&spec).unwrap().run().abort.unwrap_or_default()
     };
@@ -290,7 +290,7 @@ proptest! {
             connections: connections.collect(),
             triggers: Vec::new(),
         };
-        let tree = Tree::plain(16, 3, 100_000_000_000, (1_000_000, 0)).unwrap();
+        let tree = Tree::plain(16, 3, 100_000_000_000, 1_000_000, 0).unwrap();
         let spec = UetSpec { options, matrix, tree };
         let mut sim = Sim::new(&spec).unwrap();
         let outcome = sim.run_to_end();

@@ -4,7 +4,7 @@ use paceline_lab::files::columns::{Values, read_parquet};
 use paceline_lab::files::trace_columns;
 
 use crate::source::Source;
-use paceline_run::table::Kind;
+use paceline_run::table::ColumnKind;
 
 use crate::table::{Filled, Part, Rows, Table, int, text};
 
@@ -70,7 +70,7 @@ fn of_folder(run: &Source) -> Result<Vec<Filled>, String> {
         && columns
             .iter()
             .zip(TRACE.columns)
-            .all(|(column, said)| texts(column) == (said.kind == Kind::Text));
+            .all(|(column, said)| texts(column) == (said.kind == ColumnKind::Text));
     match as_expected {
         true => Ok(columns),
         false => Err(format!("{} is not what a run writes", path.display())),

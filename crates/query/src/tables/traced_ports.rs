@@ -162,8 +162,8 @@ fn each(run: &Source, take: &mut dyn FnMut(&Event)) -> Result<(), String> {
             return Ok(());
         }
         let column = |name: &str| {
-            let place = trace::TRACE.columns.iter().position(|column| column.name == name);
-            &part.columns[place.expect("a column of the table")]
+            let index = trace::TRACE.columns.iter().position(|column| column.name == name);
+            &part.columns[index.expect("a column of the table")]
         };
         let int = |column: &Filled, row: usize| match &column.values {
             Values::Int(values) => values[row],

@@ -17,7 +17,7 @@ pub struct Chart {
     /// Vertical axis of the chart.
     pub y: Axis,
     /// Drawing style of the lines.
-    pub kind: Kind,
+    pub kind: ChartKind,
     /// Width on the page.
     pub width: Width,
     /// Lines of the chart.
@@ -27,7 +27,7 @@ pub struct Chart {
 /// Drawing style of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ChartKind {
     /// Straight lines with visible points.
     Points,
     /// Straight lines without points.
@@ -173,7 +173,7 @@ impl Line {
 
     /// Packs the track, if there is one.
     pub(super) fn pack(&mut self) {
-        let packed = |source: &Source| source.track.pack(source.clock_ps, (source.scale, source.unit));
+        let packed = |source: &Source| source.track.pack(source.clock_ps, source.scale, source.unit);
         self.track = self.source.as_ref().map(packed);
     }
 

@@ -1,7 +1,7 @@
 //! Durations of successive iterations of jobs and collectives.
 
 use super::over_time::Clock;
-use super::{Axis, Chart, Kind, Line, Named, Width, unit_of_time};
+use super::{Axis, Chart, ChartKind, Line, Named, Width, unit_of_time};
 use crate::palette::COLORS;
 use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
@@ -30,14 +30,14 @@ pub(crate) fn iterations(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     }
     let (unit, ps) = unit_of_time(longest as u64);
     for (run, of_run) in runs.iter().zip(&all) {
-        for (place, (label, iterations)) in of_run.iter().filter(|(_, all)| all.len() > 1).enumerate() {
+        for (index, (label, iterations)) in of_run.iter().filter(|(_, all)| all.len() > 1).enumerate() {
             let points: Vec<(f64, f64)> = iterations
                 .iter()
                 .map(|&(end, took)| (clock.place(end), took / ps))
                 .collect();
             let mean = iterations.iter().map(|(_, took)| took).sum::<f64>() / iterations.len() as f64;
             let line = if runs.len() == 1 {
-                Line::new(*label, (run.color + place) % COLORS, &points)
+                Line::new(*label, (run.color + index) % COLORS, &points)
             } else {
                 Line {
                     dash: run.dash,
@@ -63,7 +63,7 @@ pub(crate) fn iterations(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         note,
         x: clock.axis(),
         y: Axis::new("iteration", unit),
-        kind: Kind::Points,
+        kind: ChartKind::Points,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines: lines.into_iter().map(|(_, line)| line).collect(),
     })

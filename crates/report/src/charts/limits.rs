@@ -1,7 +1,7 @@
 //! Decisions of schemes for single flows over time: rate, window, round-trip time.
 
 use super::over_time::{Clock, flow_name};
-use super::{Axis, Chart, Kind, Line, Named, Width};
+use super::{Axis, Chart, ChartKind, Line, Named, Width};
 use crate::palette::COLORS;
 use crate::track::Track;
 use paceline_kernel::order::Sort as _;
@@ -18,7 +18,9 @@ struct Quantity {
     label: &'static str,
     unit: &'static str,
     /// Unit of the axis, and the unit that all values are multiples of.
-    scale: (f64, f64),
+    scale: f64,
+    /// Unit that all values are multiples of.
+    step: f64,
 }
 
 const QUANTITIES: [Quantity; 3] = [
@@ -27,21 +29,24 @@ const QUANTITIES: [Quantity; 3] = [
         title: "Rates that the scheme allows",
         label: "rate",
         unit: "Gbit/s",
-        scale: (1e9, 1.0),
+        scale: 1e9,
+        step: 1.0,
     },
     Quantity {
         metric: WINDOW,
         title: "Windows that the scheme allows",
         label: "window",
         unit: "KB",
-        scale: (1e3, 1.0),
+        scale: 1e3,
+        step: 1.0,
     },
     Quantity {
         metric: RTT,
         title: "Round trips",
         label: "round-trip time",
         unit: "µs",
-        scale: (1.0, 1e-6),
+        scale: 1.0,
+        step: 1e-6,
     },
 ];
 
@@ -70,7 +75,11 @@ fn chart(runs: &[Named<'_>], clock: &Clock, of: &Quantity) -> Option<Chart> {
     let chosen = chosen(run, of.metric);
     let line = |(k, (row, one)): (usize, &(FlowRow<'_>, &Series))| Line {
         dash: k / COLORS,
-        ..Line::over_time(flow_name(row), k % COLORS, clock.source(Track::of(one), of.scale))
+        ..Line::over_time(
+            flow_name(row),
+            k % COLORS,
+            clock.source(Track::of(one), of.scale, of.step),
+        )
     };
     let recorded = run
         .data
@@ -90,7 +99,7 @@ fn chart(runs: &[Named<'_>], clock: &Clock, of: &Quantity) -> Option<Chart> {
         note,
         x: clock.axis(),
         y: Axis::new(of.label, of.unit),
-        kind: Kind::Track,
+        kind: ChartKind::Track,
         width: Width::Third,
         lines: chosen.iter().enumerate().map(line).collect(),
     })

@@ -8,7 +8,7 @@ mod over_time;
 mod per_flow;
 
 pub(crate) use chart::unit_of_time;
-pub use chart::{Axis, Chart, Kind, Line, Source, Width};
+pub use chart::{Axis, Chart, ChartKind, Line, Source, Width};
 pub(super) use chart::{Named, round};
 pub(crate) use iterations::iterations;
 pub(crate) use limits::limit;
@@ -68,10 +68,10 @@ fn over_time(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
     let several = queues
         .as_ref()
         .filter(|chart| (3..=SIDE_BY_SIDE_MAX).contains(&chart.lines.len()));
-    let place = first + charts.len();
+    let index = first + charts.len();
     let alone = several
         .filter(|_| runs.len() > 1)
-        .map(|chart| over_time::side_by_side(chart, place, &clock));
+        .map(|chart| over_time::side_by_side(chart, index, &clock));
     charts.extend(queues);
     charts.extend(alone.into_iter().flatten());
     charts.extend(over_time::states(runs, &clock));

@@ -2,7 +2,7 @@
 //! together.
 
 use super::per_flow::{QUANTILES, SIZE_GROUPS, share_curve};
-use super::{Axis, Chart, Kind, Line, Width, round, unit_of_time};
+use super::{Axis, Chart, ChartKind, Line, Width, round, unit_of_time};
 use paceline_lab::files::RunData;
 use paceline_lab::stats::{Ascending, CONFIDENCE, Samples, interval, mean, percentile};
 
@@ -43,8 +43,8 @@ pub(super) fn edges(runs: &[&RunData]) -> Vec<u64> {
 pub(super) fn quantiles(run: &RunData, edges: &[u64], p: f64) -> Vec<Option<f64>> {
     let mut groups: Vec<Vec<f64>> = vec![Vec::new(); edges.len()];
     for flow in run.flows.rows() {
-        let place = edges.partition_point(|&edge| edge < flow.size_bytes);
-        if let (Some(group), Some(slowdown)) = (groups.get_mut(place), flow.slowdown) {
+        let index = edges.partition_point(|&edge| edge < flow.size_bytes);
+        if let (Some(group), Some(slowdown)) = (groups.get_mut(index), flow.slowdown) {
             group.push(slowdown);
         }
     }
@@ -102,7 +102,7 @@ fn slowdown_by_size(all: &[Seeds<'_>], seeds: usize) -> Vec<Chart> {
             max: Some(round(highest * 1.05, 3)),
             ..Axis::new("FCT slowdown", "×").log_if_wide(values.iter().copied())
         },
-        kind: Kind::Points,
+        kind: ChartKind::Points,
         width: Width::Third,
         lines: all
             .iter()
@@ -163,7 +163,7 @@ fn fct_cdf(all: &[Seeds<'_>]) -> Option<Chart> {
             max: Some(100.0),
             ..Axis::new("flows", "%")
         },
-        kind: Kind::Step,
+        kind: ChartKind::Step,
         width: Width::Full,
         lines: all.iter().zip(&curves).map(line).collect(),
     })

@@ -1,6 +1,6 @@
 //! Charts over time: queues, rates, pauses.
 
-use super::{Axis, Chart, Kind, Line, Named, Source, Width, round, unit_of_time};
+use super::{Axis, Chart, ChartKind, Line, Named, Source, Width, round, unit_of_time};
 use crate::palette::COLORS;
 use crate::track::Track;
 use paceline_fabric::spec::NodeKind;
@@ -57,7 +57,7 @@ impl Clock {
         at_ps / self.ps
     }
     /// Returns the source of a track whose values are multiples of `unit`, for an axis with unit `scale`.
-    pub(super) fn source(&self, track: Track, (scale, unit): (f64, f64)) -> Source {
+    pub(super) fn source(&self, track: Track, scale: f64, unit: f64) -> Source {
         Source {
             track,
             clock_ps: self.ps,
@@ -91,11 +91,11 @@ fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usiz
             CREDITS => a.area().total_cmp(&b.area()),
             _ => b.area().total_cmp(&a.area()),
         });
-        for (place, (one, track)) in tracks.into_iter().take(shown).enumerate() {
+        for (index, (one, track)) in tracks.into_iter().take(shown).enumerate() {
             let port = port_name(&one.entity, run);
-            let source = clock.source(track, (1.0, 1.0));
+            let source = clock.source(track, 1.0, 1.0);
             lines.push(if runs.len() == 1 {
-                Line::over_time(port, (run.color + place) % COLORS, source)
+                Line::over_time(port, (run.color + index) % COLORS, source)
             } else {
                 Line {
                     dash: run.dash,
@@ -125,7 +125,7 @@ pub(crate) fn states(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         note: format!("0 is not congested, 1 checking, 2 undetermined, 3 congested.{more}"),
         x: clock.axis(),
         y: Axis::new("state", ""),
-        kind: Kind::Track,
+        kind: ChartKind::Track,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines,
     })
@@ -151,7 +151,7 @@ pub(crate) fn credits(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         ),
         x: clock.axis(),
         y: Axis::new("credits", ""),
-        kind: Kind::Track,
+        kind: ChartKind::Track,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines,
     })
@@ -178,15 +178,15 @@ pub(crate) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         },
         x: clock.axis(),
         y: Axis::new("queue", unit),
-        kind: Kind::Track,
+        kind: ChartKind::Track,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines,
     })
 }
 
 /// Splits a chart of several runs into small ones with the same scales, since overlapping lines hide each other.
-/// `place` is the chart's index on the page.
-pub(super) fn side_by_side(together: &Chart, place: usize, clock: &Clock) -> Vec<Chart> {
+/// `index` is the chart's index on the page.
+pub(super) fn side_by_side(together: &Chart, index: usize, clock: &Clock) -> Vec<Chart> {
     let latest = clock.latest(together.lines.iter());
     let highest = together.lines.iter().map(Line::largest).fold(0.0, f64::max);
     let width = match together.lines.len() {
@@ -201,7 +201,7 @@ pub(super) fn side_by_side(together: &Chart, place: usize, clock: &Clock) -> Vec
             width,
             lines: vec![Line {
                 dash: line.dash,
-                same: Some((place, i)),
+                same: Some((index, i)),
                 ..Line::new(run, line.color, &[])
             }],
             ..together.clone()
@@ -250,7 +250,7 @@ fn chart_of_rates(title: String, width: Width, lines: Vec<Line>, clock: &Clock) 
         note: "Payload acknowledged at the sender.".into(),
         x: clock.axis(),
         y: Axis::new("goodput", "Gbit/s"),
-        kind: Kind::Track,
+        kind: ChartKind::Track,
         width,
         lines,
     }
@@ -296,7 +296,7 @@ fn rates_together(runs: &[Named<'_>], all: &[Vec<Series>], clock: &Clock) -> Opt
     let recorded = runs.iter().zip(all).filter(|(_, series)| !series.is_empty());
     let line = |(run, series): (&Named<'_>, &Vec<Series>)| Line {
         dash: run.dash,
-        ..Line::over_time(run.name, run.color, clock.source(total(series), GBPS))
+        ..Line::over_time(run.name, run.color, clock.source(total(series), GBPS, 1.0))
     };
     let width = if runs.len() == 1 { Width::Half } else { Width::Full };
     let mut lines: Vec<Line> = recorded.map(line).collect();
@@ -305,7 +305,7 @@ fn rates_together(runs: &[Named<'_>], all: &[Vec<Series>], clock: &Clock) -> Opt
 }
 
 /// Scale of rates: integers in bit/s on an axis in Gbit/s.
-const GBPS: (f64, f64) = (1e9, 1.0);
+const GBPS: f64 = 1e9;
 
 /// Returns a line per flow; the number distinguishes flows with the same sender, receiver and size.
 fn flow_lines(run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
@@ -313,7 +313,7 @@ fn flow_lines(run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
         let id: Option<u32> = one.entity.strip_prefix("flow ").and_then(|id| id.parse().ok());
         let flow = id.and_then(|id| run.data.flows.with_id(id));
         let name = flow.map_or_else(|| one.entity.clone(), |flow| flow_name(&flow));
-        Line::over_time(name, k % COLORS, clock.source(Track::of(one), GBPS))
+        Line::over_time(name, k % COLORS, clock.source(Track::of(one), GBPS, 1.0))
     };
     series.iter().enumerate().map(line).collect()
 }
@@ -378,7 +378,7 @@ pub(crate) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         let track = Track::of_counts(clock.starts_ps[i], bin, counts);
         lines.push(Line {
             dash: run.dash,
-            ..Line::over_time(run.name, run.color, clock.source(track, (1.0, 1.0)))
+            ..Line::over_time(run.name, run.color, clock.source(track, 1.0, 1.0))
         });
     }
     let mut note = "Pause frames received, in the time of each point.".to_string();
@@ -390,7 +390,7 @@ pub(crate) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         note,
         x: clock.axis(),
         y: Axis::new("pause frames", ""),
-        kind: Kind::Track,
+        kind: ChartKind::Track,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines,
     })

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Axis, Chart, Kind, Line, Named, Width, round, unit_of_time};
+use super::{Axis, Chart, ChartKind, Line, Named, Width, round, unit_of_time};
 use crate::decimate::{POINTS_MAX, evenly};
 use crate::palette::COLORS;
 use paceline_lab::files::RunData;
@@ -86,7 +86,7 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
             note: note.clone(),
             x: x(),
             y: y(),
-            kind: Kind::Points,
+            kind: ChartKind::Points,
             width: Width::Half,
             lines: QUANTILES.iter().enumerate().map(line).collect(),
         }];
@@ -108,7 +108,7 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
             max: Some(round(highest * 1.05, 3)),
             ..y()
         },
-        kind: Kind::Points,
+        kind: ChartKind::Points,
         width: Width::Third,
         lines: runs
             .iter()
@@ -196,7 +196,7 @@ pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
             max: Some(100.0),
             ..Axis::new("flows", "%")
         },
-        kind: Kind::Step,
+        kind: ChartKind::Step,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines: all.iter().map(line).collect(),
     })

@@ -231,7 +231,10 @@ fn long_tracks_get_wider_bins() {
     let data = data();
     let mut all = charts(&[named(&data)]);
     let noise = |k: u64| (k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u32;
-    let chart = all.iter_mut().find(|chart| chart.kind == Kind::Track).unwrap();
+    let chart = all
+        .iter_mut()
+        .find(|chart| chart.kind == ChartKind::Track)
+        .unwrap();
     let mut long = chart.lines[0].clone();
     long.source.as_mut().unwrap().track = Track {
         counts: false,

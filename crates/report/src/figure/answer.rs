@@ -8,7 +8,7 @@ use crate::palette;
 
 /// X value of a point.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum XValue {
     /// Numeric position on the axis.
     At(f64),
     /// Named position; names are arranged in the order in which they occur.
@@ -21,7 +21,7 @@ pub struct Row {
     /// Name of its curve.
     pub curve: String,
     /// Position on the x axis.
-    pub x: Place,
+    pub x: XValue,
     /// Value on the y axis.
     pub y: f64,
 }
@@ -31,7 +31,7 @@ pub struct Row {
 ///
 /// # Errors
 /// If there are no rows, or some x values are numbers and others names.
-pub fn of_rows(rows: &[Row], (x, y): (&str, &str)) -> Result<Figure, NoFigure> {
+pub fn of_rows(rows: &[Row], x: &str, y: &str) -> Result<Figure, NoFigure> {
     let names: Vec<&String> = rows.iter().filter_map(|row| row.x.name()).collect();
     if rows.is_empty() {
         return Err(NoFigure("the answer has no rows with numbers".into()));
@@ -42,19 +42,19 @@ pub fn of_rows(rows: &[Row], (x, y): (&str, &str)) -> Result<Figure, NoFigure> {
             "column `{x}` has numbers and texts such as `{name}`: expected one of them"
         )));
     }
-    let mut places: Vec<String> = Vec::new();
+    let mut indices: Vec<String> = Vec::new();
     let mut known: SortedMap<&str, usize> = SortedMap::new();
     let mut curves: Vec<Curve> = Vec::new();
     let mut index: SortedMap<&str, usize> = SortedMap::new();
     for row in rows {
         let at = match &row.x {
-            Place::At(at) => *at,
-            Place::Named(name) => {
-                let place = *known.entry(name).or_insert_with(|| {
-                    places.push(name.clone());
-                    places.len() - 1
+            XValue::At(at) => *at,
+            XValue::Named(name) => {
+                let position = *known.entry(name).or_insert_with(|| {
+                    indices.push(name.clone());
+                    indices.len() - 1
                 });
-                place as f64
+                position as f64
             }
         };
         let curve = *index.entry(&row.curve).or_insert_with(|| {
@@ -80,7 +80,7 @@ pub fn of_rows(rows: &[Row], (x, y): (&str, &str)) -> Result<Figure, NoFigure> {
     }
     Ok(Figure {
         x: Scale {
-            names: places,
+            names: indices,
             ..Scale::new(x)
         },
         y: Scale::new(y),
@@ -89,7 +89,7 @@ pub fn of_rows(rows: &[Row], (x, y): (&str, &str)) -> Result<Figure, NoFigure> {
     })
 }
 
-impl Place {
+impl XValue {
     const fn name(&self) -> Option<&String> {
         match self {
             Self::At(_) => None,

@@ -14,17 +14,17 @@ pub(super) struct Ticked {
 
 impl Ticked {
     /// Creates an axis for positions: from the first to the last, or from 0 if that is close enough.
-    pub(super) fn across(scale: &Scale, places: &[f64], wanted: usize) -> Self {
-        Self::unlimited_across(scale, places, wanted).limited(scale, wanted)
+    pub(super) fn across(scale: &Scale, indices: &[f64], wanted: usize) -> Self {
+        Self::unlimited_across(scale, indices, wanted).limited(scale, wanted)
     }
 
-    fn unlimited_across(scale: &Scale, places: &[f64], wanted: usize) -> Self {
-        let whole = Self::unlimited(scale, places, wanted);
-        if scale.log || !scale.names.is_empty() || places.is_empty() {
+    fn unlimited_across(scale: &Scale, indices: &[f64], wanted: usize) -> Self {
+        let whole = Self::unlimited(scale, indices, wanted);
+        if scale.log || !scale.names.is_empty() || indices.is_empty() {
             return whole;
         }
-        let first = places.iter().copied().fold(f64::INFINITY, f64::min);
-        let last = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let first = indices.iter().copied().fold(f64::INFINITY, f64::min);
+        let last = indices.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if first == last {
             return whole;
         }
@@ -116,7 +116,7 @@ impl Ticked {
     }
 
     /// Creates an axis between limits set by the user.
-    fn within(scale: &Scale, (low, high): (f64, f64), wanted: usize) -> Self {
+    fn within(scale: &Scale, low: f64, high: f64, wanted: usize) -> Self {
         if scale.log {
             let low = if low > 0.0 { low } else { high / 1e3 };
             return Self::logarithmic(scale, low, high, wanted);
@@ -141,9 +141,9 @@ impl Ticked {
         if (low, high) == (None, None) || !scale.names.is_empty() {
             return self;
         }
-        let ends = (low.unwrap_or(self.low), high.unwrap_or(self.high));
-        match ends.0 < ends.1 {
-            true => Self::within(scale, ends, wanted),
+        let (low, high) = (low.unwrap_or(self.low), high.unwrap_or(self.high));
+        match low < high {
+            true => Self::within(scale, low, high, wanted),
             false => self,
         }
     }
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn places_go_from_the_first_to_the_last() {
-        let of = |places: &[f64]| Ticked::across(&Scale::new("x"), places, 5);
+        let of = |indices: &[f64]| Ticked::across(&Scale::new("x"), indices, 5);
         let near = of(&[0.8, 0.9, 0.99]);
         assert_eq!((near.low, near.high), (0.8, 0.99));
         let texts: Vec<_> = near.ticks.iter().map(|(_, text)| text.as_str()).collect();

@@ -21,9 +21,9 @@ use std::fmt::Write as _;
 
 use paceline_scenario::csv_cell;
 
-pub use answer::{Place, Row, of_rows};
+pub use answer::{Row, XValue, of_rows};
 pub use panel::{Curve, Figure, NoFigure, Point, Scale, Shape};
-pub use runs::{Seeds, What, of_runs};
+pub use runs::{FigureKind, Seeds, of_runs};
 pub use scene::Size;
 pub use style::{COLUMN_MM, Legend, PAGE_MM, Palette, Preset, Style};
 pub use sweep::of_sweep;
@@ -71,8 +71,8 @@ impl Figure {
                 let (low, high) = point.range.map_or_else(Default::default, |(low, high)| {
                     (low.to_string(), high.to_string())
                 });
-                let place = self.x.names.get(point.x as usize);
-                let x = place.map_or_else(|| point.x.to_string(), |name| quoted(name));
+                let index = self.x.names.get(point.x as usize);
+                let x = index.map_or_else(|| point.x.to_string(), |name| quoted(name));
                 let _ = writeln!(text, "{},{x},{y},{low},{high}", quoted(&curve.name));
             }
         }

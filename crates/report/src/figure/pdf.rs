@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::font;
-use super::scene::{Anchor, Mark, Scene};
+use super::scene::{Mark, Scene};
 
 /// Returns the file (PDF 1.4, ISO 32000-1): a catalogue, a page with a state for each opacity, its content, a font
 /// with its description and its file.
@@ -44,17 +44,17 @@ pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     ];
     let mut file = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n".to_vec();
     // The table of references needs the position of each object in the file.
-    let mut places = Vec::new();
+    let mut indices = Vec::new();
     for (number, object) in (1..).zip(&objects) {
-        places.push(file.len());
+        indices.push(file.len());
         file.extend(format!("{number} 0 obj\n").as_bytes());
         file.extend(object);
         file.extend(b"\nendobj\n");
     }
     let table = file.len();
     let mut end = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
-    for place in places {
-        end.push_str(&format!("{place:010} 00000 n \n"));
+    for index in indices {
+        end.push_str(&format!("{index:010} 00000 n \n"));
     }
     end.push_str(&format!(
         "trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n",
@@ -107,31 +107,23 @@ fn content(scene: &Scene) -> Vec<u8> {
                 text,
                 anchor,
                 turned,
-            } => add_text(
-                &mut bytes,
-                (at.0, scene.height - at.1),
-                scene.font,
-                text,
-                (*anchor, *turned),
-            ),
+            } => {
+                let (x, y) = (at.0, scene.height - at.1);
+                let back = anchor.share() * font::width_of(text, scene.font);
+                let matrix = match turned {
+                    true => format!("0 1 -1 0 {x:.2} {:.2}", y - back),
+                    false => format!("1 0 0 1 {:.2} {y:.2}", x - back),
+                };
+                add_text(&mut bytes, &matrix, scene.font, text);
+            }
         }
     }
     bytes
 }
 
-fn add_text(
-    bytes: &mut Vec<u8>,
-    (x, y): (f64, f64),
-    font: f64,
-    text: &str,
-    (anchor, turned): (Anchor, bool),
-) {
-    let back = anchor.share() * font::width_of(text, font);
-    let place = match turned {
-        true => format!("0 1 -1 0 {x:.2} {:.2}", y - back),
-        false => format!("1 0 0 1 {:.2} {y:.2}", x - back),
-    };
-    bytes.extend(format!("/Solid gs 0.11 0.125 0.14 rg BT /F {font} Tf {place} Tm (").as_bytes());
+/// Shows a text whose position and rotation are given by the text matrix.
+fn add_text(bytes: &mut Vec<u8>, matrix: &str, font: f64, text: &str) {
+    bytes.extend(format!("/Solid gs 0.11 0.125 0.14 rg BT /F {font} Tf {matrix} Tm (").as_bytes());
     for c in text.chars() {
         match code(c) {
             code @ (b'(' | b')' | b'\\') => bytes.extend([b'\\', code]),

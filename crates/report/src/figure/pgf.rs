@@ -53,8 +53,8 @@ fn add(text: &mut String, mark: &Mark, height: f64) {
         Mark::Clip(Some([left, top, right, bottom])) => writeln!(
             text,
             "\\begin{{pgfscope}}\n\\pgfpathrectangle{{{}}}{{{}}}\\pgfusepath{{clip}}",
-            point((*left, height - bottom)),
-            point((right - left, bottom - top))
+            point(*left, height - bottom),
+            point(right - left, bottom - top)
         ),
         Mark::Clip(None) => writeln!(text, "\\end{{pgfscope}}"),
         Mark::Text {
@@ -84,7 +84,7 @@ fn hex(color: &str) -> String {
     color.trim_start_matches('#').to_uppercase()
 }
 
-fn point((x, y): (f64, f64)) -> String {
+fn point(x: f64, y: f64) -> String {
     format!("\\pgfqpoint{{{x:.3}bp}}{{{y:.3}bp}}")
 }
 
@@ -92,7 +92,7 @@ fn path(points: &[(f64, f64)], height: f64) -> String {
     let mut path = String::new();
     for (i, (x, y)) in points.iter().enumerate() {
         let command = if i == 0 { "moveto" } else { "lineto" };
-        let _ = writeln!(path, "\\pgfpath{command}{{{}}}", point((*x, height - y)));
+        let _ = writeln!(path, "\\pgfpath{command}{{{}}}", point(*x, height - y));
     }
     path
 }

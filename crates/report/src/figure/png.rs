@@ -57,7 +57,7 @@ pub(super) fn bytes(scene: &Scene, dpi: f64) -> Option<Vec<u8>> {
                 });
             }
             Mark::Text {
-                at: place,
+                at: position,
                 text,
                 anchor,
                 turned,
@@ -65,9 +65,10 @@ pub(super) fn bytes(scene: &Scene, dpi: f64) -> Option<Vec<u8>> {
                 let back = anchor.share() * font::width_of(text, scene.font);
                 let turn = if *turned { -90.0 } else { 0.0 };
                 let start = at
-                    .pre_translate(place.0 as f32, place.1 as f32)
+                    .pre_translate(position.0 as f32, position.1 as f32)
                     .pre_rotate(turn)
                     .pre_translate(-back as f32, 0.0);
+                // Without the mask: labels lie outside of the panel, to which curves are clipped.
                 if let Some(path) = letters(text, scene.font) {
                     sheet.fill_path(&path, &paint(INK, 1.0), FillRule::Winding, start, None);
                 }

@@ -3,7 +3,7 @@
 use paceline_lab::files::RunData;
 use paceline_lab::stats::{CONFIDENCE, interval};
 
-use super::runs::{What, distribution, scale};
+use super::runs::{FigureKind, distribution, scale};
 use super::{Curve, Figure, Point, Scale, Shape};
 use crate::charts::{self, Axis};
 use crate::palette;
@@ -45,10 +45,10 @@ fn groups(runs: &[RunData]) -> Option<Vec<Group<'_>>> {
 }
 
 /// Returns the figure of the groups, if `what` is about flows and there are groups.
-pub(super) fn figure(runs: &[RunData], what: What) -> Option<Figure> {
+pub(super) fn figure(runs: &[RunData], what: FigureKind) -> Option<Figure> {
     let groups = groups(runs)?;
     match what {
-        What::FctCdf => {
+        FigureKind::FctCdf => {
             let times = |run: &RunData| -> Vec<f64> {
                 let times = run.flows.rows().filter_map(|flow| flow.fct_ps);
                 times.map(|ps| ps as f64).collect()
@@ -60,10 +60,10 @@ pub(super) fn figure(runs: &[RunData], what: What) -> Option<Figure> {
                 times(run).into_iter().map(|time| time / ps).collect()
             })
         }
-        What::SlowdownCdf => cdf(&groups, &Axis::new("FCT slowdown", ""), |run| {
+        FigureKind::SlowdownCdf => cdf(&groups, &Axis::new("FCT slowdown", ""), |run| {
             run.flows.rows().filter_map(|flow| flow.slowdown).collect()
         }),
-        What::Slowdown => by_size(&groups),
+        FigureKind::Slowdown => by_size(&groups),
         _ => None,
     }
 }
@@ -85,8 +85,8 @@ fn cdf(groups: &[Group<'_>], axis: &Axis, values: impl Fn(&RunData) -> Vec<f64>)
 fn shares(of_runs: &[Vec<f64>]) -> Vec<Point> {
     let mut all: Vec<f64> = of_runs.iter().flatten().copied().collect();
     all.sort_by(f64::total_cmp);
-    let at = |place: usize| {
-        let x = all[place];
+    let at = |index: usize| {
+        let x = all[index];
         let of_runs: Vec<f64> = (of_runs.iter().filter(|run| !run.is_empty()))
             .map(|run| run.partition_point(|&value| value <= x) as f64 / run.len() as f64 * 100.0)
             .collect();
@@ -94,14 +94,14 @@ fn shares(of_runs: &[Vec<f64>]) -> Vec<Point> {
             range: interval(&of_runs, CONFIDENCE)
                 .and_then(|found| found.ends())
                 .map(|(lo, hi)| (lo.max(0.0), hi.min(100.0))),
-            ..Point::at(x, (place + 1) as f64 / all.len() as f64 * 100.0)
+            ..Point::at(x, (index + 1) as f64 / all.len() as f64 * 100.0)
         }
     };
     let step = all.len().div_ceil(LEVELS).max(1);
     let last = all.len().checked_sub(1);
-    let mut places: Vec<usize> = (0..all.len()).step_by(step).chain(last).collect();
-    places.dedup();
-    places.into_iter().map(at).collect()
+    let mut indices: Vec<usize> = (0..all.len()).step_by(step).chain(last).collect();
+    indices.dedup();
+    indices.into_iter().map(at).collect()
 }
 
 /// Returns the mean of the runs' 99th percentiles for each size that all runs have, with its interval.
@@ -167,9 +167,9 @@ mod tests {
     #[test]
     fn shares_have_the_interval_of_the_seeds() {
         let points = shares(&[vec![1.0, 3.0], vec![1.5, 2.0]]);
-        let places: Vec<(f64, Option<f64>)> = points.iter().map(|point| (point.x, point.y)).collect();
+        let indices: Vec<(f64, Option<f64>)> = points.iter().map(|point| (point.x, point.y)).collect();
         assert_eq!(
-            places,
+            indices,
             [
                 (1.0, Some(25.0)),
                 (1.5, Some(50.0)),

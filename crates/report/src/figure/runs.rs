@@ -5,12 +5,12 @@ use paceline_lab::results::Summary;
 use paceline_lab::table;
 
 use super::{Curve, Figure, NoFigure, Point, Scale, Shape, pooled};
-use crate::charts::{self, Axis, Chart, Clock, Kind, Line, Named};
+use crate::charts::{self, Axis, Chart, ChartKind, Clock, Line, Named};
 use crate::palette;
 
 /// Figure to draw from runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum FigureKind {
     /// Cumulative distribution of completion times.
     FctCdf,
     /// Cumulative distribution of slowdowns.
@@ -35,7 +35,7 @@ pub enum What {
     Iterations,
 }
 
-impl What {
+impl FigureKind {
     /// All figures, in the order of the variants.
     pub const ALL: [Self; 11] = [
         Self::FctCdf,
@@ -123,7 +123,7 @@ impl Seeds {
 ///
 /// # Errors
 /// If the runs lack the data: a description of what is missing.
-pub fn of_runs(runs: &[RunData], what: What, seeds: Seeds) -> Result<Figure, NoFigure> {
+pub fn of_runs(runs: &[RunData], what: FigureKind, seeds: Seeds) -> Result<Figure, NoFigure> {
     if seeds == Seeds::Pooled
         && let Some(figure) = pooled::figure(runs, what)
     {
@@ -143,22 +143,22 @@ pub fn of_runs(runs: &[RunData], what: What, seeds: Seeds) -> Result<Figure, NoF
         .collect();
     let clock = Clock::of(&named);
     let chart = match what {
-        What::FctCdf => return completion_times(&named).ok_or_else(|| lacking(what)),
-        What::SlowdownCdf => return slowdowns(&named).ok_or_else(|| lacking(what)),
-        What::Slowdown => return slowdown_by_size(&named).ok_or_else(|| lacking(what)),
-        What::Queue => charts::queues(&named, &clock),
-        What::Rate => charts::rates_in_one(&named, &clock),
-        What::State => charts::states(&named, &clock),
-        What::Credits => charts::credits(&named, &clock),
-        What::Pauses => charts::pauses(&named, &clock),
-        What::Rtt => charts::limit(&named, &clock, RTT),
-        What::Window => charts::limit(&named, &clock, WINDOW),
-        What::Iterations => charts::iterations(&named, &clock),
+        FigureKind::FctCdf => return completion_times(&named).ok_or_else(|| lacking(what)),
+        FigureKind::SlowdownCdf => return slowdowns(&named).ok_or_else(|| lacking(what)),
+        FigureKind::Slowdown => return slowdown_by_size(&named).ok_or_else(|| lacking(what)),
+        FigureKind::Queue => charts::queues(&named, &clock),
+        FigureKind::Rate => charts::rates_in_one(&named, &clock),
+        FigureKind::State => charts::states(&named, &clock),
+        FigureKind::Credits => charts::credits(&named, &clock),
+        FigureKind::Pauses => charts::pauses(&named, &clock),
+        FigureKind::Rtt => charts::limit(&named, &clock, RTT),
+        FigureKind::Window => charts::limit(&named, &clock, WINDOW),
+        FigureKind::Iterations => charts::iterations(&named, &clock),
     };
     chart.map(|chart| over_time(&chart)).ok_or_else(|| lacking(what))
 }
 
-fn lacking(what: What) -> NoFigure {
+fn lacking(what: FigureKind) -> NoFigure {
     NoFigure(format!("{}: nothing to draw: {}", what.name(), what.lacking()))
 }
 
@@ -281,7 +281,7 @@ fn over_time(chart: &Chart) -> Figure {
             ..scale(&chart.y)
         },
         shape: match chart.kind {
-            Kind::Points => Shape::Points,
+            ChartKind::Points => Shape::Points,
             _ => Shape::Steps,
         },
         curves: chart.lines.iter().map(curve_of).collect(),

@@ -2,7 +2,7 @@
 
 use super::axis::Ticked;
 use super::font::width_of;
-use super::style::{Legend, Style};
+use super::style::{Legend, LineStyle, Style};
 use super::{Curve, Figure, Point, Shape};
 use crate::decimate::extremes;
 
@@ -120,7 +120,7 @@ impl Scene {
             top = scene.font + 3.0;
         }
         let colors: Vec<_> = (figure.curves.iter().enumerate())
-            .map(|(place, curve)| style.palette.of(place, (curve.color, curve.dash)))
+            .map(|(index, curve)| style.palette.of(index, curve.color, curve.dash))
             .collect();
         let legend = match figure.curves.len() {
             0 | 1 => Legend::Off,
@@ -141,8 +141,8 @@ impl Scene {
             panel.right + 2.0,
             panel.bottom + 2.0,
         ])));
-        for (place, (curve, style)) in figure.curves.iter().zip(colors).enumerate() {
-            scene.curve(curve, figure.shape, &panel, (place, style));
+        for (index, (curve, style)) in figure.curves.iter().zip(colors).enumerate() {
+            scene.curve(curve, figure.shape, &panel, index, style);
         }
         scene.marks.push(Mark::Clip(None));
         scene
@@ -172,7 +172,7 @@ impl Scene {
     }
 
     /// Draws the legend in rows from `top` on; returns its lower end.
-    fn legend(&mut self, figure: &Figure, colors: &[(&'static str, usize)], top: f64) -> f64 {
+    fn legend(&mut self, figure: &Figure, colors: &[LineStyle], top: f64) -> f64 {
         let row = self.font + 3.0;
         let mut at = (4.0, top + self.font + 2.0);
         for (curve, style) in figure.curves.iter().zip(colors).take(NAMED_MAX) {
@@ -191,7 +191,7 @@ impl Scene {
     }
 
     /// Draws the legend in a column at the right edge; returns its left end.
-    fn legend_beside(&mut self, figure: &Figure, colors: &[(&'static str, usize)], top: f64) -> f64 {
+    fn legend_beside(&mut self, figure: &Figure, colors: &[LineStyle], top: f64) -> f64 {
         let named = || figure.curves.iter().take(NAMED_MAX);
         let widest = named()
             .map(|curve| width_of(&curve.name, self.font))
@@ -209,9 +209,9 @@ impl Scene {
         left - 4.0
     }
 
-    fn sample(&mut self, at: (f64, f64), name: &str, (color, dash): (&'static str, usize)) {
+    fn sample(&mut self, at: (f64, f64), name: &str, style: LineStyle) {
         let (middle, end) = (at.1 - self.font * 0.35, at.0 + SAMPLE * self.unit());
-        self.line(&[(at.0, middle), (end, middle)], color, 1.2, dash);
+        self.line(&[(at.0, middle), (end, middle)], style.color, 1.2, style.dash);
         self.text((end + 3.0, at.1), name, Anchor::Start);
     }
 
@@ -266,13 +266,8 @@ impl Scene {
         });
     }
 
-    fn curve(
-        &mut self,
-        curve: &Curve,
-        shape: Shape,
-        panel: &Panel,
-        (place, (color, dash)): (usize, (&'static str, usize)),
-    ) {
+    fn curve(&mut self, curve: &Curve, shape: Shape, panel: &Panel, index: usize, style: LineStyle) {
+        let LineStyle { color, dash } = style;
         // A piece ends at the start of the next one at the latest.
         for piece in curve.points.split_inclusive(|point| point.y.is_none()) {
             self.bands(piece, shape, panel, color);
@@ -291,7 +286,7 @@ impl Scene {
                 self.line(&drawn, color, 1.1, dash);
             }
             if shape == Shape::Points {
-                drawn.into_iter().for_each(|at| self.dot(at, color, place));
+                drawn.into_iter().for_each(|(x, y)| self.dot(x, y, color, index));
             }
         }
     }
@@ -322,7 +317,7 @@ impl Scene {
     }
 
     /// Draws a marker, whose shape depends on the curve.
-    fn dot(&mut self, (x, y): (f64, f64), color: &'static str, place: usize) {
+    fn dot(&mut self, x: f64, y: f64, color: &'static str, index: usize) {
         let side = 1.5 * self.unit();
         const SHAPES: [&[(f64, f64)]; 4] = [
             &[(-1.0, 0.0), (0.0, -1.0), (1.0, 0.0), (0.0, 1.0)],
@@ -332,7 +327,7 @@ impl Scene {
         ];
         let corner = |(right, down): &(f64, f64)| (x + right * side, y + down * side);
         self.marks.push(Mark::Area {
-            points: SHAPES[place % SHAPES.len()].iter().map(corner).collect(),
+            points: SHAPES[index % SHAPES.len()].iter().map(corner).collect(),
             color,
             opacity: 1.0,
         });

@@ -105,6 +105,14 @@ pub enum Palette {
     Grey,
 }
 
+/// Colour and dash pattern of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LineStyle {
+    pub(super) color: &'static str,
+    /// Number of the dash pattern.
+    pub(super) dash: usize,
+}
+
 impl Palette {
     /// All palettes, the default first.
     pub const ALL: [Self; 3] = [Self::Colour, Self::Ordered, Self::Grey];
@@ -129,14 +137,18 @@ impl Palette {
         }
     }
 
-    /// Returns the colour and the dash pattern of curve number `place`, given those on the pages.
-    pub(super) fn of(self, place: usize, (color, dash): (usize, usize)) -> (&'static str, usize) {
+    /// Returns the colour and the dash pattern of curve number `index`, given those on the pages.
+    pub(super) fn of(self, index: usize, color: usize, dash: usize) -> LineStyle {
         let colors = self.colors();
-        match self {
-            Self::Colour => (colors[color % colors.len()], dash),
-            Self::Ordered => (colors[place % colors.len()], place / colors.len()),
+        let (color, dash) = match self {
+            Self::Colour => (color, dash),
+            Self::Ordered => (index, index / colors.len()),
             // Two curves with one grey differ in their dashes.
-            Self::Grey => (colors[place % colors.len()], place + place / colors.len()),
+            Self::Grey => (index, index + index / colors.len()),
+        };
+        LineStyle {
+            color: colors[color % colors.len()],
+            dash,
         }
     }
 }
@@ -170,7 +182,7 @@ mod tests {
     fn twelve_curves_differ() {
         for palette in Palette::ALL {
             let mut all: Vec<_> = (0..12)
-                .map(|place| palette.of(place, (place % 8, place / 8)))
+                .map(|index| palette.of(index, index % 8, index / 8))
                 .collect();
             all.sort_unstable();
             all.dedup();

@@ -74,13 +74,13 @@ fn add(text: &mut String, mark: &Mark) {
                 Anchor::Middle => "middle",
                 Anchor::End => "end",
             };
-            let place = match turned {
+            let index = match turned {
                 true => format!("transform=\"translate({x:.2} {y:.2}) rotate(-90)\""),
                 false => format!("x=\"{x:.2}\" y=\"{y:.2}\""),
             };
             writeln!(
                 text,
-                "<text {place} text-anchor=\"{anchor}\">{}</text>",
+                "<text {index} text-anchor=\"{anchor}\">{}</text>",
                 escaped(words)
             )
         }

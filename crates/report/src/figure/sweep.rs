@@ -29,7 +29,7 @@ pub fn of_sweep(data: &SweepData, metric: &str, over: Option<&str>) -> Result<Fi
     let mut curves: Vec<(Vec<usize>, Curve)> = Vec::new();
     for (number, point) in data.plan.points.iter().enumerate() {
         let mut others = point.values.clone();
-        let place = others.remove(across);
+        let position = others.remove(across);
         let found = curves.iter().position(|(known, _)| *known == others);
         let index = found.unwrap_or_else(|| {
             curves.push((others.clone(), empty(name(axes, across, &others))));
@@ -37,7 +37,7 @@ pub fn of_sweep(data: &SweepData, metric: &str, over: Option<&str>) -> Result<Fi
         });
         let x = numbers
             .as_ref()
-            .map_or(place as f64, |(numbers, _)| numbers[place]);
+            .map_or(position as f64, |(numbers, _)| numbers[position]);
         curves[index]
             .1
             .points

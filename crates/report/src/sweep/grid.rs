@@ -72,14 +72,13 @@ impl Grid {
         let mut repeats = seeds;
         if varies.is_empty() && seeds > 1 && data.plan.points.len() == 1 {
             axes.push(seed_axis(&data.plan.seeds));
-            points.extend(
-                (0..seeds).map(|repeat| point(data, &measures, (0, repeat..repeat + 1), vec![repeat])),
-            );
+            points
+                .extend((0..seeds).map(|repeat| point(data, &measures, 0, repeat..repeat + 1, vec![repeat])));
             repeats = 1;
         } else {
             for (number, of) in data.plan.points.iter().enumerate() {
                 let values = varies.iter().map(|&axis| of.values[axis]).collect();
-                points.push(point(data, &measures, (number, 0..seeds), values));
+                points.push(point(data, &measures, number, 0..seeds, values));
             }
         }
         let mut grid = Self {
@@ -180,7 +179,8 @@ pub(crate) fn places(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
 fn point(
     data: &SweepData,
     measures: &[Offered],
-    (number, repeats): (usize, std::ops::Range<usize>),
+    number: usize,
+    repeats: std::ops::Range<usize>,
     v: Vec<usize>,
 ) -> GridPoint {
     let rows = || repeats.clone().filter_map(|repeat| data.row(number, repeat));

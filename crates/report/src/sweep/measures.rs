@@ -49,10 +49,10 @@ pub(super) struct Offered {
     pub(super) name: String,
     pub(super) unit: &'static str,
     pub(super) cost: i8,
-    of: Of,
+    of: ValueSource,
 }
 
-enum Of {
+enum ValueSource {
     Run(fn(&Summary) -> Option<f64>),
     Named(Metric),
 }
@@ -60,8 +60,8 @@ enum Of {
 impl Offered {
     pub(super) fn value(&self, summary: &Summary) -> Option<f64> {
         match &self.of {
-            Of::Run(of) => of(summary),
-            Of::Named(metric) => metric.value(summary),
+            ValueSource::Run(of) => of(summary),
+            ValueSource::Named(metric) => metric.value(summary),
         }
     }
 }
@@ -76,7 +76,7 @@ pub(super) fn offered(data: &SweepData) -> Vec<Offered> {
         name: measure.name.to_string(),
         unit: measure.unit,
         cost: measure.cost,
-        of: Of::Run(measure.of),
+        of: ValueSource::Run(measure.of),
     });
     let summaries = data.in_order().filter_map(|(_, row)| row.summary.as_ref());
     let named = metrics::all_of(summaries)
@@ -90,12 +90,11 @@ pub(super) fn offered(data: &SweepData) -> Vec<Offered> {
             _ => "µs",
         },
         cost: metric.sign(),
-        of: Of::Named(metric),
+        of: ValueSource::Named(metric),
     });
     let mut all: Vec<Offered> = of_runs.chain(named).collect();
     // The iteration time is the purpose of a job, so it comes first.
-    let is_iteration =
-        |one: &Offered| matches!(&one.of, Of::Named(metric) if metric.key.ends_with(".iteration_us.mean"));
+    let is_iteration = |one: &Offered| matches!(&one.of, ValueSource::Named(metric) if metric.key.ends_with(".iteration_us.mean"));
     if let Some(place) = all.iter().position(is_iteration) {
         all[..=place].rotate_right(1);
     }

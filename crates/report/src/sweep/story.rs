@@ -158,7 +158,7 @@ fn extremes(grid: &Grid) -> Option<String> {
     if least.0 == most.0 {
         return None;
     }
-    let place = |point: &GridPoint| {
+    let index = |point: &GridPoint| {
         let parts = grid.axes.iter().zip(&point.v);
         let parts: Vec<String> = parts
             .map(|(axis, &value)| format!("{} {}", axis.name, axis.values[value]))
@@ -167,9 +167,9 @@ fn extremes(grid: &Grid) -> Option<String> {
     };
     Some(format!(
         "{measure} is smallest at {} ({}) and largest at {} ({}).",
-        place(least.1),
+        index(least.1),
         show(least.0),
-        place(most.1),
+        index(most.1),
         show(most.0)
     ))
 }

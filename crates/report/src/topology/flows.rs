@@ -137,11 +137,11 @@ pub(super) fn listed(run: &RunData, rows: &SortedMap<String, usize>) -> Listed {
         }
     }
     let names: Vec<String> = names.into_iter().map(Cow::into_owned).collect();
-    let place = |name: &str| names.partition_point(|other| other.as_str() < name);
+    let index = |name: &str| names.partition_point(|other| other.as_str() < name);
     let flow = |row: &FlowRow<'_>| Flow {
         id: row.flow_id,
-        label: place(&row.label),
-        scheme: place(&row.scheme),
+        label: index(&row.label),
+        scheme: index(&row.scheme),
         src: row.src,
         dst: row.dst,
         size: row.size_bytes,

@@ -131,8 +131,8 @@ fn ordered(tier: &[u32], neighbours: &[Vec<usize>]) -> Vec<Vec<usize>> {
 fn ranks(order: &[Vec<usize>], nodes: usize) -> Vec<usize> {
     let mut rank = vec![0; nodes];
     for row in order {
-        for (place, &node) in row.iter().enumerate() {
-            rank[node] = place;
+        for (index, &node) in row.iter().enumerate() {
+            rank[node] = index;
         }
     }
     rank
@@ -252,10 +252,10 @@ fn place_row(row: &[usize], tier: &[u32], neighbours: &[Vec<usize>], x: &mut [f6
         blocks.push(block);
     }
     let (lowest, highest) = (apart / 2.0, 1.0 - apart / 2.0 - (row.len() - 1) as f64 * apart);
-    let places = blocks
+    let indices = blocks
         .iter()
         .flat_map(|&(at, count)| std::iter::repeat_n(at, count));
-    for ((i, &node), at) in row.iter().enumerate().zip(places) {
+    for ((i, &node), at) in row.iter().enumerate().zip(indices) {
         x[node] = at.clamp(lowest, highest.max(lowest)) + i as f64 * apart;
         half[node] = (apart * 0.42).min(0.05);
     }

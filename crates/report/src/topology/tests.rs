@@ -71,8 +71,8 @@ fn states_on_the_page_are_those_of_the_series() {
     assert_eq!((bin, bins), (100, 400));
     // Port `2i` is that of link `i`'s first node, port `2i + 1` that of its second; links are in the order of hosts.
     let (states, causes) = (rows_of(&data, "state", 8), rows_of(&data, "cause", 8));
-    let at = |place: usize, ps: u64| {
-        let points = &run.series[place].points;
+    let at = |index: usize, ps: u64| {
+        let points = &run.series[index].points;
         points
             .iter()
             .take_while(|point| point.0 <= ps)

@@ -2,7 +2,7 @@
 
 use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::Problem;
-use paceline_scenario::diagnostics::{Place, Source};
+use paceline_scenario::diagnostics::{Location, Source};
 use toml::Value;
 
 use super::names::{Bound, Names, number, unknown};
@@ -48,18 +48,18 @@ impl Criteria {
             all.add(name, expect, &source.end())?;
         }
         for (name, expect) in &file.expect {
-            let (expect, place) = (expect.get_ref(), source.at(expect.span()));
-            all.add(name, expect, &place)?;
+            let (expect, location) = (expect.get_ref(), source.at(expect.span()));
+            all.add(name, expect, &location)?;
             // A shared criterion may quote words that some of the experiments lack, so it is checked only when used.
             let criterion = all.named[name].criterion.clone();
-            all.quoted(criterion, quote(expect), &place)?;
+            all.quoted(criterion, quote(expect), &location)?;
         }
         Ok(all)
     }
 
-    fn add(&mut self, name: &str, expect: &Expect, place: &Place) -> Result<(), Problem> {
+    fn add(&mut self, name: &str, expect: &Expect, location: &Location) -> Result<(), Problem> {
         let named = Named {
-            criterion: of(expect, place)?,
+            criterion: of(expect, location)?,
             conditions: expect.at.clone(),
             quote: quote(expect).map(str::to_string),
         };
@@ -67,9 +67,9 @@ impl Criteria {
         Ok(())
     }
 
-    fn find(&self, name: &str, place: &Place) -> Result<&Named, Problem> {
+    fn find(&self, name: &str, location: &Location) -> Result<&Named, Problem> {
         let known: Vec<&str> = self.named.keys().map(String::as_str).collect();
-        let unknown = || unknown("criterion", name, &known).at(place);
+        let unknown = || unknown("criterion", name, &known).at(location);
         self.named.get(name).ok_or_else(unknown)
     }
 
@@ -79,44 +79,53 @@ impl Criteria {
         all: &[NamedOr<Expect>],
         names: &Names,
         at: &At<'_>,
-        place: &Place,
+        location: &Location,
     ) -> Result<Option<Criterion>, Problem> {
         for one in all {
             let (name, quoted) = match one {
                 NamedOr::Named(name) => (name, None),
-                NamedOr::Own(expect) if !is_for(&expect.at, names, at, place)? => continue,
+                NamedOr::Own(expect) if !is_for(&expect.at, names, at, location)? => continue,
                 NamedOr::Own(expect) => match &expect.named {
                     Some(name) if is_bare(expect) => (name, quote(expect)),
                     Some(_) => {
                         let text =
                             "next to `as` there may be `where` and `quote` alone: the criterion has the rest";
-                        return Err(Problem::new(text).at(place));
+                        return Err(Problem::new(text).at(location));
                     }
-                    None => return self.quoted(of(expect, place)?, quote(expect), place).map(Some),
+                    None => {
+                        return self
+                            .quoted(of(expect, location)?, quote(expect), location)
+                            .map(Some);
+                    }
                 },
             };
-            let named = self.find(name, place)?;
-            if is_for(&named.conditions, names, at, place)? {
+            let named = self.find(name, location)?;
+            if is_for(&named.conditions, names, at, location)? {
                 let quote = quoted.or(named.quote.as_deref());
-                return self.quoted(named.criterion.clone(), quote, place).map(Some);
+                return self.quoted(named.criterion.clone(), quote, location).map(Some);
             }
         }
         Ok(None)
     }
 
     /// Adds the quotation to a criterion.
-    fn quoted(&self, criterion: Criterion, quote: Option<&str>, place: &Place) -> Result<Criterion, Problem> {
+    fn quoted(
+        &self,
+        criterion: Criterion,
+        quote: Option<&str>,
+        location: &Location,
+    ) -> Result<Criterion, Problem> {
         let Some(name) = quote else {
             return Ok(criterion);
         };
         if criterion.kind == Evidence::Shown || criterion.source != Word::Paper {
             let text =
                 "a `quote` is of what the paper says: expected `says = \"paper\"` and something to judge";
-            return Err(Problem::new(text).at(place));
+            return Err(Problem::new(text).at(location));
         }
         let known: Vec<&str> = self.quotes.keys().map(String::as_str).collect();
         let found = self.quotes.get(name);
-        let found = found.ok_or_else(|| unknown("quotation", name, &known).at(place))?;
+        let found = found.ok_or_else(|| unknown("quotation", name, &known).at(location))?;
         Ok(Criterion {
             quote: Some(Quotation {
                 at: one_line(&found.at),
@@ -141,7 +150,7 @@ fn is_bare(expect: &Expect) -> bool {
 }
 
 /// Returns true if all conditions in `where` hold.
-fn is_for(conditions: &Conditions, names: &Names, at: &At<'_>, place: &Place) -> Result<bool, Problem> {
+fn is_for(conditions: &Conditions, names: &Names, at: &At<'_>, location: &Location) -> Result<bool, Problem> {
     let mut all = true;
     for (key, values) in conditions {
         let texts = || values.0.iter().map(|value| value.as_str().unwrap_or_default());
@@ -152,17 +161,17 @@ fn is_for(conditions: &Conditions, names: &Names, at: &At<'_>, place: &Place) ->
             "x" => {
                 let ends: Option<Vec<f64>> = values.0.iter().map(number).collect();
                 let Some(&[from, to]) = ends.as_deref() else {
-                    return Err(Problem::new("`x` has two ends: x = [0, 10000]").at(place));
+                    return Err(Problem::new("`x` has two ends: x = [0, 10000]").at(location));
                 };
                 at.x.is_some_and(|x| (from..=to).contains(&x))
             }
             _ => {
-                let axis = names.axis(key, place)?;
+                let axis = names.axis(key, location)?;
                 let Some(&case) = at.bound.get(&axis) else {
-                    return Err(Problem::new(format!("no cell here is of a case of `{key}`")).at(place));
+                    return Err(Problem::new(format!("no cell here is of a case of `{key}`")).at(location));
                 };
                 let cases: Result<Vec<usize>, Problem> =
-                    texts().map(|text| names.case(axis, text, place)).collect();
+                    texts().map(|text| names.case(axis, text, location)).collect();
                 cases?.contains(&case)
             }
         };
@@ -170,7 +179,7 @@ fn is_for(conditions: &Conditions, names: &Names, at: &At<'_>, place: &Place) ->
     Ok(all)
 }
 
-fn of(one: &Expect, place: &Place) -> Result<Criterion, Problem> {
+fn of(one: &Expect, location: &Location) -> Result<Criterion, Problem> {
     let within = match &one.within {
         None => None,
         Some(text) => {
@@ -180,7 +189,7 @@ fn of(one: &Expect, place: &Place) -> Result<Criterion, Problem> {
                 .strip_suffix('%')
                 .and_then(|share| share.trim().parse::<f64>().ok());
             let share = share.filter(|share| *share > 0.0);
-            let wrong = || Problem::new("expected a share such as `5%`").at(place);
+            let wrong = || Problem::new("expected a share such as `5%`").at(location);
             Some(Tolerance::Within(share.ok_or_else(wrong)? / 100.0))
         }
     };
@@ -196,7 +205,7 @@ fn of(one: &Expect, place: &Place) -> Result<Criterion, Problem> {
     let mut said = ways.into_iter().flatten();
     let (Some(tolerance), None) = (said.next(), said.next()) else {
         let text = "say one of `exact`, `within`, `near`, `at-most`, `at-least`, `between` and `shown`";
-        return Err(Problem::new(text).at(place));
+        return Err(Problem::new(text).at(location));
     };
     let says = match &one.says {
         None => None,
@@ -205,7 +214,7 @@ fn of(one: &Expect, place: &Place) -> Result<Criterion, Problem> {
             "authors-simulator" => Some(Word::AuthorsSimulator),
             "us" => Some(Word::Us),
             other => {
-                return Err(unknown("source", other, &["paper", "authors-simulator", "us"]).at(place));
+                return Err(unknown("source", other, &["paper", "authors-simulator", "us"]).at(location));
             }
         },
     };

@@ -19,7 +19,7 @@
 use std::ops::Range;
 
 use paceline_scenario::Problem;
-use paceline_scenario::diagnostics::{Place, nearest};
+use paceline_scenario::diagnostics::{Location, nearest};
 
 /// Parsed expression whose names are not yet resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,7 +145,7 @@ functions! {
     If "if" 3 "the second where the first is not 0, otherwise the third",
     Where "where" 2 "those of a list for which the second is not 0",
     Ceil "ceil" 1 "the next whole number",
-    Place "place" 1 "which case of an axis it is, from 0",
+    CaseIndex "place" 1 "which case of an axis it is, from 0",
     Each "each" 2 "a list, case by case of an axis, of those that have it",
     Every "every" 2 "a list, case by case of an axis, if all have it",
     PerSeed "per_seed" 1 "a list, seed by seed",
@@ -164,12 +164,12 @@ impl Function {
     }
 }
 
-/// Parses an expression; `place` is the position of its text.
-pub(super) fn read(text: &str, place: &Place) -> Result<Written, Problem> {
+/// Parses an expression; `location` is the position of its text.
+pub(super) fn read(text: &str, location: &Location) -> Result<Written, Problem> {
     let mut reader = Reader {
         text,
         at: 0,
-        place,
+        location,
         depth: 0,
         operators: 0,
     };
@@ -184,7 +184,7 @@ pub(super) fn read(text: &str, place: &Place) -> Result<Written, Problem> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    place: &'a Place,
+    location: &'a Location,
     /// Number of open brackets and signs.
     depth: usize,
     operators: usize,
@@ -226,7 +226,7 @@ impl Reader<'_> {
             None => "the end".to_string(),
         };
         let end = (self.at + 1).min(self.text.len());
-        Problem::new(format!("expected {expected}, found {found}")).at(&self.place.part(self.at..end))
+        Problem::new(format!("expected {expected}, found {found}")).at(&self.location.part(self.at..end))
     }
 
     fn comparison(&mut self) -> Result<Written, Problem> {
@@ -269,8 +269,8 @@ impl Reader<'_> {
             let from = self.at;
             let right = self.factor()?;
             if operator == Operator::Divide && right == Written::Number(0.0) {
-                let place = self.place.part(from..self.at);
-                return Err(Problem::new("divides by zero").at(&place));
+                let location = self.location.part(from..self.at);
+                return Err(Problem::new("divides by zero").at(&location));
             }
             left = Written::Binary(operator, Box::new(left), Box::new(right));
         }
@@ -284,7 +284,7 @@ impl Reader<'_> {
                 false => format!("brackets and signs are more than {DEEPEST} deep"),
                 true => format!("an expression has more than {OPERATORS} numbers"),
             };
-            return Err(Problem::new(message).at(&self.place.part(self.at..self.text.len())));
+            return Err(Problem::new(message).at(&self.location.part(self.at..self.text.len())));
         }
         self.depth += 1;
         let factor = self.factor_within();
@@ -426,7 +426,7 @@ impl Reader<'_> {
                 None => format!("functions: {}", names().collect::<Vec<_>>().join(", ")),
             };
             let problem = Problem::new(format!("unknown function `{name}`"));
-            return Err(problem.at(&self.place.part(span)).help(help));
+            return Err(problem.at(&self.location.part(span)).help(help));
         };
         let mut arguments = vec![self.comparison()?];
         while self.takes(",") {
@@ -436,14 +436,18 @@ impl Reader<'_> {
         if expected != 0 && arguments.len() != expected {
             let found = arguments.len();
             let text = format!("`{name}` has {expected} arguments, found {found}");
-            return Err(Problem::new(text).at(&self.place.part(span)));
+            return Err(Problem::new(text).at(&self.location.part(span)));
         }
         Ok(Written::Call(function, arguments, span))
     }
 }
 
 /// Returns the two texts that a function takes as arguments, or an error.
-pub(super) fn texts(function: Function, arguments: &[Written], at: &Place) -> Result<[String; 2], Problem> {
+pub(super) fn texts(
+    function: Function,
+    arguments: &[Written],
+    at: &Location,
+) -> Result<[String; 2], Problem> {
     let text = |one: &Written| one.text().map(str::to_string);
     let found: Option<Vec<String>> = arguments.iter().map(text).collect();
     match found.as_deref() {

@@ -50,7 +50,7 @@ fn located(error: Diagnostics, source: &Source) -> Diagnostics {
     let of = |problem: &Problem| {
         let written = problem
             .place()
-            .map(|place| place.text().trim_matches(['"', '\'']).to_string());
+            .map(|location| location.text().trim_matches(['"', '\'']).to_string());
         let written = written.filter(|text| !text.is_empty());
         let found = written.and_then(|text| Some((source.text().find(&text)?, text.len())));
         found.map(|(at, length)| Problem::new(problem.message()).at(&source.at(at..at + length)))

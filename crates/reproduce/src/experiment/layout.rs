@@ -4,13 +4,13 @@ mod charts;
 mod lines;
 
 use paceline_kernel::sorted::SortedMap;
-use paceline_scenario::diagnostics::{Place, Source};
+use paceline_scenario::diagnostics::{Location, Source};
 use paceline_scenario::{Diagnostics, Problem};
 use toml::Spanned;
 
 use super::expect::{At, Criteria};
 use super::expr::read as read_expression;
-use super::names::{Bound, Names};
+use super::names::{Bound, Names, Scope};
 use super::published::Published;
 use super::schema::{self, Claim, File, Many, NamedOr, Table, Text};
 use super::source::Folder;
@@ -80,18 +80,19 @@ pub(super) fn read(
     file: &File,
     names: &Names,
     criteria: &Criteria,
-    (source, folder): (&Source, &dyn Folder),
+    source: &Source,
+    folder: &dyn Folder,
 ) -> Result<Vec<PanelPlan>, Diagnostics> {
     for (name, part) in &file.define {
-        let place = source.at(part.span());
+        let location = source.at(part.span());
         if names.axes.iter().any(|axis| axis.name == *name) {
             return Err(Problem::new(format!("`{name}` is an axis, too"))
-                .at(&place)
+                .at(&location)
                 .into());
         }
         if !source.text().contains(&format!("{{{name}}}")) {
             let text = format!("no expression has `{{{name}}}`");
-            return Err(Problem::new(text).at(&place).into());
+            return Err(Problem::new(text).at(&location).into());
         }
     }
     let layout = Layout {
@@ -104,6 +105,7 @@ pub(super) fn read(
     };
     let mut plans = Vec::new();
     let mut problems = Vec::new();
+    // Goes on after a mistake, so that one attempt shows those of all charts, tables and claims.
     let mut add = |found: Result<Vec<PanelPlan>, Problem>| match found {
         Ok(found) => plans.extend(found),
         Err(problem) => problems.push(problem),
@@ -146,9 +148,19 @@ struct ColumnOf<'a> {
 /// Row during the layout of a table.
 struct RowOf<'a> {
     row: Row,
-    value: Option<(String, Place)>,
+    value: Option<(String, Location)>,
     bound: Bound,
     written: Option<&'a schema::Row>,
+}
+
+/// Row and column of a cell, and its cases.
+#[derive(Clone, Copy)]
+struct CellPosition<'a> {
+    row: &'a RowOf<'a>,
+    column: &'a ColumnOf<'a>,
+    /// Index of the column among those that are shown.
+    index: usize,
+    bound: &'a Bound,
 }
 
 impl Layout<'_> {
@@ -164,12 +176,12 @@ impl Layout<'_> {
         let Some(each) = each else {
             return Ok(vec![Bound::new()]);
         };
-        let place = self.source.at(each.span());
+        let location = self.source.at(each.span());
         let axes: Result<Vec<usize>, Problem> = each
             .get_ref()
             .0
             .iter()
-            .map(|axis| self.names.axis(axis, &place))
+            .map(|axis| self.names.axis(axis, &location))
             .collect();
         let mut all = self.names.combinations(&axes?)?;
         all.retain(|bound| self.is_run(grid, bound, &Bound::new()));
@@ -178,24 +190,24 @@ impl Layout<'_> {
 
     fn bound(&self, at: &SortedMap<String, Text>) -> Result<Bound, Problem> {
         let one = |(axis, case): (&String, &Text)| {
-            let place = self.source.at(case.span());
-            let axis = self.names.axis(axis, &place)?;
-            Ok((axis, self.names.case(axis, case.get_ref(), &place)?))
+            let location = self.source.at(case.span());
+            let axis = self.names.axis(axis, &location)?;
+            Ok((axis, self.names.case(axis, case.get_ref(), &location)?))
         };
         at.iter().map(one).collect()
     }
 
-    fn expression(&self, text: &str, place: &Place, at: (usize, &Bound)) -> Result<Expr, Problem> {
+    fn expression(&self, text: &str, location: &Location, scope: Scope<'_>) -> Result<Expr, Problem> {
         let whole = self.define.iter().fold(text.to_string(), |text, (name, part)| {
             text.replace(&format!("{{{name}}}"), &format!("({})", part.get_ref()))
         });
-        let text = self.names.fill_expression(&whole, at.1);
-        let mut written = read_expression(&text, place)?;
-        written.read_files(&mut |path, span| self.points(path, &place.part(span)))?;
-        let expression = self.names.look_up(&written, at, place)?;
+        let text = self.names.fill_expression(&whole, scope.bound);
+        let mut written = read_expression(&text, location)?;
+        written.read_files(&mut |path, span| self.points(path, &location.part(span)))?;
+        let expression = self.names.look_up(&written, scope, location)?;
         match expression.is_constant() {
             true => Err(Problem::new("this is a constant: no run can change it")
-                .at(place)
+                .at(location)
                 .help("name a measure, such as `fct_slowdown.p99`")),
             false => Ok(expression),
         }
@@ -235,7 +247,7 @@ impl Layout<'_> {
                 !of_axis || self.is_run(grid, of, &column.bound)
             };
             let columns: Vec<&ColumnOf<'_>> = all.iter().filter(is_run).collect();
-            let mut plan = self.panel(table, (grid, of), &columns, &rows, &published)?;
+            let mut plan = self.panel(table, Scope { grid, bound: of }, &columns, &rows, &published)?;
             plan.panel.title = self.title(&table.title, titled);
             plan.panel.told_by_title = !plan.panel.title.is_empty();
             plans.push(plan);
@@ -267,22 +279,22 @@ impl Layout<'_> {
         let Some(paths) = &table.published else {
             return Ok(Vec::new());
         };
-        let place = self.source.at(paths.span());
+        let location = self.source.at(paths.span());
         let columns: Vec<&str> = columns.iter().map(|column| column.column.name.as_str()).collect();
-        let read = |path: &String| Published::read(&self.file(path, &place)?, self.names, &columns);
+        let read = |path: &String| Published::read(&self.file(path, &location)?, self.names, &columns);
         paths.get_ref().0.iter().map(read).collect()
     }
 
     /// Returns a file next to the experiment.
-    fn file(&self, path: &str, place: &Place) -> Result<Source, Problem> {
-        let missing = || Problem::new(format!("there is no file `{path}`")).at(place);
+    fn file(&self, path: &str, location: &Location) -> Result<Source, Problem> {
+        let missing = || Problem::new(format!("there is no file `{path}`")).at(location);
         self.folder.text(path).ok_or_else(missing)
     }
 
     fn panel(
         &self,
         table: &Table,
-        (grid, of): (usize, &Bound),
+        scope: Scope<'_>,
         columns: &[&ColumnOf<'_>],
         rows: &[RowOf<'_>],
         published: &[Published],
@@ -291,7 +303,7 @@ impl Layout<'_> {
         let mut cells = Vec::new();
         for row in rows {
             let mut of_row = (Vec::new(), Vec::new());
-            for (place, column) in columns.iter().enumerate() {
+            for (at_index, column) in columns.iter().enumerate() {
                 let mut bound = row.bound.clone();
                 bound.extend(&column.bound);
                 let here = |text: &Text| (text.get_ref().clone(), self.source.at(text.span()));
@@ -309,19 +321,21 @@ impl Layout<'_> {
                     ))
                     .at(&at));
                 };
-                of_row.0.push(self.expression(&text, &at, (grid, &bound))?);
-                of_row
-                    .1
-                    .push(self.cell(table, (row, column, place), &bound, published)?);
+                of_row.0.push(self.expression(&text, &at, scope.of(&bound))?);
+                let position = CellPosition {
+                    row,
+                    column,
+                    index: at_index,
+                    bound: &bound,
+                };
+                of_row.1.push(self.cell(table, position, published)?);
             }
             expressions.push(of_row.0);
             cells.push(of_row.1);
         }
         let drawing = match &table.chart {
             None => None,
-            Some(chart) => {
-                Some(self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, (grid, of))?)
-            }
+            Some(chart) => Some(self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, scope)?),
         };
         let (drawing, curves) =
             drawing.map_or((None, Vec::new()), |(drawing, curves)| (Some(drawing), curves));
@@ -361,12 +375,17 @@ impl Layout<'_> {
     fn cell(
         &self,
         table: &Table,
-        (row, column, place): (&RowOf<'_>, &ColumnOf<'_>, usize),
-        bound: &Bound,
+        position: CellPosition<'_>,
         published: &[Published],
     ) -> Result<Cell, Problem> {
+        let CellPosition {
+            row,
+            column,
+            index,
+            bound,
+        } = position;
         let name = row.row.name();
-        let printed = row.written.and_then(|row| match row.published.0.get(place) {
+        let printed = row.written.and_then(|row| match row.published.0.get(index) {
             Some(toml::Value::Float(value)) => Some(*value),
             Some(toml::Value::Integer(value)) => Some(*value as f64),
             _ => None,
@@ -404,9 +423,9 @@ impl Layout<'_> {
         expect: &Spanned<Many<NamedOr<schema::Expect>>>,
         at: &At<'_>,
     ) -> Result<Option<Criterion>, Problem> {
-        let place = self.source.at(expect.span());
+        let location = self.source.at(expect.span());
         self.criteria
-            .criterion(&expect.get_ref().0, self.names, at, &place)
+            .criterion(&expect.get_ref().0, self.names, at, &location)
     }
 }
 

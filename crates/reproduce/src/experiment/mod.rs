@@ -27,7 +27,7 @@ use std::sync::Arc;
 use paceline_congestion::papers;
 use paceline_kernel::sorted::SortedSet;
 use paceline_lab::results::Summary;
-use paceline_scenario::diagnostics::{Place, Source};
+use paceline_scenario::diagnostics::{Location, Source};
 use paceline_scenario::{Diagnostics, Problem, read_toml};
 
 use crate::citation::Citation;
@@ -51,13 +51,13 @@ pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Rep
     let file: File = read_toml(source)?;
     let mut common = Common::default();
     for path in file.common.iter().flat_map(|paths| &paths.get_ref().0) {
-        let place = source.at(file.common.as_ref().map_or(0..0, toml::Spanned::span));
-        let missing = || Problem::new(format!("there is no file `{path}`")).at(&place);
+        let location = source.at(file.common.as_ref().map_or(0..0, toml::Spanned::span));
+        let missing = || Problem::new(format!("there is no file `{path}`")).at(&location);
         common.add(read_toml(&folder.text(path).ok_or_else(missing)?)?);
     }
     let (names, mut needs) = runs::read(&file, &common, source, folder)?;
     let criteria = Criteria::of(&file, &common, source)?;
-    let plans = layout::read(&file, &names, &criteria, (source, folder))?;
+    let plans = layout::read(&file, &names, &criteria, source, folder)?;
     take_measures(&plans, &names, &mut needs);
     let notes = file.notes.iter().map(|one| note(one, &common, source));
     Ok(Reproduction {
@@ -117,14 +117,14 @@ impl Reproduction {
     pub(crate) fn rows(&self, done: &Done, wanted: &SortedSet<(usize, usize)>) -> Vec<(usize, Panel)> {
         let seen = self.seen(done);
         let plans = self.plans.iter().enumerate();
-        let plans = plans.filter(|(place, _)| wanted.range((*place, 0)..(*place + 1, 0)).next().is_some());
+        let plans = plans.filter(|(index, _)| wanted.range((*index, 0)..(*index + 1, 0)).next().is_some());
         plans
-            .map(|(place, plan)| (place, plan.rows(&seen, &|row| wanted.contains(&(place, row)))))
+            .map(|(index, plan)| (index, plan.rows(&seen, &|row| wanted.contains(&(index, row)))))
             .collect()
     }
 
-    fn seen<'a>(&self, done: &'a Done) -> Seen<'a> {
-        Seen {
+    fn seen<'a>(&self, done: &'a Done) -> Outcomes<'a> {
+        Outcomes {
             done,
             runs: self.needs.iter().map(|need| done.numbers(need)).collect(),
         }
@@ -132,7 +132,7 @@ impl Reproduction {
 }
 
 /// Outcomes of the runs, in the order of the requests.
-struct Seen<'a> {
+struct Outcomes<'a> {
     done: &'a Done,
     runs: Vec<Option<&'a crate::Metrics>>,
 }
@@ -152,7 +152,7 @@ fn value(metrics: &crate::Metrics, name: &str) -> Option<Value> {
     number.or_else(|| Some(Value::Curve(metrics.series.get(name)?.clone())))
 }
 
-impl value::Data for Seen<'_> {
+impl value::Data for Outcomes<'_> {
     fn measure(&self, run: usize, name: &str) -> Option<Value> {
         value(self.runs[run]?, name)
     }
@@ -187,9 +187,9 @@ fn note(note: &schema::Text, common: &Common, source: &Source) -> Result<String,
     let Some(name) = note.get_ref().strip_prefix('@') else {
         return Ok(one_line(note.get_ref()));
     };
-    let place = source.at(note.span());
+    let location = source.at(note.span());
     let shared = common.notes.get(name);
-    let shared = shared.ok_or_else(|| unshared("note", name, common.notes.keys(), &place));
+    let shared = shared.ok_or_else(|| unshared("note", name, common.notes.keys(), &location));
     Ok(one_line(shared?))
 }
 
@@ -199,9 +199,9 @@ fn choices(file: &File, common: &Common, source: &Source) -> Result<Vec<Choice>,
             NamedOr::Own(choice) => choice,
             NamedOr::Named(name) => {
                 let name = name.trim_start_matches('@');
-                let place = source.at(choice.span());
+                let location = source.at(choice.span());
                 let found = common.choices.get(name);
-                found.ok_or_else(|| unshared("choice", name, common.choices.keys(), &place))?
+                found.ok_or_else(|| unshared("choice", name, common.choices.keys(), &location))?
             }
         };
         Ok(Choice {
@@ -214,9 +214,14 @@ fn choices(file: &File, common: &Common, source: &Source) -> Result<Vec<Choice>,
 }
 
 /// Returns the problem of a name that the common file does not have.
-fn unshared<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>, place: &Place) -> Problem {
+fn unshared<'a>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a String>,
+    location: &Location,
+) -> Problem {
     let known: Vec<&str> = known.map(String::as_str).collect();
-    names::unknown(&format!("shared {what}"), name, &known).at(place)
+    names::unknown(&format!("shared {what}"), name, &known).at(location)
 }
 
 fn steps(file: &File, source: &Source) -> Result<Vec<Step>, Problem> {

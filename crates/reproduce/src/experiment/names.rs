@@ -6,7 +6,7 @@ use std::sync::Arc;
 use paceline_kernel::sorted::SortedMap;
 use paceline_lab::measures::{Measure, MeasureSet, find_summary, summary_names};
 use paceline_scenario::Problem;
-use paceline_scenario::diagnostics::{Place, among_many};
+use paceline_scenario::diagnostics::{Location, among_many};
 
 use super::expr::{Coordinate, Function, Operator, Written, read, texts};
 use super::sizes::of_sizes;
@@ -35,6 +35,39 @@ impl Axis {
     pub(super) fn find(&self, case: &str) -> Option<usize> {
         self.cases.iter().position(|known| known.name == case)
     }
+}
+
+/// Runs and cases that an expression is for.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    /// Index of the grid whose measures it may name.
+    pub(super) grid: usize,
+    pub(super) bound: &'a Bound,
+}
+
+impl<'a> Scope<'a> {
+    /// Creates the scope of an expression that is evaluated before anything has run.
+    fn without_runs(bound: &'a Bound) -> Self {
+        Self {
+            grid: usize::MAX,
+            bound,
+        }
+    }
+
+    /// Returns the scope with the same runs and other cases.
+    pub(super) fn of(self, bound: &Bound) -> Scope<'_> {
+        Scope {
+            grid: self.grid,
+            bound,
+        }
+    }
+}
+
+/// Measure in an expression, with the cases in brackets behind it.
+struct NamedMeasure<'a> {
+    name: String,
+    cases: &'a [Coordinate],
+    at: Location,
 }
 
 /// Grid of runs over some axes.
@@ -72,29 +105,29 @@ pub(super) struct Names {
 
 impl Names {
     /// Returns the index of the axis with this name.
-    pub(super) fn axis(&self, name: &str, place: &Place) -> Result<usize, Problem> {
+    pub(super) fn axis(&self, name: &str, location: &Location) -> Result<usize, Problem> {
         let found = self.axes.iter().position(|axis| axis.name == name);
         found.ok_or_else(|| {
             let known: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
-            unknown("axis", name, &known).at(place)
+            unknown("axis", name, &known).at(location)
         })
     }
 
     /// Returns the index of the case with this name on an axis.
-    pub(super) fn case(&self, axis: usize, name: &str, place: &Place) -> Result<usize, Problem> {
+    pub(super) fn case(&self, axis: usize, name: &str, location: &Location) -> Result<usize, Problem> {
         let axis = &self.axes[axis];
         axis.find(name).ok_or_else(|| {
             let known: Vec<&str> = axis.cases.iter().map(|case| case.name.as_str()).collect();
-            unknown(&format!("case of `{}`", axis.name), name, &known).at(place)
+            unknown(&format!("case of `{}`", axis.name), name, &known).at(location)
         })
     }
 
     /// Returns the index of the grid with this name.
-    pub(super) fn grid(&self, name: &str, place: &Place) -> Result<usize, Problem> {
+    pub(super) fn grid(&self, name: &str, location: &Location) -> Result<usize, Problem> {
         let found = self.grids.iter().position(|grid| grid.name == name);
         found.ok_or_else(|| {
             let known: Vec<&str> = self.grids.iter().map(|grid| grid.name.as_str()).collect();
-            unknown("grid of runs", name, &known).at(place)
+            unknown("grid of runs", name, &known).at(location)
         })
     }
 
@@ -159,33 +192,34 @@ impl Names {
         text
     }
 
-    /// Resolves the names of an expression whose text is at `place`, with measures of `grid` and cases `bound`.
+    /// Resolves the names of an expression whose text is at `location`.
     pub(super) fn look_up(
         &self,
         written: &Written,
-        (grid, bound): (usize, &Bound),
-        place: &Place,
+        scope: Scope<'_>,
+        location: &Location,
     ) -> Result<Expr, Problem> {
-        let inner = |one: &Written| self.look_up(one, (grid, bound), place);
+        let Scope { grid, bound } = scope;
+        let inner = |one: &Written| self.look_up(one, scope, location);
         Ok(match written {
             Written::Number(number) => Expr::Number(*number),
             Written::Negative(one) => Expr::Negative(Box::new(inner(one)?)),
-            Written::Binary(operator, a, b) => binary(*operator, inner(a)?, inner(b)?, place)?,
+            Written::Binary(operator, a, b) => binary(*operator, inner(a)?, inner(b)?, location)?,
             Written::Call(Function::Step, arguments, span) => {
-                let [step, name] = texts(Function::Step, arguments, &place.part(span.clone()))?;
+                let [step, name] = texts(Function::Step, arguments, &location.part(span.clone()))?;
                 Expr::Step(self.fill(&step, bound), self.fill(&name, bound))
             }
-            Written::Call(Function::Place, arguments, span) => {
-                let (axis, case) = self.axis_in(&arguments[0], bound, &place.part(span.clone()))?;
-                let case = case.ok_or_else(|| self.unbound(axis, &place.part(span.clone())))?;
+            Written::Call(Function::CaseIndex, arguments, span) => {
+                let (axis, case) = self.axis_in(&arguments[0], bound, &location.part(span.clone()))?;
+                let case = case.ok_or_else(|| self.unbound(axis, &location.part(span.clone())))?;
                 Expr::Number(case as f64)
             }
             Written::Call(function @ (Function::Each | Function::Every), arguments, span) => {
-                let (axis, _) = self.axis_in(&arguments[0], bound, &place.part(span.clone()))?;
+                let (axis, _) = self.axis_in(&arguments[0], bound, &location.part(span.clone()))?;
                 let of = |case: usize| {
                     let mut bound = bound.clone();
                     bound.insert(axis, case);
-                    self.look_up(&arguments[1], (grid, &bound), place)
+                    self.look_up(&arguments[1], scope.of(&bound), location)
                 };
                 let all: Result<Vec<Expr>, Problem> = (0..self.axes[axis].cases.len()).map(of).collect();
                 let list = match function {
@@ -196,7 +230,7 @@ impl Names {
                 Expr::Call(list, all?)
             }
             Written::Name { path, cases, span } if self.is_axis(path, grid) => {
-                let at = place.part(span.clone());
+                let at = location.part(span.clone());
                 let (axis, case) = self.axis_in(written, bound, &at)?;
                 let number = |case: usize| {
                     self.number(axis, case).ok_or_else(|| {
@@ -221,7 +255,7 @@ impl Names {
                 arguments,
                 span,
             ) => {
-                let at = place.part(span.clone());
+                let at = location.part(span.clone());
                 let name = arguments[0].text().map(|name| self.fill(name, bound));
                 let bytes = match arguments.get(1) {
                     Some(bytes) => inner(bytes)?.constant(),
@@ -235,7 +269,7 @@ impl Names {
                 Expr::Call(*function, arguments?)
             }
             Written::Name { path, cases, span } => {
-                let at = place.part(span.clone());
+                let at = location.part(span.clone());
                 if let ([name], []) = (&path[..], &cases[..])
                     && let Some(number) = self.constant(name, bound)
                 {
@@ -256,7 +290,12 @@ impl Names {
                 if of.measure(&measure).is_none() {
                     return Err(of.unknown(&measure).at(&at));
                 }
-                Expr::Measure(self.leaf(measure, of, (cases, bound), (&at, place))?)
+                let measure = NamedMeasure {
+                    name: measure,
+                    cases,
+                    at,
+                };
+                Expr::Measure(self.leaf(measure, of, bound, location)?)
             }
         })
     }
@@ -273,7 +312,7 @@ impl Names {
         &self,
         written: &Written,
         bound: &Bound,
-        at: &Place,
+        at: &Location,
     ) -> Result<(usize, Option<usize>), Problem> {
         match written {
             Written::Name { path, .. } => {
@@ -284,7 +323,7 @@ impl Names {
         }
     }
 
-    fn unbound(&self, axis: usize, at: &Place) -> Problem {
+    fn unbound(&self, axis: usize, at: &Location) -> Problem {
         let name = &self.axes[axis].name;
         let problem = Problem::new(format!("this is of no case of `{name}`")).at(at);
         problem.help(format!(
@@ -293,18 +332,21 @@ impl Names {
     }
 
     /// Replaces expressions in braces by their values for the cases `bound`: `{2 * rate}KB`.
-    pub(super) fn compute(&self, text: &str, bound: &Bound, place: &Place) -> Result<String, Problem> {
+    pub(super) fn compute(&self, text: &str, bound: &Bound, location: &Location) -> Result<String, Problem> {
         let Some((before, rest)) = text.split_once('{') else {
             return Ok(text.to_string());
         };
         let Some((inner, after)) = rest.split_once('}') else {
-            return Err(Problem::new(format!("`{text}` has no closing brace")).at(place));
+            return Err(Problem::new(format!("`{text}` has no closing brace")).at(location));
         };
-        let expression = self.look_up(&read(inner, place)?, (usize::MAX, bound), place)?;
+        let expression = self.look_up(&read(inner, location)?, Scope::without_runs(bound), location)?;
         let number = expression.constant().ok_or_else(|| {
-            Problem::new(format!("`{inner}` is not a number before anything has run")).at(place)
+            Problem::new(format!("`{inner}` is not a number before anything has run")).at(location)
         })?;
-        Ok(format!("{before}{number}{}", self.compute(after, bound, place)?))
+        Ok(format!(
+            "{before}{number}{}",
+            self.compute(after, bound, location)?
+        ))
     }
 
     /// Returns the number of a case, which is the value of the axis's name.
@@ -323,15 +365,20 @@ impl Names {
     /// case of an axis.
     fn leaf(
         &self,
-        measure: String,
+        measure: NamedMeasure<'_>,
         grid: &Grid,
-        (cases, bound): (&[Coordinate], &Bound),
-        (at, place): (&Place, &Place),
+        bound: &Bound,
+        location: &Location,
     ) -> Result<Leaf, Problem> {
+        let NamedMeasure {
+            name: measure,
+            cases,
+            at,
+        } = measure;
         let mut chosen: SortedMap<usize, Vec<usize>> = SortedMap::new();
         let mut all = false;
         for coordinate in cases {
-            let at = place.part(coordinate.span.clone());
+            let at = location.part(coordinate.span.clone());
             let case = coordinate.case.as_ref().map(|case| self.fill(case, bound));
             let axis = match (&coordinate.axis, &case) {
                 (Some(axis), _) => {
@@ -367,7 +414,7 @@ impl Names {
                     let one = &self.axes[axis].cases[0].name;
                     let text = format!("`{measure}` needs a case of `{name}`");
                     return Err(Problem::new(text)
-                        .at(at)
+                        .at(&at)
                         .help(format!("write `{measure}['{one}']`, or `[*]` for all")));
                 }
             };
@@ -387,7 +434,7 @@ impl Names {
     }
 
     /// Returns the axis of a grid that has a case with this name.
-    fn axis_of(&self, case: &str, grid: &Grid, at: &Place) -> Result<usize, Problem> {
+    fn axis_of(&self, case: &str, grid: &Grid, at: &Location) -> Result<usize, Problem> {
         let with: Vec<usize> = (grid.axes.iter().copied())
             .filter(|axis| self.axes[*axis].find(case).is_some())
             .collect();
@@ -408,9 +455,9 @@ impl Names {
 }
 
 /// Combines two expressions; a division by the constant zero is an error.
-fn binary(operator: Operator, a: Expr, b: Expr, place: &Place) -> Result<Expr, Problem> {
+fn binary(operator: Operator, a: Expr, b: Expr, location: &Location) -> Result<Expr, Problem> {
     if operator == Operator::Divide && matches!(b, Expr::Number(0.0)) {
-        return Err(Problem::new("divides by zero").at(place));
+        return Err(Problem::new("divides by zero").at(location));
     }
     Ok(Expr::Binary(operator, Box::new(a), Box::new(b)))
 }
@@ -483,10 +530,10 @@ mod tests {
             }],
             grids: Vec::new(),
         };
-        let place = Source::new("here", "").end();
+        let index = Source::new("here", "").end();
         let computed = |text: &str, bound: &[(usize, usize)]| {
             let bound = bound.iter().copied().collect();
-            let found = names.compute(text, &bound, &place);
+            let found = names.compute(text, &bound, &index);
             found.map_err(|problem| problem.message().to_string())
         };
         let of_fast = [(0, 1)];

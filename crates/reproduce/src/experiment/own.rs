@@ -59,10 +59,10 @@ struct Named<'a> {
 
 impl Named<'_> {
     fn wrong(&self, text: impl std::fmt::Display) -> Problem {
-        let place = self
+        let location = self
             .source
             .map_or_else(|| self.end.end(), |source| source.at(self.sql.span()));
-        Problem::new(format!("{} `{}`: {text}", self.what, self.name)).at(&place)
+        Problem::new(format!("{} `{}`: {text}", self.what, self.name)).at(&location)
     }
 
     /// Returns the columns of the answer.

@@ -5,7 +5,7 @@
 
 use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::Problem;
-use paceline_scenario::diagnostics::{Place, Source};
+use paceline_scenario::diagnostics::{Location, Source};
 
 use super::names::{Bound, Names, unknown};
 
@@ -20,7 +20,7 @@ struct Line {
     row: Option<String>,
     bound: Bound,
     values: SortedMap<String, f64>,
-    place: Place,
+    location: Location,
 }
 
 /// Content of a column in the file.
@@ -37,7 +37,7 @@ impl Published {
         if cells.is_empty() {
             return Err(Problem::new("the file has no lines").at(&source.end()));
         }
-        let head = |(text, place): (String, Place)| {
+        let head = |(text, location): (String, Location)| {
             if text == "row" {
                 return Ok(Head::Row);
             }
@@ -50,7 +50,7 @@ impl Published {
                     let mut known = columns.to_vec();
                     known.push("row");
                     known.extend(names.axes.iter().map(|axis| axis.name.as_str()));
-                    Err(unknown("column", &text, &known).at(&place))
+                    Err(unknown("column", &text, &known).at(&location))
                 }
             }
         };
@@ -85,39 +85,39 @@ impl Published {
             .collect();
         known.dedup();
         let name = line.row.as_deref().unwrap_or_default();
-        Err(unknown("row", name, &known).at(&line.place))
+        Err(unknown("row", name, &known).at(&line.location))
     }
 }
 
 impl Line {
-    fn read(cells: Vec<(String, Place)>, heads: &[Head], names: &Names) -> Result<Self, Problem> {
-        let place = cells[0].1.clone();
+    fn read(cells: Vec<(String, Location)>, heads: &[Head], names: &Names) -> Result<Self, Problem> {
+        let location = cells[0].1.clone();
         if cells.len() != heads.len() {
             let text = format!(
                 "the line has {} cells, the first line {}",
                 cells.len(),
                 heads.len()
             );
-            return Err(Problem::new(text).at(&place));
+            return Err(Problem::new(text).at(&location));
         }
         let mut line = Self {
             row: None,
             bound: Bound::new(),
             values: SortedMap::new(),
-            place,
+            location,
         };
-        for ((text, place), head) in cells.into_iter().zip(heads) {
+        for ((text, location), head) in cells.into_iter().zip(heads) {
             match head {
                 Head::Row => line.row = Some(text),
                 Head::Axis(axis) => {
-                    let case = names.case(*axis, &text, &place)?;
+                    let case = names.case(*axis, &text, &location)?;
                     line.bound.insert(*axis, case);
                 }
                 Head::Column(_) if text.is_empty() => {}
                 Head::Column(column) => {
                     let number: Result<f64, _> = text.replace('_', "").parse();
-                    let number =
-                        number.map_err(|_| Problem::new(format!("`{text}` is not a number")).at(&place))?;
+                    let number = number
+                        .map_err(|_| Problem::new(format!("`{text}` is not a number")).at(&location))?;
                     line.values.insert(column.clone(), number);
                 }
             }
@@ -136,7 +136,7 @@ impl Line {
 }
 
 /// Returns the cells of each line, with their positions.
-pub(super) fn cells(source: &Source) -> Vec<Vec<(String, Place)>> {
+pub(super) fn cells(source: &Source) -> Vec<Vec<(String, Location)>> {
     let mut lines = Vec::new();
     let mut start = 0;
     for line in source.text().split_inclusive('\n') {
@@ -150,7 +150,7 @@ pub(super) fn cells(source: &Source) -> Vec<Vec<(String, Place)>> {
 }
 
 /// Splits a line into cells; a cell in double quotes may have commas.
-fn split(line: &str, start: usize, source: &Source) -> Vec<(String, Place)> {
+fn split(line: &str, start: usize, source: &Source) -> Vec<(String, Location)> {
     let mut cells = Vec::new();
     let (mut from, mut quoted) = (0, false);
     for (at, letter) in line.char_indices().chain([(line.len(), ',')]) {

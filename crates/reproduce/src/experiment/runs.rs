@@ -5,7 +5,7 @@ use paceline_kernel::sorted::{SortedMap, SortedSet};
 use std::sync::Arc;
 
 use paceline_lab::measures::{MeasureSet, SETS, find_set};
-use paceline_scenario::diagnostics::{Place, Source};
+use paceline_scenario::diagnostics::{Location, Source};
 use paceline_scenario::guest::left_out;
 use paceline_scenario::{Diagnostics, EXACT, Problem};
 
@@ -36,6 +36,7 @@ pub(super) fn read(
     if !file.case.is_empty() {
         all.push((CASE.to_string(), file.case.clone()));
     }
+    // An axis of the experiment replaces the shared one of the same name.
     let shared = (common.axis.iter()).filter(|(name, _)| all.iter().all(|(known, _)| known != *name));
     let shared: Result<Vec<(String, Vec<Case>)>, Problem> = shared.map(axis).collect();
     all.extend(shared?);
@@ -87,7 +88,7 @@ fn cases_of(axis: &str, path: &str, source: &Source, folder: &dyn Folder) -> Res
     let mut lines = cells(&file).into_iter();
     let heads = lines.next().unwrap_or_default();
     let heads: Vec<String> = heads.into_iter().map(|(text, _)| text).collect();
-    let case = |line: Vec<(String, Place)>| {
+    let case = |line: Vec<(String, Location)>| {
         if heads.first().is_none_or(|head| head != "name") || line.len() != heads.len() {
             let text =
                 "expected `name` and keys of the scenario in the first line, and as many cells in each";
@@ -205,10 +206,10 @@ impl Reading<'_> {
     fn measures(&self) -> Result<Sets, Problem> {
         let mut sets: Sets = (None, self.own.everywhere.clone(), Vec::new());
         let (set, own, asked) = &mut sets;
-        let place = self.runs.measures.as_ref().map_or(0..0, toml::Spanned::span);
+        let location = self.runs.measures.as_ref().map_or(0..0, toml::Spanned::span);
         let twice = |name: &str| {
             let text = format!("two of these have a measure `{name}`");
-            Problem::new(text).at(&self.source.at(place.clone()))
+            Problem::new(text).at(&self.source.at(location.clone()))
         };
         for name in self.runs.measures.iter().flat_map(|names| &names.get_ref().0) {
             let Some(found) = self.own.questions.get(name) else {
@@ -232,18 +233,18 @@ impl Reading<'_> {
     }
 
     fn unknown_set(&self, name: &str) -> Problem {
-        let place = self.runs.measures.as_ref().map_or(0..0, toml::Spanned::span);
-        let place = self.source.at(place);
+        let location = self.runs.measures.as_ref().map_or(0..0, toml::Spanned::span);
+        let location = self.source.at(location);
         if find_set(name).is_some() {
             return Problem::new("runs have one set of measures that is no question of the experiment")
-                .at(&place);
+                .at(&location);
         }
         if let Some(why) = left_out(name) {
-            return Problem::new(format!("set of measures `{name}`: {why}")).at(&place);
+            return Problem::new(format!("set of measures `{name}`: {why}")).at(&location);
         }
         let questions = self.own.questions.keys().map(String::as_str);
         let known: Vec<&str> = SETS.iter().map(|set| set.name).chain(questions).collect();
-        unknown("set of measures", name, &known).at(&place)
+        unknown("set of measures", name, &known).at(&location)
     }
 
     fn axes(&self) -> Result<Vec<usize>, Problem> {
@@ -267,10 +268,10 @@ impl Reading<'_> {
         let of_grid = self.runs.except.iter().map(|one| self.cases_by_axis(one, axes));
         let mut all: Vec<CasesByAxis> = of_grid.collect::<Result<_, Problem>>()?;
         for &axis in axes {
-            for (place, case) in self.cases[axis].iter().enumerate() {
+            for (index, case) in self.cases[axis].iter().enumerate() {
                 if !case.except.is_empty() {
                     let mut one = self.cases_by_axis(&case.except, axes)?;
-                    one.insert(axis, vec![place]);
+                    one.insert(axis, vec![index]);
                     all.push(one);
                 }
             }
@@ -415,8 +416,8 @@ impl Reading<'_> {
             .iter()
             .map(|one| one.name)
             .collect();
-        let place = self.source.at(name.span());
-        Err(unknown("scenario", name.get_ref(), &known).at(&place))
+        let location = self.source.at(name.span());
+        Err(unknown("scenario", name.get_ref(), &known).at(&location))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use paceline_kernel::Bytes;
 use paceline_scenario::Problem;
-use paceline_scenario::diagnostics::{Place, nearest};
+use paceline_scenario::diagnostics::{Location, nearest};
 use paceline_scenario::traffic::{DISTRIBUTIONS, SizeDistribution};
 
 use super::expr::Function;
@@ -13,7 +13,7 @@ pub(super) fn of_sizes(
     function: Function,
     name: Option<&str>,
     bytes: Option<f64>,
-    at: &Place,
+    at: &Location,
 ) -> Result<Value, Problem> {
     let Some(name) = name else {
         let text = format!(

@@ -248,10 +248,10 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
             return Some(value).filter(|_| condition != Value::Number(0.0));
         }
         Function::At => {
-            let [Value::Curve(points), Value::Number(place)] = &values[..] else {
+            let [Value::Curve(points), Value::Number(index)] = &values[..] else {
                 return None;
             };
-            let found = points.iter().find(|(x, _)| x == place);
+            let found = points.iter().find(|(x, _)| x == index);
             return found.map(|(_, y)| Value::Number(*y));
         }
         Function::Same => {

@@ -76,14 +76,14 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let mut numbers = Metrics::default();
     let after = done.episodes.iter().map(|episode| episode.costs.0);
     let costs: Vec<Costs> = [before].into_iter().chain(after).collect();
-    let places = || (0u32..).map(f64::from);
+    let indices = || (0u32..).map(f64::from);
     let mut draw = |name: &str, of: &dyn Fn(&Costs) -> f64| {
-        numbers.draw(name, places().zip(costs.iter().map(of)));
+        numbers.draw(name, indices().zip(costs.iter().map(of)));
     };
     draw("cost in the new network", &|costs| costs.experience);
     draw("cost in the old networks", &|costs| costs.old);
     draw("forgotten", &|costs| costs.forgotten(&before));
     let runs = done.episodes.iter().map(|episode| episode.experience.result.cost);
-    numbers.draw("cost of the run", places().zip(runs));
+    numbers.draw("cost of the run", indices().zip(runs));
     Ok(numbers)
 }

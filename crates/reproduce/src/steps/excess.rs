@@ -31,7 +31,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let incasts = |run: &&DoneRun| run.need.input == Input::Shipped("acc-drain", 1);
     let runs: Vec<&DoneRun> = work.done.runs.iter().filter(incasts).collect();
     let mut all = Metrics::default();
-    for (place, run) in runs.iter().enumerate() {
+    for (index, run) in runs.iter().enumerate() {
         let name = run.need.name();
         work.done
             .ended(&run.need)
@@ -42,7 +42,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
             let list = all.series.entry(format!("{list} at {gbps}"));
             list.or_default().push((flows, value));
         }
-        work.inform((place + 1) as f64 / runs.len() as f64, &name)?;
+        work.inform((index + 1) as f64 / runs.len() as f64, &name)?;
     }
     for list in all.series.values_mut() {
         list.order_by(|a, b| a.0.total_cmp(&b.0));

@@ -51,8 +51,8 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
             .collect();
         sizes.sort_by(f64::total_cmp);
         numbers.draw(format!("{name} cdf"), cdf(&sizes));
-        for (place, range) in RANGES.into_iter().enumerate() {
-            numbers.set(format!("{name} {place}"), share(&sizes, range));
+        for (index, (from, to)) in RANGES.into_iter().enumerate() {
+            numbers.set(format!("{name} {index}"), share(&sizes, from, to));
         }
     }
     let [measured, smoothed] = first_node(&traces[3]);
@@ -62,7 +62,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
 }
 
 /// Returns the share of ascending values in a range, excluding its upper edge.
-fn share(ascending: &[f64], (from, to): (f64, f64)) -> f64 {
+fn share(ascending: &[f64], from: f64, to: f64) -> f64 {
     let below = |edge: f64| ascending.partition_point(|&value| value < edge);
     (below(to) - below(from)) as f64 / ascending.len().max(1) as f64
 }
@@ -99,10 +99,10 @@ mod tests {
     #[test]
     fn shares_and_curves_of_known_values() {
         let values = [0.0, 0.01, 0.03, 0.5];
-        assert_eq!(share(&values, (0.0, 0.04)), 0.75);
-        assert_eq!(share(&values, (0.01, 0.5)), 0.5);
-        assert_eq!(share(&values, (0.15, f64::INFINITY)), 0.25);
-        assert_eq!(share(&[], (0.0, 1.0)), 0.0);
+        assert_eq!(share(&values, 0.0, 0.04), 0.75);
+        assert_eq!(share(&values, 0.01, 0.5), 0.5);
+        assert_eq!(share(&values, 0.15, f64::INFINITY), 0.25);
+        assert_eq!(share(&[], 0.0, 1.0), 0.0);
         let curve = cdf(&values);
         assert_eq!((curve.len(), curve[0], curve[2]), (201, (0.0, 0.25), (0.01, 0.5)));
         assert_eq!(curve[200], (1.0, 1.0));

@@ -28,16 +28,16 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     for (node, course) in (1..).zip(&seen.log.course) {
         let drawn = || {
             (FROM..)
-                .map(|place| place as f64)
+                .map(|index| index as f64)
                 .zip(course.iter().skip(FROM).take(SHOWN))
         };
         numbers.draw(
             format!("node {node}, predicted"),
-            drawn().map(|(place, &(predicted, _))| (place, predicted)),
+            drawn().map(|(index, &(predicted, _))| (index, predicted)),
         );
         numbers.draw(
             format!("node {node}, measured"),
-            drawn().map(|(place, &(_, measured))| (place, measured)),
+            drawn().map(|(index, &(_, measured))| (index, measured)),
         );
         let errors = course.iter();
         let errors = errors.map(|(predicted, measured)| (predicted - measured).abs() / measured);

@@ -144,7 +144,7 @@ fn retrain(work: &mut Work<'_>) -> Result<Metrics, StepError> {
         let all = runs.iter().flat_map(|run| values(&run.summary)).zip(0..);
         numbers.draw(
             name,
-            all.filter_map(|(value, place)| Some((f64::from(place), value?))),
+            all.filter_map(|(value, index)| Some((f64::from(index), value?))),
         );
     }
     Ok(numbers)

@@ -82,7 +82,7 @@ fn learned(work: &mut Work<'_>, options: &Options) -> Result<Metrics, StepError>
     numbers.draw("cost in trials", first.into_iter().chain(trials));
     let over = |costs: &[f64]| {
         let each = judged.over_law(costs).into_iter().enumerate();
-        let each = each.map(|(place, ratio)| (place as f64, ratio));
+        let each = each.map(|(index, ratio)| (index as f64, ratio));
         each.collect::<Vec<_>>()
     };
     numbers.draw("kept, over the law", over(&judged.kept));

@@ -55,9 +55,9 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
         courses.push((whole, drawn));
     }
     let mut numbers = Metrics::default();
-    for (place, network) in Network::ALL.into_iter().enumerate() {
+    for (index, network) in Network::ALL.into_iter().enumerate() {
         let title = network.title();
-        let trained = one(work, &data, (place, network))?;
+        let trained = one(work, &data, index, network)?;
         let rounds = || trained.rounds.iter();
         numbers.draw(
             format!("{title} train"),
@@ -97,18 +97,14 @@ pub(super) fn recorded(sources: &[Source], work: &mut Work<'_>) -> Result<Vec<Tr
 }
 
 /// Trains the network at a position of the list.
-fn one(
-    work: &mut Work<'_>,
-    data: &Dataset,
-    (place, network): (usize, Network),
-) -> Result<Trained, StepError> {
+fn one(work: &mut Work<'_>, data: &Dataset, index: usize, network: Network) -> Result<Trained, StepError> {
     let options = Options::new(network);
     let mut stopped = Ok(());
     let trained = train(data, &options, &mut |progress| {
         let Progress::Round(round, _) = progress else {
             return Control::Continue;
         };
-        let done = place as f64 + round.number as f64 / options.rounds as f64;
+        let done = index as f64 + round.number as f64 / options.rounds as f64;
         let share = RECORDING + (1.0 - RECORDING) * done / Network::ALL.len() as f64;
         let words = format!(
             "{}, round {} of {}, error {:.1} %",
@@ -139,8 +135,8 @@ fn loss(trained: &Trained) -> Vec<(f64, f64)> {
         .collect();
     let means = losses.chunks(MEAN_OF).enumerate();
     means
-        .map(|(place, chunk)| {
-            let end = place * MEAN_OF + chunk.len();
+        .map(|(index, chunk)| {
+            let end = index * MEAN_OF + chunk.len();
             (end as f64, chunk.iter().sum::<f64>() / chunk.len() as f64)
         })
         .collect()

@@ -125,7 +125,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
         networks.iter().flat_map(of_network).collect()
     };
     let trials: Vec<RunRequest> = candidates.iter().flat_map(of).collect();
-    let seen = in_chunks(&trials, work, (0.0..0.7, "candidate, run"), &run)?;
+    let seen = in_chunks(&trials, work, 0.0..0.7, "candidate, run", &run)?;
     let worth = |runs: &[Values]| mean(&runs.iter().map(|&run| reward(run)).collect::<Option<Vec<_>>>()?);
     let all: Vec<(f64, f64)> = seen
         .chunks(trials.len() / candidates.len())
@@ -136,7 +136,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let (number, value) = best.ok_or_else(|| StepError::of("no setting came to an end"))?;
     let setting = candidates[number as usize];
     let evaluated: Vec<RunRequest> = grid().iter().map(|need| with(need, setting)).collect();
-    let seen = in_chunks(&evaluated, work, (0.7..1.0, "run"), &run)?;
+    let seen = in_chunks(&evaluated, work, 0.7..1.0, "run", &run)?;
     let mut numbers = Metrics::default();
     let [base, range, window] = setting;
     numbers.extend([
@@ -146,9 +146,9 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
         ("worth", value),
     ]);
     numbers.draw("search", all);
-    for (place, (_, name)) in QUANTITIES.iter().enumerate() {
+    for (index, (_, name)) in QUANTITIES.iter().enumerate() {
         let points = seen.iter().zip(0..);
-        let points = points.filter_map(|(run, number)| Some((f64::from(number), run[place]?)));
+        let points = points.filter_map(|(run, number)| Some((f64::from(number), run[index]?)));
         numbers.draw(*name, points);
     }
     Ok(numbers)

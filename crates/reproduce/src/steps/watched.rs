@@ -106,13 +106,13 @@ impl CongestionControl for Watched {
 }
 
 /// Summary of a run and its record.
-pub(crate) struct Seen {
+pub(crate) struct WatchedRun {
     pub(crate) summary: Summary,
     pub(crate) log: Log,
 }
 
 /// Runs `input`, whose scheme is `lstm-pid` or an alias of it, with decisions that take no time.
-pub(crate) fn run(input: Resolved) -> Result<Seen, StepError> {
+pub(crate) fn run(input: Resolved) -> Result<WatchedRun, StepError> {
     let log = Arc::new(Mutex::new(Log {
         course: vec![Vec::new(); COURSES],
         ..Log::default()
@@ -142,15 +142,15 @@ pub(crate) fn run(input: Resolved) -> Result<Seen, StepError> {
     });
     finished.summary.jain = jain(&goodputs.collect::<Vec<_>>());
     let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Ok(Seen {
+    Ok(WatchedRun {
         summary: finished.summary,
         log,
     })
 }
 
 /// Runs `needs` with the threads of `work`; results are in their order.
-pub(crate) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
-    in_chunks(needs, work, (0.0..1.0, "run"), &|need| {
+pub(crate) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<WatchedRun>, StepError> {
+    in_chunks(needs, work, 0.0..1.0, "run", &|need| {
         run(need.load().map_err(StepError::of)?)
     })
 }
@@ -160,7 +160,8 @@ pub(crate) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<S
 pub(crate) fn in_chunks<T: Sync, R: Send>(
     all: &[T],
     work: &mut Work<'_>,
-    (share, name): (Range<f64>, &str),
+    share: Range<f64>,
+    name: &str,
     one: &(dyn Fn(&T) -> Result<R, StepError> + Sync),
 ) -> Result<Vec<R>, StepError> {
     let mut done = Vec::with_capacity(all.len());

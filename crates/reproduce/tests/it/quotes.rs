@@ -185,7 +185,7 @@ fn printed_values_stand_in_the_papers() {
                 *id == record.id && (format!("{}, {}", record.case, record.metric).contains(part))
             };
             match ELSEWHERE.iter().position(is_it) {
-                Some(place) => used[place] = true,
+                Some(index) => used[index] = true,
                 None => missing.push(format!(
                     "{}: {}, {}: {value}",
                     record.id, record.case, record.metric

@@ -175,12 +175,9 @@ fn the_flows_of_the_thesis() {
         runs: vec![DoneRun::input_of(table7.needs()[0].clone()).unwrap()],
         ..Done::default()
     };
-    let errors = run_steps(
-        table7.steps.iter().copied(),
-        &mut done,
-        (1, &()),
-        &mut |_, _, _| paceline_lab::run::Control::Continue,
-    );
+    let errors = run_steps(table7.steps.iter().copied(), &mut done, 1, &(), &mut |_, _, _| {
+        paceline_lab::run::Control::Continue
+    });
     assert!(errors.is_empty(), "{errors:?}");
     let counts = Counts::of(&table7.records(&done));
     assert_eq!(counts.published, Count { ok: 20, judged: 20 });

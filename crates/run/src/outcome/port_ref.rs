@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::spec::NodeId;
-use crate::table::{Cell, Kind, Value};
+use crate::table::{Cell, ColumnKind, Value};
 
 /// Port, written `port NODE.INTERFACE->PEER` in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl PortRef {
 }
 
 impl Value for PortRef {
-    const KIND: Kind = Kind::Text;
+    const KIND: ColumnKind = ColumnKind::Text;
     fn cell(&self) -> Cell<'_> {
         Cell::Text(self.to_string().into())
     }

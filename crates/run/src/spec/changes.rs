@@ -1,5 +1,7 @@
 //! Changes of links and hosts during a run.
 
+use std::ops::Range;
+
 use paceline_kernel::{BitRate, Slowness, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +55,11 @@ impl LinkChange {
                 self.error_rate.is_some() && other.error_rate.is_some(),
             ),
         ];
-        clash((self.at, self.until), (other.at, other.until), &both)
+        clash(
+            self.at..self.until.unwrap_or(Time::MAX),
+            other.at..other.until.unwrap_or(Time::MAX),
+            &both,
+        )
     }
 }
 
@@ -86,17 +92,17 @@ impl HostChange {
                 self.receive_rate.is_some() && other.receive_rate.is_some(),
             ),
         ];
-        clash((self.at, self.until), (other.at, other.until), &both)
+        clash(
+            self.at..self.until.unwrap_or(Time::MAX),
+            other.at..other.until.unwrap_or(Time::MAX),
+            &both,
+        )
     }
 }
 
 /// Returns the first property that both set, if their intervals overlap.
-fn clash(
-    a: (Time, Option<Time>),
-    b: (Time, Option<Time>),
-    both: &[(&'static str, bool)],
-) -> Option<&'static str> {
-    let overlap = a.0 < b.1.unwrap_or(Time::MAX) && b.0 < a.1.unwrap_or(Time::MAX);
+fn clash(a: Range<Time>, b: Range<Time>, both: &[(&'static str, bool)]) -> Option<&'static str> {
+    let overlap = a.start < b.end && b.start < a.end;
     let mut both = both.iter().filter(|(_, both)| *both && overlap);
     both.next().map(|&(what, _)| what)
 }

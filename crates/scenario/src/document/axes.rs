@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::range::{or_a_range, range, with_quotes};
 use super::texts::Texts;
 use super::{Setting, segments};
-use crate::diagnostics::{Place, Problem, Source};
+use crate::diagnostics::{Location, Problem, Source};
 use crate::sweep::{Axis, AxisValue, Grid};
 use crate::warning::Warning;
 
@@ -43,7 +43,7 @@ impl WrittenAxis {
         let names: Vec<_> = self.path.iter().map(|(name, _)| name.as_str()).collect();
         names.join(".")
     }
-    pub(crate) fn place(&self, texts: &Texts) -> Place {
+    pub(crate) fn place(&self, texts: &Texts) -> Location {
         texts.at(self.span.clone())
     }
 }
@@ -253,10 +253,10 @@ fn text_of(value: &Spanned<DeValue<'_>>, texts: &Texts) -> Value {
 /// Returns the path of a key of the table, which may be a whole path in quotes.
 fn key_path(key: &Spanned<std::borrow::Cow<'_, str>>, texts: &Texts) -> Result<Path, Problem> {
     let span = key.span();
-    let place = texts.at(span.clone());
-    let quote = usize::from(place.text().starts_with(['"', '\'']));
-    let mut path = segments(key.get_ref(), span.start + quote, &place)?;
-    if place.text().len() != key.get_ref().len() + 2 * quote {
+    let location = texts.at(span.clone());
+    let quote = usize::from(location.text().starts_with(['"', '\'']));
+    let mut path = segments(key.get_ref(), span.start + quote, &location)?;
+    if location.text().len() != key.get_ref().len() + 2 * quote {
         // The key was written with escapes, so its parts have no positions in the text.
         path.iter_mut().for_each(|(_, part)| *part = span.clone());
     }
@@ -264,14 +264,14 @@ fn key_path(key: &Spanned<std::borrow::Cow<'_, str>>, texts: &Texts) -> Result<P
 }
 
 fn repeats(value: &Spanned<DeValue<'_>>, texts: &Texts) -> Result<u32, Problem> {
-    let place = texts.of_value(value);
-    match literal(place.text()) {
+    let location = texts.of_value(value);
+    match literal(location.text()) {
         Some(toml::Value::Integer(count)) if (1..=i64::from(u32::MAX)).contains(&count) => Ok(count as u32),
         _ => Err(Problem::new(format!(
             "expected a whole number above zero, found `{}`",
-            place.text()
+            location.text()
         ))
-        .at(&place)
+        .at(&location)
         .label("how many seeds each point has")),
     }
 }

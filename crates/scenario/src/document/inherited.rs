@@ -73,7 +73,7 @@ pub(super) fn kept_values(
     before: Option<&(String, Range<usize>)>,
     texts: &Texts,
 ) -> Option<Warning> {
-    let ((before, place), (now, _)) = (before?, fidelity(table)?);
+    let ((before, location), (now, _)) = (before?, fidelity(table)?);
     if *before == now || (table.get("quirks").is_none() && table.get("ties").is_none()) {
         return None;
     }
@@ -91,5 +91,5 @@ pub(super) fn kept_values(
         "the file was written with fidelity {before} and keeps its values under {now}: quirks (on: {on}), ties, \
          headers, ...; for pure {now}, start from the original input"
     );
-    Some(Warning::new(WarningKind::OtherDefaults, text).at(&texts.at(place.clone())))
+    Some(Warning::new(WarningKind::OtherDefaults, text).at(&texts.at(location.clone())))
 }

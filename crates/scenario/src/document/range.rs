@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::axes::{Value, literal, parts};
 use super::texts::Texts;
-use crate::diagnostics::{Place, Problem, suggestion};
+use crate::diagnostics::{Location, Problem, suggestion};
 
 /// Returns ", or a range" for an error message if `value` could be an end of a range.
 pub(super) fn or_a_range(value: &str) -> &'static str {
@@ -57,11 +57,11 @@ impl End {
 }
 
 /// Expands `{ from, to, steps }` into equidistant numbers, both ends included, with units if both ends have the same
-/// one. `place` returns the position of a span.
+/// one. `location` returns the position of a span.
 pub(super) fn range(
     table: &DeTable<'_>,
     span: Range<usize>,
-    place: &dyn Fn(Range<usize>) -> Place,
+    location: &dyn Fn(Range<usize>) -> Location,
     texts: &Texts,
 ) -> Result<Vec<Value>, Problem> {
     const KEYS: [&str; 3] = ["from", "to", "steps"];
@@ -71,7 +71,7 @@ pub(super) fn range(
     {
         let said = suggestion(key.get_ref(), KEYS);
         return Err(Problem::new(format!("unknown key `{}`", key.get_ref()))
-            .at(&place(key.span()))
+            .at(&location(key.span()))
             .label(said.clone())
             .help(said));
     }
@@ -87,12 +87,12 @@ pub(super) fn range(
             DeValue::Float(digits) => literal(digits.as_str()),
             _ => None,
         };
-        let place = place(value.span());
+        let location = location(value.span());
         match written.as_ref().and_then(End::of) {
-            Some(end) => Ok((end, place)),
+            Some(end) => Ok((end, location)),
             None => Err(
                 Problem::new(format!("expected a number as `{name}`, perhaps with a unit"))
-                    .at(&place)
+                    .at(&location)
                     .label("not a number"),
             ),
         }

@@ -81,7 +81,7 @@ impl de::Error for Error {
 }
 
 /// Input of a [`Reader`].
-enum Held<'de> {
+enum Input<'de> {
     Toml(DeValue<'de>),
     /// Start or end of a position, which [`Spanned`] reads along with the value.
     Position(usize),
@@ -89,7 +89,7 @@ enum Held<'de> {
 
 /// Value and its position.
 pub(crate) struct Reader<'de> {
-    held: Held<'de>,
+    held: Input<'de>,
     span: Range<usize>,
 }
 
@@ -110,7 +110,7 @@ impl<'de> From<Spanned<DeValue<'de>>> for Reader<'de> {
 impl<'de> Reader<'de> {
     fn of(value: DeValue<'de>, span: Range<usize>) -> Self {
         Self {
-            held: Held::Toml(value),
+            held: Input::Toml(value),
             span,
         }
     }
@@ -118,7 +118,7 @@ impl<'de> Reader<'de> {
     /// Returns the keys of a table with their values, or an error for any other value.
     pub(crate) fn entries(self) -> Result<DeTable<'de>, Error> {
         match self.held {
-            Held::Toml(DeValue::Table(table)) => Ok(table),
+            Input::Toml(DeValue::Table(table)) => Ok(table),
             _ => {
                 let error: Error = de::Error::invalid_type(self.kind(), &"a table");
                 Err(error.placed(&self.span))
@@ -129,11 +129,11 @@ impl<'de> Reader<'de> {
     /// Passes the value to the visitor.
     fn give<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.held {
-            Held::Position(at) => visitor.visit_u64(at as u64),
-            Held::Toml(DeValue::String(Cow::Borrowed(text))) => visitor.visit_borrowed_str(text),
-            Held::Toml(DeValue::String(Cow::Owned(text))) => visitor.visit_string(text),
-            Held::Toml(DeValue::Boolean(value)) => visitor.visit_bool(value),
-            Held::Toml(DeValue::Integer(digits)) => {
+            Input::Position(at) => visitor.visit_u64(at as u64),
+            Input::Toml(DeValue::String(Cow::Borrowed(text))) => visitor.visit_borrowed_str(text),
+            Input::Toml(DeValue::String(Cow::Owned(text))) => visitor.visit_string(text),
+            Input::Toml(DeValue::Boolean(value)) => visitor.visit_bool(value),
+            Input::Toml(DeValue::Integer(digits)) => {
                 let (digits, radix) = (digits.as_str(), digits.radix());
                 if let Ok(value) = i64::from_str_radix(digits, radix) {
                     visitor.visit_i64(value)
@@ -145,36 +145,36 @@ impl<'de> Reader<'de> {
                     Err(Error::at("integer number overflowed", &self.span))
                 }
             }
-            Held::Toml(DeValue::Float(digits)) => match digits.as_str().parse() {
+            Input::Toml(DeValue::Float(digits)) => match digits.as_str().parse() {
                 Ok(value) if f64::is_infinite(value) && !digits.as_str().contains("inf") => {
                     Err(Error::at("floating-point number overflowed", &self.span))
                 }
                 Ok(value) => visitor.visit_f64(value),
                 Err(_) => Err(Error::at("this is not a number", &self.span)),
             },
-            Held::Toml(DeValue::Datetime(_)) => {
+            Input::Toml(DeValue::Datetime(_)) => {
                 Err(de::Error::invalid_type(Unexpected::Other("a date"), &visitor))
             }
-            Held::Toml(DeValue::Array(list)) => visitor.visit_seq(Elements(list.into_iter())),
-            Held::Toml(DeValue::Table(table)) => visitor.visit_map(Fields::of(table)),
+            Input::Toml(DeValue::Array(list)) => visitor.visit_seq(Elements(list.into_iter())),
+            Input::Toml(DeValue::Table(table)) => visitor.visit_map(Fields::of(table)),
         }
     }
 
     fn kind(&self) -> Unexpected<'_> {
         match &self.held {
-            Held::Position(at) => Unexpected::Unsigned(*at as u64),
-            Held::Toml(DeValue::String(text)) => Unexpected::Str(text),
-            Held::Toml(DeValue::Boolean(value)) => Unexpected::Bool(*value),
-            Held::Toml(DeValue::Integer(digits)) => digits
+            Input::Position(at) => Unexpected::Unsigned(*at as u64),
+            Input::Toml(DeValue::String(text)) => Unexpected::Str(text),
+            Input::Toml(DeValue::Boolean(value)) => Unexpected::Bool(*value),
+            Input::Toml(DeValue::Integer(digits)) => digits
                 .as_str()
                 .parse()
                 .map_or(Unexpected::Other("integer"), Unexpected::Signed),
-            Held::Toml(DeValue::Float(digits)) => {
+            Input::Toml(DeValue::Float(digits)) => {
                 Unexpected::Float(digits.as_str().parse().unwrap_or(f64::NAN))
             }
-            Held::Toml(DeValue::Datetime(_)) => Unexpected::Other("a date"),
-            Held::Toml(DeValue::Array(_)) => Unexpected::Seq,
-            Held::Toml(DeValue::Table(_)) => Unexpected::Map,
+            Input::Toml(DeValue::Datetime(_)) => Unexpected::Other("a date"),
+            Input::Toml(DeValue::Array(_)) => Unexpected::Seq,
+            Input::Toml(DeValue::Table(_)) => Unexpected::Map,
         }
     }
 }
@@ -202,7 +202,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     /// Reads a list. A single table gets an error that shows how to write it as a list.
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.held {
-            Held::Toml(DeValue::Table(_)) => Err(Error::at(ONE_TABLE, &self.span)),
+            Input::Toml(DeValue::Table(_)) => Err(Error::at(ONE_TABLE, &self.span)),
             _ => self.deserialize_any(visitor),
         }
     }
@@ -216,13 +216,13 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     ) -> Result<V::Value, Error> {
         let span = self.span.clone();
         let fields = if serde_spanned::de::is_spanned(name) {
-            Fields::Place {
+            Fields::Location {
                 names: fields.iter(),
                 value: Some(self),
             }
         } else {
             match self.held {
-                Held::Toml(DeValue::Table(table)) => Fields::of(table),
+                Input::Toml(DeValue::Table(table)) => Fields::of(table),
                 _ => {
                     return Err(Error::placed(
                         de::Error::invalid_type(self.kind(), &"a table"),
@@ -242,11 +242,11 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     ) -> Result<V::Value, Error> {
         let span = self.span;
         let variant = match self.held {
-            Held::Toml(DeValue::String(name)) => Variant {
+            Input::Toml(DeValue::String(name)) => Variant {
                 name: Key(name, span.clone()),
                 value: None,
             },
-            Held::Toml(DeValue::Table(table)) => {
+            Input::Toml(DeValue::Table(table)) => {
                 let mut entries = table.into_iter();
                 let (Some((key, value)), None) = (entries.next(), entries.next()) else {
                     return Err(Error::at("expected a table with exactly one key", &span));
@@ -300,7 +300,7 @@ enum Fields<'de> {
         rest: <DeTable<'de> as IntoIterator>::IntoIter,
         value: Option<Spanned<DeValue<'de>>>,
     },
-    Place {
+    Location {
         /// Names of the fields for start, end and value, in this order.
         names: std::slice::Iter<'static, &'static str>,
         value: Option<Reader<'de>>,
@@ -318,7 +318,7 @@ impl<'de> Fields<'de> {
     fn next_value(&mut self) -> Option<Reader<'de>> {
         match self {
             Self::Table { value, .. } => value.take().map(Reader::from),
-            Self::Place { names, value } => {
+            Self::Location { names, value } => {
                 let span = value.as_ref()?.span.clone();
                 let position = match names.len() {
                     2 => span.start,
@@ -326,7 +326,7 @@ impl<'de> Fields<'de> {
                     _ => return value.take(),
                 };
                 Some(Reader {
-                    held: Held::Position(position),
+                    held: Input::Position(position),
                     span,
                 })
             }
@@ -343,7 +343,7 @@ impl<'de> de::MapAccess<'de> for Fields<'de> {
                 *value = Some(next);
                 Key::of(key)
             }),
-            Self::Place { names, .. } => names.next().map(|name| Key(Cow::Borrowed(*name), 0..0)),
+            Self::Location { names, .. } => names.next().map(|name| Key(Cow::Borrowed(*name), 0..0)),
         };
         key.map(|key| seed.deserialize(key)).transpose()
     }

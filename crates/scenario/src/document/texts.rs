@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Source};
+use crate::diagnostics::{Location, Source};
 
 /// Unused positions between two texts, so that no position in one looks like one in another.
 pub(crate) const GAP: usize = 16;
@@ -26,7 +26,7 @@ impl Texts {
     }
 
     /// Returns the position of a span, in the text to which it belongs.
-    pub(crate) fn at(&self, span: Range<usize>) -> Place {
+    pub(crate) fn at(&self, span: Range<usize>) -> Location {
         match self.settings.iter().rev().find(|(start, _)| span.start >= *start) {
             Some((start, source)) => source.at(span.start - start..span.end.saturating_sub(*start)),
             None => self.main.at(span),
@@ -34,7 +34,7 @@ impl Texts {
     }
 
     /// Returns the position of a value.
-    pub(crate) fn of_value<T>(&self, value: &Spanned<T>) -> Place {
+    pub(crate) fn of_value<T>(&self, value: &Spanned<T>) -> Location {
         self.at(value.span())
     }
 

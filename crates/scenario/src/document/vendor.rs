@@ -20,7 +20,7 @@ use crate::warning::{Warning, WarningKind};
 
 /// Returns the value padded with blanks, so that it parses at its own position.
 pub(super) fn padded(one: &Translated) -> String {
-    super::behind_blanks(&(one.text.clone(), one.span.clone()))
+    super::behind_blanks(&one.text, &one.span)
 }
 
 /// Removes `[vendor]` from the scenario, reads it with the files that it names, and returns warnings about ignored
@@ -56,7 +56,13 @@ pub(super) fn take(
                 .at(&texts.at(name.span()))
                 .help(help));
         };
-        let mut items = collect::items(vendor, (name, table), texts, &mut start, files)?;
+        let mut items = collect::items(
+            vendor,
+            collect::Block { name, value: table },
+            texts,
+            &mut start,
+            files,
+        )?;
         if let Some(warning) = translate::switched_off(vendor, &items, texts) {
             found.1.push(warning);
             continue;
@@ -98,13 +104,13 @@ pub(super) fn put<'i>(
     let mut notes: Vec<Warning> = Vec::new();
     let mut vendor_at = 0;
     for (i, (one, padded)) in all.iter().zip(padded).enumerate() {
-        let place = texts.at(one.span.clone());
+        let location = texts.at(one.span.clone());
         let path: Vec<&str> = one.ours.split('.').collect();
         let mut value = super::value(&one.text, padded, one.span.start);
         value = Spanned::new(one.span.clone(), value.into_inner());
-        if !insert(root, &path, (&one.span, value)) {
+        if !insert(root, &path, &one.span, value) {
             let message = format!("`{}` is not a table", path[..path.len() - 1].join("."));
-            return Err(Problem::new(message).at(&place));
+            return Err(Problem::new(message).at(&location));
         }
         let is_last = all.get(i + 1).is_none_or(|next| next.vendor != one.vendor);
         if is_last {
@@ -113,8 +119,8 @@ pub(super) fn put<'i>(
                 .map(|one| format!("{} is {} = {}", one.there, one.ours, one.text))
                 .collect();
             let text = format!("vendor.{}: {}", one.vendor, became.join("; "));
-            let place = texts.at(all[vendor_at].span.clone());
-            notes.push(Warning::new(WarningKind::VendorValues, text).at(&place));
+            let location = texts.at(all[vendor_at].span.clone());
+            notes.push(Warning::new(WarningKind::VendorValues, text).at(&location));
             vendor_at = i + 1;
         }
     }
@@ -125,7 +131,8 @@ pub(super) fn put<'i>(
 fn insert<'i>(
     table: &mut DeTable<'i>,
     path: &[&'i str],
-    (span, value): (&Range<usize>, Spanned<DeValue<'i>>),
+    span: &Range<usize>,
+    value: Spanned<DeValue<'i>>,
 ) -> bool {
     let key = |name: &'i str| Spanned::new(span.clone(), Cow::Borrowed(name));
     let [name, rest @ ..] = path else { return true };
@@ -140,7 +147,7 @@ fn insert<'i>(
         );
     }
     match table.get_mut(*name).map(Spanned::get_mut) {
-        Some(DeValue::Table(inner)) => insert(inner, rest, (span, value)),
+        Some(DeValue::Table(inner)) => insert(inner, rest, span, value),
         _ => false,
     }
 }

@@ -7,7 +7,7 @@ use paceline_fabric::spec::{Awaited, Dependency};
 use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::diagnostics::{Diagnostics, Place, Problem, Problems, Source, suggestion};
+use crate::diagnostics::{Diagnostics, Location, Problem, Problems, Source, suggestion};
 use crate::ns3::tokens::Read;
 use crate::ns3::topology::MOST_PROBLEMS;
 use crate::trace::SIZE_MAX;
@@ -55,12 +55,12 @@ const FIELDS: [&str; 8] = [
 #[derive(Default)]
 struct Trigger {
     sources: Vec<(u32, Awaited)>,
-    waiting: Vec<(u32, Place)>,
-    kind: Option<(Kind, Place)>,
+    waiting: Vec<(u32, Location)>,
+    kind: Option<(TriggerKind, Location)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TriggerKind {
     /// `oneshot` or `multishot`, which are equivalent because a connection starts once.
     Shot,
     /// Trigger that takes effect after this number of firings.
@@ -71,12 +71,12 @@ enum Kind {
 struct Reader {
     problems: Problems,
     /// Counts declared in the header, with their positions.
-    counts: SortedMap<&'static str, (u64, Place)>,
+    counts: SortedMap<&'static str, (u64, Location)>,
     flows: Vec<Flow>,
     triggers: SortedMap<u64, Trigger>,
     declared: u64,
-    failures: Vec<Place>,
-    priorities: Vec<Place>,
+    failures: Vec<Location>,
+    priorities: Vec<Location>,
 }
 
 /// Names of the counts that a header may have.
@@ -95,38 +95,38 @@ pub(crate) fn read(source: &Source, warnings: &mut Vec<Warning>) -> Result<Matri
     reader.finish(source, warnings)
 }
 
-fn number(word: &str, what: &str, place: &Place) -> Result<u64, Problem> {
-    u64::read(word).map_err(|why| why.problem(word, what, place))
+fn number(word: &str, what: &str, location: &Location) -> Result<u64, Problem> {
+    u64::read(word).map_err(|why| why.problem(word, what, location))
 }
 
-fn node(word: &str, place: &Place) -> Result<u32, Problem> {
-    u32::read(word).map_err(|why| why.problem(word, "a host", place))
+fn node(word: &str, location: &Location) -> Result<u32, Problem> {
+    u32::read(word).map_err(|why| why.problem(word, "a host", location))
 }
 
 impl Reader {
     fn line(&mut self, line: &Words<'_>) -> Result<(), Problem> {
         let mut words = line.iter();
-        let Some((first, place)) = words.next() else {
+        let Some((first, location)) = words.next() else {
             return Ok(());
         };
         if let Some(name) = COUNTS.iter().find(|name| name.eq_ignore_ascii_case(first)) {
             let (word, at) = words
                 .next()
-                .ok_or_else(|| Problem::new(format!("{name} has no number")).at(&place))?;
+                .ok_or_else(|| Problem::new(format!("{name} has no number")).at(&location))?;
             self.counts.insert(name, (number(word, "a count", &at)?, at));
             return Ok(());
         }
         if first.contains("->") {
-            return self.connection(line, words, (first, place));
+            return self.connection(line, words, first, &location);
         }
         match first {
-            "trigger" => self.trigger(words, &place),
+            "trigger" => self.trigger(words, &location),
             "failure" => {
                 self.failures.push(line.place());
                 Ok(())
             }
             _ => Err(Problem::new(format!("unknown word `{first}`"))
-                .at(&place)
+                .at(&location)
                 .label("expected a connection, a trigger or a count")
                 .help("a connection is `0->15 start 0 size 2000000`")),
         }
@@ -135,11 +135,12 @@ impl Reader {
     fn connection<'a>(
         &mut self,
         line: &Words<'_>,
-        mut words: impl Iterator<Item = (&'a str, Place)>,
-        (pair, place): (&str, Place),
+        mut words: impl Iterator<Item = (&'a str, Location)>,
+        pair: &str,
+        location: &Location,
     ) -> Result<(), Problem> {
         let (src, dst) = pair.split_once("->").unwrap_or((pair, ""));
-        let (src, dst) = (node(src, &place)?, node(dst, &place)?);
+        let (src, dst) = (node(src, location)?, node(dst, location)?);
         let flow = self.flows.len() as u32;
         let (mut size, mut start, mut trigger) = (None, None, None);
         while let Some((name, at)) = words.next() {
@@ -186,18 +187,18 @@ impl Reader {
         if let Some((id, at)) = trigger {
             self.triggers.entry(id).or_default().waiting.push((flow, at));
         }
-        let place = line.start + line.text.len() - line.text.trim_start().len();
+        let start_of_line = line.start + line.text.len() - line.text.trim_start().len();
         self.flows.push(Flow {
             src,
             dst,
             size: Bytes::new(size),
             start,
-            span: place..place + line.text.trim().len(),
+            span: start_of_line..start_of_line + line.text.trim().len(),
         });
         Ok(())
     }
 
-    fn fires(&mut self, word: &str, at: &Place, flow: u32, awaited: Awaited) -> Result<(), Problem> {
+    fn fires(&mut self, word: &str, at: &Location, flow: u32, awaited: Awaited) -> Result<(), Problem> {
         let id = number(word, "a trigger", at)?;
         let trigger = self.triggers.entry(id).or_default();
         trigger.sources.push((flow, awaited));
@@ -206,14 +207,15 @@ impl Reader {
 
     fn trigger<'a>(
         &mut self,
-        mut words: impl Iterator<Item = (&'a str, Place)>,
-        place: &Place,
+        mut words: impl Iterator<Item = (&'a str, Location)>,
+        location: &Location,
     ) -> Result<(), Problem> {
         let (mut id, mut kind, mut count) = (None, None, None);
         while let Some((name, at)) = words.next() {
             match name {
-                "oneshot" | "multishot" => kind = Some(Kind::Shot),
-                "barrier" => kind = Some(Kind::Barrier(0)),
+                "oneshot" | "multishot" => kind = Some(TriggerKind::Shot),
+                // The count may come later in the line.
+                "barrier" => kind = Some(TriggerKind::Barrier(0)),
                 "id" | "count" => {
                     let (word, at) = words
                         .next()
@@ -234,25 +236,25 @@ impl Reader {
                 }
             }
         }
-        let id = id.ok_or_else(|| Problem::new("the trigger has no id").at(place))?;
+        let id = id.ok_or_else(|| Problem::new("the trigger has no id").at(location))?;
         let kind = kind.ok_or_else(|| {
-            Problem::new("the trigger has no kind: expected oneshot, multishot or barrier").at(place)
+            Problem::new("the trigger has no kind: expected oneshot, multishot or barrier").at(location)
         })?;
         let kind = match kind {
-            Kind::Barrier(_) => {
-                let missing = || Problem::new("the barrier has no count").at(place);
-                Kind::Barrier(count.ok_or_else(missing)?)
+            TriggerKind::Barrier(_) => {
+                let missing = || Problem::new("the barrier has no count").at(location);
+                TriggerKind::Barrier(count.ok_or_else(missing)?)
             }
-            Kind::Shot => Kind::Shot,
+            TriggerKind::Shot => TriggerKind::Shot,
         };
         self.declared += 1;
         let known = &mut self.triggers.entry(id).or_default().kind;
         if let Some((_, first)) = known {
             return Err(Problem::new(format!("trigger {id} is given twice"))
-                .at(place)
+                .at(location)
                 .see(first, "the first is here"));
         }
-        *known = Some((kind, place.clone()));
+        *known = Some((kind, location.clone()));
         Ok(())
     }
 
@@ -266,9 +268,11 @@ impl Reader {
         // Lines with errors are missing in the counts.
         if self.problems.len() == 0 {
             for (name, found) in found {
-                if let Some((announced, place)) = self.counts.get(name).filter(|(count, _)| *count != found) {
+                if let Some((announced, location)) =
+                    self.counts.get(name).filter(|(count, _)| *count != found)
+                {
                     let message = format!("{name} {announced} are announced, {found} follow");
-                    self.problems.push(Problem::new(message).at(place));
+                    self.problems.push(Problem::new(message).at(location));
                 }
             }
         }
@@ -284,19 +288,19 @@ impl Reader {
             && let Some(flow) = find_cycle(self.flows.len(), &dependencies)
         {
             let message = "the flow waits for itself, by way of others: it would never start";
-            let place = source.at(self.flows[flow as usize].span.clone());
-            self.problems.push(Problem::new(message).at(&place));
+            let location = source.at(self.flows[flow as usize].span.clone());
+            self.problems.push(Problem::new(message).at(&location));
         }
-        if let Some(place) = self.priorities.first() {
+        if let Some(location) = self.priorities.first() {
             warnings.push(
                 Warning::new(
                     WarningKind::LeftOut,
                     "prio is left out: the flows of a host are served round robin",
                 )
-                .at(place),
+                .at(location),
             );
         }
-        if let Some(place) = self.failures.first() {
+        if let Some(location) = self.failures.first() {
             warnings.push(
                 Warning::new(
                     WarningKind::LeftOut,
@@ -305,7 +309,7 @@ impl Reader {
                         self.failures.len()
                     ),
                 )
-                .at(place),
+                .at(location),
             );
         }
         let hosts = self.counts.get("Nodes").map_or(0, |(count, _)| *count);
@@ -319,10 +323,10 @@ impl Reader {
 
 impl Trigger {
     fn dependencies(&self, id: u64) -> Result<Vec<Dependency>, Problem> {
-        let Some((_, place)) = self.waiting.first() else {
+        let Some((_, location)) = self.waiting.first() else {
             return Ok(Vec::new());
         };
-        let wrong = |message: String| Err(Problem::new(message).at(place));
+        let wrong = |message: String| Err(Problem::new(message).at(location));
         if self.sources.is_empty() {
             return wrong(format!("nothing fires trigger {id}: the flow would never start"));
         }
@@ -333,21 +337,21 @@ impl Trigger {
                     "there is no trigger {id}: expected `trigger id {id} oneshot`"
                 ));
             }
-            Some((Kind::Shot, _)) if fired == 1 => {}
-            Some((Kind::Barrier(count), _)) if *count == fired => {}
-            Some((Kind::Barrier(count), place)) => {
+            Some((TriggerKind::Shot, _)) if fired == 1 => {}
+            Some((TriggerKind::Barrier(count), _)) if *count == fired => {}
+            Some((TriggerKind::Barrier(count), location)) => {
                 let message = format!(
                     "the barrier {id} opens at {count}, and {fired} flows fire it: expected {fired} (flows wait for \
                      all of others here)"
                 );
-                return Err(Problem::new(message).at(place));
+                return Err(Problem::new(message).at(location));
             }
-            Some((Kind::Shot, place)) => {
+            Some((TriggerKind::Shot, location)) => {
                 let message = format!(
                     "{fired} flows fire trigger {id}, of which the first would count: flows wait for all of others \
                      here"
                 );
-                return Err(Problem::new(message).at(place).help(format!(
+                return Err(Problem::new(message).at(location).help(format!(
                     "make it a barrier: `trigger id {id} barrier count {fired}`"
                 )));
             }
@@ -365,7 +369,7 @@ impl Trigger {
 }
 
 /// Parses a start time in picoseconds, which may be a decimal number.
-fn start_time(word: &str, at: &Place) -> Result<Time, Problem> {
+fn start_time(word: &str, at: &Location) -> Result<Time, Problem> {
     let start = f64::read(word).map_err(|why| why.problem(word, "a start in picoseconds", at))?;
     if start > Time::LATEST.as_ps() as f64 {
         let message = format!("`{word}` is out of range for a start in picoseconds: expected at most a day");

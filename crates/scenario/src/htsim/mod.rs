@@ -5,7 +5,7 @@
 pub(crate) mod matrix;
 pub(crate) mod topology;
 
-use crate::diagnostics::{Place, Source};
+use crate::diagnostics::{Location, Source};
 
 /// Words of a line, each with its position.
 struct Words<'a> {
@@ -30,7 +30,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&'a str, Place)> {
+    fn iter(&self) -> impl Iterator<Item = (&'a str, Location)> {
         let (start, text, source) = (self.start, self.text, self.source);
         text.split_whitespace().map(move |word| {
             let offset = word.as_ptr() as usize - text.as_ptr() as usize;
@@ -39,7 +39,7 @@ impl<'a> Words<'a> {
     }
 
     /// Returns the position of the whole line.
-    fn place(&self) -> Place {
+    fn place(&self) -> Location {
         let before = self.text.len() - self.text.trim_start().len();
         self.source
             .at(self.start + before..self.start + before + self.text.trim().len())

@@ -2,7 +2,7 @@
 
 use paceline_kernel::{BitRate, Span};
 
-use crate::diagnostics::{Diagnostics, Place, Problem, Problems, Source, suggestion};
+use crate::diagnostics::{Diagnostics, Location, Problem, Problems, Source, suggestion};
 use crate::ns3::tokens::Read;
 use crate::topology::{Net, Topology};
 use crate::warning::{Warning, WarningKind};
@@ -14,13 +14,13 @@ const MOST_HOSTS: u32 = 1_000_000;
 const MOST_LINKS: u32 = 10_000_000;
 
 /// Value of a key, and its position.
-type Given = (u32, Place);
+type Given = (u32, Location);
 
 /// Switches of a tier; tiers are numbered from the hosts upwards.
 #[derive(Default)]
 struct Tier {
     /// Position of the line that opens the tier.
-    place: Option<Place>,
+    location: Option<Location>,
     values: [Option<Given>; KEYS.len()],
 }
 
@@ -80,15 +80,15 @@ pub(crate) fn read(source: &Source, warnings: &mut Vec<Warning>) -> Result<Net, 
     }
     let count = |i: usize| header[i].as_ref().map_or(0, |(value, _)| *value);
     let (hosts, depth, pod) = (count(0), count(1) as usize, count(2));
-    if let Some((depth, place)) = header[1].as_ref().filter(|(depth, _)| !(2..=3).contains(depth)) {
-        problems.push(Problem::new(format!("{depth} tiers: expected 2 or 3")).at(place));
+    if let Some((depth, location)) = header[1].as_ref().filter(|(depth, _)| !(2..=3).contains(depth)) {
+        problems.push(Problem::new(format!("{depth} tiers: expected 2 or 3")).at(location));
     }
     for (i, tier) in tiers.iter().enumerate().take(depth.min(3)) {
-        let place = tier.place.clone().unwrap_or_else(|| source.end());
+        let location = tier.location.clone().unwrap_or_else(|| source.end());
         let top = i + 1 == depth;
         for key in [SPEED, DOWN, UP, LATENCY] {
             if tier.values[key].is_none() && !(top && key == UP) {
-                problems.push(Problem::new(format!("tier {i} has no {}", KEYS[key])).at(&place));
+                problems.push(Problem::new(format!("tier {i} has no {}", KEYS[key])).at(&location));
             }
         }
     }
@@ -115,12 +115,12 @@ fn read_line(
     current: &mut Option<usize>,
 ) -> Result<(), Problem> {
     let mut words = line.iter();
-    let Some((name, place)) = words.next() else {
+    let Some((name, location)) = words.next() else {
         return Ok(());
     };
     let (word, at) = words
         .next()
-        .ok_or_else(|| Problem::new(format!("{name} has no value")).at(&place))?;
+        .ok_or_else(|| Problem::new(format!("{name} has no value")).at(&location))?;
     let value = u32::read(word).map_err(|why| why.problem(word, &format!("a value of {name}"), &at))?;
     let position = |names: &[&str]| names.iter().position(|known| known.eq_ignore_ascii_case(name));
     let slot = if let Some(i) = position(&HEADER) {
@@ -130,22 +130,22 @@ fn read_line(
             return Err(Problem::new(format!("tier {value}: expected 0 to 2")).at(&at));
         }
         *current = Some(value as usize);
-        tiers[value as usize].place = Some(line.place());
+        tiers[value as usize].location = Some(line.place());
         return Ok(());
     } else if let Some(i) = position(&KEYS) {
         let tier =
-            current.ok_or_else(|| Problem::new(format!("{name} stands before any Tier")).at(&place))?;
+            current.ok_or_else(|| Problem::new(format!("{name} stands before any Tier")).at(&location))?;
         &mut tiers[tier].values[i]
     } else {
         let names = HEADER.into_iter().chain(["Tier"]).chain(KEYS);
         return Err(Problem::new(format!("unknown key `{name}`"))
-            .at(&place)
+            .at(&location)
             .label("no such key")
             .help(suggestion(name, names)));
     };
     if let Some((_, first)) = slot {
         return Err(Problem::new(format!("{name} is given twice"))
-            .at(&place)
+            .at(&location)
             .see(first, "the first is here"));
     }
     *slot = Some((value, at));
@@ -229,10 +229,10 @@ impl Tree<'_> {
     /// Returns `a / b`, which has to be a positive whole number.
     fn ratio(&self, a: u64, b: u64, what: &str, tier: usize) -> Result<u32, Problem> {
         if b == 0 || !a.is_multiple_of(b) || a == 0 {
-            let place = self.tiers[tier].place.clone();
+            let location = self.tiers[tier].location.clone();
             return Err(
                 Problem::new(format!("{what}: {a} / {b} is no whole number above zero"))
-                    .at(&place.unwrap_or_else(|| self.source.end())),
+                    .at(&location.unwrap_or_else(|| self.source.end())),
             );
         }
         match u32::try_from(a / b) {
@@ -261,9 +261,9 @@ impl Tree<'_> {
             0,
         )?;
         if tiers[0].or(BUNDLE, 1) != 1 {
-            let place = tiers[0].values[BUNDLE].as_ref().map(|(_, place)| place);
+            let location = tiers[0].values[BUNDLE].as_ref().map(|(_, location)| location);
             let problem = Problem::new("Bundle of tier 0: a host has one link");
-            return Err(place.map_or_else(|| problem.clone(), |place| problem.clone().at(place)));
+            return Err(location.map_or_else(|| problem.clone(), |location| problem.clone().at(location)));
         }
         // Enough uplinks to carry what the hosts send, divided by the oversubscription.
         let uplinks = self.ratio(
@@ -329,7 +329,7 @@ impl Tree<'_> {
 
     /// Checks that a switch has as many links upwards as its radix says.
     fn check_radix(&self, tier: usize, links: u64) -> Result<(), Problem> {
-        let Some((radix, place)) = &self.tiers[tier].values[UP] else {
+        let Some((radix, location)) = &self.tiers[tier].values[UP] else {
             return Ok(());
         };
         if u64::from(*radix) == links {
@@ -338,6 +338,6 @@ impl Tree<'_> {
         let message = format!(
             "Radix_Up of tier {tier} is {radix}, and speeds, radices and oversubscription give {links} links"
         );
-        Err(Problem::new(message).at(place))
+        Err(Problem::new(message).at(location))
     }
 }

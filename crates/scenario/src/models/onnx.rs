@@ -83,12 +83,12 @@ pub(super) fn layers(bytes: &[u8]) -> Result<(usize, Vec<Layer>), String> {
     let inputs = size(&data);
     let states = graph.states();
     let mut layers: Vec<Layer> = Vec::new();
-    for Link { node, place, gives } in graph.chain()? {
+    for Link { node, index, gives } in graph.chain()? {
         let step = Step {
             graph: &graph,
             states: &states,
             node,
-            place,
+            index,
             gives,
             data: &data,
         };
@@ -138,9 +138,9 @@ impl Node {
         }
     }
 
-    /// Returns true if the operator has input number `place`.
-    fn has_input(&self, place: usize) -> bool {
-        self.inputs.get(place).is_some_and(|name| !name.is_empty())
+    /// Returns true if the operator has input number `index`.
+    fn has_input(&self, index: usize) -> bool {
+        self.inputs.get(index).is_some_and(|name| !name.is_empty())
     }
 
     /// Rejects any part of the operator that would be ignored; `wanted` is the output that the policy continues with.
@@ -167,10 +167,10 @@ impl Node {
                 "its attribute `{name}` is not known in version {version} of the operators"
             ));
         }
-        if let Some(place) = (inputs..self.inputs.len()).find(|place| self.has_input(*place)) {
+        if let Some(index) = (inputs..self.inputs.len()).find(|index| self.has_input(*index)) {
             return self.wrong(format!(
-                "its input {place} (`{}`) would be ignored in version {version} of the operators",
-                self.inputs[place]
+                "its input {index} (`{}`) would be ignored in version {version} of the operators",
+                self.inputs[index]
             ));
         }
         let is_result = |name: &String| name == wanted;
@@ -206,14 +206,14 @@ impl Graph {
                 "the graph has {nodes} operators and {tensors} constants; expected at most {MOST} of each"
             ));
         }
-        for (place, node) in self.nodes.iter().enumerate() {
+        for (index, node) in self.nodes.iter().enumerate() {
             // Each name has one producer, so that the chain can be followed back from the output.
             for output in node.outputs.iter().filter(|name| !name.is_empty()) {
                 let is_input = self.inputs.iter().any(|input| input.name == *output);
                 if is_input || self.tensors.contains_key(output) {
                     return node.wrong(format!("`{output}` is an input or a constant, too"));
                 }
-                if self.makers.insert(output.clone(), place).is_some() {
+                if self.makers.insert(output.clone(), index).is_some() {
                     return node.wrong(format!("another operator gives `{output}`, too"));
                 }
             }
@@ -254,8 +254,8 @@ impl Graph {
     /// Returns the input shape that the weights of the first operator require.
     fn read_first(&self, link: &Link<'_>) -> Option<Vec<u64>> {
         let weights = self.tensors.get(link.node.inputs.get(1)?)?;
-        let size = |place: usize| weights.dims.get(place).copied();
-        match (link.node.operator.as_str(), link.place) {
+        let size = |index: usize| weights.dims.get(index).copied();
+        match (link.node.operator.as_str(), link.index) {
             ("MatMul", 0) => Some(vec![1, size(0)?]),
             ("Gemm", 0) => Some(vec![1, size(usize::from(link.node.int("transB", 0).ok()? != 0))?]),
             ("GRU" | "LSTM", 0) => Some(vec![1, 1, size(2)?]),
@@ -270,12 +270,12 @@ impl Graph {
         };
         let (input, mut chain, mut wanted) = (&input.name, Vec::new(), output);
         while wanted != input {
-            let Some(place) = self.makers.get(wanted) else {
+            let Some(index) = self.makers.get(wanted) else {
                 return Err(format!(
                     "nothing gives `{wanted}`, on the way from the output `{output}` back to the input `{input}`"
                 ));
             };
-            let node = &self.nodes[*place];
+            let node = &self.nodes[*index];
             node.check(wanted, self.version)?;
             if chain.len() == self.nodes.len() {
                 return node.wrong("the graph runs in a circle");
@@ -283,29 +283,29 @@ impl Graph {
             // A recurrent operator's data is its first input; that of any other is the input that is not a constant.
             let recurrent = matches!(node.operator.as_str(), "GRU" | "LSTM");
             let is_data = |name: &String| !name.is_empty() && !self.tensors.contains_key(name);
-            let mut data = (0..node.inputs.len()).filter(|place| is_data(&node.inputs[*place]));
-            let place = match (data.next(), data.next()) {
+            let mut data = (0..node.inputs.len()).filter(|index| is_data(&node.inputs[*index]));
+            let index = match (data.next(), data.next()) {
                 (None, _) => return node.wrong("it reads nothing but constants"),
                 (Some(_), Some(_)) if !recurrent => {
                     return node.wrong(
                         "it reads two results; expected a chain of operators, each of which reads one",
                     );
                 }
-                (Some(place), _) => place,
+                (Some(index), _) => index,
             };
-            let swaps = matches!(node.operator.as_str(), "Add" | "Sub" | "Mul" | "Div") && place < 2;
-            if place > 0 && !swaps {
+            let swaps = matches!(node.operator.as_str(), "Add" | "Sub" | "Mul" | "Div") && index < 2;
+            if index > 0 && !swaps {
                 return node.wrong(format!(
-                    "its input {place} is a result (`{}`); expected a constant there",
-                    node.inputs[place]
+                    "its input {index} is a result (`{}`); expected a constant there",
+                    node.inputs[index]
                 ));
             }
             chain.push(Link {
                 node,
-                place,
+                index,
                 gives: wanted,
             });
-            wanted = &node.inputs[place];
+            wanted = &node.inputs[index];
         }
         chain.reverse();
         Ok(chain)
@@ -349,7 +349,7 @@ fn is_width(numbers: u64) -> bool {
 struct Link<'a> {
     node: &'a Node,
     /// Index of the input that carries the data.
-    place: usize,
+    index: usize,
     /// Output with which the path continues.
     gives: &'a str,
 }
@@ -359,45 +359,45 @@ struct Step<'a> {
     graph: &'a Graph,
     states: &'a SortedSet<&'a str>,
     node: &'a Node,
-    place: usize,
+    index: usize,
     gives: &'a str,
     /// Shape of the data.
     data: &'a [usize],
 }
 
 impl Step<'_> {
-    fn constant(&self, place: usize) -> Result<&Tensor, String> {
-        let name = self.node.inputs.get(place).map_or("", String::as_str);
+    fn constant(&self, index: usize) -> Result<&Tensor, String> {
+        let name = self.node.inputs.get(index).map_or("", String::as_str);
         match self.graph.tensors.get(name) {
             Some(tensor) if tensor.is_float() => Ok(tensor),
             Some(_) => self.node.wrong(format!("`{name}` is not of single precision")),
-            None => self.node.wrong(format!("its input {place} is not a constant")),
+            None => self.node.wrong(format!("its input {index} is not a constant")),
         }
     }
 
     /// Returns the integers of a constant list, if the operator has that input.
-    fn list(&self, place: usize) -> Result<Option<&[i64]>, String> {
-        if !self.node.has_input(place) {
+    fn list(&self, index: usize) -> Result<Option<&[i64]>, String> {
+        if !self.node.has_input(index) {
             return Ok(None);
         }
-        match self.graph.tensors.get(&self.node.inputs[place]) {
+        match self.graph.tensors.get(&self.node.inputs[index]) {
             Some(tensor) if tensor.dims.len() == 1 && !tensor.is_float() && !tensor.whole.is_empty() => {
                 Ok(Some(&tensor.whole))
             }
             _ => self.node.wrong(format!(
-                "its input {place} is not a constant list of whole numbers of 64 bits"
+                "its input {index} is not a constant list of whole numbers of 64 bits"
             )),
         }
     }
 
     /// Returns a scalar constant, if the operator has that input.
-    fn scalar(&self, place: usize) -> Result<Option<f32>, String> {
-        if !self.node.has_input(place) {
+    fn scalar(&self, index: usize) -> Result<Option<f32>, String> {
+        if !self.node.has_input(index) {
             return Ok(None);
         }
-        match self.constant(place)?.values[..] {
+        match self.constant(index)?.values[..] {
             [value] => Ok(Some(value)),
-            _ => self.node.wrong(format!("its input {place} is not one number")),
+            _ => self.node.wrong(format!("its input {index} is not one number")),
         }
     }
 
@@ -420,12 +420,12 @@ impl Step<'_> {
     }
 
     /// Rejects an initial state other than 0: the simulator holds the state and starts it with zeros.
-    fn check_state(&self, place: usize) -> Result<(), String> {
-        if !self.node.has_input(place) || self.states.contains(self.node.inputs[place].as_str()) {
+    fn check_state(&self, index: usize) -> Result<(), String> {
+        if !self.node.has_input(index) || self.states.contains(self.node.inputs[index].as_str()) {
             return Ok(());
         }
         self.node.wrong(format!(
-            "its first state, input {place}, is not a further input of the graph, and not 0"
+            "its first state, input {index}, is not a further input of the graph, and not 0"
         ))
     }
 
@@ -505,11 +505,11 @@ impl Step<'_> {
 
     /// Converts arithmetic with a constant into a factor and an offset for each number.
     fn arithmetic(&self, layers: &mut Vec<Layer>) -> Result<Vec<usize>, String> {
-        let (node, swapped) = (self.node, self.place == 1);
+        let (node, swapped) = (self.node, self.index == 1);
         if node.inputs.len() != 2 {
             return node.wrong(format!("it has {} inputs; expected 2", node.inputs.len()));
         }
-        let constant = self.constant(1 - self.place)?;
+        let constant = self.constant(1 - self.index)?;
         // A constant with more dimensions than the data adds leading dimensions of one.
         let missing = constant.dims.len().saturating_sub(self.data.len());
         let shape = [&vec![1; missing][..], self.data].concat();
@@ -642,8 +642,8 @@ impl Step<'_> {
         if node.has_input(4) {
             return node.wrong("it has lengths of sequences (input 4); expected sequences of one");
         }
-        for place in 5..7 {
-            self.check_state(place)?;
+        for index in 5..7 {
+            self.check_state(index)?;
         }
         let [1, 1, inputs] = *self.data else {
             return node.wrong(format!(
@@ -663,14 +663,14 @@ impl Step<'_> {
         };
         node.expect("hidden_size", node.int("hidden_size", units as i64)?, units)?;
         let rows = gates * units;
-        let expect = |place: usize, columns: &[usize]| -> Result<&[f32], String> {
-            let tensor = self.constant(place)?;
+        let expect = |index: usize, columns: &[usize]| -> Result<&[f32], String> {
+            let tensor = self.constant(index)?;
             let expected: Vec<u64> = [&[1], columns].concat().iter().map(|size| *size as u64).collect();
             match tensor.dims == expected {
                 true => Ok(&tensor.values),
                 false => node.wrong(format!(
                     "`{}` has the shape {:?}; expected {expected:?}",
-                    node.inputs[place], tensor.dims
+                    node.inputs[index], tensor.dims
                 )),
             }
         };

@@ -16,7 +16,7 @@ use crate::document::Places;
 /// Configuration converted to a scenario.
 pub(crate) struct Read {
     pub(crate) scenario: Scenario,
-    pub(crate) places: Places,
+    pub(crate) locations: Places,
     /// Columns of its flow file.
     pub(crate) columns: Columns,
 }
@@ -74,7 +74,7 @@ pub(crate) fn scenario(
     });
     warnings.append(&mut own);
     match read {
-        Ok((mut scenario, places)) => {
+        Ok((mut scenario, locations)) => {
             scenario.input_format = Some(format);
             if format.fidelity() == EXACT {
                 warnings.push(
@@ -91,7 +91,7 @@ pub(crate) fn scenario(
             }
             Ok(Read {
                 scenario,
-                places,
+                locations,
                 columns,
             })
         }
@@ -101,8 +101,8 @@ pub(crate) fn scenario(
 
 /// Returns the file that a key of the configuration names, if it can be read.
 fn named(config: &Config, files: &Files, key: &str, what: &str) -> Option<Source> {
-    let place = config.source.at(config.span(key));
-    files.read(config.text(key)?, what, &place).ok()
+    let location = config.source.at(config.span(key));
+    files.read(config.text(key)?, what, &location).ok()
 }
 
 /// Adds the problems of the network and the flows to those of the configuration.
@@ -121,8 +121,8 @@ fn with_files(
         if key == "FLOW_FILE" && config.given("WORKLOAD_FILE") {
             return;
         }
-        let place = config.source.at(config.span(key));
-        match files.read(path, what, &place) {
+        let location = config.source.at(config.span(key));
+        match files.read(path, what, &location) {
             Err(problem) => all.push(problem),
             Ok(source) => {
                 if let Some(wrong) = read(&source) {

@@ -75,7 +75,7 @@ pub(crate) fn read(
     let mut lines = Vec::new();
     let mut problems = Problems::default();
     for i in 0..count {
-        let of = Of {
+        let of = LineContext {
             columns,
             fidelity,
             i,
@@ -98,27 +98,27 @@ pub(crate) fn read(
     if problems.len() == 0
         && let Some(extra) = tokens.next()
     {
-        let place = tokens.place(&extra);
+        let location = tokens.place(&extra);
         warnings.push(
             Warning::new(
                 WarningKind::LeftOut,
                 format!("what follows the {count} announced flows is ignored"),
             )
-            .at(&place),
+            .at(&location),
         );
     }
     problems.or(lines)
 }
 
 /// Context of the line that is read: format, number and total.
-struct Of {
+struct LineContext {
     columns: Columns,
     fidelity: Fidelity,
     i: u64,
     count: u64,
 }
 
-impl Of {
+impl LineContext {
     fn what(&self, field: &str) -> String {
         format!("the {field} of flow {} of {}", self.i + 1, self.count)
     }
@@ -130,7 +130,7 @@ impl Of {
     }
 }
 
-fn line(tokens: &mut Tokens<'_>, first: &Token<'_>, of: &Of) -> Result<Line, Problem> {
+fn line(tokens: &mut Tokens<'_>, first: &Token<'_>, of: &LineContext) -> Result<Line, Problem> {
     let src = tokens.read(first, "a node")?;
     let dst = tokens.value(&of.what("destination"))?;
     let pg = tokens.word(&of.what("priority class"))?;

@@ -31,9 +31,9 @@ pub(super) fn scenario(
         simai::environment(config, files, warnings)?;
     }
     let reader = Reader { config, fidelity };
-    let (mut scenario, places) = reader.scenario(changes.scheme, warnings)?;
+    let (mut scenario, indices) = reader.scenario(changes.scheme, warnings)?;
     scenario.record.trace = trace_nodes(config, files, fidelity, warnings)?;
-    Ok((scenario, places))
+    Ok((scenario, indices))
 }
 
 /// Schemes by value of CC_MODE. With any other value the original applies no congestion control.
@@ -91,8 +91,8 @@ impl Reader<'_> {
             None if config.format() == InputFormat::Ns3Datacenter && own == "hpcc" => {
                 let text = "ns3-datacenter sets its scheme on its command line, by default PowerTCP, which is used; \
                  `--scheme hpcc` selects CC_MODE 3";
-                let place = config.source.at(config.span("CC_MODE"));
-                warnings.push(Warning::new(WarningKind::Reading, text).at(&place));
+                let location = config.source.at(config.span("CC_MODE"));
+                warnings.push(Warning::new(WarningKind::Reading, text).at(&location));
                 Some("powertcp")
             }
             scheme => scheme,
@@ -120,7 +120,7 @@ impl Reader<'_> {
             ..schema::Cc::default()
         };
         let block = kept.then(|| parameters::of(config, own, &mut problems));
-        let (blocks, places) = block.map_or_else(Default::default, |block| (block.table, block.places));
+        let (blocks, locations) = block.map_or_else(Default::default, |block| (block.table, block.locations));
         let mut network = problems.take(self.network()).unwrap_or_default();
         if config.flag("L2_BACK_TO_ZERO", false) {
             warnings.push(self.note_on_chunks());
@@ -152,7 +152,7 @@ impl Reader<'_> {
             },
             ..Scenario::default()
         };
-        Ok((scenario, places))
+        Ok((scenario, locations))
     }
 
     /// Returns the end of the run. ConWeave's ends ten seconds after the last possible start of a flow.
@@ -168,7 +168,7 @@ impl Reader<'_> {
     /// Applies the keys that derivatives add to those of HPCC's simulator.
     fn relatives(&self, network: &mut schema::Network, warnings: &mut Vec<Warning>) {
         let config = self.config;
-        let place = |key: &str| config.source.at(config.span(key));
+        let location = |key: &str| config.source.at(config.span(key));
         if !config.flag("ENABLE_PFC", true) {
             network.flow_control = Some(FlowControlKind::None);
         }
@@ -192,7 +192,7 @@ impl Reader<'_> {
                             "LB_MODE {mode} ({name}) is not here: flows are spread by ECMP (0); 6 is LetFlow"
                         ),
                     )
-                    .at(&place("LB_MODE")),
+                    .at(&location("LB_MODE")),
                 );
             }
         }
@@ -207,7 +207,7 @@ impl Reader<'_> {
             if !config.flag("GLOBAL_T", true) {
                 let text = "GLOBAL_T is 0, which SimAI reads and does not use: the window of all flows is the largest \
                             bandwidth-delay product";
-                warnings.push(Warning::new(WarningKind::Reading, text).at(&place("GLOBAL_T")));
+                warnings.push(Warning::new(WarningKind::Reading, text).at(&location("GLOBAL_T")));
             }
         }
     }
@@ -317,7 +317,7 @@ impl Reader<'_> {
 
     /// Returns a warning about the effect of L2_BACK_TO_ZERO in the original.
     fn note_on_chunks(&self) -> Warning {
-        let place = self.config.source.at(self.config.span("L2_BACK_TO_ZERO"));
+        let location = self.config.source.at(self.config.span("L2_BACK_TO_ZERO"));
         let original = "with L2_BACK_TO_ZERO the original simulator counts whole chunks (L2_CHUNK_SIZE) of what is \
                         acknowledged: no flow completes whose size is not a multiple of them";
         let here = if self.ns3() {
@@ -325,7 +325,7 @@ impl Reader<'_> {
         } else {
             "here they complete"
         };
-        Warning::new(WarningKind::Reading, format!("{original}; {here}")).at(&place)
+        Warning::new(WarningKind::Reading, format!("{original}; {here}")).at(&location)
     }
 
     /// Returns a marking curve for each rate that the three maps list.
@@ -420,8 +420,8 @@ fn trace_nodes(
     let Some(path) = config.text("TRACE_FILE") else {
         return Ok(None);
     };
-    let place = config.source.at(config.span("TRACE_FILE"));
-    let source = match files.read(path, "the trace file", &place) {
+    let location = config.source.at(config.span("TRACE_FILE"));
+    let source = match files.read(path, "the trace file", &location) {
         Ok(source) => source,
         // SimAI's configurations name files inside its container, which do not exist here.
         Err(problem) if matches!(config.format(), InputFormat::Simai | InputFormat::Ns3Alibabacloud) => {
@@ -435,8 +435,8 @@ fn trace_nodes(
     };
     // Needed to skip nodes that do not exist; errors in the topology are reported later.
     let nodes = config.text("TOPOLOGY_FILE").and_then(|path| {
-        let place = config.source.at(config.span("TOPOLOGY_FILE"));
-        let source = files.read(path, "the topology file", &place).ok()?;
+        let location = config.source.at(config.span("TOPOLOGY_FILE"));
+        let source = files.read(path, "the topology file", &location).ok()?;
         let net = topology::read(&source, fidelity, &mut Vec::new()).ok()?;
         Some(net.topology.nodes.len())
     });

@@ -19,7 +19,7 @@ use super::topology::Header;
 
 /// Type of the value that follows a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// Flag: 0 or 1.
     Flag,
     Int,
@@ -42,11 +42,11 @@ pub(super) enum Kind {
 }
 
 impl Keys {
-    fn listed(&self) -> impl Iterator<Item = &'static (&'static str, Kind)> + Clone + use<'_> {
+    fn listed(&self) -> impl Iterator<Item = &'static (&'static str, ValueKind)> + Clone + use<'_> {
         self.lists.iter().copied().flatten()
     }
 
-    fn find(&self, text: &str) -> Option<(&'static str, Kind)> {
+    fn find(&self, text: &str) -> Option<(&'static str, ValueKind)> {
         let alias = self.aliases.iter().find(|(alias, _)| *alias == text);
         let name = alias.map_or(text, |(_, name)| name);
         if let Some(found) = self.listed().find(|(key, _)| *key == name) {
@@ -54,7 +54,7 @@ impl Keys {
         }
         // Any attribute of any class may follow the namespace; all supported ones are aliases, so this one has no
         // effect here.
-        (!self.aliases.is_empty() && text.starts_with(NAMESPACE)).then_some((NAMESPACE, Kind::LeftOut))
+        (!self.aliases.is_empty() && text.starts_with(NAMESPACE)).then_some((NAMESPACE, ValueKind::LeftOut))
     }
 
     fn names(&self) -> impl Iterator<Item = &'static str> + Clone + use<'_> {
@@ -184,10 +184,10 @@ impl Config {
                 }
                 continue;
             };
-            let place = tokens.place(&token);
-            if kind == Kind::LeftOut {
+            let location = tokens.place(&token);
+            if kind == ValueKind::LeftOut {
                 tokens.rest_of_line();
-                left_out.entry(token.text).or_insert(place);
+                left_out.entry(token.text).or_insert(location);
                 continue;
             }
             let mut read = tokens.clone();
@@ -196,20 +196,20 @@ impl Config {
                 Err(problem) => {
                     problems.push(problem);
                     // If another key follows, it still has to be read; other words on the line belong to this value.
-                    if kind != Kind::Map {
+                    if kind != ValueKind::Map {
                         skip_value(&mut tokens, keys);
                     }
                     continue;
                 }
             };
             tokens = read;
-            if kind == Kind::Ignored {
+            if kind == ValueKind::Ignored {
                 warnings.push(
                     Warning::new(
                         WarningKind::UnusedSetting,
                         format!("{key} has no effect, as in the original simulator"),
                     )
-                    .at(&place),
+                    .at(&location),
                 );
             }
             if values.insert(key, (value, span)).is_some() {
@@ -218,11 +218,11 @@ impl Config {
                         WarningKind::Reading,
                         format!("{key} is given twice; the last one counts"),
                     )
-                    .at(&place),
+                    .at(&location),
                 );
             }
         }
-        if let Some(place) = left_out.values().min_by_key(|place| place.line_column()) {
+        if let Some(location) = left_out.values().min_by_key(|location| location.line_column()) {
             let names: Vec<&str> = left_out.keys().copied().collect();
             warnings.push(
                 Warning::new(
@@ -232,7 +232,7 @@ impl Config {
                         names.join(", ")
                     ),
                 )
-                .at(place),
+                .at(location),
             );
         }
         Self {
@@ -386,7 +386,7 @@ impl Value {
         tokens: &mut Tokens<'_>,
         keys: &Keys,
         key: &str,
-        kind: Kind,
+        kind: ValueKind,
         warnings: &mut Vec<Warning>,
     ) -> Result<(Self, Range<usize>), Problem> {
         let first = value_word(tokens, keys, key)?;
@@ -394,15 +394,15 @@ impl Value {
         let what = format!("a value of {key}");
         let wrong = |why: Unreadable| why.of_key(key, first.text, &tokens.place(&first));
         let value = match kind {
-            Kind::Flag => match first.text {
+            ValueKind::Flag => match first.text {
                 "0" => Self::Int(0),
                 "1" => Self::Int(1),
                 "false" if !keys.aliases.is_empty() => Self::Int(0),
                 "true" if !keys.aliases.is_empty() => Self::Int(1),
                 _ => return Err(unexpected(tokens, key, &first, "0 or 1")),
             },
-            Kind::Int => Self::Int(whole(first.text).map_err(wrong)?),
-            Kind::Size(unit) => match whole(first.text).map_err(wrong)? {
+            ValueKind::Int => Self::Int(whole(first.text).map_err(wrong)?),
+            ValueKind::Size(unit) => match whole(first.text).map_err(wrong)? {
                 count if count <= SIZE_MAX / unit => Self::Int(count),
                 _ => {
                     return Err(wrong(Unreadable::OutOfRange(format!(
@@ -411,12 +411,12 @@ impl Value {
                     ))));
                 }
             },
-            Kind::Real => Self::Real(tokens.read(&first, &what)?),
-            Kind::Probability => match f64::read(first.text) {
+            ValueKind::Real => Self::Real(tokens.read(&first, &what)?),
+            ValueKind::Probability => match f64::read(first.text) {
                 Ok(value) if value <= 1.0 => Self::Real(value),
                 _ => return Err(unexpected(tokens, key, &first, "a number from 0 to 1")),
             },
-            Kind::Rate => {
+            ValueKind::Rate => {
                 let rate: BitRate = tokens.read(&first, &what)?;
                 if !quantities::has_unit(first.text) {
                     warnings.push(
@@ -429,8 +429,8 @@ impl Value {
                 }
                 Self::Rate(rate)
             }
-            Kind::Path => Self::Text(first.text.to_string()),
-            Kind::Seconds => match quantities::seconds(first.text, EXACT, "2.5") {
+            ValueKind::Path => Self::Text(first.text.to_string()),
+            ValueKind::Seconds => match quantities::seconds(first.text, EXACT, "2.5") {
                 Ok(_) => Self::Text(first.text.to_string()),
                 // Users write such a stop time to let a run continue until all flows are done.
                 Err(Unreadable::OutOfRange(_)) if key == "SIMULATOR_STOP_TIME" => {
@@ -450,19 +450,19 @@ impl Value {
                 }
                 Err(why) => return Err(wrong(why)),
             },
-            Kind::LinkDown => {
+            ValueKind::LinkDown => {
                 let at = tokens.read(&first, "a time in microseconds")?;
                 let a = tokens.value("the first node of LINK_DOWN")?;
                 let b = tokens.word("the second node of LINK_DOWN")?;
                 span.end = b.span.end;
                 Self::LinkDown(at, a, tokens.read(&b, "a node")?)
             }
-            Kind::Map => {
+            ValueKind::Map => {
                 let pairs = map(tokens, keys, key, &first)?;
                 span.end = pairs.last().map_or(span.end, |pair| pair.span.end);
                 Self::Map(pairs)
             }
-            Kind::Ignored | Kind::LeftOut => Self::Ignored,
+            ValueKind::Ignored | ValueKind::LeftOut => Self::Ignored,
         };
         Ok((value, span))
     }

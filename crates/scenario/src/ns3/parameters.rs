@@ -22,7 +22,7 @@ fn ewma_gain(config: &Config) -> f64 {
 /// Block of a scheme, with the position of each parameter.
 pub(super) struct Block {
     pub(super) table: Table,
-    pub(super) places: Places,
+    pub(super) locations: Places,
 }
 
 /// Returns the block of `scheme`; parameters without a key have the original's fixed value. Missing required keys are
@@ -33,7 +33,7 @@ pub(super) fn of(config: &Config, scheme: &str, problems: &mut Problems) -> Bloc
         scheme,
         problems,
         block: Table::new(),
-        places: Vec::new(),
+        locations: Vec::new(),
     };
     match scheme {
         "dcqcn" => factory.dcqcn(),
@@ -69,7 +69,7 @@ pub(super) fn of(config: &Config, scheme: &str, problems: &mut Problems) -> Bloc
     table.insert(scheme.to_string(), Value::Table(factory.block));
     Block {
         table,
-        places: factory.places,
+        locations: factory.locations,
     }
 }
 
@@ -78,14 +78,14 @@ struct Maker<'a> {
     scheme: &'a str,
     problems: &'a mut Problems,
     block: Table,
-    places: Places,
+    locations: Places,
 }
 
 impl Maker<'_> {
     fn put(&mut self, parameter: &str, key: &str, value: impl Into<Value>) {
         self.block.insert(parameter.to_string(), value.into());
         let span = self.config.span(key);
-        self.places
+        self.locations
             .push((format!("cc.{}.{parameter}", self.scheme), span));
     }
 

@@ -56,7 +56,7 @@ pub(super) fn scenario(
         false => "none",
     };
     let scheme = changes.scheme.unwrap_or(own);
-    let (mut blocks, mut places) = match base(scheme) {
+    let (mut blocks, mut locations) = match base(scheme) {
         "dcqcn" => problems.take(reader.dcqcn()).unwrap_or_default(),
         _ => (Table::new(), Places::new()),
     };
@@ -64,7 +64,7 @@ pub(super) fn scenario(
     if let Some(block) = blocks.get_mut("dcqcn").and_then(toml::Value::as_table_mut) {
         for parameter in ["tcd", "initial-alpha"] {
             block.remove(parameter);
-            places.retain(|(path, _)| *path != format!("cc.dcqcn.{parameter}"));
+            locations.retain(|(path, _)| *path != format!("cc.dcqcn.{parameter}"));
         }
     }
     let mut network = network(&reader);
@@ -75,20 +75,20 @@ pub(super) fn scenario(
     problems.take(tcp_flows(config, files, warnings));
     let left_out: Vec<&str> = LEFT_OUT.into_iter().filter(|key| config.given(key)).collect();
     if let Some(first) = left_out.first() {
-        let place = config.source.at(config.span(first));
+        let location = config.source.at(config.span(first));
         warnings.push(
-            Warning::new(WarningKind::LeftOut, format!("left out: {}", left_out.join(", "))).at(&place),
+            Warning::new(WarningKind::LeftOut, format!("left out: {}", left_out.join(", "))).at(&location),
         );
     }
     if config.flag("USE_DYNAMIC_PFC_THRESHOLD", true) {
-        let place = config.source.at(config.span("USE_DYNAMIC_PFC_THRESHOLD"));
+        let location = config.source.at(config.span("USE_DYNAMIC_PFC_THRESHOLD"));
         warnings.push(
             Warning::new(
                 WarningKind::Reading,
                 "its switches pause at 16 times the free buffer, Paceline's at once the free buffer \
                  (`network.pfc.dynamic.shift = 0`)",
             )
-            .at(&place),
+            .at(&location),
         );
     }
     let workload = Workload {
@@ -115,7 +115,7 @@ pub(super) fn scenario(
         cc_blocks: cc_blocks.unwrap_or_default(),
         ..Scenario::default()
     };
-    problems.or((scenario, places))
+    problems.or((scenario, locations))
 }
 
 fn network(reader: &Reader<'_>) -> schema::Network {
@@ -156,8 +156,8 @@ fn tcp_flows(config: &Config, files: &Files, warnings: &mut Vec<Warning>) -> Res
     let Some(path) = config.text("TCP_FLOW_FILE") else {
         return Ok(());
     };
-    let place = config.source.at(config.span("TCP_FLOW_FILE"));
-    let source: Source = files.read(path, "the file of TCP flows", &place)?;
+    let location = config.source.at(config.span("TCP_FLOW_FILE"));
+    let source: Source = files.read(path, "the file of TCP flows", &location)?;
     let first = Tokens::new(&source).next();
     let count = first.and_then(|token| u64::read(token.text).ok()).unwrap_or(0);
     if count > 0 {
@@ -166,7 +166,7 @@ fn tcp_flows(config: &Config, files: &Files, warnings: &mut Vec<Warning>) -> Res
                 WarningKind::LeftOut,
                 format!("{count} TCP flows are left out: Paceline has no TCP"),
             )
-            .at(&place),
+            .at(&location),
         );
     }
     Ok(())

@@ -13,10 +13,10 @@ pub(super) fn environment(
     files: &Files,
     warnings: &mut Vec<Warning>,
 ) -> Result<(), Problem> {
-    let place = |key: &str| config.source.at(config.span(key));
+    let location = |key: &str| config.source.at(config.span(key));
     let refuse = |key: &str, message: String| {
         Err(Problem::new(message)
-            .at(&place(key))
+            .at(&location(key))
             .help("Set it to 0. See \"SimAI\" in the guide to traces"))
     };
     if config.flag("AS_PXN_ENABLE", false) {
@@ -35,10 +35,10 @@ pub(super) fn environment(
     let (Some(topology), Some(path)) = (config.text("TOPOLOGY_FILE"), config.text("WORKLOAD_FILE")) else {
         return Ok(());
     };
-    let topology = files.read(topology, "the topology file", &place("TOPOLOGY_FILE"))?;
+    let topology = files.read(topology, "the topology file", &location("TOPOLOGY_FILE"))?;
     let first = topology.text().lines().next().unwrap_or_default();
     let gpu = first.split_ascii_whitespace().nth(5).unwrap_or_default();
-    let source = files.read(path, "the workload", &place("WORKLOAD_FILE"))?;
+    let source = files.read(path, "the workload", &location("WORKLOAD_FILE"))?;
     // Errors in the workload are reported when it is read as a job.
     let Ok((workload, _)) = read(source.name(), source.text()) else {
         return Ok(());
@@ -57,6 +57,6 @@ pub(super) fn environment(
          H800, and these are groups of {} on `{gpu}`",
         workload.header.tp
     );
-    warnings.push(Warning::new(WarningKind::UnusedSetting, text).at(&place(key)));
+    warnings.push(Warning::new(WarningKind::UnusedSetting, text).at(&location(key)));
     Ok(())
 }

@@ -117,7 +117,7 @@ impl Reader<'_> {
             false => "none",
         };
         let scheme = scheme.unwrap_or(own);
-        let (blocks, places) = match base(scheme) {
+        let (blocks, locations) = match base(scheme) {
             "dcqcn" => self.dcqcn()?,
             _ => (Table::new(), Places::new()),
         };
@@ -125,9 +125,9 @@ impl Reader<'_> {
             .into_iter()
             .find(|key| config.given(key))
         {
-            let place = config.source.at(config.span(key));
+            let location = config.source.at(config.span(key));
             let text = format!("{key} is Paceline's own key; the original needs a source change");
-            warnings.push(Warning::new(WarningKind::Reading, text).at(&place));
+            warnings.push(Warning::new(WarningKind::Reading, text).at(&location));
         }
         let cc = schema::Cc {
             scheme: self.at("ENABLE_QCN", scheme.to_string()),
@@ -153,7 +153,7 @@ impl Reader<'_> {
             cc_blocks: crate::cc::blocks(&blocks)?,
             ..Scenario::default()
         };
-        Ok((scenario, places))
+        Ok((scenario, locations))
     }
 
     /// Returns the table of the simulator's own settings.
@@ -195,9 +195,9 @@ impl Reader<'_> {
     /// Returns one marking curve for the ports of all rates.
     pub(super) fn ecn(&self) -> Result<Spanned<schema::Ecn>, Problem> {
         let config = self.config;
-        let place = config.source.at(config.span("TOPOLOGY_FILE"));
+        let location = config.source.at(config.span("TOPOLOGY_FILE"));
         let path = config.text("TOPOLOGY_FILE").unwrap_or_default();
-        let source = self.files.read(path, "the topology file", &place)?;
+        let source = self.files.read(path, "the topology file", &location)?;
         // Problems of the topology are reported when the network is read.
         let net =
             topology::read(&source, InputFormat::TcdNs3.fidelity(), &mut Vec::new()).unwrap_or_default();
@@ -300,13 +300,13 @@ impl Reader<'_> {
                 config.flag("CLAMP_TARGET_RATE", false).into(),
             ),
         ];
-        let (mut block, mut places) = (Table::new(), Places::new());
+        let (mut block, mut locations) = (Table::new(), Places::new());
         for (name, key, value) in parameters {
             block.insert(name.to_string(), value);
-            places.push((format!("cc.dcqcn.{name}"), config.span(key)));
+            locations.push((format!("cc.dcqcn.{name}"), config.span(key)));
         }
         let mut table = Table::new();
         table.insert("dcqcn".to_string(), block.into());
-        Ok((table, places))
+        Ok((table, locations))
     }
 }

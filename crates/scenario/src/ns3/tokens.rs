@@ -3,7 +3,7 @@
 use std::num::{IntErrorKind, ParseIntError};
 use std::ops::Range;
 
-use crate::diagnostics::{Place, Problem, Source};
+use crate::diagnostics::{Location, Problem, Source};
 
 /// Reason why a word is not a value of a type, with a description of the expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,25 +16,25 @@ pub(crate) enum Unreadable {
 
 impl Unreadable {
     /// Creates the problem of a word `text` that should be `what`.
-    pub(crate) fn problem(&self, text: &str, what: &str, place: &Place) -> Problem {
+    pub(crate) fn problem(&self, text: &str, what: &str, location: &Location) -> Problem {
         let (message, expected) = match self {
             Self::Malformed(expected) => (format!("`{text}` is not {what}"), expected),
             Self::OutOfRange(expected) => (format!("`{text}` is out of range for {what}"), expected),
         };
         Problem::new(format!("{message}: expected {expected}"))
-            .at(place)
+            .at(location)
             .label(format!("expected {expected}"))
     }
 
     /// Creates the problem of a key's value.
-    pub(super) fn of_key(&self, key: &str, text: &str, place: &Place) -> Problem {
+    pub(super) fn of_key(&self, key: &str, text: &str, location: &Location) -> Problem {
         let (what, expected) = match self {
             Self::Malformed(expected) => ("", expected),
             Self::OutOfRange(expected) => (", which is out of range", expected),
         };
         let message = format!("{key} is `{text}`{what}: expected {expected}");
         Problem::new(message)
-            .at(place)
+            .at(location)
             .label(format!("expected {expected}"))
     }
 }
@@ -112,7 +112,7 @@ impl<'a> Tokens<'a> {
             .map_or(0, |line| line.split_whitespace().count())
     }
 
-    pub(crate) fn place(&self, token: &Token<'_>) -> Place {
+    pub(crate) fn place(&self, token: &Token<'_>) -> Location {
         self.source.at(token.span.clone())
     }
 }

@@ -69,6 +69,8 @@ impl Header {
 
 /// Counts in the first line.
 struct Counts {
+    /// Format of the line.
+    header: Header,
     nodes: u32,
     gpus_per_server: u32,
     nvswitches: u32,
@@ -86,7 +88,7 @@ pub(crate) fn read(
     let header = Header::of(source);
     let counts = counts(&mut tokens, header)?;
     if header == Header::Tors {
-        let place = source.at(0..source.text().lines().next().unwrap_or_default().len());
+        let location = source.at(0..source.text().lines().next().unwrap_or_default().len());
         warnings.push(
             Warning::new(
                 WarningKind::Reading,
@@ -96,7 +98,7 @@ pub(crate) fn read(
                     header.columns()
                 ),
             )
-            .at(&place),
+            .at(&location),
         );
     }
     let mut problems = Problems::default();
@@ -120,10 +122,10 @@ pub(crate) fn read(
     for i in 0..counts.links {
         let first = tokens.word(&format!("the first node of link {} of {}", i + 1, counts.links));
         let Some(first) = problems.take(first) else { break };
-        match link(&mut tokens, &first, (header, &counts), i, fidelity) {
+        match link(&mut tokens, &first, &counts, i, fidelity) {
             Ok((link, token)) => {
                 net.topology.links.push(link);
-                net.places.push(tokens.place(&token));
+                net.locations.push(tokens.place(&token));
             }
             Err(problem) => {
                 problems.push(problem);
@@ -138,9 +140,9 @@ pub(crate) fn read(
     if problems.len() == 0
         && let Some(extra) = tokens.next()
     {
-        let place = tokens.place(&extra);
+        let location = tokens.place(&extra);
         let text = format!("what follows the {} announced links is ignored", counts.links);
-        let warning = Warning::new(WarningKind::LeftOut, text).at(&place);
+        let warning = Warning::new(WarningKind::LeftOut, text).at(&location);
         net.note = Some(warning.to_string());
         warnings.push(warning);
     }
@@ -163,6 +165,7 @@ fn counts(tokens: &mut Tokens<'_>, header: Header) -> Result<Counts, Problem> {
         );
     }
     let mut counts = Counts {
+        header,
         nodes,
         gpus_per_server: 0,
         nvswitches: 0,
@@ -196,11 +199,13 @@ fn servers(net: &mut Net, gpus: u32) {
 fn link<'a>(
     tokens: &mut Tokens<'a>,
     first: &Token<'a>,
-    (header, counts): (Header, &Counts),
+    counts: &Counts,
     i: u32,
     fidelity: Fidelity,
 ) -> Result<(LinkSpec, Token<'a>), Problem> {
-    let &Counts { nodes, links, .. } = counts;
+    let &Counts {
+        header, nodes, links, ..
+    } = counts;
     // Ranges of bare numbers that nobody means. In SimAI's topologies that is any: its generator writes units.
     let (slow, late) = match header {
         Header::Gpus => (f64::INFINITY, 0.0),

@@ -20,10 +20,10 @@ pub(crate) fn read(source: &Source, nodes: usize, warnings: &mut Vec<Warning>) -
             unknown.get_or_insert((id, tokens.place(&token)));
         }
     }
-    if let Some((id, place)) = unknown {
+    if let Some((id, location)) = unknown {
         let missing = count - list.len() as u64;
         let text = format!("{missing} nodes to trace do not exist, such as {id}: there are {nodes} nodes");
-        warnings.push(Warning::new(WarningKind::LeftOut, text).at(&place));
+        warnings.push(Warning::new(WarningKind::LeftOut, text).at(&location));
     }
     list.sort_unstable();
     list.dedup();

@@ -5,7 +5,7 @@ use paceline_congestion::entropy::{Entropy, Selector};
 use paceline_fabric::spec::{EcmpHash, Flowlets, LoadBalancing, Recovery, SchemeSpec};
 use paceline_kernel::Span;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::schema::{self, AdaptivePer, Balancing};
 use crate::warning::WarningKind;
 
@@ -22,9 +22,9 @@ pub(super) fn resolve(
     recovery: Recovery,
 ) -> Result<(LoadBalancing, Option<Entropy>), Problem> {
     let written = filled!(n.load_balancing: Network);
-    let mut place = cx.texts.of_value(&written);
+    let mut location = cx.texts.of_value(&written);
     let entropy = match written.get_ref().selector() {
-        Some(selector) => Some(entropy(cx, n, &place, selector, schemes)?),
+        Some(selector) => Some(entropy(cx, n, &location, selector, schemes)?),
         None => None,
     };
     let policy = match written.get_ref() {
@@ -38,17 +38,17 @@ pub(super) fn resolve(
             match per.get_ref() {
                 AdaptivePer::Packet => LoadBalancing::Adaptive,
                 AdaptivePer::Flowlet => {
-                    place = cx.texts.of_value(&per);
+                    location = cx.texts.of_value(&per);
                     LoadBalancing::AdaptiveFlowlet(flowlets(cx, n)?)
                 }
             }
         }
     };
     if policy != LoadBalancing::Ecmp || entropy.is_some() {
-        check_chunks(cx, n, &place)?;
+        check_chunks(cx, n, &location)?;
     }
     if policy.is_per_packet() || entropy.is_some() {
-        check_per_packet(cx, &place, schemes, recovery)?;
+        check_per_packet(cx, &location, schemes, recovery)?;
     }
     Ok((policy, entropy))
 }
@@ -59,7 +59,7 @@ const MAX_VALUES: u32 = 1 << 16;
 fn entropy(
     cx: &Cx<'_>,
     n: &mut schema::Network,
-    place: &Place,
+    location: &Location,
     selector: Selector,
     schemes: &[SchemeSpec],
 ) -> Result<Entropy, Problem> {
@@ -78,14 +78,14 @@ fn entropy(
         let message =
             "senders choose entropy values, and with `ecmp-hash = \"d-mod-k\"` switches do not hash them";
         return Err(Problem::new(message)
-            .at(place)
+            .at(location)
             .help("leave out `network.ecmp-hash`, or set `network.load-balancing = \"ecmp\"`"));
     }
     if let Some(scheme) = schemes.iter().find(|scheme| scheme.config.needs().pint) {
         let name = scheme.config.name();
         let message = format!("{name} reads a digest in the field where packets carry their entropy value");
         return Err(Problem::new(message)
-            .at(place)
+            .at(location)
             .help("write `load-balancing = \"ecmp\"`, or choose another scheme"));
     }
     Ok(Entropy { selector, values })
@@ -116,7 +116,7 @@ fn flowlets(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Flowlets, Problem> {
 
 /// Rejects reordering with `back-to-chunk`: each overtaken packet restarts its chunk, so a chunk might never
 /// complete.
-fn check_chunks(cx: &Cx<'_>, n: &schema::Network, place: &Place) -> Result<(), Problem> {
+fn check_chunks(cx: &Cx<'_>, n: &schema::Network, location: &Location) -> Result<(), Problem> {
     let Some(chunk) = &n.back_to_chunk else {
         return Ok(());
     };
@@ -127,14 +127,14 @@ fn check_chunks(cx: &Cx<'_>, n: &schema::Network, place: &Place) -> Result<(), P
                    take different paths overtake each other every time: some chunks would never come whole";
     Err(Problem::new(message)
         .at(&cx.texts.of_value(chunk))
-        .see(place, "paths are chosen here")
+        .see(location, "paths are chosen here")
         .help("leave out `network.back-to-chunk`, or set `network.load-balancing = \"ecmp\"`"))
 }
 
 /// Checks the effects of per-packet reordering on schemes and recovery.
 fn check_per_packet(
     cx: &mut Cx<'_>,
-    place: &Place,
+    location: &Location,
     schemes: &[SchemeSpec],
     recovery: Recovery,
 ) -> Result<(), Problem> {
@@ -144,7 +144,7 @@ fn check_per_packet(
             "{name} compares the telemetry of one packet with that of the last, and packets that are \
              spread one by one pass different ports"
         );
-        return Err(Problem::new(message).at(place).help(
+        return Err(Problem::new(message).at(location).help(
             "write `load-balancing = \"ecmp\"` or `\"flowlet\"`, or choose a scheme that reads no telemetry",
         ));
     }
@@ -156,6 +156,6 @@ fn check_per_packet(
         Recovery::SelectiveRepeat(_) | Recovery::Rud(_) => return Ok(()),
     };
     let text = format!("packets that take different paths overtake each other, and {advice}");
-    cx.warn(WarningKind::Reordering, place, text);
+    cx.warn(WarningKind::Reordering, location, text);
     Ok(())
 }

@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::fill::{fill_at, filled};
 use super::numbers::above_zero;
 use super::{Cx, hosts};
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::schema::{self, WatchdogKind};
 use crate::topology::{Net, ends};
 use crate::warning::WarningKind;
@@ -42,7 +42,7 @@ pub(super) fn refuse_in_models(cx: &Cx<'_>, n: &schema::Network) -> Result<(), P
 /// Name of a table in messages, and its position.
 struct About<'a> {
     what: &'a str,
-    place: &'a Place,
+    location: &'a Location,
 }
 
 impl About<'_> {
@@ -54,7 +54,7 @@ impl About<'_> {
         until: Option<&Spanned<Time>>,
     ) -> Result<(Time, Option<Time>), Problem> {
         let Some(at) = at.map(|at| *at.get_ref()) else {
-            return Err(Problem::new(format!("{} has no time `at`", self.what)).at(self.place));
+            return Err(Problem::new(format!("{} has no time `at`", self.what)).at(self.location));
         };
         match until {
             Some(until) if *until.get_ref() <= at => {
@@ -104,7 +104,7 @@ impl Links<'_, '_> {
             }
             _ => {
                 let message = format!("{} names either `link` or `nodes`", about.what);
-                Err(Problem::new(message).at(about.place))
+                Err(Problem::new(message).at(about.location))
             }
         }
     }
@@ -116,10 +116,10 @@ pub(super) fn failures(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<Ve
     // Of parallel links only the last one is known, as in the original simulator.
     let known = LazyCell::new(|| net.topology.links_by_ends());
     for spanned in n.failure.iter().flatten() {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         let about = About {
             what: "the failure",
-            place: &place,
+            location: &location,
         };
         let failure = spanned.get_ref();
         let by_ends = |ends| known.get(&ends).copied();
@@ -132,13 +132,13 @@ pub(super) fn failures(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<Ve
 
 /// Resolves the other changes of links.
 pub(super) fn links(cx: &mut Cx<'_>, n: &schema::Network, net: &Net) -> Result<Vec<LinkChange>, Problem> {
-    let mut changes: Vec<(LinkChange, Place)> = Vec::new();
+    let mut changes: Vec<(LinkChange, Location)> = Vec::new();
     let known = LazyCell::new(|| net.topology.links_by_ends());
     for spanned in n.link_change.iter().flatten() {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         let about = About {
             what: "the change of a link",
-            place: &place,
+            location: &location,
         };
         let written = spanned.get_ref();
         let by_ends = |ends| known.get(&ends).copied();
@@ -163,24 +163,30 @@ pub(super) fn links(cx: &mut Cx<'_>, n: &schema::Network, net: &Net) -> Result<V
         if (change.rate, change.delay, change.error_rate) == (None, None, None) {
             let message = "the change of a link changes nothing";
             return Err(Problem::new(message)
-                .at(&place)
+                .at(&location)
                 .label("expected `rate`, `delay` or `error-rate`"));
         }
         for (other, there) in changes.iter().filter(|(other, _)| other.link == link) {
             if let Some(what) = change.clash(other) {
                 let message = format!("two changes set the {what} of link {link} at the same time");
-                return Err(Problem::new(message).at(&place).see(there, "the other one"));
+                return Err(Problem::new(message).at(&location).see(there, "the other one"));
             }
         }
-        warn_of_headroom(cx, n, net, &change, &place);
-        changes.push((change, place));
+        warn_of_headroom(cx, n, net, &change, &location);
+        changes.push((change, location));
     }
     Ok(changes.into_iter().map(|(change, _)| change).collect())
 }
 
 /// Warns if a link becomes faster or longer than it was built: its headroom does not cover the additional data that
 /// arrives after a pause.
-fn warn_of_headroom(cx: &mut Cx<'_>, n: &schema::Network, net: &Net, change: &LinkChange, place: &Place) {
+fn warn_of_headroom(
+    cx: &mut Cx<'_>,
+    n: &schema::Network,
+    net: &Net,
+    change: &LinkChange,
+    location: &Location,
+) {
     let built = &net.topology.links[change.link];
     let more = change.rate.is_some_and(|rate| rate > built.rate)
         || change.delay.is_some_and(|delay| delay > built.delay);
@@ -190,22 +196,22 @@ fn warn_of_headroom(cx: &mut Cx<'_>, n: &schema::Network, net: &Net, change: &Li
             "while link {} is faster or longer, more arrives after a pause than its headroom is for ({}, {}): switches may drop packets",
             change.link, built.rate, built.delay
         );
-        cx.warn(WarningKind::Threshold, place, text);
+        cx.warn(WarningKind::Threshold, location, text);
     }
 }
 
 /// Resolves the hosts that are slow for a time.
 pub(super) fn slow_hosts(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<Vec<HostChange>, Problem> {
-    let mut changes: Vec<(HostChange, Place)> = Vec::new();
+    let mut changes: Vec<(HostChange, Location)> = Vec::new();
     for spanned in n.slow_host.iter().flatten() {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         let about = About {
             what: "the slow host",
-            place: &place,
+            location: &location,
         };
         let written = spanned.get_ref();
         let Some(set) = &written.hosts else {
-            return Err(Problem::new("the slow host has no `hosts`").at(&place));
+            return Err(Problem::new("the slow host has no `hosts`").at(&location));
         };
         let (at, until) = about.times(cx, written.at.as_ref(), written.until.as_ref())?;
         if let Some(factor) = &written.compute
@@ -227,7 +233,7 @@ pub(super) fn slow_hosts(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<
             );
         }
         if written.compute.is_none() && written.receive_rate.is_none() {
-            let problem = Problem::new("the slow host is slow at nothing").at(&place);
+            let problem = Problem::new("the slow host is slow at nothing").at(&location);
             return Err(problem.label("expected `compute` or `receive-rate`"));
         }
         for node in hosts::set(cx, net, set, hosts::Holds::Hosts)? {
@@ -238,13 +244,14 @@ pub(super) fn slow_hosts(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<
                 compute: written.compute.as_ref().map(|factor| *factor.get_ref()),
                 receive_rate: written.receive_rate.as_ref().map(|rate| *rate.get_ref()),
             };
+            // Compared host by host, since two sets may have only some hosts in common.
             for (other, there) in changes.iter().filter(|(other, _)| other.node == node) {
                 if let Some(what) = change.clash(other) {
                     let message = format!("two changes set the {what} of host {} at the same time", node.0);
-                    return Err(Problem::new(message).at(&place).see(there, "the other one"));
+                    return Err(Problem::new(message).at(&location).see(there, "the other one"));
                 }
             }
-            changes.push((change, place.clone()));
+            changes.push((change, location.clone()));
         }
     }
     Ok(changes.into_iter().map(|(change, _)| change).collect())

@@ -6,7 +6,7 @@ use paceline_fabric::spec::HostChange;
 use paceline_kernel::Time;
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem, Source};
+use crate::diagnostics::{Location, Problem, Source};
 use crate::document::{Places, Texts};
 use crate::files::Files;
 use crate::ns3::flows::Columns;
@@ -18,7 +18,7 @@ use crate::warning::{Warning, WarningKind};
 pub struct Cx<'a> {
     pub(super) texts: &'a Texts,
     pub(super) files: &'a Files,
-    pub(super) places: &'a Places,
+    pub(super) locations: &'a Places,
     pub(super) fidelity: Fidelity,
     pub(super) seed: u64,
     pub(super) stop: Time,
@@ -57,23 +57,23 @@ impl Cx<'_> {
     }
 
     /// Returns the position of a value.
-    pub fn place<T>(&self, value: &Spanned<T>) -> Place {
+    pub fn place<T>(&self, value: &Spanned<T>) -> Location {
         self.texts.of_value(value)
     }
 
     /// Returns the position of a span of the scenario's texts.
-    pub fn place_at(&self, span: Range<usize>) -> Place {
+    pub fn place_at(&self, span: Range<usize>) -> Location {
         self.texts.at(span)
     }
 
     /// Returns the end of the scenario's text.
-    pub fn end(&self) -> Place {
+    pub fn end(&self) -> Location {
         self.texts.main().end()
     }
 
     /// Returns the paths of all keys that the input sets, with their positions.
     pub fn written(&self) -> &[(String, Range<usize>)] {
-        self.places
+        self.locations
     }
 
     /// Reads a file that the scenario names; errors call it `what`.
@@ -95,27 +95,27 @@ impl Cx<'_> {
     pub fn warn<'a>(
         &mut self,
         kind: WarningKind,
-        place: impl Into<Option<&'a Place>>,
+        location: impl Into<Option<&'a Location>>,
         text: impl Into<String>,
     ) {
-        self.warnings.push(Warning::new(kind, text).at(place));
+        self.warnings.push(Warning::new(kind, text).at(location));
     }
 
     /// Returns the position of a setting, if the input sets it.
     pub(super) fn place_of(&self, path: &str) -> Option<Range<usize>> {
-        let known = self.places.iter().find(|(known, _)| known == path);
+        let known = self.locations.iter().find(|(known, _)| known == path);
         known.map(|(_, span)| span.clone())
     }
 
     /// Warns that the setting `what` has no effect, and why.
     pub(super) fn idle(&mut self, span: Option<Range<usize>>, what: &str, why: &str) {
-        let place = span.map(|span| self.texts.at(span));
+        let location = span.map(|span| self.texts.at(span));
         let text = format!("{what} has no effect: {why}");
-        self.warn(WarningKind::UnusedSetting, place.as_ref(), text);
+        self.warn(WarningKind::UnusedSetting, location.as_ref(), text);
     }
 
     /// Returns the position of a parameter in the block of a scheme or alias, if it is set there.
-    pub(super) fn parameter(&self, block: &str, key: &str) -> Option<Place> {
+    pub(super) fn parameter(&self, block: &str, key: &str) -> Option<Location> {
         let span = self.place_of(&format!("cc.{block}.{key}"));
         span.map(|span| self.texts.at(span))
     }

@@ -43,7 +43,7 @@ pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec) {
         };
         let (name, param) = (config.name(), limit.param);
         let written = cx.place_of(&format!("cc.{name}.{param}"));
-        let (place, is) = match written {
+        let (index, is) = match written {
             Some(span) => (Some(cx.texts.at(span)), "is"),
             None => (None, "is by default"),
         };
@@ -55,6 +55,6 @@ pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec) {
              network's takes {takes}: {whose} down to the lowest rate and stay there",
             limit.rtt
         );
-        cx.warn(WarningKind::DelayTarget, place.as_ref(), text);
+        cx.warn(WarningKind::DelayTarget, index.as_ref(), text);
     }
 }

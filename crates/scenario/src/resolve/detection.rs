@@ -9,21 +9,30 @@ use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::schema::{self, DetectionKind, ExitKind, OrAuto, TcdKind};
 use crate::topology::Net;
 
 use super::Cx;
 use super::fill::{fill_at, filled};
 
-/// Network around the switches: links, packet format, the flows' classes, and the binding of credits with the longest
-/// packet.
-type Around<'a> = (
-    &'a Net,
-    &'a PacketFormat,
-    &'a SortedSet<u8>,
-    Option<(Binding, Bytes)>,
-);
+/// Network around the switches: its links, the format of packets, and the classes of flows.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub(super) net: &'a Net,
+    pub(super) packet: &'a PacketFormat,
+    pub(super) classes: &'a SortedSet<u8>,
+    /// Credits of the links; `None` if they have none.
+    pub(super) credits: Option<Credits>,
+}
+
+/// Credits of a network's links.
+#[derive(Clone, Copy)]
+pub(super) struct Credits {
+    pub(super) binding: Binding,
+    /// Size of the longest packet including all headers.
+    pub(super) full: Bytes,
+}
 
 /// Sets the default of `scheme` if the scenario has no section; called before [`resolve`].
 pub(super) fn by_default(
@@ -53,21 +62,21 @@ pub(super) fn resolve(
     let Some(spanned) = n.detection.as_mut() else {
         return Ok(());
     };
-    let (place, span) = (cx.texts.of_value(spanned), spanned.span());
+    let (index, span) = (cx.texts.of_value(spanned), spanned.span());
     let section = spanned.get_mut();
     if let Some(priority) = &section.priority {
         let message = "`priority` is of a single class, and this detector is that of all";
         let help = "write `class = [{ priority = .., kind = .. }]` for one class";
         return Err(Problem::new(message).at(&cx.texts.of_value(priority)).help(help));
     }
-    switch.detection = of_section(cx, section, &place, around, switch.flow_control)?;
+    switch.detection = of_section(cx, section, &index, around, switch.flow_control)?;
     let mut classes = section.class.take().unwrap_or_default();
     for class in &mut classes {
         let detection = of_class(cx, class, around, switch)?;
         switch.class_detection.push(detection);
     }
     section.class = (!classes.is_empty()).then_some(classes);
-    never_paused(cx, &span, around.2, switch);
+    never_paused(cx, &span, around.classes, switch);
     Ok(())
 }
 
@@ -75,13 +84,13 @@ pub(super) fn resolve(
 fn of_section(
     cx: &mut Cx<'_>,
     section: &mut schema::Detection,
-    place: &Place,
+    location: &Location,
     around: Around<'_>,
     flow_control: FlowControl,
 ) -> Result<Detection, Problem> {
     let Some(kind) = section.kind.clone() else {
         let message = "`[network.detection]` has no `kind`: expected `red`, `np-ecn` or `tcd`";
-        return Err(Problem::new(message).at(place));
+        return Err(Problem::new(message).at(location));
     };
     let at = cx.texts.of_value(&kind);
     let kind = *kind.get_ref();
@@ -111,14 +120,14 @@ fn of_class(
     around: Around<'_>,
     switch: &SwitchSpec,
 ) -> Result<(u8, Detection), Problem> {
-    let place = cx.texts.of_value(class);
+    let location = cx.texts.of_value(class);
     let section = class.get_mut();
     if section.class.is_some() {
-        return Err(Problem::new("a class has no classes").at(&place));
+        return Err(Problem::new("a class has no classes").at(&location));
     }
     let Some(written) = section.priority.clone() else {
         let message = "this detector has no `priority`: expected the class that it is for, 1 to 7";
-        return Err(Problem::new(message).at(&place));
+        return Err(Problem::new(message).at(&location));
     };
     let (priority, at) = (*written.get_ref(), cx.texts.of_value(&written));
     if !(1..8).contains(&priority) {
@@ -127,7 +136,7 @@ fn of_class(
     if switch.class_detection.iter().any(|&(known, _)| known == priority) {
         return Err(Problem::new(format!("class {priority} has two detectors")).at(&at));
     }
-    let detection = of_section(cx, section, &place, around, switch.flow_control)?;
+    let detection = of_section(cx, section, &location, around, switch.flow_control)?;
     if detection != Detection::Red && switch.loss.lossless >> priority & 1 == 0 {
         let message = format!(
             "class {priority} is lossy and never paused, and this detector observes pauses ({})",
@@ -136,7 +145,7 @@ fn of_class(
         let help = format!("add {priority} to `network.lossless`, or write `kind = \"red\"`");
         return Err(Problem::new(message).at(&at).help(help));
     }
-    if !around.2.is_empty() && !around.2.contains(&priority) {
+    if !around.classes.is_empty() && !around.classes.contains(&priority) {
         let what = format!("the detector of class {priority}");
         cx.idle(Some(written.span()), &what, "no flow is in it");
     }
@@ -166,11 +175,10 @@ fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &SortedSet<u8>, s
     cx.idle(Some(span.clone()), "network.detection", &why);
 }
 
-fn ternary(
-    cx: &mut Cx<'_>,
-    section: &mut schema::Detection,
-    (net, packet, _, credits): Around<'_>,
-) -> Result<Tcd, Problem> {
+fn ternary(cx: &mut Cx<'_>, section: &mut schema::Detection, around: Around<'_>) -> Result<Tcd, Problem> {
+    let Around {
+        net, packet, credits, ..
+    } = around;
     let epsilon = filled!(section.epsilon: Detection);
     if !(*epsilon.get_ref() > 0.0 && *epsilon.get_ref() <= 0.5) {
         let message = format!(
@@ -210,10 +218,11 @@ fn ternary(
 fn exit(
     cx: &mut Cx<'_>,
     section: &mut schema::Detection,
-    (binding, full): (Binding, Bytes),
+    credits: Credits,
     epsilon: f64,
     net: &Net,
 ) -> Result<Span, Problem> {
+    let Credits { binding, full } = credits;
     let links = net.topology.links.iter();
     let period = match binding {
         Binding::Ib { period, .. } => Some(period),

@@ -13,6 +13,7 @@ use crate::warning::{Warning, WarningKind};
 use super::Cx;
 use super::fill::fill_at;
 use super::numbers::{above_zero, probability};
+use super::tiers::Common;
 
 /// Returns the distinct rates of links at switches selected by `is_one`, each with the first link of that rate.
 fn switch_rates(net: &Net, is_one: &dyn Fn(NodeId) -> bool) -> Vec<(BitRate, usize)> {
@@ -27,27 +28,28 @@ fn switch_rates(net: &Net, is_one: &dyn Fn(NodeId) -> bool) -> Vec<(BitRate, usi
     rates
 }
 
-/// Returns the marking curve for every rate in the network; without settings these follow `marking`. The flag in the
-/// last pair is true if a scheme reads the marks.
+/// Returns the marking curve for every rate in the network; without settings these follow `marking`. `is_read` is
+/// true if a scheme reads the marks.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
     net: &Net,
-    (marking, curves): (Marking, bool),
+    marking: Marking,
+    is_read: bool,
 ) -> Result<Vec<EcnCurve>, Problem> {
     let rates = switch_rates(net, &|node| !net.topology.is_host(node));
     let spanned = n
         .ecn
         .get_or_insert_with(|| Spanned::new(0..0, schema::Ecn::default()));
-    let place = cx.texts.of_value(spanned);
+    let location = cx.texts.of_value(spanned);
     let ecn = spanned.get_mut();
     // Switches inside servers need no curves.
     let inner = |node: &NodeId| net.topology.inner.binary_search(node).is_ok();
     let outer = switch_rates(net, &|node| !net.topology.is_host(node) && !inner(&node));
-    if let Some(curves) = listed(cx, ecn, &outer, net, &place)? {
+    if let Some(curves) = listed(cx, ecn, &outer, net, &location)? {
         return Ok(curves);
     }
-    if curves {
+    if is_read {
         warn_of_scaling(cx, ecn, &rates, marking.line);
     }
     let kmin = fill_at(&mut ecn.kmin, marking.kmin);
@@ -68,25 +70,26 @@ pub(super) fn resolve(
     Ok(curves)
 }
 
-/// Returns the curves for the switches of a tier. Settings that the tier leaves out follow `of_all`, or `marking` if
-/// that marks nothing. Bytes refer to links of rate `line`, unless the tier sets another rate.
+/// Returns the curves for the switches of a tier. Settings that the tier leaves out are those of all switches, or of
+/// the scheme if these mark nothing.
 pub(super) fn of_tier(
     cx: &Cx<'_>,
     written: &mut Option<Spanned<schema::Ecn>>,
     switches: &[NodeId],
     net: &Net,
-    (of_all, marking, line): (&[EcnCurve], Marking, Option<BitRate>),
+    common: &Common<'_>,
 ) -> Result<Vec<EcnCurve>, Problem> {
+    let (of_all, marking) = (&common.spec.ecn, common.marking);
     let Some(spanned) = written else {
         return Ok(of_all.to_vec());
     };
     let rates = switch_rates(net, &|node| switches.contains(&node));
-    let place = cx.texts.of_value(spanned);
+    let location = cx.texts.of_value(spanned);
     let ecn = spanned.get_mut();
-    if let Some(curves) = listed(cx, ecn, &rates, net, &place)? {
+    if let Some(curves) = listed(cx, ecn, &rates, net, &location)? {
         return Ok(curves);
     }
-    let reference = reference(cx, &mut ecn.reference_rate, line)?;
+    let reference = reference(cx, &mut ecn.reference_rate, common.line)?;
     if let Some(pmax) = &ecn.pmax {
         probability(cx, pmax, "pmax")?;
     }
@@ -115,7 +118,7 @@ pub(super) fn of_tier(
                 curve.kmin, curve.kmax
             );
             return Err(Problem::new(message)
-                .at(&place)
+                .at(&location)
                 .help("what a tier does not say is as in [network.ecn]"));
         }
         curves.push(curve);
@@ -141,8 +144,8 @@ fn warn_of_scaling(cx: &mut Cx<'_>, ecn: &schema::Ecn, rates: &[(BitRate, usize)
         value.get_ref(),
         scaled(*value.get_ref(), rate, Some(line))
     );
-    let place = cx.texts.of_value(value);
-    cx.warn(WarningKind::Threshold, &place, text);
+    let location = cx.texts.of_value(value);
+    cx.warn(WarningKind::Threshold, &location, text);
 }
 
 /// Returns the rate that thresholds in bytes refer to, by default `default`; `None` means every rate.
@@ -188,14 +191,14 @@ fn listed(
     ecn: &schema::Ecn,
     rates: &[(BitRate, usize)],
     net: &Net,
-    place: &crate::diagnostics::Place,
+    location: &crate::diagnostics::Location,
 ) -> Result<Option<Vec<EcnCurve>>, Problem> {
     let Some(written) = &ecn.curves else {
         return Ok(None);
     };
     if ecn.kmin.is_some() || ecn.kmax.is_some() || ecn.pmax.is_some() || ecn.reference_rate.is_some() {
         let message = "ECN is either `curves`, or `kmin`, `kmax`, `pmax` and `reference-rate`, not both";
-        return Err(Problem::new(message).at(place));
+        return Err(Problem::new(message).at(location));
     }
     let mut curves: Vec<EcnCurve> = Vec::new();
     for spanned in written {
@@ -244,9 +247,9 @@ fn listed(
             known.join(", ")
         );
         let problem = Problem::new(message)
-            .at(place)
+            .at(location)
             .label(format!("nothing for {rate}"));
-        return Err(match net.places.get(link) {
+        return Err(match net.locations.get(link) {
             Some(link) => problem.see(link, format!("a link of {rate} is here")),
             None => problem,
         });
@@ -284,11 +287,11 @@ pub(super) fn unmarked<'a>(
         return None;
     }
     let scheme = schemes.into_iter().find(|scheme| scheme.needs().ecn)?;
-    let place = n.ecn.as_ref().map(Spanned::span).filter(|span| !span.is_empty());
-    let place = place.map(|span| cx.texts.at(span));
+    let location = n.ecn.as_ref().map(Spanned::span).filter(|span| !span.is_empty());
+    let location = location.map(|span| cx.texts.at(span));
     let text = format!(
         "no switch marks packets (ECN), so {} hears of no congestion and does not slow down",
         scheme.name()
     );
-    Some(Warning::new(WarningKind::SchemeAndNetwork, text).at(place.as_ref()))
+    Some(Warning::new(WarningKind::SchemeAndNetwork, text).at(location.as_ref()))
 }

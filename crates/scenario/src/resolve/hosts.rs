@@ -5,7 +5,7 @@ mod text;
 use paceline_fabric::spec::NodeId;
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::groups;
 use crate::schema::{NodeItem, Nodes, Scenario};
 use crate::topology::Net;
@@ -32,9 +32,9 @@ pub(super) fn set(
     written: &Spanned<Nodes>,
     holds: Holds,
 ) -> Result<Vec<NodeId>, Problem> {
-    let place = cx.texts.of_value(written);
+    let location = cx.texts.of_value(written);
     let found = match written.get_ref() {
-        Nodes::One(item) => of_item(net, item, &place, holds)?,
+        Nodes::One(item) => of_item(net, item, &location, holds)?,
         Nodes::List(items) => {
             let mut all = Vec::with_capacity(items.len());
             for item in items {
@@ -45,11 +45,11 @@ pub(super) fn set(
     };
     if found.is_empty() && holds != Holds::Nodes {
         return Err(Problem::new("there are no hosts here")
-            .at(&place)
+            .at(&location)
             .label("expected at least one, or \"all\""));
     }
     if holds == Holds::Hosts {
-        each_once(net, &found, &place)?;
+        each_once(net, &found, &location)?;
     }
     Ok(found)
 }
@@ -96,7 +96,7 @@ pub(super) fn name(cx: &Cx<'_>, scenario: &Scenario, net: &mut Net) -> Result<()
     Ok(())
 }
 
-fn of_item(net: &Net, item: &NodeItem, place: &Place, holds: Holds) -> Result<Vec<NodeId>, Problem> {
+fn of_item(net: &Net, item: &NodeItem, location: &Location, holds: Holds) -> Result<Vec<NodeId>, Problem> {
     let known = |number: u32| is_allowed(net, NodeId(number), holds);
     match item {
         NodeItem::Number(number) => {
@@ -105,7 +105,7 @@ fn of_item(net: &Net, item: &NodeItem, place: &Place, holds: Holds) -> Result<Ve
             } else {
                 "not a host"
             };
-            known(*number).map_err(|message| Problem::new(message).at(place).label(label))?;
+            known(*number).map_err(|message| Problem::new(message).at(location).label(label))?;
             Ok(vec![NodeId(*number)])
         }
         NodeItem::Text(written) => {
@@ -118,20 +118,20 @@ fn of_item(net: &Net, item: &NodeItem, place: &Place, holds: Holds) -> Result<Ve
                 groups: &|kind| groups::sets(&net.topology, kind),
                 names: &net.names,
             };
-            text::read(written, &network).map_err(|wrong| problem(wrong, written, place))
+            text::read(written, &network).map_err(|wrong| problem(wrong, written, location))
         }
     }
 }
 
-fn problem(wrong: Wrong, written: &str, place: &Place) -> Problem {
+fn problem(wrong: Wrong, written: &str, location: &Location) -> Problem {
     // A text with escapes differs in length from what the file has, so its parts have no exact position.
-    let exact = place.text().trim_matches(['"', '\'']) == written;
-    let place = if exact {
-        place.part(wrong.at)
+    let exact = location.text().trim_matches(['"', '\'']) == written;
+    let location = if exact {
+        location.part(wrong.at)
     } else {
-        place.clone()
+        location.clone()
     };
-    let problem = Problem::new(wrong.message).at(&place);
+    let problem = Problem::new(wrong.message).at(&location);
     match wrong.help {
         Some(help) => problem.help(help),
         None => problem,
@@ -153,12 +153,12 @@ fn is_allowed(net: &Net, node: NodeId, holds: Holds) -> Result<(), String> {
     wrong.map_or(Ok(()), Err)
 }
 
-fn each_once(net: &Net, hosts: &[NodeId], place: &Place) -> Result<(), Problem> {
+fn each_once(net: &Net, hosts: &[NodeId], location: &Location) -> Result<(), Problem> {
     let mut seen = vec![false; net.topology.nodes.len()];
     for host in hosts {
         if std::mem::replace(&mut seen[host.0 as usize], true) {
             return Err(Problem::new(format!("host {} is named twice", host.0))
-                .at(place)
+                .at(location)
                 .label("expected each host once"));
         }
     }

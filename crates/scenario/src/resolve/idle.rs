@@ -139,7 +139,8 @@ pub(super) fn tell(
     cx: &mut Cx<'_>,
     written: &Settings,
     scenario: &Scenario,
-    (run, names): (&RunSpec, &[String]),
+    run: &RunSpec,
+    names: &[String],
 ) {
     let settings = settings(scenario);
     let around = Circumstances {

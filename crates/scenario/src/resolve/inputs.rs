@@ -49,8 +49,8 @@ pub(super) fn read(cx: &mut Cx<'_>, scenario: &Scenario) -> Result<(), Diagnosti
         .as_ref()
         .and_then(|topology| topology.get_ref().file.as_ref());
     if let Some(path) = file {
-        let place = cx.texts.of_value(path);
-        let source = problems.take(cx.files.read(path.get_ref(), "the topology file", &place));
+        let location = cx.texts.of_value(path);
+        let source = problems.take(cx.files.read(path.get_ref(), "the topology file", &location));
         inputs.net = source.and_then(|source| {
             let net = problems.take_all(topology::read_file(&source, cx.fidelity, &mut cx.warnings))?;
             Some(NetFile { source, net })
@@ -60,8 +60,8 @@ pub(super) fn read(cx: &mut Cx<'_>, scenario: &Scenario) -> Result<(), Diagnosti
         let Some(path) = &workload.get_ref().file else {
             continue;
         };
-        let place = cx.texts.of_value(path);
-        let source = problems.take(cx.files.read(path.get_ref(), "the flow file", &place));
+        let location = cx.texts.of_value(path);
+        let source = problems.take(cx.files.read(path.get_ref(), "the flow file", &location));
         let read = source.and_then(|source| problems.take_all(flow_file(cx, source)));
         inputs.flows.extend(read);
     }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use paceline_fabric::spec::{
-    Arbitration, Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Release, RunSpec,
+    Arbitration, Binding, FlowControl, Forwarding, LaneSpec, LinkSpec, MOST_LANES, Release, RunSpec,
 };
 use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -152,18 +152,18 @@ fn got(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding, 
 fn lane_of(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<[u8; 8], Problem> {
     let in_turn = (0..7).map(|priority| priority % lanes).collect();
     let list = fill_at(&mut table.sl_to_vl, in_turn);
-    let place = cx.texts.of_value(&list);
+    let location = cx.texts.of_value(&list);
     let Ok(of_priorities) = <[u8; 7]>::try_from(&list.get_ref()[..]) else {
         let message = format!(
             "sl-to-vl has {} lanes: expected one for each priority from 1 to 7",
             list.get_ref().len()
         );
-        return Err(Problem::new(message).at(&place));
+        return Err(Problem::new(message).at(&location));
     };
     if let Some(lane) = of_priorities.iter().find(|&&lane| lane >= lanes) {
         let message = format!("sl-to-vl names lane {lane}: expected 0 to {}", lanes - 1);
         return Err(Problem::new(message)
-            .at(&place)
+            .at(&location)
             .help("`network.credit.lanes` says how many there are"));
     }
     let mut lane_of = [0; 8];
@@ -194,11 +194,12 @@ fn arbitration(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<Arbi
 
 /// Returns the longest time from the start of a packet until its credit can be used again, including the time between
 /// two credit updates.
-fn round(lanes: &LaneSpec, (rate, delay): (BitRate, Span), full: Bytes) -> Span {
-    let ways = rate.time_to_send(full) * 2 + rate.time_to_send(lanes.update) + delay * 2;
+fn round(lanes: &LaneSpec, link: &LinkSpec, full: Bytes) -> Span {
+    let sends = link.rate.time_to_send(full) * 2 + link.rate.time_to_send(lanes.update);
+    let both_ways = sends + link.delay * 2;
     match lanes.binding {
-        Binding::Ib { period, .. } => ways + period,
-        Binding::Cbfc { delay, .. } => ways + delay,
+        Binding::Ib { period, .. } => both_ways + period,
+        Binding::Cbfc { delay, .. } => both_ways + delay,
     }
 }
 
@@ -215,17 +216,16 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         u64::from(lanes.binding.numbers() / 2),
         full.get().div_ceil(lanes.unit.get()),
     );
-    let links = run.links.iter().map(|link| (link.rate, link.delay));
-    let needed = links.clone().map(|link| {
+    let needed = run.links.iter().map(|link| {
         // A packet that has started may wait for its last credit, so one more fits in.
-        link.0.bytes_in(round(lanes, link, full)).get() + full.get()
+        link.rate.bytes_in(round(lanes, link, full)).get() + full.get()
     });
     let needed = needed.max().unwrap_or(0).div_ceil(lanes.unit.get());
     let table = n
         .credit
         .get_or_insert_with(|| Spanned::new(0..0, schema::Lanes::default()));
     let written = fill_at(&mut table.get_mut().buffer, OrAuto(None));
-    let place = cx.texts.of_value(&written);
+    let location = cx.texts.of_value(&written);
     let units = match written.get_ref().0 {
         Some(bytes) => bytes.get() / lanes.unit.get(),
         None => needed.min(most).max(least),
@@ -237,22 +237,22 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
             lanes.unit
         );
         let unit = n.credit.as_ref().and_then(|lanes| lanes.get_ref().unit.as_ref());
-        let place = unit.map_or_else(|| place.clone(), |unit| cx.texts.of_value(unit));
+        let location = unit.map_or_else(|| location.clone(), |unit| cx.texts.of_value(unit));
         let help = format!(
             "`network.credit.unit` must be {} at least",
             Bytes::new(full.get().div_ceil(most))
         );
-        return Err(Problem::new(message).at(&place).help(help));
+        return Err(Problem::new(message).at(&location).help(help));
     }
     if units < least {
         let message = format!(
             "the buffer of a lane holds {units} credits of {}, and a packet of {full} takes {least}: nothing could be sent",
             lanes.unit,
         );
-        return Err(Problem::new(message).at(&place));
+        return Err(Problem::new(message).at(&location));
     }
     let Ok(buffer) = u32::try_from(units) else {
-        return Err(Problem::new(format!("a buffer of {units} credits is too large")).at(&place));
+        return Err(Problem::new(format!("a buffer of {units} credits is too large")).at(&location));
     };
     lanes.buffers.fill(buffer);
     // The engine rejects starving lanes and priorities without credits.
@@ -264,7 +264,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
             None => problem,
         }
     })?;
-    warn(cx, (run, full, most), (units, &written));
+    warn(cx, run, full, units, &written);
     if let Some(text) = starving(run) {
         cx.warn(WarningKind::StarvedLane, None, text);
     }
@@ -314,23 +314,19 @@ fn below_marking(run: &RunSpec) -> Option<String> {
 }
 
 /// Warns of links whose buffers limit their rate.
-fn warn(
-    cx: &mut Cx<'_>,
-    (run, full, most): (&RunSpec, Bytes, u64),
-    (units, written): (u64, &Spanned<OrAuto<Bytes>>),
-) {
+fn warn(cx: &mut Cx<'_>, run: &RunSpec, full: Bytes, units: u64, written: &Spanned<OrAuto<Bytes>>) {
     let Some(lanes) = run.lanes.as_deref() else { return };
-    let links = run.links.iter().map(|link| (link.rate, link.delay));
+    let most = u64::from(lanes.binding.numbers() / 2);
     let usable = units.min(most) * lanes.unit.get();
-    let slowest = links.filter_map(|link| {
+    let slowest = run.links.iter().filter_map(|link| {
         let round = round(lanes, link, full);
         let reached = BitRate::from_bps(
             (u128::from(usable) * 8_000_000_000_000 / u128::from(round.as_ps().max(1))) as u64,
         );
-        (reached < link.0).then_some((reached, link.0, round))
+        (reached < link.rate).then_some((reached, link.rate, round))
     });
     if let Some((reached, rate, round)) = slowest.min_by_key(|&(reached, ..)| reached) {
-        let place = (!written.span().is_empty()).then(|| cx.texts.at(written.span()));
+        let location = (!written.span().is_empty()).then(|| cx.texts.at(written.span()));
         let unit = lanes.unit;
         let got = match units > most {
             true => format!(" (credit counters hold at most {most} credits of {unit})"),
@@ -342,7 +338,7 @@ fn warn(
             Bytes::new(units * unit.get()),
             three_digits_of(reached)
         );
-        cx.warn(WarningKind::CreditRate, place.as_ref(), text);
+        cx.warn(WarningKind::CreditRate, location.as_ref(), text);
     }
 }
 

@@ -136,9 +136,9 @@ fn tail(
     packet: &PacketFormat,
     kind: &Spanned<DropKind>,
 ) -> Result<DropPolicy, Problem> {
-    let zero = |place| {
+    let zero = |location| {
         Problem::new("the limit of lossy queues is zero")
-            .at(&place)
+            .at(&location)
             .label("expected more than zero")
     };
     match (&drop.limit, &drop.packets) {

@@ -85,7 +85,7 @@ pub(crate) struct Input {
     /// Columns of its flow file, if a configuration determines them.
     pub(crate) columns: Option<Columns>,
     /// Positions of the keys.
-    pub(crate) places: Places,
+    pub(crate) locations: Places,
 }
 
 /// Resolves a scenario, reporting all problems found in its files together.
@@ -102,7 +102,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         path_of,
         memoise,
         columns,
-        places,
+        locations,
     } = input;
     if decided_outside {
         scenario.decisions = None;
@@ -115,7 +115,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     let mut cx = Cx {
         texts: &texts,
         files: &files,
-        places: &places,
+        locations: &locations,
         fidelity,
         seed: 0,
         stop: Time::ZERO,
@@ -173,7 +173,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     if !fidelity.has_own_transport() {
         scenario.cc.explicit = crate::cc::explicit(&named)?;
     }
-    idle::tell(&mut cx, &written, &scenario, (&run, &schemes));
+    idle::tell(&mut cx, &written, &scenario, &run, &schemes);
     let Cx { warnings, kept, .. } = cx;
     // Every step has filled in its defaults by now.
     let toml = crate::document::write(&scenario)
@@ -260,14 +260,16 @@ fn decisions(
     let Some(path) = &mut scenario.decisions else {
         return Ok(None);
     };
-    let place = cx.texts.of_value(path);
+    let location = cx.texts.of_value(path);
     if run.schemes.iter().all(|scheme| scheme.config.name() != EXTERNAL) {
         scenario.decisions = None;
         let text = format!("`decisions` is not used: no flow runs under {EXTERNAL}");
-        cx.warn(WarningKind::UnusedSetting, &place, text);
+        cx.warn(WarningKind::UnusedSetting, &location, text);
         return Ok(None);
     }
-    let source = cx.files.read(path.get_ref(), "the file of decisions", &place)?;
+    let source = cx
+        .files
+        .read(path.get_ref(), "the file of decisions", &location)?;
     let decisions = Decisions::read(&source)?;
     *path.get_mut() = cx.keep("decisions", "csv", &source);
     Ok(Some(Arc::new(decisions)))
@@ -425,8 +427,8 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     // Afterwards, defaults of schemes look like settings of the user.
     let unsaid = inherited::Unsaid::of(scenario);
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
-    let workloads = (scenario.workload.as_mut_slice(), scenario.job.as_mut_slice());
-    let mut traffic = workload::resolve(cx, workloads, &net, &mut schemes)?;
+    let (workloads, jobs) = (&mut scenario.workload, &mut scenario.job);
+    let mut traffic = workload::resolve(cx, workloads, jobs, &net, &mut schemes)?;
     // Jobs with a cost model send nothing through the network.
     let is_priced = |job: &Job| job.trace.is_some_and(|trace| trace.is_priced);
     if traffic.count() == 0 && !traffic.jobs.iter().any(is_priced) {
@@ -452,10 +454,19 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     recovery::warn_of_silence(cx, written, &switch, &classes);
     let credits = lanes.as_ref().map(|lanes| {
         let needs = schemes.all().map(|scheme| scheme.needs());
-        (lanes.binding, packet.longest(needs, lanes.first_header))
+        detection::Credits {
+            binding: lanes.binding,
+            full: packet.longest(needs, lanes.first_header),
+        }
     });
     // Detectors replace the marking curves that the switch has from `[network.ecn]`.
-    detection::resolve(cx, written, (&net, &packet, &classes, credits), &mut switch)?;
+    let around = detection::Around {
+        net: &net,
+        packet: &packet,
+        classes: &classes,
+        credits,
+    };
+    detection::resolve(cx, written, around, &mut switch)?;
     // After the rest of `[network]`, which determines what the network offers to schemes.
     switch.assist = assist::resolve(cx, written, schemes.all(), &switch)?;
     let unmarked = ecn::unmarked(cx, written, &switch, schemes.all());

@@ -6,7 +6,7 @@ use paceline_congestion::learned::{Model, ModelRef, shipped};
 use paceline_congestion::registry::SchemeParams;
 
 use crate::cc::Blocks;
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 
 use super::Cx;
 use crate::models::{ENDINGS, Unread, weights};
@@ -32,28 +32,29 @@ fn attach_to(cx: &mut Cx<'_>, alias: Option<&str>, params: &mut SchemeParams) ->
         if model.model().is_some() {
             continue;
         }
-        let place = alias.and_then(|alias| cx.parameter(alias, key));
-        let place = place.or_else(|| cx.parameter(scheme, key));
-        let place = place.unwrap_or_else(|| cx.texts.main().end());
+        let location = alias.and_then(|alias| cx.parameter(alias, key));
+        let location = location.or_else(|| cx.parameter(scheme, key));
+        let location = location.unwrap_or_else(|| cx.texts.main().end());
         *model = match cx.files.model(model.name()) {
             Some(at_hand) => at_hand.clone(),
-            None => read(cx, scheme, model.name(), &place)?,
+            None => read(cx, scheme, model.name(), &location)?,
         };
     }
     Ok(())
 }
 
 /// Reads the model at a path: that of its card, of its weights, or their common stem.
-fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<ModelRef, Problem> {
+fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, location: &Location) -> Result<ModelRef, Problem> {
     let stem = ENDINGS.iter().find_map(|end| path.strip_suffix(end));
-    if stem.is_none() && !path.contains(['/', '\\']) && cx.files.find(&card_of(path), WHAT, place).is_err() {
-        return Err(unknown(path, place));
+    if stem.is_none() && !path.contains(['/', '\\']) && cx.files.find(&card_of(path), WHAT, location).is_err()
+    {
+        return Err(unknown(path, location));
     }
     let stem = stem.unwrap_or(path);
-    let (card_path, card) = cx.files.read_bytes(&card_of(stem), WHAT, place)?;
+    let (card_path, card) = cx.files.read_bytes(&card_of(stem), WHAT, location)?;
     let mut files = vec![("json", card.clone())];
     let model = Model::read(&card, |ending| {
-        let read = cx.files.read_bytes(&format!("{stem}.{ending}"), WHAT, place);
+        let read = cx.files.read_bytes(&format!("{stem}.{ending}"), WHAT, location);
         let (_, bytes) = read.map_err(Unread::File)?;
         files.push((ending, bytes.clone()));
         weights(ending, bytes).map_err(Unread::Model)
@@ -64,7 +65,7 @@ fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<Mode
             "the model `{}` cannot be used: {error}",
             card_path.display()
         ))
-        .at(place)
+        .at(location)
         .label("this model")
         .help(match scheme {
             "policy" => {
@@ -83,9 +84,9 @@ fn card_of(stem: &str) -> String {
     format!("{stem}.json")
 }
 
-fn unknown(name: &str, place: &Place) -> Problem {
+fn unknown(name: &str, location: &Location) -> Problem {
     let names: Vec<_> = shipped::SHIPPED.iter().map(|shipped| shipped.name).collect();
-    let problem = Problem::new(format!("there is no model `{name}`")).at(place);
+    let problem = Problem::new(format!("there is no model `{name}`")).at(location);
     let all = format!(
         "built-in models: {}; or the path of a model file",
         names.join(", ")

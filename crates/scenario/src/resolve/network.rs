@@ -124,12 +124,7 @@ pub(super) fn switch(
         reserve,
         headroom: self::headroom(cx, &headroom)?,
         flow_control,
-        ecn: ecn::resolve(
-            cx,
-            n,
-            net,
-            (marking, scheme.reads_curves() || !scheme.needs().ecn),
-        )?,
+        ecn: ecn::resolve(cx, n, net, marking, scheme.reads_curves() || !scheme.needs().ecn)?,
         detection: Detection::Red,
         class_detection: Vec::new(),
         loss: LossSpec::NONE,
@@ -305,11 +300,14 @@ fn static_threshold(
     both: bool,
     buffer: &Spanned<schema::Buffer>,
 ) -> Result<PfcThreshold, Problem> {
-    let place = cx.texts.of_value(fixed);
+    let location = cx.texts.of_value(fixed);
     if both {
-        return Err(Problem::new("the PFC threshold is either `static` or `dynamic`, not both").at(&place));
+        return Err(
+            Problem::new("the PFC threshold is either `static` or `dynamic`, not both").at(&location),
+        );
     }
-    let missing = |what: &str| Problem::new(format!("the static PFC threshold has no `{what}`")).at(&place);
+    let missing =
+        |what: &str| Problem::new(format!("the static PFC threshold has no `{what}`")).at(&location);
     let xoff = fixed.get_ref().xoff.as_ref().ok_or_else(|| missing("xoff"))?;
     let xon = fixed.get_ref().xon.as_ref().ok_or_else(|| missing("xon"))?;
     if xon.get_ref() > xoff.get_ref() {

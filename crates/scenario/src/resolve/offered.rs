@@ -6,7 +6,7 @@ use paceline_fabric::spec::{ArrivalPattern, NodeId, NodeKind, PacketFormat};
 use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{BitRate, Time};
 
-use crate::diagnostics::Place;
+use crate::diagnostics::Location;
 use crate::topology::Topology;
 use crate::warning::WarningKind;
 
@@ -66,7 +66,7 @@ fn from_to(hosts: Vec<(NodeId, f64)>, receivers: &[NodeId]) -> Demand {
 
 /// Direction of a link.
 #[derive(Clone, Copy)]
-struct Way {
+struct NextHop {
     link: usize,
     /// True if it leads from the link's end `b` to its end `a`.
     back: bool,
@@ -77,14 +77,14 @@ struct Way {
 struct Group {
     hosts: Vec<NodeId>,
     /// Links of each host, in the order of its switches.
-    ways: Vec<Vec<Way>>,
+    ways: Vec<Vec<NextHop>>,
 }
 
 /// Network as traffic sees it: groups of hosts, and switches.
 pub(super) struct Offered<'a> {
     topology: &'a Topology,
     /// Links from each switch to neighbouring switches.
-    between: Vec<Vec<Way>>,
+    between: Vec<Vec<NextHop>>,
     groups: Vec<Group>,
     of_host: Vec<usize>,
 }
@@ -100,7 +100,7 @@ impl<'a> Offered<'a> {
         let (mut between, mut up) = (vec![Vec::new(); nodes], vec![Vec::new(); nodes]);
         for (link, spec) in topology.links.iter().enumerate() {
             for (from, to, back) in [(spec.a, spec.b, false), (spec.b, spec.a, true)] {
-                let way = Way { link, back, to: to.0 };
+                let way = NextHop { link, back, to: to.0 };
                 match (is_switch(from), is_switch(to)) {
                     (true, true) => between[from.0 as usize].push(way),
                     (false, true) => up[from.0 as usize].push(way),
@@ -156,7 +156,7 @@ impl<'a> Offered<'a> {
     }
 
     /// Returns a host's group and its links.
-    fn place_of(&self, host: NodeId) -> Option<(usize, &[Way])> {
+    fn place_of(&self, host: NodeId) -> Option<(usize, &[NextHop])> {
         let of_host = self.of_host[host.0 as usize];
         let group = self.groups.get(of_host)?;
         Some((of_host, &group.ways[group.hosts.binary_search(&host).ok()?]))
@@ -166,7 +166,7 @@ impl<'a> Offered<'a> {
         let all: f64 = hosts.iter().map(|(_, rate)| rate).sum();
         let others = hosts.len().saturating_sub(1).max(1) as f64;
         // For each group, the participating hosts: their links and rates.
-        let mut parts: Vec<Vec<(&[Way], f64)>> = vec![Vec::new(); self.groups.len()];
+        let mut parts: Vec<Vec<(&[NextHop], f64)>> = vec![Vec::new(); self.groups.len()];
         for &(host, rate) in hosts {
             if let Some((group, ways)) = self.place_of(host) {
                 receive(ways, (all - rate) / others, loads);
@@ -186,7 +186,7 @@ impl<'a> Offered<'a> {
     }
 
     fn add_pairs(&self, pairs: &[(NodeId, NodeId, f64)], loads: &mut Loads) {
-        let mut to_group: SortedMap<usize, Vec<(&[Way], f64)>> = SortedMap::new();
+        let mut to_group: SortedMap<usize, Vec<(&[NextHop], f64)>> = SortedMap::new();
         for &(src, dst, rate) in pairs {
             if let (Some((_, from)), Some((group, to))) = (self.place_of(src), self.place_of(dst)) {
                 receive(to, rate, loads);
@@ -202,7 +202,7 @@ impl<'a> Offered<'a> {
     fn add_to_group<'w>(
         &self,
         to: usize,
-        senders: impl Iterator<Item = (&'w [Way], f64)>,
+        senders: impl Iterator<Item = (&'w [NextHop], f64)>,
         loads: &mut Loads,
     ) {
         // Breadth-first search from the switches of the receiving group, since routes are shortest paths.
@@ -243,7 +243,7 @@ impl<'a> Offered<'a> {
             if load == 0.0 || depth[node as usize] == 0 {
                 continue;
             }
-            let next = |way: &&Way| depth[way.to as usize] + 1 == depth[node as usize];
+            let next = |way: &&NextHop| depth[way.to as usize] + 1 == depth[node as usize];
             let ways = || self.between[node as usize].iter().filter(next);
             let share = load / ways().count() as f64;
             for way in ways() {
@@ -256,7 +256,7 @@ impl<'a> Offered<'a> {
     /// Returns the largest load of a link between switches as a share of its rate.
     pub(super) fn busiest_between_switches(&self, loads: &Loads) -> f64 {
         let ways = self.between.iter().flatten();
-        let share = |way: &Way| {
+        let share = |way: &NextHop| {
             let rate = self.topology.links[way.link].rate.as_bps() as f64;
             loads[way.link][usize::from(way.back)] / rate
         };
@@ -265,7 +265,7 @@ impl<'a> Offered<'a> {
 }
 
 /// Adds the traffic to a host, spread evenly over its links.
-fn receive(ways: &[Way], rate: f64, loads: &mut Loads) {
+fn receive(ways: &[NextHop], rate: f64, loads: &mut Loads) {
     let share = rate / ways.len() as f64;
     ways.iter()
         .for_each(|way| loads[way.link][usize::from(!way.back)] += share);
@@ -289,7 +289,7 @@ pub(super) fn warn(cx: &mut Cx<'_>, topology: &Topology, packet: &PacketFormat, 
             .filter(|other| other.window.0 <= begins && begins < other.window.1);
         if !on.all(|other| network.add(&other.demand, &mut loads)) {
             let text = "the network is too large to compute what arrivals ask of each link: overloaded links are not told";
-            return cx.warn(WarningKind::Workload, &at.place, text);
+            return cx.warn(WarningKind::Workload, &at.location, text);
         }
         let (mut over, mut between, mut most) = (0, 0, (1.0, NodeId(0), NodeId(0)));
         for (link, load) in topology.links.iter().zip(&loads) {
@@ -327,8 +327,8 @@ pub(super) fn warn(cx: &mut Cx<'_>, topology: &Topology, packet: &PacketFormat, 
         worst = Some((share, text, at));
     }
     if let Some((_, text, at)) = worst {
-        let place = at.place.clone();
-        cx.warn(WarningKind::Workload, &place, text);
+        let location = at.location.clone();
+        cx.warn(WarningKind::Workload, &location, text);
     }
 }
 
@@ -339,7 +339,7 @@ pub(super) struct Drawn {
     /// Start and end of its arrivals.
     pub(super) window: (Time, Time),
     /// Position of its table.
-    pub(super) place: Place,
+    pub(super) location: Location,
 }
 
 #[cfg(test)]

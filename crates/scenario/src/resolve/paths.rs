@@ -6,7 +6,7 @@ use paceline_fabric::spec::{NodeId, NodeKind, PauseStorm, StaticRoute};
 use paceline_kernel::sorted::{SortedMap, SortedSet};
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::schema::{self, FlowControlKind};
 use crate::topology::{Net, Topology, ends};
 
@@ -50,12 +50,12 @@ pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
     let without_pfc = n.flow_control.is_some_and(|kind| kind != FlowControlKind::Pfc);
     let mut storms = Vec::new();
     for spanned in n.pause_storm.iter_mut().flatten() {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         let storm = spanned.get_mut();
-        let missing = |what: &str| Problem::new(format!("the pause storm has no {what}")).at(&place);
+        let missing = |what: &str| Problem::new(format!("the pause storm has no {what}")).at(&location);
         if without_pfc {
             let message = "a pause storm in a network without PFC: pauses have no effect";
-            return Err(Problem::new(message).at(&place));
+            return Err(Problem::new(message).at(&location));
         }
         let host = hosts::one(cx, net, storm.node.as_ref().ok_or_else(|| missing("`node`"))?)?;
         let storm_peer = storm.peer.clone();
@@ -137,19 +137,25 @@ pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
     let links = LazyCell::new(|| net.topology.links_by_ends());
     let mut known = SortedSet::new();
     for spanned in n.route.iter_mut().flatten() {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         let route = spanned.get_mut();
-        let missing = |what: &str| Problem::new(format!("the route has no `{what}`")).at(&place);
+        let missing = |what: &str| Problem::new(format!("the route has no `{what}`")).at(&location);
         let switch = node(cx, net, &route.node, Some(NodeKind::Switch), || missing("node"))?;
         let via = node(cx, net, &route.via, None, || missing("via"))?;
         if !links.contains_key(&ends(NodeId(switch), NodeId(via))) {
             let message = format!("there is no link between nodes {switch} and {via}");
-            return Err(Problem::new(message).at(&place));
+            return Err(Problem::new(message).at(&location));
         }
         let to = route.to.as_ref().ok_or_else(|| missing("to"))?;
         let to_place = cx.texts.of_value(to);
         for host in hosts::set(cx, net, to, Holds::Hosts)? {
-            routes.push(route_to(net, &mut known, (switch, host.0, via), &to_place)?);
+            let route = StaticRoute {
+                node: NodeId(switch),
+                to: host,
+                via: NodeId(via),
+            };
+            check_route(net, &mut known, route, &to_place)?;
+            routes.push(route);
         }
     }
     routes.extend(inside_servers(&net.topology));
@@ -192,23 +198,23 @@ fn inside_servers(topology: &Topology) -> Vec<StaticRoute> {
 }
 
 /// Checks a switch's next hop to a host, which must not be in `known` yet.
-fn route_to(
+fn check_route(
     net: &Net,
-    known: &mut SortedSet<(u32, u32)>,
-    (switch, to, via): (u32, u32, u32),
-    place: &Place,
-) -> Result<StaticRoute, Problem> {
-    if net.topology.nodes[via as usize] == NodeKind::Host && via != to {
-        let message = format!("the route to host {to} goes via host {via}: hosts do not forward");
-        return Err(Problem::new(message).at(place));
+    known: &mut SortedSet<(NodeId, NodeId)>,
+    route: StaticRoute,
+    location: &Location,
+) -> Result<(), Problem> {
+    let StaticRoute { node, to, via } = route;
+    if net.topology.nodes[via.0 as usize] == NodeKind::Host && via != to {
+        let message = format!(
+            "the route to host {} goes via host {}: hosts do not forward",
+            to.0, via.0
+        );
+        return Err(Problem::new(message).at(location));
     }
-    if !known.insert((switch, to)) {
-        let message = format!("there is another route from switch {switch} to host {to}");
-        return Err(Problem::new(message).at(place));
+    if !known.insert((node, to)) {
+        let message = format!("there is another route from switch {} to host {}", node.0, to.0);
+        return Err(Problem::new(message).at(location));
     }
-    Ok(StaticRoute {
-        node: NodeId(switch),
-        to: NodeId(to),
-        via: NodeId(via),
-    })
+    Ok(())
 }

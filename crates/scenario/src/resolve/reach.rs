@@ -47,9 +47,9 @@ impl Reach {
         // Most hosts share their switches with others, so only one host of each kind is compared.
         let mut alike: SortedMap<(&[u32], &[NodeId]), NodeId> = SortedMap::new();
         for &host in hosts {
-            let place = host.0 as usize;
+            let index = host.0 as usize;
             alike
-                .entry((&self.groups[place], &self.direct[place]))
+                .entry((&self.groups[index], &self.direct[index]))
                 .or_insert(host);
         }
         let all = || alike.values().copied();

@@ -146,7 +146,7 @@ fn port_bin(
         false => PortBins::Off,
     };
     let bins = fill_at(slot, default);
-    width(cx, &bins, ("ports", "bin width"))
+    width(cx, &bins, "ports", "bin width")
 }
 
 /// Largest number of ports for which credits are sampled by default.
@@ -164,7 +164,7 @@ fn credit_every(
         false => PortBins::Off,
     };
     let period = fill_at(slot, default);
-    let every = width(cx, &period, ("credits", "period"))?;
+    let every = width(cx, &period, "credits", "period")?;
     Ok(every.filter(|_| has_credits))
 }
 
@@ -226,12 +226,12 @@ fn state_every(
     detects: bool,
 ) -> Result<Option<Span>, Problem> {
     let period = fill_at(slot, PortBins::Auto);
-    let every = width(cx, &period, ("states", "period"))?;
+    let every = width(cx, &period, "states", "period")?;
     Ok(every.filter(|_| detects))
 }
 
 /// Returns the bin width that a setting means, or `None` if it is off.
-fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, (key, what): (&str, &str)) -> Result<Option<Span>, Problem> {
+fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, key: &str, what: &str) -> Result<Option<Span>, Problem> {
     match *of.get_ref() {
         PortBins::Auto => Ok(Some(PORT_BIN)),
         PortBins::Off => Ok(None),

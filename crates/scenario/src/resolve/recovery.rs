@@ -62,10 +62,10 @@ pub(super) fn warn_of_silence(
     if *kind.get_ref() != RecoveryKind::Rud || switch.loss.trim.is_some() || !super::loses(switch, classes) {
         return;
     }
-    let place = cx.texts.of_value(kind);
+    let location = cx.texts.of_value(kind);
     let text = "RUD learns of a loss from trimmed packets or by a timeout, and these switches drop packets without trimming: \
                 each loss waits for `network.rud.rto`; set `network.drop.trim = true`, or `network.recovery = \"irn\"`";
-    cx.warn(WarningKind::SchemeAndNetwork, &place, text);
+    cx.warn(WarningKind::SchemeAndNetwork, &location, text);
 }
 
 fn rud(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Rud, Problem> {

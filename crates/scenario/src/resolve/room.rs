@@ -81,19 +81,19 @@ pub(super) fn check_buffer(
         let keys = ["delay", "rate"].into_iter();
         let ends =
             |key: &str, path: &str| path.starts_with("topology.") && path.rsplit('.').next() == Some(key);
-        let mut written = keys.filter_map(|key| cx.places.iter().find(|(path, _)| ends(key, path)));
-        let topology = || cx.places.iter().find(|(path, _)| path == "topology");
+        let mut written = keys.filter_map(|key| cx.locations.iter().find(|(path, _)| ends(key, path)));
+        let topology = || cx.locations.iter().find(|(path, _)| path == "topology");
         let span = written.next().or_else(topology).map(|(_, span)| span.clone());
         span.map_or_else(|| cx.texts.main().end(), |span| cx.texts.at(span))
     };
-    let of_link = || net.places.get(link).cloned().unwrap_or_else(of_topology);
-    let place = written.map_or_else(of_link, |span| cx.texts.at(span));
+    let of_link = || net.locations.get(link).cloned().unwrap_or_else(of_topology);
+    let location = written.map_or_else(of_link, |span| cx.texts.at(span));
     if cx.profile().thresholds_wrap {
         let text = format!("{message}: thresholds wrap, as in the original simulator");
-        cx.warn(WarningKind::BufferSplit, &place, text);
+        cx.warn(WarningKind::BufferSplit, &location, text);
         return Ok(());
     }
-    let problem = Problem::new(message).at(&place);
+    let problem = Problem::new(message).at(&location);
     Err(if buffer.span().is_empty() {
         let link = &net.topology.links[link];
         problem

@@ -7,7 +7,7 @@ use paceline_kernel::sorted::SortedMap;
 use toml::Spanned;
 
 use crate::cc::{self, Blocks};
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::schema;
 use crate::warning::WarningKind;
 
@@ -47,7 +47,7 @@ pub(super) fn warn_of_unheeded(cx: &mut Cx<'_>, schemes: &[SchemeSpec], nic: &Ni
 }
 
 /// Returns the block that sets a parameter of the scheme or alias `name`, its own or its scheme's, and the position.
-fn written<'n>(cx: &Cx<'_>, name: &'n str, parameter: &str) -> Option<(&'n str, Place)> {
+fn written<'n>(cx: &Cx<'_>, name: &'n str, parameter: &str) -> Option<(&'n str, Location)> {
     let blocks = [Some(name), cc::scheme_of_alias(name)];
     let mut blocks = blocks.into_iter().flatten();
     blocks.find_map(|block| Some((block, cx.parameter(block, parameter)?)))
@@ -117,18 +117,18 @@ impl<'a> Schemes<'a> {
             && *window.get_ref() == WindowMode::Off
             && config.default_window() != WindowMode::Off
         {
-            let place = cx.texts.of_value(window);
+            let location = cx.texts.of_value(window);
             let text = format!(
                 "{} is made for a window; without one its rate alone holds it back",
                 config.scheme().title
             );
-            cx.warn(WarningKind::NoControl, &place, text);
+            cx.warn(WarningKind::NoControl, &location, text);
         }
         Ok(schemes)
     }
 
-    fn add(&mut self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<SchemeConfig, Problem> {
-        let mut config = self.configured(cx, name, place)?;
+    fn add(&mut self, cx: &Cx<'_>, name: &str, location: &Location) -> Result<SchemeConfig, Problem> {
+        let mut config = self.configured(cx, name, location)?;
         if cx.profile().script_defaults || cx.ns3_source {
             config = config.hpcc_script_defaults();
         }
@@ -143,17 +143,17 @@ impl<'a> Schemes<'a> {
         Ok(config)
     }
 
-    fn configured(&self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<SchemeConfig, Problem> {
+    fn configured(&self, cx: &Cx<'_>, name: &str, location: &Location) -> Result<SchemeConfig, Problem> {
         // A setting in a variant's name has the position of that name.
         let in_name = Variant::parse(name)
             .map(|parsed| parsed.settings)
             .unwrap_or_default();
-        cc::configure(self.blocks, name, place, |parameter| {
+        cc::configure(self.blocks, name, location, |parameter| {
             if in_name.iter().any(|(key, _)| *key == parameter) {
                 return None;
             }
-            let (_, place) = written(cx, name, parameter)?;
-            Some(place)
+            let (_, location) = written(cx, name, parameter)?;
+            Some(location)
         })
     }
 
@@ -165,10 +165,10 @@ impl<'a> Schemes<'a> {
         let aliases = self.blocks.aliases.keys().map(String::as_str);
         let aliases = aliases.filter(|name| self.named.iter().all(|(known, _)| known != name));
         for name in schemes.chain(aliases) {
-            let place = cx.place_of(&format!("cc.{name}")).map(|span| cx.texts.at(span));
-            self.configured(cx, name, place.as_ref().unwrap_or(&cx.texts.main().end()))?;
+            let location = cx.place_of(&format!("cc.{name}")).map(|span| cx.texts.at(span));
+            self.configured(cx, name, location.as_ref().unwrap_or(&cx.texts.main().end()))?;
             let text = format!("[cc.{name}] is not used: no flow runs under {name}");
-            cx.warn(WarningKind::UnusedScheme, place.as_ref(), text);
+            cx.warn(WarningKind::UnusedScheme, location.as_ref(), text);
         }
         for name in self.windows.keys() {
             let is_of = |(known, _): &(String, SchemeSpec)| known == name || variant::base(known) == name;
@@ -185,12 +185,12 @@ impl<'a> Schemes<'a> {
         for (name, spec) in &self.named {
             let scheme = spec.config.name();
             for (key, value, runs) in self.blocks.of(name).overruled(name) {
-                if let Some((block, place)) = written(cx, name, key) {
+                if let Some((block, index)) = written(cx, name, key) {
                     let text = format!(
                         "cc.{block}.{key} = `{value}` has no effect: the alias {name} is {scheme} with {key} = \
                          `{runs}`; use the scheme {scheme} to set it"
                     );
-                    cx.warn(WarningKind::OverruledParameter, &place, text);
+                    cx.warn(WarningKind::OverruledParameter, &index, text);
                 }
             }
         }
@@ -214,12 +214,12 @@ impl<'a> Schemes<'a> {
         }
     }
 
-    /// Returns the index of the scheme named at `place`, adding the scheme if it is new.
-    pub(super) fn index_of(&mut self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<u16, Problem> {
+    /// Returns the index of the scheme named at `location`, adding the scheme if it is new.
+    pub(super) fn index_of(&mut self, cx: &Cx<'_>, name: &str, location: &Location) -> Result<u16, Problem> {
         if let Some(index) = self.named.iter().position(|(known, _)| known == name) {
             return Ok(index as u16);
         }
-        self.add(cx, name, place)?;
+        self.add(cx, name, location)?;
         Ok(self.named.len() as u16 - 1)
     }
 

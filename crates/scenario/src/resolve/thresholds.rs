@@ -153,7 +153,7 @@ fn powers(shift: i32) -> (u128, u128) {
 }
 
 /// Returns the number of ports needed to fill a queue to `kmin` bytes, or `None` if no number is enough.
-fn ports_needed(kmin: u64, pool: u64, (at, shift): (u64, Option<i32>)) -> Option<u64> {
+fn ports_needed(kmin: u64, pool: u64, at: u64, shift: Option<i32>) -> Option<u64> {
     if kmin >= pool {
         return None;
     }
@@ -223,7 +223,7 @@ fn got(switch: &Switch<'_>, curve: &EcnCurve, bound: Bound) -> String {
                 "{marks}, and a port that alone fills one asks for a pause at {} (network.pfc)",
                 Bytes::new(at)
             );
-            match ports_needed(kmin, switch.pool, (at, shift)).filter(|&ports| ports <= others) {
+            match ports_needed(kmin, switch.pool, at, shift).filter(|&ports| ports <= others) {
                 Some(ports) => format!(
                     "{pause}: senders are paused before any packet is marked, unless {ports} ports or more fill a queue \
                      together"

@@ -6,7 +6,7 @@ use paceline_kernel::BitRate;
 use paceline_kernel::sorted::SortedMap;
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem, suggestion};
+use crate::diagnostics::{Location, Problem, suggestion};
 use crate::groups;
 use crate::schema::{self, Headroom, OrEvery};
 use crate::topology::Net;
@@ -56,33 +56,48 @@ pub(super) fn resolve(
     let known = groups::named_tiers(&net.topology);
     let mut tiers = Vec::new();
     for (name, spanned) in written {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         if !cx.profile().has_tiers {
             let message = format!("with fidelity `{}` all switches are alike", cx.fidelity.name());
-            return Err(Problem::new(message).at(&place));
+            return Err(Problem::new(message).at(&location));
         }
         let Some((_, switches)) = known.iter().find(|(known, _)| known == name) else {
-            return Err(unknown(name, &known, &place));
+            return Err(unknown(name, &known, &location));
         };
-        tiers.push(one(cx, (name, spanned.get_mut()), switches, net, common)?);
+        tiers.push(one(
+            cx,
+            NamedTier {
+                name,
+                written: spanned.get_mut(),
+                switches,
+            },
+            net,
+            common,
+        )?);
     }
     Ok(tiers)
 }
 
-fn unknown(name: &str, known: &[(String, Vec<NodeId>)], place: &Place) -> Problem {
+fn unknown(name: &str, known: &[(String, Vec<NodeId>)], location: &Location) -> Problem {
     let names = known.iter().map(|(known, _)| known.as_str());
     Problem::new(format!("this network has no tier `{name}` of switches"))
-        .at(place)
+        .at(location)
         .label(suggestion(name, names))
 }
 
-fn one(
-    cx: &mut Cx<'_>,
-    (name, tier): (&str, &mut schema::Tier),
-    switches: &[NodeId],
-    net: &Net,
-    common: &Common<'_>,
-) -> Result<SwitchTier, Problem> {
+/// Settings of a tier, with its name and its switches.
+struct NamedTier<'a> {
+    name: &'a str,
+    written: &'a mut schema::Tier,
+    switches: &'a [NodeId],
+}
+
+fn one(cx: &mut Cx<'_>, tier: NamedTier<'_>, net: &Net, common: &Common<'_>) -> Result<SwitchTier, Problem> {
+    let NamedTier {
+        name,
+        written: tier,
+        switches,
+    } = tier;
     let buffer = tier.buffer.get_or_insert_with(|| common.buffer.clone()).clone();
     let headroom = tier
         .headroom
@@ -93,15 +108,9 @@ fn one(
         buffer: network::buffer_size(cx, &buffer)?,
         headroom_on_top: buffer.get_ref().is_shared(),
         headroom: numbers::headroom(cx, &headroom)?,
-        threshold: threshold(cx, (name, &mut *tier), common.spec)?,
+        threshold: threshold(cx, name, tier, common.spec)?,
         pauses: fill(&mut tier.pauses, true),
-        ecn: ecn::of_tier(
-            cx,
-            &mut tier.ecn,
-            switches,
-            net,
-            (&common.spec.ecn, common.marking, common.line),
-        )?,
+        ecn: ecn::of_tier(cx, &mut tier.ecn, switches, net, common)?,
     };
     if spec.pauses && common.spec.flow_control != FlowControl::None {
         let room = Room {
@@ -118,13 +127,14 @@ fn one(
 /// Returns a tier's dynamic pause threshold.
 fn threshold(
     cx: &mut Cx<'_>,
-    (name, tier): (&str, &mut schema::Tier),
+    name: &str,
+    tier: &mut schema::Tier,
     spec: &SwitchSpec,
 ) -> Result<Option<PfcThreshold>, Problem> {
     let Some(section) = tier.pfc.as_mut() else {
         return Ok(None);
     };
-    let place = cx.texts.of_value(section);
+    let location = cx.texts.of_value(section);
     let FlowControl::Pfc(pfc) = spec.flow_control else {
         return Ok(None);
     };
@@ -138,7 +148,7 @@ fn threshold(
     else {
         let message = format!("tier `{name}` has a dynamic threshold, and [network.pfc] a static one");
         return Err(Problem::new(message)
-            .at(&place)
+            .at(&location)
             .help("a static threshold is that of all switches"));
     };
     let of_all = OrEvery((reference_rate < BitRate::LARGEST).then_some(reference_rate));

@@ -66,8 +66,8 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
                 "`{}` is {}, and {whose}: {}; {needed} would leave room for queues",
                 timeout.key, timeout.value, timeout.effect
             );
-            let place = written.map(|span| cx.texts.at(span));
-            cx.warn(WarningKind::TimeConstant, place.as_ref(), text);
+            let location = written.map(|span| cx.texts.at(span));
+            cx.warn(WarningKind::TimeConstant, location.as_ref(), text);
         }
     }
     warn_of_reactions(cx, run, empty);
@@ -255,15 +255,15 @@ fn warn_of_reactions(cx: &mut Cx<'_>, run: &RunSpec, empty: Span) {
         };
         for reaction in reactions.iter().filter(|reaction| reaction.span < longest) {
             let (name, param) = (config.name(), reaction.param);
-            let place = cx.parameter(name, param);
-            let is = if place.is_some() { "" } else { " by default" };
+            let location = cx.parameter(name, param);
+            let is = if location.is_some() { "" } else { " by default" };
             let per_trip = longest.as_ps() / reaction.span.as_ps().max(1);
             let text = format!(
                 "{name}: {} every {}{is} (`{param}`), and a round trip of the empty network takes up to {longest}: \
                  {per_trip} times before its first effect can be seen",
                 reaction.event, reaction.span
             );
-            cx.warn(WarningKind::TimeConstant, place.as_ref(), text);
+            cx.warn(WarningKind::TimeConstant, location.as_ref(), text);
         }
     }
 }
@@ -296,11 +296,11 @@ fn warn_of_watchdog(cx: &mut Cx<'_>, run: &RunSpec) {
     ] {
         if value < longest {
             let key = format!("network.pfc.watchdog.{key}");
-            let place = cx.place_of(&key).map(|span| cx.texts.at(span));
+            let location = cx.place_of(&key).map(|span| cx.texts.at(span));
             let text = format!(
                 "`{key}` is {value}, and a pause takes {longest} to act and to end on the longest link: {effect}"
             );
-            cx.warn(WarningKind::TimeConstant, place.as_ref(), text);
+            cx.warn(WarningKind::TimeConstant, location.as_ref(), text);
         }
     }
 }

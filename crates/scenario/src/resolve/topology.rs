@@ -29,7 +29,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
                 "add a table such as `[topology.star]`: one of {BLOCKS}, or `topology.file`"
             )));
     };
-    let place = cx.texts.of_value(spanned);
+    let location = cx.texts.of_value(spanned);
     let written = spanned.get_mut();
     let present = [
         ("file", written.file.is_some()),
@@ -44,7 +44,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
     ];
     let name = only_block(&present, "a topology").map_err(|problem| {
         problem
-            .at(&place)
+            .at(&location)
             .help(format!("the blocks are {BLOCKS}; or `file`"))
     })?;
     fill(&mut written.parallel, cx.ns3_source);
@@ -196,9 +196,9 @@ fn graph(cx: &Cx<'_>, graph: &mut schema::Graph) -> Result<Net, Problem> {
         net.topology.nodes[node(&switch)? as usize] = NodeKind::Switch;
     }
     for spanned in graph.links.get_or_insert_default() {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         let link = spanned.get_mut();
-        let missing = |end: &str| Problem::new(format!("the link has no `{end}`")).at(&place);
+        let missing = |end: &str| Problem::new(format!("the link has no `{end}`")).at(&location);
         let a = node(link.a.as_ref().ok_or_else(|| missing("a"))?)?;
         let b = node(link.b.as_ref().ok_or_else(|| missing("b"))?)?;
         net.topology.link(
@@ -212,7 +212,7 @@ fn graph(cx: &Cx<'_>, graph: &mut schema::Graph) -> Result<Net, Problem> {
         if let Some(last) = net.topology.links.last_mut() {
             last.error_rate = error_rate.into_inner();
         }
-        net.places.push(place);
+        net.locations.push(location);
     }
     Ok(net)
 }
@@ -227,9 +227,9 @@ fn check_links(cx: &mut Cx<'_>, net: &Net, parallel: bool) -> Result<(), Problem
     let before: paceline_kernel::sorted::SortedMap<usize, usize> =
         twice.map(|pair| (pair[1].1, pair[0].1)).collect();
     for (i, link) in net.topology.links.iter().enumerate() {
-        let place = || net.places.get(i).cloned();
-        let at = |problem: Problem| match place() {
-            Some(place) => problem.at(&place),
+        let location = || net.locations.get(i).cloned();
+        let at = |problem: Problem| match location() {
+            Some(location) => problem.at(&location),
             None => problem,
         };
         let ends = ends(link.a, link.b);
@@ -251,8 +251,8 @@ fn check_links(cx: &mut Cx<'_>, net: &Net, parallel: bool) -> Result<(), Problem
         );
         if !parallel {
             let problem = at(Problem::new(message)).help("set `topology.parallel = true` if that is meant");
-            return Err(match net.places.get(first) {
-                Some(place) => problem.see(place, "the first is here"),
+            return Err(match net.locations.get(first) {
+                Some(location) => problem.see(location, "the first is here"),
                 None => problem,
             });
         }
@@ -264,7 +264,7 @@ fn check_links(cx: &mut Cx<'_>, net: &Net, parallel: bool) -> Result<(), Problem
             };
             cx.warn(
                 WarningKind::ParallelLinks,
-                place().as_ref(),
+                location().as_ref(),
                 format!("{message}: {what}"),
             );
         }

@@ -8,7 +8,7 @@ use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::schema;
 use crate::topology::Net;
 use crate::traffic::{Message, PacedSource};
@@ -44,7 +44,7 @@ pub(super) struct Block {
     pub(super) label: u16,
     pub(super) scheme: u16,
     pub(super) connections: Connections,
-    pub(super) place: Place,
+    pub(super) location: Location,
     /// Gap between messages that a host sends one after the other, in networks with credits.
     pub(super) paced: Option<Paced>,
 }
@@ -86,9 +86,9 @@ pub(super) struct UnresolvedFlows {
     /// True to stream flows: `sources` then generates them, and the list holds only those written one by one, until
     /// [`UnresolvedFlows::arrivals`] takes them.
     pub(super) streams: bool,
-    pub(super) sources: Vec<(ArrivalSource, Place)>,
+    pub(super) sources: Vec<(ArrivalSource, Location)>,
     /// First workload whose arrivals start after the end of the run.
-    pub(super) late: Option<Place>,
+    pub(super) late: Option<Location>,
     /// Workloads with random flows during the run, even if none happens to be generated.
     pub(super) drawn: Vec<Drawn>,
 }
@@ -151,7 +151,7 @@ impl UnresolvedFlows {
 
     /// Moves the flows of all sources into the list.
     pub(super) fn list_sources(&mut self, seed: u64) {
-        for (source, place) in std::mem::take(&mut self.sources) {
+        for (source, location) in std::mem::take(&mut self.sources) {
             let block = Block {
                 workload: source.workload,
                 class: source.class,
@@ -159,7 +159,7 @@ impl UnresolvedFlows {
                 label: source.label,
                 scheme: source.scheme,
                 connections: Connections::PerMessage,
-                place,
+                location,
                 paced: None,
             };
             self.add(block, source.messages(seed), &[]);
@@ -202,7 +202,7 @@ impl UnresolvedFlows {
     }
 
     /// Returns the load offered by flows from files with many flows; `files` maps workload numbers to positions.
-    pub(super) fn offered_by_files(&self, files: &SortedMap<u64, Place>) -> Vec<Drawn> {
+    pub(super) fn offered_by_files(&self, files: &SortedMap<u64, Location>) -> Vec<Drawn> {
         if files.is_empty() {
             return Vec::new();
         }
@@ -230,7 +230,7 @@ impl UnresolvedFlows {
             (seconds > 0.0).then(|| Drawn {
                 demand: Demand::Pairs(rates.collect()),
                 window,
-                place: files[&workload].clone(),
+                location: files[&workload].clone(),
             })
         });
         drawn.collect()
@@ -244,10 +244,10 @@ impl UnresolvedFlows {
     }
 
     /// Returns the position of a host's messages that are sent one after the other, if it has any.
-    pub(super) fn paced_from(&self, src: NodeId) -> Option<&Place> {
+    pub(super) fn paced_from(&self, src: NodeId) -> Option<&Location> {
         let mut list = self.list.iter();
         let draft = list.find(|draft| draft.message.src == src && self.block(draft).paced.is_some());
-        draft.map(|draft| &self.block(draft).place)
+        draft.map(|draft| &self.block(draft).location)
     }
 
     /// Returns each host's messages in networks with credits, in the flows' order; an error if there is any other
@@ -258,7 +258,7 @@ impl UnresolvedFlows {
             let block = self.block(draft);
             let Some(Paced { gap, until }) = block.paced else {
                 let message = "under credits hosts send `messages`, one after the other, and nothing else";
-                return Err(Problem::new(message).at(&block.place));
+                return Err(Problem::new(message).at(&block.location));
             };
             match sources.last_mut() {
                 Some((number, source)) if *number == draft.block => source.count += 1,
@@ -287,23 +287,23 @@ impl UnresolvedFlows {
         // Both sorts are stable, so the indices match the sorted flows.
         let order = self.order_of_starts();
         self.list.sort_by_key(start);
-        let mut place = vec![0; order.len()];
+        let mut index = vec![0; order.len()];
         for (new, &old) in (0u32..).zip(&order) {
-            place[old as usize] = new;
+            index[old as usize] = new;
         }
         for dependency in &mut self.dependencies {
-            dependency.flow = place[dependency.flow as usize];
-            dependency.after = place[dependency.after as usize];
+            dependency.flow = index[dependency.flow as usize];
+            dependency.after = index[dependency.after as usize];
         }
         let iterations = self
             .collectives
             .iter_mut()
             .flat_map(|collective| &mut collective.iterations);
         for flow in iterations.flatten() {
-            *flow = place[*flow as usize];
+            *flow = index[*flow as usize];
         }
         for flow in others {
-            *flow = place[*flow as usize];
+            *flow = index[*flow as usize];
         }
     }
 
@@ -359,15 +359,15 @@ impl UnresolvedFlows {
     /// Checks that every flow goes from a host to another one that it can reach.
     pub(super) fn check(&self, cx: &Cx<'_>, net: &Net) -> Result<(), Problem> {
         let reach = Reach::of(&net.topology);
-        for (source, place) in &self.sources {
+        for (source, index) in &self.sources {
             let hosts: Vec<NodeId> = source.pattern.hosts().collect();
             if let Some((src, dst)) = reach.apart(&hosts) {
-                return Err(no_path(&reach, net, src, dst, place));
+                return Err(no_path(&reach, net, src, dst, index));
             }
         }
         let drawn = !self.drawn.is_empty();
-        if let Some(place) = self.late.as_ref().filter(|_| self.list.is_empty() && !drawn) {
-            return Err(all_late(cx, cx.stop, place));
+        if let Some(index) = self.late.as_ref().filter(|_| self.list.is_empty() && !drawn) {
+            return Err(all_late(cx, cx.stop, index));
         }
         check(cx, self, net, &reach, drawn)
     }
@@ -382,9 +382,9 @@ fn check(
     drawn: bool,
 ) -> Result<(), Problem> {
     for draft in &unresolved.list {
-        let place = &unresolved.block(draft).place;
+        let location = &unresolved.block(draft).location;
         let Message { src, dst, size, .. } = draft.message;
-        let wrong = |message: String| Err(Problem::new(message).at(place));
+        let wrong = |message: String| Err(Problem::new(message).at(location));
         for node in [src, dst] {
             if let Some(message) = not_a_host(node, net) {
                 return wrong(message);
@@ -398,26 +398,28 @@ fn check(
             return wrong("a flow of no bytes".to_string());
         }
         if !reach.connected(src, dst) {
-            return Err(no_path(reach, net, src, dst, place));
+            return Err(no_path(reach, net, src, dst, location));
         }
     }
     let late = |draft: &Draft| draft.message.start >= cx.stop;
     match unresolved.list.first() {
-        Some(first) if !drawn && unresolved.list.iter().all(late) => {
-            Err(all_late(cx, first.message.start, &unresolved.block(first).place))
-        }
+        Some(first) if !drawn && unresolved.list.iter().all(late) => Err(all_late(
+            cx,
+            first.message.start,
+            &unresolved.block(first).location,
+        )),
         _ => Ok(()),
     }
 }
 
 /// Returns the problem of flows between hosts that cannot reach each other.
-fn no_path(reach: &Reach, net: &Net, src: NodeId, dst: NodeId, place: &Place) -> Problem {
+fn no_path(reach: &Reach, net: &Net, src: NodeId, dst: NodeId, location: &Location) -> Problem {
     let lonely = [src, dst].into_iter().find(|&host| !reach.has_link(host));
     let problem = Problem::new(match lonely {
         Some(host) => format!("host {} has no link", host.0),
         None => format!("there is no path from host {} to host {}", src.0, dst.0),
     })
-    .at(place);
+    .at(location);
     match &net.note {
         Some(note) => problem.help(note),
         None if Reach::connected_through_hosts(&net.topology, src, dst) => problem.help(
@@ -428,7 +430,7 @@ fn no_path(reach: &Reach, net: &Net, src: NodeId, dst: NodeId, place: &Place) ->
 }
 
 /// Returns the problem of a scenario whose flows all start after the end of the run.
-fn all_late(cx: &Cx<'_>, first: Time, place: &Place) -> Problem {
+fn all_late(cx: &Cx<'_>, first: Time, location: &Location) -> Problem {
     let here = if first > cx.stop {
         format!("the first here at {first}")
     } else {
@@ -438,7 +440,7 @@ fn all_late(cx: &Cx<'_>, first: Time, place: &Place) -> Problem {
         "every flow starts after the end of the run at {}: {here}",
         cx.stop
     ))
-    .at(place)
+    .at(location)
 }
 
 /// Returns the reason why a node is not a host, or `None` if it is one.

@@ -60,7 +60,7 @@ pub fn entry<T: Table>(name: &'static str) -> Entry {
 }
 
 /// Declaration of a key.
-pub struct Said {
+pub struct KeyDeclaration {
     /// Name of the field that holds it.
     pub field: &'static str,
     /// Name in a scenario if it differs from the field's, otherwise empty.
@@ -78,7 +78,7 @@ pub struct Said {
 }
 
 /// Returns the documentation of a key.
-pub fn parameter(said: Said) -> Parameter {
+pub fn parameter(said: KeyDeclaration) -> Parameter {
     Parameter {
         name: match said.rename {
             "" => said.field.replace('_', "-").leak(),
@@ -214,7 +214,7 @@ macro_rules! documented {
                     let _written: Option<String> = None;
                     $(let _written = Some($crate::declare::shown(&$crate::declare::default::<$type>($default)));)?
                     if !_help.is_empty() {
-                        keys.push($crate::declare::parameter($crate::declare::Said {
+                        keys.push($crate::declare::parameter($crate::declare::KeyDeclaration {
                             field: stringify!($field),
                             rename: $crate::renamed!($($meta)*),
                             help: _help,

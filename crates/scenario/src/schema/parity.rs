@@ -133,8 +133,8 @@ impl Parity {
             let table = (row.read)(Reader::from(value)).map_err(|error| error.placed(&span))?;
             tables.push((row.name, Spanned::new(span, table)));
         }
-        let place = |name: &str| rows().iter().position(|row| row.name == name);
-        tables.order_by_key(|(name, _)| place(name));
+        let index = |name: &str| rows().iter().position(|row| row.name == name);
+        tables.order_by_key(|(name, _)| index(name));
         Ok(Self(tables))
     }
 
@@ -150,17 +150,17 @@ impl Parity {
     /// If no such table was registered with this type.
     pub fn table<T: OwnTable>(&mut self, name: &str) -> (Range<usize>, &mut T) {
         let rows = rows();
-        let place = rows.iter().position(|row| row.name == name);
-        let place = place.expect("the table was added");
-        let behind = |known: &str| rows.iter().position(|row| row.name == known) >= Some(place);
+        let index = rows.iter().position(|row| row.name == name);
+        let index = index.expect("the table was added");
+        let behind = |known: &str| rows.iter().position(|row| row.name == known) >= Some(index);
         let at = self
             .0
             .iter()
             .position(|(known, _)| behind(known))
             .unwrap_or(self.0.len());
         if self.0.get(at).is_none_or(|(known, _)| *known != name) {
-            let empty = Spanned::new(0..0, (rows[place].empty)());
-            self.0.insert(at, (rows[place].name, empty));
+            let empty = Spanned::new(0..0, (rows[index].empty)());
+            self.0.insert(at, (rows[index].name, empty));
         }
         let table = &mut self.0[at].1;
         let span = table.span();

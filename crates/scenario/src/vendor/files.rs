@@ -71,12 +71,11 @@ pub(crate) fn vendor_of(text: &str) -> Option<&'static Vendor> {
     best.filter(|(known, _)| *known > 0).map(|(_, vendor)| vendor)
 }
 
-fn item(
-    table: &str,
-    entry: &str,
-    (name, name_span): (&str, Range<usize>),
-    value: (&str, Range<usize>),
-) -> Item {
+/// Word of a file, and its position.
+type Word<'t> = (&'t str, Range<usize>);
+
+fn item(table: &str, entry: &str, name: Word<'_>, value: Word<'_>) -> Item {
+    let (name, name_span) = name;
     Item {
         table: table.to_string(),
         entry: entry.to_string(),

@@ -378,10 +378,10 @@ fn on_threads<T: Sync>(all: &[T], check: impl Fn(&T) -> Vec<String> + Sync) -> V
 }
 
 /// Returns true if this part of a long test should run; all of them do if long tests are enabled.
-fn is_chosen(variable: &str, name: &str, place: usize) -> bool {
+fn is_chosen(variable: &str, name: &str, index: usize) -> bool {
     match std::env::var(variable) {
         Ok(only) => only == name,
-        Err(_) => is_long() || place.is_multiple_of(4),
+        Err(_) => is_long() || index.is_multiple_of(4),
     }
 }
 
@@ -389,7 +389,7 @@ fn is_chosen(variable: &str, name: &str, place: usize) -> bool {
 fn every_key_acts_or_is_said_not_to() {
     let kinds = (0..)
         .zip(KINDS)
-        .filter(|(place, (kind, _))| is_chosen("KIND", kind, *place));
+        .filter(|(index, (kind, _))| is_chosen("KIND", kind, *index));
     let kinds: Vec<_> = kinds.map(|(_, kind)| kind).collect();
     let all = on_threads(&kinds, |(kind, text)| {
         let base = Base::of(kind, text).unwrap_or_else(|error| panic!("{kind}: {error}"));
@@ -411,7 +411,7 @@ fn every_parameter_acts_or_is_said_not_to() {
     let schemes = SCHEMES.iter().filter(|scheme| scheme.name != "external");
     let schemes = (0..)
         .zip(schemes)
-        .filter(|(place, scheme)| is_chosen("SCHEME", scheme.name, *place));
+        .filter(|(index, scheme)| is_chosen("SCHEME", scheme.name, *index));
     let schemes: Vec<_> = schemes.map(|(_, scheme)| scheme).collect();
     let all = on_threads(&schemes, |scheme| {
         let (mut always, mut found) = (None::<Vec<String>>, Vec::new());

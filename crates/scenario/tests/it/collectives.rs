@@ -226,9 +226,9 @@ fn closed_loops() {
     // Equal slots and receivers share their ports; other slots have others.
     let mut ports: BTreeMap<(NodeId, NodeId, u32), BTreeSet<u16>> = BTreeMap::new();
     for (i, flow) in run.flows.iter().enumerate() {
-        let place = (i as u32 % 5) % 2;
+        let index = (i as u32 % 5) % 2;
         ports
-            .entry((flow.src, flow.dst, place))
+            .entry((flow.src, flow.dst, index))
             .or_default()
             .insert(flow.sport);
     }

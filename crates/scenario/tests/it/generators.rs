@@ -236,7 +236,7 @@ fn poisson_incasts_have_their_load() {
     let linked: Vec<_> = hosts(100).into_iter().map(|host| (host, G100)).collect();
     let window = (Time::from_ns(1_000_000), Time::from_ns(401_000_000));
     let flows = drawn(
-        traffic::incast_poisson(&linked, &[], 0.02, (60, Bytes::new(500_000))),
+        traffic::incast_poisson(&linked, &[], 0.02, 60, Bytes::new(500_000)),
         window,
         3,
     );
@@ -268,7 +268,7 @@ fn drawn_flows_go_to_the_receivers() {
         let bits = 8.0 * 10_000.0 * poisson.len() as f64;
         let load = bits / (20.0 * 100e9 * window.1.as_secs_f64());
         assert!((load - 0.1).abs() < 0.01, "{load}");
-        let incasts = traffic::incast_poisson(&linked, receivers, 0.1, (16, Bytes::new(10_000)));
+        let incasts = traffic::incast_poisson(&linked, receivers, 0.1, 16, Bytes::new(10_000));
         let incasts = drawn(incasts, window, 5);
         assert!(incasts.chunks_exact(16).all(|one| {
             let senders: BTreeSet<_> = one.iter().map(|flow| flow.src).collect();

@@ -79,12 +79,12 @@ fn said(name: &str, change: impl FnOnce(&mut String, &mut Vec<u8>)) -> String {
 /// Replaces bytes by others of the same number, at every occurrence.
 fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     let windows = bytes.windows(from.len()).enumerate();
-    let places: Vec<usize> = windows
+    let indices: Vec<usize> = windows
         .filter(|(_, window)| *window == from)
         .map(|(at, _)| at)
         .collect();
-    assert!(!places.is_empty() && from.len() == to.len());
-    for at in places {
+    assert!(!indices.is_empty() && from.len() == to.len());
+    for at in indices {
         bytes[at..at + to.len()].copy_from_slice(to);
     }
 }

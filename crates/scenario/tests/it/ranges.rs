@@ -6,7 +6,7 @@ use paceline_fabric::Simulation;
 use paceline_scenario::{Overrides, builtin, load_text};
 
 /// Scenario in which the keys of a section have an effect, and the path to these keys.
-struct Place {
+struct KeyPosition {
     text: String,
     path: String,
 }
@@ -18,7 +18,7 @@ fn scenario(topology: &str, workload: &str, rest: &str) -> String {
     format!("duration = \"1ms\"\n{topology}{workload}[cc]\nscheme = \"dcqcn\"\n{rest}")
 }
 
-fn section(name: &str) -> Place {
+fn section(name: &str) -> KeyPosition {
     let rest = match name {
         "network.irn" => "[network]\nrecovery = \"irn\"\n",
         "network.flowlet" => "[network]\nload-balancing = \"flowlet\"\n",
@@ -53,18 +53,18 @@ fn section(name: &str) -> Place {
         name => format!("{name}."),
     };
     match name {
-        "parity.bolt-ns3" => Place {
+        "parity.bolt-ns3" => KeyPosition {
             text: format!(
                 "fidelity = \"bolt-ns3\"\n{}",
                 text.replace("\"dcqcn\"", "\"bolt\"")
             ),
             path,
         },
-        _ => Place { text, path },
+        _ => KeyPosition { text, path },
     }
 }
 
-fn topology(name: &str) -> Place {
+fn topology(name: &str) -> KeyPosition {
     let block = match name {
         "graph" => {
             "[topology.graph]\nnodes = 3\nswitches = [2]\nlinks = [{ a = 0, b = 2, rate = \"1Gbps\", delay = \"1us\" }, { a = 1, b = 2, rate = \"1Gbps\", delay = \"1us\" }]\n"
@@ -77,13 +77,13 @@ fn topology(name: &str) -> Place {
     } else {
         block.to_string()
     };
-    Place {
+    KeyPosition {
         text: scenario(&head, workload, ""),
         path: format!("topology.{name}."),
     }
 }
 
-fn workload(name: &str) -> Place {
+fn workload(name: &str) -> KeyPosition {
     let block = match name {
         "incast" => "{ fan-in = 2, receiver = 3, rounds = 2, period = \"10us\" }",
         "poisson" => "{ sizes = \"websearch\", load = 0.1 }",
@@ -105,7 +105,7 @@ fn workload(name: &str) -> Place {
         "flows" => "workload.0.flows.0.".to_string(),
         name => format!("workload.0.{name}."),
     };
-    Place { text, path }
+    KeyPosition { text, path }
 }
 
 /// Returns the kind of values with a unit.
@@ -169,7 +169,7 @@ fn may_be(path: &str, value: &str) -> bool {
 }
 
 /// Loads the scenario with one value changed; returns the error if that is refused.
-fn load(place: &Place, key: &str, value: &str) -> Result<(), String> {
+fn load(place: &KeyPosition, key: &str, value: &str) -> Result<(), String> {
     let overrides = Overrides {
         set: vec![format!("{}{key}={value}", place.path)],
         ..Overrides::default()
@@ -186,7 +186,7 @@ fn load(place: &Place, key: &str, value: &str) -> Result<(), String> {
 }
 
 /// Returns every numeric key with its scenario, name and unit.
-fn keys() -> Vec<(Place, &'static str, &'static str)> {
+fn keys() -> Vec<(KeyPosition, &'static str, &'static str)> {
     let mut keys = Vec::new();
     for (name, key, unit) in [
         ("network.pfc.dynamic", "shift", ""),
@@ -202,13 +202,14 @@ fn keys() -> Vec<(Place, &'static str, &'static str)> {
     ] {
         keys.push((section(name), key, unit));
     }
-    let mut add = |entries: &'static [builtin::Entry], skipped: &[&str], place: &dyn Fn(&str) -> Place| {
-        for entry in entries.iter().filter(|entry| !skipped.contains(&entry.name)) {
-            for parameter in entry.parameters {
-                keys.push((place(entry.name), parameter.name, parameter.unit));
+    let mut add =
+        |entries: &'static [builtin::Entry], skipped: &[&str], place: &dyn Fn(&str) -> KeyPosition| {
+            for entry in entries.iter().filter(|entry| !skipped.contains(&entry.name)) {
+                for parameter in entry.parameters {
+                    keys.push((place(entry.name), parameter.name, parameter.unit));
+                }
             }
-        }
-    };
+        };
     add(builtin::sections(), &["sweep", "quirks"], &section);
     add(builtin::topologies(), &["file"], &topology);
     add(builtin::workloads(), &["file", "trace"], &workload);
@@ -221,7 +222,7 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_default()
 }
 
-fn tried(place: &Place, key: &str, value: &str) -> Result<Result<(), String>, String> {
+fn tried(place: &KeyPosition, key: &str, value: &str) -> Result<Result<(), String>, String> {
     let attempt = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| load(place, key, value)));
     attempt.map_err(|panic| message(panic.as_ref()))
 }
@@ -272,7 +273,7 @@ fn the_ends_of_ranges_are_refused_or_run() {
 fn parameters_of_schemes_have_ranges() {
     let mut wrong = Vec::new();
     for scheme in SCHEMES {
-        let place = Place {
+        let place = KeyPosition {
             text: scenario(TOPOLOGY, WORKLOAD, "").replace("\"dcqcn\"", &format!("\"{}\"", scheme.name)),
             path: format!("cc.{}.", scheme.name),
         };

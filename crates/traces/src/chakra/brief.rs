@@ -32,7 +32,7 @@ pub(super) const COMMUNICATION: u8 = 2;
 
 /// Meaning of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum NodeWork {
     Nothing,
     /// Fixed duration in a lane.
     Lasts {
@@ -64,7 +64,7 @@ pub(super) struct Brief {
     pub(super) id: u64,
     /// Index of its name.
     pub(super) name: u32,
-    pub(super) what: What,
+    pub(super) what: NodeWork,
     /// True if it runs on the GPU, for computation or communication.
     pub(super) is_kernel: bool,
     /// True for a kernel that computes, as opposed to a collective or a message.
@@ -77,7 +77,7 @@ impl Brief {
     /// Returns its duration without the network, in ns.
     pub(super) fn lasts_ns(&self) -> u64 {
         match self.what {
-            What::Lasts { ns, .. } => ns,
+            NodeWork::Lasts { ns, .. } => ns,
             _ => 0,
         }
     }
@@ -293,15 +293,29 @@ impl Reader<'_> {
     }
 }
 
+/// File of a rank, and the options for reading it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source<'a> {
+    pub(super) file: &'a str,
+    pub(super) rank: Rank,
+    /// Number of ranks of the job.
+    pub(super) ranks: Rank,
+    pub(super) options: &'a Options,
+}
+
 /// Interprets a node of a rank, and counts the rules that determine its time.
 pub(super) fn brief(
-    file: &str,
+    source: Source<'_>,
     node: &Node<'_>,
     names: &mut Interned,
-    (rank, ranks): (Rank, Rank),
-    options: &Options,
     tally: &mut Tally,
 ) -> Result<Brief, Trouble> {
+    let Source {
+        file,
+        rank,
+        ranks,
+        options,
+    } = source;
     let reader = Reader {
         node,
         at: place(file, node),
@@ -328,23 +342,23 @@ pub(super) fn brief(
             .iter()
             .all(|name| node.attribute(name).is_none());
     let what = match NODE_TYPES[kind] {
-        "INVALID" | "METADATA" => What::Nothing,
+        "INVALID" | "METADATA" => NodeWork::Nothing,
         _ if is_call => {
             let ns = reader.duration()?.unwrap_or(1);
             tally.add(Reason::Call, &reader.at, 0, ns);
-            What::Lasts { ns, lane: CPU }
+            NodeWork::Lasts { ns, lane: CPU }
         }
-        "MEM_LOAD" | "MEM_STORE" => What::Lasts {
+        "MEM_LOAD" | "MEM_STORE" => NodeWork::Lasts {
             ns: reader.loads(options, tally)?,
             lane: if is_cpu { CPU } else { COMMUNICATION },
         },
-        "COMP" => What::Lasts {
+        "COMP" => NodeWork::Lasts {
             ns: reader.computes(is_cpu, options, tally)?,
             lane: if is_cpu { CPU } else { GPU },
         },
         "COMM_SEND" => {
             reader.own("comm_src", rank)?;
-            What::Send {
+            NodeWork::Send {
                 to: reader.rank("comm_dst", reader.needed("comm_dst")?, ranks)?,
                 bytes: reader.bytes(reader.needed("comm_size")?)?,
                 tag: reader.tag()?,
@@ -352,7 +366,7 @@ pub(super) fn brief(
         }
         "COMM_RECV" => {
             reader.own("comm_dst", rank)?;
-            What::Receive {
+            NodeWork::Receive {
                 from: reader.rank("comm_src", reader.needed("comm_src")?, ranks)?,
                 bytes: reader.bytes(reader.needed("comm_size")?)?,
                 tag: reader.tag()?,
@@ -361,12 +375,12 @@ pub(super) fn brief(
         _ => collective(&reader, names, ranks, options, tally)?,
     };
     match what {
-        What::Lasts { ns, .. } => tally.lasts(ns),
-        What::Send { bytes, .. } | What::Collective { bytes, .. } => tally.moves(bytes),
-        What::Nothing | What::Receive { .. } => {}
+        NodeWork::Lasts { ns, .. } => tally.lasts(ns),
+        NodeWork::Send { bytes, .. } | NodeWork::Collective { bytes, .. } => tally.moves(bytes),
+        NodeWork::Nothing | NodeWork::Receive { .. } => {}
     }
     match what {
-        What::Send { to, bytes, .. } if to == rank => tally.add(Reason::ToSelf, &reader.at, bytes, 0),
+        NodeWork::Send { to, bytes, .. } if to == rank => tally.add(Reason::ToSelf, &reader.at, bytes, 0),
         _ => {}
     }
     if communicates && reader.int("comm_priority")?.is_some_and(|priority| priority != 0) {
@@ -374,7 +388,7 @@ pub(super) fn brief(
     }
     if communicates && is_cpu && !is_call {
         let bytes = match what {
-            What::Send { bytes, .. } | What::Collective { bytes, .. } => bytes,
+            NodeWork::Send { bytes, .. } | NodeWork::Collective { bytes, .. } => bytes,
             _ => 0,
         };
         tally.add(Reason::OnCpu, &reader.at, bytes, 0);
@@ -400,7 +414,7 @@ fn collective(
     ranks: Rank,
     options: &Options,
     tally: &mut Tally,
-) -> Result<What, Trouble> {
+) -> Result<NodeWork, Trouble> {
     let node = reader.node;
     let number = reader.needed("comm_type")?;
     let found = usize::try_from(number).ok().and_then(|n| COLLECTIVES.get(n));
@@ -426,7 +440,7 @@ fn collective(
         let ns = reader.duration()?.unwrap_or(1);
         tally.moves(bytes);
         tally.add(Reason::FixedBroadcast, &reader.at, bytes, ns);
-        return Ok(What::Lasts {
+        return Ok(NodeWork::Lasts {
             ns,
             lane: COMMUNICATION,
         });
@@ -443,12 +457,12 @@ fn collective(
     if !reader.is_involved(options.as_astra_sim)? {
         tally.moves(bytes);
         tally.add(Reason::NotInvolved, &reader.at, bytes, 0);
-        return Ok(What::Nothing);
+        return Ok(NodeWork::Nothing);
     }
     if root.is_none() && kind.has_root() {
         tally.add(Reason::NoRoot, &reader.at, bytes, 0);
     }
-    Ok(What::Collective {
+    Ok(NodeWork::Collective {
         kind,
         bytes,
         group,

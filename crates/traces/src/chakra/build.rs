@@ -1,6 +1,6 @@
 //! Construction of a graph from the traces of all ranks.
 
-use super::brief::{COMMUNICATION, What};
+use super::brief::{COMMUNICATION, NodeWork, Source};
 use super::groups::{self, Groups};
 use super::options::{ControlDeps, Options};
 use super::rank::{Interned, RankTrace};
@@ -59,14 +59,13 @@ pub(super) fn graph(
     let mut tally = Tally::default();
     for (rank, source) in (0..ranks).zip(sources) {
         let (file, bytes) = source?;
-        traces.push(RankTrace::read(
-            &file,
-            &bytes,
-            (rank, ranks),
-            &mut names,
+        let source = Source {
+            file: &file,
+            rank,
+            ranks,
             options,
-            &mut tally,
-        )?);
+        };
+        traces.push(RankTrace::read(source, &bytes, &mut names, &mut tally)?);
     }
     tally.check(&options.roofline)?;
     let mut cautions = Vec::new();
@@ -98,10 +97,10 @@ pub(super) fn graph(
     let mut builder = Graph::builder(ranks, lanes);
     let mut collectives = Vec::new();
     for (rank, trace) in (0..ranks).zip(&traces) {
-        let found = resolve(rank, ranks, trace, &names, &groups, &mut builder)?;
-        for (place, collective) in &found {
+        let found = resolve(rank, trace, &names, &groups, &mut builder)?;
+        for (index, collective) in &found {
             if builder.groups()[collective.group as usize].len() == 1 && collective.bytes > 0 {
-                tally.add(Reason::Alone, &trace.place(&names, *place), collective.bytes, 0);
+                tally.add(Reason::Alone, &trace.place(&names, *index), collective.bytes, 0);
             }
         }
         collectives.push(found);
@@ -252,16 +251,15 @@ fn loose_kernels(traces: &[RankTrace], cautions: &mut Vec<Caution>) {
 /// Returns the collectives of a rank with their groups, by node index.
 fn resolve(
     rank: Rank,
-    ranks: Rank,
     trace: &RankTrace,
     names: &Interned,
     groups: &Groups,
     builder: &mut Builder,
 ) -> Result<Vec<(u32, Collective)>, Trouble> {
     let mut found = Vec::new();
-    let all: Vec<Rank> = (0..ranks).collect();
-    for (place, node) in (0..).zip(&trace.nodes) {
-        let What::Collective {
+    let all: Vec<Rank> = (0..builder.ranks()).collect();
+    for (index, node) in (0..).zip(&trace.nodes) {
+        let NodeWork::Collective {
             kind,
             bytes,
             group,
@@ -287,14 +285,14 @@ fn resolve(
                     format!("expected one of {}", known.join(", "))
                 };
                 return Err(Trouble::at(
-                    trace.place(names, place),
+                    trace.place(names, index),
                     format!("unknown group `{group}`: {known}"),
                 ));
             }
         };
         if !members.contains(&rank) {
             return Err(Trouble::at(
-                trace.place(names, place),
+                trace.place(names, index),
                 format!("rank {rank} is not in group `{group}`, which has the ranks {members:?}"),
             ));
         }
@@ -302,14 +300,14 @@ fn resolve(
             Some(root) if members.contains(root) => *root,
             Some(root) => {
                 return Err(Trouble::at(
-                    trace.place(names, place),
+                    trace.place(names, index),
                     format!("its root, rank {root}, is not in group `{group}`"),
                 ));
             }
             None => members.first().copied().unwrap_or(0),
         };
         found.push((
-            place,
+            index,
             Collective {
                 kind: *kind,
                 bytes: *bytes,
@@ -330,21 +328,21 @@ fn empty_collectives(
     cautions: &mut Vec<Caution>,
 ) {
     const MOST: usize = 64;
-    let mut places = Vec::new();
+    let mut indices = Vec::new();
     let mut count = 0_usize;
     for (trace, collectives) in traces.iter().zip(collectives) {
-        for (place, collective) in collectives {
+        for (index, collective) in collectives {
             if collective.bytes == 0 && collective.kind != CollectiveKind::Barrier {
                 count += 1;
-                if places.len() < MOST {
-                    places.push(trace.place(names, *place));
+                if indices.len() < MOST {
+                    indices.push(trace.place(names, *index));
                 }
             }
         }
     }
     if count > 0 {
-        let more = if count > places.len() {
-            format!(", and {} more", count - places.len())
+        let more = if count > indices.len() {
+            format!(", and {} more", count - indices.len())
         } else {
             String::new()
         };
@@ -354,7 +352,7 @@ fn empty_collectives(
             "collectives of 0 bytes are"
         };
         caution(
-            format!("{count} {noun} done at once: {}{more}.", places.join(", ")),
+            format!("{count} {noun} done at once: {}{more}.", indices.join(", ")),
             cautions,
         );
     }
@@ -371,10 +369,10 @@ fn fill(
     let mut collectives = collectives.iter();
     for node in &trace.nodes {
         let (work, lane) = match &node.what {
-            What::Nothing => (Work::Nothing, NO_LANE),
-            What::Lasts { ns, lane } => (Work::Compute { ns: *ns }, *lane),
-            &What::Send { to, bytes, tag } => (Work::Send { to, bytes, tag }, COMMUNICATION),
-            &What::Receive { from, bytes, tag } => (
+            NodeWork::Nothing => (Work::Nothing, NO_LANE),
+            NodeWork::Lasts { ns, lane } => (Work::Compute { ns: *ns }, *lane),
+            &NodeWork::Send { to, bytes, tag } => (Work::Send { to, bytes, tag }, COMMUNICATION),
+            &NodeWork::Receive { from, bytes, tag } => (
                 Work::Receive {
                     from: Some(from),
                     bytes,
@@ -382,7 +380,7 @@ fn fill(
                 },
                 NO_LANE,
             ),
-            What::Collective { .. } => match collectives.next() {
+            NodeWork::Collective { .. } => match collectives.next() {
                 Some((_, collective)) => (builder.collective(*collective), COMMUNICATION),
                 None => (Work::Nothing, NO_LANE),
             },

@@ -81,7 +81,7 @@ pub fn decode<'a, E: From<Trouble>>(
         let at = first.at();
         let trouble = trouble(fault);
         Trouble::at(
-            trouble.place,
+            trouble.location,
             format!("{} (in the metadata, which begins at byte {at})", trouble.message),
         )
         .help("A Chakra trace begins with its metadata")
@@ -92,7 +92,7 @@ pub fn decode<'a, E: From<Trouble>>(
         let read = node(part).map_err(|fault| {
             let trouble = trouble(fault);
             Trouble::at(
-                trouble.place,
+                trouble.location,
                 format!("{} (in node number {number} of the file)", trouble.message),
             )
         })?;
@@ -145,10 +145,10 @@ pub fn files(prefix: &Path) -> Result<Vec<PathBuf>, Trouble> {
         let Some((number, extension)) = rest.split_once('.') else {
             continue;
         };
-        let place = EXTENSIONS.iter().position(|known| *known == extension);
+        let index = EXTENSIONS.iter().position(|known| *known == extension);
         let number = Some(number).filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
-        if let (Some(place), Some(number)) = (place, number.and_then(|n| n.parse().ok())) {
-            found.push((number, place, prefix.with_file_name(&name)));
+        if let (Some(index), Some(number)) = (index, number.and_then(|n| n.parse().ok())) {
+            found.push((number, index, prefix.with_file_name(&name)));
         }
     }
     found.sort();

@@ -305,8 +305,8 @@ fn kind(value: &Value) -> Option<u64> {
         return value.as_u64();
     };
     let short = name.strip_suffix("_NODE").unwrap_or(name);
-    let place = NODE_TYPES.iter().position(|known| *known == short);
-    place.map(|place| place as u64).or_else(|| name.parse().ok())
+    let index = NODE_TYPES.iter().position(|known| *known == short);
+    index.map(|index| index as u64).or_else(|| name.parse().ok())
 }
 
 fn io(value: &Value) -> Io<'_> {

@@ -246,6 +246,7 @@ fn values<'a>(kind: u32, field: Field<'a>, out: &mut dyn FnMut(Scalar<'a>)) -> R
         at: field.at,
         message: format!("field {} of an attribute is not {expected}", field.number),
     };
+    // Lists may be packed into bytes or be repeated fields: writers of protobuf do both.
     match (kind, field.value) {
         (29, _) => out(Scalar::Text(field.text()?)),
         (31, Raw::Bytes(bytes)) => out(Scalar::Bytes(bytes.bytes())),

@@ -2,36 +2,35 @@
 
 use std::collections::HashMap;
 
-use super::brief::{Brief, What, brief, place};
+use super::brief::{Brief, NodeWork, Source, brief, place};
 use super::file::each_node;
 use super::groups::{Groups, of_metadata};
 use super::node::Node;
 use super::options::{ControlDeps, Options};
 use super::tally::Tally;
-use crate::program::Rank;
 use crate::trouble::Trouble;
 
 /// Interned names of nodes.
 #[derive(Debug, Default)]
 pub(super) struct Interned {
     pub(super) all: Vec<String>,
-    places: HashMap<String, u32>,
+    indices: HashMap<String, u32>,
 }
 
 impl Interned {
     /// Returns the name with this index.
-    pub(super) fn name(&self, place: u32) -> &str {
-        self.all.get(place as usize).map_or("", String::as_str)
+    pub(super) fn name(&self, index: u32) -> &str {
+        self.all.get(index as usize).map_or("", String::as_str)
     }
 
     pub(super) fn place(&mut self, name: &str) -> u32 {
-        if let Some(&place) = self.places.get(name) {
-            return place;
+        if let Some(&index) = self.indices.get(name) {
+            return index;
         }
-        let place = self.all.len() as u32;
+        let index = self.all.len() as u32;
         self.all.push(name.to_string());
-        self.places.insert(name.to_string(), place);
-        place
+        self.indices.insert(name.to_string(), index);
+        index
     }
 }
 
@@ -82,13 +81,12 @@ impl RankTrace {
 
     /// Reads the trace of a rank.
     pub(super) fn read(
-        file: &str,
+        source: Source<'_>,
         bytes: &[u8],
-        at: (Rank, Rank),
         names: &mut Interned,
-        options: &Options,
         tally: &mut Tally,
     ) -> Result<Self, Trouble> {
+        let Source { file, options, .. } = source;
         let mut trace = Self {
             file: file.to_string(),
             ..Self::default()
@@ -96,7 +94,7 @@ impl RankTrace {
         let mut data = Parents::default();
         let mut control = Parents::default();
         each_node(file, bytes, &mut |node: &Node<'_>| {
-            let brief = brief(file, node, names, at, options, tally)?;
+            let brief = brief(source, node, names, tally)?;
             if trace
                 .nodes
                 .last()
@@ -104,14 +102,19 @@ impl RankTrace {
             {
                 return Err(Trouble::at(place(file, node), "the node before has this id, too"));
             }
-            if options.is_algorithm && matches!(brief.what, What::Collective { .. }) {
+            if options.is_algorithm && matches!(brief.what, NodeWork::Collective { .. }) {
                 return Err(Trouble::at(
                     place(file, node),
                     "a collective within the algorithm of a collective, expected sends, receives and COMP",
                 ));
             }
             if node.kind == 1 {
-                of_metadata(&place(file, node), node.inputs.values, at.1, &mut trace.groups)?;
+                of_metadata(
+                    &place(file, node),
+                    node.inputs.values,
+                    source.ranks,
+                    &mut trace.groups,
+                )?;
             }
             trace.nodes.push(brief);
             data.push(&node.data);
@@ -134,9 +137,9 @@ impl RankTrace {
     ) -> Result<(), Trouble> {
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
         order.sort_by_key(|&n| self.nodes[n as usize].id);
-        let mut places = vec![0_u32; order.len()];
-        for (place, &n) in (0..).zip(&order) {
-            places[n as usize] = place;
+        let mut indices = vec![0_u32; order.len()];
+        for (index, &n) in (0..).zip(&order) {
+            indices[n as usize] = index;
         }
         self.nodes.sort_by_key(|n| n.id);
         let twice = self.nodes.windows(2).position(|p| p[0].id == p[1].id);
@@ -154,7 +157,7 @@ impl RankTrace {
         let mut found = Vec::new();
         let mut dropped = 0;
         for (child, parent) in data.pairs() {
-            let child = places[child];
+            let child = indices[child];
             match find(parent) {
                 Some(parent) => found.push((parent as u32, child)),
                 None if options.repair.drop_missing => dropped += 1,
@@ -171,7 +174,7 @@ impl RankTrace {
         let mut missing = 0;
         let mut first = None;
         for (child, parent) in control.pairs() {
-            let child = places[child];
+            let child = indices[child];
             match find(parent) {
                 Some(parent) => kept.push((parent as u32, child)),
                 None if options.control_deps == ControlDeps::Keep => {
@@ -199,12 +202,12 @@ impl RankTrace {
     /// Adds dependencies between the kernels of each stream, in the order of their ids.
     pub(super) fn chain_streams(&mut self) {
         let mut last: HashMap<i64, u32> = HashMap::new();
-        for (place, node) in (0..).zip(&self.nodes) {
+        for (index, node) in (0..).zip(&self.nodes) {
             let Some(stream) = node.stream.filter(|_| node.is_kernel) else {
                 continue;
             };
-            if let Some(before) = last.insert(stream, place) {
-                self.data.push((before, place));
+            if let Some(before) = last.insert(stream, index) {
+                self.data.push((before, index));
             }
         }
     }

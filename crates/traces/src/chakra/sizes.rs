@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::brief::What;
+use super::brief::NodeWork;
 use super::rank::{Interned, RankTrace};
 use crate::program::Rank;
 use crate::trouble::Caution;
@@ -22,15 +22,15 @@ struct Pairs {
 pub(super) fn equalize(traces: &mut [RankTrace], names: &Interned, cautions: &mut Vec<Caution>) {
     let mut pairs: BTreeMap<(Rank, Rank, u32), Pairs> = BTreeMap::new();
     for (rank, trace) in (0..).zip(traces.iter()) {
-        for (place, node) in (0..).zip(&trace.nodes) {
+        for (index, node) in (0..).zip(&trace.nodes) {
             match node.what {
-                What::Send { to, bytes, tag } => {
+                NodeWork::Send { to, bytes, tag } => {
                     let ends = pairs.entry((rank, to, tag)).or_default();
-                    ends.sends.push((rank, place, bytes));
+                    ends.sends.push((rank, index, bytes));
                 }
-                What::Receive { from, bytes, tag } => {
+                NodeWork::Receive { from, bytes, tag } => {
                     let ends = pairs.entry((from, rank, tag)).or_default();
-                    ends.receives.push((rank, place, bytes));
+                    ends.receives.push((rank, index, bytes));
                 }
                 _ => {}
             }
@@ -55,7 +55,7 @@ pub(super) fn equalize(traces: &mut [RankTrace], names: &Interned, cautions: &mu
                     send.2, receive.2
                 ));
             }
-            if let What::Receive { bytes, .. } =
+            if let NodeWork::Receive { bytes, .. } =
                 &mut traces[receive.0 as usize].nodes[receive.1 as usize].what
             {
                 *bytes = send.2;

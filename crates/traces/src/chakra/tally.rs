@@ -60,10 +60,10 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Counts a node for a reason.
-    pub(super) fn add(&mut self, reason: Reason, place: &str, bytes: u64, ns: u64) {
+    pub(super) fn add(&mut self, reason: Reason, location: &str, bytes: u64, ns: u64) {
         let sum = self.sums.entry(reason).or_default();
         if sum.nodes == 0 {
-            sum.first = place.to_string();
+            sum.first = location.to_string();
         }
         sum.nodes += 1;
         sum.bytes = sum.bytes.saturating_add(bytes);

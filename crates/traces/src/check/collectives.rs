@@ -20,15 +20,16 @@ fn hash(collective: &Collective) -> u64 {
 
 /// Sums of collectives by group and rank.
 #[derive(Debug, Default)]
-pub(super) struct Seen(BTreeMap<(u32, Rank), Sum>);
+pub(super) struct CollectiveSums(BTreeMap<(u32, Rank), Sum>);
 
-impl Seen {
+impl CollectiveSums {
     /// Adds an operation; reports errors of the operation itself.
-    pub(super) fn add(&mut self, program: &dyn Program, (rank, number): At, work: Work, report: &mut Report) {
-        let Work::Collective(place) = work else {
+    pub(super) fn add(&mut self, program: &dyn Program, at: At, work: Work, report: &mut Report) {
+        let (rank, number) = at;
+        let Work::Collective(index) = work else {
             return;
         };
-        let Some(collective) = program.collectives().get(place as usize) else {
+        let Some(collective) = program.collectives().get(index as usize) else {
             report.error(|| format!("{} is a collective that is not there", program.name(rank, number)));
             return;
         };
@@ -48,7 +49,7 @@ impl Seen {
 }
 
 /// Reports collectives on which members disagree.
-pub(super) fn check(program: &dyn Program, seen: &Seen, report: &mut Report) {
+pub(super) fn check(program: &dyn Program, seen: &CollectiveSums, report: &mut Report) {
     for (number, members) in (0u32..).zip(program.groups()) {
         let of = |rank: Rank| seen.0.get(&(number, rank)).copied().unwrap_or_default();
         let Some(first) = members.first().copied() else {
@@ -67,10 +68,10 @@ fn group(program: &dyn Program, number: u32) -> &[Rank] {
 /// Returns the collectives of a rank in a group, in the order of their numbers.
 fn of_rank(program: &dyn Program, group: u32, rank: Rank) -> impl Iterator<Item = (OperationId, Collective)> {
     (0..program.operations(rank)).filter_map(move |number| {
-        let Work::Collective(place) = program.operation(rank, number).work else {
+        let Work::Collective(index) = program.operation(rank, number).work else {
             return None;
         };
-        let collective = *program.collectives().get(place as usize)?;
+        let collective = *program.collectives().get(index as usize)?;
         (collective.group == group).then_some((number, collective))
     })
 }

@@ -15,7 +15,7 @@ const MOST: u64 = 4 << 20;
 struct Graph {
     /// Operation of every second node.
     operations: Vec<At>,
-    places: NumberMap<At, u32>,
+    indices: NumberMap<At, u32>,
     /// Edges from an event to the events that wait for it.
     edges: Vec<(u32, u32)>,
 }
@@ -38,7 +38,9 @@ pub(super) fn find(program: &dyn Program, walked: &Walked, eager: u64) -> Option
     for rank in 0..program.ranks() {
         for number in 0..program.operations(rank) {
             if !walked.done.has((rank, number)) {
-                graph.places.insert((rank, number), graph.operations.len() as u32);
+                graph
+                    .indices
+                    .insert((rank, number), graph.operations.len() as u32);
                 graph.operations.push((rank, number));
             }
         }
@@ -54,8 +56,8 @@ impl Graph {
         // any.
         let mut sends: NumberMap<(Rank, Rank, u32), VecDeque<(u32, u64)>> = NumberMap::default();
         let mut receives = Vec::new();
-        for (place, at) in (0u32..).zip(self.operations.clone()) {
-            let (start, end) = (2 * place, 2 * place + 1);
+        for (index, at) in (0u32..).zip(self.operations.clone()) {
+            let (start, end) = (2 * index, 2 * index + 1);
             if !walked.started.has(at) {
                 self.edges.push((start, end));
                 list.clear();
@@ -70,13 +72,13 @@ impl Graph {
                     sends
                         .entry((at.0, to, tag))
                         .or_default()
-                        .push_back((place, bytes));
+                        .push_back((index, bytes));
                 }
                 Work::Receive {
                     from: Some(from),
                     tag: Some(tag),
                     ..
-                } => receives.push((place, (from, at.0, tag))),
+                } => receives.push((index, (from, at.0, tag))),
                 _ => {}
             }
         }
@@ -84,7 +86,7 @@ impl Graph {
             let Some((send, bytes)) = sends.get_mut(&key).and_then(VecDeque::pop_front) else {
                 continue;
             };
-            let started = |place: u32| walked.started.has(self.operations[place as usize]);
+            let started = |index: u32| walked.started.has(self.operations[index as usize]);
             let (send_started, receive_started) = (started(send), started(receive));
             // Each end waits for the start on the other side, unless that has happened.
             if !send_started {
@@ -98,10 +100,10 @@ impl Graph {
 
     fn wait(&mut self, rank: Rank, source: u32, list: &[OperationId], walked: &Walked) {
         for number in list {
-            if let Some(place) = self.places.get(&(rank, *number))
+            if let Some(index) = self.indices.get(&(rank, *number))
                 && !walked.started.has((rank, *number))
             {
-                self.edges.push((source, 2 * place));
+                self.edges.push((source, 2 * index));
             }
         }
     }

@@ -33,8 +33,8 @@ impl Extent {
                 self.other_nics += u64::from(operation.nic > 0);
                 (1, bytes)
             }
-            Work::Collective(place) => {
-                let Some(collective) = program.collectives().get(place as usize) else {
+            Work::Collective(index) => {
+                let Some(collective) = program.collectives().get(index as usize) else {
                     return;
                 };
                 let members = program

@@ -51,7 +51,7 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
             .sum(),
         ..Report::default()
     };
-    let (mut nets, mut seen) = (messages::Nets::default(), collectives::Seen::default());
+    let (mut nets, mut seen) = (messages::Nets::default(), collectives::CollectiveSums::default());
     for (at, operation) in operations(program) {
         report.extent.add(program, at, operation);
         nets.add(at.0, operation.work);

@@ -58,11 +58,11 @@ impl Chain {
     }
 
     pub(super) fn stage(&self, member: u32, stage: u32) -> Stage {
-        let place = self.place(member);
+        let index = self.place(member);
         Stage {
-            needs: u32::from(place > 0),
-            reduces: (self.reduces && place > 0).then(|| self.size(stage)),
-            sends: u32::from(place + 1 < self.members),
+            needs: u32::from(index > 0),
+            reduces: (self.reduces && index > 0).then(|| self.size(stage)),
+            sends: u32::from(index + 1 < self.members),
         }
     }
 

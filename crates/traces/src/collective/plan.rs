@@ -397,22 +397,25 @@ impl Plan {
             }
         }
     }
+}
 
-    /// Returns the delay of a stage in ns, before its messages are handed over or, if it has none, before the member
+impl Stage {
+    /// Returns the delay of the stage in ns, before its messages are handed over or, if it has none, before the member
     /// completes. `cycle` is the collective's and `toggle` the member's: see [`Processing::Fixed`].
     pub(crate) fn delay_ns(
+        self,
         rules: &CollectiveRules,
         kind: CollectiveKind,
-        (stage_number, stage): (u32, Stage),
+        number: u32,
         cycle: u32,
         toggle: &mut bool,
     ) -> u64 {
         let delays = &rules.delays;
         let processing = match delays.processing {
             Processing::None => 0,
-            Processing::Memory { bytes_per_ns } => stage.reduces.map_or(0, |bytes| {
+            Processing::Memory { bytes_per_ns } => self.reduces.map_or(0, |bytes| {
                 let pass = (bytes as f64 / bytes_per_ns) as u64;
-                pass.saturating_mul(3).saturating_mul(u64::from(stage.needs))
+                pass.saturating_mul(3).saturating_mul(u64::from(self.needs))
             }),
             Processing::Fixed { ns } => {
                 let counts = match kind {
@@ -420,9 +423,9 @@ impl Plan {
                     CollectiveKind::AllReduce => *toggle,
                     _ => false,
                 };
-                if stage.sends == 0 {
+                if self.sends == 0 {
                     0
-                } else if stage_number.is_multiple_of(cycle.max(1)) {
+                } else if number.is_multiple_of(cycle.max(1)) {
                     *toggle = !*toggle;
                     0
                 } else if counts {
@@ -432,7 +435,7 @@ impl Plan {
                 }
             }
         };
-        let fixed = match (stage_number, stage.sends) {
+        let fixed = match (number, self.sends) {
             (_, 0) => delays.last_ns,
             (0, _) => delays.first_ns,
             _ => delays.next_ns,

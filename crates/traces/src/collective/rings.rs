@@ -29,17 +29,17 @@ pub(super) fn phase(phases: &[Phase], mut step: u64) -> Option<&Phase> {
 pub(super) fn ring_next(phase: &Phase, per_server: u32, channel: u32, member: u32) -> u32 {
     if per_server > 1 {
         let (server, local) = (member / per_server, member % per_server);
-        let place = (local + per_server - channel % per_server) % per_server;
-        let (server, place) = if place + 1 < per_server {
-            (server, place + 1)
+        let index = (local + per_server - channel % per_server) % per_server;
+        let (server, index) = if index + 1 < per_server {
+            (server, index + 1)
         } else {
             ((server + 1) % (phase.size / per_server).max(1), 0)
         };
-        return server * per_server + (place + channel) % per_server;
+        return server * per_server + (index + channel) % per_server;
     }
-    let place = member / phase.stride % phase.size;
-    let next = if place + 1 < phase.size { place + 1 } else { 0 };
-    member - place * phase.stride + next * phase.stride
+    let index = member / phase.stride % phase.size;
+    let next = if index + 1 < phase.size { index + 1 } else { 0 };
+    member - index * phase.stride + next * phase.stride
 }
 
 /// Returns the phases of nested rings: data shrinks from the inner to the outer rings by reduction, and is gathered

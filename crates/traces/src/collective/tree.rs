@@ -24,8 +24,8 @@ pub(crate) fn parent(double: bool, n: u32, channel: u32, member: u32) -> Option<
     if !double {
         return (member > 0).then(|| member & (member - 1));
     }
-    let place = turned(n, channel, member);
-    parent_of_place(n, place).map(|p| turned_back(n, channel, p))
+    let index = turned(n, channel, member);
+    parent_of_place(n, index).map(|p| turned_back(n, channel, p))
 }
 
 /// Returns the parent of a member in the first or the second of two binary trees over `n` members.
@@ -35,7 +35,7 @@ pub fn binary_parent(n: u32, second: bool, member: u32) -> Option<u32> {
 
 /// Returns the children of a member in a tree over `n`.
 pub(crate) fn children(double: bool, n: u32, channel: u32, member: u32) -> impl Iterator<Item = u32> {
-    let place = if double {
+    let index = if double {
         turned(n, channel, member)
     } else {
         member
@@ -43,7 +43,7 @@ pub(crate) fn children(double: bool, n: u32, channel: u32, member: u32) -> impl 
     let count = if double { 2 } else { binomial_children(n, member) };
     (0..count).filter_map(move |k| {
         if double {
-            binary_child(n, place, k == 1).map(|c| turned_back(n, channel, c))
+            binary_child(n, index, k == 1).map(|c| turned_back(n, channel, c))
         } else {
             Some(member + (1 << k))
         }
@@ -60,29 +60,29 @@ fn turned(n: u32, channel: u32, member: u32) -> u32 {
     }
 }
 
-fn turned_back(n: u32, channel: u32, place: u32) -> u32 {
+fn turned_back(n: u32, channel: u32, index: u32) -> u32 {
     match (channel, n % 2) {
-        (0, _) => place,
-        (_, 0) => n - 1 - place,
-        _ => (place + 1) % n,
+        (0, _) => index,
+        (_, 0) => n - 1 - index,
+        _ => (index + 1) % n,
     }
 }
 
 /// Returns the parent in an in-order binary tree: odd positions are leaves, position 0 is the root with one child.
-fn parent_of_place(n: u32, place: u32) -> Option<u32> {
-    if place == 0 {
+fn parent_of_place(n: u32, index: u32) -> Option<u32> {
+    if index == 0 {
         return None;
     }
-    let bit = 1_u64 << place.trailing_zeros();
-    let at = u64::from(place);
+    let bit = 1_u64 << index.trailing_zeros();
+    let at = u64::from(index);
     let up = (at ^ bit) | (bit << 1);
     Some(if up >= u64::from(n) { at ^ bit } else { up } as u32)
 }
 
-fn binary_child(n: u32, place: u32, right: bool) -> Option<u32> {
+fn binary_child(n: u32, index: u32, right: bool) -> Option<u32> {
     let n = u64::from(n);
-    let at = u64::from(place);
-    if place == 0 {
+    let at = u64::from(index);
+    if index == 0 {
         // The largest power of two below n.
         let mut bit = 1_u64;
         while bit << 1 < n {
@@ -90,7 +90,7 @@ fn binary_child(n: u32, place: u32, right: bool) -> Option<u32> {
         }
         return (right && bit < n).then_some(bit as u32);
     }
-    let mut half = (1_u64 << place.trailing_zeros()) >> 1;
+    let mut half = (1_u64 << index.trailing_zeros()) >> 1;
     if !right {
         return (half > 0).then(|| (at - half) as u32);
     }

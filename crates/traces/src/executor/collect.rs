@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paceline_kernel::Time;
 
-use super::member::{Early, Member, Sequence};
+use super::member::{Member, Sequence, SequenceKey, StageKey};
 use super::{CollectiveRecord, Executor, Flight, Job, Stuck, Todo, Wake, span};
 use crate::collective::{Algorithm, Plan};
 use crate::network::{Message, MessageId, Network};
@@ -33,9 +33,9 @@ pub(super) struct Instance {
 impl Executor {
     /// Returns the collective that an operation belongs to, and the member's index. Returns `None` and records the
     /// mismatch if it differs from that of another member.
-    pub(super) fn acquire(&mut self, rank: Rank, op: OperationId, place: u32) -> Option<(u32, u32)> {
+    pub(super) fn acquire(&mut self, rank: Rank, op: OperationId, index: u32) -> Option<(u32, u32)> {
         let program = Arc::clone(&self.program);
-        let collective = *program.collectives().get(place as usize)?;
+        let collective = *program.collectives().get(index as usize)?;
         let group = self.groups.get_mut(collective.group as usize)?;
         let Some(member) = group.member(rank) else {
             self.misfits.push(Stuck::new(
@@ -112,7 +112,7 @@ impl Executor {
             root: collective.root,
             label: self.collectives.len() as u32,
             plan,
-            cycle: program.cycle(place).unwrap_or(count),
+            cycle: program.cycle(index).unwrap_or(count),
             members: vec![Member::default(); count as usize],
             done: 0,
             flights: 0,
@@ -125,9 +125,9 @@ impl Executor {
     }
 
     /// Starts a member of a collective.
-    pub(super) fn start_collective<N: Network>(&mut self, job: Job, place: u32, net: &mut N) {
+    pub(super) fn start_collective<N: Network>(&mut self, job: Job, index: u32, net: &mut N) {
         let issued = self.ranks[job.rank as usize].issued_member.take();
-        let Some((id, at)) = issued.or_else(|| self.acquire(job.rank, job.op, place)) else {
+        let Some((id, at)) = issued.or_else(|| self.acquire(job.rank, job.op, index)) else {
             return;
         };
         let Some(instance) = self.instances.get_mut(id) else {
@@ -180,52 +180,52 @@ impl Executor {
                 });
             }
             for channel in 0..channels {
-                self.enter(id, at, (chunk, channel), net);
+                self.enter(id, at, SequenceKey { chunk, channel }, net);
             }
         }
     }
 
     /// Enters a stage, and consumes its messages that arrived early.
-    fn enter<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
+    fn enter<N: Network>(&mut self, id: u32, at: u32, key: SequenceKey, net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
         let member = &mut instance.members[at as usize];
-        let Some(place) = member.sequence(key) else {
+        let Some(index) = member.sequence(key) else {
             return;
         };
         let window = instance.plan.window();
-        let sequence = &mut member.sequences[place];
+        let sequence = &mut member.sequences[index];
         // If held, `go_on` enters the stage once enough messages have left and arrived.
         sequence.is_held = !sequence.may_go_on(window);
         if sequence.is_held {
             return;
         }
         let stage = sequence.stage;
-        let mut missing = instance.plan.stage(at, key.1, stage).needs;
-        member.take_early((key.0, key.1, stage), &mut missing);
-        member.sequences[place].missing = Some(missing);
+        let mut missing = instance.plan.stage(at, key.channel, stage).needs;
+        member.take_early(key.stage(stage), &mut missing);
+        member.sequences[index].missing = Some(missing);
         if missing == 0 {
             self.satisfied(id, at, key, net);
         }
     }
 
     /// Continues a stage whose messages have all arrived.
-    fn satisfied<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
+    fn satisfied<N: Network>(&mut self, id: u32, at: u32, key: SequenceKey, net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
-        let Some(place) = instance.members[at as usize].sequence(key) else {
+        let Some(index) = instance.members[at as usize].sequence(key) else {
             return;
         };
-        let sequence = &mut instance.members[at as usize].sequences[place];
+        let sequence = &mut instance.members[at as usize].sequences[index];
         sequence.missing = None;
         let number = sequence.stage;
-        let stage = instance.plan.stage(at, key.1, number);
+        let stage = instance.plan.stage(at, key.channel, number);
         let rules = &self.rules.collectives;
         let toggle = &mut instance.members[at as usize].toggle;
-        let delay = Plan::delay_ns(rules, instance.kind, (number, stage), instance.cycle, toggle);
-        let (instance, member, (chunk, channel)) = (id, at, key);
+        let delay = stage.delay_ns(rules, instance.kind, number, instance.cycle, toggle);
+        let (instance, member, SequenceKey { chunk, channel }) = (id, at, key);
         // A direct call would recurse through all stages whose messages have arrived early.
         if delay == 0 {
             self.todo.push_back(Todo::Fire {
@@ -246,17 +246,17 @@ impl Executor {
     }
 
     /// Sends a stage's messages after its delay, and enters the next stage.
-    pub(super) fn fire<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
+    pub(super) fn fire<N: Network>(&mut self, id: u32, at: u32, key: SequenceKey, net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
-        let Some(place) = instance.members[at as usize].sequence(key) else {
+        let Some(index) = instance.members[at as usize].sequence(key) else {
             return;
         };
-        let number = instance.members[at as usize].sequences[place].stage;
-        let sends = instance.plan.stage(at, key.1, number).sends;
+        let number = instance.members[at as usize].sequences[index].stage;
+        let sends = instance.plan.stage(at, key.channel, number).sends;
         instance.members[at as usize].unsent += sends;
-        let sequence = &mut instance.members[at as usize].sequences[place];
+        let sequence = &mut instance.members[at as usize].sequences[index];
         sequence.unsent += sends;
         sequence.under_way += sends;
         instance.flights += sends;
@@ -268,8 +268,8 @@ impl Executor {
                 let wake = Wake::LeaveStage {
                     instance: id,
                     member: at,
-                    chunk: key.0,
-                    channel: key.1,
+                    chunk: key.chunk,
+                    channel: key.channel,
                     stage: number,
                 };
                 self.wake(net.now().saturating_add(span(ns)), wake, net);
@@ -278,16 +278,16 @@ impl Executor {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
-        let stages = instance.plan.stages(at, key.1);
+        let stages = instance.plan.stages(at, key.channel);
         let member = &mut instance.members[at as usize];
-        member.sequences[place].stage += 1;
-        if u64::from(member.sequences[place].stage) < stages {
+        member.sequences[index].stage += 1;
+        if u64::from(member.sequences[index].stage) < stages {
             self.enter(id, at, key, net);
             return;
         }
-        member.sequences.remove(place);
+        member.sequences.remove(index);
         // The last channel of a chunk makes room for another chunk.
-        if member.sequences.iter().all(|s| s.chunk != key.0) {
+        if member.sequences.iter().all(|s| s.chunk != key.chunk) {
             member.finished += 1;
             self.start_chunks(id, at, net);
             self.finish_member(id, at, net);
@@ -299,7 +299,7 @@ impl Executor {
         &mut self,
         id: u32,
         at: u32,
-        key: (u64, u32),
+        key: SequenceKey,
         number: u32,
         net: &mut N,
     ) {
@@ -307,14 +307,14 @@ impl Executor {
             return;
         };
         let members = &self.groups[instance.group as usize].members;
-        for k in 0..instance.plan.stage(at, key.1, number).sends {
-            let step = instance.plan.step(at, key.1, number, k);
+        for k in 0..instance.plan.stage(at, key.channel, number).sends {
+            let step = instance.plan.step(at, key.channel, number, k);
             let flight = self.flights.insert(Flight::Step {
                 instance: id,
                 from: at,
                 to: step.to,
-                chunk: key.0,
-                channel: key.1,
+                chunk: key.chunk,
+                channel: key.channel,
                 stage: step.stage,
                 is_sent: false,
             });
@@ -335,39 +335,29 @@ impl Executor {
     }
 
     /// Handles the arrival of a collective's message at a member.
-    pub(super) fn step_arrived<N: Network>(
-        &mut self,
-        id: u32,
-        at: u32,
-        (chunk, channel, stage): (u64, u32, u32),
-        net: &mut N,
-    ) {
+    pub(super) fn step_arrived<N: Network>(&mut self, id: u32, at: u32, message: StageKey, net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
         let member = &mut instance.members[at as usize];
-        let waiting = member.sequence((chunk, channel)).and_then(|place| {
-            let sequence = &mut member.sequences[place];
+        let waiting = member.sequence(message.sequence()).and_then(|index| {
+            let sequence = &mut member.sequences[index];
             let missing = sequence.missing.as_mut()?;
-            (sequence.stage == stage && *missing > 0).then(|| {
+            (sequence.stage == message.stage && *missing > 0).then(|| {
                 *missing -= 1;
                 *missing
             })
         });
         match waiting {
-            Some(0) => self.satisfied(id, at, (chunk, channel), net),
+            Some(0) => self.satisfied(id, at, message.sequence(), net),
             Some(_) => {}
             // The message arrives before its stage began.
-            None => member.early.push(Early {
-                chunk,
-                channel,
-                stage,
-            }),
+            None => member.early.push(message),
         }
     }
 
     /// Handles the departure of the last packet of a member's message.
-    pub(super) fn step_sent<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
+    pub(super) fn step_sent<N: Network>(&mut self, id: u32, at: u32, key: SequenceKey, net: &mut N) {
         if let Some(instance) = self.instances.get_mut(id) {
             let member = &mut instance.members[at as usize];
             member.unsent = member.unsent.saturating_sub(1);
@@ -377,7 +367,7 @@ impl Executor {
     }
 
     /// Handles the delivery of a member's message.
-    pub(super) fn step_crossed<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
+    pub(super) fn step_crossed<N: Network>(&mut self, id: u32, at: u32, key: SequenceKey, net: &mut N) {
         self.go_on(id, at, key, |sequence| sequence.under_way -= 1, net);
     }
 
@@ -386,7 +376,7 @@ impl Executor {
         &mut self,
         id: u32,
         at: u32,
-        key: (u64, u32),
+        key: SequenceKey,
         count: impl FnOnce(&mut Sequence),
         net: &mut N,
     ) {
@@ -396,10 +386,10 @@ impl Executor {
         let window = instance.plan.window();
         let member = &mut instance.members[at as usize];
         // A completed chunk is no longer stored.
-        let Some(place) = member.sequence(key) else {
+        let Some(index) = member.sequence(key) else {
             return;
         };
-        let sequence = &mut member.sequences[place];
+        let sequence = &mut member.sequences[index];
         count(sequence);
         if sequence.is_held && sequence.may_go_on(window) {
             self.enter(id, at, key, net);

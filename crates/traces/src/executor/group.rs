@@ -40,8 +40,8 @@ impl Group {
     }
 
     pub(super) fn member(&self, rank: Rank) -> Option<u32> {
-        let place = self.index.binary_search_by_key(&rank, |&(r, _)| r).ok()?;
-        Some(self.index[place].1)
+        let index = self.index.binary_search_by_key(&rank, |&(r, _)| r).ok()?;
+        Some(self.index[index].1)
     }
 
     pub(super) fn place(&mut self, number: u64) -> Option<&mut u32> {
@@ -53,8 +53,8 @@ impl Group {
     }
 
     pub(super) fn over(&mut self, number: u64) {
-        if let Some(place) = self.place(number) {
-            *place = OVER;
+        if let Some(index) = self.place(number) {
+            *index = OVER;
         }
         while self.live.front() == Some(&OVER) {
             self.live.pop_front();

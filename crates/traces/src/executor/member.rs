@@ -25,12 +25,40 @@ impl Sequence {
     }
 }
 
-/// Message for a stage that has not started.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Early {
+/// Chunk and channel that a sequence executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SequenceKey {
+    pub(super) chunk: u64,
+    pub(super) channel: u32,
+}
+
+impl SequenceKey {
+    /// Returns the key of a stage of the sequence.
+    pub(super) fn stage(self, stage: u32) -> StageKey {
+        StageKey {
+            chunk: self.chunk,
+            channel: self.channel,
+            stage,
+        }
+    }
+}
+
+/// Stage of a sequence, to which a message belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StageKey {
     pub(super) chunk: u64,
     pub(super) channel: u32,
     pub(super) stage: u32,
+}
+
+impl StageKey {
+    /// Returns the key of the sequence that the stage belongs to.
+    pub(super) fn sequence(self) -> SequenceKey {
+        SequenceKey {
+            chunk: self.chunk,
+            channel: self.channel,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -40,7 +68,7 @@ pub(super) struct Member {
     /// Chunks in progress, in any order.
     pub(super) sequences: Vec<Sequence>,
     /// Messages for stages that have not started.
-    pub(super) early: Vec<Early>,
+    pub(super) early: Vec<StageKey>,
     pub(super) next_chunk: u64,
     pub(super) finished: u64,
     pub(super) unsent: u32,
@@ -49,16 +77,16 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) fn sequence(&mut self, (chunk, channel): (u64, u32)) -> Option<usize> {
+    pub(super) fn sequence(&mut self, key: SequenceKey) -> Option<usize> {
         self.sequences
             .iter()
-            .position(|s| s.chunk == chunk && s.channel == channel)
+            .position(|s| s.chunk == key.chunk && s.channel == key.channel)
     }
 
     /// Removes messages that arrived early for a stage, as many as it misses.
-    pub(super) fn take_early(&mut self, key: (u64, u32, u32), missing: &mut u32) {
+    pub(super) fn take_early(&mut self, key: StageKey, missing: &mut u32) {
         self.early.retain(|early| {
-            let mine = *missing > 0 && (early.chunk, early.channel, early.stage) == key;
+            let mine = *missing > 0 && *early == key;
             *missing -= u32::from(mine);
             !mine
         });

@@ -32,6 +32,7 @@ pub use trail::{Activity, Carried, Path, Segment, Until};
 use collect::Instance;
 use group::Group;
 use job::Job;
+use member::{SequenceKey, StageKey};
 use rank::RankState;
 use results::Class;
 use slab::Slab;
@@ -254,7 +255,11 @@ impl Executor {
         }) = self.flights.get_mut(id.0)
         {
             *is_sent = true;
-            let (instance, from, key) = (*instance, *from, (*chunk, *channel));
+            let (instance, from) = (*instance, *from);
+            let key = SequenceKey {
+                chunk: *chunk,
+                channel: *channel,
+            };
             self.step_sent(instance, from, key, net);
         }
     }
@@ -273,7 +278,7 @@ impl Executor {
             ..
         }) = self.flights.get(id.0)
         {
-            self.step_crossed(instance, from, (chunk, channel), net);
+            self.step_crossed(instance, from, SequenceKey { chunk, channel }, net);
         }
         match self.flights.get(id.0).copied() {
             Some(Flight::Data {
@@ -291,7 +296,12 @@ impl Executor {
                 stage,
                 ..
             }) if self.rules.collectives.trigger == Trigger::Received => {
-                self.step_arrived(instance, to, (chunk, channel, stage), net);
+                let message = StageKey {
+                    chunk,
+                    channel,
+                    stage,
+                };
+                self.step_arrived(instance, to, message, net);
             }
             Some(Flight::Nested { instance, id }) => {
                 self.nested(instance, net, |inner, net| inner.received(id, net));
@@ -319,7 +329,12 @@ impl Executor {
                 ..
             }) => {
                 if self.rules.collectives.trigger == Trigger::Acknowledged {
-                    self.step_arrived(instance, to, (chunk, channel, stage), net);
+                    let message = StageKey {
+                        chunk,
+                        channel,
+                        stage,
+                    };
+                    self.step_arrived(instance, to, message, net);
                 }
                 self.step_over(instance);
             }
@@ -354,14 +369,14 @@ impl Executor {
                 member,
                 chunk,
                 channel,
-            }) => self.fire(instance, member, (chunk, channel), net),
+            }) => self.fire(instance, member, SequenceKey { chunk, channel }, net),
             Some(Wake::LeaveStage {
                 instance,
                 member,
                 chunk,
                 channel,
                 stage,
-            }) => self.leave_stage(instance, member, (chunk, channel), stage, net),
+            }) => self.leave_stage(instance, member, SequenceKey { chunk, channel }, stage, net),
             Some(Wake::Nested { instance, token }) => {
                 self.nested(instance, net, |inner, net| inner.woken(token, net));
             }
@@ -414,7 +429,7 @@ impl Executor {
                     member,
                     chunk,
                     channel,
-                } => self.fire(instance, member, (chunk, channel), net),
+                } => self.fire(instance, member, SequenceKey { chunk, channel }, net),
             }
         }
     }
@@ -510,7 +525,7 @@ impl Executor {
             }
             Work::Send { bytes, .. } => self.start_send(job, operation.nic, bytes, net),
             Work::Receive { from, bytes, tag } => self.start_receive(job, from, bytes, tag, net),
-            Work::Collective(place) => self.start_collective(job, place, net),
+            Work::Collective(index) => self.start_collective(job, index, net),
         }
     }
 }

@@ -69,11 +69,11 @@ pub(super) struct RankState {
 }
 
 fn clock(clocks: &mut Vec<Time>, nic: u8) -> &mut Time {
-    let place = usize::from(nic);
-    if clocks.len() <= place {
-        clocks.resize(place + 1, Time::ZERO);
+    let index = usize::from(nic);
+    if clocks.len() <= index {
+        clocks.resize(index + 1, Time::ZERO);
     }
-    &mut clocks[place]
+    &mut clocks[index]
 }
 
 impl RankState {
@@ -231,7 +231,7 @@ impl Executor {
             None => self.todo.push_back(Todo::Start { rank, op }),
             Some(Order::LastIssued) => {
                 let member = match operation.work {
-                    Work::Collective(place) => match self.acquire(rank, op, place) {
+                    Work::Collective(index) => match self.acquire(rank, op, index) {
                         // It differs from the collective of another member, so it can never start.
                         None => return,
                         member => member,
@@ -281,33 +281,33 @@ impl Executor {
                 .iter()
                 .enumerate()
                 .filter(|(_, lane)| !lane.busy)
-                .filter_map(|(place, lane)| Some((lane.waiting.peek()?.0, place)))
+                .filter_map(|(index, lane)| Some((lane.waiting.peek()?.0, index)))
                 .min();
-            let Some((waiting, place)) = first else {
+            let Some((waiting, index)) = first else {
                 break;
             };
-            let lane = &mut self.ranks[rank as usize].lanes[place];
+            let lane = &mut self.ranks[rank as usize].lanes[index];
             lane.waiting.pop();
             lane.busy = true;
             self.waited_for_lane(waiting.since < net.now());
             if waiting.arrived {
-                self.charge_receive(rank, waiting.op, place as u8, net);
+                self.charge_receive(rank, waiting.op, index as u8, net);
             } else {
-                self.start_operation(rank, waiting.op, place as u8, net);
+                self.start_operation(rank, waiting.op, index as u8, net);
             }
             self.waited_for_lane(false);
         }
-        for place in 0..self.orders.len() {
-            if self.orders[place] == Order::LastIssued {
-                self.try_issued(rank, place, net);
+        for index in 0..self.orders.len() {
+            if self.orders[index] == Order::LastIssued {
+                self.try_issued(rank, index, net);
             }
         }
     }
 
     /// Starts the operation that was issued last.
-    fn try_issued<N: Network>(&mut self, rank: Rank, place: usize, net: &mut N) {
+    fn try_issued<N: Network>(&mut self, rank: Rank, index: usize, net: &mut N) {
         loop {
-            let lane = &mut self.ranks[rank as usize].lanes[place];
+            let lane = &mut self.ranks[rank as usize].lanes[index];
             if lane.busy {
                 return;
             }
@@ -317,7 +317,7 @@ impl Executor {
             lane.busy = true;
             self.ranks[rank as usize].issued_member = issued.member;
             self.waited_for_lane(issued.since < net.now());
-            self.start_operation(rank, issued.op, place as u8, net);
+            self.start_operation(rank, issued.op, index as u8, net);
             self.waited_for_lane(false);
         }
     }

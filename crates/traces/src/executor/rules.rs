@@ -139,16 +139,16 @@ pub fn check(rules: &Rules, program: &Arc<dyn Program>) -> Result<(), String> {
         return Err("repeats is 0, expected at least 1".into());
     }
     let ranks: Rank = program.ranks();
-    for (place, members) in program.groups().iter().enumerate() {
+    for (index, members) in program.groups().iter().enumerate() {
         let mut sorted = members.clone();
         sorted.sort_unstable();
         if let Some(&rank) = sorted.iter().find(|&&r| r >= ranks) {
             return Err(format!(
-                "group {place} has rank {rank}, but there are only {ranks} ranks"
+                "group {index} has rank {rank}, but there are only {ranks} ranks"
             ));
         }
         if let Some(pair) = sorted.windows(2).find(|p| p[0] == p[1]) {
-            return Err(format!("group {place} has rank {} twice", pair[0]));
+            return Err(format!("group {index} has rank {} twice", pair[0]));
         }
     }
     for collective in program.collectives() {

@@ -19,9 +19,9 @@ impl<T> Default for Slab<T> {
 impl<T> Slab<T> {
     pub(crate) fn insert(&mut self, item: T) -> u32 {
         match self.free.pop() {
-            Some(place) => {
-                self.items[place as usize] = Some(item);
-                place
+            Some(index) => {
+                self.items[index as usize] = Some(item);
+                index
             }
             None => {
                 self.items.push(Some(item));
@@ -30,18 +30,18 @@ impl<T> Slab<T> {
         }
     }
 
-    pub(crate) fn get(&self, place: u32) -> Option<&T> {
-        self.items.get(place as usize)?.as_ref()
+    pub(crate) fn get(&self, index: u32) -> Option<&T> {
+        self.items.get(index as usize)?.as_ref()
     }
 
-    pub(crate) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
-        self.items.get_mut(place as usize)?.as_mut()
+    pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.items.get_mut(index as usize)?.as_mut()
     }
 
-    pub(crate) fn remove(&mut self, place: u32) -> Option<T> {
-        let item = self.items.get_mut(place as usize)?.take();
+    pub(crate) fn remove(&mut self, index: u32) -> Option<T> {
+        let item = self.items.get_mut(index as usize)?.take();
         if item.is_some() {
-            self.free.push(place);
+            self.free.push(index);
         }
         item
     }

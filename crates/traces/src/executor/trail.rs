@@ -269,11 +269,11 @@ impl Trail {
 
     /// Counts a rank that has completed an iteration.
     pub(super) fn iteration_over(&mut self, iteration: u32) {
-        let place = (iteration - self.iteration) as usize;
-        if self.ended.len() <= place {
-            self.ended.resize(place + 1, 0);
+        let index = (iteration - self.iteration) as usize;
+        if self.ended.len() <= index {
+            self.ended.resize(index + 1, 0);
         }
-        self.ended[place] += 1;
+        self.ended[index] += 1;
         if self.ended[0] < self.ranks {
             return;
         }

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
-use super::record::{ANY, BASE, CALC, HEAD, JUMP, List, MAGIC, RECEIVE, RECORD, Record, SEND, SPOILT};
+use super::record::{
+    ANY, BASE, CALC, HEAD, Highest, JUMP, List, MAGIC, RECEIVE, RECORD, Record, SEND, SPOILT,
+};
 use super::section::Section;
 use super::store::Store;
 use crate::trouble::Trouble;
@@ -13,7 +15,7 @@ pub(super) struct Head {
     /// Sections in the order of ranks.
     pub(super) sections: Vec<Section>,
     /// Highest cpu and NIC.
-    pub(super) highest: (u8, u8),
+    pub(super) highest: Highest,
     /// Flag for each cpu that is used.
     pub(super) cpus: [bool; 256],
 }
@@ -44,7 +46,10 @@ pub(super) fn check(store: &Store, name: &str) -> Result<Head, Trouble> {
         .help("convert the text once more, and run LogGOPSim without --save-mem"));
     }
     let ranks = u32::from_le_bytes([start[8], start[9], start[10], start[11]]);
-    let highest = (start[12], start[13]);
+    let highest = Highest {
+        cpu: start[12],
+        nic: start[13],
+    };
     let table = u64::from(ranks) * JUMP;
     if ranks == 0 || ranks == ANY {
         return Err(file.at(8, format!("{ranks} ranks: expected at least one")));
@@ -82,6 +87,7 @@ pub(super) fn check(store: &Store, name: &str) -> Result<Head, Trouble> {
         file.operations(rank, ranks, section, highest, &mut cpus)?;
         sections.push(section);
     }
+    // Sections may be in any order in the file; two that overlap would be read as operations of both ranks.
     claimed.sort_unstable();
     if let Some(pair) = claimed.windows(2).find(|p| p[0].1 > p[1].0) {
         return Err(file.at(
@@ -170,7 +176,7 @@ impl Checked<'_> {
         rank: u32,
         ranks: u32,
         section: Section,
-        highest: (u8, u8),
+        highest: Highest,
         cpus: &mut [bool; 256],
     ) -> Result<(), Trouble> {
         let what = format!("the operations of rank {rank}");
@@ -205,10 +211,10 @@ impl Checked<'_> {
                 SEND | RECEIVE | CALC => {}
                 kind => return wrong(format!("type {kind}: expected 1 (send), 2 (recv) or 3 (calc)")),
             }
-            if record.cpu > highest.0 || record.nic > highest.1 {
+            if record.cpu > highest.cpu || record.nic > highest.nic {
                 return wrong(format!(
                     "cpu {} and NIC {}, but the file's highest are {} and {}",
-                    record.cpu, record.nic, highest.0, highest.1
+                    record.cpu, record.nic, highest.cpu, highest.nic
                 ));
             }
             cpus[usize::from(record.cpu)] = true;

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use places::{Places, Text};
-use record::{ANY, CALC, RECEIVE, RECORD, Record, SEND};
+use record::{ANY, CALC, Highest, RECEIVE, RECORD, Record, SEND};
 use section::Section;
 use store::Store;
 
@@ -40,7 +40,7 @@ pub struct Program {
     store: Store,
     sections: Vec<Section>,
     /// Highest cpu and NIC.
-    highest: (u8, u8),
+    highest: Highest,
     lanes: Lanes,
     /// Lane of cpu 255, whose own number means no lane.
     last_cpu: u8,
@@ -108,7 +108,7 @@ impl Program {
         name: String,
         store: Store,
         sections: Vec<Section>,
-        highest: (u8, u8),
+        highest: Highest,
         cpus: &[bool; 256],
     ) -> Result<Self, Trouble> {
         let free = (0..NO_LANE).find(|cpu| !cpus[usize::from(*cpu)]);
@@ -122,7 +122,7 @@ impl Program {
                 ));
             }
         };
-        let lanes = usize::from(highest.0.min(NO_LANE - 1)) + 1;
+        let lanes = usize::from(highest.cpu.min(NO_LANE - 1)) + 1;
         Ok(Self {
             called: name.clone(),
             name,

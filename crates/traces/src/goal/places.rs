@@ -11,7 +11,7 @@ use super::store;
 pub(super) const EVERY: usize = 256;
 
 /// Position of an operation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Checkpoint {
     /// Bytes before its line.
     pub(super) offset: u64,
@@ -59,11 +59,11 @@ impl Places {
 /// Returns line and label of the `n`-th operation after a checkpoint.
 fn find(text: impl Read, from: Checkpoint, mut n: usize) -> Option<(u64, String)> {
     let mut lines = Lines::new(Cursor::new(text, from.offset, from.line), "", u32::MAX);
-    let mut begun = (0, 0);
+    let mut start = Checkpoint::default();
     loop {
-        match lines.statement(&mut begun).ok()? {
+        match lines.statement(&mut start).ok()? {
             Statement::Operation(_) if n == 0 => {
-                return Some((begun.1, String::from_utf8_lossy(&lines.label).into_owned()));
+                return Some((start.line, String::from_utf8_lossy(&lines.label).into_owned()));
             }
             Statement::Operation(_) => n -= 1,
             Statement::Edge { .. } => {}

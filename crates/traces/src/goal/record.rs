@@ -20,6 +20,13 @@ pub(super) const SEND: u8 = 1;
 pub(super) const RECEIVE: u8 = 2;
 pub(super) const CALC: u8 = 3;
 
+/// Highest cpu and NIC of a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Highest {
+    pub(super) cpu: u8,
+    pub(super) nic: u8,
+}
+
 /// Operation as stored in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::cursor::Cursor;
+use super::places::Checkpoint;
 use super::record::{ANY, CALC, RECEIVE, Record, SEND};
 use crate::trouble::{Trouble, unknown};
 
@@ -203,10 +204,13 @@ impl<'a, R: Read> Lines<'a, R> {
         )))
     }
 
-    /// Reads the next statement of a rank, and sets `begun` to its position.
-    pub(super) fn statement(&mut self, begun: &mut (u64, u64)) -> Result<Statement, Trouble> {
+    /// Reads the next statement of a rank, and sets `start` to its position.
+    pub(super) fn statement(&mut self, start: &mut Checkpoint) -> Result<Statement, Trouble> {
         self.skip(true)?;
-        *begun = (self.cursor.offset(), self.cursor.line());
+        *start = Checkpoint {
+            offset: self.cursor.offset(),
+            line: self.cursor.line(),
+        };
         match self.cursor.peek() {
             Some(b'}') => {
                 self.cursor.advance();
@@ -296,8 +300,8 @@ impl<'a, R: Read> Lines<'a, R> {
     }
 
     fn no_operation(&mut self) -> Trouble {
-        let place = format!("{}:{}", self.name, self.cursor.line());
-        unknown(place, "operation", &self.text(), &["send", "recv", "calc"])
+        let location = format!("{}:{}", self.name, self.cursor.line());
+        unknown(location, "operation", &self.text(), &["send", "recv", "calc"])
     }
 
     /// Reads a size such as `8b` or `8 b`.
@@ -341,14 +345,14 @@ impl<'a, R: Read> Lines<'a, R> {
                 return Ok(());
             }
             self.word()?;
-            let place = names.iter().position(|n| n.as_bytes() == self.word);
-            match place {
-                Some(place) if place >= next => next = place + 1,
+            let index = names.iter().position(|n| n.as_bytes() == self.word);
+            match index {
+                Some(index) if index >= next => next = index + 1,
                 _ => {
                     let text = self.text();
                     let allowed = names[next..].iter().map(|n| format!("`{n}`")).collect::<Vec<_>>();
                     let or = if allowed.is_empty() { "" } else { " or " };
-                    let order = if place.is_some() {
+                    let order = if index.is_some() {
                         " (each once, in the order tag, cpu, nic)"
                     } else {
                         ""
@@ -359,7 +363,7 @@ impl<'a, R: Read> Lines<'a, R> {
                     )));
                 }
             }
-            match names[place.unwrap_or(0)] {
+            match names[index.unwrap_or(0)] {
                 "tag" => record.tag = self.tag(record.kind)?,
                 "cpu" => record.cpu = self.number("cpu", u64::from(u8::MAX), false)? as u8,
                 _ => record.nic = self.number("nic", u64::from(u8::MAX), false)? as u8,

@@ -144,11 +144,11 @@ impl Cache {
     ) -> io::Result<()> {
         while !out.is_empty() {
             let number = at / block;
-            let place = match self.blocks.iter().position(|b| b.0 == number) {
-                Some(place) => place,
+            let index = match self.blocks.iter().position(|b| b.0 == number) {
+                Some(index) => index,
                 None => self.load(file, length, block, number)?,
             };
-            let held = &self.blocks[place].1;
+            let held = &self.blocks[index].1;
             let start = usize::try_from(at % block).unwrap_or(usize::MAX);
             let part = held.get(start..).unwrap_or_default();
             let n = part.len().min(out.len());
@@ -165,22 +165,22 @@ impl Cache {
     fn load(&mut self, file: &File, length: u64, block: u64, number: u64) -> io::Result<usize> {
         let start = number * block;
         let bytes = usize::try_from(block.min(length - start)).unwrap_or(0);
-        let place = if self.blocks.len() < BLOCKS {
+        let index = if self.blocks.len() < BLOCKS {
             self.blocks.push((number, vec![0; bytes].into()));
             self.blocks.len() - 1
         } else {
-            let place = self.oldest;
-            self.oldest = (place + 1) % BLOCKS;
-            if self.blocks[place].1.len() != bytes {
-                self.blocks[place].1 = vec![0; bytes].into();
+            let index = self.oldest;
+            self.oldest = (index + 1) % BLOCKS;
+            if self.blocks[index].1.len() != bytes {
+                self.blocks[index].1 = vec![0; bytes].into();
             }
-            place
+            index
         };
         // The block gets its number only when it is complete: a failed read must not leave a valid entry.
-        self.blocks[place].0 = u64::MAX;
-        read_at(file, &mut self.blocks[place].1, start)?;
-        self.blocks[place].0 = number;
-        Ok(place)
+        self.blocks[index].0 = u64::MAX;
+        read_at(file, &mut self.blocks[index].1, start)?;
+        self.blocks[index].0 = number;
+        Ok(index)
     }
 }
 

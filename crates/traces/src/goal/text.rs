@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use super::cursor::Cursor;
 use super::labels::{Definition, Labels};
 use super::places::{Checkpoint, EVERY};
+use super::record::Highest;
 use super::section::{Builder, Section};
 use super::statement::{Lines, Statement};
 use super::store::{Sink, Store};
@@ -20,7 +21,7 @@ pub(super) struct Parsed {
     /// Positions of every [`EVERY`]-th operation, by rank.
     pub(super) checkpoints: Vec<Vec<Checkpoint>>,
     /// Highest cpu and NIC.
-    pub(super) highest: (u8, u8),
+    pub(super) highest: Highest,
     /// Flag for each cpu that is used.
     pub(super) cpus: [bool; 256],
 }
@@ -53,7 +54,7 @@ pub(super) fn parse(input: impl Read, name: &str) -> Result<Parsed, Trouble> {
         builder: Builder::default(),
         labels: Labels::default(),
         sink: Sink::new(),
-        highest: (0, 0),
+        highest: Highest::default(),
         cpus: [false; 256],
     };
     let mut finished = BTreeMap::new();
@@ -72,7 +73,7 @@ struct Reader<'a, R> {
     builder: Builder,
     labels: Labels,
     sink: Sink,
-    highest: (u8, u8),
+    highest: Highest,
     cpus: [bool; 256],
 }
 
@@ -104,18 +105,16 @@ impl<R: Read> Reader<'_, R> {
         self.lines.cursor.advance();
 
         let mut checkpoints = Vec::new();
-        let mut begun = (0, 0);
+        let mut start = Checkpoint::default();
         loop {
-            match self.lines.statement(&mut begun) {
+            match self.lines.statement(&mut start) {
                 Ok(Statement::Operation(record)) => {
                     if self.builder.operations().is_multiple_of(EVERY) {
-                        checkpoints.push(Checkpoint {
-                            offset: begun.0,
-                            line: begun.1,
-                        });
+                        checkpoints.push(start);
                     }
                     self.define(rank, opened)?;
-                    self.highest = (self.highest.0.max(record.cpu), self.highest.1.max(record.nic));
+                    self.highest.cpu = self.highest.cpu.max(record.cpu);
+                    self.highest.nic = self.highest.nic.max(record.nic);
                     self.cpus[usize::from(record.cpu)] = true;
                     if !self.builder.add(record) {
                         return Err(self
@@ -126,6 +125,7 @@ impl<R: Read> Reader<'_, R> {
                 Ok(Statement::Edge { by_start }) => self.edge(rank, by_start)?,
                 Ok(Statement::Close) => break,
                 Err(mut trouble) => {
+                    // At the end of the file, the cause is mostly a missing brace far above.
                     if self.lines.cursor.peek().is_none() {
                         trouble.message += &format!("; rank {rank} of line {opened} is not closed");
                     }
@@ -133,6 +133,7 @@ impl<R: Read> Reader<'_, R> {
                 }
             }
         }
+        // Labels are valid within their rank only: the next one may use the same words.
         self.labels.clear();
         let section = self.builder.finish(&mut self.sink).map_err(|e| unwritten(&e))?;
         let line = opened;

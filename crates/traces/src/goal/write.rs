@@ -10,7 +10,7 @@ use crate::program::{Program as _, Rank};
 pub fn write_binary(program: &Program, mut out: impl Write) -> io::Result<()> {
     out.write_all(&MAGIC.to_le_bytes())?;
     out.write_all(&program.ranks().to_le_bytes())?;
-    out.write_all(&[program.highest.0, program.highest.1])?;
+    out.write_all(&[program.highest.cpu, program.highest.nic])?;
     let mut start = HEAD + JUMP * u64::from(program.ranks());
     for section in &program.sections {
         let end = start + (section.end() - section.at);

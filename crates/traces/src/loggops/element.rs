@@ -5,7 +5,7 @@ use crate::program::{OperationId, Rank};
 
 /// Kinds in the order in which `loggopsim` sorts operations that are freed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum ElementKind {
     Send,
     Receive,
     Calc,
@@ -15,7 +15,7 @@ pub(super) enum Kind {
 /// Due element: an operation that is free, or a message that arrives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Element {
-    pub(super) kind: Kind,
+    pub(super) kind: ElementKind,
     /// Rank at which it is due.
     pub(super) rank: Rank,
     /// Number of the operation, or of the message's send at `peer`.
@@ -39,7 +39,7 @@ pub(super) struct Element {
 impl Element {
     /// Returns the clocks that it needs to be free.
     pub(super) fn clocks(&self) -> parking::Clocks {
-        let nic = if self.kind == Kind::Calc {
+        let nic = if self.kind == ElementKind::Calc {
             0
         } else {
             u32::from(self.nic)

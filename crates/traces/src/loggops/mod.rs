@@ -128,9 +128,9 @@ pub fn run(program: &dyn Program, variant: Variant, parameters: &Parameters) -> 
         ("overhead (o)", parameters.overhead),
         ("gap (g)", parameters.gap),
     ];
-    if let Some((place, ns)) = spans.into_iter().find(|(_, ns)| *ns > model::LAST) {
+    if let Some((location, ns)) = spans.into_iter().find(|(_, ns)| *ns > model::LAST) {
         let message = format!("{ns} ns: expected at most {} ns (213 days)", model::LAST);
-        return Err(Trouble::at(place, message));
+        return Err(Trouble::at(location, message));
     }
     model::Model::new(program, variant, *parameters).run()
 }

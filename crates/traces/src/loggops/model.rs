@@ -1,6 +1,6 @@
 //! Execution of operations at the ranks, one element of the queue after another.
 
-use super::element::{Clocks, Element, Kind, Mark};
+use super::element::{Clocks, Element, ElementKind, Mark};
 use super::heap::{self, Due, Heap};
 use super::parking::Parking;
 use super::{Outcome, Parameters, Variant};
@@ -91,10 +91,10 @@ impl<'a> Model<'a> {
             let element = &self.elements[due.slot as usize];
             if due.time > LAST {
                 let rank = match element.kind {
-                    Kind::Message => element.peer,
+                    ElementKind::Message => element.peer,
                     _ => element.rank,
                 };
-                return Err(self.too_late((rank, element.number)));
+                return Err(self.too_late(rank, element.number));
             }
             match element.parked {
                 // The element has already happened or moved; only its entry in the queue is left.
@@ -121,14 +121,13 @@ impl<'a> Model<'a> {
                 let at = (mark.rank, mark.number);
                 match mark.end {
                     None => self.frontier.started(self.program, at, 0, &mut self.freed),
-                    Some(end) if end > LAST => return Err(self.too_late(at)),
+                    Some(end) if end > LAST => return Err(self.too_late(at.0, at.1)),
                     Some(end) if mark.again => {
-                        self.frontier.done(self.program, at, (end, true), &mut self.freed);
+                        self.frontier.done_again(self.program, at, end, &mut self.freed);
                     }
                     Some(end) => {
                         self.done += 1;
-                        self.frontier
-                            .done(self.program, at, (end, false), &mut self.freed);
+                        self.frontier.done(self.program, at, end, &mut self.freed);
                     }
                 }
             }
@@ -144,9 +143,9 @@ impl<'a> Model<'a> {
         let mut freed = std::mem::take(&mut self.freed);
         if self.variant == Variant::LogGopSim {
             heap::sort(&mut freed, |f| match f.operation.work {
-                Work::Send { .. } => Kind::Send as u8,
-                Work::Receive { .. } => Kind::Receive as u8,
-                _ => Kind::Calc as u8,
+                Work::Send { .. } => ElementKind::Send as u8,
+                Work::Receive { .. } => ElementKind::Receive as u8,
+                _ => ElementKind::Calc as u8,
             });
         }
         // Of many elements that need the same clocks at the same time, only the first enters the queue.
@@ -157,14 +156,14 @@ impl<'a> Model<'a> {
             let sending = self.sending.get(rank, element.nic);
             let start = if one.by_start { 0 } else { one.ready };
             let time = match (self.variant, element.kind) {
-                (Variant::LogGopSim, Kind::Send) => cpu.max(sending),
+                (Variant::LogGopSim, ElementKind::Send) => cpu.max(sending),
                 (Variant::LogGopSim, _) => cpu,
-                (Variant::Atlahs, Kind::Send) => start.max(sending),
-                (Variant::Atlahs, Kind::Receive) => start,
+                (Variant::Atlahs, ElementKind::Send) => start.max(sending),
+                (Variant::Atlahs, ElementKind::Receive) => start,
                 (Variant::Atlahs, _) => start.max(cpu),
             };
             let due = self.place(time, element);
-            if many && element.kind != Kind::Receive {
+            if many && element.kind != ElementKind::Receive {
                 self.delay(due, time);
             } else {
                 self.queue.push(due);
@@ -180,28 +179,28 @@ impl<'a> Model<'a> {
         let least = u64::from(self.variant == Variant::Atlahs);
         let refused = |message: &str| Err(Trouble::at(self.program.name(rank, freed.number), message));
         let (kind, peer, tag, size) = match operation.work {
-            Work::Send { to, bytes, tag } => (Kind::Send, to, tag, bytes.max(least)),
+            Work::Send { to, bytes, tag } => (ElementKind::Send, to, tag, bytes.max(least)),
             Work::Receive { from, bytes, tag } => {
                 if self.variant == Variant::Atlahs && (from.is_none() || tag.is_none()) {
                     return refused("takes any source or any tag, which never matches in the variant atlahs");
                 }
                 (
-                    Kind::Receive,
+                    ElementKind::Receive,
                     from.unwrap_or(ANY),
                     tag.unwrap_or(ANY),
                     bytes.max(least),
                 )
             }
-            Work::Compute { ns } => (Kind::Calc, 0, 0, ns),
-            Work::Nothing => (Kind::Calc, 0, 0, 0),
+            Work::Compute { ns } => (ElementKind::Calc, 0, 0, ns),
+            Work::Nothing => (ElementKind::Calc, 0, 0, 0),
             Work::Collective(_) => return refused("is a collective, which LogGOPS does not know"),
         };
         let per_unit = match kind {
-            Kind::Calc => 1.0,
+            ElementKind::Calc => 1.0,
             _ => self.parameters.per_byte(),
         };
         if size as f64 * per_unit > LAST as f64 {
-            return Err(self.too_late((rank, freed.number)));
+            return Err(self.too_late(rank, freed.number));
         }
         Ok(Element {
             kind,
@@ -220,7 +219,7 @@ impl<'a> Model<'a> {
 
     /// Returns the error for an operation that would end after the last representable time.
     #[cold]
-    fn too_late(&self, (rank, number): (Rank, OperationId)) -> Trouble {
+    fn too_late(&self, rank: Rank, number: OperationId) -> Trouble {
         let message = format!("is not over at {LAST} ns (213 days), the last time there is");
         Trouble::at(self.program.name(rank, number), message)
     }
@@ -256,12 +255,12 @@ impl<'a> Model<'a> {
     fn happen(&mut self, due: Due) -> Result<(), Trouble> {
         let element = self.elements[due.slot as usize];
         match (element.kind, self.variant) {
-            (Kind::Calc, _) => self.calc(due, &element),
-            (Kind::Send, _) => self.send(due, &element),
-            (Kind::Message, Variant::LogGopSim) => self.message_of_loggopsim(due, &element),
-            (Kind::Receive, Variant::LogGopSim) => self.receive_of_loggopsim(due, &element),
-            (Kind::Message, Variant::Atlahs) => self.message_of_atlahs(due, &element),
-            (Kind::Receive, Variant::Atlahs) => return self.receive_of_atlahs(due, &element),
+            (ElementKind::Calc, _) => self.calc(due, &element),
+            (ElementKind::Send, _) => self.send(due, &element),
+            (ElementKind::Message, Variant::LogGopSim) => self.message_of_loggopsim(due, &element),
+            (ElementKind::Receive, Variant::LogGopSim) => self.receive_of_loggopsim(due, &element),
+            (ElementKind::Message, Variant::Atlahs) => self.message_of_atlahs(due, &element),
+            (ElementKind::Receive, Variant::Atlahs) => return self.receive_of_atlahs(due, &element),
         }
         Ok(())
     }
@@ -282,9 +281,9 @@ impl<'a> Model<'a> {
     fn busy(&self, element: &Element) -> u64 {
         let cpu = self.cpu.get(element.rank, element.cpu);
         match element.kind {
-            Kind::Send => cpu.max(self.sending.get(element.rank, element.nic)),
-            Kind::Message => cpu.max(self.receiving.get(element.rank, element.nic)),
-            Kind::Calc | Kind::Receive => cpu,
+            ElementKind::Send => cpu.max(self.sending.get(element.rank, element.nic)),
+            ElementKind::Message => cpu.max(self.receiving.get(element.rank, element.nic)),
+            ElementKind::Calc | ElementKind::Receive => cpu,
         }
     }
 
@@ -384,7 +383,7 @@ impl<'a> Model<'a> {
         let due = self.place(
             arrival,
             Element {
-                kind: Kind::Message,
+                kind: ElementKind::Message,
                 rank: send.peer,
                 peer: send.rank,
                 ..*send
@@ -398,18 +397,16 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Removes a matched pair of receive and message; returns true if the send counts as having waited for its
+    /// Checks the sizes of a matched pair of receive and message; returns true if the send counts as having waited for its
     /// receive. That depends on `size`, the size of the one that arrived later, as in both programs.
-    fn matched(&mut self, message: (u32, &Element), receive: (u32, &Element), size: u64) -> bool {
-        if message.1.size != receive.1.size {
+    fn matched(&mut self, message: &Element, receive: &Element, size: u64) -> bool {
+        if message.size != receive.size {
             self.unequal.0 += 1;
-            self.unequal.1.get_or_insert((*message.1, *receive.1));
+            self.unequal.1.get_or_insert((*message, *receive));
         }
-        self.unused.push(message.0);
-        self.unused.push(receive.0);
         let eager = self.parameters.eager;
-        if message.1.size > eager && size <= eager {
-            self.endless.push((*message.1, *receive.1));
+        if message.size > eager && size <= eager {
+            self.endless.push((*message, *receive));
         }
         size > eager
     }
@@ -438,7 +435,8 @@ impl<'a> Model<'a> {
         };
         let receive = self.elements[slot as usize];
         // A send above the eager limit blocks its cpu and its NIC until it is matched.
-        if self.matched((due.slot, message), (slot, &receive), message.size) {
+        self.unused.extend([due.slot, slot]);
+        if self.matched(message, &receive, message.size) {
             self.cpu.rise(message.peer, message.cpu, time);
             self.sending.rise(message.peer, message.nic, time);
             self.mark_sent(message, time);
@@ -454,7 +452,8 @@ impl<'a> Model<'a> {
             return self.posted.push(key, due.slot);
         };
         let message = self.elements[slot as usize];
-        if self.matched((slot, &message), (due.slot, receive), receive.size) {
+        self.unused.extend([slot, due.slot]);
+        if self.matched(&message, receive, receive.size) {
             self.cpu.rise(message.peer, receive.cpu, time);
             self.sending.rise(message.peer, receive.nic, time);
             self.mark_sent(&message, time);
@@ -490,7 +489,8 @@ impl<'a> Model<'a> {
         if other {
             self.mark(receive.rank, receive.number, Some(end));
         }
-        if self.matched((due.slot, message), (slot, &receive), message.size) {
+        self.unused.extend([due.slot, slot]);
+        if self.matched(message, &receive, message.size) {
             self.cpu.rise(message.peer, message.cpu, end);
             self.sending.rise(message.peer, message.nic, freed);
             self.mark_sent(message, end);
@@ -510,10 +510,10 @@ impl<'a> Model<'a> {
         };
         let message = self.elements[slot as usize];
         if due.time < message.ready {
-            let place = self.program.name(receive.rank, receive.number);
+            let index = self.program.name(receive.rank, receive.number);
             let (time, arrived) = (due.time, message.ready);
             return Err(Trouble::at(
-                place,
+                index,
                 format!("is freed by a start and would begin at {time} ns, before its message has come at {arrived} ns"),
             )
             .help("ATLAHS aborts here; take the variant loggopsim, or replace irequires by requires"));
@@ -533,7 +533,8 @@ impl<'a> Model<'a> {
         if !other {
             self.started(receive, due.time);
         }
-        if self.matched((slot, &message), (due.slot, receive), receive.size) {
+        self.unused.extend([slot, due.slot]);
+        if self.matched(&message, receive, receive.size) {
             self.cpu.rise(message.peer, receive.cpu, end);
             self.sending.rise(message.peer, receive.nic, freed);
             self.mark_sent(&message, end);

@@ -30,18 +30,18 @@ impl Groups {
     /// All kinds, in the order in which SimAI creates them.
     pub const KINDS: [GroupKind; 4] = [GroupKind::Tp, GroupKind::Dp, GroupKind::Ep, GroupKind::DpEp];
 
-    /// Creates the groups of `ranks` ranks from a header; `place` is the position of its line.
+    /// Creates the groups of `ranks` ranks from a header; `location` is the position of its line.
     ///
     /// # Errors
     /// If the numbers do not divide evenly.
-    pub fn new(header: &Header, ranks: u32, place: &str) -> Result<Self, Trouble> {
+    pub fn new(header: &Header, ranks: u32, location: &str) -> Result<Self, Trouble> {
         let (tp, ep) = (header.tp, header.ep);
         if ranks == 0 || !ranks.is_multiple_of(tp) {
             let message = format!(
                 "{ranks} ranks are not a multiple of model_parallel_NPU_group {tp}, with ep {ep}: DP would be {:.2}",
                 f64::from(ranks) / f64::from(tp)
             );
-            return Err(Trouble::at(place, message));
+            return Err(Trouble::at(location, message));
         }
         let dp = ranks / tp;
         if !dp.is_multiple_of(ep) {
@@ -49,7 +49,7 @@ impl Groups {
                 "DP {dp} ({ranks} ranks by model_parallel_NPU_group {tp}) is not a multiple of ep {ep}: DP_EP would be {:.2}",
                 f64::from(dp) / f64::from(ep)
             );
-            return Err(Trouble::at(place, message));
+            return Err(Trouble::at(location, message));
         }
         Ok(Self { ranks, tp, ep })
     }
@@ -72,23 +72,23 @@ impl Groups {
 
     /// Returns the number of a rank's group of a kind.
     pub fn of(&self, kind: GroupKind, rank: Rank) -> u32 {
-        let (block, place) = (rank / self.tp, rank % self.tp);
+        let (block, index) = (rank / self.tp, rank % self.tp);
         match kind {
             GroupKind::Tp => block,
-            GroupKind::Dp => place,
-            GroupKind::Ep => block / self.ep * self.tp + place,
-            GroupKind::DpEp => block % self.ep * self.tp + place,
+            GroupKind::Dp => index,
+            GroupKind::Ep => block / self.ep * self.tp + index,
+            GroupKind::DpEp => block % self.ep * self.tp + index,
         }
     }
 
     /// Returns the ranks of a group in ascending order.
     pub fn members(&self, kind: GroupKind, number: u32) -> Vec<Rank> {
-        let (block, place) = (number / self.tp, number % self.tp);
+        let (block, index) = (number / self.tp, number % self.tp);
         let (first, step) = match kind {
             GroupKind::Tp => (number * self.tp, 1),
             GroupKind::Dp => (number, self.tp),
-            GroupKind::Ep => (block * self.ep * self.tp + place, self.tp),
-            GroupKind::DpEp => (block * self.tp + place, self.ep * self.tp),
+            GroupKind::Ep => (block * self.ep * self.tp + index, self.tp),
+            GroupKind::DpEp => (block * self.tp + index, self.ep * self.tp),
         };
         (0..self.size(kind)).map(|i| first + i * step).collect()
     }

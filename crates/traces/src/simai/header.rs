@@ -57,10 +57,10 @@ pub struct Header {
 }
 
 impl Header {
-    /// Parses the line; `place` is its position.
-    pub(super) fn read(line: &str, place: &str) -> Result<Self, Trouble> {
+    /// Parses the line; `location` is its position.
+    pub(super) fn read(line: &str, location: &str) -> Result<Self, Trouble> {
         let mut words = line.split_ascii_whitespace().peekable();
-        policy(words.next(), place)?;
+        policy(words.next(), location)?;
         let mut header = Self {
             ep: 1,
             pp: 1,
@@ -72,24 +72,26 @@ impl Header {
         while let Some(word) = words.next() {
             let key = word.strip_suffix(':').unwrap_or(word);
             let Some(known) = KEYS.into_iter().find(|known| *known == key) else {
-                return Err(
-                    Trouble::at(place, format!("unknown key `{word}`")).help(nearest(key, KEYS.into_iter()))
-                );
+                return Err(Trouble::at(location, format!("unknown key `{word}`"))
+                    .help(nearest(key, KEYS.into_iter())));
             };
             if seen.contains(&known) {
-                return Err(Trouble::at(place, format!("{known} is given twice")));
+                return Err(Trouble::at(location, format!("{known} is given twice")));
             }
             seen.push(known);
             let Some(value) = words.next() else {
-                return Err(Trouble::at(place, format!("{known} has no value")));
+                return Err(Trouble::at(location, format!("{known} has no value")));
             };
             let number = || -> Result<u32, Trouble> {
-                let number = whole(value, known, place)?;
-                u32::try_from(number).map_err(|_| too_large(known, number, place))
+                let number = whole(value, known, location)?;
+                u32::try_from(number).map_err(|_| too_large(known, number, location))
             };
             let count = || -> Result<u32, Trouble> {
                 match number()? {
-                    0 => Err(Trouble::at(place, format!("{known} is 0: expected at least 1"))),
+                    0 => Err(Trouble::at(
+                        location,
+                        format!("{known} is 0: expected at least 1"),
+                    )),
                     count => Ok(count),
                 }
             };
@@ -100,17 +102,17 @@ impl Header {
                 "vpp" => header.vpp = count()?,
                 "ga" => header.ga = count()?,
                 "all_gpus" => header.all_gpus = Some(count()?),
-                "pp_comm" => header.pp_comm = bytes(value, place)?,
+                "pp_comm" => header.pp_comm = bytes(value, location)?,
                 _ => {
                     let mut layers = Vec::new();
                     for i in 0..number()? {
                         // A word with a colon is the next key, so the list is too short.
                         let Some(layer) = words.next_if(|word| !word.ends_with(':')) else {
                             let message = format!("{known} announces {value} layers, and there are {i}");
-                            return Err(Trouble::at(place, message));
+                            return Err(Trouble::at(location, message));
                         };
-                        let layer = whole(layer, known, place)?;
-                        layers.push(u32::try_from(layer).map_err(|_| too_large(known, layer, place))?);
+                        let layer = whole(layer, known, location)?;
+                        layers.push(u32::try_from(layer).map_err(|_| too_large(known, layer, location))?);
                     }
                     match known {
                         "checkpoints" => header.checkpoints = layers,
@@ -121,17 +123,17 @@ impl Header {
         }
         if header.tp == 0 {
             let message = "there is no `model_parallel_NPU_group:`: expected how many ranks a tensor-parallel group has";
-            return Err(Trouble::at(place, message));
+            return Err(Trouble::at(location, message));
         }
         Ok(header)
     }
 
     /// Returns notes on requested features that SimAI does not perform either.
-    pub(super) fn cautions(&self, place: &str) -> Vec<Caution> {
+    pub(super) fn cautions(&self, location: &str) -> Vec<Caution> {
         let mut cautions = Vec::new();
         let mut say = |text: String| {
             cautions.push(Caution {
-                text: format!("{place}: {text}"),
+                text: format!("{location}: {text}"),
             });
         };
         if self.pp > 1 || self.pp_comm > 0.0 {
@@ -151,10 +153,10 @@ impl Header {
     }
 }
 
-fn policy(word: Option<&str>, place: &str) -> Result<(), Trouble> {
+fn policy(word: Option<&str>, location: &str) -> Result<(), Trouble> {
     let Some(word) = word else {
         return Err(Trouble::at(
-            place,
+            location,
             format!("the file is empty: expected `{POLICY}`"),
         ));
     };
@@ -163,26 +165,26 @@ fn policy(word: Option<&str>, place: &str) -> Result<(), Trouble> {
     }
     if OTHERS.contains(&word) {
         let message = format!("policy `{word}` is not carried out: expected `{POLICY}`");
-        return Err(Trouble::at(place, message));
+        return Err(Trouble::at(location, message));
     }
     let known = OTHERS.into_iter().chain([POLICY]);
-    Err(Trouble::at(place, format!("unknown policy `{word}`")).help(nearest(word, known)))
+    Err(Trouble::at(location, format!("unknown policy `{word}`")).help(nearest(word, known)))
 }
 
 /// Parses a size, which may have decimals because AICB computes it.
-fn bytes(text: &str, place: &str) -> Result<f64, Trouble> {
+fn bytes(text: &str, location: &str) -> Result<f64, Trouble> {
     match text.parse::<f64>() {
         Ok(bytes) if bytes.is_finite() && bytes >= 0.0 => Ok(bytes),
         _ => Err(Trouble::at(
-            place,
+            location,
             format!("pp_comm is `{text}`: expected bytes, not negative"),
         )),
     }
 }
 
-fn too_large(what: &str, number: u64, place: &str) -> Trouble {
+fn too_large(what: &str, number: u64, location: &str) -> Trouble {
     Trouble::at(
-        place,
+        location,
         format!("{what} is {number}: expected at most {}", u32::MAX),
     )
 }

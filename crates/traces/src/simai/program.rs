@@ -12,7 +12,7 @@ use crate::program::{
 use crate::trouble::{Caution, Trouble};
 
 use super::groups::{GroupKind, Groups};
-use super::workload::{Layer, Phase, Workload, list};
+use super::workload::{Layer, Phase, PhaseCollective, Workload, list};
 
 /// Lanes of a rank. SimAI has a queue for collectives of the forward pass and of gradients of inputs, and one for
 /// those of gradients of weights; each runs one collective at a time.
@@ -39,7 +39,7 @@ pub struct Servers {
 /// Operation of the iteration, which is the same at all ranks.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    what: What,
+    what: StepKind,
     /// Index of its layer.
     layer: u32,
     part: Part,
@@ -48,7 +48,7 @@ struct Step {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum StepKind {
     Compute { ns: u64, lane: u8 },
     Collective { shape: u32 },
 }
@@ -63,9 +63,7 @@ enum Part {
 /// Collectives that differ only in their groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
-    kind: CollectiveKind,
-    group: GroupKind,
-    bytes: u64,
+    collective: PhaseCollective,
     /// Lane for its operations.
     lane: u8,
     /// Index of the first group's collective in the program's list; those of the other groups follow.
@@ -98,7 +96,7 @@ const MOST_COLLECTIVES: u64 = 1 << 24;
 /// # Errors
 /// If groups and ranks do not match, or a feature is not supported.
 pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, Vec<Caution>), Trouble> {
-    let place = format!("{}:1", workload.file);
+    let location = format!("{}:1", workload.file);
     let (tp, ranks) = (workload.header.tp, servers.ranks);
     if let Some(all) = workload.header.all_gpus
         && all != ranks
@@ -106,20 +104,20 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
         let message = format!(
             "all_gpus is {all}, and the job has {ranks} ranks (model_parallel_NPU_group {tp}): expected as many"
         );
-        return Err(Trouble::at(place, message));
+        return Err(Trouble::at(location, message));
     }
     if ranks > MOST_RANKS {
         let message = format!("{ranks} ranks: expected at most {MOST_RANKS}");
-        return Err(Trouble::at(place, message));
+        return Err(Trouble::at(location, message));
     }
     if servers.gpus_per_server == 0 || !ranks.is_multiple_of(servers.gpus_per_server) {
         let message = format!(
             "{ranks} ranks are not whole servers of {} (model_parallel_NPU_group {tp})",
             servers.gpus_per_server
         );
-        return Err(Trouble::at(place, message));
+        return Err(Trouble::at(location, message));
     }
-    let grouping = Groups::new(&workload.header, ranks, &place)?;
+    let grouping = Groups::new(&workload.header, ranks, &location)?;
     let mut builder = Builder {
         steps: Vec::new(),
         shapes: Vec::new(),
@@ -137,35 +135,41 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
         steps, mut shapes, ..
     } = builder;
     // Before the lists are built, since they grow with the number of ranks.
-    let all = shapes.iter().map(|shape| u64::from(grouping.count(shape.group)));
+    let all = shapes
+        .iter()
+        .map(|shape| u64::from(grouping.count(shape.collective.group)));
     let all: u64 = all.sum();
     if all > MOST_COLLECTIVES {
         let message = format!(
             "{} kinds of collectives over {ranks} ranks are {all}, one for each group: expected at most {MOST_COLLECTIVES}",
             shapes.len()
         );
-        return Err(Trouble::at(place, message));
+        return Err(Trouble::at(location, message));
     }
     let mut groups = Vec::new();
     let mut first_group = Vec::new();
     for kind in Groups::KINDS {
         first_group.push((kind, groups.len() as u32));
         // Groups that no collective uses would only take memory.
-        if shapes.iter().any(|shape| shape.group == kind) {
+        if shapes.iter().any(|shape| shape.collective.group == kind) {
             groups.extend((0..grouping.count(kind)).map(|number| grouping.members(kind, number)));
         }
     }
     let mut collectives = Vec::new();
     for shape in &mut shapes {
         shape.first = collectives.len() as u32;
-        let first = first_group.iter().find(|(kind, _)| *kind == shape.group);
+        let first = first_group
+            .iter()
+            .find(|(kind, _)| *kind == shape.collective.group);
         let first = first.map_or(0, |(_, first)| *first);
-        collectives.extend((0..grouping.count(shape.group)).map(|number| Collective {
-            kind: shape.kind,
-            bytes: shape.bytes,
-            group: first + number,
-            root: 0,
-        }));
+        collectives.extend(
+            (0..grouping.count(shape.collective.group)).map(|number| Collective {
+                kind: shape.collective.kind,
+                bytes: shape.collective.bytes,
+                group: first + number,
+                root: 0,
+            }),
+        );
     }
     let cautions = endless(workload, &grouping, servers).into_iter().collect();
     let program = SimaiProgram {
@@ -193,8 +197,8 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
 /// Returns the collectives of a layer with their effective sizes.
 fn phases(layer: &Layer) -> [Phase; 3] {
     let mut forward = layer.forward;
-    if let Some((_, _, bytes)) = &mut forward.collective {
-        *bytes = (*bytes).max(LEAST_FORWARD);
+    if let Some(collective) = &mut forward.collective {
+        collective.bytes = collective.bytes.max(LEAST_FORWARD);
     }
     [forward, layer.input, layer.weight]
 }
@@ -208,7 +212,11 @@ pub fn nvls_line(workload: &Workload, gpu: &str) -> Option<u32> {
     let of_tp = |phase: &Phase| {
         matches!(
             phase.collective,
-            Some((CollectiveKind::AllReduce, GroupKind::Tp, _))
+            Some(PhaseCollective {
+                kind: CollectiveKind::AllReduce,
+                group: GroupKind::Tp,
+                ..
+            })
         )
     };
     let mut layers = workload.layers.iter();
@@ -222,7 +230,8 @@ pub fn nvls_line(workload: &Workload, gpu: &str) -> Option<u32> {
 fn endless(workload: &Workload, groups: &Groups, servers: &Servers) -> Option<Caution> {
     let headers = 52;
     let mtu = servers.mtu.max(1);
-    let never = |kind: CollectiveKind, group: GroupKind, bytes: u64| {
+    let never = |collective: PhaseCollective| {
+        let PhaseCollective { kind, group, bytes } = collective;
         let n = u64::from(groups.size(group));
         if n < 2 {
             return false;
@@ -245,9 +254,7 @@ fn endless(workload: &Workload, groups: &Groups, servers: &Servers) -> Option<Ca
         .iter()
         .filter(|layer| {
             let collectives = phases(layer).into_iter().filter_map(|phase| phase.collective);
-            collectives
-                .into_iter()
-                .any(|(kind, group, bytes)| never(kind, group, bytes))
+            collectives.into_iter().any(never)
         })
         .map(|layer| layer.line)
         .collect();
@@ -270,7 +277,7 @@ struct Builder {
 
 impl Builder {
     /// Adds an operation that waits for another one.
-    fn add(&mut self, before: Option<OperationId>, what: What, layer: u32, part: Part) -> OperationId {
+    fn add(&mut self, before: Option<OperationId>, what: StepKind, layer: u32, part: Part) -> OperationId {
         let number = self.steps.len() as OperationId;
         self.steps.push(Step {
             what,
@@ -290,20 +297,18 @@ impl Builder {
         number
     }
 
-    fn shape(&mut self, lane: u8, (kind, group, bytes): (CollectiveKind, GroupKind, u64)) -> What {
+    fn shape(&mut self, lane: u8, collective: PhaseCollective) -> StepKind {
         let shape = Shape {
-            kind,
-            group,
-            bytes,
+            collective,
             lane,
             first: 0,
         };
         let known = self.shapes.iter().position(|known| *known == shape);
-        let place = known.unwrap_or_else(|| {
+        let index = known.unwrap_or_else(|| {
             self.shapes.push(shape);
             self.shapes.len() - 1
         });
-        What::Collective { shape: place as u32 }
+        StepKind::Collective { shape: index as u32 }
     }
 
     /// Adds a computation, and a collective that the next layer waits for.
@@ -315,7 +320,7 @@ impl Builder {
         };
         let ns = phase.compute_ns;
         let lane = COMPUTE;
-        let mut last = self.add(self.last, What::Compute { ns, lane }, number, part);
+        let mut last = self.add(self.last, StepKind::Compute { ns, lane }, number, part);
         let mut ns = 1;
         if let Some(collective) = phase.collective {
             let what = self.shape(BLOCKING, collective);
@@ -323,7 +328,7 @@ impl Builder {
             ns = layer.process_ns.saturating_add(1);
         }
         let lane = NO_LANE;
-        self.last = Some(self.add(Some(last), What::Compute { ns, lane }, number, part));
+        self.last = Some(self.add(Some(last), StepKind::Compute { ns, lane }, number, part));
     }
 
     /// Adds a computation, and a collective that only the end of the iteration waits for.
@@ -331,15 +336,15 @@ impl Builder {
         let [.., phase] = phases(layer);
         let part = Part::Weight;
         let ns = phase.compute_ns;
-        let compute = self.add(self.last, What::Compute { ns, lane: COMPUTE }, number, part);
+        let compute = self.add(self.last, StepKind::Compute { ns, lane: COMPUTE }, number, part);
         if let Some(collective) = phase.collective {
             let what = self.shape(WEIGHTS, collective);
             let collective = self.add(Some(compute), what, number, part);
             let (ns, lane) = (layer.process_ns, NO_LANE);
-            self.add(Some(collective), What::Compute { ns, lane }, number, part);
+            self.add(Some(collective), StepKind::Compute { ns, lane }, number, part);
         }
         let lane = NO_LANE;
-        self.last = Some(self.add(Some(compute), What::Compute { ns: 1, lane }, number, part));
+        self.last = Some(self.add(Some(compute), StepKind::Compute { ns: 1, lane }, number, part));
     }
 }
 
@@ -376,15 +381,15 @@ impl Program for SimaiProgram {
         };
         match self.steps.get(number as usize).map(|step| step.what) {
             None => nothing,
-            Some(What::Compute { ns, lane }) => Operation {
+            Some(StepKind::Compute { ns, lane }) => Operation {
                 work: Work::Compute { ns },
                 lane,
                 ..nothing
             },
-            Some(What::Collective { shape }) => {
+            Some(StepKind::Collective { shape }) => {
                 let shape = &self.shapes[shape as usize];
                 Operation {
-                    work: Work::Collective(shape.first + self.grouping.of(shape.group, rank)),
+                    work: Work::Collective(shape.first + self.grouping.of(shape.collective.group, rank)),
                     lane: shape.lane,
                     ..nothing
                 }
@@ -425,8 +430,8 @@ impl Program for SimaiProgram {
         };
         let (name, line) = &self.layers[step.layer as usize];
         let what = match step.what {
-            What::Collective { shape } => format!(", {:?}", self.shapes[shape as usize].kind),
-            What::Compute { .. } => String::new(),
+            StepKind::Collective { shape } => format!(", {:?}", self.shapes[shape as usize].collective.kind),
+            StepKind::Compute { .. } => String::new(),
         };
         format!("{}:{line} ({name}, {part}{what})", self.file)
     }

@@ -9,13 +9,24 @@ use super::header::Header;
 /// Fields of a layer: its name, its dependency, three phases of three, and the process time.
 const FIELDS: usize = 12;
 
+/// Collective of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseCollective {
+    /// Operation that the ranks perform.
+    pub kind: CollectiveKind,
+    /// Groups that perform it, each on its own.
+    pub group: GroupKind,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
 /// Phase of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phase {
     /// Computing time in ns.
     pub compute_ns: u64,
-    /// Collective after it: kind, group, and size in bytes.
-    pub collective: Option<(CollectiveKind, GroupKind, u64)>,
+    /// Collective after the computation.
+    pub collective: Option<PhaseCollective>,
 }
 
 /// Layer of a workload.
@@ -64,12 +75,12 @@ pub fn read(file: &str, text: &str) -> Result<(Workload, Vec<Caution>), Trouble>
             "the file ends after its first line: expected the number of layers",
         ));
     };
-    let place = at(line);
+    let location = at(line);
     let announced = match count.split_ascii_whitespace().collect::<Vec<_>>()[..] {
-        [count] => whole(count, "the number of layers", &place)?,
+        [count] => whole(count, "the number of layers", &location)?,
         _ => {
             let message = format!("`{}`: expected the number of layers alone", count.trim());
-            return Err(Trouble::at(place, message));
+            return Err(Trouble::at(location, message));
         }
     };
     let mut layers = Vec::new();
@@ -77,13 +88,14 @@ pub fn read(file: &str, text: &str) -> Result<(Workload, Vec<Caution>), Trouble>
     for (line, text) in lines {
         layers.push(layer(text, line, &at(line), &mut empty)?);
     }
+    // Only after all layers are read: a fault in a layer explains more than a wrong count.
     if layers.len() as u64 != announced || layers.is_empty() {
         let expected = if announced == 0 { "at least one" } else { "as many" };
         let message = format!(
             "{announced} layers are announced, and {} follow: expected {expected}",
             layers.len()
         );
-        return Err(Trouble::at(place, message));
+        return Err(Trouble::at(location, message));
     }
     if !empty.is_empty() {
         let text = format!(
@@ -122,11 +134,11 @@ pub(super) fn list(numbers: &[u32]) -> String {
 }
 
 /// Parses a layer; adds the line to `empty` if one of its collectives has no bytes.
-fn layer(text: &str, line: u32, place: &str, empty: &mut Vec<u32>) -> Result<Layer, Trouble> {
+fn layer(text: &str, line: u32, location: &str, empty: &mut Vec<u32>) -> Result<Layer, Trouble> {
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     if fields.len() != FIELDS {
         let message = format!("{} fields, expected {FIELDS}", fields.len());
-        return Err(Trouble::at(place, message).help(
+        return Err(Trouble::at(location, message).help(
             "name, dependency, then time, collective and bytes of the forward pass, of the gradients of inputs and of \
              those of weights, then process time",
         ));
@@ -136,16 +148,16 @@ fn layer(text: &str, line: u32, place: &str, empty: &mut Vec<u32>) -> Result<Lay
             "the dependency is `{}`: expected a whole number, such as -1",
             fields[1]
         );
-        return Err(Trouble::at(place, message));
+        return Err(Trouble::at(location, message));
     }
     let mut phase = |first: usize, what: &str, plain: GroupKind| -> Result<Phase, Trouble> {
-        let compute_ns = whole(fields[first], &format!("the time of the {what}, in ns"), place)?;
+        let compute_ns = whole(fields[first], &format!("the time of the {what}, in ns"), location)?;
         let bytes = whole(
             fields[first + 2],
             &format!("the size of the collective of the {what}, in bytes"),
-            place,
+            location,
         )?;
-        let collective = collective(fields[first + 1], plain, place)?;
+        let collective = collective(fields[first + 1], plain, location)?;
         if collective.is_some() && bytes == 0 && empty.last() != Some(&line) {
             empty.push(line);
         }
@@ -153,14 +165,14 @@ fn layer(text: &str, line: u32, place: &str, empty: &mut Vec<u32>) -> Result<Lay
             compute_ns,
             collective: collective
                 .filter(|_| bytes > 0)
-                .map(|(kind, group)| (kind, group, bytes)),
+                .map(|(kind, group)| PhaseCollective { kind, group, bytes }),
         })
     };
     Ok(Layer {
         forward: phase(2, "forward pass", GroupKind::Tp)?,
         input: phase(5, "gradients of inputs", GroupKind::Tp)?,
         weight: phase(8, "gradients of weights", GroupKind::Dp)?,
-        process_ns: whole(fields[11], "the process time, in ns", place)?,
+        process_ns: whole(fields[11], "the process time, in ns", location)?,
         name: fields[0].to_string(),
         line,
     })
@@ -177,7 +189,7 @@ const COLLECTIVES: [(&str, CollectiveKind); 4] = [
 fn collective(
     text: &str,
     plain: GroupKind,
-    place: &str,
+    location: &str,
 ) -> Result<Option<(CollectiveKind, GroupKind)>, Trouble> {
     if text == "NONE" {
         return Ok(None);
@@ -193,25 +205,25 @@ fn collective(
     if text.starts_with("ALLREDUCEALLTOALL") {
         let message =
             format!("`{text}` is not carried out: SimAI takes it for an all-reduce without a group");
-        return Err(Trouble::at(place, message).help("write an ALLREDUCE and an ALLTOALL in two layers"));
+        return Err(Trouble::at(location, message).help("write an ALLREDUCE and an ALLTOALL in two layers"));
     }
     let known: Vec<String> = COLLECTIVES
         .into_iter()
         .flat_map(|(name, _)| suffixes.map(|(suffix, _)| format!("{name}{suffix}")))
         .chain(["NONE".to_string()])
         .collect();
-    Err(Trouble::at(place, format!("unknown collective `{text}`"))
+    Err(Trouble::at(location, format!("unknown collective `{text}`"))
         .help(nearest(text, known.iter().map(String::as_str))))
 }
 
 /// Parses a non-negative integer.
-pub(super) fn whole(text: &str, what: &str, place: &str) -> Result<u64, Trouble> {
+pub(super) fn whole(text: &str, what: &str, location: &str) -> Result<u64, Trouble> {
     text.parse().map_err(|error: std::num::ParseIntError| {
         let expected = match error.kind() {
             std::num::IntErrorKind::PosOverflow => format!("at most {}", u64::MAX),
             _ => "a whole number, not negative".to_string(),
         };
-        Trouble::at(place, format!("{what} is `{text}`: expected {expected}"))
+        Trouble::at(location, format!("{what} is `{text}`: expected {expected}"))
     })
 }
 

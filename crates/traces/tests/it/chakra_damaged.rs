@@ -88,10 +88,10 @@ fn every_prefix_of_a_trace_is_an_error_or_a_value() {
             );
         }
         // Flips each bit in turn.
-        for place in 0..bytes.len() {
+        for index in 0..bytes.len() {
             for bit in 0..8 {
                 let mut damaged = bytes.clone();
-                damaged[place] ^= 1 << bit;
+                damaged[index] ^= 1 << bit;
                 let _ = read_bytes(vec![("x.0.et".into(), damaged)], &Options::default());
             }
         }

@@ -222,13 +222,13 @@ fn collectives(ranks: &[&[(CollectiveKind, u64)]]) -> Graph {
     for (rank, list) in (0..).zip(ranks) {
         let mut before = None;
         for (kind, bytes) in *list {
-            let place = builder.collective(Collective {
+            let index = builder.collective(Collective {
                 kind: *kind,
                 bytes: *bytes,
                 group,
                 root: 0,
             });
-            for work in [Work::Compute { ns: 5000 }, place] {
+            for work in [Work::Compute { ns: 5000 }, index] {
                 let number = builder.operation(rank, work, NO_LANE, 0);
                 if let Some(before) = before {
                     builder.after_end(rank, before, number);

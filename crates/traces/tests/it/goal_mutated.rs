@@ -53,8 +53,8 @@ fn changed_samples_are_errors_or_values() {
                     _ => {
                         let end = (at + random(40)).min(bytes.len());
                         let piece = bytes[at..end].to_vec();
-                        let place = random(bytes.len());
-                        bytes.splice(place..place, piece);
+                        let index = random(bytes.len());
+                        bytes.splice(index..index, piece);
                     }
                 }
             }

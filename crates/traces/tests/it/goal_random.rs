@@ -22,12 +22,12 @@ struct Message {
     tag: Option<u32>,
     any: (bool, bool),
     expects: Option<u64>,
-    places: [Place; 2],
+    endpoints: [Endpoint; 2],
 }
 
 /// Cpu and NIC of an operation if written, its sort key within its rank, and its dependencies.
 #[derive(Clone, Debug)]
-struct Place {
+struct Endpoint {
     cpu: Option<u8>,
     nic: Option<u8>,
     key: u32,
@@ -39,13 +39,13 @@ struct Random {
     ranks: u32,
     messages: Vec<Message>,
     /// Rank, duration in ns, and position of each computation.
-    calcs: Vec<(u32, u64, Place)>,
+    calcs: Vec<(u32, u64, Endpoint)>,
 }
 
-fn place() -> impl Strategy<Value = Place> {
+fn place() -> impl Strategy<Value = Endpoint> {
     let waits = prop::collection::vec((any::<prop::sample::Index>(), prop::bool::weighted(0.2)), 0..3);
     let number = || prop::option::weighted(0.4, 0_u8..3);
-    (number(), number(), any::<u32>(), waits).prop_map(|(cpu, nic, key, waits)| Place {
+    (number(), number(), any::<u32>(), waits).prop_map(|(cpu, nic, key, waits)| Endpoint {
         cpu,
         nic,
         key,
@@ -67,16 +67,19 @@ fn random() -> impl Strategy<Value = Random> {
             prop::option::weighted(0.1, bytes()),
             [place(), place()],
         );
-        let message = message.prop_map(|(ends, bytes, tag, any, expects, places)| Message {
+        let message = message.prop_map(|(ends, bytes, tag, any, expects, endpoints)| Message {
             ends,
             bytes,
             tag,
             any,
             expects,
-            places,
+            endpoints,
         });
         // A computation has no NIC.
-        let without = place().prop_map(|place| Place { nic: None, ..place });
+        let without = place().prop_map(|location| Endpoint {
+            nic: None,
+            ..location
+        });
         let calc = (0..ranks, 0_u64..20_000, without);
         (
             prop::collection::vec(message, 0..12),
@@ -93,10 +96,10 @@ fn random() -> impl Strategy<Value = Random> {
 impl Random {
     /// Returns the text with its lines in the order of their keys, regardless of the dependencies.
     fn text(&self) -> String {
-        let mut of_rank: Vec<Vec<(String, &Place)>> = vec![Vec::new(); self.ranks as usize];
+        let mut of_rank: Vec<Vec<(String, &Endpoint)>> = vec![Vec::new(); self.ranks as usize];
         for message in &self.messages {
             let (from, to) = message.ends;
-            let [send, receive] = &message.places;
+            let [send, receive] = &message.endpoints;
             let tag = message.tag.map_or(String::new(), |tag| format!(" tag {tag}"));
             let line = format!("send {}b to {to}{tag}", message.bytes);
             of_rank[from as usize].push((line, send));
@@ -112,8 +115,8 @@ impl Random {
             );
             of_rank[to as usize].push((line, receive));
         }
-        for (rank, ns, place) in &self.calcs {
-            of_rank[*rank as usize].push((format!("calc {ns}"), place));
+        for (rank, ns, index) in &self.calcs {
+            of_rank[*rank as usize].push((format!("calc {ns}"), index));
         }
         let mut text = format!("num_ranks {}\n", self.ranks);
         for (rank, operations) in of_rank.iter().enumerate() {
@@ -121,19 +124,19 @@ impl Random {
             let mut lines: Vec<usize> = (0..operations.len()).collect();
             lines.sort_by_key(|&at| (operations[at].1.key, at));
             for &at in &lines {
-                let (line, place) = &operations[at];
+                let (line, index) = &operations[at];
                 let with =
                     |name: &str, number: Option<u8>| number.map_or(String::new(), |n| format!(" {name} {n}"));
                 writeln!(
                     text,
                     "l{at}: {line}{}{}",
-                    with("cpu", place.cpu),
-                    with("nic", place.nic)
+                    with("cpu", index.cpu),
+                    with("nic", index.nic)
                 )
                 .unwrap();
             }
-            for (at, (_, place)) in operations.iter().enumerate().skip(1) {
-                for (other, by_start) in &place.waits {
+            for (at, (_, index)) in operations.iter().enumerate().skip(1) {
+                for (other, by_start) in &index.waits {
                     let word = if *by_start { "irequires" } else { "requires" };
                     writeln!(text, "l{at} {word} l{}", other.index(at)).unwrap();
                 }

@@ -300,14 +300,14 @@ fn times_do_not_wrap() {
             text(program, variant, parameters).unwrap_err().to_string()
         };
         let usual = Parameters::default();
-        for (ns, place) in [
+        for (ns, index) in [
             (u64::MAX, "x.goal:3"),
             (last + 1, "x.goal:3"),
             (last / 2 + 1, "x.goal:4"),
         ] {
             let message = refused(&calc(&ns.to_string()), &usual);
             assert!(
-                message.starts_with(place) && message.contains("213 days"),
+                message.starts_with(index) && message.contains("213 days"),
                 "{variant:?} {ns}: {message}"
             );
         }

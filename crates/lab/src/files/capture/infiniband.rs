@@ -10,7 +10,7 @@ use paceline_fabric::spec::{NodeId, RunSpec};
 use paceline_kernel::Time;
 
 use super::wire::{Message, crc32, push_transport, queue_pair};
-use super::{ends, message};
+use super::{SentAs, ends, message};
 
 const LRH: usize = 8;
 /// Offset of the congestion bits' byte in the base transport header, after the LRH.
@@ -34,7 +34,7 @@ const ERF_HEADER: usize = 16;
 const VARYING_LENGTH: u8 = 1 << 2;
 
 /// Builds the record of an event; returns `None` if its flow is unknown.
-pub(super) fn record(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64)) -> Option<Vec<u8>> {
+pub(super) fn record(spec: &RunSpec, event: &TraceEvent, sent_as: SentAs) -> Option<Vec<u8>> {
     let (kind, frame) = match event.kind {
         PacketKind::Credit => (ERF_LINK, update(event)),
         _ => (ERF_PACKET, packet(spec, event, sent_as)?),
@@ -50,12 +50,12 @@ pub(super) fn record(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64)) ->
 }
 
 /// Returns the length of an event's packet without the record's header; `None` if its flow is unknown.
-pub(super) fn length(spec: &RunSpec, event: &TraceEvent, (_, start): (u32, u64)) -> Option<usize> {
+pub(super) fn length(spec: &RunSpec, event: &TraceEvent, sent_as: SentAs) -> Option<usize> {
     if event.kind == PacketKind::Credit {
         return Some(LINK_MIN);
     }
     let flow = spec.flows.get(event.flow as usize)?;
-    Some(LRH + message(spec, flow, event, start).length() + ICRC + VCRC)
+    Some(LRH + message(spec, flow, event, sent_as.start).length() + ICRC + VCRC)
 }
 
 /// Converts to seconds in fixed point, with 32 fractional bits.
@@ -76,7 +76,7 @@ fn update(event: &TraceEvent) -> Vec<u8> {
     frame
 }
 
-fn packet(spec: &RunSpec, event: &TraceEvent, (queue, start): (u32, u64)) -> Option<Vec<u8>> {
+fn packet(spec: &RunSpec, event: &TraceEvent, sent_as: SentAs) -> Option<Vec<u8>> {
     let flow = spec.flows.get(event.flow as usize)?;
     let data = event.kind == PacketKind::Data;
     let (from, to) = ends(flow, data);
@@ -88,8 +88,8 @@ fn packet(spec: &RunSpec, event: &TraceEvent, (queue, start): (u32, u64)) -> Opt
     frame.extend(lid(to).to_be_bytes());
     frame.extend([0; 2]);
     frame.extend(lid(from).to_be_bytes());
-    let message = message(spec, flow, event, start);
-    push_transport(&mut frame, queue_pair(queue, data), &message);
+    let message = message(spec, flow, event, sent_as.start);
+    push_transport(&mut frame, queue_pair(sent_as.named_by, data), &message);
     match (&message, event.mark) {
         (Message::Write { .. }, Mark::Congested) => frame[MARKS] |= FECN,
         (Message::Cnp, _) => frame[LRH] = CNP,

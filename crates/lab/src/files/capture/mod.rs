@@ -93,7 +93,7 @@ fn is_infiniband(spec: &RunSpec) -> bool {
 
 /// Builds an event's packet for its link type and returns it with its length on the wire; `None` if its flow is
 /// unknown.
-fn frame(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64), rate: BitRate) -> Option<(Vec<u8>, usize)> {
+fn frame(spec: &RunSpec, event: &TraceEvent, sent_as: SentAs, rate: BitRate) -> Option<(Vec<u8>, usize)> {
     if is_infiniband(spec) {
         let bytes = infiniband::record(spec, event, sent_as)?;
         let length = bytes.len();
@@ -203,8 +203,17 @@ fn traced_ports(spec: &RunSpec) -> Vec<Port> {
     interfaces(spec).into_iter().filter(is_traced).map(port).collect()
 }
 
-/// First flow of the persistent connection of each flow that uses one, and the flow's first sequence number there.
-struct Posted(SortedMap<u32, (u32, u64)>);
+/// Queue pair that a flow uses.
+#[derive(Clone, Copy)]
+struct SentAs {
+    /// First flow of its persistent connection, or the flow itself: the queue pair is named after it.
+    named_by: u32,
+    /// Bytes sent over the queue pair before the flow.
+    start: u64,
+}
+
+/// Queue pairs of the flows that use a persistent connection.
+struct Posted(SortedMap<u32, SentAs>);
 
 impl Posted {
     /// Assigns sequence numbers; messages are posted in the order of their starts.
@@ -224,29 +233,28 @@ impl Posted {
             let known = first.entry(connection).or_insert(flow);
             *known = (*known).min(flow);
         }
-        let place = |(connection, _, flow): (NonZeroU32, Time, u32)| {
+        let assign = |(connection, _, flow): (NonZeroU32, Time, u32)| {
             let end = ends.entry(connection).or_default();
             let start = *end;
             *end += spec.flows[flow as usize].size.get().next_multiple_of(mtu);
-            (flow, (first[&connection], start))
+            let named_by = first[&connection];
+            (flow, SentAs { named_by, start })
         };
-        Self(messages.into_iter().map(place).collect())
+        Self(messages.into_iter().map(assign).collect())
     }
 
-    /// Returns the flow that names a flow's queue pair, and the bytes sent over the queue pair before the flow.
-    fn sent_as(&self, flow: u32) -> (u32, u64) {
-        self.0.get(&flow).copied().unwrap_or((flow, 0))
+    /// Returns the queue pair of a flow.
+    fn sent_as(&self, flow: u32) -> SentAs {
+        let own = SentAs {
+            named_by: flow,
+            start: 0,
+        };
+        self.0.get(&flow).copied().unwrap_or(own)
     }
 }
 
-/// Builds the packet of an event. The flow's queue pair is named after the first number of `sent_as` and has sent as
-/// many bytes before the flow as the second gives. Returns `None` if the flow is unknown.
-fn packet(
-    spec: &RunSpec,
-    event: &TraceEvent,
-    (queue_pair, start): (u32, u64),
-    rate: BitRate,
-) -> Option<wire::Packet> {
+/// Builds the packet of an event; returns `None` if the flow is unknown.
+fn packet(spec: &RunSpec, event: &TraceEvent, sent_as: SentAs, rate: BitRate) -> Option<wire::Packet> {
     if matches!(event.kind, PacketKind::Pause | PacketKind::Resume) {
         let quanta = match event.kind {
             PacketKind::Pause => pause_quanta(event.pause, rate),
@@ -272,9 +280,9 @@ fn packet(
         source_port: flow.sport,
         class: flow.class,
         ecn: if marked { 3 } else { u8::from(ecn_capable) * 2 },
-        queue_pair: wire::queue_pair(queue_pair, data),
+        queue_pair: wire::queue_pair(sent_as.named_by, data),
     };
-    let message = message(spec, flow, event, start);
+    let message = message(spec, flow, event, sent_as.start);
     let mut packet = match spec.nic.recovery {
         Recovery::Rud(_) => wire::Packet::Uet { header, message },
         Recovery::GoBackN | Recovery::SelectiveRepeat(_) => wire::Packet::Roce { header, message },

@@ -96,9 +96,9 @@ impl<'a> Bounds<'a> {
         // Messages of cost models have no flow, and unfinished flows have no completion time.
         wanted.retain(|_, (fct, ..)| *fct > 0);
         let mut links = vec![Vec::new(); input.run.nodes.len()];
-        for (place, link) in input.run.links.iter().enumerate() {
-            links[link.a.0 as usize].push((link.b, place));
-            links[link.b.0 as usize].push((link.a, place));
+        for (index, link) in input.run.links.iter().enumerate() {
+            links[link.a.0 as usize].push((link.b, index));
+            links[link.b.0 as usize].push((link.a, index));
         }
         Self {
             input,
@@ -123,15 +123,15 @@ impl<'a> Bounds<'a> {
             .and_then(|account| self.where_it_waited(account, from))
             .or_else(|| self.slowest(account, from, to));
         Found {
-            bound: link.map(|place| self.bound(place)),
+            bound: link.map(|index| self.bound(index)),
             contention_ps,
         }
     }
 
-    fn bound(&self, place: usize) -> Bound {
-        let link = &self.input.run.links[place];
+    fn bound(&self, index: usize) -> Bound {
+        let link = &self.input.run.links[index];
         Bound {
-            tier: self.input.link_tiers.name(place).to_string(),
+            tier: self.input.link_tiers.name(index).to_string(),
             rate: link.rate,
             ends: (link.a.0.min(link.b.0), link.a.0.max(link.b.0)),
         }
@@ -147,14 +147,14 @@ impl<'a> Bounds<'a> {
         let nic = account.sender.nic.as_ps();
         match most {
             Some(hop) if waited(hop) >= nic => self.of_port(&hop.port),
-            _ if nic > 0 => self.links[from.0 as usize].first().map(|&(_, place)| place),
+            _ if nic > 0 => self.links[from.0 as usize].first().map(|&(_, index)| index),
             _ => None,
         }
     }
 
     fn of_port(&self, port: &PortRef) -> Option<usize> {
         let mut at = self.links.get(port.node.0 as usize)?.iter();
-        at.find(|(peer, _)| *peer == port.peer).map(|&(_, place)| place)
+        at.find(|(peer, _)| *peer == port.peer).map(|&(_, index)| index)
     }
 
     /// Returns the slowest link of its path; the first of equally slow ones.
@@ -168,7 +168,7 @@ impl<'a> Bounds<'a> {
             true => self.shortest(from, to),
             false => known,
         };
-        let rate = |place: &usize| self.input.run.links[*place].rate;
+        let rate = |index: &usize| self.input.run.links[*index].rate;
         way.into_iter().min_by_key(rate)
     }
 
@@ -179,10 +179,10 @@ impl<'a> Bounds<'a> {
         let mut way = Vec::new();
         let mut at = to;
         while at != from {
-            let Some((before, place)) = tree[at.0 as usize] else {
+            let Some((before, index)) = tree[at.0 as usize] else {
                 return Vec::new();
             };
-            way.push(place);
+            way.push(index);
             at = before;
         }
         way.reverse();
@@ -198,9 +198,9 @@ impl<'a> Bounds<'a> {
             if node != from && nodes[node.0 as usize] == NodeKind::Host {
                 continue;
             }
-            for &(peer, place) in &self.links[node.0 as usize] {
+            for &(peer, index) in &self.links[node.0 as usize] {
                 if peer != from && tree[peer.0 as usize].is_none() {
-                    tree[peer.0 as usize] = Some((node, place));
+                    tree[peer.0 as usize] = Some((node, index));
                     next.push_back(peer);
                 }
             }

@@ -145,8 +145,8 @@ impl Repeats {
             let first = again.as_flow_id as usize;
             let period = again.flow_id as usize - first;
             // Each flow of the period comes again as often, or once more.
-            for (place, original) in self.walk(first..first + period.min(flows)).enumerate() {
-                let times = (flows - place).div_ceil(period);
+            for (index, original) in self.walk(first..first + period.min(flows)).enumerate() {
+                let times = (flows - index).div_ceil(period);
                 let known = &mut all[original.row];
                 known.times += times as u32;
                 let later = original
@@ -353,9 +353,9 @@ mod tests {
     fn flows(parts: &[(usize, usize, bool)]) -> Vec<FlowRow<'static>> {
         let (mut all, mut start, mut noise) = (Vec::new(), 0, 1_u64);
         for &(from, count, is_noise) in parts {
-            for place in from..from + count {
+            for index in from..from + count {
                 noise = noise.wrapping_mul(BASE).wrapping_add(1);
-                let shape = if is_noise { noise >> 40 } else { place as u64 % 97 };
+                let shape = if is_noise { noise >> 40 } else { index as u64 % 97 };
                 start += shape % 5 + 1;
                 all.push(FlowRow {
                     flow_id: all.len() as u32,

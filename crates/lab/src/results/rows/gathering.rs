@@ -44,8 +44,8 @@ impl Gathering {
     }
 
     fn put(&mut self, entry: &Entry) -> io::Result<()> {
-        let place = entry.flow as usize;
-        self.table.entries.put(place, &entry.encode())
+        let index = entry.flow as usize;
+        self.table.entries.put(index, &entry.encode())
     }
 
     /// Adds flows of a stream that have ended, in the order of their ends.

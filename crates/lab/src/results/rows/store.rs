@@ -50,11 +50,11 @@ impl Store {
     /// Writes row `number`, to memory or to the file.
     pub(super) fn put(&mut self, number: usize, bytes: &[u8]) -> io::Result<()> {
         self.rows = self.rows.max(number + 1);
-        let Some(place) = (number / PAGE).checked_sub(self.left) else {
+        let Some(index) = (number / PAGE).checked_sub(self.left) else {
             let mut file = self.opened(number)?;
             return file.write_all(bytes);
         };
-        while self.pages.len() <= place {
+        while self.pages.len() <= index {
             if self.pages.len() == self.most {
                 self.write_first()?;
                 return self.put(number, bytes);
@@ -62,7 +62,7 @@ impl Store {
             self.pages.push_back(vec![0; PAGE * self.row].into());
         }
         let at = number % PAGE * self.row;
-        self.pages[place][at..at + self.row].copy_from_slice(bytes);
+        self.pages[index][at..at + self.row].copy_from_slice(bytes);
         Ok(())
     }
 
@@ -114,8 +114,8 @@ impl<'a> Reader<'a> {
     pub(super) fn row(&mut self, number: usize) -> io::Result<&[u8]> {
         let (store, page) = (self.store, number / PAGE);
         let at = number % PAGE * store.row;
-        if let Some(place) = page.checked_sub(store.left) {
-            return Ok(&store.pages[place][at..at + store.row]);
+        if let Some(index) = page.checked_sub(store.left) {
+            return Ok(&store.pages[index][at..at + store.row]);
         }
         let (held, bytes) = &mut self.held[page % HELD];
         if *held != page {

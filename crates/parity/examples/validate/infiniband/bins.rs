@@ -82,7 +82,7 @@ fn bins(ran: &Ran) -> Vec<Bin> {
     };
     for event in ran.trace() {
         let at = event.at.as_ps();
-        let place = (event.node, event.interface);
+        let index = (event.node, event.interface);
         let Some(bin) = bins.get_mut((at / WIDTH) as usize) else {
             break;
         };
@@ -92,23 +92,23 @@ fn bins(ran: &Ran) -> Vec<Bin> {
                 bin.received[one] += 1;
                 bin.marked[one] += u32::from(marked);
             }
-            CreditStep::Sent { .. } if place == uplink => bin.uplink += 1,
-            CreditStep::Update { .. } if place == uplink => bin.updates += 1,
+            CreditStep::Sent { .. } if index == uplink => bin.uplink += 1,
+            CreditStep::Update { .. } if index == uplink => bin.updates += 1,
             CreditStep::Credits { credits: new } | CreditStep::Granted { credits: new, .. }
-                if place == uplink =>
+                if index == uplink =>
             {
                 bin.credits.see(new);
                 pass(&mut bins, &mut since, at, credits);
                 credits = new;
             }
-            CreditStep::Found { waiting } if place == uplink || place == to_h5 => {
-                let queue = &mut bin.queues[usize::from(place == to_h5)];
+            CreditStep::Found { waiting } if index == uplink || index == to_h5 => {
+                let queue = &mut bin.queues[usize::from(index == to_h5)];
                 queue.sum += u64::from(waiting);
                 queue.seen += 1;
                 queue.most = queue.most.max(waiting);
             }
             CreditStep::Marked { .. } => {
-                if let Some(port) = [uplink, to_h5, to_h3].iter().position(|port| *port == place) {
+                if let Some(port) = [uplink, to_h5, to_h3].iter().position(|port| *port == index) {
                     bin.marks[port] += 1;
                 }
             }

@@ -24,13 +24,13 @@ fn fat(k: u32) -> Topology {
 /// Checks that no two nodes have the same position, all are inside, and none overlaps its neighbour.
 fn check(topology: &Topology) -> Layout {
     let found = layout(topology);
-    let mut places = BTreeSet::new();
+    let mut indices = BTreeSet::new();
     let mut rows = vec![Vec::new(); 1 + found.tier.iter().max().map_or(0, |&top| top as usize)];
     for node in 0..topology.nodes.len() {
         let x = found.x[node];
         assert!((0.0..=1.0).contains(&x), "node {node} at {x}");
         assert!(
-            places.insert((found.tier[node], (x * 1e9) as u64)),
+            indices.insert((found.tier[node], (x * 1e9) as u64)),
             "node {node} is on another"
         );
         assert_eq!(found.tier[node] == 0, topology.nodes[node] == NodeKind::Host);

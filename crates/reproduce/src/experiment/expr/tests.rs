@@ -51,15 +51,15 @@ fn looked_up(written: &Written) -> Expr {
             Expr::Binary(*operator, Box::new(looked_up(a)), Box::new(looked_up(b)))
         }
         Written::Call(Function::Step, arguments, _) => {
-            let place = Source::new("", "").end();
-            let [step, name] = texts(Function::Step, arguments, &place).unwrap();
+            let index = Source::new("", "").end();
+            let [step, name] = texts(Function::Step, arguments, &index).unwrap();
             Expr::Step(step, name)
         }
         Written::Call(function, all, _) => Expr::Call(*function, all.iter().map(looked_up).collect()),
     }
 }
 
-fn place(text: &str) -> Place {
+fn place(text: &str) -> Location {
     let source = Source::new("here", text);
     source.at(0..text.len())
 }

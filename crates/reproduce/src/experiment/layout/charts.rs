@@ -1,10 +1,10 @@
 //! Layout of claims and charts.
 
 use paceline_scenario::Problem;
-use paceline_scenario::diagnostics::Place;
+use paceline_scenario::diagnostics::Location;
 
 use super::super::expect::At;
-use super::super::names::Bound;
+use super::super::names::{Bound, Scope};
 use super::super::schema::{self, Claim};
 use super::super::value::Expr;
 use super::lines::decimals;
@@ -20,8 +20,12 @@ impl Layout<'_> {
             for claim in claims {
                 let grid = self.grid(&claim.runs)?;
                 let what = self.names.fill(&claim.what, of);
-                let place = self.source.at(claim.expr.span());
-                expressions.push(vec![self.expression(claim.expr.get_ref(), &place, (grid, of))?]);
+                let location = self.source.at(claim.expr.span());
+                expressions.push(vec![self.expression(
+                    claim.expr.get_ref(),
+                    &location,
+                    Scope { grid, bound: of },
+                )?]);
                 let at = At {
                     bound: of,
                     row: &what,
@@ -41,7 +45,7 @@ impl Layout<'_> {
                     unit: claim.unit.clone(),
                     decimals: claim
                         .digits
-                        .map_or(Ok(3), |digits| decimals(digits as f64, &place))?,
+                        .map_or(Ok(3), |digits| decimals(digits as f64, &location))?,
                     x: None,
                 });
             }
@@ -72,8 +76,12 @@ impl Layout<'_> {
     pub(super) fn chart(&self, chart: &schema::Chart) -> Result<Vec<PanelPlan>, Problem> {
         let grid = self.grid(&chart.runs)?;
         let of_each = |of: &Bound| {
-            let (drawing, curves) =
-                self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, (grid, of))?;
+            let (drawing, curves) = self.drawing(
+                [&chart.x, &chart.y],
+                chart.stepped,
+                &chart.curves,
+                Scope { grid, bound: of },
+            )?;
             Ok(PanelPlan {
                 panel: Panel {
                     title: self.title(&chart.title, of),
@@ -92,13 +100,14 @@ impl Layout<'_> {
         [x, y]: [&[String; 2]; 2],
         stepped: bool,
         curves: &[schema::Curve],
-        (grid, of): (usize, &Bound),
+        scope: Scope<'_>,
     ) -> Result<(Drawing, Vec<Option<Expr>>), Problem> {
+        let grid = scope.grid;
         let mut drawn = Vec::new();
         let mut expressions = Vec::new();
         for curve in curves {
             for mut bound in self.each(&curve.each, grid)? {
-                bound.extend(of);
+                bound.extend(scope.bound);
                 bound.extend(self.bound(&curve.at)?);
                 let points = match &curve.published {
                     Some(path) => self.points(path.get_ref(), &self.source.at(path.span()))?,
@@ -111,8 +120,8 @@ impl Layout<'_> {
                     points,
                 });
                 let expression = curve.value.as_ref().map(|text| {
-                    let place = self.source.at(text.span());
-                    self.expression(text.get_ref(), &place, (grid, &bound))
+                    let location = self.source.at(text.span());
+                    self.expression(text.get_ref(), &location, scope.of(&bound))
                 });
                 expressions.push(expression.transpose()?);
             }
@@ -127,8 +136,8 @@ impl Layout<'_> {
     }
 
     /// Reads the x and y values of a published curve.
-    pub(super) fn points(&self, path: &str, place: &Place) -> Result<Vec<(f64, f64)>, Problem> {
-        let file = self.file(path, place)?;
+    pub(super) fn points(&self, path: &str, location: &Location) -> Result<Vec<(f64, f64)>, Problem> {
+        let file = self.file(path, location)?;
         let point = |line: &str| {
             let (x, y) = line.split_once(',')?;
             Some((x.trim().parse().ok()?, y.trim().parse().ok()?))
@@ -137,7 +146,7 @@ impl Layout<'_> {
         let points: Option<Vec<(f64, f64)>> = lines.map(point).collect();
         points.ok_or_else(|| {
             let text = format!("`{path}` has a line that is not a place and a value");
-            Problem::new(text).at(place)
+            Problem::new(text).at(location)
         })
     }
 }

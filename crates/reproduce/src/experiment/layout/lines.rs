@@ -2,7 +2,7 @@
 
 use paceline_lab::measures::Measure;
 use paceline_scenario::Problem;
-use paceline_scenario::diagnostics::Place;
+use paceline_scenario::diagnostics::Location;
 use toml::Spanned;
 
 use super::super::expr::{Written, read as read_expression};
@@ -21,8 +21,8 @@ impl Layout<'_> {
             NamedOr::Named(axis) => {
                 let axis = self.names.axis(axis, &self.source.at(table.columns.span()))?;
                 let cases = self.names.axes[axis].cases.iter().enumerate();
-                let one = |(place, case): (usize, &AxisCase)| {
-                    let bound = Bound::from([(axis, place)]);
+                let one = |(index, case): (usize, &AxisCase)| {
+                    let bound = Bound::from([(axis, index)]);
                     ColumnOf {
                         column: Column {
                             name: case.name.clone(),
@@ -61,10 +61,10 @@ impl Layout<'_> {
     ) -> Result<Vec<RowOf<'a>>, Problem> {
         let mut rows = Vec::new();
         for written in &table.rows {
-            let place = self.source.at(written.span());
+            let location = self.source.at(written.span());
             match written.get_ref() {
                 NamedOr::Named(text) => {
-                    let measure = self.only_measure(text, &place, grid)?;
+                    let measure = self.only_measure(text, &location, grid)?;
                     let mut row = Row {
                         label: String::new(),
                         metric: measure.what.to_string(),
@@ -75,7 +75,7 @@ impl Layout<'_> {
                     row.label = self.label(table.label.as_deref(), &row, of);
                     rows.push(RowOf {
                         row,
-                        value: Some((text.clone(), place)),
+                        value: Some((text.clone(), location)),
                         bound: of.clone(),
                         written: None,
                     });
@@ -85,7 +85,7 @@ impl Layout<'_> {
                         bound.extend(of);
                         bound.extend(self.bound(&row.at)?);
                         if self.is_wanted(row, &bound)? {
-                            rows.push(self.row((table, row), (grid, &place), bound)?);
+                            rows.push(self.row(table, row, grid, &location, bound)?);
                         }
                     }
                 }
@@ -97,13 +97,13 @@ impl Layout<'_> {
     /// Returns true if there is a row for these cases.
     pub(super) fn is_wanted(&self, row: &schema::Row, bound: &Bound) -> Result<bool, Problem> {
         for (axis, cases) in &row.only {
-            let place = self.source.at(cases.span());
-            let axis = self.names.axis(axis, &place)?;
+            let location = self.source.at(cases.span());
+            let axis = self.names.axis(axis, &location)?;
             let cases: Result<Vec<usize>, Problem> = cases
                 .get_ref()
                 .0
                 .iter()
-                .map(|case| self.names.case(axis, case, &place))
+                .map(|case| self.names.case(axis, case, &location))
                 .collect();
             let cases = cases?;
             if bound.get(&axis).is_none_or(|case| !cases.contains(case)) {
@@ -115,8 +115,10 @@ impl Layout<'_> {
 
     pub(super) fn row<'a>(
         &self,
-        (table, row): (&Table, &'a schema::Row),
-        (grid, place): (usize, &Place),
+        table: &Table,
+        row: &'a schema::Row,
+        grid: usize,
+        location: &Location,
         bound: Bound,
     ) -> Result<RowOf<'a>, Problem> {
         let value = row
@@ -124,8 +126,8 @@ impl Layout<'_> {
             .as_ref()
             .map(|text| (text.get_ref().clone(), self.source.at(text.span())));
         let measure = match &value {
-            Some((text, place)) => self
-                .only_measure(&self.names.fill_expression(text, &bound), place, grid)
+            Some((text, location)) => self
+                .only_measure(&self.names.fill_expression(text, &bound), location, grid)
                 .ok(),
             None => None,
         };
@@ -133,12 +135,12 @@ impl Layout<'_> {
         let what = row.what.as_deref().or(measure.map(|measure| &*measure.what));
         let what = what.ok_or_else(|| {
             Problem::new("the row has no name")
-                .at(place)
+                .at(location)
                 .help("say what it is: what = \"..\"")
         })?;
         let unit = row.unit.as_deref().or(measure.map(|measure| &*measure.unit));
         let digits = self.constant(&row.digits, &bound)?;
-        let digits = digits.map(|digits| decimals(digits, place)).transpose()?;
+        let digits = digits.map(|digits| decimals(digits, location)).transpose()?;
         let mut named = Row {
             label: String::new(),
             metric: self.names.fill(what, &bound),
@@ -196,10 +198,15 @@ impl Layout<'_> {
     }
 
     /// Returns the description of an expression's only measure.
-    pub(super) fn only_measure(&self, text: &str, place: &Place, grid: usize) -> Result<Measure, Problem> {
-        let written = read_expression(text, place)?;
+    pub(super) fn only_measure(
+        &self,
+        text: &str,
+        location: &Location,
+        grid: usize,
+    ) -> Result<Measure, Problem> {
+        let written = read_expression(text, location)?;
         let Written::Name { path, .. } = &written else {
-            return Err(Problem::new("the row has no name").at(place).help(
+            return Err(Problem::new("the row has no name").at(location).help(
                 "an expression needs a name: { value = \"..\", what = \"..\", unit = \"..\", digits = 2 }",
             ));
         };
@@ -214,8 +221,8 @@ impl Layout<'_> {
         };
         let found = grid.and_then(|grid| grid.measure(&name));
         found.map(|(measure, _)| measure).ok_or_else(|| match grid {
-            Some(grid) => grid.unknown(&name).at(place),
-            None => Problem::new("there are no runs").at(place),
+            Some(grid) => grid.unknown(&name).at(location),
+            None => Problem::new("there are no runs").at(location),
         })
     }
 }
@@ -224,13 +231,13 @@ impl Layout<'_> {
 ///
 /// # Errors
 /// If it is not an integer in the allowed range.
-pub(super) fn decimals(digits: f64, place: &Place) -> Result<usize, Problem> {
+pub(super) fn decimals(digits: f64, location: &Location) -> Result<usize, Problem> {
     const MOST: f64 = 15.0;
     match (0.0..=MOST).contains(&digits) && digits.fract() == 0.0 {
         true => Ok(digits as usize),
         false => Err(Problem::new(format!(
             "digits = {digits}; expected a whole number from 0 to {MOST}"
         ))
-        .at(place)),
+        .at(location)),
     }
 }

@@ -16,7 +16,7 @@ use paceline_learn::dataset::Source;
 use paceline_learn::train::Network;
 use paceline_scenario::EXACT;
 
-use super::watched::{self, Seen, in_chunks};
+use super::watched::{self, WatchedRun, in_chunks};
 use crate::{Metrics, Step, StepError, Work};
 
 pub(super) const STEPS: [Step; 4] = [trained::STEP, COMPARED, tuned::STEP, ELSEWHERE];
@@ -85,7 +85,7 @@ type Values = [Option<f64>; 8];
 const P99: usize = 1;
 const FINISH: usize = 6;
 
-fn values(seen: &Seen) -> Values {
+fn values(seen: &WatchedRun) -> Values {
     let s: &Summary = &seen.summary;
     let all = s.flows.completed == s.flows.total;
     [
@@ -123,10 +123,11 @@ fn trials(source: &Source, predictions: &[From], orders: Range<u64>) -> Vec<Tria
 fn run_all(
     work: &mut Work<'_>,
     trials: &[Trial],
-    share: (Range<f64>, &str),
+    share: Range<f64>,
+    name: &str,
 ) -> Result<Vec<Values>, StepError> {
     let done = work.done;
-    in_chunks(trials, work, share, &|(source, from)| {
+    in_chunks(trials, work, share, name, &|(source, from)| {
         let mut source = source.clone();
         match from {
             From::Last => source.settings.push("cc.lstm-pid.predictor=none".into()),
@@ -143,10 +144,11 @@ fn judge(
     work: &mut Work<'_>,
     source: &Source,
     predictor: Predictor,
-    (quantities, share): (&[usize], Range<f64>),
+    quantities: &[usize],
+    share: Range<f64>,
 ) -> Result<Vec<(f64, f64)>, StepError> {
     let trials = trials(source, &predictor.runs(), TEST);
-    let runs = run_all(work, &trials, (share, predictor.0))?;
+    let runs = run_all(work, &trials, share, predictor.0)?;
     let of_run = |(run, values): (usize, &Values)| {
         let kept = quantities.iter().map(|&quantity| (quantity, values[quantity]));
         let points = kept.filter_map(|(quantity, value)| Some(((8 * run + quantity) as f64, value?)));
@@ -155,10 +157,10 @@ fn judge(
     Ok(runs.iter().enumerate().flat_map(of_run).collect())
 }
 
-/// Returns part `place` of `count` equal parts of a range of progress.
-fn part(share: &Range<f64>, place: usize, count: usize) -> Range<f64> {
-    let at = |place: usize| share.start + (share.end - share.start) * place as f64 / count as f64;
-    at(place)..at(place + 1)
+/// Returns part `index` of `count` equal parts of a range of progress.
+fn part(share: &Range<f64>, index: usize, count: usize) -> Range<f64> {
+    let at = |index: usize| share.start + (share.end - share.start) * index as f64 / count as f64;
+    at(index)..at(index + 1)
 }
 
 const WHOLE: Range<f64> = 0.0..1.0;
@@ -174,7 +176,7 @@ const COMPARED: Step = Step {
         let mut numbers = Metrics::default();
         for (place, predictor) in PREDICTORS.into_iter().enumerate() {
             let share = part(&WHOLE, place, PREDICTORS.len());
-            numbers.draw(predictor.0, judge(work, &incast([]), predictor, (&ALL, share))?);
+            numbers.draw(predictor.0, judge(work, &incast([]), predictor, &ALL, share)?);
         }
         Ok(numbers)
     },
@@ -252,7 +254,7 @@ const ELSEWHERE: Step = Step {
             let share = part(&WHOLE, place, NETWORKS.len());
             for (number, predictor) in CHOSEN.into_iter().enumerate() {
                 let share = part(&share, number, CHOSEN.len());
-                let points = judge(work, &source, predictor, (&[P99, FINISH], share))?;
+                let points = judge(work, &source, predictor, &[P99, FINISH], share)?;
                 numbers.draw(format!("{name}, {}", predictor.0), points);
             }
         }
@@ -298,7 +300,7 @@ mod tests {
         );
         let mut go_on = |_: f64, _: &str| paceline_lab::run::Control::Continue;
         let mut work = Work::new(&done, 1, &mut go_on);
-        let found = run_all(&mut work, &trials, (WHOLE, "run")).unwrap();
+        let found = run_all(&mut work, &trials, WHOLE, "run").unwrap();
         let recorded = &done.step(COMPARED.name).unwrap().series["AR(3)"][8 * (seed - 1)..];
         for (&(_, recorded), found) in recorded.iter().zip(found[0]) {
             let off = found.unwrap() / recorded - 1.0;

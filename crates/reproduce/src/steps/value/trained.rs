@@ -40,7 +40,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let go = |_: usize, _: &paceline_fabric::Progress| Control::Continue;
     let first = dataset::record(&Source::thesis(), work.jobs, &go).map_err(StepError::of)?;
     let jobs = jobs();
-    let trained = in_chunks(&jobs, work, (0.05..1.0, "training"), &|job| weights(*job, &first))?;
+    let trained = in_chunks(&jobs, work, 0.05..1.0, "training", &|job| weights(*job, &first))?;
     let mut numbers = Metrics::default();
     for ((_, name), weights) in jobs.iter().filter_map(|&job| list(job)).zip(trained) {
         let series = numbers.series.entry(name).or_default();
@@ -85,7 +85,7 @@ fn fit(network: Network, seed: u64, round: usize, data: &Dataset) -> Result<Trai
 pub(super) fn model(done: &Done, from: From) -> Result<ModelRef, StepError> {
     let missing = || StepError::of(format!("there is no model of {from:?}"));
     let (network, name) = list(from).ok_or_else(missing)?;
-    let (place, of) = match from {
+    let (index, of) = match from {
         From::OnPolicy(_, 1) => return shipped(network),
         From::OnPolicy(_, seed) => (seed - 2, SEEDS - 1),
         _ => (0, 1),
@@ -93,7 +93,7 @@ pub(super) fn model(done: &Done, from: From) -> Result<ModelRef, StepError> {
     let series = done.step(STEP.name).and_then(|numbers| numbers.series.get(&name));
     let series = series.into_iter().flatten();
     let values: Vec<f32> = series.map(|&(_, value)| value as f32).collect();
-    let values = values.chunks_exact((values.len() / of).max(1)).nth(place);
+    let values = values.chunks_exact((values.len() / of).max(1)).nth(index);
     let options = Options::new(network);
     let trained = Trained {
         weights: shaped(network.shapes(options.hidden), values.ok_or_else(missing)?),

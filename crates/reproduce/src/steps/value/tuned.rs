@@ -21,7 +21,7 @@ pub(super) const STEP: Step = Step {
             let (gains, [p99, finish]) = choose(work, predictor, &share)?;
             let source = incast(settings(gains));
             let last = part(&share, 9, 10);
-            numbers.draw(predictor.0, judge(work, &source, predictor, (&ALL, last))?);
+            numbers.draw(predictor.0, judge(work, &source, predictor, &ALL, last)?);
             let choice = gains.into_iter().chain([p99, finish]).zip(0..);
             let choice = choice.map(|(value, place)| (f64::from(place), value));
             numbers.draw(format!("choice of {}", predictor.0), choice);
@@ -97,11 +97,11 @@ fn choose(
             let of = |&gains: &Gains| trials(&incast(settings(gains)), &predictions[..seeds], orders.clone());
             let trials: Vec<Trial> = gains.iter().flat_map(of).collect();
             let name = format!("{}, {what}", predictor.0);
-            let runs = run_all(work, &trials, (share, &name))?;
+            let runs = run_all(work, &trials, share, &name)?;
             let tried = gains.iter().copied().zip(runs.chunks(runs.len() / gains.len()));
             Ok::<_, StepError>(ranked(tried))
         };
-    let at = |place: f64| share.start + (share.end - share.start) * place;
+    let at = |index: f64| share.start + (share.end - share.start) * index;
     let first = VALIDATION.start..VALIDATION.start + 1;
     let in_time = try_all(&candidates(), (1, first), at(0.0)..at(0.7), "candidate")?;
     for best in in_time.chunks(BEST) {

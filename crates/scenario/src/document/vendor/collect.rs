@@ -15,22 +15,41 @@ use crate::vendor::{Key, Vendor, files};
 const DEEPEST: usize = 2;
 
 /// Vendor's name in the scenario, and the value under it.
-type Block<'a, 'i> = (&'a Spanned<Cow<'i, str>>, &'a Spanned<DeValue<'i>>);
+pub(super) struct Block<'a, 'i> {
+    pub(super) name: &'a Spanned<Cow<'i, str>>,
+    pub(super) value: &'a Spanned<DeValue<'i>>,
+}
+
+/// Table of a vendor's settings.
+#[derive(Clone, Copy)]
+struct Section<'a> {
+    vendor: &'static Vendor,
+    /// Name of the table; empty for the outermost one.
+    table: &'a str,
+    /// Profile or port that the table is for; empty if for all.
+    entry: &'a str,
+}
 
 /// Collects all settings: those of the scenario, then those of the vendor's file that the scenario does not set
 /// itself. `start` is the position of the next text.
 pub(super) fn items(
     vendor: &'static Vendor,
-    (name, block): Block<'_, '_>,
+    block: Block<'_, '_>,
     texts: &mut Texts,
     start: &mut usize,
     given: &Files,
 ) -> Result<Vec<Item>, Problem> {
+    let Block { name, value: block } = block;
     let mut own = Vec::new();
     let file = match block.get_ref() {
         DeValue::String(path) => Some((path.to_string(), block.span())),
         DeValue::Table(keys) => {
-            inline((vendor, "", ""), keys, 0, texts, &mut own)?;
+            let section = Section {
+                vendor,
+                table: "",
+                entry: "",
+            };
+            inline(section, keys, 0, texts, &mut own)?;
             let file = keys
                 .get("file")
                 .map(|file| (file.get_ref().as_str(), file.span()));
@@ -50,11 +69,11 @@ pub(super) fn items(
     };
     let Some((path, span)) = file else { return Ok(own) };
     let what = format!("the configuration of {}", vendor.title);
-    let place = texts.at(span);
-    let source = given.read(&path, &what, &place)?;
+    let location = texts.at(span);
+    let source = given.read(&path, &what, &location)?;
     let read = files::read(vendor, &source, *start).map_err(|problem| match problem.place() {
-        Some(_) => problem.see(&place, format!("{what} is named here")),
-        None => problem.at(&place),
+        Some(_) => problem.see(&location, format!("{what} is named here")),
+        None => problem.at(&location),
     })?;
     let length = source.text().len();
     texts.settings.push((*start, source));
@@ -84,12 +103,13 @@ fn near(vendor: &'static Vendor, item: &Item) -> Option<String> {
 
 /// Collects the settings in a scenario's table.
 fn inline(
-    (vendor, table, entry): (&'static Vendor, &str, &str),
+    section: Section<'_>,
     keys: &DeTable<'_>,
     depth: usize,
     texts: &Texts,
     found: &mut Vec<Item>,
 ) -> Result<(), Problem> {
+    let Section { vendor, table, entry } = section;
     let tables = vendor.tables();
     for (name, value) in keys {
         let word = name.get_ref().as_ref();
@@ -97,8 +117,14 @@ fn inline(
         if let Some(inner) = inner.filter(|_| !tables.is_empty() && depth < DEEPEST) {
             // The name of a profile or port is between table and key.
             let inside = match depth {
-                0 => (vendor, word, ""),
-                _ => (vendor, table, word),
+                0 => Section {
+                    table: word,
+                    ..section
+                },
+                _ => Section {
+                    entry: word,
+                    ..section
+                },
             };
             inline(inside, inner, depth + 1, texts, found)?;
             continue;

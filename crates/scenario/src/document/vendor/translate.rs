@@ -264,7 +264,7 @@ impl Idle {
             return None;
         }
         let text = format!("vendor.{}: ignored: {}", vendor.name, parts.join("; "));
-        let place = items.first().map(|item| texts.at(item.name_span.clone()));
-        Some(Warning::new(WarningKind::VendorValues, text).at(place.as_ref()))
+        let location = items.first().map(|item| texts.at(item.name_span.clone()));
+        Some(Warning::new(WarningKind::VendorValues, text).at(location.as_ref()))
     }
 }

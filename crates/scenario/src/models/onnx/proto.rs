@@ -136,10 +136,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Graph, Fault> {
     }
     match versions[..] {
         [(version, _)] if KNOWN.contains(&version) => graph.version = version,
-        [(version, place)] => {
+        [(version, index)] => {
             let (first, last) = (KNOWN.start(), KNOWN.end());
             let message = format!("its operators are of version {version}; expected {first} to {last}");
-            return Err(at(place, message));
+            return Err(at(index, message));
         }
         _ => {
             let message = format!(

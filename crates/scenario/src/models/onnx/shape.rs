@@ -22,14 +22,14 @@ pub(super) fn spread(constant: &Tensor, shape: &[usize]) -> Option<Vec<f32>> {
     if !constant.dims.iter().zip(&shape[missing..]).all(fits) {
         return None;
     }
-    let number = |mut place: usize| {
+    let number = |mut index: usize| {
         let (mut at, mut step) = (0, 1);
         for (own, size) in constant.dims.iter().zip(&shape[missing..]).rev() {
             if *own != 1 {
-                at += place % size * step;
+                at += index % size * step;
                 step *= size;
             }
-            place /= size;
+            index /= size;
         }
         constant.values[at]
     };
@@ -104,10 +104,10 @@ pub(super) fn transpose(shape: &[usize], perm: Option<&[i64]>) -> Result<Vec<usi
 pub(super) fn reshape(shape: &[usize], sizes: &[i64], zero: bool) -> Result<Vec<usize>, String> {
     let wrong = || format!("the shape {sizes:?} for numbers of shape {shape:?}");
     let (mut new, mut open) = (Vec::new(), None);
-    for (place, size) in sizes.iter().enumerate() {
+    for (index, size) in sizes.iter().enumerate() {
         new.push(match size {
-            0 if !zero => *shape.get(place).ok_or_else(wrong)?,
-            -1 if open.replace(place).is_none() => 1,
+            0 if !zero => *shape.get(index).ok_or_else(wrong)?,
+            -1 if open.replace(index).is_none() => 1,
             1.. => usize::try_from(*size).map_err(|_| wrong())?,
             _ => return Err(wrong()),
         });
@@ -118,7 +118,7 @@ pub(super) fn reshape(shape: &[usize], sizes: &[i64], zero: bool) -> Result<Vec<
     );
     let product = product.ok_or_else(wrong)?;
     match open {
-        Some(place) if found.is_multiple_of(product) => new[place] = found / product,
+        Some(index) if found.is_multiple_of(product) => new[index] = found / product,
         None if found == product => {}
         _ => return Err(wrong()),
     }

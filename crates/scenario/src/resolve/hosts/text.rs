@@ -132,8 +132,8 @@ fn terms(text: &str, words: &[Word<'_>], network: &Network<'_>) -> Result<Vec<No
 
 fn of_term(term: &[Word<'_>], network: &Network<'_>) -> Result<Vec<NodeId>, Wrong> {
     let (first, rest) = term.split_first().expect("a term has a word");
-    if let Some(kind) = kind(first.text) {
-        return of_groups(first, kind, rest, network);
+    if let Some((kind, several)) = kind(first.text) {
+        return of_groups(first, kind, several, rest, network);
     }
     if first.text.starts_with(|c: char| c.is_ascii_digit()) {
         let mut nodes = Vec::new();
@@ -174,7 +174,8 @@ fn unknown(word: &Word<'_>, network: &Network<'_>) -> Wrong {
 /// Resolves a term such as `leaf 0-3 step 2`.
 fn of_groups(
     word: &Word<'_>,
-    (kind, several): (&'static str, &str),
+    kind: &'static str,
+    several: &str,
     rest: &[Word<'_>],
     network: &Network<'_>,
 ) -> Result<Vec<NodeId>, Wrong> {

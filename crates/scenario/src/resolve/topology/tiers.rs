@@ -23,7 +23,7 @@ pub(super) fn leaf_spine(cx: &Cx<'_>, t: &mut schema::LeafSpine) -> Result<Topol
         rate: &mut t.spine_rate,
         ratio: &mut t.oversubscription,
     };
-    let (spines, rate) = uplinks.resolve(cx, hosts, host.0, (2, 1))?;
+    let (spines, rate) = uplinks.resolve(cx, hosts, host.0, 2, 1)?;
     let spine = (rate, fill_value(&mut t.spine_delay, host.1));
     Ok(topology::leaf_spine(leaves, spines, hosts, host, spine))
 }
@@ -53,7 +53,7 @@ pub(super) fn rail(cx: &Cx<'_>, t: &mut schema::Rail) -> Result<Net, Problem> {
         rate: &mut t.spine_rate,
         ratio: &mut t.oversubscription,
     };
-    let (spines, spine_rate) = uplinks.resolve(cx, servers_per_pod, host.0, (0, 0))?;
+    let (spines, spine_rate) = uplinks.resolve(cx, servers_per_pod, host.0, 0, 0)?;
     let inside = fill_at(&mut t.server_rate, OrOff(None)).get_ref().0;
     let delay = fill_value(&mut t.server_delay, Span::from_ns(200));
     if inside.is_some_and(|rate| rate.as_bps() == 0) {
@@ -94,7 +94,8 @@ impl Uplinks<'_> {
         cx: &Cx<'_>,
         hosts: u32,
         rate_of_host: BitRate,
-        (default, least): (u32, u32),
+        default: u32,
+        least: u32,
     ) -> Result<(u32, BitRate), Problem> {
         if let Some(ratio) = self.ratio.take() {
             let below = u128::from(hosts) * u128::from(rate_of_host.as_bps());
@@ -103,7 +104,7 @@ impl Uplinks<'_> {
             let above =
                 |spines: u32, rate: BitRate| u128::from(spines) * u128::from(rate.as_bps()) * u128::from(of);
             let wanted = below * u128::from(to);
-            let place = cx.texts.of_value(&ratio);
+            let location = cx.texts.of_value(&ratio);
             let hosts = format!("{hosts} hosts of {rate_of_host}");
             match (&*self.spines, &*self.rate) {
                 (Some(spines), Some(rate)) if above(*spines.get_ref(), *rate.get_ref()) != wanted => {
@@ -114,7 +115,7 @@ impl Uplinks<'_> {
                         ratio.get_ref()
                     );
                     return Err(Problem::new(message)
-                        .at(&place)
+                        .at(&location)
                         .help("leave out one of `spines`, `spine-rate` and `oversubscription`"));
                 }
                 (Some(_), Some(_)) => {}
@@ -127,7 +128,7 @@ impl Uplinks<'_> {
                             spines.get_ref(),
                             ratio.get_ref()
                         );
-                        Problem::new(message).at(&place)
+                        Problem::new(message).at(&location)
                     })?;
                     *self.rate = Some(Spanned::new(0..0, BitRate::from_bps(rate)));
                 }
@@ -141,7 +142,7 @@ impl Uplinks<'_> {
                             wanted as f64 / each as f64
                         );
                         return Err(Problem::new(message)
-                            .at(&place)
+                            .at(&location)
                             .label("expected a whole number of spines")
                             .help("give `spines`, and the rate of their links follows"));
                     }

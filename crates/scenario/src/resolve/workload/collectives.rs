@@ -66,11 +66,11 @@ impl Maker<'_, '_> {
         let hosts = self.hosts(common.hosts)?;
         let count = hosts.len() as u32;
         if count < 2 {
-            let place = common.hosts.as_ref().map(|hosts| self.cx.texts.of_value(hosts));
-            let place = place.filter(|place| !place.text().is_empty());
+            let location = common.hosts.as_ref().map(|hosts| self.cx.texts.of_value(hosts));
+            let location = location.filter(|location| !location.text().is_empty());
             return Err(
                 Problem::new(format!("a collective over {count} host: expected at least two"))
-                    .at(&place.unwrap_or_else(|| self.place.clone())),
+                    .at(&location.unwrap_or_else(|| self.location.clone())),
             );
         }
         let groups = vec![(0..count).collect()];
@@ -106,22 +106,22 @@ impl Maker<'_, '_> {
     /// Returns the servers and rails of the hosts of each group, by rank.
     pub(super) fn layouts(&self, hosts: &[NodeId], groups: &[Vec<u32>]) -> Vec<Layout> {
         let of = |kind: &str| {
-            let mut places = vec![None; self.net.topology.nodes.len()];
+            let mut indices = vec![None; self.net.topology.nodes.len()];
             let sets = groups::sets(&self.net.topology, kind).unwrap_or_default();
-            for (place, set) in (0u32..).zip(sets) {
-                set.iter().for_each(|host| places[host.0 as usize] = Some(place));
+            for (index, set) in (0u32..).zip(sets) {
+                set.iter().for_each(|host| indices[host.0 as usize] = Some(index));
             }
-            places
+            indices
         };
         let (servers, rails) = (of("server"), of("rail"));
         let count = servers.len() as u32;
-        let place = |&rank: &u32| {
+        let index = |&rank: &u32| {
             let host = hosts[rank as usize].0 as usize;
             // A host without a server counts as a server by itself.
             let server = servers[host].unwrap_or(count + rank);
             (server, rails[host].unwrap_or(0))
         };
-        let layout = |group: &Vec<u32>| Layout::of(group.iter().map(place));
+        let layout = |group: &Vec<u32>| Layout::of(group.iter().map(index));
         groups.iter().map(layout).collect()
     }
 
@@ -163,9 +163,9 @@ impl Maker<'_, '_> {
         }
         let least = algorithm.least_bytes(count, size, &options);
         if size.get() < least {
-            let place = match common.size {
+            let location = match common.size {
                 Some(size) => self.cx.texts.of_value(size),
-                None => self.place.clone(),
+                None => self.location.clone(),
             };
             let problem = match least == u64::from(count) {
                 true => Problem::new(format!(
@@ -180,7 +180,7 @@ impl Maker<'_, '_> {
                 true => "expected at least a byte for each host".to_string(),
                 false => format!("expected at least {least}B, fewer channels, or larger chunks"),
             };
-            return Err(problem.at(&place).label(label));
+            return Err(problem.at(&location).label(label));
         }
         Ok(Chosen {
             algorithm,
@@ -260,7 +260,7 @@ impl Maker<'_, '_> {
         let hosts = layouts[0].ranks();
         let names = ["ring", "hierarchical", "halving-doubling", "tree"];
         let chosen = self.algorithm(&mut block.algorithm, &names)?;
-        let wrong = |message: String| Err(Problem::new(message).at(&self.place));
+        let wrong = |message: String| Err(Problem::new(message).at(&self.location));
         let written = block.group_size.as_ref();
         let mut group = written.map(|group| (*group.get_ref(), self.cx.texts.of_value(group)));
         if let Some(server) = &block.group {
@@ -323,8 +323,8 @@ impl Maker<'_, '_> {
         names: &[&'static str],
     ) -> Result<usize, Problem> {
         let named = fill_at(slot, names[0].to_string());
-        let place = names.iter().position(|name| name == named.get_ref());
-        place.ok_or_else(|| {
+        let index = names.iter().position(|name| name == named.get_ref());
+        index.ok_or_else(|| {
             Problem::new(format!("unknown algorithm `{}`", named.get_ref()))
                 .at(&self.cx.texts.of_value(&named))
                 .label("no such algorithm")

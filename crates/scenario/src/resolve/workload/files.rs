@@ -3,7 +3,7 @@
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::sorted::SortedMap;
 
-use crate::diagnostics::{Place, Problem, Source, suggestion};
+use crate::diagnostics::{Location, Problem, Source, suggestion};
 use crate::htsim::{self, matrix::Matrix};
 use crate::ns3::flows::Line;
 use crate::resolve::fill::filled;
@@ -81,7 +81,7 @@ impl Maker<'_, '_> {
                 label,
                 scheme: self.scheme,
                 connections: Connections::PerMessage,
-                place: source.at(flow.span.clone()),
+                location: source.at(flow.span.clone()),
                 paced: None,
             };
             unresolved.add(block, [message], &[]);
@@ -102,9 +102,9 @@ impl Maker<'_, '_> {
         *path.get_mut() = self.cx.keep("flow", "txt", source);
         self.cx.stops.extend(lines.iter().filter_map(|line| line.stop));
         if let Some(pair) = lines.windows(2).find(|pair| pair[0].start > pair[1].start) {
-            let place = source.at(pair[1].span.clone());
+            let location = source.at(pair[1].span.clone());
             let text = "flows are not in the order of their start times; they were sorted";
-            self.cx.warn(WarningKind::Reading, &place, text);
+            self.cx.warn(WarningKind::Reading, &location, text);
         }
         let mut messages: Vec<_> = lines
             .iter()
@@ -136,7 +136,7 @@ impl Maker<'_, '_> {
                 label: self.labels.index(&label),
                 scheme: self.scheme,
                 connections: Connections::PerMessage,
-                place: source.at(line.span.clone()),
+                location: source.at(line.span.clone()),
                 paced: None,
             };
             unresolved.add(block, [message], &[]);
@@ -157,9 +157,9 @@ impl Maker<'_, '_> {
         let path = block
             .file
             .as_mut()
-            .ok_or_else(|| Problem::new("the trace has no `file`").at(&self.place))?;
-        let place = self.cx.texts.of_value(path);
-        let source = self.cx.files.read_table(path.get_ref(), "the trace", &place)?;
+            .ok_or_else(|| Problem::new("the trace has no `file`").at(&self.location))?;
+        let location = self.cx.texts.of_value(path);
+        let source = self.cx.files.read_table(path.get_ref(), "the trace", &location)?;
         let names: Vec<_> = ignored.iter().map(|name| name.get_ref().clone()).collect();
         self.check_ignored(&ignored, &trace::columns(&source)?)?;
         let trace = trace::read(&source, &names)?;
@@ -190,9 +190,9 @@ impl Maker<'_, '_> {
         self.check_connections(stays)?;
         let mut connections = TraceConnections::default();
         for (row, message) in trace.rows.into_iter().zip(messages) {
-            let place = source.at(row.span);
+            let location = source.at(row.span);
             let scheme = match (&written.scheme, &row.scheme) {
-                (None, Some(name)) => schemes.index_of(self.cx, name, &place)?,
+                (None, Some(name)) => schemes.index_of(self.cx, name, &location)?,
                 _ => self.scheme,
             };
             let label = written.label.as_ref().or(row.label.as_ref());
@@ -203,7 +203,7 @@ impl Maker<'_, '_> {
                 label: self.labels.index(label.map_or("trace", String::as_str)),
                 scheme,
                 connections: Connections::OfWorkload,
-                place,
+                location,
                 paced: None,
             };
             match connections.of(row.connection, stays, &block, &message)? {
@@ -236,7 +236,7 @@ impl Maker<'_, '_> {
 #[derive(Default)]
 struct TraceConnections {
     /// Connections by their number in the table: index, shared properties, and position of the first flow.
-    named: SortedMap<u64, (u32, Shared, Place)>,
+    named: SortedMap<u64, (u32, Shared, Location)>,
     /// Persistent connections without a number.
     unnamed: SortedMap<Shared, u32>,
     count: u32,
@@ -265,7 +265,7 @@ impl TraceConnections {
             return Ok(Some(connection));
         };
         let first = self.named.entry(number);
-        let (connection, known, place) = first.or_insert_with(|| (next, shared, block.place.clone()));
+        let (connection, known, location) = first.or_insert_with(|| (next, shared, block.location.clone()));
         self.count += u32::from(*connection == next);
         if *known == shared {
             return Ok(Some(*connection));
@@ -276,8 +276,8 @@ impl TraceConnections {
             shared.0.0, shared.1.0, shared.2, known.0.0, known.1.0, known.2
         );
         Err(Problem::new(message)
-            .at(&block.place)
+            .at(&block.location)
             .label("expected the same hosts, priority and scheme")
-            .see(place, "its first flow"))
+            .see(location, "its first flow"))
     }
 }

@@ -26,7 +26,11 @@ impl Maker<'_, '_> {
                 sizes?
             }
             (None, _) => vec![self.size(&filled!(block.size: Incast))?],
-            _ => return Err(Problem::new("an incast has either `size` or a list of `sizes`").at(&self.place)),
+            _ => {
+                return Err(
+                    Problem::new("an incast has either `size` or a list of `sizes`").at(&self.location)
+                );
+            }
         };
         if let Some(written) = &block.sizes
             && let Some(first) = written.get(senders.len())
@@ -68,11 +72,11 @@ impl Maker<'_, '_> {
         match (&block.senders, &block.fan_in) {
             (Some(senders), None) => {
                 let hosts = hosts::set(self.cx, self.net, senders, Holds::Repeats)?;
-                let place = self.cx.texts.of_value(senders);
+                let location = self.cx.texts.of_value(senders);
                 if hosts.contains(&dst) {
                     return Err(
                         Problem::new(format!("the flow goes from host {} to itself", dst.0))
-                            .at(&place)
+                            .at(&location)
                             .label("the receiver is one of these"),
                     );
                 }
@@ -82,7 +86,7 @@ impl Maker<'_, '_> {
                         "sender {} is named twice: a host sends once for each time",
                         twice.0
                     );
-                    self.cx.warn(WarningKind::Workload, &place, text);
+                    self.cx.warn(WarningKind::Workload, &location, text);
                 }
                 Ok(hosts)
             }
@@ -95,7 +99,9 @@ impl Maker<'_, '_> {
                 }
                 Ok(others[..wanted].to_vec())
             }
-            _ => Err(Problem::new("an incast has either a `fan-in` or a list of `senders`").at(&self.place)),
+            _ => {
+                Err(Problem::new("an incast has either a `fan-in` or a list of `senders`").at(&self.location))
+            }
         }
     }
 
@@ -118,7 +124,7 @@ impl Maker<'_, '_> {
             return Err(Problem::new(message).at(&self.cx.texts.of_value(&fan_in)));
         }
         let load_of = filled!(block.load_of: IncastPoisson);
-        let pattern = |load| traffic::incast_poisson(&hosts, &receivers, load, (*fan_in.get_ref(), size));
+        let pattern = |load| traffic::incast_poisson(&hosts, &receivers, load, *fan_in.get_ref(), size);
         let load = self.load_of_hosts(load, &load_of, pattern)?;
         let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
         let seconds = (window.1 - window.0).as_secs_f64();

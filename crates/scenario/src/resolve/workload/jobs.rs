@@ -6,7 +6,7 @@ use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::resolve::fill::{fill, fill_value, filled};
 use crate::resolve::hosts::{self, Holds};
 use crate::resolve::unresolved::{Block, UnresolvedFlows};
@@ -52,14 +52,38 @@ pub struct ByTrace {
     pub is_priced: bool,
 }
 
+/// Lists that the flows of jobs are added to.
+pub(super) struct Target<'a> {
+    pub(super) unresolved: &'a mut UnresolvedFlows,
+    pub(super) labels: &'a mut Labels,
+    /// Number of workloads, after which jobs are numbered.
+    pub(super) workloads: usize,
+}
+
+/// Job whose flows are to be added.
+struct JobFlows<'a> {
+    label: &'a str,
+    hosts: &'a [NodeId],
+    start: Time,
+    iterations: u32,
+    steps: &'a [JobStep],
+    class: u8,
+    stays: schema::Connections,
+}
+
 /// Creates the flows of all jobs.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     jobs: &mut [Spanned<schema::Job>],
     net: &Net,
     schemes: &mut Schemes<'_>,
-    (unresolved, labels, workloads): (&mut UnresolvedFlows, &mut Labels, usize),
+    to: Target<'_>,
 ) -> Result<(Vec<Job>, Vec<Program>), Problem> {
+    let Target {
+        unresolved,
+        labels,
+        workloads,
+    } = to;
     // All traces are read before hosts are assigned, since they determine numbers of ranks.
     let read = |job: &mut Spanned<schema::Job>| traces::read(cx, job, net);
     let traces: Vec<Option<Trace>> = jobs.iter_mut().map(read).collect::<Result<_, _>>()?;
@@ -73,21 +97,21 @@ pub(super) fn resolve(
     let (mut all, mut known) = (Vec::with_capacity(jobs.len()), SortedSet::new());
     let mut programs = Vec::new();
     for (i, ((spanned, hosts), trace)) in jobs.iter_mut().zip(placed).zip(traces).enumerate() {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         let written = spanned.get_mut();
         let scheme = schemes.index(cx, written.scheme.as_ref())?;
         let seeds = seeds(cx.seed, workloads + i);
         let mut factory = Maker {
             cx: &mut *cx,
             net,
-            place,
+            location,
             seeds,
             labels: &mut *labels,
             scheme,
         };
         let label = fill(&mut written.label, format!("job-{i}"));
         if !known.insert(label.clone()) {
-            return Err(Problem::new(format!("a second job called `{label}`")).at(&factory.place));
+            return Err(Problem::new(format!("a second job called `{label}`")).at(&factory.location));
         }
         all.push(match trace {
             None => factory.job(written, label, hosts, unresolved)?,
@@ -102,10 +126,10 @@ pub(super) fn resolve(
 }
 
 /// Returns the random seeds of a job; jobs are numbered after the workloads.
-const fn seeds(seed: u64, place: usize) -> Seeds {
+const fn seeds(seed: u64, index: usize) -> Seeds {
     Seeds {
         seed,
-        workload: place as u64,
+        workload: index as u64,
     }
 }
 
@@ -118,13 +142,14 @@ fn places(
 ) -> Result<Vec<Vec<NodeId>>, Problem> {
     let mut taken = Taken {
         owners: vec![None; net.topology.nodes.len()],
-        places: jobs.iter().map(|job| cx.texts.of_value(job)).collect(),
+        locations: jobs.iter().map(|job| cx.texts.of_value(job)).collect(),
         labels: (jobs
             .iter()
             .map(|job| job.get_ref().label.clone().unwrap_or_default()))
         .collect(),
     };
     let mut found = vec![Vec::new(); jobs.len()];
+    // Named hosts are claimed first, so that no placement takes hosts that a later job names.
     for (i, job) in jobs.iter_mut().enumerate() {
         let job = job.get_mut();
         let share = filled!(job.share_hosts: Job);
@@ -133,7 +158,7 @@ fn places(
             (None, Some(_)) => continue,
             _ => {
                 let message = "a job has either `hosts`, or `ranks` and a `placement`";
-                return Err(Problem::new(message).at(&taken.places[i]));
+                return Err(Problem::new(message).at(&taken.locations[i]));
             }
         };
         let at = cx.texts.of_value(named);
@@ -149,6 +174,7 @@ fn places(
         .enumerate()
         .filter(|(_, job)| job.get_ref().hosts.is_none())
     {
+        // Each job draws from its own stream, so a change of one job does not move the ranks of the others.
         let mut draws = seeds(cx.seed, workloads + i).stream(Purpose::Workload, SHARED);
         let job = job.get_mut();
         let ranks = job.ranks.clone().expect("it has no hosts");
@@ -176,7 +202,7 @@ fn places(
                 .at(&cx.texts.of_value(&placement))
                 .label("for `topology.rail`")
         })?;
-        taken.claim(i, &found[i], &taken.places[i].clone(), true)?;
+        taken.claim(i, &found[i], &taken.locations[i].clone(), true)?;
     }
     Ok(found)
 }
@@ -184,12 +210,12 @@ fn places(
 /// Assignment of hosts to jobs.
 struct Taken {
     owners: Vec<Option<usize>>,
-    places: Vec<Place>,
+    locations: Vec<Location>,
     labels: Vec<String>,
 }
 
 impl Taken {
-    fn claim(&mut self, job: usize, hosts: &[NodeId], at: &Place, share: bool) -> Result<(), Problem> {
+    fn claim(&mut self, job: usize, hosts: &[NodeId], at: &Location, share: bool) -> Result<(), Problem> {
         for host in hosts {
             let owner = self.owners[host.0 as usize].get_or_insert(job);
             if *owner == job || share {
@@ -207,7 +233,7 @@ impl Taken {
             );
             return Err(Problem::new(message)
                 .at(at)
-                .see(&self.places[other], "the other job is here")
+                .see(&self.locations[other], "the other job is here")
                 .help("`share-hosts = true` in this job if that is meant"));
         }
         Ok(())
@@ -222,9 +248,9 @@ impl Maker<'_, '_> {
         hosts: Vec<NodeId>,
         unresolved: &mut UnresolvedFlows,
     ) -> Result<Job, Problem> {
-        let place = self.place.clone();
+        let location = self.location.clone();
         if hosts.len() < 2 {
-            let problem = Problem::new("a job over 1 host: expected at least two").at(&place);
+            let problem = Problem::new("a job over 1 host: expected at least two").at(&location);
             return Err(problem.help("`ranks = 16` asks for 16 hosts, `hosts` names them"));
         }
         let class = self.checked_class(&written.priority)?.unwrap_or(3);
@@ -234,32 +260,35 @@ impl Maker<'_, '_> {
         let stays = self.collective_connections(&mut written.connections)?;
         let mut steps: Vec<JobStep> = Vec::new();
         for spanned in written.step.iter_mut().flatten() {
-            self.place = self.cx.texts.of_value(spanned);
+            self.location = self.cx.texts.of_value(spanned);
             let step = self.step(spanned.get_mut(), &hosts, &steps)?;
             let same = |known: &&JobStep| known.work.is_some() && known.label == step.label;
             if step.work.is_some() && steps.iter().any(|known| same(&known)) {
                 let message = format!("a second step called `{}`", step.label);
-                return Err(Problem::new(message).at(&self.place).help("give it a `label`"));
+                return Err(Problem::new(message).at(&self.location).help("give it a `label`"));
             }
             steps.push(step);
         }
-        self.place = place;
+        self.location = location;
         self.warn_of_overlap(written);
         if steps.iter().all(|step| step.work.is_none()) {
             return Err(Problem::new("the job has no effect: it has no steps")
-                .at(&self.place)
+                .at(&self.location)
                 .help("add `[[job.step]]` with a collective, such as `all-reduce = { size = \"8MB\" }`"));
         }
         // Checked before the messages are created, which might exhaust memory.
         let messages: f64 = steps.iter().map(|step| step.messages(hosts.len() as u32)).sum();
         self.affordable(messages * f64::from(iterations))?;
-        let (collectives, tails) = self.add_job(
-            (&label, &hosts),
-            (start, iterations),
-            &steps,
-            (class, stays),
-            unresolved,
-        );
+        let flows = JobFlows {
+            label: &label,
+            hosts: &hosts,
+            start,
+            iterations,
+            steps: &steps,
+            class,
+            stays,
+        };
+        let (collectives, tails) = self.add_job(flows, unresolved);
         Ok(Job {
             compute: (steps.iter()).fold(Span::ZERO, |sum, step| sum.saturating_add(step.computes())),
             label,
@@ -276,10 +305,10 @@ impl Maker<'_, '_> {
         let last = written.step.iter().flatten().last();
         let overlap = last.and_then(|step| step.get_ref().overlap.as_ref());
         if let Some(overlap) = overlap.filter(|overlap| *overlap.get_ref()) {
-            let place = self.cx.texts.of_value(overlap);
+            let location = self.cx.texts.of_value(overlap);
             let text =
                 "`overlap` has no effect in the last step: hosts wait for it at the end of the iteration";
-            self.cx.warn(WarningKind::UnusedSetting, &place, text);
+            self.cx.warn(WarningKind::UnusedSetting, &location, text);
         }
     }
 
@@ -287,16 +316,22 @@ impl Maker<'_, '_> {
     /// iterations.
     fn add_job(
         &mut self,
-        (job, hosts): (&str, &[NodeId]),
-        (start, iterations): (Time, u32),
-        steps: &[JobStep],
-        (class, stays): (u8, schema::Connections),
+        job: JobFlows<'_>,
         unresolved: &mut UnresolvedFlows,
     ) -> (Vec<usize>, Vec<Vec<Tail>>) {
+        let JobFlows {
+            label,
+            hosts,
+            start,
+            iterations,
+            steps,
+            class,
+            stays,
+        } = job;
         let first = unresolved.len();
         let slow = hosts.iter().map(|&host| slowness(&self.cx.slow_hosts, host));
         let mut chain = Chain::new(hosts, start).slowed(slow.collect());
-        let name = |step: &JobStep| format!("{job}/{}", step.label);
+        let name = |step: &JobStep| format!("{label}/{}", step.label);
         // A block per step, so that all iterations use the same connections.
         let mut blocks = Vec::with_capacity(steps.len());
         for step in steps {
@@ -308,7 +343,7 @@ impl Maker<'_, '_> {
                     label: self.labels.index(&name(step)),
                     scheme: self.scheme,
                     connections: stays.into(),
-                    place: self.place.clone(),
+                    location: self.location.clone(),
                     paced: None,
                 })
             }));
@@ -316,12 +351,12 @@ impl Maker<'_, '_> {
         let mut flows = vec![Vec::new(); steps.len()];
         let mut tails = Vec::new();
         for _ in 0..iterations {
-            for (place, step) in steps.iter().enumerate() {
+            for (number, step) in steps.iter().enumerate() {
                 let from = chain.messages.len();
-                step.add(&mut chain, place, hosts.len() as u32);
+                step.add(&mut chain, number, hosts.len() as u32);
                 let new = from..chain.messages.len();
-                flows[place].push(((first + new.start) as u32..(first + new.end) as u32).collect());
-                if let Some(block) = blocks[place] {
+                flows[number].push(((first + new.start) as u32..(first + new.end) as u32).collect());
+                if let Some(block) = blocks[number] {
                     // One connection for each pair of hosts, step and channel.
                     let messages = chain.messages[new.clone()].iter().copied();
                     unresolved.extend(block, messages, &chain.channels[new]);

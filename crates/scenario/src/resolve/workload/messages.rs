@@ -38,7 +38,7 @@ impl Maker<'_, '_> {
         if !self.cx.profile().paced_messages {
             let message = "messages that hosts send one after the other are simulated under credits only";
             return Err(Problem::new(message)
-                .at(&self.place)
+                .at(&self.location)
                 .help("set `fidelity = \"ib-omnet\"`, or use `closed-loop`"));
         }
         let class = self.class(written)?.unwrap_or(3);
@@ -49,6 +49,7 @@ impl Maker<'_, '_> {
             true => self.sends_of_file(block)?,
             false => self.sends_of_block(block)?,
         };
+        // Checked before the messages are created, which might exhaust memory.
         self.affordable(all.iter().map(|sends| f64::from(sends.count)).sum())?;
         for sends in all {
             let &Sends {
@@ -63,7 +64,9 @@ impl Maker<'_, '_> {
                     "host {} sends messages of two workloads: a host has one source",
                     src.0
                 );
-                return Err(Problem::new(message).at(&self.place).see(other, "the other one"));
+                return Err(Problem::new(message)
+                    .at(&self.location)
+                    .see(other, "the other one"));
             }
             let block = Block {
                 workload: self.seeds.workload,
@@ -72,7 +75,7 @@ impl Maker<'_, '_> {
                 label: self.labels.index(&label),
                 scheme: self.scheme,
                 connections: Connections::PerMessage,
-                place: self.place.clone(),
+                location: self.location.clone(),
                 paced: Some(Paced {
                     gap: sends.gap,
                     until,
@@ -125,11 +128,11 @@ impl Maker<'_, '_> {
     /// Returns the messages in a file, one line per sender. Hosts are numbered from 1, like local identifiers.
     fn sends_of_file(&mut self, block: &mut schema::Messages) -> Result<Vec<Sends>, Problem> {
         let path = block.file.as_mut().ok_or_else(|| self.missing("file"))?;
-        let place = self.cx.texts.of_value(path);
+        let location = self.cx.texts.of_value(path);
         let source = self
             .cx
             .files
-            .read(path.get_ref(), "the file of messages", &place)?;
+            .read(path.get_ref(), "the file of messages", &location)?;
         *path.get_mut() = self.cx.keep("messages", "csv", &source);
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::All)

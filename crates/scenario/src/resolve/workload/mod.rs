@@ -18,7 +18,7 @@ use paceline_kernel::sorted::{SortedMap, SortedSet};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::schema;
 use crate::topology::Net;
 use crate::traffic::{self, Message, PacedSource, Seeds};
@@ -82,7 +82,8 @@ impl Traffic {
 /// Creates the flows of all workloads and jobs.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
-    (workloads, jobs): (&mut [Spanned<schema::Workload>], &mut [Spanned<schema::Job>]),
+    workloads: &mut [Spanned<schema::Workload>],
+    jobs: &mut [Spanned<schema::Job>],
     net: &Net,
     schemes: &mut Schemes<'_>,
 ) -> Result<Traffic, Problem> {
@@ -93,19 +94,19 @@ pub(super) fn resolve(
         let file = workload.get_ref().file.as_ref()?;
         Some((number as u64, cx.texts.of_value(file)))
     });
-    let files: SortedMap<u64, Place> = files.collect();
+    let files: SortedMap<u64, Location> = files.collect();
     let mut labels = Labels::default();
     let mut given = SortedMap::new();
     for (i, spanned) in workloads.iter_mut().enumerate() {
-        let place = cx.texts.of_value(spanned);
+        let location = cx.texts.of_value(spanned);
         let written = spanned.get_mut();
         let scheme = schemes.index(cx, written.scheme.as_ref())?;
         if let Some(label) = written.label.as_deref()
-            && let Some(other) = given.insert(label.to_string(), place.clone())
+            && let Some(other) = given.insert(label.to_string(), location.clone())
         {
             let text =
                 format!("another workload has the label `{label}` ({other}): results show both as one");
-            cx.warn(WarningKind::SharedLabel, &place, text);
+            cx.warn(WarningKind::SharedLabel, &location, text);
         }
         // Random numbers depend on the workload's index, so other workloads do not change its flows.
         let seeds = Seeds {
@@ -115,15 +116,19 @@ pub(super) fn resolve(
         let mut factory = Maker {
             cx: &mut *cx,
             net,
-            place,
+            location,
             seeds,
             labels: &mut labels,
             scheme,
         };
         factory.make(written, schemes, &mut unresolved)?;
     }
-    let at = (&mut unresolved, &mut labels, workloads.len());
-    let (mut jobs, programs) = jobs::resolve(cx, jobs, net, schemes, at)?;
+    let to = jobs::Target {
+        unresolved: &mut unresolved,
+        labels: &mut labels,
+        workloads: workloads.len(),
+    };
+    let (mut jobs, programs) = jobs::resolve(cx, jobs, net, schemes, to)?;
     labels.check()?;
     if schemes.all().any(|scheme| scheme.needs().foresight) {
         unresolved.list_sources(cx.seed);
@@ -166,7 +171,7 @@ struct Made {
     /// Type of the connections.
     stays: schema::Connections,
     /// Position of each message; empty if all have the block's position.
-    places: Vec<Place>,
+    locations: Vec<Location>,
     collective: Option<MadeCollective>,
     /// Random pattern and its window, for messages without dependencies.
     arrivals: Option<(ArrivalPattern, (Time, Time))>,
@@ -204,7 +209,7 @@ impl Made {
 struct Maker<'a, 'b> {
     cx: &'a mut Cx<'b>,
     net: &'a Net,
-    place: Place,
+    location: Location,
     seeds: Seeds,
     labels: &'a mut Labels,
     scheme: u16,
@@ -262,7 +267,7 @@ impl Maker<'_, '_> {
         schemes: &mut Schemes<'_>,
         unresolved: &mut UnresolvedFlows,
     ) -> Result<(), Problem> {
-        let name = block_of(written).map_err(|problem| problem.at(&self.place))?;
+        let name = block_of(written).map_err(|problem| problem.at(&self.location))?;
         match name {
             "file" => return self.file(written, unresolved),
             "trace" => return self.trace(written, schemes, unresolved),
@@ -276,12 +281,12 @@ impl Maker<'_, '_> {
         let jitter = filled!(written.start_jitter: Workload);
         if let Some((pattern, window)) = made.arrivals.take() {
             if window.0 == window.1 {
-                unresolved.late.get_or_insert(self.place.clone());
+                unresolved.late.get_or_insert(self.location.clone());
             } else if let Some(demand) = offered::demand(&pattern) {
                 unresolved.drawn.push(Drawn {
                     demand,
                     window,
-                    place: self.place.clone(),
+                    location: self.location.clone(),
                 });
             }
             let source = ArrivalSource {
@@ -294,7 +299,7 @@ impl Maker<'_, '_> {
                 pattern,
             };
             if unresolved.streams {
-                unresolved.sources.push((source, self.place.clone()));
+                unresolved.sources.push((source, self.location.clone()));
                 return Ok(());
             }
             made.messages = source.messages(self.seeds.seed).collect();
@@ -371,21 +376,21 @@ impl Maker<'_, '_> {
         }
         unresolved.wait(first, &made.dependencies);
         let label = self.labels.index(label);
-        let block = |place: &Place| Block {
+        let block = |location: &Location| Block {
             workload: self.seeds.workload,
             class,
             dport,
             label,
             scheme: self.scheme,
             connections: made.stays.into(),
-            place: place.clone(),
+            location: location.clone(),
             paced: None,
         };
-        if made.places.is_empty() {
-            return unresolved.add(block(&self.place), made.messages, &made.connections);
+        if made.locations.is_empty() {
+            return unresolved.add(block(&self.location), made.messages, &made.connections);
         }
-        for (message, place) in made.messages.into_iter().zip(&made.places) {
-            unresolved.add(block(place), [message], &[]);
+        for (message, location) in made.messages.into_iter().zip(&made.locations) {
+            unresolved.add(block(location), [message], &[]);
         }
     }
 
@@ -397,7 +402,7 @@ impl Maker<'_, '_> {
         Err(Problem::new(format!(
             "the workload has about {flows:.0} flows: expected at most {MOST_FLOWS}"
         ))
-        .at(&self.place)
+        .at(&self.location)
         .help("shorten it (`to`, `duration`) or lower its load"))
     }
 
@@ -449,7 +454,7 @@ impl Maker<'_, '_> {
     }
 
     fn missing(&self, key: &str) -> Problem {
-        Problem::new(format!("the workload has no `{key}`")).at(&self.place)
+        Problem::new(format!("the workload has no `{key}`")).at(&self.location)
     }
 
     fn size(&self, size: &Spanned<Bytes>) -> Result<Bytes, Problem> {
@@ -474,16 +479,16 @@ impl Maker<'_, '_> {
     fn load(&mut self, slot: &Option<Spanned<f64>>) -> Result<f64, Problem> {
         let load = slot.as_ref().ok_or_else(|| self.missing("load"))?;
         let value = *load.get_ref();
-        let place = self.cx.texts.of_value(load);
+        let location = self.cx.texts.of_value(load);
         if !(value > 0.0 && value <= LOAD_MAX) {
             return Err(Problem::new(format!(
                 "a load of {value}: expected a number above zero, such as 0.3, and at most {LOAD_MAX}"
             ))
-            .at(&place));
+            .at(&location));
         }
         if value > 1.0 {
             let text = format!("a load of {value} is more than the links carry");
-            self.cx.warn(WarningKind::Workload, &place, text);
+            self.cx.warn(WarningKind::Workload, &location, text);
         }
         Ok(value)
     }
@@ -502,18 +507,18 @@ impl Maker<'_, '_> {
         let network = Offered::new(topology);
         let mut loads = vec![[0.0; 2]; topology.links.len()];
         let is_known = offered::demand(&pattern(1.0)).is_some_and(|demand| network.add(&demand, &mut loads));
-        let place = self.cx.texts.of_value(load_of);
+        let location = self.cx.texts.of_value(load_of);
         if !is_known {
             return Err(
                 Problem::new("the network is too large to find its busiest uplink")
-                    .at(&place)
+                    .at(&location)
                     .help("leave out `load-of`, and write `load` as a share of the hosts' rate"),
             );
         }
         let busiest = network.busiest_between_switches(&loads);
         if busiest == 0.0 {
             return Err(Problem::new("no link between switches carries these flows")
-                .at(&place)
+                .at(&location)
                 .label("there are no uplinks to load")
                 .help("leave out `load-of`"));
         }
@@ -535,13 +540,13 @@ impl Maker<'_, '_> {
             );
             return Err(Problem::new(message).at(&self.cx.texts.of_value(&until)));
         }
-        let (place, until) = (self.cx.texts.of_value(&until), until.into_inner());
+        let (index, until) = (self.cx.texts.of_value(&until), until.into_inner());
         if until > self.cx.stop {
             let text = format!(
                 "arrivals go on until {until}, and the run ends at {}: those after that are left out",
                 self.cx.stop
             );
-            self.cx.warn(WarningKind::Workload, &place, text);
+            self.cx.warn(WarningKind::Workload, &index, text);
         }
         let end = until.min(self.cx.stop);
         Ok((from.min(end), end))

@@ -3,7 +3,7 @@
 use crate::diagnostics::Problem;
 use crate::resolve::fill::{fill_at, filled};
 use crate::schema::{self, Nodes};
-use crate::traffic::{self, ClosedLoop, Looped, Place, SizeDistribution};
+use crate::traffic::{self, ClosedLoop, LoopSlot, Looped, SizeDistribution};
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::Bytes;
 use toml::Spanned;
@@ -42,9 +42,9 @@ impl Maker<'_, '_> {
     /// Returns the problem of a sender that is the only receiver.
     fn only_receiver(&self, host: NodeId, written: Option<&Spanned<Nodes>>) -> Problem {
         let message = format!("host {} sends, and is the only receiver", host.0);
-        let place = written.map(|written| self.cx.texts.of_value(written));
-        let place = place.filter(|place| !place.text().is_empty());
-        Problem::new(message).at(&place.unwrap_or_else(|| self.place.clone()))
+        let location = written.map(|written| self.cx.texts.of_value(written));
+        let location = location.filter(|location| !location.text().is_empty());
+        Problem::new(message).at(&location.unwrap_or_else(|| self.location.clone()))
     }
 
     pub(super) fn closed_loop(&mut self, block: &mut schema::ClosedLoop) -> Result<Made, Problem> {
@@ -70,7 +70,7 @@ impl Maker<'_, '_> {
         let sizes = match (&mut block.sizes, &mut block.size) {
             (Some(_), Some(_)) => {
                 let problem = Problem::new("a closed loop has either `size` or `sizes`");
-                return Err(problem.at(&self.place));
+                return Err(problem.at(&self.location));
             }
             (Some(sizes), None) => self.sizes(sizes)?,
             (None, size) => SizeDistribution::fixed(self.size(&fill_at(size, Bytes::new(64_000)))?),
@@ -89,15 +89,15 @@ impl Maker<'_, '_> {
         let Looped {
             messages: list,
             dependencies,
-            places,
+            slots,
         } = traffic::closed_loop(&spec, self.seeds);
-        let connection = |place: Place| match stays {
+        let connection = |slot: LoopSlot| match stays {
             // Every outstanding slot of a process has a connection to each of its receivers.
-            schema::Connections::PerMessage => place.process * outstanding + place.turn,
-            schema::Connections::Persistent => place.process,
+            schema::Connections::PerMessage => slot.process * outstanding + slot.turn,
+            schema::Connections::Persistent => slot.process,
         };
         Ok(Made {
-            connections: places.into_iter().map(connection).collect(),
+            connections: slots.into_iter().map(connection).collect(),
             stays,
             dependencies,
             ..list.into()
@@ -114,7 +114,7 @@ impl Maker<'_, '_> {
             "persistent connections with `fidelity = \"{name}\"`, whose hosts have a queue pair for each flow"
         ));
         Err(problem
-            .at(&self.place)
+            .at(&self.location)
             .help("they are for `fidelity = \"exact\"`"))
     }
 }

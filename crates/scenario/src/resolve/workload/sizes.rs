@@ -2,7 +2,7 @@
 
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem, suggestion};
+use crate::diagnostics::{Location, Problem, suggestion};
 use crate::schema::{Share, Sizes};
 use crate::traffic::{DISTRIBUTIONS, SizeDistribution};
 
@@ -10,14 +10,14 @@ use super::Maker;
 
 impl Maker<'_, '_> {
     pub(super) fn sizes(&mut self, sizes: &mut Spanned<Sizes>) -> Result<SizeDistribution, Problem> {
-        let place = self.cx.texts.of_value(sizes);
+        let location = self.cx.texts.of_value(sizes);
         match sizes.get_mut() {
-            Sizes::Named(name) => self.distribution(name, &place),
-            Sizes::Mix(shares) => self.mix(shares, &place),
+            Sizes::Named(name) => self.distribution(name, &location),
+            Sizes::Mix(shares) => self.mix(shares, &location),
         }
     }
 
-    fn mix(&self, shares: &[Spanned<Share>], place: &Place) -> Result<SizeDistribution, Problem> {
+    fn mix(&self, shares: &[Spanned<Share>], location: &Location) -> Result<SizeDistribution, Problem> {
         let mut list = Vec::with_capacity(shares.len());
         for written in shares {
             let of = self.cx.texts.of_value(written);
@@ -34,26 +34,26 @@ impl Maker<'_, '_> {
         }
         SizeDistribution::mix(&list).map_err(|sum| {
             Problem::new(format!("the shares of the sizes add up to {sum}: expected 1"))
-                .at(place)
+                .at(location)
                 .label("these shares")
         })
     }
 
     /// Returns a built-in distribution, or reads one from a file.
-    fn distribution(&mut self, name: &mut String, place: &Place) -> Result<SizeDistribution, Problem> {
+    fn distribution(&mut self, name: &mut String, location: &Location) -> Result<SizeDistribution, Problem> {
         if let Some(sizes) = SizeDistribution::builtin(name) {
             return Ok(sizes);
         }
         let source = self
             .cx
             .files
-            .read(name, "the flow size distribution", place)
+            .read(name, "the flow size distribution", location)
             .map_err(|problem| {
                 if name.contains(['.', '/']) {
                     return problem;
                 }
                 Problem::new(format!("there is no flow size distribution `{name}`"))
-                    .at(place)
+                    .at(location)
                     .help(suggestion(name, DISTRIBUTIONS.map(|(name, ..)| name)))
             })?;
         let sizes = SizeDistribution::parse(&source)?;

@@ -30,10 +30,10 @@ pub(super) struct Work {
     pub(super) ranks: u32,
     /// Bytes on which its bandwidth is based, and the bytes that a host's link carries for each of them.
     pub(super) counted: (Bytes, f64),
-    kind: Kind,
+    kind: WorkKind,
 }
 
-enum Kind {
+enum WorkKind {
     Collective(Stage),
     Send {
         groups: Vec<Vec<u32>>,
@@ -48,9 +48,9 @@ impl JobStep {
     /// Returns the number of messages in a job of `ranks` ranks.
     pub(super) fn messages(&self, ranks: u32) -> f64 {
         self.work.as_ref().map_or(0.0, |work| match &work.kind {
-            Kind::Collective(stage) => stage.messages() as f64,
-            Kind::Send { .. } => f64::from(ranks),
-            Kind::Pipeline(pipeline) => pipeline.messages(ranks),
+            WorkKind::Collective(stage) => stage.messages() as f64,
+            WorkKind::Send { .. } => f64::from(ranks),
+            WorkKind::Pipeline(pipeline) => pipeline.messages(ranks),
         })
     }
 
@@ -58,7 +58,7 @@ impl JobStep {
     pub(super) fn computes(&self) -> Span {
         let inside = match &self.work {
             Some(Work {
-                kind: Kind::Pipeline(pipeline),
+                kind: WorkKind::Pipeline(pipeline),
                 ..
             }) => pipeline.compute(),
             _ => Span::ZERO,
@@ -66,22 +66,22 @@ impl JobStep {
         self.compute.saturating_add(inside)
     }
 
-    /// Adds the step with index `place` to the chain of the ranks' actions.
-    pub(super) fn add(&self, chain: &mut Chain<'_>, place: usize, ranks: u32) {
+    /// Adds the step with index `index` to the chain of the ranks' actions.
+    pub(super) fn add(&self, chain: &mut Chain<'_>, index: usize, ranks: u32) {
         if let Some(step) = self.wait {
             chain.wait(step);
         }
         chain.compute(self.compute);
         match self.work.as_ref().map(|work| &work.kind) {
             None => {}
-            Some(Kind::Collective(stage)) => chain.collective(stage, self.overlap.then_some(place)),
-            Some(Kind::Send {
+            Some(WorkKind::Collective(stage)) => chain.collective(stage, self.overlap.then_some(index)),
+            Some(WorkKind::Send {
                 groups,
                 size,
                 distance,
                 ring,
             }) => chain.shift(groups, *size, *distance, *ring),
-            Some(Kind::Pipeline(pipeline)) => pipeline.add(chain, ranks),
+            Some(WorkKind::Pipeline(pipeline)) => pipeline.add(chain, ranks),
         }
     }
 }
@@ -108,7 +108,9 @@ impl Maker<'_, '_> {
             true => "compute",
             false => only_block(&present, "a job's step").map_err(|problem| {
                 let blocks = present.map(|(name, _)| name).join(", ");
-                problem.at(&self.place).help(format!("the blocks are {blocks}"))
+                problem
+                    .at(&self.location)
+                    .help(format!("the blocks are {blocks}"))
             })?,
         };
         let work = match name {
@@ -132,7 +134,7 @@ impl Maker<'_, '_> {
             return Ok(false);
         };
         if let Some(Work {
-            kind: Kind::Collective(_),
+            kind: WorkKind::Collective(_),
             ..
         }) = work
         {
@@ -153,7 +155,7 @@ impl Maker<'_, '_> {
             return Ok(None);
         };
         let label = wait.get_ref();
-        let place = self.cx.texts.of_value(wait);
+        let location = self.cx.texts.of_value(wait);
         let found = before.iter().position(|step| step.label == *label);
         let Some(found) = found else {
             let labels = before
@@ -161,7 +163,7 @@ impl Maker<'_, '_> {
                 .filter(|step| step.overlap)
                 .map(|step| &step.label[..]);
             let labels: Vec<&str> = labels.collect();
-            let problem = Problem::new(format!("`wait` for the unknown step `{label}`")).at(&place);
+            let problem = Problem::new(format!("`wait` for the unknown step `{label}`")).at(&location);
             return Err(match labels.is_empty() {
                 true => problem.label("expected an earlier step with `overlap = true`"),
                 false => problem
@@ -171,7 +173,7 @@ impl Maker<'_, '_> {
         };
         if !before[found].overlap {
             let text = format!("`wait` has no effect: step `{label}` does not overlap");
-            self.cx.warn(WarningKind::UnusedSetting, &place, text);
+            self.cx.warn(WarningKind::UnusedSetting, &location, text);
             return Ok(None);
         }
         Ok(Some(found))
@@ -195,6 +197,7 @@ impl Maker<'_, '_> {
             _ => Operation::Ring(written.all_gather.get_or_insert_default(), Algorithm::AllGather),
         };
         let common = block.common();
+        // The job sets these for all of its steps; a value of one step would have no effect.
         let strange = [
             ("hosts", common.hosts.is_some(), "the job's `hosts`"),
             (
@@ -217,7 +220,7 @@ impl Maker<'_, '_> {
         if let Some((key, _, instead)) = strange.iter().find(|(_, present, _)| *present) {
             let message = format!("`{key}` in a collective of a job");
             return Err(Problem::new(message)
-                .at(&self.place)
+                .at(&self.location)
                 .help(format!("that is {instead}")));
         }
         let layouts = self.layouts(hosts, &groups);
@@ -226,11 +229,12 @@ impl Maker<'_, '_> {
             size,
             options,
         } = self.operation(&mut block, &layouts)?;
+        // Checked before the stage is built, whose messages might exhaust memory.
         self.affordable(algorithm.messages_with(count, size, &options) * groups.len() as f64)?;
         Ok(Work {
             ranks: count,
             counted: (algorithm.counted_bytes(count, size), algorithm.bus_factor(count)),
-            kind: Kind::Collective(Stage::with(algorithm, groups, size, &options, &layouts)),
+            kind: WorkKind::Collective(Stage::with(algorithm, groups, size, &options, &layouts)),
         })
     }
 
@@ -249,7 +253,7 @@ impl Maker<'_, '_> {
         Ok(Work {
             ranks: count,
             counted: (size, 1.0),
-            kind: Kind::Send {
+            kind: WorkKind::Send {
                 groups,
                 size,
                 distance: *distance.get_ref(),
@@ -297,7 +301,7 @@ impl Maker<'_, '_> {
                 Bytes::new(size.get().saturating_mul(u64::from(microbatches))),
                 1.0,
             ),
-            kind: Kind::Pipeline(Pipeline {
+            kind: WorkKind::Pipeline(Pipeline {
                 stages: of,
                 microbatches,
                 forward,
@@ -330,8 +334,8 @@ impl Maker<'_, '_> {
         if apart == 0 || !of.is_multiple_of(apart) || of / apart < 2 {
             return Err(wrong(across, format!("{of} ranks, across groups of {apart}")));
         }
-        let places = blocks.flat_map(|block| (0..apart).map(move |place| (block.start + place, block.end)));
-        Ok(places
+        let indices = blocks.flat_map(|block| (0..apart).map(move |index| (block.start + index, block.end)));
+        Ok(indices
             .map(|(first, end)| (first..end).step_by(apart as usize).collect())
             .collect())
     }

@@ -223,10 +223,10 @@ fn every_prefix_is_a_program_or_an_error() {
 
 proptest! {
     #[test]
-    fn any_text_is_a_workload_or_an_error(place in 0_usize..300, by in "[ -~\n]{0,3}") {
+    fn any_text_is_a_workload_or_an_error(index in 0_usize..300, by in "[ -~\n]{0,3}") {
         let mut whole = text("tp16.txt");
-        let place = place.min(whole.len());
-        whole.replace_range(place..(place + 1).min(whole.len()), &by);
+        let index = index.min(whole.len());
+        whole.replace_range(index..(index + 1).min(whole.len()), &by);
         if let Ok((workload, _)) = read("x.txt", &whole) {
             let _ = program(&workload, &servers(16));
         }

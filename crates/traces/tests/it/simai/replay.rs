@@ -44,10 +44,10 @@ struct Replay {
 impl Replay {
     fn ns(&mut self, now: Time, message: &Message) -> u64 {
         let ends = (message.from, message.to);
-        let place = self.next.entry(ends).or_default();
-        let found = self.recorded.get(&ends).and_then(|list| list.get(*place));
+        let index = self.next.entry(ends).or_default();
+        let found = self.recorded.get(&ends).and_then(|list| list.get(*index));
         let (bytes, start, fct) = found.copied().unwrap_or_default();
-        *place += 1;
+        *index += 1;
         if (bytes, start) == (message.bytes, now.as_ns()) {
             self.equal += u64::from(start < self.until);
         } else if start.min(now.as_ns()) < self.until {

@@ -5,29 +5,33 @@ use std::path::PathBuf;
 use paceline_traces::chakra::{self, ControlDeps, Kernels, Options, Repair, Roofline, System};
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::Problem;
 use crate::resolve::Cx;
 use crate::resolve::fill::filled;
 use crate::schema;
 
-use super::files::{Read, absolute, keep};
+use super::files::{Read, TraceFile, absolute, keep};
 use super::found::{Names, Network, choice, problem};
 
 /// Reads the traces whose file names start with a prefix.
 pub(super) fn read(
     cx: &mut Cx<'_>,
-    prefix: &Spanned<String>,
+    file: TraceFile<'_>,
     rules: &mut schema::TraceRules,
-    (system, network): (Option<&System>, Network),
-    place: &Place,
+    system: Option<&System>,
+    network: Network,
 ) -> Result<Read, Problem> {
+    let TraceFile {
+        path: prefix,
+        location,
+    } = file;
     let what = "the trace of rank 0";
     let file = |extension: &str| format!("{}.0.{extension}", prefix.get_ref());
-    let mut found = cx.files.on_disk(&file(chakra::EXTENSIONS[0]), what, place);
+    let mut found = cx.files.on_disk(&file(chakra::EXTENSIONS[0]), what, location);
     let mut extension = chakra::EXTENSIONS[0];
     for other in &chakra::EXTENSIONS[1..] {
         if found.is_err()
-            && let Ok(there) = cx.files.on_disk(&file(other), what, place)
+            && let Ok(there) = cx.files.on_disk(&file(other), what, location)
         {
             (found, extension) = (Ok(there), other);
         }
@@ -85,8 +89,8 @@ pub(super) fn read(
         as_astra_sim: network == Network::Chunks,
         ..Options::default()
     };
-    let (graph, cautions) = chakra::read(&prefix, &options).map_err(|trouble| problem(trouble, place))?;
-    let paths = chakra::files(&prefix).map_err(|trouble| problem(trouble, place))?;
+    let (graph, cautions) = chakra::read(&prefix, &options).map_err(|trouble| problem(trouble, location))?;
+    let paths = chakra::files(&prefix).map_err(|trouble| problem(trouble, location))?;
     // Each rank's file has its own extension: the part behind `PREFIX.`.
     let named = |path: &PathBuf| {
         let stem = prefix

@@ -9,7 +9,7 @@ use paceline_traces::program::Program;
 use paceline_traces::trouble::Caution;
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::groups;
 use crate::resolve::Cx;
 use crate::schema;
@@ -29,10 +29,10 @@ pub(super) struct Read {
     pub(super) cautions: Vec<Caution>,
 }
 
-pub(super) fn goal(cx: &mut Cx<'_>, path: &Spanned<String>, place: &Place) -> Result<Read, Problem> {
-    let found = cx.files.on_disk(path.get_ref(), "the trace", place)?;
+pub(super) fn goal(cx: &mut Cx<'_>, path: &Spanned<String>, location: &Location) -> Result<Read, Problem> {
+    let found = cx.files.on_disk(path.get_ref(), "the trace", location)?;
     let (program, cautions) =
-        paceline_traces::goal::read(&found.path).map_err(|trouble| problem(trouble, place))?;
+        paceline_traces::goal::read(&found.path).map_err(|trouble| problem(trouble, location))?;
     let kept =
         keep(cx, "trace", &[("goal".to_string(), found.path.clone())]).map(|stem| format!("{stem}.goal"));
     Ok(Read {
@@ -50,7 +50,7 @@ pub(super) fn goal(cx: &mut Cx<'_>, path: &Spanned<String>, place: &Place) -> Re
 pub(super) fn system(
     cx: &mut Cx<'_>,
     rules: &mut schema::TraceRules,
-    trace: &Place,
+    trace: &Location,
 ) -> Result<Option<System>, Problem> {
     let Some(written) = &mut rules.system else {
         return Ok(None);
@@ -68,18 +68,32 @@ pub(super) fn system(
     Ok(Some(system))
 }
 
+/// Path of a trace, and the position of the table that names it.
+#[derive(Clone, Copy)]
+pub(super) struct TraceFile<'a> {
+    pub(super) path: &'a Spanned<String>,
+    pub(super) location: &'a Location,
+}
+
+/// Size of a job as far as the scenario sets it.
+pub(super) struct JobSize {
+    /// True if the job names its hosts.
+    pub(super) has_hosts: bool,
+    pub(super) ranks: Option<u32>,
+}
+
 pub(super) fn simai(
     cx: &mut Cx<'_>,
-    path: &Spanned<String>,
-    (named, ranks): (bool, Option<u32>),
+    file: TraceFile<'_>,
+    job: JobSize,
     rules: &mut schema::TraceRules,
     net: &Net,
-    place: &Place,
 ) -> Result<Read, Problem> {
     use paceline_traces::simai::{Servers, program, read};
-    let source = cx.files.read(path.get_ref(), "the workload", place)?;
+    let TraceFile { path, location } = file;
+    let source = cx.files.read(path.get_ref(), "the workload", location)?;
     let (workload, mut cautions) =
-        read(source.name(), source.text()).map_err(|trouble| problem(trouble, place))?;
+        read(source.name(), source.text()).map_err(|trouble| problem(trouble, location))?;
     let servers = groups::sets(&net.topology, "server");
     let of_topology = servers
         .as_ref()
@@ -92,14 +106,14 @@ pub(super) fn simai(
         (None, None) => {
             let message = "the topology has no servers: say how many GPUs each has";
             return Err(Problem::new(message)
-                .at(place)
+                .at(location)
                 .help("`rules = { gpus-per-server = 8 }`"));
         }
     };
     if slot.is_none() {
         *slot = Some(Spanned::new(path.span(), gpus));
     }
-    let all = match (ranks, named) {
+    let all = match (job.ranks, job.has_hosts) {
         (Some(ranks), _) => ranks,
         (None, true) => workload.header.all_gpus.unwrap_or_default(),
         (None, false) => net.topology.hosts().count() as u32,
@@ -117,7 +131,7 @@ pub(super) fn simai(
         },
         mtu: 9000,
     };
-    let (program, more) = program(&workload, &servers).map_err(|trouble| problem(trouble, place))?;
+    let (program, more) = program(&workload, &servers).map_err(|trouble| problem(trouble, location))?;
     cautions.extend(more);
     let kept = cx.keep("workload", "txt", &source);
     Ok(Read {

@@ -8,7 +8,7 @@ use paceline_traces::program::Program;
 use paceline_traces::trouble::Trouble;
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem, suggestion};
+use crate::diagnostics::{Location, Problem, suggestion};
 use crate::resolve::Cx;
 
 /// Parsed trace with its format.
@@ -17,7 +17,7 @@ pub(in crate::resolve::workload) struct Trace {
     pub(super) names: Names,
     pub(super) format: Format,
     pub(super) network: Network,
-    pub(super) place: Place,
+    pub(super) location: Location,
     /// ASTRA-sim's system file, if the job names one.
     pub(super) system: Option<System>,
 }
@@ -111,8 +111,8 @@ impl Names {
     }
 }
 
-pub(super) fn problem(trouble: Trouble, place: &Place) -> Problem {
-    let problem = Problem::new(trouble.to_string()).see(place, "the trace is named here");
+pub(super) fn problem(trouble: Trouble, location: &Location) -> Problem {
+    let problem = Problem::new(trouble.to_string()).see(location, "the trace is named here");
     match trouble.help {
         Some(help) => problem.help(help),
         None => problem,

@@ -59,7 +59,7 @@ pub(super) fn read(
             Err(Problem::new(message).at(&cx.texts.at(span)))
         });
     };
-    let place = cx.texts.of_value(&path);
+    let location = cx.texts.of_value(&path);
     if let Some((other, second)) = present.next() {
         let message = format!("a job by `{}` and by `{}`", format.name(), other.name());
         return Err(Problem::new(message)
@@ -68,12 +68,12 @@ pub(super) fn read(
     }
     if job.step.is_some() {
         let message = format!("a job by a trace (`{}`) has no steps of its own", format.name());
-        return Err(Problem::new(message).at(&place));
+        return Err(Problem::new(message).at(&location));
     }
     if job.connections == Some(schema::Connections::Persistent) {
         let message =
             "messages of a trace have a queue pair each: `connections = \"persistent\"` is for steps";
-        return Err(Problem::new(message).at(&place));
+        return Err(Problem::new(message).at(&location));
     }
     let known =
         [Network::Packets, Network::LogGops, Network::Chunks].map(|network| (network.name(), network));
@@ -90,28 +90,31 @@ pub(super) fn read(
         return Err(Problem::new(message).at(&at));
     }
     let rules = job.rules.get_or_insert_default();
-    refused::refuse_others(cx, rules, format, network, &place)?;
+    refused::refuse_others(cx, rules, format, network, &location)?;
     let mut system = None;
+    let file = files::TraceFile {
+        path: &path,
+        location: &location,
+    };
     let read = match format {
-        Format::Goal => files::goal(cx, &path, &place)?,
+        Format::Goal => files::goal(cx, &path, &location)?,
         Format::Chakra => {
-            system = files::system(cx, rules, &place)?;
-            chakra::read(cx, &path, rules, (system.as_ref(), network), &place)?
+            system = files::system(cx, rules, &location)?;
+            chakra::read(cx, file, rules, system.as_ref(), network)?
         }
         Format::SimAi => files::simai(
             cx,
-            &path,
-            (
-                job.hosts.is_some(),
-                job.ranks.as_ref().map(|ranks| *ranks.get_ref()),
-            ),
+            file,
+            files::JobSize {
+                has_hosts: job.hosts.is_some(),
+                ranks: job.ranks.as_ref().map(|ranks| *ranks.get_ref()),
+            },
             rules,
             net,
-            &place,
         )?,
     };
     for Caution { text } in read.cautions {
-        cx.warn(WarningKind::Reading, &place, read.names.in_text(&text));
+        cx.warn(WarningKind::Reading, &location, read.names.in_text(&text));
     }
     // The resolved scenario names the copies of the trace's files.
     let slot = match format {
@@ -125,7 +128,7 @@ pub(super) fn read(
         names: read.names,
         format,
         network,
-        place,
+        location,
         system,
     }))
 }
@@ -146,7 +149,7 @@ impl Maker<'_, '_> {
                 trace.ranks(),
                 hosts.len()
             );
-            return Err(Problem::new(message).at(&trace.place));
+            return Err(Problem::new(message).at(&trace.location));
         }
         let class = self.checked_class(&written.priority)?.unwrap_or(3);
         fill_value(&mut written.priority, class);
@@ -176,10 +179,10 @@ impl Maker<'_, '_> {
         let mut extent = report.extent.clone();
         for text in report
             .into_result()
-            .map_err(|trouble| problem(trouble, &trace.place))?
+            .map_err(|trouble| problem(trouble, &trace.location))?
         {
             let text = trace.names.in_text(&text);
-            self.cx.warn(WarningKind::Reading, &trace.place, text);
+            self.cx.warn(WarningKind::Reading, &trace.location, text);
         }
         let model = trace.model(self.cx, written, &rules)?;
         if model.is_none() && extent.other_nics > 0 {
@@ -187,7 +190,7 @@ impl Maker<'_, '_> {
                 "{} messages of the trace name a NIC other than the first (`nic`): a host has one NIC here, and all share it",
                 extent.other_nics
             );
-            self.cx.warn(WarningKind::Reading, &trace.place, text);
+            self.cx.warn(WarningKind::Reading, &trace.location, text);
         }
         if model.is_some() {
             // Messages that a cost model carries are not flows.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::resolve::Cx;
 use crate::schema;
 
@@ -16,10 +16,10 @@ pub(super) fn refuse_others(
     rules: &schema::TraceRules,
     format: Format,
     network: Network,
-    place: &Place,
+    location: &Location,
 ) -> Result<(), Problem> {
     use Format::{Chakra, Goal, SimAi};
-    let at = |span: Option<Range<usize>>| span.map_or_else(|| place.clone(), |span| cx.texts.at(span));
+    let at = |span: Option<Range<usize>>| span.map_or_else(|| location.clone(), |span| cx.texts.at(span));
     let there = |is_there: bool| is_there.then_some(None);
     let text = |key: &Option<Spanned<String>>| key.as_ref().map(|key| Some(key.span()));
     let count = |key: &Option<Spanned<u32>>| key.as_ref().map(|key| Some(key.span()));

@@ -7,7 +7,7 @@ use paceline_traces::executor::{PointRules, Rules};
 use paceline_traces::loggops::{Parameters, Variant};
 use toml::Spanned;
 
-use crate::diagnostics::{Place, Problem};
+use crate::diagnostics::{Location, Problem};
 use crate::resolve::Cx;
 use crate::resolve::fill::{fill, filled};
 use crate::schema;
@@ -18,10 +18,10 @@ use super::files::{absolute, keep};
 use super::found::{Format, Network, Trace, choice, problem};
 
 /// Returns a span in nanoseconds, which must be whole.
-fn ns(span: Span, what: &str, place: &Place) -> Result<u64, Problem> {
+fn ns(span: Span, what: &str, location: &Location) -> Result<u64, Problem> {
     match span.as_ps() % 1000 {
         0 => Ok(span.as_ps() / 1000),
-        _ => Err(Problem::new(format!("{what} is {span}: expected whole nanoseconds")).at(place)),
+        _ => Err(Problem::new(format!("{what} is {span}: expected whole nanoseconds")).at(location)),
     }
 }
 
@@ -53,9 +53,9 @@ impl Trace {
                     overhead_ns: ns(
                         fill(&mut written.overhead, Span::ZERO),
                         "the overhead",
-                        &self.place,
+                        &self.location,
                     )?,
-                    gap_ns: ns(fill(&mut written.gap, Span::ZERO), "the gap", &self.place)?,
+                    gap_ns: ns(fill(&mut written.gap, Span::ZERO), "the gap", &self.location)?,
                     eager_bytes: filled!(written.eager: TraceRules).get(),
                     ..PointRules::GOAL
                 },
@@ -67,7 +67,7 @@ impl Trace {
                     ns(
                         filled!(written.send_latency: TraceRules),
                         "the send latency",
-                        &self.place,
+                        &self.location,
                     )?,
                 ),
                 ..Rules::default()
@@ -97,7 +97,7 @@ impl Trace {
         rules.keep.path_of = cx.path_of;
         rules.keep.operations = cx.operations;
         paceline_traces::executor::check(&rules, &self.program)
-            .map_err(|message| Problem::new(message).at(&self.place))?;
+            .map_err(|message| Problem::new(message).at(&self.location))?;
         Ok(rules)
     }
 
@@ -114,25 +114,29 @@ impl Trace {
             Network::LogGops => {
                 if rules.repeats != 1 || rules.compute_scale != 1.0 {
                     let message = "`iterations` and `compute-scale` are for the other networks: LogGOPS runs a trace once, as it is";
-                    return Err(Problem::new(message).at(&self.place));
+                    return Err(Problem::new(message).at(&self.location));
                 }
                 if !rules.slow.is_empty() {
                     let message =
                         "LogGOPS runs a trace as it is: no [[network.slow-host]] computes more slowly";
-                    return Err(Problem::new(message).at(&self.place));
+                    return Err(Problem::new(message).at(&self.location));
                 }
                 if cx.operations {
                     let text = "record.operations has no effect: LogGOPS computes the ends of ranks only";
-                    cx.warn(WarningKind::UnusedSetting, &self.place, text);
+                    cx.warn(WarningKind::UnusedSetting, &self.location, text);
                 }
                 let known = [("loggopsim", Variant::LogGopSim), ("atlahs", Variant::Atlahs)];
                 let variant = choice(cx, filled!(written.variant: TraceRules), &known)?;
                 let overhead = fill(&mut written.overhead, Span::from_ns(1500));
                 let gap = fill(&mut written.gap, Span::from_ns(1000));
                 let parameters = Parameters {
-                    latency: ns(filled!(written.latency: TraceRules), "the latency", &self.place)?,
-                    overhead: ns(overhead, "the overhead", &self.place)?,
-                    gap: ns(gap, "the gap", &self.place)?,
+                    latency: ns(
+                        filled!(written.latency: TraceRules),
+                        "the latency",
+                        &self.location,
+                    )?,
+                    overhead: ns(overhead, "the overhead", &self.location)?,
+                    gap: ns(gap, "the gap", &self.location)?,
                     gap_per_byte: *filled!(written.gap_per_byte: TraceRules).get_ref(),
                     overhead_per_byte: filled!(written.overhead_per_byte: TraceRules),
                     eager: rules.point.eager_bytes,
@@ -142,7 +146,7 @@ impl Trace {
             Network::Chunks => {
                 let Some(links) = &mut written.links else {
                     let message = "a job on `chunks` needs `links`, a network file of ASTRA-sim";
-                    return Err(Problem::new(message).at(&self.place));
+                    return Err(Problem::new(message).at(&self.location));
                 };
                 let at = cx.texts.of_value(links);
                 let found = cx.files.on_disk(links.get_ref(), "the network file", &at)?;
