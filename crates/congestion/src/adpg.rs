@@ -102,7 +102,7 @@ fn error_with(rtt_per_base: f64, share: f64, offset: f64, target: f64) -> f32 {
 }
 
 /// Returns the limits after an action, by equation (3).
-pub fn moved(rate: BitRate, (action, step): (f32, f64)) -> SendLimits {
+pub fn moved(rate: BitRate, action: f32, step: f64) -> SendLimits {
     let bps = rate.as_bps() as f64 * multiplier(action, step);
     SendLimits {
         rate: BitRate::from_bps((bps as u64).max(1)),
@@ -190,7 +190,7 @@ impl Decider for Adpg {
         let seen = [a, z, now[0], now[1]];
         self.seen = Some(seen);
         self.action = self.model.act(&seen);
-        moved(rate, (self.action, self.step))
+        moved(rate, self.action, self.step)
     }
 }
 

@@ -204,7 +204,7 @@ impl Decider for Aurora {
         self.seen = Some(seen);
         let policy = self.model.decides().expect("it is a policy of Aurora");
         let action = (policy.decide(&seen) / CUT).clamp(-1.0, 1.0);
-        moved(report.limits.rate, (action, self.step * f64::from(CUT)))
+        moved(report.limits.rate, action, self.step * f64::from(CUT))
     }
 }
 

@@ -4,7 +4,7 @@
 //! # What it does
 //! Once per round trip, the sender reads the round-trip times since its last decision, the time since then, and the
 //! share of negative acknowledgements. A law of these moves its rate. The law is scale-free: rates are shares of the
-//! line, times are round trips of the empty network. Its coefficients are a model that `paceline train decc` finds by
+//! line, times are round trips of the empty network. Its coefficients are a model that `paceline train decc law` finds by
 //! running candidates in random networks. DECC is for incasts and all-to-all traffic of AI clusters (Chen et al.).
 //!
 //! The round-trip times are the mean and the newest. A message of a few bandwidth-delay products starts at line rate.
@@ -14,13 +14,13 @@
 //! Other models build on a law. A residual network moves the rate slightly in addition to the law. A network or
 //! boosted trees cloned from the law decide instead of it; compressed networks and trees do so in integers.
 //!
-//! `model = "paper"` is the policy as printed, trained here by `paceline train decc --algorithm paper`. It reads five
+//! `model = "paper"` is the policy as printed, trained here by `paceline train decc paper`. It reads five
 //! features of five decisions, has a memory, and moves a window. Switches send notices of their own, unless
 //! `feedback = "ack"`. It is a policy with a card, like those of the scheme `policy`, and any other such policy can
 //! replace it.
 //!
 //! A law can keep learning where it is used. `paceline run --upload DIR` records the network of a run and the run's
-//! results. `paceline train decc --continue MODEL --experience DIR` continues the search from that law, and keeps it
+//! results. `paceline train decc refine MODEL --experience DIR` continues the search from that law, and keeps it
 //! good in the networks in which it was found.
 //!
 //! # Signal it needs
@@ -139,7 +139,7 @@ params! {
     pub struct Params {
         /// Rate law, network, trees or policy with a card: a built-in model (`paceline list models`) or the path of a
         /// model file. `auto`: `decc-law`. `paper`: the policy as printed.
-        model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train decc`";
+        model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train decc law`";
         /// Required SHA-256 of the model's weights; another model is an error. `auto`: the model's own hash.
         model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "ours";
         /// Feedback in addition to round-trip times and losses: none (`ack`) or answers of switches (`switch-ack`).

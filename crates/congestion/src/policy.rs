@@ -368,7 +368,7 @@ impl Policy {
     pub fn does(&mut self, action: f32, report: &Observation, path: &PathInfo) -> SendLimits {
         self.last = action;
         self.action
-            .apply((action, self.step), report, path, &mut self.window)
+            .apply(action, self.step, report, path, &mut self.window)
     }
 
     /// Applies equation (1): adds an observation to the history.

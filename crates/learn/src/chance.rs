@@ -51,7 +51,8 @@ impl Chance {
     /// returns that with respect to the logarithm of the standard deviation.
     pub(crate) fn slopes(
         self,
-        (action, said): (&[f32], &[f32]),
+        action: &[f32],
+        said: &[f32],
         deviation: f64,
         pull: f64,
         by: &mut [f64],
@@ -87,7 +88,7 @@ mod tests {
             let found = chance.likelihood(&action, &said, 2.0);
             assert!((found - expected).abs() < 1e-12, "{trigger}: {found} {expected}");
             let mut by = [0.0; 2];
-            let spread = chance.slopes((&action, &said), 2.0, 1.0, &mut by);
+            let spread = chance.slopes(&action, &said, 2.0, 1.0, &mut by);
             assert_eq!((by, spread), (slopes, by_spread), "{trigger}");
         }
     }

@@ -94,7 +94,22 @@ impl Drop for Checkpoints {
     }
 }
 
+/// The checkpoint of one of the networks that a command trains.
+#[derive(Clone, Copy)]
+pub struct Slot<'a> {
+    pub(crate) checkpoints: &'a Checkpoints,
+    pub(crate) name: &'a str,
+}
+
 impl Checkpoints {
+    /// Returns the checkpoint of the network `name`.
+    pub fn slot<'a>(&'a self, name: &'a str) -> Slot<'a> {
+        Slot {
+            checkpoints: self,
+            name,
+        }
+    }
+
     /// Creates checkpoints that are not kept.
     pub fn none() -> Self {
         Self::new(None, "", Duration::MAX, |_| ())
@@ -131,7 +146,8 @@ impl Checkpoints {
     pub fn open(
         destination: &Path,
         command: &str,
-        (every, force): (Duration, bool),
+        every: Duration,
+        force: bool,
         warn: fn(&str),
     ) -> Result<Self, Error> {
         clear_leftovers(destination);
@@ -485,7 +501,7 @@ mod tests {
     use super::*;
 
     fn open(path: &Path, command: &str, force: bool) -> Result<Checkpoints, Error> {
-        Checkpoints::open(path, command, (Duration::ZERO, force), |_| ())
+        Checkpoints::open(path, command, Duration::ZERO, force, |_| ())
     }
 
     #[test]

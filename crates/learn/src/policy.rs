@@ -96,7 +96,7 @@ fn tensors(kind: Kind, policy: &Network) -> Weights {
     let names = kind.layers().map_or(&[][..], |(_, names)| names);
     for ((layer, bias, own), name) in policy.parts().zip(names) {
         let columns = layer.columns();
-        let rows = transposed((layer.inputs, columns), own);
+        let rows = transposed(layer.inputs, columns, own);
         weights.insert(
             format!("{name}.weight"),
             Tensor::new(&[columns, layer.inputs], rows),

@@ -129,7 +129,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     let (mut runs, mut failure) = run_all(&chosen, args, &unfinished)?;
     let stopped = match interrupt::asked() {
         true => true,
-        false => step_all(&chosen, (args, &unfinished), &mut runs, &mut failure),
+        false => step_all(&chosen, args, &unfinished, &mut runs, &mut failure),
     };
     let _kept = kept.written(!interrupt::asked());
     let ended = |status| runs.runs.iter().filter(|run| run.status == Some(status)).count();
@@ -337,7 +337,8 @@ fn run_all(
 /// Executes the steps of `chosen`, and keeps the first failure. Returns true if interrupted.
 fn step_all(
     chosen: &[&Reproduction],
-    (args, unfinished): (&ReproduceArgs, &Unfinished),
+    args: &ReproduceArgs,
+    unfinished: &Unfinished,
     runs: &mut Runs,
     failure: &mut Option<Failure>,
 ) -> bool {

@@ -32,7 +32,7 @@ Examples:
   paceline run mix/config.txt
   paceline run results/incast-20-hpcc-1 --out results/again    the same run, the same bytes
   paceline run incast-16 --json --quiet | jq .fct_slowdown.p99
-  paceline run many-to-one-16 --scheme decc --upload experience   for `train decc --continue`
+  paceline run many-to-one-16 --scheme decc --upload experience   for `train decc refine`
 
 Exit status: 0 done, 1 the run failed, 2 input or arguments are wrong, 130 interrupted (results so
 far are kept, marked partial).";
@@ -207,7 +207,7 @@ fn continued(input: &Resolved, folder: &Path) -> String {
     });
     let model = named.filter(|name| decc::base(name).is_ok_and(|model| search::start_of(&model).is_ok()));
     format!(
-        "refine its law there  paceline train decc --continue {} --experience {}",
+        "refine its law there  paceline train decc refine {} --experience {}",
         model.as_deref().unwrap_or("MODEL"),
         shell(&[folder.display().to_string()])
     )

@@ -75,7 +75,7 @@ impl Dense {
         assert_eq!(rows.len(), inputs * bias.len(), "a row for each output");
         let weights = match inputs {
             0 => Vec::new(),
-            _ => super::dense::transposed((bias.len(), inputs), rows),
+            _ => super::dense::transposed(bias.len(), inputs, rows),
         };
         Self::of_columns(inputs, weights, bias)
     }

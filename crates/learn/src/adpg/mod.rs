@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::checkpoint::{Actions, Checkpoints, Floats, expect_length};
 use crate::rng::Stream;
-pub use gradient::{Adam, Window, gradient};
+pub use gradient::{Adam, Discount, Window, gradient};
 pub use model::files;
 pub(crate) use model::sources;
 
@@ -85,6 +85,13 @@ impl Options {
             updates: 60,
             first: 10,
             ..self
+        }
+    }
+
+    const fn discount(&self) -> Discount {
+        Discount {
+            gamma: self.gamma,
+            largest: self.largest,
         }
     }
 }
@@ -287,14 +294,7 @@ fn put_together(policy: &Mlp, seen: &[Vec<Window>], options: &Options, number: u
         // Scenarios have equal weights, whatever their numbers of flows.
         let share = 1.0 / (seen.len() * windows.len().max(1)) as f64;
         for window in windows {
-            update.loss += share
-                * gradient(
-                    policy,
-                    window,
-                    (options.gamma, options.largest),
-                    share,
-                    &mut slope,
-                );
+            update.loss += share * gradient(policy, window, options.discount(), share, &mut slope);
             let squares = window.errors().map(|z| z * z).sum::<f64>();
             update.error += share * squares / window.len().max(1) as f64;
             *error += squares / (windows.len() * window.len().max(1)) as f64;

@@ -1,5 +1,10 @@
 use super::*;
 
+const DISCOUNT: Discount = Discount {
+    gamma: 0.99,
+    largest: 5.0,
+};
+
 fn some_window(policy: &Mlp, rng: &mut Rng) -> Window {
     let mut window = Window::default();
     for _ in 0..7 {
@@ -29,8 +34,8 @@ fn the_gradient_is_the_slope_of_the_loss() {
         window
     };
     let mut slope = vec![0.0; 204];
-    gradient(&policy, &window(&policy), (0.99, 5.0), 1.0, &mut slope);
-    let loss = |policy: &Mlp| gradient(policy, &window(policy), (0.99, 5.0), 0.0, &mut vec![0.0; 204]);
+    gradient(&policy, &window(&policy), DISCOUNT, 1.0, &mut slope);
+    let loss = |policy: &Mlp| gradient(policy, &window(policy), DISCOUNT, 0.0, &mut vec![0.0; 204]);
     let mut compared = 0;
     for place in (0..204).step_by(3) {
         const H: f32 = 1e-2;
@@ -78,7 +83,7 @@ fn a_step_goes_down() {
     let window = some_window(&policy, &mut rng);
     let mut adam = Adam::new(204, 1e-3);
     let mut slope = vec![0.0; 204];
-    let before = gradient(&policy, &window, (0.99, 5.0), 1.0, &mut slope);
+    let before = gradient(&policy, &window, DISCOUNT, 1.0, &mut slope);
     policy = adam.step(&policy, &slope, 0.5);
     let mut again = Window::default();
     let mut seen_again = some_window(&policy, &mut Rng::stream(2, Purpose::Training, 9));

@@ -188,9 +188,10 @@ pub fn clone(
             }
         }
         let part = number as f64 / options.rounds as f64;
-        let off = learn(&mut learner, &state, (options.steps, part), &mut rng);
-        let candidate = (Kind::Decc, "candidate");
-        let files = model::on_law(candidate, &law.values(), &learner.network, |card| card)?;
+        let off = learn(&mut learner, &state, options.steps, part, &mut rng);
+        let files = model::on_law(Kind::Decc, "candidate", &law.values(), &learner.network, |card| {
+            card
+        })?;
         let cost = trials.cost_of(&files)?;
         if cost < state.best.0 {
             state.best = (cost, Floats(learner.network.values().to_vec()));
@@ -219,10 +220,10 @@ pub fn clone(
 }
 
 /// Trains towards the labels; returns the root mean square error over the second half of the steps.
-fn learn(learner: &mut Fitted, state: &State, (steps, part): (usize, f64), rng: &mut Rng) -> f64 {
+fn learn(learner: &mut Fitted, state: &State, steps: usize, part: f64, rng: &mut Rng) -> f64 {
     let mut squares = 0.0;
     for step in 0..steps {
-        let (seen, labels) = sample((&state.seen.0, INPUTS), &state.labels.0, BATCH, rng);
+        let (seen, labels) = sample(&state.seen.0, INPUTS, &state.labels.0, BATCH, rng);
         let pass = forward(&learner.network, BATCH, seen);
         let off = pass.output.iter().zip(&labels).map(|(a, label)| a - label);
         let off: Vec<f32> = off.collect();

@@ -54,7 +54,7 @@ pub(crate) struct Manner {
 
 impl Manner {
     /// Creates settings in which a policy replaces the law.
-    pub(crate) fn instead(law: &Law, policy: Shared, (noise, kept): (f64, usize)) -> Self {
+    pub(crate) fn instead(law: &Law, policy: Shared, noise: f64, kept: usize) -> Self {
         Self {
             law: *law,
             who: Who::Instead(policy),
@@ -179,7 +179,7 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
         };
         Box::new(asks.asks(&law, &state, path, flow))
     };
-    drive((network, episode.seed), &params, make)?;
+    drive(network, episode.seed, &params, make)?;
     let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(std::mem::take(&mut log.kept))
 }
@@ -195,7 +195,8 @@ pub(super) fn every(network: &Network, apart_us: f64, kept: usize) -> u64 {
 
 /// Runs a network with this seed to its end, with senders from `make` that have DECC's requirements.
 pub(super) fn drive(
-    (network, seed): (&Network, u64),
+    network: &Network,
+    seed: u64,
     params: &decc::Params,
     make: impl Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync + 'static,
 ) -> Result<(), Error> {

@@ -291,10 +291,10 @@ fn one_that_goes_on_comes_to_the_same() {
         let options = short(by, 2);
         let whole = trained(&options);
         let tmp = tempfile::tempdir().unwrap();
-        let often = (std::time::Duration::ZERO, false);
+        let often = std::time::Duration::ZERO;
         let mut times = 0;
         let last = loop {
-            let checkpoints = Checkpoints::open(tmp.path(), "train decc", often, |_| ()).unwrap();
+            let checkpoints = Checkpoints::open(tmp.path(), "train decc", often, false, |_| ()).unwrap();
             let mut watch = |_: &(f64, f64), update: Option<&Update>| match update {
                 Some(_) => Control::Stop,
                 None => Control::Continue,
@@ -341,7 +341,7 @@ fn a_short_clone_is_near_the_law_and_the_same_again() {
         observations: 1000,
         ..Tuning::default().quick()
     };
-    let tuned = tuned((&law, &network), &tuning, &Checkpoints::none(), &mut |_, _| {
+    let tuned = tuned(&law, &network, &tuning, &Checkpoints::none(), &mut |_, _| {
         Control::Continue
     })
     .unwrap();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use paceline_congestion::learned::forest::{Claim, Feature, Forest, Scale, Trend};
+use paceline_congestion::learned::forest::{Claim, Feature, Scale, Trend};
 use paceline_congestion::learned::mlp::INPUTS;
 use paceline_congestion::learned::{Kind, Model};
 use paceline_env::{Batch, Environment, Source};
@@ -14,7 +14,7 @@ use paceline_lab::stats::RttSummary;
 use paceline_scenario::Overrides;
 
 use super::judge::score;
-use super::{Episodes, Judged, Options, Score, Subject, use_of};
+use super::{Compared, Episodes, Judged, Options, Score, Subject, use_of};
 use crate::Error;
 use crate::adpg::{CASES, SEEDS, config, sources};
 
@@ -273,11 +273,8 @@ const QUANTITIES: [Quantity; 3] = [
 ];
 
 /// Compares teacher and forest in each scenario, with the same seeds.
-fn judge(
-    _: &Arc<Model>,
-    (policies, _): ([&Policy; 2], &Forest),
-    options: &Options,
-) -> Result<Vec<Judged>, Error> {
+fn judge(_: &Arc<Model>, compared: Compared<'_>, options: &Options) -> Result<Vec<Judged>, Error> {
+    let policies = [compared.teacher, compared.student];
     let seeds = options.judging.max(2);
     let first = Use::Judging.seeds().start + 1;
     let runs: Vec<(&Judge, u64, &Policy)> = JUDGES
@@ -303,9 +300,10 @@ fn judge(
     let of_each = played.chunks_exact(2 * seeds as usize);
     let judged = JUDGES.iter().zip(of_each).map(|(judge, played)| {
         let (teacher, forest) = played.split_at(seeds as usize);
-        let score = |&(what, unit, of): &Quantity| {
+        let score = |&(measure, unit, of): &Quantity| {
             score(
-                (what, unit),
+                measure,
+                unit,
                 teacher.iter().map(of).collect(),
                 forest.iter().map(of).collect(),
             )

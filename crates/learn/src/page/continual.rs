@@ -139,13 +139,15 @@ fn curves(done: &Continued, forgotten: &[f64]) -> Part {
             wide(
                 "Cost over the oracle's",
                 "Lower is better.",
-                (axis(), Axis::new("cost", "")),
+                axis(),
+Axis::new("cost", ""),
                 lines,
             ),
             wide(
                 "Forgotten in the old networks",
                 "Since the first episode. The dashed line is what trials allow the law.",
-                (axis(), Axis::new("forgotten", "%")),
+                axis(),
+Axis::new("forgotten", "%"),
                 vec![
                     Line::new("forgotten", 3, &losses),
                     level("allowed in trials", 7, 100.0 * FORGETS, last),
@@ -154,7 +156,8 @@ fn curves(done: &Continued, forgotten: &[f64]) -> Part {
             wide(
                 "Cost of the run",
                 "Of the run of each episode, under what was deployed before; not over an oracle's.",
-                (axis(), Axis::new("cost", "")),
+                axis(),
+Axis::new("cost", ""),
                 vec![Line::new("run", 2, &of_episodes(&|one| one.experience.result.cost))],
             ),
         ],

@@ -91,8 +91,7 @@ fn over_time(found: &Found) -> Part {
     trials.extend(points(&|update| update.trial.map(|(middle, _)| middle)));
     let last = found.updates.len();
     let lines = |title: &str, note: &str, y: &str, lines: Vec<Line>| {
-        let axes = (Axis::new("generation", ""), Axis::new(y, ""));
-        wide(title, note, axes, lines)
+        wide(title, note, Axis::new("generation", ""), Axis::new(y, ""), lines)
     };
     Part {
         title: "Generation by generation".into(),
@@ -223,7 +222,8 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
                 charts: vec![wide(
                     "Cost in trials, over the reference's",
                     "Of the middle of the search, or of a point nearer to the start where that forgets too much.",
-                    (Axis::new("generation", ""), Axis::new("cost", "")),
+                    Axis::new("generation", ""),
+                    Axis::new("cost", ""),
                     vec![
                         Line::new(
                             "in the experience's networks",
@@ -271,7 +271,7 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
 }
 
 /// Returns a line chart of the page's full width.
-pub(super) fn wide(title: &str, note: &str, (x, y): (Axis, Axis), lines: Vec<Line>) -> Chart {
+pub(super) fn wide(title: &str, note: &str, x: Axis, y: Axis, lines: Vec<Line>) -> Chart {
     Chart {
         kind: Kind::Lines,
         width: Width::Full,
@@ -281,7 +281,7 @@ pub(super) fn wide(title: &str, note: &str, (x, y): (Axis, Axis), lines: Vec<Lin
 
 /// Returns a wide line chart over rounds.
 fn over_rounds(title: &str, note: &str, y: &str, lines: Vec<Line>) -> Chart {
-    wide(title, note, (Axis::new("round", ""), Axis::new(y, "")), lines)
+    wide(title, note, Axis::new("round", ""), Axis::new(y, ""), lines)
 }
 
 /// Returns a horizontal line at a cost.

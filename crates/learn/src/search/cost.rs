@@ -90,28 +90,24 @@ impl Measured {
         Ok(Self::between(
             network,
             &run,
-            (&before, &after),
+            &before,
+            &after,
             (end.as_ps() - half.as_ps()) as f64 * 1e-12,
         ))
     }
 
-    fn between(
-        network: &Network,
-        run: &RunSpec,
-        (before, after): (&Outcome, &Outcome),
-        seconds: f64,
-    ) -> Self {
-        let endless = |place: usize| run.flows[place].size.get() >= ENDLESS;
+    fn between(network: &Network, run: &RunSpec, before: &Outcome, after: &Outcome, seconds: f64) -> Self {
+        let endless = |index: usize| run.flows[index].size.get() >= ENDLESS;
         let flows = before.flows.iter().zip(&after.flows).enumerate();
         let (mut delivered, mut over_fair, mut all, mut whole) = (Vec::new(), Vec::new(), 0.0, 0.0);
         let fair = fair_shares(run, after);
-        for (place, (before, after)) in flows {
+        for (index, (before, after)) in flows {
             let bytes = (after.delivered.get() - before.delivered.get()) as f64;
             all += bytes;
             whole += after.delivered.get() as f64;
-            if endless(place) {
+            if endless(index) {
                 delivered.push(bytes);
-                over_fair.push(after.delivered.get() as f64 / fair[place].max(1e-9));
+                over_fair.push(after.delivered.get() as f64 / fair[index].max(1e-9));
             }
         }
         let carries = network.payload_per_s() * f64::from(network.receivers());

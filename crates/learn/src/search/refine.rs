@@ -90,7 +90,7 @@ pub fn start_of(model: &Model) -> Result<Law, Error> {
         (Kind::Residual, _) => Err(Error::Options(format!(
             "`{}` is of kind residual: its network fits the law next to it, and another law needs another one; expected a rate \
              law, or a network or trees cloned from one. Refine the law, then train the residual again: `paceline train decc \
-             --algorithm td3 --from MODEL`",
+             residual --from MODEL`",
             card.name
         ))),
         _ => Err(Error::Options(format!(
@@ -193,12 +193,16 @@ struct Both {
 }
 
 impl Both {
-    fn new(options: &Options, experience: &Gathered, (met, old): (u64, u64)) -> Result<Self, Error> {
+    fn new(options: &Options, experience: &Gathered, seed: u64) -> Result<Self, Error> {
         let (runs, most) = bounds(options);
-        let networks: Seeded = experience.trials(runs, most).into_iter().zip(met..).collect();
+        let networks: Seeded = experience
+            .trials(runs, most)
+            .into_iter()
+            .zip(seed + 2000..)
+            .collect();
         Ok(Self {
             experience: Trials::of(networks, options.threads)?,
-            old: Trials::of(Trials::twice(options.networks, old), options.threads)?,
+            old: Trials::of(Trials::twice(options.networks, seed + 1000), options.threads)?,
         })
     }
 
@@ -223,8 +227,7 @@ impl Judges {
     /// # Errors
     /// A network cannot be built.
     pub fn new(options: &Options, experience: &Gathered) -> Result<Self, Error> {
-        let seeds = (EVALUATION + 2000, EVALUATION + 1000);
-        Both::new(options, experience, seeds).map(Self)
+        Both::new(options, experience, EVALUATION).map(Self)
     }
 
     /// Returns the costs of DECC under a model.
@@ -271,8 +274,7 @@ pub fn refine(
     let hash = law.map_or("none", |law| &law.sha256);
     let of = format!("{hash} {}", start.experience.sha256);
     let values = start.values();
-    let seeds = (SELECTION.start + 2000, SELECTION.start + 1000);
-    let trials = Both::new(options, &start.experience, seeds)?;
+    let trials = Both::new(options, &start.experience, SELECTION.start)?;
     let mut state = match checkpoints.take::<State>(NAME)? {
         Some(state) => {
             // Costs in the checkpoint would not be comparable.
@@ -306,7 +308,7 @@ pub fn refine(
     };
     let mut stopped = watch(&state.start, None) == Control::Stop;
     while state.generation < options.generations && !stopped {
-        let step = generation(options, start, (&values, &trials), &mut state)?;
+        let step = generation(options, start, &values, &trials, &mut state)?;
         stopped = watch(&state.start, Some(&step)) == Control::Stop;
         state.steps.push(step);
         if checkpoints.are_due() || stopped && checkpoints.are_quick() {
@@ -349,14 +351,15 @@ fn networks(options: &Options, start: &Start, generation: u32) -> Seeded {
 fn generation(
     options: &Options,
     start: &Start,
-    (law, trials): (&[f64], &Both),
+    law: &[f64],
+    trials: &Both,
     state: &mut State,
 ) -> Result<Step, Error> {
     let networks = networks(options, start, state.generation);
     let (best, median) = step(options, &mut state.search, state.generation, &networks)?;
     state.generation += 1;
     let trial = match options.tries_after(state.generation) {
-        true => Some(tried(start.law.is_some(), (law, trials), state)?),
+        true => Some(tried(start.law.is_some(), law, trials, state)?),
         false => None,
     };
     Ok(Step {
@@ -369,7 +372,7 @@ fn generation(
 }
 
 /// Tries the mean of the search and then points closer to the law. A better point is kept.
-fn tried(bound: bool, (law, trials): (&[f64], &Both), state: &mut State) -> Result<Tried, Error> {
+fn tried(bound: bool, law: &[f64], trials: &Both, state: &mut State) -> Result<Tried, Error> {
     let from = Subject::Law.point(law);
     let mut trial = None;
     for share in SHARES {

@@ -79,7 +79,8 @@ impl Log {
 pub(super) fn practise(
     input: &Resolved,
     params: &Params,
-    (policy, deviation): (&Arc<Network>, Option<f64>),
+    policy: &Arc<Network>,
+    deviation: Option<f64>,
 ) -> Result<(Vec<Course>, Simulation), Error> {
     let mut run = (*input.run).clone();
     run.schemes[0] = SchemeConfig::from(params.clone()).into();
@@ -119,8 +120,10 @@ pub(super) fn practise(
 
 /// Runs an episode in a drawn network with its number of first packets; returns the flows' decisions.
 pub(super) fn episode(
-    (drawn, seed): (&Drawn, u64),
-    manner: (&Arc<Network>, Option<f64>),
+    drawn: &Drawn,
+    seed: u64,
+    policy: &Arc<Network>,
+    deviation: Option<f64>,
 ) -> Result<Vec<Course>, Error> {
     let mut source = drawn.source();
     source.overrides.seed = Some(seed);
@@ -129,7 +132,7 @@ pub(super) fn episode(
         initial_window: drawn.first_packets,
         ..Params::default()
     };
-    Ok(practise(&input, &params, manner)?.0)
+    Ok(practise(&input, &params, policy, deviation)?.0)
 }
 
 /// Agent that records its inputs, actions and rewards.

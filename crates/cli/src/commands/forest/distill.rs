@@ -120,7 +120,7 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
     };
     let command = args.command();
     let distilled = distill::distill(&name, &teacher, &args.options(), &command, &mut watch)?;
-    write(&folder, args.force, (&teacher, &distilled), &command)?;
+    write(&folder, args.force, &teacher, &distilled, &command)?;
     match args.say.json {
         true => output::print_json(&record(&teacher, &distilled, &command))?,
         false => output::print(&table(&distilled))?,
@@ -139,12 +139,13 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
 }
 
 fn write(
-    place: &Path,
+    path: &Path,
     force: bool,
-    (teacher, distilled): (&Model, &DistilledPolicy),
+    teacher: &Model,
+    distilled: &DistilledPolicy,
     command: &str,
 ) -> Result<(), Failure> {
-    let folder = Folder::create(place, force)?;
+    let folder = Folder::create(path, force)?;
     if let Some(forest) = distilled.model.forest() {
         let (name, text) = (format!("{}.json", forest.parts().name), forest.to_json());
         folder.write(Path::new(&name), |out| out.write_all(text.as_bytes()))?;

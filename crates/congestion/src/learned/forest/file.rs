@@ -88,7 +88,11 @@ pub(super) fn check(parts: &Parts) -> Result<()> {
     let deepest = parts.trees.iter().map(|tree| tree.splits.len()).max();
     let leaves = parts.trees.len().saturating_mul(1 << deepest.unwrap_or(0));
     within("the number of leaves", leaves, 0, MAX_LEAVES)?;
-    parts.claims.iter().enumerate().try_for_each(check_claim)
+    parts
+        .claims
+        .iter()
+        .enumerate()
+        .try_for_each(|(k, claim)| check_claim(k, claim))
 }
 
 fn check_tree(k: usize, tree: &Tree, features: &[Feature]) -> Result<()> {
@@ -127,7 +131,7 @@ fn check_tree(k: usize, tree: &Tree, features: &[Feature]) -> Result<()> {
     Ok(())
 }
 
-fn check_claim((k, claim): (usize, &Claim)) -> Result<()> {
+fn check_claim(k: usize, claim: &Claim) -> Result<()> {
     let ranges = claim
         .within
         .iter()

@@ -230,7 +230,7 @@ pub(in super::super) fn files(
         }
         let (bias, weights) = own.split_at(layer.columns());
         let mut put = |what: &str, inputs: usize, weights: &[f32]| {
-            let rows = transposed((inputs, layer.columns()), weights);
+            let rows = transposed(inputs, layer.columns(), weights);
             tensors.insert(
                 format!("{name}.{what}"),
                 Tensor::new(&[layer.columns(), inputs], rows),

@@ -197,7 +197,7 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
             before: None,
         }))
     };
-    drive((network, episode.seed), &params, make)?;
+    drive(network, episode.seed, &params, make)?;
     let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(std::mem::take(&mut log.kept))
 }

@@ -191,7 +191,7 @@ fn flows_practise_as_the_scheme_runs() {
 #[test]
 fn it_goes_where_the_reward_is() {
     let mut rng = Rng::stream(1, Purpose::Training, 2);
-    let mut learner = Learner::new((true, false), 1, &mut rng);
+    let mut learner = Learner::new(true, false, 1, &mut rng);
     for seen in rows(2000).chunks_exact(SEEN) {
         let action = (2.0 * rng.next_f64() - 1.0) as f32;
         let seen = seen.try_into().unwrap();

@@ -52,19 +52,15 @@ pub(in crate::page) fn pictures(law: &Law) -> Part {
             wide(
                 "Change of the rate by a decision",
                 "Nothing changes where a line crosses zero: there that many flows rest.",
-                (
-                    Axis::new("round-trip time, of the empty network's", ""),
-                    Axis::new("change of the rate", "%"),
-                ),
+                Axis::new("round-trip time, of the empty network's", ""),
+Axis::new("change of the rate", "%"),
                 lines.collect(),
             ),
             wide(
                 "Where flows rest",
                 "The target by the number of flows that share the line evenly.",
-                (
-                    Axis::new("flows, as a power of two", ""),
-                    Axis::new("round-trip time, of the empty network's", ""),
-                ),
+                Axis::new("flows, as a power of two", ""),
+Axis::new("round-trip time, of the empty network's", ""),
                 vec![Line::new("target", 0, &targets)],
             ),
         ],
