@@ -50,7 +50,7 @@ use crate::api::{CongestionControl, Observation, PathInfo, SendLimits};
 use crate::external::{self, Clock};
 use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::mlp::INPUTS;
-use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::learned::{Model, ModelHash, ModelKind, ModelRef, shipped};
 use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
@@ -85,7 +85,7 @@ const OFFSET: f64 = 1.5;
 const TARGET: f64 = 0.064;
 const GAIN: f64 = 12.5;
 /// Built-in model that `model = "auto"` selects.
-const SHIPPED: &str = "adpg";
+const BUILT_IN: &str = "adpg";
 /// Bounds of z in equation (1).
 const CUT: (f64, f64) = (-1.0, 100.0);
 /// Largest relative change of the rate per decision, in equation (3).
@@ -133,7 +133,7 @@ impl Definition for Params {
         source: header!("adpg.rs"),
     };
 
-    policy_decides!(Kind::Adpg, SHIPPED);
+    policy_decides!(ModelKind::Adpg, BUILT_IN);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Adpg::sender(self, path))
@@ -166,7 +166,7 @@ impl Adpg {
             ..external::Params::default()
         };
         let decider = Self {
-            model: shipped::policy(Kind::Adpg, &params.model, SHIPPED),
+            model: shipped::policy(ModelKind::Adpg, &params.model, BUILT_IN),
             base_rtt: params.base_rtt.or(path.base_rtt),
             offset: params.offset,
             target: params.target,

@@ -122,7 +122,7 @@ use paceline_kernel::{BitRate, Span};
 use crate::api::{CongestionControl, Decisions, Observation, PathInfo, Requirements, SendLimits};
 use crate::external::{self, Clock, Feedback};
 use crate::learned::inside::{Decider, Inside};
-use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::learned::{Model, ModelHash, ModelKind, ModelRef, shipped};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::policy::{self, Policy};
 use crate::registry::{Alias, Definition, Scheme, WindowMode};
@@ -132,7 +132,7 @@ pub mod features;
 pub mod law;
 
 use features::observe;
-use law::{Law, Said, Seen, State};
+use law::{Interval, Law, PolicyOutput, State};
 
 params! {
     /// Parameters of DECC; laws, networks and trees ignore those of policies with a card.
@@ -165,7 +165,7 @@ params! {
 /// with a loss of 1.
 pub const SILENCE: f64 = 3.0;
 /// Built-in model that `model = "auto"` selects.
-const SHIPPED: &str = "decc-law";
+const BUILT_IN: &str = "decc-law";
 
 impl Definition for Params {
     const SCHEME: Scheme = Scheme {
@@ -188,7 +188,7 @@ impl Definition for Params {
 
     fn explicit(&self) -> Self {
         let mut params = self.clone();
-        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
+        shipped::make_explicit(&mut params.model, &mut params.model_hash, BUILT_IN);
         params.feedback = Auto::Is(self.asked().feedback);
         params
     }
@@ -198,7 +198,7 @@ impl Definition for Params {
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        shipped::check(Kind::Decc, &self.model, &self.model_hash, SHIPPED)?;
+        shipped::check(ModelKind::Decc, &self.model, &self.model_hash, BUILT_IN)?;
         match (self.with_card(), self.feedback) {
             (Some(_), _) if self.whole != Auto::Auto => Err(ParamError::new(
                 "whole",
@@ -257,7 +257,7 @@ impl Decc {
     /// # Panics
     /// If the model is missing or is not a DECC policy; validate the parameters first.
     pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
-        let model = shipped::policy(Kind::Decc, &params.model, SHIPPED);
+        let model = shipped::policy(ModelKind::Decc, &params.model, BUILT_IN);
         let law = *model.law().expect("policies of DECC have a law");
         let state = law.start(path, params.initial_rate, params.whole);
         params.asks(&law, &state, path, Self { model, state })
@@ -267,7 +267,7 @@ impl Decc {
 impl Params {
     /// Returns the parameters of `policy` if the model is a policy with a card.
     fn with_card(&self) -> Option<policy::Params> {
-        let model = shipped::model(&self.model, SHIPPED)?;
+        let model = shipped::model(&self.model, BUILT_IN)?;
         model.stack().map(|_| policy::Params {
             model: Auto::Is(ModelRef::read_from(model.card().name.clone(), model.clone())),
             feedback: self.feedback,
@@ -317,9 +317,9 @@ impl Params {
 
 impl Decider for Decc {
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
-        let (law, seen) = (self.model.law(), Seen::of(report, path));
+        let (law, seen) = (self.model.law(), Interval::of(report, path));
         let said = match self.model.decides() {
-            None => Said::Nothing,
+            None => PolicyOutput::None,
             Some(policy) => {
                 let action = policy.decide(&observe(&self.state, &seen, path.bdp_packets()));
                 self.model.card().kind.says(action.clamp(-1.0, 1.0))

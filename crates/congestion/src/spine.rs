@@ -75,7 +75,7 @@ pub use crate::learned::features::{
 };
 use crate::learned::inside::{Decider, Heard, Inside, policy_decides};
 use crate::learned::layers::Network;
-use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::learned::{Model, ModelHash, ModelKind, ModelRef, shipped};
 use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
@@ -100,7 +100,7 @@ params! {
 }
 
 /// Built-in model that `model = "auto"` selects.
-const SHIPPED: &str = "spine";
+const BUILT_IN: &str = "spine";
 /// Fixed-point one of a parameter.
 const WHOLE: u64 = 1024;
 /// Fixed-point value of one packet in a window.
@@ -232,7 +232,7 @@ impl Executor {
 
 /// Observations at the end of an interval: x of equation (5).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct Interval {
     /// Growth of the mean round-trip time since the previous interval, divided by the interval's length.
     pub growth: f64,
     /// Mean round-trip time over the empty network's.
@@ -251,7 +251,7 @@ pub struct Seen {
     pub since: u32,
 }
 
-impl Seen {
+impl Interval {
     fn of(report: &Observation, executor: &Executor, since: u32, path: &PathInfo) -> Self {
         let (span_us, base_us) = (report.span().as_us_f64(), path.base_rtt.as_us_f64().max(1e-9));
         let (tally, rtt_us) = (&report.tally, report.tally.rtt_mean().as_us_f64());
@@ -357,10 +357,10 @@ impl Definition for Params {
         source: header!("spine.rs"),
     };
 
-    policy_decides!(Kind::Spine, SHIPPED);
+    policy_decides!(ModelKind::Spine, BUILT_IN);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        let model = shipped::policy(Kind::Spine, &self.model, SHIPPED);
+        let model = shipped::policy(ModelKind::Spine, &self.model, BUILT_IN);
         Box::new(Spine::sender(self, path, Trained(model)))
     }
 }
@@ -404,7 +404,7 @@ impl<A: Agent> Decider for Spine<A> {
         let mut seen = [0.0; INPUTS];
         let (before, now) = seen.split_at_mut(HIDDEN);
         before.copy_from_slice(&self.memory);
-        now.copy_from_slice(&Seen::of(report, &self.executor, self.since, path).numbers());
+        now.copy_from_slice(&Interval::of(report, &self.executor, self.since, path).numbers());
         let (memory, said) = run(self.agent.network(), &seen);
         self.memory = memory;
         self.since = self.since.saturating_add(1);

@@ -229,16 +229,16 @@ mod tests {
                 Stage::Choosing(_) => 1000,
             };
             let mut rng = Rng::stream(seed, Purpose::Training, 0);
-            let (mut place, mut speed) = (1.0f32, 0.0f32);
+            let (mut position, mut speed) = (1.0f32, 0.0f32);
             let mut met = Met::default();
             for step in 0..2000 {
-                met.features.extend([place, speed]);
-                speed += 0.1 * policy(&[place, speed]);
+                met.features.extend([position, speed]);
+                speed += 0.1 * policy(&[position, speed]);
                 if step % 100 == 0 {
                     speed += rng.next_f64() as f32 - 0.5;
                 }
-                place += 0.1 * speed;
-                met.worth -= f64::from(place.abs());
+                position += 0.1 * speed;
+                met.worth -= f64::from(position.abs());
             }
             Ok(met)
         }

@@ -58,9 +58,9 @@ impl Chance {
         by: &mut [f64],
     ) -> f64 {
         let (from, mut by_spread) = (self.spread_from(action), 0.0);
-        for place in from..action.len() {
-            let off = (f64::from(action[place]) - f64::from(said[place])) / deviation;
-            by[place] = pull * off / deviation;
+        for index in from..action.len() {
+            let off = (f64::from(action[index]) - f64::from(said[index])) / deviation;
+            by[index] = pull * off / deviation;
             by_spread += pull * (off * off - 1.0);
         }
         if self == Self::Triggered && action[0] < FORCED {

@@ -109,8 +109,8 @@ fn network(plan: &Plan) -> Drawn {
 /// Returns the networks that select policies, the same each time.
 pub(crate) fn trials() -> Vec<Drawn> {
     let (least, most) = FLOWS;
-    let one = |(place, gbps, delay_us): (i32, f64, f64)| {
-        let flows = least * libm::exp2(libm::log2(most / least) * f64::from(place) / 5.0);
+    let one = |(index, gbps, delay_us): (i32, f64, f64)| {
+        let flows = least * libm::exp2(libm::log2(most / least) * f64::from(index) / 5.0);
         network(&Plan {
             gbps,
             delay_us,

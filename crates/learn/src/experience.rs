@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::search::{Network, Quality};
-use met::Seen;
+use met::Derived;
 pub use met::{Met, Spread};
 
 mod met;
@@ -126,7 +126,7 @@ impl Experience {
         Self::check(input)?;
         let model = model_of(input)?;
         let end = (summary.simulated_s * 1e12) as u64;
-        let seen = Seen::of(&input.run, flows, end).ok_or_else(|| {
+        let seen = Derived::of(&input.run, flows, end).ok_or_else(|| {
             format!(
                 "no flow of `{}` sent anything: there is nothing to learn from",
                 input.name
@@ -455,16 +455,16 @@ impl Gathered {
 
     /// Draws networks for a generation, from few flows to many, each similar to one of the runs'.
     pub(crate) fn draw(&self, rng: &mut Rng, count: usize, most: u32) -> Vec<Network> {
-        let mut one = |place: usize| {
+        let mut one = |index: usize| {
             let met = &self.each[rng.below(self.each.len() as u64) as usize].network;
             let flows = met.flows;
             let (low, high) = (f64::from(flows.p10.min(most)), f64::from(flows.max.min(most)));
             // Each network gets its part of the range, so that no generation has few flows only.
-            let share = (place as f64 + rng.next_f64()) / count as f64;
+            let share = (index as f64 + rng.next_f64()) / count as f64;
             let flows = (low * libm::pow(high / low, share)).round() as u32;
             // Recorded messages followed each other. Every second network starts them all at once, the others
             // have endless flows.
-            let messages = (place % 2 == 1).then(|| met.messages(flows)).flatten();
+            let messages = (index % 2 == 1).then(|| met.messages(flows)).flatten();
             messages.unwrap_or_else(|| met.network(flows))
         };
         (0..count).map(&mut one).collect()
@@ -488,11 +488,11 @@ impl Gathered {
                 }
             }
         }
-        let place = |k: usize| match all.len() > count {
+        let index = |k: usize| match all.len() > count {
             true => k * all.len() / count,
             false => k % all.len(),
         };
-        let mut networks: Vec<Network> = (0..count).map(|k| all[place(k)].clone()).collect();
+        let mut networks: Vec<Network> = (0..count).map(|k| all[index(k)].clone()).collect();
         // Runs start from the last to the first: the longest first.
         networks.order_by_key(Network::flows);
         networks

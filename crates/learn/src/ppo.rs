@@ -170,13 +170,13 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         let mut order: Vec<usize> = (0..spans.len()).collect();
         for _ in 0..EPOCHS {
             // A random order in each pass, as consecutive decisions are correlated.
-            for place in (1..order.len()).rev() {
-                order.swap(place, rng.below(place as u64 + 1) as usize);
+            for index in (1..order.len()).rev() {
+                order.swap(index, rng.below(index as u64 + 1) as usize);
             }
             for rows in order.chunks((BATCH / longest).max(1)) {
                 // A batch has about the same number of decisions for sequences of any length.
                 let mut rows: Vec<&[Lesson<SEEN, KNOWN, ACTS>]> =
-                    rows.iter().map(|&place| &lessons[spans[place].clone()]).collect();
+                    rows.iter().map(|&index| &lessons[spans[index].clone()]).collect();
                 if moves {
                     // Longest spans first, so that the rows of each time step are a prefix of the spans.
                     rows.order_by_key(|span| std::cmp::Reverse(span.len()));
@@ -224,8 +224,8 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
             let begin = lessons.len();
             // Backwards in time, because an advantage contains the later ones.
             let mut advantage = 0.0;
-            for (place, step) in course.steps.iter().enumerate().rev() {
-                let [here, next] = [said[place], said[place + 1]].map(f64::from);
+            for (index, step) in course.steps.iter().enumerate().rev() {
+                let [here, next] = [said[index], said[index + 1]].map(f64::from);
                 let off = self.manner.scale * f64::from(step.reward) + step.discount * next - here;
                 advantage = off + step.discount * LAMBDA * advantage;
                 lessons.push(Lesson {

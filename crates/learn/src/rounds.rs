@@ -7,7 +7,7 @@
 //! of threads, including after a restart from a checkpoint.
 
 use paceline_congestion::learned::card::{Card, Metrics, RoundMetrics, Training};
-use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::kind::ModelKind;
 use paceline_congestion::learned::layers::Network;
 use paceline_kernel::rng::{Purpose, Rng};
 pub use paceline_lab::run::Control;
@@ -205,7 +205,7 @@ pub(crate) fn train<
 
 /// Parts of a model's card that differ between schemes and trainings.
 pub(crate) struct About<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ModelKind,
     pub(crate) name: &'a str,
     pub(crate) command: &'a str,
     pub(crate) learning_rate: f64,

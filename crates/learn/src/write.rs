@@ -6,7 +6,7 @@ use std::path::Path;
 use paceline_congestion::learned::card::{
     Card, Data, DataSource, FORMAT, Metrics, Normalisation, RoundMetrics, Training,
 };
-use paceline_congestion::learned::kind::{FEATURES, Kind, OUTPUT};
+use paceline_congestion::learned::kind::{FEATURES, ModelKind, OUTPUT};
 use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::sha256;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -57,10 +57,10 @@ pub fn write(
 ) -> Result<ModelFiles, Error> {
     let options = &trained.options;
     let kind = match options.network {
-        Network::Lstm => Kind::Lstm,
-        Network::Gru => Kind::Gru,
-        Network::Rnn => Kind::Rnn,
-        Network::Ar3 => Kind::Ar3,
+        Network::Lstm => ModelKind::Lstm,
+        Network::Gru => ModelKind::Gru,
+        Network::Rnn => ModelKind::Rnn,
+        Network::Ar3 => ModelKind::Ar3,
         Network::Persistence => {
             return Err(Error::Options(
                 "persistence has nothing to put into a model".into(),

@@ -14,7 +14,7 @@ use paceline_scenario::{Diagnostics, Resolved};
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Meter, StepMeter};
-use crate::{input, interrupt, output, place, text};
+use crate::{destination, input, interrupt, output, text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -123,7 +123,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     let chosen: Vec<&Reproduction> = all.iter().map(|chosen| &chosen.one).collect();
     let default = Path::new("results/reproduce");
     let stopped = |folder: &Path| reproduce::is_unfinished(folder, &chosen);
-    let folder = place::choose_or_go_on(args.out.as_ref(), default, args.force, stopped);
+    let folder = destination::choose_or_go_on(args.out.as_ref(), default, args.force, stopped);
     let unfinished = Unfinished::open(&folder, &chosen, args.force)?;
     let kept = interrupt::keep_in_files();
     let (mut runs, mut failure) = run_all(&chosen, args, &unfinished)?;
@@ -317,9 +317,9 @@ fn run_all(
     };
     let mut failure = None;
     let lacking = ended.iter_mut().filter(|run| run.is_none());
-    for (place, result) in lacking.zip(results) {
+    for (slot, result) in lacking.zip(results) {
         match result {
-            Ok(run) => *place = Some(run),
+            Ok(run) => *slot = Some(run),
             Err(NotRun::Stopped) => {}
             Err(error) => failure = failure.or(Some(Failure::from(error))),
         }

@@ -149,9 +149,9 @@ impl Adam {
             .weights()
             .zip(slope)
             .enumerate()
-            .map(|(place, (weight, slope))| {
+            .map(|(index, (weight, slope))| {
                 let slope = slope.clamp(-clip, clip);
-                let (mean, square) = (&mut self.mean[place], &mut self.square[place]);
+                let (mean, square) = (&mut self.mean[index], &mut self.square[index]);
                 *mean = keep * *mean + (1.0 - keep) * slope;
                 *square = keep_square * *square + (1.0 - keep_square) * slope * slope;
                 let down = *mean / scale / ((*square / scale_square).sqrt() + Self::EPSILON);
@@ -183,8 +183,8 @@ pub(super) fn orthogonal(rng: &mut Rng, rows: usize, columns: usize) -> Vec<f32>
         true => basis[row][column],
         false => basis[column][row],
     };
-    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
-    places
+    let entries = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    entries
         .map(|(row, column)| (at(row, column) * std::f64::consts::SQRT_2) as f32)
         .collect()
 }

@@ -256,8 +256,8 @@ pub fn train(
         checkpoints.keep(NAME, &state)
     };
     for number in updates.len() + 1..=options.updates.max(1) {
-        let seen = side_by_side(drivers.len(), options.threads, &|place| {
-            let mut driver = drivers[place].lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = side_by_side(drivers.len(), options.threads, &|index| {
+            let mut driver = drivers[index].lock().unwrap_or_else(PoisonError::into_inner);
             driver.drive(&policy, options, number)
         });
         let seen = seen.into_iter().collect::<Result<Vec<_>, _>>()?;

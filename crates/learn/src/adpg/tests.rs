@@ -37,13 +37,13 @@ fn the_gradient_is_the_slope_of_the_loss() {
     gradient(&policy, &window(&policy), DISCOUNT, 1.0, &mut slope);
     let loss = |policy: &Mlp| gradient(policy, &window(policy), DISCOUNT, 0.0, &mut vec![0.0; 204]);
     let mut compared = 0;
-    for place in (0..204).step_by(3) {
+    for index in (0..204).step_by(3) {
         const H: f32 = 1e-2;
         let moved = |by: f32| {
             let weights: Vec<f32> = policy
                 .weights()
                 .enumerate()
-                .map(|(i, w)| if i == place { w + by } else { w })
+                .map(|(i, w)| if i == index { w + by } else { w })
                 .collect();
             loss(&Mlp::of(weights))
         };
@@ -54,9 +54,9 @@ fn the_gradient_is_the_slope_of_the_loss() {
         }
         let difference = (up - down) / (2.0 * f64::from(H));
         assert!(
-            (slope[place] - difference).abs() < 2e-2 * difference.abs() + 1e-3,
-            "{place}: {} {difference}",
-            slope[place]
+            (slope[index] - difference).abs() < 2e-2 * difference.abs() + 1e-3,
+            "{index}: {} {difference}",
+            slope[index]
         );
         compared += 1;
     }

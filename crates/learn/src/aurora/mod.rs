@@ -9,7 +9,7 @@ mod driver;
 use std::sync::{Mutex, PoisonError};
 
 use paceline_congestion::aurora::INPUTS;
-use paceline_congestion::learned::Kind;
+use paceline_congestion::learned::ModelKind;
 use paceline_congestion::learned::kind::AURORA;
 use paceline_congestion::learned::layers::Network;
 use paceline_lab::run::side_by_side;
@@ -133,7 +133,7 @@ fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
 /// The weights cannot be serialised.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
     let about = About {
-        kind: Kind::Aurora,
+        kind: ModelKind::Aurora,
         name,
         command,
         learning_rate: MANNER.rate,

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::learned::kind::DECC;
 use paceline_congestion::learned::layers::Network;
-use paceline_congestion::learned::{Kind, Model};
+use paceline_congestion::learned::{Model, ModelKind};
 use paceline_kernel::rng::Rng;
 use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
-use super::practice::{Manner, Shared, Who, episodes, practise_all};
+use super::practice::{Manner, PracticePolicy, Shared, episodes, practise_all};
 use super::{model, start, stream};
 use crate::Error;
 use crate::checkpoint::{Checkpoints, Floats};
@@ -166,15 +166,15 @@ pub fn clone(
     while state.rounds.len() < options.rounds && !stopped {
         let number = state.rounds.len();
         let mut rng = stream(options.seed, 3, number as u64);
-        let who = match (number, &residual) {
+        let decider = match (number, &residual) {
             // In the first round the teacher itself decides, because the network has not learned anything.
-            (0, None) => Who::Law,
-            (0, Some(residual)) => Who::Beside(Arc::clone(residual)),
-            _ => Who::Instead(Arc::new(learner.network.clone())),
+            (0, None) => PracticePolicy::Law,
+            (0, Some(residual)) => PracticePolicy::Residual(Arc::clone(residual)),
+            _ => PracticePolicy::Policy(Arc::new(learner.network.clone())),
         };
         let manner = Manner {
             law,
-            who,
+            decider,
             residual: residual.clone(),
             noise: 0.03,
             kept: options.rows,
@@ -189,9 +189,13 @@ pub fn clone(
         }
         let part = number as f64 / options.rounds as f64;
         let off = learn(&mut learner, &state, options.steps, part, &mut rng);
-        let files = model::on_law(Kind::Decc, "candidate", &law.values(), &learner.network, |card| {
-            card
-        })?;
+        let files = model::on_law(
+            ModelKind::Decc,
+            "candidate",
+            &law.values(),
+            &learner.network,
+            |card| card,
+        )?;
         let cost = trials.cost_of(&files)?;
         if cost < state.best.0 {
             state.best = (cost, Floats(learner.network.values().to_vec()));

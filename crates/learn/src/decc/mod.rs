@@ -48,7 +48,7 @@ pub use clone::{Cloned, Cloning, Round, clone};
 pub use compress::{Asked, Compressed};
 pub use model::{files, files_of_clone, files_of_compressed};
 pub(crate) use model::{of_values, same};
-use practice::Who;
+use practice::PracticePolicy;
 pub(crate) use practice::{Manner, delivered, episodes, fixed, practise_all};
 pub(crate) use replay::Transition;
 pub use start::{base, clone_of};
@@ -296,7 +296,7 @@ impl Learner {
         };
         let manner = Manner {
             law,
-            who: Who::Beside(Arc::new(beside.clone())),
+            decider: PracticePolicy::Residual(Arc::new(beside.clone())),
             residual: None,
             noise,
             kept: usize::MAX,

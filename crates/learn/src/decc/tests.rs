@@ -51,18 +51,18 @@ fn derivatives_are_those_of_differences() {
         compared += 1;
     };
     let here = loss(&network, &input);
-    for (place, found) in slope.iter().enumerate() {
+    for (index, found) in slope.iter().enumerate() {
         let moved = |by: f32| {
             let mut moved = network.clone();
-            moved.values_mut()[place] += by;
+            moved.values_mut()[index] += by;
             loss(&moved, &input)
         };
         compare(*found, moved(H), here, moved(-H));
     }
-    for (place, found) in by_input.iter().enumerate() {
+    for (index, found) in by_input.iter().enumerate() {
         let moved = |by: f32| {
             let mut moved = input.clone();
-            moved[place] += by;
+            moved[index] += by;
             loss(&network, &moved)
         };
         compare(*found, moved(H), here, moved(-H));
@@ -112,7 +112,7 @@ fn the_learner_goes_where_the_reward_is() {
             tried: action,
             label: 0.0,
             all: [0.1; state::GLOBAL],
-            seen: std::array::from_fn(|place| number(place + k)),
+            seen: std::array::from_fn(|index| number(index + k)),
             action,
             reward: 0.5 * action,
             discount: 0.0,
@@ -130,7 +130,7 @@ fn the_learner_goes_where_the_reward_is() {
     let mean = (0..50).map(|k| {
         learner
             .actor()
-            .decide(&std::array::from_fn::<_, INPUTS, _>(|place| number(place + k)))
+            .decide(&std::array::from_fn::<_, INPUTS, _>(|index| number(index + k)))
     });
     let mean = mean.sum::<f32>() / 50.0;
     assert!(mean > 0.5, "{mean}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::card::Card;
-use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::kind::ModelKind;
 use paceline_congestion::learned::layers::{Network, Policy};
 use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::whole::{Quantisation, Whole};
@@ -372,7 +372,7 @@ fn cost(
     policy: &Network,
     quantisation: Option<&Quantisation>,
 ) -> Result<f64, Error> {
-    let files = model::on_law(Kind::Decc, "candidate", &law.values(), policy, |card| Card {
+    let files = model::on_law(ModelKind::Decc, "candidate", &law.values(), policy, |card| Card {
         quantisation: quantisation.cloned(),
         ..card
     })?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paceline_congestion::learned::forest::{Claim, Feature, Scale, Trend};
 use paceline_congestion::learned::mlp::INPUTS;
-use paceline_congestion::learned::{Kind, Model};
+use paceline_congestion::learned::{Model, ModelKind};
 use paceline_env::{Batch, Environment, Source};
 use paceline_forest::distill::{Met, Policy, Stage};
 use paceline_kernel::rng::{Purpose, Rng};
@@ -19,7 +19,7 @@ use crate::Error;
 use crate::adpg::{CASES, SEEDS, config, sources};
 
 pub(super) const SUBJECT: Subject = Subject {
-    kind: Kind::Adpg,
+    kind: ModelKind::Adpg,
     teach,
     features,
     claims,
@@ -51,7 +51,7 @@ fn features() -> Vec<Feature> {
         }),
         trend: (*name == "z[t]").then_some(Trend::Falling),
     };
-    Kind::Adpg.features().iter().map(feature).collect()
+    ModelKind::Adpg.features().iter().map(feature).collect()
 }
 
 fn claims() -> Vec<Claim> {
@@ -185,8 +185,8 @@ fn world(_: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
     Ok(Box::new(move |stage: Stage, policy: &Policy| {
         let (purpose, round) = use_of(stage);
         let cases: Vec<_> = CASES.iter().zip(0..).collect();
-        let played = side_by_side(cases.len(), options.threads, &|place| {
-            let (case, number) = cases[place];
+        let played = side_by_side(cases.len(), options.threads, &|index| {
+            let (case, number) = cases[index];
             let stream = STREAMS + 1024 * number + round as u64;
             let range = purpose.seeds();
             let drawn = Rng::stream(options.seed, Purpose::Training, stream).below(range.end - range.start);
@@ -285,8 +285,8 @@ fn judge(_: &Arc<Model>, compared: Compared<'_>, options: &Options) -> Result<Ve
                 .flat_map(move |policy| (0..seeds).map(move |k| (judge, k, *policy)))
         })
         .collect();
-    let played = side_by_side(runs.len(), options.threads, &|place| {
-        let (judge, seed, policy) = runs[place];
+    let played = side_by_side(runs.len(), options.threads, &|index| {
+        let (judge, seed, policy) = runs[index];
         let episode = Episode {
             scenario: judge.scenario,
             set: judge.set,

@@ -8,7 +8,7 @@ use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::card::LAW;
 use paceline_congestion::learned::forest::{Claim, Feature, Forest, Scale, Trend};
 use paceline_congestion::learned::layers::Policy as Decides;
-use paceline_congestion::learned::{Kind, Model};
+use paceline_congestion::learned::{Model, ModelKind};
 use paceline_forest::distill::{Met, Policy, Stage};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::side_by_side;
@@ -21,7 +21,7 @@ use crate::policy;
 use crate::search::{Measured, Network, Shape, Trials, decc_of};
 
 pub(super) const SUBJECT: Subject = Subject {
-    kind: Kind::Decc,
+    kind: ModelKind::Decc,
     teach,
     features,
     claims,
@@ -156,8 +156,8 @@ fn judge(teacher: &Arc<Model>, compared: Compared<'_>, options: &Options) -> Res
         .rev()
         .flat_map(|&flows| (0..2).flat_map(move |who| (0..seeds).map(move |seed| (flows, who, seed))))
         .collect();
-    let each = side_by_side(runs.len(), options.threads, &|place| {
-        let (flows, who, seed) = runs[place];
+    let each = side_by_side(runs.len(), options.threads, &|index| {
+        let (flows, who, seed) = runs[index];
         let network = Network::plain(Shape::LeafSpine(flows));
         let input = network.resolve(EVALUATION + 1 + seed)?;
         Measured::of(&network, &input, decc_of(Arc::clone(models[who])))

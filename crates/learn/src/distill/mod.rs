@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use paceline_congestion::learned::card::DataSource;
 use paceline_congestion::learned::forest::{Claim, Feature, Forest};
-use paceline_congestion::learned::{Kind, Model};
+use paceline_congestion::learned::{Model, ModelKind};
 use paceline_forest::distill::{DistillError, Distilled, Met, Plan, Policy, Round, Stage, World};
 use paceline_forest::train::{Options as Trees, Rows, Shape};
 
@@ -191,7 +191,7 @@ struct Results<'a> {
 
 /// Properties of a distillation that depend on the kind of policy.
 struct Subject {
-    kind: Kind,
+    kind: ModelKind,
     teach: fn(&Arc<Model>) -> Policy,
     features: fn() -> Vec<Feature>,
     /// Claims about the distilled policy that are to be proved.
@@ -205,8 +205,8 @@ impl Subject {
     fn of(teacher: &Model) -> Result<Self, Error> {
         let card = teacher.card();
         match card.kind {
-            Kind::Adpg => Ok(adpg::SUBJECT),
-            Kind::Decc => Ok(decc::SUBJECT),
+            ModelKind::Adpg => Ok(adpg::SUBJECT),
+            ModelKind::Decc => Ok(decc::SUBJECT),
             kind => Err(Error::Options(format!(
                 "`{}` is of kind {kind}; expected a policy of kind adpg, or a network of kind decc",
                 card.name

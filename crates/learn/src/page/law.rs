@@ -57,8 +57,8 @@ fn story(found: &Found) -> String {
 }
 
 pub(super) fn stopped(is: bool) -> Vec<String> {
-    let told = "It was stopped before its end.".to_string();
-    is.then_some(told).into_iter().collect()
+    let text = "It was stopped before its end.".to_string();
+    is.then_some(text).into_iter().collect()
 }
 
 pub(super) fn cost_tile(name: &str, value: f64, note: &str) -> Tile {
@@ -133,10 +133,10 @@ fn over_time(found: &Found) -> Part {
 /// Returns the part with the values found; `from` are the initial values, if they differ from the usual ones.
 pub(super) fn numbers(subject: Subject, found: &[f64], from: Option<&[f64]>) -> Part {
     let axes = subject.axes().iter().zip(found).enumerate();
-    let row = |(place, (axis, value)): (usize, (&paceline_congestion::decc::law::Coefficient, &f64))| {
+    let row = |(index, (axis, value)): (usize, (&paceline_congestion::decc::law::Coefficient, &f64))| {
         vec![
             axis.name.to_string(),
-            from.map_or_else(|| format!("{}", axis.start), |from| format!("{:.4}", from[place])),
+            from.map_or_else(|| format!("{}", axis.start), |from| format!("{:.4}", from[index])),
             format!("{value:.4}"),
             format!("{} to {}", axis.range.0, axis.range.1),
         ]

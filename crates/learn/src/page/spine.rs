@@ -1,7 +1,7 @@
 //! Report page of SPINE's agent.
 
 use paceline_congestion::learned::activation::sigmoid;
-use paceline_congestion::spine::{FIRST, HIDDEN, INPUTS, OUTPUTS, Seen, SubPolicy, run};
+use paceline_congestion::spine::{FIRST, HIDDEN, INPUTS, Interval, OUTPUTS, SubPolicy, run};
 use paceline_report::{Axis, Chart, Kind, Line, Part, Width};
 
 use super::rounds::{Texts, best, page, trials};
@@ -43,7 +43,7 @@ const SETTLED: usize = 32;
 /// with a window of this share of 100 packets, all delivered.
 fn said(trained: &TrainedPolicy, rtt: f64, share: f64) -> [f32; OUTPUTS] {
     let (mut seen, mut said) = ([0.0; INPUTS], [0.0; OUTPUTS]);
-    let now = Seen {
+    let now = Interval {
         growth: 0.0,
         rtt,
         delivered: share / rtt,

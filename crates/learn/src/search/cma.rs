@@ -125,8 +125,8 @@ impl Cma {
         order.sort_by(|&a, &b| costs[a].total_cmp(&costs[b]));
         let steps: Vec<Vec<f64>> = order[..constants.weights.len()]
             .iter()
-            .map(|&place| {
-                let off = candidates[place].iter().zip(&self.mean);
+            .map(|&index| {
+                let off = candidates[index].iter().zip(&self.mean);
                 off.map(|(value, mean)| (value - mean) / self.sigma).collect()
             })
             .collect();

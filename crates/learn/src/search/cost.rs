@@ -171,13 +171,13 @@ const ENDLESS: u64 = 1_000_000_000_000;
 /// between the flows present at each time. A late flow gets less than one that was alone before.
 fn fair_shares(run: &RunSpec, outcome: &Outcome) -> Vec<f64> {
     let mut joins: Vec<usize> = (0..run.flows.len()).collect();
-    joins.order_by_key(|&place| (run.flows[place].dst, outcome.flows[place].start));
+    joins.order_by_key(|&index| (run.flows[index].dst, outcome.flows[index].start));
     let mut fair = vec![0.0; run.flows.len()];
     for together in joins.chunk_by(|&one, &other| run.flows[one].dst == run.flows[other].dst) {
         let start = |there: usize| {
             together
                 .get(there)
-                .map_or(run.stop, |&place| outcome.flows[place].start)
+                .map_or(run.stop, |&index| outcome.flows[index].start)
         };
         // From last to first: an earlier flow gets the share of later ones plus the share before they joined.
         let mut later = 0.0;

@@ -297,12 +297,12 @@ impl Network {
                 let apart = self.sends_us(mean) / share;
                 let count = (((to - from) / apart) as usize).clamp(BESIDE.len(), 400);
                 let senders: Vec<u32> = (1..=SENDERS).filter(|&host| host != receiver).collect();
-                for place in 0..count {
+                for index in 0..count {
                     // Golden ratios spread sizes, hosts and times without a periodic pattern.
-                    let part = |ratio: f64| (place as f64 * ratio).fract();
+                    let part = |ratio: f64| (index as f64 * ratio).fract();
                     let bytes = BESIDE[(part(0.618_034) * BESIDE.len() as f64) as usize];
                     let host = senders[(part(0.754_878) * senders.len() as f64) as usize];
-                    let start = from + (place as f64 + part(0.569_84)) / count as f64 * (to - from);
+                    let start = from + (index as f64 + part(0.569_84)) / count as f64 * (to - from);
                     put((host, receiver), bytes, start);
                 }
             }
@@ -393,10 +393,10 @@ pub(crate) fn draw(rng: &mut Rng) -> Vec<Network> {
 
 /// Draws networks with long flows only.
 pub(crate) fn draw_endless(rng: &mut Rng) -> Vec<Network> {
-    let mut one = |place: usize| {
+    let mut one = |index: usize| {
         let gbps = [100.0, 200.0, 400.0, 400.0][rng.below(4) as usize];
         let flows = FLOWS
-            .get(place)
+            .get(index)
             .map(|&(low, high)| between(rng, low, high).round() as u32);
         let all = (rng.below(3) as u32 + 3, between(rng, 1.0, 64.0).round() as u32);
         let tree = rng.below(4) == 0;

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use paceline_congestion::learned::card::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
-use paceline_congestion::learned::{Kind, Model};
+use paceline_congestion::learned::{Model, ModelKind};
 use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
@@ -81,13 +81,13 @@ pub struct Law {
 pub fn start_of(model: &Model) -> Result<Law, Error> {
     let card = model.card();
     match (card.kind, model.law()) {
-        (Kind::Law | Kind::Decc | Kind::Forest, Some(law)) => Ok(Law {
+        (ModelKind::Law | ModelKind::Decc | ModelKind::Forest, Some(law)) => Ok(Law {
             name: card.name.clone(),
             values: law.values().into_iter().map(f64::from).collect(),
             sha256: card.weights_sha256.to_lowercase(),
-            cloned: card.kind != Kind::Law,
+            cloned: card.kind != ModelKind::Law,
         }),
-        (Kind::Residual, _) => Err(Error::Options(format!(
+        (ModelKind::Residual, _) => Err(Error::Options(format!(
             "`{}` is of kind residual: its network fits the law next to it, and another law needs another one; expected a rate \
              law, or a network or trees cloned from one. Refine the law, then train the residual again: `paceline train decc \
              residual --from MODEL`",
@@ -339,7 +339,7 @@ fn networks(options: &Options, start: &Start, generation: u32) -> Seeded {
         .draw(&mut stream(options, 3, generation), count, most);
     let pairs = met.into_iter().zip(old).zip(generation as usize..);
     let mixed = pairs.map(
-        |((met, old), place)| match start.law.is_some() && place % 2 == 1 {
+        |((met, old), index)| match start.law.is_some() && index % 2 == 1 {
             true => old,
             false => met,
         },
@@ -505,9 +505,9 @@ mod tests {
         for generation in 0..2 {
             let drawn = networks(&options, &start, generation);
             assert_eq!(drawn.len(), 11);
-            for (place, (network, seed)) in drawn.iter().enumerate() {
-                let is_met = (place + generation as usize).is_multiple_of(2);
-                assert_eq!(network.gbps == 800.0, is_met, "{place}: {network:?}");
+            for (index, (network, seed)) in drawn.iter().enumerate() {
+                let is_met = (index + generation as usize).is_multiple_of(2);
+                assert_eq!(network.gbps == 800.0, is_met, "{index}: {network:?}");
                 assert!(TRAINING.contains(seed));
             }
             assert_eq!(networks(&options, &start, generation), drawn);

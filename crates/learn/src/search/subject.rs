@@ -49,10 +49,10 @@ const SWIFT: [Coefficient; 9] = [
 /// for a base round trip of 8.1 us, and up to 4 us more for small windows. The others are Swift's defaults,
 /// except that windows may be small.
 pub const SWIFT_BY_HAND: [f64; SWIFT.len()] = {
-    let (mut values, mut place) = ([0.0; SWIFT.len()], 0);
-    while place < values.len() {
-        values[place] = SWIFT[place].start;
-        place += 1;
+    let (mut values, mut index) = ([0.0; SWIFT.len()], 0);
+    while index < values.len() {
+        values[index] = SWIFT[index].start;
+        index += 1;
     }
     values
 };

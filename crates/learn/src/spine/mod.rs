@@ -10,7 +10,7 @@ mod practice;
 
 use std::sync::Arc;
 
-use paceline_congestion::learned::Kind;
+use paceline_congestion::learned::ModelKind;
 use paceline_congestion::learned::kind::SPINE;
 use paceline_congestion::learned::layers::{Layer, Network, Units};
 use paceline_congestion::spine::{INPUTS, OUTPUTS, SubPolicy};
@@ -172,7 +172,7 @@ fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
 /// The card or the weights cannot be serialised.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
     let about = About {
-        kind: Kind::Spine,
+        kind: ModelKind::Spine,
         name,
         command,
         learning_rate: MANNER.rate,

@@ -83,15 +83,15 @@ fn derivatives_go_through_the_memory() {
             .sum::<f64>()
     };
     let mut largest = 0.0f64;
-    for place in (0..slope.len()).step_by(37) {
+    for index in (0..slope.len()).step_by(37) {
         let moved = |by: f32| {
             let mut policy = policy.clone();
-            policy.values_mut()[place] += by;
+            policy.values_mut()[index] += by;
             sum(&policy)
         };
         let difference = (moved(1e-2) - moved(-1e-2)) / 2e-2;
-        let off = (f64::from(slope[place]) - difference).abs();
-        assert!(off < 2e-3, "{place}: {} {difference}", slope[place]);
+        let off = (f64::from(slope[index]) - difference).abs();
+        assert!(off < 2e-3, "{index}: {} {difference}", slope[index]);
         largest = largest.max(difference.abs());
     }
     assert!(largest > 0.05, "{largest}");

@@ -15,7 +15,7 @@ use super::super::folder::{forest_page, write_json, write_page};
 use super::super::sweep::shell;
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
-use crate::{output, place, text};
+use crate::{destination, output, text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -106,7 +106,7 @@ impl DistillArgs {
 pub(super) fn distill(args: &DistillArgs) -> Ended {
     let teacher = paceline_scenario::find_model(&args.model).map_err(Failure::arguments)?;
     let default = format!("results/distill-{}", teacher.card().name);
-    let folder = place::choose_new(args.out.as_ref(), Path::new(&default), args.force);
+    let folder = destination::choose_new(args.out.as_ref(), Path::new(&default), args.force);
     output::check_folder(&folder, args.force)?;
     let begun = Instant::now();
     // The network's suffixes are dropped: trees of `decc-net-q4` are called `decc-tree-300`.
@@ -126,10 +126,10 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
         false => output::print(&table(&distilled))?,
     }
     if !args.say.quiet && !args.say.json {
-        let place = folder.display();
+        let path = folder.display();
         say!(
-            "{} trees in {:.1} s, in {place}\nuse them  paceline run rl-cc --scheme {scheme} --set \
-             cc.{scheme}.model={place}/{name}.json",
+            "{} trees in {:.1} s, in {path}\nuse them  paceline run rl-cc --scheme {scheme} --set \
+             cc.{scheme}.model={path}/{name}.json",
             args.trees,
             begun.elapsed().as_secs_f64(),
             scheme = teacher.card().kind

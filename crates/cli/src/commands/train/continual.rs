@@ -23,7 +23,7 @@ use super::refine;
 use super::session::Session;
 use crate::failure::{Ended, Failure};
 use crate::progress::Meter;
-use crate::{interrupt, output, place, text};
+use crate::{destination, interrupt, output, text};
 
 /// Executes the episodes, writes the folder and prints the results.
 pub(super) fn continual(args: &ContinualArgs, session: &Session) -> Ended {
@@ -175,10 +175,10 @@ fn run(
 ) -> Result<Option<Experience>, Failure> {
     let input = input(args, number, deployed, session)?;
     let failed = |error: String| Failure::run(format!("episode {number}: {error}"));
-    let folder = session.checkpoints.place(&run_of(number))?;
+    let folder = session.checkpoints.path_of(&run_of(number))?;
     if let Some(there) = folder
         .as_ref()
-        .filter(|folder| place::is_run(folder, &input, Writing::default()))
+        .filter(|folder| destination::is_run(folder, &input, Writing::default()))
     {
         let data = RunData::read(there).map_err(Failure::arguments)?;
         return Experience::of(&input, &data.summary, &data.flows)

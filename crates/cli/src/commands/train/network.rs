@@ -19,7 +19,7 @@ use super::{on_policy, record};
 use crate::args::SayArgs;
 use crate::commands::folder::{write_json, write_page};
 use crate::failure::{Done, Ended, Failure};
-use crate::progress::{Seen, TrainMeter};
+use crate::progress::{RoundProgress, TrainMeter};
 use crate::{interrupt, output, text};
 
 /// A trained predictor, and its weights after each round.
@@ -63,7 +63,7 @@ pub(super) fn train(args: &NetworkArgs, network: Network, session: &Session) -> 
         let slot = session.checkpoints.slot(other.name());
         others.extend(fit(dataset, &options, None, slot, session.say)?);
     }
-    // From here on a second Ctrl-C would leave half a folder.
+    // Hours of training may be complete, so they are written even if Ctrl-C comes now.
     let _kept = kept.written(!interrupt::asked());
     let test = page::test_pairs(dataset, options);
     let all = std::iter::once(&made.first).chain(&others);
@@ -236,7 +236,7 @@ pub(super) fn fit(
         if let Progress::Round(round, weights) = now {
             checkpoints.push(weights.clone());
             if let Some(meter) = &mut meter {
-                meter.round(Seen {
+                meter.round(RoundProgress {
                     round: round.number,
                     of: options.rounds,
                     loss: round.loss,

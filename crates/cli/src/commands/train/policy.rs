@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::session::Session;
 use crate::commands::folder::{write_json, write_page};
 use crate::failure::{Done, Ended};
-use crate::interrupt::Kept;
+use crate::interrupt::InterruptGuard;
 use crate::{interrupt, output};
 
 /// A trained policy with its output.
@@ -30,7 +30,7 @@ pub(super) struct Policy {
 }
 
 /// Writes the folder of a policy and prints the results.
-pub(super) fn finish(policy: &Policy, session: &Session, kept: Kept) -> Ended {
+pub(super) fn finish(policy: &Policy, session: &Session, kept: InterruptGuard) -> Ended {
     let left = Left {
         files: &[
             (format!("{}.safetensors", policy.name), &policy.files.weights),
@@ -67,7 +67,7 @@ pub(super) struct Left<'a> {
 }
 
 /// Writes the folder and prints the results. The checkpoint of an interrupted training is kept in it.
-pub(super) fn leave(left: &Left<'_>, session: &Session, kept: Kept) -> Ended {
+pub(super) fn leave(left: &Left<'_>, session: &Session, kept: InterruptGuard) -> Ended {
     let _kept = kept.written(!interrupt::asked());
     let folder = session.checkpoints.results(&session.folder, session.force)?;
     interrupt::print_place(&session.folder, folder.destination());
@@ -75,7 +75,7 @@ pub(super) fn leave(left: &Left<'_>, session: &Session, kept: Kept) -> Ended {
         folder.write(Path::new(name), |out| out.write_all(bytes))?;
     }
     for name in left.carried {
-        folder.carry(&Checkpoints::placed(name), name)?;
+        folder.carry(&Checkpoints::relative_path_of(name), name)?;
     }
     if left.stopped {
         session.checkpoints.carry(&folder)?;

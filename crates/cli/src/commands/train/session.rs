@@ -7,8 +7,8 @@ use paceline_learn::{Checkpoints, EVERY};
 use super::args::Trainee;
 use crate::args::SayArgs;
 use crate::commands::sweep::shell;
+use crate::destination;
 use crate::failure::Failure;
-use crate::place;
 
 /// A training in progress.
 pub(super) struct Session {
@@ -36,7 +36,7 @@ impl Session {
         // An interrupted training is resumed. A finished one is kept, since only hours of training could show that the
         // result is the same.
         let stopped = |folder: &Path| Checkpoints::are_of(folder, &command);
-        let folder = place::choose_or_go_on(common.out.as_ref(), &default, common.force, stopped);
+        let folder = destination::choose_or_go_on(common.out.as_ref(), &default, common.force, stopped);
         let every = common.checkpoint_every.map_or(EVERY, |every| {
             std::time::Duration::from_nanos(every.as_ps() / 1000)
         });
