@@ -125,6 +125,7 @@ impl Wiring {
         let features: Arc<[&'static Feature]> = features.collect::<Result<_, _>>().map_err(named)?;
         let needs = |feedback: Feedback| features.iter().find(|feature| feature.feedback == feedback);
         let feedback = match (needs(Feedback::Int), needs(Feedback::SwitchAck)) {
+            // `feedback` names one mechanism, so features of both cannot be served.
             (Some(one), Some(other)) => {
                 return Err(format!(
                     "observation: `{}` needs telemetry, and `{}` answers of switches; expected one of them",

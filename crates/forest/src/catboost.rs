@@ -43,6 +43,7 @@ pub fn read(json: &[u8], name: &str, fraction: Option<u8>) -> Result<Forest> {
     let fraction = room(LEAF_BITS, largest)
         .min(room(START_BITS, bias))
         .min(MAX_FRACTION);
+    // Leaves without fractional bits would overflow the sums, and there are no negative numbers of bits.
     if fraction < 0 {
         let found = format!("up to {largest}, from {bias} on");
         return Err(ForestError::entry(
@@ -188,6 +189,7 @@ fn read_split(location: &str, split: &Value, features: &[Feature]) -> Result<Spl
     let above = match feature.scale {
         Scale::Float => feature.scale.position(border as f32),
         Scale::Fixed(fraction) => {
+            // CatBoost asks for x > border. A whole number is above the border if it is above the whole number below it.
             let above = (border * (1u32 << fraction) as f64).floor();
             let last = f64::from(LAST);
             if !(-last..last).contains(&above) {

@@ -179,6 +179,7 @@ impl Experience {
                 loss,
             },
         };
+        // Refused here, by the run: a training that reads the file may be far away from it.
         experience
             .sane()
             .and_then(|()| experience.drawable())

@@ -80,6 +80,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let buckets = args.buckets.asked(args.say)?;
     let inputs = inputs(args)?;
     let first = &inputs[0][0];
+    // Saved before a folder is chosen: nothing runs, so there are no results to keep.
     if let Some(folder) = &args.save_experiment {
         let schemes = inputs
             .iter()
@@ -94,6 +95,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let default = output::default_folder(&first.name, "compare", first.seed);
     let (asked, force) = (args.output.out.as_ref(), args.output.force);
     let writing = args.output.writing();
+    // With --check the run itself is the purpose, so earlier results do not replace it.
     let same = |folder: &Path| !args.changes.check && destination::is_comparison(folder, &inputs, writing);
     let (folder, is_there) = match destination::choose(asked, &default, force, same)? {
         Destination::New(folder) => (folder, false),

@@ -124,6 +124,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     let default = Path::new("results/reproduce");
     let stopped = |folder: &Path| reproduce::is_unfinished(folder, &chosen);
     let folder = destination::choose_or_go_on(args.out.as_ref(), default, args.force, stopped);
+    // Opened before anything runs: a folder that cannot be written should not be found out after hours.
     let unfinished = Unfinished::open(&folder, &chosen, args.force)?;
     let kept = interrupt::keep_in_files();
     let (mut runs, mut failure) = run_all(&chosen, args, &unfinished)?;
@@ -139,6 +140,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         false => Done::All,
     };
     let whole = done == Done::All && failure.is_none();
+    // Its lock is released first, since the results may replace the folder.
     drop(unfinished);
     reproduce::write(&folder, &chosen, &runs, whole)?;
     print_undefined(&chosen, &runs, args.say);
@@ -153,6 +155,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         let all = plan(&chosen).iter().filter(|need| !need.flows_only).count();
         say!("{finished} of {all} runs are finished; repeat the command to resume");
     }
+    // One failed run does not hide the results of the others, so it is reported after them.
     if let Some(failure) = failure {
         return Err(failure);
     }
@@ -297,6 +300,7 @@ fn run_all(
         }
         ended.push(there);
     }
+    // Warnings come before the progress bar, which would overwrite them.
     for text in reproduce::overruled(&inputs) {
         say!("warning: {text}");
     }

@@ -256,6 +256,7 @@ pub fn train(
         checkpoints.keep(NAME, &state)
     };
     for number in updates.len() + 1..=options.updates.max(1) {
+        // Each driver has a random stream of its own, so the number of threads changes nothing.
         let seen = side_by_side(drivers.len(), options.threads, &|index| {
             let mut driver = drivers[index].lock().unwrap_or_else(PoisonError::into_inner);
             driver.drive(&policy, options, number)
@@ -265,6 +266,7 @@ pub fn train(
         policy = adam.step(&policy, &slope, options.clip);
         updates.push(update);
         stopped = watch(&update) == Control::Stop && number < options.updates;
+        // Between two updates the drivers are in the middle of their episodes, which is part of the state.
         if checkpoints.are_due() || stopped && checkpoints.are_quick() {
             keep(&policy, &adam, &updates)?;
         }

@@ -64,6 +64,7 @@ impl<'a> Loop<'a> {
         let law = search::start_of(first)?;
         let of = format!("{} {scenario}", law.sha256);
         let state = match checkpoints.take::<State>(NAME)? {
+            // Costs of different laws or scenarios in one table would not be comparable.
             Some(state) if state.of != of => {
                 return Err(Error::Options(
                     "the model or the scenario has changed since this training was stopped: put it back, or start again with \

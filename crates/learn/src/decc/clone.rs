@@ -165,6 +165,7 @@ pub fn clone(
     let mut stopped = watch(state.teacher, None) == Control::Stop;
     while state.rounds.len() < options.rounds && !stopped {
         let number = state.rounds.len();
+        // A stream per round, so that a resumed training draws the same numbers.
         let mut rng = stream(options.seed, 3, number as u64);
         let decider = match (number, &residual) {
             // In the first round the teacher itself decides, because the network has not learned anything.
@@ -176,12 +177,15 @@ pub fn clone(
             law,
             decider,
             residual: residual.clone(),
+            // Without noise the network would only know states that its teacher leads to, not those after a small
+            // mistake of its own.
             noise: 0.03,
             kept: options.rows,
         };
         for _ in 0..DRAWS {
             let met = practise_all(&episodes(&mut rng, options.flows), &manner, options.threads)?;
             for one in met.iter().flatten() {
+                // States of earlier rounds stay: on the newest alone, the network would forget those of its teacher.
                 state.seen.0.extend(one.seen);
                 state.labels.0.push(one.label);
                 state.decisions += 1;
@@ -196,6 +200,7 @@ pub fn clone(
             &learner.network,
             |card| card,
         )?;
+        // A network that is closer to the labels may still be worse in whole runs, so trials choose.
         let cost = trials.cost_of(&files)?;
         if cost < state.best.0 {
             state.best = (cost, Floats(learner.network.values().to_vec()));

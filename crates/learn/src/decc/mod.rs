@@ -398,6 +398,7 @@ pub fn train(
     let begun = learner.values();
     let mut state = match checkpoints.take::<State>(NAME)? {
         Some(mut state) => {
+            // The state is moved out, since a copy of the replay memory would be large.
             let fresh = learner.state();
             learner.go_on_from(std::mem::replace(&mut state.learner, fresh))?;
             state

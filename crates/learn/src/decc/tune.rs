@@ -196,13 +196,17 @@ fn taught(
     }
     for step in begun..steps {
         let (input, goals) = sample(seen.as_flattened(), INPUTS, labels, BATCH, &mut rng);
+        // The loss is of the rounded network, the step moves the unrounded weights: most steps are smaller than the
+        // grid and would be lost by rounding.
         let rounded = grid.rounded(&moving);
         let pass = forward(&rounded, BATCH, input);
         let off = pass.output.iter().zip(&goals);
         let by = off.map(|(a, goal)| 2.0 * (a - goal) / BATCH as f32).collect();
         let mut slope = vec![0.0; moving.values().len()];
         backward(&rounded, &pass, by, Some(&mut slope));
+        // A removed weight would otherwise grow back.
         grid.cut(&mut slope);
+        // Steps end at zero, or weights near a boundary of the grid would change sides to the end.
         let rate = RATE * (1.0 - step as f64 / steps as f64);
         adam.step(moving.values_mut(), &slope, rate, LONGEST);
         let stopped = watch(step + 1, steps) == Control::Stop;

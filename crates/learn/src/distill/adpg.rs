@@ -299,6 +299,7 @@ fn judge(_: &Arc<Model>, compared: Compared<'_>, options: &Options) -> Result<Ve
     // The order of `runs`: per scenario all seeds of the teacher, then those of the forest.
     let of_each = played.chunks_exact(2 * seeds as usize);
     let judged = JUDGES.iter().zip(of_each).map(|(judge, played)| {
+        // Both meet the same seeds, so their difference is free of most of the spread between networks.
         let (teacher, forest) = played.split_at(seeds as usize);
         let score = |&(measure, unit, of): &Quantity| {
             score(

@@ -105,6 +105,7 @@ impl Measured {
             let bytes = (after.delivered.get() - before.delivered.get()) as f64;
             all += bytes;
             whole += after.delivered.get() as f64;
+            // Fairness is of the endless flows: a message ends before it could have its fair share.
             if endless(index) {
                 delivered.push(bytes);
                 over_fair.push(after.delivered.get() as f64 / fair[index].max(1e-9));

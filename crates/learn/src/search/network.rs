@@ -230,6 +230,7 @@ impl Network {
             self.gbps,
             (1000.0 * self.delay_us) as u64
         ));
+        // At least one round of flows is there first, or nobody would have to make room for the late ones.
         let late = ((f64::from(rounds) * self.late) as u32).min(rounds - 1);
         let (starts, jitter_us, size) = match self.messages {
             Some(Messages::AtOnce(bytes)) => ([0.0, 0.0], 0.0, format!("{bytes}B")),

@@ -274,6 +274,8 @@ pub fn refine(
     let hash = law.map_or("none", |law| &law.sha256);
     let of = format!("{hash} {}", start.experience.sha256);
     let values = start.values();
+    // Trials have seeds of their own: a law that is chosen in the networks that it learned from would look better
+    // than it is.
     let trials = Both::new(options, &start.experience, SELECTION.start)?;
     let mut state = match checkpoints.take::<State>(NAME)? {
         Some(state) => {
@@ -286,6 +288,7 @@ pub fn refine(
                 ));
             }
             expect_length(state.best.1.len(), values.len())?;
+            // A search of other dimensions would panic in its first step.
             if !state.search.fits(values.len()) {
                 return Err(Error::Options("a checkpoint is of another search".to_string()));
             }

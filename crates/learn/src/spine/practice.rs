@@ -94,6 +94,7 @@ pub(super) fn practise(
     let make = move |path: &PathInfo| -> Box<dyn CongestionControl> {
         let mut log = shared.log.lock().unwrap_or_else(PoisonError::into_inner);
         let agent = log.courses.len();
+        // Every flow has a share before it delivers anything, so that its number is its index in both lists.
         log.shares.push(None);
         log.courses.push(Course {
             steps: Vec::new(),
@@ -163,6 +164,7 @@ impl Agent for Pupil {
         let (mut action, rng) = (*said, &mut self.rng);
         let mut triggered = said[0] >= 0.0;
         if let Some(deviation) = episode.deviation {
+            // The policy gradient needs a random trigger with a known likelihood; trials and runs decide by its sign.
             triggered = rng.next_f64() < f64::from(sigmoid(said[0]));
             let spread = action[1..].iter_mut();
             spread.for_each(|action| *action += (deviation * normal(rng)) as f32);

@@ -31,11 +31,13 @@ pub(super) fn continual(args: &ContinualArgs, session: &Session) -> Ended {
     let options = options(args, session);
     let first = decc::base(args.from.as_deref().unwrap_or(options.deploys.first()))?;
     let law = search::start_of(&first)?;
+    // Resolved once before the first episode, so that a scenario that cannot be used is refused at once.
     let before_all = input(args, 1, &deployed_first(&first), session)?;
     Experience::check(&before_all).map_err(|error| Failure::arguments(error))?;
     if !session.say.quiet {
         output::input_warnings(&InputWarnings::of([&before_all]));
     }
+    // The checkpoint belongs to the resolved scenario: an edited file would mix two networks.
     let scenario = paceline_congestion::learned::sha256(before_all.toml.as_bytes());
     let begun = Instant::now();
     let mut run = |number: u32, deployed: &Deployed| run(args, number, deployed, session);

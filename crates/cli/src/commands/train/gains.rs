@@ -23,6 +23,7 @@ use crate::{interrupt, output, text};
 pub(super) fn train(args: &GainsArgs, session: &Session) -> Ended {
     let kept = interrupt::keep();
     let options = options(args)?;
+    // The scenario is resolved first, so that an error in it comes before the progress bar.
     let target_us = target_us(&options)?;
     let meter = GainMeter::new(options.episodes, session.say);
     let trained = pidnn::train(&options, &session.checkpoints, &mut |run, now, gains| {

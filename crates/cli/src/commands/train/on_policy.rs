@@ -36,6 +36,7 @@ pub(super) fn train(
     let Some(first) = data::record(&args.data, session)? else {
         return Ok(None);
     };
+    // Too uniform runs are refused before the first round, which takes minutes.
     data::check(&first)?;
     let plan = Plan {
         courses: courses(&args.data, session),

@@ -43,6 +43,7 @@ pub(super) fn refine(args: &RefineArgs, session: &Session) -> Ended {
         interrupt::control()
     };
     let mut refined = search::refine(&options, &start, &session.checkpoints, &mut watch)?;
+    // An interrupted search is judged when it is complete.
     if !refined.stopped {
         refined.judge(&start)?;
     }

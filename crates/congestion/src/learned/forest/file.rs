@@ -226,6 +226,7 @@ pub(super) fn write(parts: &Parts, sha256: &str) -> String {
         ("sha256", json!(sha256)),
     ];
     let mut text = String::from("{\n");
+    // One line for each field and each tree, so that versions of a forest can be compared line by line.
     for (key, value) in head {
         let _ = writeln!(text, "  \"{key}\": {value},");
     }
@@ -325,6 +326,7 @@ pub(super) fn parse(json: &[u8]) -> Result<(Parts, String)> {
     if !value.is_object() {
         return Err(ForestError::Json("expected an object".into()));
     }
+    // Kind and format come first: errors about fields of another kind of file would mislead.
     let kind = file.get("kind");
     if kind.value != KIND {
         return kind.is_not("\"forest\"");
@@ -339,6 +341,7 @@ pub(super) fn parse(json: &[u8]) -> Result<(Parts, String)> {
         .iter()
         .map(feature)
         .collect::<Result<_>>()?;
+    // Thresholds are read in the units of their features, which are therefore known before the trees.
     let tree = |at: At<'_>| tree(&at, &features);
     let trees = file
         .get("trees")

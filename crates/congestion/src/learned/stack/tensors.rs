@@ -60,6 +60,7 @@ pub(super) fn layers_of(
             layers.push(Layer::Each(*activation));
         }
     }
+    // A tensor that no layer reads is most likely a layer that the card forgot.
     tensors.check_rest(ignore)?;
     Ok(layers)
 }
