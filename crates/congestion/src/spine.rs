@@ -297,14 +297,23 @@ impl Interval {
     }
 }
 
-/// Runs the network: returns its state for the next interval, and the outputs of its heads.
-pub fn run(network: &Network, seen: &[f32; INPUTS]) -> ([f32; HIDDEN], [f32; OUTPUTS]) {
-    let (mut memory, mut said) = ([0.0; HIDDEN], [0.0; OUTPUTS]);
+/// Result of the network for an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AgentOutput {
+    /// State for the next interval.
+    pub memory: [f32; HIDDEN],
+    /// Outputs of the watcher and of the generator.
+    pub heads: [f32; OUTPUTS],
+}
+
+/// Runs the network for an interval.
+pub fn run(network: &Network, seen: &[f32; INPUTS]) -> AgentOutput {
+    let (mut memory, mut heads) = ([0.0; HIDDEN], [0.0; OUTPUTS]);
     network.run(seen, |outputs| match outputs.len() {
         HIDDEN => memory.copy_from_slice(outputs),
-        _ => said.copy_from_slice(outputs),
+        _ => heads.copy_from_slice(outputs),
     });
-    (memory, said)
+    AgentOutput { memory, heads }
 }
 
 /// Agent of a flow: the network, and the interpretation of its outputs.
@@ -405,8 +414,8 @@ impl<A: Agent> Decider for Spine<A> {
         let (before, now) = seen.split_at_mut(HIDDEN);
         before.copy_from_slice(&self.memory);
         now.copy_from_slice(&Interval::of(report, &self.executor, self.since, path).numbers());
-        let (memory, said) = run(self.agent.network(), &seen);
-        self.memory = memory;
+        let output = run(self.agent.network(), &seen);
+        self.memory = output.memory;
         self.since = self.since.saturating_add(1);
         let moment = Moment {
             first: report.asked == 1,
@@ -414,7 +423,7 @@ impl<A: Agent> Decider for Spine<A> {
             report,
             path,
         };
-        if let Some(policy) = self.agent.choose(&moment, &said) {
+        if let Some(policy) = self.agent.choose(&moment, &output.heads) {
             self.executor.policy = SubPolicy::of(policy);
             self.since = 0;
         }

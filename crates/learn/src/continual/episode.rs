@@ -289,7 +289,7 @@ impl<'a> Loop<'a> {
         }
         let network = self.state.models[1].model()?;
         if self.state.models.len() < 3 {
-            let (law, network) = decc::clone_of(&network)?;
+            let decc::LawClone { law, network } = decc::clone_of(&network)?;
             let (tuning, watch) = (self.options.tuning(), &mut self.watch);
             let tuned = decc::tuned(&law, &network, &tuning, self.checkpoints, &mut |done, of| {
                 watch(&Event::Compressed(done, of))

@@ -51,7 +51,7 @@ pub(crate) use model::{of_values, same};
 use practice::PracticePolicy;
 pub(crate) use practice::{Manner, delivered, episodes, fixed, practise_all};
 pub(crate) use replay::Transition;
-pub use start::{base, clone_of};
+pub use start::{LawClone, base, clone_of};
 pub use tune::{Apart, Tuned, Tuning, WatchTuning, difference, in_trials, tuned};
 
 /// Learning algorithm; a residual uses the first two.

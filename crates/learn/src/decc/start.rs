@@ -37,17 +37,29 @@ pub(crate) fn teacher(model: &Model) -> Result<(Law, Option<Arc<Network>>), Erro
     }
 }
 
-/// Returns the law and the network of a clone that is not compressed.
+/// A network that was cloned from a law.
+#[derive(Clone, Debug)]
+pub struct LawClone {
+    /// Law that the network replaces.
+    pub law: Law,
+    /// Network that decides without the law.
+    pub network: Network,
+}
+
+/// Returns a clone that is not compressed.
 ///
 /// # Errors
 /// The model is of another kind.
-pub fn clone_of(model: &Model) -> Result<(Law, Network), Error> {
+pub fn clone_of(model: &Model) -> Result<LawClone, Error> {
     let card = model.card();
     if card.quantisation.is_some() {
         return Err(Error::Options(format!("`{}` is compressed already", card.name)));
     }
     match (card.kind, model.law(), model.layers()) {
-        (ModelKind::Decc, Some(law), Some(network)) => Ok((*law, network.clone())),
+        (ModelKind::Decc, Some(law), Some(network)) => Ok(LawClone {
+            law: *law,
+            network: network.clone(),
+        }),
         _ => Err(other(model, "a network of DECC (kind decc)")),
     }
 }

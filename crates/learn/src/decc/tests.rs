@@ -333,7 +333,7 @@ fn a_short_clone_is_near_the_law_and_the_same_again() {
     assert!(one.rounds.iter().all(|round| round.off < 0.1), "{:?}", one.rounds);
     let files = files_of_clone("mine", &one, "paceline train decc").unwrap();
     let model = Model::parse(&files.card, &files.weights).unwrap();
-    let (law, network) = clone_of(&model).unwrap();
+    let LawClone { law, network } = clone_of(&model).unwrap();
     assert_eq!(network, one.policy);
     let tuning = Tuning {
         networks: 1,

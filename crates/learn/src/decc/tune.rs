@@ -309,7 +309,7 @@ fn apart(seen: &[[f32; INPUTS]], one: &dyn Policy, other: &dyn Policy) -> f64 {
 /// # Errors
 /// The first is no network of DECC, the other is no policy, or a trial fails.
 pub fn difference(teacher: &Model, other: &Model, threads: usize) -> Result<f64, Error> {
-    let (law, network) = start::clone_of(teacher)?;
+    let start::LawClone { law, network } = start::clone_of(teacher)?;
     let decides = other
         .decides()
         .ok_or_else(|| start::other(other, "a policy of DECC"))?;

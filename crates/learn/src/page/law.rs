@@ -8,7 +8,7 @@ use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, r
 use super::{PolicyPage, chart};
 use crate::Error;
 use crate::decc::{Cloned, Round, TrainedPolicy, Update};
-use crate::search::{FORGETS, Found, Refined, Start, Subject};
+use crate::search::{CostChange, FORGETS, Found, Refined, Start, Subject};
 
 /// Renders the page of a search.
 ///
@@ -161,7 +161,11 @@ pub(super) fn numbers(subject: Subject, found: &[f64], from: Option<&[f64]>) -> 
 /// The template is faulty.
 pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, Error> {
     let refined = page.trained;
-    let ((before, after), how) = refined.costs();
+    let CostChange {
+        before,
+        after,
+        measured,
+    } = refined.costs();
     let values: Vec<f32> = refined.values.iter().map(|&value| value as f32).collect();
     let forgotten = after.forgotten(&before);
     let cost = |name: &str, value: f64, before: f64| {
@@ -190,7 +194,7 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
     let mut warnings = stopped(refined.stopped);
     if start.law.is_some() && forgotten > 100.0 * FORGETS {
         warnings.push(format!(
-            "It forgets {forgotten:.1} % in the old networks, {how}: more than the {} % that trials allow.",
+            "It forgets {forgotten:.1} % in the old networks, {measured}: more than the {} % that trials allow.",
             100.0 * FORGETS
         ));
     }

@@ -55,9 +55,9 @@ fn said(trained: &TrainedPolicy, rtt: f64, share: f64) -> [f32; OUTPUTS] {
     };
     seen[HIDDEN..].copy_from_slice(&now.numbers());
     for _ in 0..SETTLED {
-        let memory;
-        (memory, said) = run(&trained.policy, &seen);
-        seen[..HIDDEN].copy_from_slice(&memory);
+        let output = run(&trained.policy, &seen);
+        said = output.heads;
+        seen[..HIDDEN].copy_from_slice(&output.memory);
     }
     said
 }

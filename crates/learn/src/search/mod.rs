@@ -36,7 +36,8 @@ pub(crate) use files::{law as law_files, model_of};
 pub(crate) use network::{HEADER, SPREAD_US, draw_endless};
 pub use network::{Messages, Network, Shape};
 pub use refine::{
-    Costs, FORGETS, Judges, Law, Refined, Start, Step, Tried, WatchRefining, refine, refined_model, start_of,
+    CostChange, Costs, FORGETS, Judges, Law, Refined, Start, Step, Tried, WatchRefining, refine,
+    refined_model, start_of,
 };
 pub use subject::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, decc_of, oracle};
 

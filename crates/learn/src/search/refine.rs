@@ -444,6 +444,17 @@ pub fn refined_model(
     })
 }
 
+/// Costs of the laws before and after a refinement.
+#[derive(Clone, Copy, Debug)]
+pub struct CostChange {
+    /// Costs of the law that the refinement started from.
+    pub before: Costs,
+    /// Costs of the refined law.
+    pub after: Costs,
+    /// Description of the runs behind the costs.
+    pub measured: &'static str,
+}
+
 impl Refined {
     /// Computes the costs of both laws on seeds used neither for learning nor for selection.
     ///
@@ -461,19 +472,28 @@ impl Refined {
         Ok(())
     }
 
-    /// Returns the costs before and after, and a description of the runs behind them.
-    pub fn costs(&self) -> ((Costs, Costs), &'static str) {
-        match self.judged {
+    /// Returns the costs before and after: those of the final judgement, if there is one.
+    pub fn costs(&self) -> CostChange {
+        let ((before, after), measured) = match self.judged {
             Some(judged) => (judged, "on seeds that neither taught nor chose"),
             None => (self.trials, "in trials, which chose it"),
+        };
+        CostChange {
+            before,
+            after,
+            measured,
         }
     }
 
     /// Returns a sentence with the costs before and after.
     pub fn summary(&self) -> String {
-        let ((before, after), how) = self.costs();
+        let CostChange {
+            before,
+            after,
+            measured,
+        } = self.costs();
         format!(
-            "Cost over the reference's {how}: from {:.3} to {:.3} in the networks of the experience, from {:.3} to {:.3} in the old \
+            "Cost over the reference's {measured}: from {:.3} to {:.3} in the networks of the experience, from {:.3} to {:.3} in the old \
              ones (forgetting {:.1} %)",
             before.experience,
             after.experience,

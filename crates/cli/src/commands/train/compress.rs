@@ -15,7 +15,7 @@ use crate::interrupt;
 /// Compresses and fine-tunes a network, writes its folder and prints the results.
 pub(super) fn compress(args: &CompressArgs, session: &Session) -> Ended {
     let teacher = decc::base(&args.model)?;
-    let (law, network) = decc::clone_of(&teacher)?;
+    let decc::LawClone { law, network } = decc::clone_of(&teacher)?;
     let tuning = Tuning {
         seed: session.seed(),
         threads: session.threads,
