@@ -4,18 +4,29 @@
 use std::env;
 use std::process::{Command, ExitCode};
 
-/// Packages whose tests compare output with files, and the arguments of these tests.
-const COMPARE: [(&str, &[&str]); 8] = [
-    ("paceline-congestion", &[]),
-    ("paceline-forest", &[]),
-    ("paceline-scenario", &[]),
-    ("paceline-lab", &[]),
-    ("paceline-report", &[]),
-    ("paceline-reproduce", &[]),
-    // The book has copies of other files, so these tests run again after the others have written.
-    (
-        "paceline",
-        &[
+/// Tests that compare output with files.
+struct Comparison {
+    package: &'static str,
+    arguments: &'static [&'static str],
+}
+
+const fn all_of(package: &'static str) -> Comparison {
+    Comparison {
+        package,
+        arguments: &[],
+    }
+}
+
+const COMPARISONS: [Comparison; 8] = [
+    all_of("paceline-congestion"),
+    all_of("paceline-forest"),
+    all_of("paceline-scenario"),
+    all_of("paceline-lab"),
+    all_of("paceline-report"),
+    all_of("paceline-reproduce"),
+    Comparison {
+        package: "paceline",
+        arguments: &[
             "--test",
             "it",
             "--",
@@ -26,8 +37,12 @@ const COMPARE: [(&str, &[&str]); 8] = [
             "reproduce",
             "readme",
         ],
-    ),
-    ("paceline", &["--test", "it", "--", "book"]),
+    },
+    // The book has copies of other files, so its tests run again after the others have written.
+    Comparison {
+        package: "paceline",
+        arguments: &["--test", "it", "--", "book"],
+    },
 ];
 
 const USAGE: &str = "usage: cargo xtask update [PACKAGE..]
@@ -40,14 +55,14 @@ fn main() -> ExitCode {
         Some("update") => words.collect(),
         _ => return fail(USAGE),
     };
-    let known = |name: &String| COMPARE.iter().any(|(package, _)| package == name);
+    let known = |name: &String| COMPARISONS.iter().any(|one| one.package == name);
     if let Some(unknown) = packages.iter().find(|name| !known(name)) {
         return fail(&format!(
             "xtask: no tests of `{unknown}` compare output with files\n{USAGE}"
         ));
     }
     let mut failed = Vec::new();
-    for (package, arguments) in COMPARE {
+    for Comparison { package, arguments } in COMPARISONS {
         if !packages.is_empty() && !packages.iter().any(|name| name == package) {
             continue;
         }

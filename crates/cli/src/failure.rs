@@ -200,9 +200,9 @@ pub(crate) fn guarded(work: impl FnOnce() -> ExitCode) -> ExitCode {
         let message = text
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
             .unwrap_or("no message");
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let location = panic.location().map(ToString::to_string).unwrap_or_default();
         let mut last = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some(format!("{message} (at {place})"));
+        *last = Some(format!("{message} (at {location})"));
     }));
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         let last = PANIC.lock().unwrap_or_else(PoisonError::into_inner);

@@ -45,9 +45,9 @@ fn kept() -> std::sync::MutexGuard<'static, &'static [&'static str]> {
 /// Guard of results to keep: while it lives, an interruption only asks runs to stop.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Kept(());
+pub(crate) struct InterruptGuard(());
 
-impl Kept {
+impl InterruptGuard {
     /// Starts the writing of results. Complete results are still written after one more interruption, since they may
     /// have taken long; another one ends the program without them. Of partial results, less may be written, as the
     /// interruption's message said.
@@ -67,27 +67,27 @@ impl Kept {
 }
 
 /// Keeps partial results from now on.
-pub(crate) fn keep() -> Kept {
+pub(crate) fn keep() -> InterruptGuard {
     *kept() = &["keeping what ran so far (once more: end at once)"];
-    Kept(())
+    InterruptGuard(())
 }
 
 /// Keeps partial runs from now on, to be written as [`written`] says.
-pub(crate) fn keep_runs() -> Kept {
+pub(crate) fn keep_runs() -> InterruptGuard {
     *kept() = &[
         "keeping what ran so far (once more: without the flows)",
         "keeping what ran so far, without the flows (once more: end at once, without anything)",
     ];
-    Kept(())
+    InterruptGuard(())
 }
 
 /// Keeps only finished runs from now on, which are written as soon as they end.
-pub(crate) fn keep_in_files() -> Kept {
+pub(crate) fn keep_in_files() -> InterruptGuard {
     *kept() = &["finished runs are kept; repeat the command to resume (once more: end at once)"];
-    Kept(())
+    InterruptGuard(())
 }
 
-impl Drop for Kept {
+impl Drop for InterruptGuard {
     fn drop(&mut self) {
         *kept() = &[];
     }

@@ -24,12 +24,12 @@ mod say;
 
 mod args;
 mod commands;
+mod destination;
 mod failure;
 mod features;
 mod input;
 mod interrupt;
 mod output;
-mod place;
 mod progress;
 pub mod scheme;
 mod text;

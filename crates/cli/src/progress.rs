@@ -21,7 +21,7 @@ use crate::args::SayArgs;
 pub(crate) use steps::StepMeter;
 pub(crate) use sweep::SweepMeter;
 #[cfg(feature = "training")]
-pub(crate) use train::{GainMeter, Seen, TrainMeter};
+pub(crate) use train::{GainMeter, RoundProgress, TrainMeter};
 
 /// Number of steps of a progress bar.
 const STEPS: u64 = 1000;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use paceline_congestion::decc::features::observe;
-use paceline_congestion::decc::law::{Said, Seen};
+use paceline_congestion::decc::law::{Interval, PolicyOutput};
 use paceline_congestion::learned::forest::{Forest, Parts, Scale};
 use paceline_congestion::learned::stack::{Dense, Layer, Recurrent, Stack, WIDEST};
 use paceline_congestion::learned::{ModelRef, shipped};
@@ -94,7 +94,7 @@ fn policy(c: &mut Criterion) {
     let law = shipped::find("decc-law").expect("it ships");
     let law = law.law().expect("it is a law");
     let mut state = law.start(&path, Auto::Auto, Auto::Auto);
-    let mut seen = Seen {
+    let mut seen = Interval {
         mean: Some(1.2),
         newest: 1.3,
         elapsed: 1.0,
@@ -103,7 +103,7 @@ fn policy(c: &mut Criterion) {
     group.bench_function("law", |b| {
         b.iter(|| {
             seen.newest = 2.5 - seen.newest;
-            black_box(law.decide(&mut state, black_box(&seen), Said::Nothing, &path))
+            black_box(law.decide(&mut state, black_box(&seen), PolicyOutput::None, &path))
         });
     });
     for name in ["decc-net", "decc-net-q4", "decc-tree-100", "decc-tree-300"] {

@@ -50,7 +50,7 @@ use crate::api::{CongestionControl, Observation, PathInfo, SendLimits};
 use crate::external::{self, Clock};
 use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::mlp::INPUTS;
-use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::learned::{Model, ModelHash, ModelKind, ModelRef, shipped};
 use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
@@ -85,7 +85,7 @@ const OFFSET: f64 = 1.5;
 const TARGET: f64 = 0.064;
 const GAIN: f64 = 12.5;
 /// Built-in model that `model = "auto"` selects.
-const SHIPPED: &str = "adpg";
+const BUILT_IN: &str = "adpg";
 /// Bounds of z in equation (1).
 const CUT: (f64, f64) = (-1.0, 100.0);
 /// Largest relative change of the rate per decision, in equation (3).
@@ -102,7 +102,7 @@ fn error_with(rtt_per_base: f64, share: f64, offset: f64, target: f64) -> f32 {
 }
 
 /// Returns the limits after an action, by equation (3).
-pub fn moved(rate: BitRate, (action, step): (f32, f64)) -> SendLimits {
+pub fn moved(rate: BitRate, action: f32, step: f64) -> SendLimits {
     let bps = rate.as_bps() as f64 * multiplier(action, step);
     SendLimits {
         rate: BitRate::from_bps((bps as u64).max(1)),
@@ -133,7 +133,7 @@ impl Definition for Params {
         source: header!("adpg.rs"),
     };
 
-    policy_decides!(Kind::Adpg, SHIPPED);
+    policy_decides!(ModelKind::Adpg, BUILT_IN);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Adpg::sender(self, path))
@@ -166,7 +166,7 @@ impl Adpg {
             ..external::Params::default()
         };
         let decider = Self {
-            model: shipped::policy(Kind::Adpg, &params.model, SHIPPED),
+            model: shipped::policy(ModelKind::Adpg, &params.model, BUILT_IN),
             base_rtt: params.base_rtt.or(path.base_rtt),
             offset: params.offset,
             target: params.target,
@@ -190,7 +190,7 @@ impl Decider for Adpg {
         let seen = [a, z, now[0], now[1]];
         self.seen = Some(seen);
         self.action = self.model.act(&seen);
-        moved(rate, (self.action, self.step))
+        moved(rate, self.action, self.step)
     }
 }
 

@@ -56,7 +56,7 @@ use crate::api::{CongestionControl, Observation, PathInfo, SendLimits};
 use crate::external::{self, Clock};
 pub use crate::learned::features::{AURORA_HISTORY as HISTORY, AURORA_INPUTS as INPUTS, AURORA_ONCE as ONCE};
 use crate::learned::inside::{Decider, Inside, policy_decides};
-use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::learned::{Model, ModelHash, ModelKind, ModelRef, shipped};
 use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
@@ -89,7 +89,7 @@ pub const CUT: f32 = 10.0;
 /// Upper bound of each feature.
 const LARGEST: f64 = 10.0;
 /// Built-in model that `model = "auto"` selects.
-const SHIPPED: &str = "aurora";
+const BUILT_IN: &str = "aurora";
 
 /// Returns equation (1); both arguments share any unit of time.
 pub fn growth(now: f64, before: f64, span: f64) -> f64 {
@@ -149,7 +149,7 @@ impl Definition for Params {
         source: header!("aurora.rs"),
     };
 
-    policy_decides!(Kind::Aurora, SHIPPED);
+    policy_decides!(ModelKind::Aurora, BUILT_IN);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Aurora::sender(self, path))
@@ -180,7 +180,7 @@ impl Aurora {
             ..external::Params::default()
         };
         let decider = Self {
-            model: shipped::policy(Kind::Aurora, &params.model, SHIPPED),
+            model: shipped::policy(ModelKind::Aurora, &params.model, BUILT_IN),
             step: params.step,
             seen: None,
         };
@@ -204,7 +204,7 @@ impl Decider for Aurora {
         self.seen = Some(seen);
         let policy = self.model.decides().expect("it is a policy of Aurora");
         let action = (policy.decide(&seen) / CUT).clamp(-1.0, 1.0);
-        moved(report.limits.rate, (action, self.step * f64::from(CUT)))
+        moved(report.limits.rate, action, self.step * f64::from(CUT))
     }
 }
 

@@ -4,7 +4,7 @@
 //! # What it does
 //! Once per round trip, the sender reads the round-trip times since its last decision, the time since then, and the
 //! share of negative acknowledgements. A law of these moves its rate. The law is scale-free: rates are shares of the
-//! line, times are round trips of the empty network. Its coefficients are a model that `paceline train decc` finds by
+//! line, times are round trips of the empty network. Its coefficients are a model that `paceline train decc law` finds by
 //! running candidates in random networks. DECC is for incasts and all-to-all traffic of AI clusters (Chen et al.).
 //!
 //! The round-trip times are the mean and the newest. A message of a few bandwidth-delay products starts at line rate.
@@ -14,13 +14,13 @@
 //! Other models build on a law. A residual network moves the rate slightly in addition to the law. A network or
 //! boosted trees cloned from the law decide instead of it; compressed networks and trees do so in integers.
 //!
-//! `model = "paper"` is the policy as printed, trained here by `paceline train decc --algorithm paper`. It reads five
+//! `model = "paper"` is the policy as printed, trained here by `paceline train decc paper`. It reads five
 //! features of five decisions, has a memory, and moves a window. Switches send notices of their own, unless
 //! `feedback = "ack"`. It is a policy with a card, like those of the scheme `policy`, and any other such policy can
 //! replace it.
 //!
 //! A law can keep learning where it is used. `paceline run --upload DIR` records the network of a run and the run's
-//! results. `paceline train decc --continue MODEL --experience DIR` continues the search from that law, and keeps it
+//! results. `paceline train decc refine MODEL --experience DIR` continues the search from that law, and keeps it
 //! good in the networks in which it was found.
 //!
 //! # Signal it needs
@@ -122,7 +122,7 @@ use paceline_kernel::{BitRate, Span};
 use crate::api::{CongestionControl, Decisions, Observation, PathInfo, Requirements, SendLimits};
 use crate::external::{self, Clock, Feedback};
 use crate::learned::inside::{Decider, Inside};
-use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::learned::{Model, ModelHash, ModelKind, ModelRef, shipped};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::policy::{self, Policy};
 use crate::registry::{Alias, Definition, Scheme, WindowMode};
@@ -132,14 +132,14 @@ pub mod features;
 pub mod law;
 
 use features::observe;
-use law::{Law, Said, Seen, State};
+use law::{Interval, Law, PolicyOutput, State};
 
 params! {
     /// Parameters of DECC; laws, networks and trees ignore those of policies with a card.
     pub struct Params {
         /// Rate law, network, trees or policy with a card: a built-in model (`paceline list models`) or the path of a
         /// model file. `auto`: `decc-law`. `paper`: the policy as printed.
-        model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train decc`";
+        model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train decc law`";
         /// Required SHA-256 of the model's weights; another model is an error. `auto`: the model's own hash.
         model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "ours";
         /// Feedback in addition to round-trip times and losses: none (`ack`) or answers of switches (`switch-ack`).
@@ -165,7 +165,7 @@ params! {
 /// with a loss of 1.
 pub const SILENCE: f64 = 3.0;
 /// Built-in model that `model = "auto"` selects.
-const SHIPPED: &str = "decc-law";
+const BUILT_IN: &str = "decc-law";
 
 impl Definition for Params {
     const SCHEME: Scheme = Scheme {
@@ -188,7 +188,7 @@ impl Definition for Params {
 
     fn explicit(&self) -> Self {
         let mut params = self.clone();
-        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
+        shipped::make_explicit(&mut params.model, &mut params.model_hash, BUILT_IN);
         params.feedback = Auto::Is(self.asked().feedback);
         params
     }
@@ -198,7 +198,7 @@ impl Definition for Params {
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        shipped::check(Kind::Decc, &self.model, &self.model_hash, SHIPPED)?;
+        shipped::check(ModelKind::Decc, &self.model, &self.model_hash, BUILT_IN)?;
         match (self.with_card(), self.feedback) {
             (Some(_), _) if self.whole != Auto::Auto => Err(ParamError::new(
                 "whole",
@@ -257,7 +257,7 @@ impl Decc {
     /// # Panics
     /// If the model is missing or is not a DECC policy; validate the parameters first.
     pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
-        let model = shipped::policy(Kind::Decc, &params.model, SHIPPED);
+        let model = shipped::policy(ModelKind::Decc, &params.model, BUILT_IN);
         let law = *model.law().expect("policies of DECC have a law");
         let state = law.start(path, params.initial_rate, params.whole);
         params.asks(&law, &state, path, Self { model, state })
@@ -267,7 +267,7 @@ impl Decc {
 impl Params {
     /// Returns the parameters of `policy` if the model is a policy with a card.
     fn with_card(&self) -> Option<policy::Params> {
-        let model = shipped::model(&self.model, SHIPPED)?;
+        let model = shipped::model(&self.model, BUILT_IN)?;
         model.stack().map(|_| policy::Params {
             model: Auto::Is(ModelRef::read_from(model.card().name.clone(), model.clone())),
             feedback: self.feedback,
@@ -317,9 +317,9 @@ impl Params {
 
 impl Decider for Decc {
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
-        let (law, seen) = (self.model.law(), Seen::of(report, path));
+        let (law, seen) = (self.model.law(), Interval::of(report, path));
         let said = match self.model.decides() {
-            None => Said::Nothing,
+            None => PolicyOutput::None,
             Some(policy) => {
                 let action = policy.decide(&observe(&self.state, &seen, path.bdp_packets()));
                 self.model.card().kind.says(action.clamp(-1.0, 1.0))

@@ -189,7 +189,7 @@ pub struct Hpcc {
     last_update_seq: u64,
     hops: Vec<Hop>,
     /// Identifier of the path on which the stored samples came.
-    way: u16,
+    path: u16,
     /// Number of hops that the header can hold, see [`crate::api::IntFormat::room`].
     room: usize,
 }
@@ -217,7 +217,7 @@ impl Hpcc {
             u: 1.0,
             last_update_seq: 0,
             hops: vec![Hop::fresh(HopSample::default(), path.line_rate); path.int.room],
-            way: 0,
+            path: 0,
             room: path.int.room,
         }
     }
@@ -235,7 +235,7 @@ impl Hpcc {
     /// Restarts from the samples of an ACK. With the reference's header, the samples of further hops are
     /// kept.
     fn record(&mut self, ack: &AckInfo<'_>) {
-        self.way = ack.header_bits;
+        self.path = ack.header_bits;
         if self.hops.len() != ack.hops.len() {
             let fresh = Hop::fresh(HopSample::default(), self.law.bounds.line);
             self.hops.resize(ack.hops.len().max(self.room), fresh);
@@ -376,8 +376,9 @@ impl CongestionControl for Hpcc {
         let moves = full || self.over_react;
         // Samples of another path are of other ports: differences between their counters mean nothing. The
         // reference's header does not notice.
-        let other_way = self.room == 0 && (ack.hops.len() != self.hops.len() || ack.header_bits != self.way);
-        if !ack.hops.is_empty() && other_way {
+        let other_path =
+            self.room == 0 && (ack.hops.len() != self.hops.len() || ack.header_bits != self.path);
+        if !ack.hops.is_empty() && other_path {
             self.record(ack);
         } else {
             let next = if self.multi_rate {

@@ -25,6 +25,6 @@ pub mod whole;
 pub use card::Card;
 pub use error::ModelError;
 pub use hash::sha256;
-pub use kind::Kind;
+pub use kind::ModelKind;
 pub use model::Model;
 pub use reference::{ModelHash, ModelRef};

@@ -64,8 +64,8 @@ impl Misfit {
     /// Returns the finding about a scheme, if its parameters are the defaults.
     pub fn find(config: &SchemeConfig, layer: LinkLayer) -> Option<Self> {
         let found = Self::all().find(|one| one.scheme == config.label() && one.layer == layer.name())?;
-        let shipped = SchemeParams::default().configure(config.label()).ok()?;
-        (shipped.explicit_params() == config.explicit_params()).then_some(found)
+        let default = SchemeParams::default().configure(config.label()).ok()?;
+        (default.explicit_params() == config.explicit_params()).then_some(found)
     }
 }
 

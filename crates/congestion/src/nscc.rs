@@ -128,7 +128,7 @@ impl Nscc {
         let constants = Constants {
             gate: params.quick_gate,
             with_receiver,
-            ..Constants::new(rtt, path.line_rate.as_bps(), (packet, packet), target.max(1))
+            ..Constants::new(rtt, path.line_rate.as_bps(), packet, packet, target.max(1))
         };
         let mut state = Window::new(&constants, rtt, None);
         let largest = params.max_window * path.bdp.get() as f64;

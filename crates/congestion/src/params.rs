@@ -260,26 +260,32 @@ pub fn key(field: &str) -> String {
 
 /// Creates the documentation of a parameter from its declaration in `params!`.
 #[doc(hidden)]
-pub fn doc_of<T: ParamValue>(
-    field: &str,
-    default: String,
-    range: Range,
-    source: &'static str,
-    help: &[&str],
-    when: When,
-) -> ParamDoc {
+pub fn doc_of<T: ParamValue>(declared: Declared<'_>) -> ParamDoc {
+    let help: Vec<&str> = declared.help.iter().map(|line| line.trim()).collect();
     ParamDoc {
-        name: key(field),
+        name: key(declared.field),
         unit: T::UNIT,
-        default,
+        default: declared.default,
         range: match T::CHOICES {
-            [] => range.to_string(),
+            [] => declared.range.to_string(),
             choices => format!("one of {}", choices.join(", ")),
         },
-        source,
-        help: help.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "),
-        when,
+        source: declared.source,
+        help: help.join(" "),
+        when: declared.when,
     }
+}
+
+/// Parts of a parameter's declaration in `params!`.
+#[doc(hidden)]
+pub struct Declared<'a> {
+    pub field: &'a str,
+    pub default: String,
+    pub range: Range,
+    pub source: &'static str,
+    /// Lines of the doc comment, with their leading spaces.
+    pub help: &'a [&'a str],
+    pub when: When,
 }
 
 /// Upper limit of plain numbers: no parameter needs more, and results derived from more would overflow.
@@ -356,7 +362,14 @@ macro_rules! scheme_params {
                     $(let _default = $shown;)?
                     let _when: $crate::params::When = &[];
                     $(let _when: $crate::params::When = const { $when };)?
-                    $crate::params::doc_of::<$type>(stringify!($field), _default, $range, $source, &[$($help),+], _when)
+                    $crate::params::doc_of::<$type>($crate::params::Declared {
+                        field: stringify!($field),
+                        default: _default,
+                        range: $range,
+                        source: $source,
+                        help: &[$($help),+],
+                        when: _when,
+                    })
                 },)*]
             }
             fn values(&self) -> Vec<(String, String)> {
@@ -456,7 +469,7 @@ mod tests {
 
     choice! {
         /// Choice of two values.
-        pub enum Way { /// One.
+        pub enum Choice { /// One.
             This = "this", /// The other.
             That = "that", }
     }
@@ -471,7 +484,7 @@ mod tests {
             /// A time.
             wait: Option<Span> = None, shown format!("twice {}", Span::from_us(2)), in Range::Above(0.0), from "us";
             /// A choice.
-            way: Way = Way::This, in Range::Any, from "us";
+            choice: Choice = Choice::This, in Range::Any, from "us";
         }
     }
 
@@ -493,17 +506,20 @@ mod tests {
         let mut sample = Sample::default();
         sample.set("rate-ai", "1Gbps").unwrap();
         sample.set("wait", "3us").unwrap();
-        sample.set("way", "that").unwrap();
+        sample.set("choice", "that").unwrap();
         assert_eq!(sample.rate_ai, BitRate::from_gbps(1));
-        assert_eq!((sample.wait, sample.way), (Some(Span::from_us(3)), Way::That));
+        assert_eq!(
+            (sample.wait, sample.choice),
+            (Some(Span::from_us(3)), Choice::That)
+        );
         assert_eq!(sample.check_ranges(), Ok(()));
         assert_eq!(
             sample.set("rate", "1Gbps").unwrap_err().to_string(),
-            "parameter `rate`: there is no such parameter; expected one of: gain, rate-ai, wait, way"
+            "parameter `rate`: there is no such parameter; expected one of: gain, rate-ai, wait, choice"
         );
         assert!(
             sample
-                .set("way", "up")
+                .set("choice", "up")
                 .unwrap_err()
                 .to_string()
                 .contains("one of: this, that")
@@ -520,10 +536,10 @@ mod tests {
     fn a_misspelt_key_is_an_error_at_its_place() {
         let error = toml::from_str::<Sample>("gain = 0.1\nrate-ia = \"1Gbps\"\n").unwrap_err();
         assert_eq!(error.span(), Some(11..18));
-        let sample: Sample = toml::from_str("rate-ai = \"40Mb/s\"\nway = \"that\"").unwrap();
+        let sample: Sample = toml::from_str("rate-ai = \"40Mb/s\"\nchoice = \"that\"").unwrap();
         assert_eq!(
-            (sample.rate_ai, sample.way),
-            (BitRate::from_bps(40_000_000), Way::That)
+            (sample.rate_ai, sample.choice),
+            (BitRate::from_bps(40_000_000), Choice::That)
         );
     }
 }

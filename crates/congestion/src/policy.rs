@@ -50,7 +50,7 @@ use crate::external::{self, Clock, Feedback};
 use crate::learned::inside::{Decider, Inside};
 use crate::learned::stack::WIDEST;
 use crate::learned::stack::card::PolicyCard;
-use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::learned::{Model, ModelHash, ModelKind, ModelRef, shipped};
 use crate::params::{Auto, ParamError, ParamValue, Parameters, Range};
 use crate::registry::{Definition, Scheme, SchemeFactory, WindowMode};
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
@@ -85,7 +85,7 @@ params! {
 }
 
 /// Built-in model that `model = "auto"` selects.
-const SHIPPED: &str = "policy-mlp";
+const BUILT_IN: &str = "policy-mlp";
 
 /// Interpretation of a card: features, action, and times of decisions.
 struct Wiring {
@@ -125,6 +125,7 @@ impl Wiring {
         let features: Arc<[&'static Feature]> = features.collect::<Result<_, _>>().map_err(named)?;
         let needs = |feedback: Feedback| features.iter().find(|feature| feature.feedback == feedback);
         let feedback = match (needs(Feedback::Int), needs(Feedback::SwitchAck)) {
+            // `feedback` names one mechanism, so features of both cannot be served.
             (Some(one), Some(other)) => {
                 return Err(format!(
                     "observation: `{}` needs telemetry, and `{}` answers of switches; expected one of them",
@@ -198,7 +199,7 @@ impl Params {
     /// Returns the policy and its interpretation with the scenario's overrides; `None` before its model is
     /// attached.
     fn wiring(&self) -> Option<(Arc<Model>, Wiring)> {
-        let model = shipped::model(&self.model, SHIPPED)?;
+        let model = shipped::model(&self.model, BUILT_IN)?;
         let (card, _) = model.stack()?;
         let wiring = Wiring::of(card).ok()?;
         let asks = external::Params {
@@ -245,7 +246,7 @@ impl Definition for Params {
 
     fn explicit(&self) -> Self {
         let mut params = self.clone();
-        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
+        shipped::make_explicit(&mut params.model, &mut params.model_hash, BUILT_IN);
         if let Some((_, wiring)) = self.wiring() {
             params.clock = Auto::Is(wiring.asks.clock);
             params.interval = Auto::Is(wiring.asks.interval);
@@ -263,8 +264,8 @@ impl Definition for Params {
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        shipped::check(Kind::Policy, &self.model, &self.model_hash, SHIPPED)?;
-        let model = shipped::model(&self.model, SHIPPED);
+        shipped::check(ModelKind::Policy, &self.model, &self.model_hash, BUILT_IN)?;
+        let model = shipped::model(&self.model, BUILT_IN);
         if let Some((card, _)) = model.as_ref().and_then(|model| model.stack()) {
             check_card(card).map_err(|message| {
                 ParamError::new("model", format!("the card of `{}`: {message}", card.name))
@@ -368,7 +369,7 @@ impl Policy {
     pub fn does(&mut self, action: f32, report: &Observation, path: &PathInfo) -> SendLimits {
         self.last = action;
         self.action
-            .apply((action, self.step), report, path, &mut self.window)
+            .apply(action, self.step, report, path, &mut self.window)
     }
 
     /// Applies equation (1): adds an observation to the history.

@@ -298,11 +298,11 @@ struct Granting {
 
 impl GrantScheduler for Granting {
     fn on_data(&mut self, now: Time, flow: u32, data: &Arrived) {
-        let place = flow as usize;
-        if self.flows.len() <= place {
-            self.flows.resize_with(place + 1, Wishes::default);
+        let index = flow as usize;
+        if self.flows.len() <= index {
+            self.flows.resize_with(index + 1, Wishes::default);
         }
-        let wishes = &mut self.flows[place];
+        let wishes = &mut self.flows[index];
         let wants = wishes.raise(data.words) || data.trimmed && wishes.ask();
         if wants && self.pacer.request(flow) {
             self.due = Some(self.due.map_or(now, |due| due.max(now)));

@@ -75,7 +75,7 @@ pub use crate::learned::features::{
 };
 use crate::learned::inside::{Decider, Heard, Inside, policy_decides};
 use crate::learned::layers::Network;
-use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::learned::{Model, ModelHash, ModelKind, ModelRef, shipped};
 use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
@@ -100,7 +100,7 @@ params! {
 }
 
 /// Built-in model that `model = "auto"` selects.
-const SHIPPED: &str = "spine";
+const BUILT_IN: &str = "spine";
 /// Fixed-point one of a parameter.
 const WHOLE: u64 = 1024;
 /// Fixed-point value of one packet in a window.
@@ -232,7 +232,7 @@ impl Executor {
 
 /// Observations at the end of an interval: x of equation (5).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct Interval {
     /// Growth of the mean round-trip time since the previous interval, divided by the interval's length.
     pub growth: f64,
     /// Mean round-trip time over the empty network's.
@@ -251,7 +251,7 @@ pub struct Seen {
     pub since: u32,
 }
 
-impl Seen {
+impl Interval {
     fn of(report: &Observation, executor: &Executor, since: u32, path: &PathInfo) -> Self {
         let (span_us, base_us) = (report.span().as_us_f64(), path.base_rtt.as_us_f64().max(1e-9));
         let (tally, rtt_us) = (&report.tally, report.tally.rtt_mean().as_us_f64());
@@ -297,14 +297,23 @@ impl Seen {
     }
 }
 
-/// Runs the network: returns its state for the next interval, and the outputs of its heads.
-pub fn run(network: &Network, seen: &[f32; INPUTS]) -> ([f32; HIDDEN], [f32; OUTPUTS]) {
-    let (mut memory, mut said) = ([0.0; HIDDEN], [0.0; OUTPUTS]);
+/// Result of the network for an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AgentOutput {
+    /// State for the next interval.
+    pub memory: [f32; HIDDEN],
+    /// Outputs of the watcher and of the generator.
+    pub heads: [f32; OUTPUTS],
+}
+
+/// Runs the network for an interval.
+pub fn run(network: &Network, seen: &[f32; INPUTS]) -> AgentOutput {
+    let (mut memory, mut heads) = ([0.0; HIDDEN], [0.0; OUTPUTS]);
     network.run(seen, |outputs| match outputs.len() {
         HIDDEN => memory.copy_from_slice(outputs),
-        _ => said.copy_from_slice(outputs),
+        _ => heads.copy_from_slice(outputs),
     });
-    (memory, said)
+    AgentOutput { memory, heads }
 }
 
 /// Agent of a flow: the network, and the interpretation of its outputs.
@@ -357,10 +366,10 @@ impl Definition for Params {
         source: header!("spine.rs"),
     };
 
-    policy_decides!(Kind::Spine, SHIPPED);
+    policy_decides!(ModelKind::Spine, BUILT_IN);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        let model = shipped::policy(Kind::Spine, &self.model, SHIPPED);
+        let model = shipped::policy(ModelKind::Spine, &self.model, BUILT_IN);
         Box::new(Spine::sender(self, path, Trained(model)))
     }
 }
@@ -404,9 +413,9 @@ impl<A: Agent> Decider for Spine<A> {
         let mut seen = [0.0; INPUTS];
         let (before, now) = seen.split_at_mut(HIDDEN);
         before.copy_from_slice(&self.memory);
-        now.copy_from_slice(&Seen::of(report, &self.executor, self.since, path).numbers());
-        let (memory, said) = run(self.agent.network(), &seen);
-        self.memory = memory;
+        now.copy_from_slice(&Interval::of(report, &self.executor, self.since, path).numbers());
+        let output = run(self.agent.network(), &seen);
+        self.memory = output.memory;
         self.since = self.since.saturating_add(1);
         let moment = Moment {
             first: report.asked == 1,
@@ -414,7 +423,7 @@ impl<A: Agent> Decider for Spine<A> {
             report,
             path,
         };
-        if let Some(policy) = self.agent.choose(&moment, &said) {
+        if let Some(policy) = self.agent.choose(&moment, &output.heads) {
             self.executor.policy = SubPolicy::of(policy);
             self.since = 0;
         }

@@ -1,7 +1,7 @@
 //! Tests of schemes that a program adds. Schemes can be added once per program, so this is a separate one.
 
 use paceline_congestion::example::Params as Aimd;
-use paceline_congestion::none::Params as Shipped;
+use paceline_congestion::none::Params as BuiltIn;
 use paceline_congestion::params::{Parameters as _, Range};
 use paceline_congestion::registry::{
     AddError, Addition, AnyParams, Definition, SCHEMES, Scheme, SchemeConfig, SchemeParams, add, find,
@@ -117,22 +117,22 @@ wrong!("scribbling", Scribbling, Some(ARRIVALS), halves::<2>, Sender<0>);
 
 /// Mismatches that the engine would ignore silently are errors when the scheme is added.
 fn halves_do_what_is_declared() {
-    let told = |addition| add(vec![addition]).unwrap_err().to_string();
+    let refused = |addition| add(vec![addition]).unwrap_err().to_string();
     for (text, part) in [
         (
-            told(Addition::of::<Mute>()),
+            refused(Addition::of::<Mute>()),
             "`mute`: no hook calls its switch half",
         ),
         (
-            told(Addition::of::<Empty>()),
+            refused(Addition::of::<Empty>()),
             "`empty`: `switch_part` asks for hooks",
         ),
         (
-            told(Addition::of::<Tagging>()),
+            refused(Addition::of::<Tagging>()),
             "`tagging`: the sender writes tags",
         ),
         (
-            told(Addition::of::<Scribbling>()),
+            refused(Addition::of::<Scribbling>()),
             "`scribbling`: the switch's half writes tags",
         ),
     ] {
@@ -145,9 +145,9 @@ fn an_added_scheme_is_one_of_all() {
     // A refused addition adds nothing.
     let twice = vec![Addition::of::<Aimd>(), Addition::of::<Aimd>()];
     assert_eq!(add(twice), Err(AddError::Taken("aimd")));
-    let shipped = add(vec![Addition::of::<Shipped>()]).unwrap_err();
+    let built_in = add(vec![Addition::of::<BuiltIn>()]).unwrap_err();
     assert_eq!(
-        shipped.to_string(),
+        built_in.to_string(),
         "there is a scheme or variant called `none` already"
     );
 
@@ -214,19 +214,19 @@ fn is_refused_with_its_place() {
             error.message().to_string(),
         )
     };
-    let (place, message) = at("[aimd]\nbetta = 0.5\n");
-    assert_eq!(place, "betta");
+    let (quoted, message) = at("[aimd]\nbetta = 0.5\n");
+    assert_eq!(quoted, "betta");
     assert_eq!(
         message,
         "unknown field `betta`, expected one of `threshold`, `rate-ai`, `beta`, `min-rate`"
     );
-    let (place, message) = at("[aimd]\nbeta = \"0.5\"\n");
-    assert_eq!(place, "\"0.5\"");
+    let (quoted, message) = at("[aimd]\nbeta = \"0.5\"\n");
+    assert_eq!(quoted, "\"0.5\"");
     assert_eq!(message, "invalid type: string \"0.5\", expected f64");
-    let (place, message) = at("[aimd]\nrate-ai = \"fast\"\n");
-    assert_eq!(place, "\"fast\"");
+    let (quoted, message) = at("[aimd]\nrate-ai = \"fast\"\n");
+    assert_eq!(quoted, "\"fast\"");
     assert!(message.starts_with("`fast` is not a rate"), "{message}");
-    let (place, message) = at("[aimt]\n");
-    assert_eq!(place, "aimt");
+    let (quoted, message) = at("[aimt]\n");
+    assert_eq!(quoted, "aimt");
     assert!(message.ends_with("`decc`, `policy`, `aimd`"), "{message}");
 }

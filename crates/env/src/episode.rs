@@ -270,9 +270,9 @@ impl Episode {
         self.simulation.answer(|Question { flow, report, path }| {
             let agent = roster.of_flow[flow as usize];
             let report = report.filter(|_| agent != NOBODY)?;
-            let action = (agents[agent as usize].action, config.step);
+            let action = agents[agent as usize].action;
             let window = &mut windows[flow as usize];
-            let limits = config.action.apply(action, report, path, window);
+            let limits = config.action.apply(action, config.step, report, path, window);
             decided.push(Decision {
                 stop,
                 at_ps,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paceline_congestion::learned::card::{Card, DataSource};
-use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::kind::ModelKind;
 use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::shipped::{self, SHIPPED};
 use paceline_congestion::learned::stack::Stack;
@@ -57,20 +57,20 @@ pub(crate) fn about(model: &Model) -> String {
 fn kind(card: &Card) -> String {
     let hidden = card.hidden;
     match card.kind {
-        Kind::Lstm => format!("LSTM of {hidden} units"),
-        Kind::Gru => format!("GRU of {hidden} units"),
-        Kind::Rnn => format!("simple recurrent network of {hidden} units"),
-        Kind::Ar3 => "linear in the last three features, AR(3)".to_string(),
-        Kind::Adpg => "policy of two hidden layers of 12 units".to_string(),
-        Kind::Law => "rate law of DECC".to_string(),
-        Kind::Residual => {
+        ModelKind::Lstm => format!("LSTM of {hidden} units"),
+        ModelKind::Gru => format!("GRU of {hidden} units"),
+        ModelKind::Rnn => format!("simple recurrent network of {hidden} units"),
+        ModelKind::Ar3 => "linear in the last three features, AR(3)".to_string(),
+        ModelKind::Adpg => "policy of two hidden layers of 12 units".to_string(),
+        ModelKind::Law => "rate law of DECC".to_string(),
+        ModelKind::Residual => {
             "rate law of DECC with a network of two hidden layers of 32 units beside it".to_string()
         }
-        Kind::Decc => "policy of two hidden layers of 32 units".to_string(),
-        Kind::Aurora => "policy of two hidden layers of 32 and 16 units".to_string(),
-        Kind::Spine => format!("watcher and policy generator over {hidden} recurrent units"),
-        Kind::Policy => "policy of your own".to_string(),
-        Kind::Forest => "boosted oblivious trees".to_string(),
+        ModelKind::Decc => "policy of two hidden layers of 32 units".to_string(),
+        ModelKind::Aurora => "policy of two hidden layers of 32 and 16 units".to_string(),
+        ModelKind::Spine => format!("watcher and policy generator over {hidden} recurrent units"),
+        ModelKind::Policy => "policy of your own".to_string(),
+        ModelKind::Forest => "boosted oblivious trees".to_string(),
     }
 }
 
@@ -189,7 +189,7 @@ fn policy_page(card: &Card, location: &str, width: usize) -> String {
     let training = &card.training;
     // A law is found by search: candidates are run, but no individual decisions are used.
     let (learned, seen, rounds) = match card.kind {
-        Kind::Law => ("searched among", "candidates", "generations"),
+        ModelKind::Law => ("searched among", "candidates", "generations"),
         _ => ("learned from", "decisions", "updates"),
     };
     let mut rows = vec![
@@ -325,7 +325,7 @@ fn sources(card: &Card) -> Vec<Vec<String>> {
 fn how(card: &Card) -> String {
     let training = &card.training;
     let mut parts = vec![format!("{} loss", training.loss), training.optimiser.clone()];
-    if card.kind != Kind::Ar3 {
+    if card.kind != ModelKind::Ar3 {
         parts.push(format!(
             "rate {}, batches of {}",
             training.learning_rate, training.batch
@@ -338,7 +338,9 @@ fn how(card: &Card) -> String {
 /// Returns the list of built-in models for a scheme's page, if the scheme uses models.
 pub(crate) fn of_scheme(scheme: &Scheme, width: usize) -> String {
     let mut shipped = shipped();
-    let policy = Kind::POLICIES.into_iter().find(|kind| kind.name() == scheme.name);
+    let policy = ModelKind::POLICIES
+        .into_iter()
+        .find(|kind| kind.name() == scheme.name);
     shipped.retain(|model| match policy {
         Some(kind) => model.fits(kind).is_ok(),
         None => !model.card().kind.decides(),

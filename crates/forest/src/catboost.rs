@@ -43,6 +43,7 @@ pub fn read(json: &[u8], name: &str, fraction: Option<u8>) -> Result<Forest> {
     let fraction = room(LEAF_BITS, largest)
         .min(room(START_BITS, bias))
         .min(MAX_FRACTION);
+    // Leaves without fractional bits would overflow the sums, and there are no negative numbers of bits.
     if fraction < 0 {
         let found = format!("up to {largest}, from {bias} on");
         return Err(ForestError::entry(
@@ -78,17 +79,17 @@ fn features(model: &Value, fraction: Option<u8>) -> Result<Vec<Feature>> {
     for other in ["categorical_features", "text_features", "embedding_features"] {
         let count = info[other].as_array().map_or(0, Vec::len);
         if count > 0 {
-            let place = format!("the number of features_info.{other}");
-            return Err(ForestError::entry(place, count.to_string(), "0: numbers only"));
+            let location = format!("the number of features_info.{other}");
+            return Err(ForestError::entry(location, count.to_string(), "0: numbers only"));
         }
     }
     let list = info["float_features"].as_array().unwrap_or(&empty);
     let feature = |(k, feature): (usize, &Value)| {
         let treatment = feature["nan_value_treatment"].as_str().unwrap_or("AsIs");
         if treatment == "AsTrue" {
-            let place = format!("features_info.float_features[{k}].nan_value_treatment");
+            let location = format!("features_info.float_features[{k}].nan_value_treatment");
             let expected = "\"AsFalse\" or \"AsIs\": what is no number counts as the lowest";
-            return Err(ForestError::entry(place, "\"AsTrue\"", expected));
+            return Err(ForestError::entry(location, "\"AsTrue\"", expected));
         }
         let id = feature["feature_id"]
             .as_str()
@@ -124,20 +125,20 @@ fn scale_and_bias(value: &Value) -> Result<(f64, f64)> {
     }
 }
 
-fn read_tree(place: &str, tree: &Value, features: &[Feature]) -> Result<(Vec<Split>, Vec<f64>)> {
+fn read_tree(location: &str, tree: &Value, features: &[Feature]) -> Result<(Vec<Split>, Vec<f64>)> {
     let empty = Vec::new();
     let list = |key: &str| tree[key].as_array().unwrap_or(&empty);
-    let split = |(s, split): (usize, &Value)| read_split(&format!("{place}.splits[{s}]"), split, features);
+    let split = |(s, split): (usize, &Value)| read_split(&format!("{location}.splits[{s}]"), split, features);
     let splits: Vec<Split> = list("splits")
         .iter()
         .enumerate()
         .map(split)
         .collect::<Result<_>>()?;
     let leaf = |(l, value): (usize, &Value)| {
-        let place = format!("{place}.leaf_values[{l}]");
+        let location = format!("{location}.leaf_values[{l}]");
         value
             .as_f64()
-            .ok_or_else(|| ForestError::entry(place, value.to_string(), "a number"))
+            .ok_or_else(|| ForestError::entry(location, value.to_string(), "a number"))
     };
     let leaves: Vec<f64> = list("leaf_values")
         .iter()
@@ -146,7 +147,7 @@ fn read_tree(place: &str, tree: &Value, features: &[Feature]) -> Result<(Vec<Spl
         .collect::<Result<_>>()?;
     if splits.len() > 30 || leaves.len() != 1 << splits.len() {
         return Err(ForestError::entry(
-            format!("the number of {place}.leaf_values"),
+            format!("the number of {location}.leaf_values"),
             format!("{}, with {} splits", leaves.len(), splits.len()),
             "two to the power of splits: an oblivious tree of one output",
         ));
@@ -154,12 +155,12 @@ fn read_tree(place: &str, tree: &Value, features: &[Feature]) -> Result<(Vec<Spl
     Ok((splits, leaves))
 }
 
-fn read_split(place: &str, split: &Value, features: &[Feature]) -> Result<Split> {
+fn read_split(location: &str, split: &Value, features: &[Feature]) -> Result<Split> {
     let kind = split["split_type"].as_str().unwrap_or("FloatFeature");
     if kind != "FloatFeature" {
-        let place = format!("{place}.split_type");
+        let location = format!("{location}.split_type");
         return Err(ForestError::entry(
-            place,
+            location,
             format!("\"{kind}\""),
             "\"FloatFeature\"",
         ));
@@ -169,13 +170,17 @@ fn read_split(place: &str, split: &Value, features: &[Feature]) -> Result<Split>
         let found = split["float_feature_index"].to_string();
         let expected = format!("the number of one of {} features", features.len());
         return Err(ForestError::entry(
-            format!("{place}.float_feature_index"),
+            format!("{location}.float_feature_index"),
             found,
             expected,
         ));
     };
     let refuse = |expected: String| {
-        ForestError::entry(format!("{place}.border"), split["border"].to_string(), expected)
+        ForestError::entry(
+            format!("{location}.border"),
+            split["border"].to_string(),
+            expected,
+        )
     };
     let border = split["border"]
         .as_f64()
@@ -184,6 +189,7 @@ fn read_split(place: &str, split: &Value, features: &[Feature]) -> Result<Split>
     let above = match feature.scale {
         Scale::Float => feature.scale.position(border as f32),
         Scale::Fixed(fraction) => {
+            // CatBoost asks for x > border. A whole number is above the border if it is above the whole number below it.
             let above = (border * (1u32 << fraction) as f64).floor();
             let last = f64::from(LAST);
             if !(-last..last).contains(&above) {

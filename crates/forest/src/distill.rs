@@ -114,6 +114,8 @@ pub fn distill<W: World>(
     let mut trained: Option<Trained> = None;
     let mut best: Option<(f64, usize, Trained)> = None;
     for number in 0..=plan.rounds.max(1) {
+        // The newest forest decides and the teacher labels: trained on the teacher's states alone, a forest would not
+        // know those that its own errors lead to.
         let decide: Policy = match &trained {
             Some(trained) => {
                 let forest = trained.forest.clone();
@@ -122,6 +124,7 @@ pub fn distill<W: World>(
             None => Arc::clone(teacher),
         };
         let mut episode = |stage| world.episode(stage, &decide).map_err(DistillError::World);
+        // Two episodes: chosen by one that it learns from, a forest would look better than it is.
         let chosen = episode(Stage::Choosing(number))?;
         let met = episode(Stage::Learning(number))?;
         let squares = chosen.features.chunks_exact(width);
@@ -137,6 +140,7 @@ pub fn distill<W: World>(
             rows: rows.len(),
         });
         seen.push(rows);
+        // A later forest may be worse, so the best in the choosing episodes stays.
         if let Some(trained) = trained.take()
             && best.as_ref().is_none_or(|(most, ..)| chosen.worth > *most)
         {
@@ -229,16 +233,16 @@ mod tests {
                 Stage::Choosing(_) => 1000,
             };
             let mut rng = Rng::stream(seed, Purpose::Training, 0);
-            let (mut place, mut speed) = (1.0f32, 0.0f32);
+            let (mut position, mut speed) = (1.0f32, 0.0f32);
             let mut met = Met::default();
             for step in 0..2000 {
-                met.features.extend([place, speed]);
-                speed += 0.1 * policy(&[place, speed]);
+                met.features.extend([position, speed]);
+                speed += 0.1 * policy(&[position, speed]);
                 if step % 100 == 0 {
                     speed += rng.next_f64() as f32 - 0.5;
                 }
-                place += 0.1 * speed;
-                met.worth -= f64::from(place.abs());
+                position += 0.1 * speed;
+                met.worth -= f64::from(position.abs());
             }
             Ok(met)
         }

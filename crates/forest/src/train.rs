@@ -197,7 +197,8 @@ pub fn train(shape: &Shape, rows: &Rows, options: &Options) -> Result<Trained, T
     let binned = Binned::of(
         &shape.features,
         &rows.features,
-        (&order, fit.learning),
+        &order,
+        fit.learning,
         options.bins,
     );
     let weights = fit.weights[..fit.learning].to_vec();

@@ -405,7 +405,7 @@ fn training(folder: &Path) -> Result<()> {
 
 /// Runs one update of a policy's training, or resumes a checkpoint if there is one.
 pub(crate) fn train(folder: &Path) -> Result<(), paceline_learn::Error> {
-    let checkpoints = Checkpoints::open(folder, "fuzz", (Duration::ZERO, false), |_| ())?;
+    let checkpoints = Checkpoints::open(folder, "fuzz", Duration::ZERO, false, |_| ())?;
     let options = adpg::Options {
         updates: 1,
         first_decisions: 8,

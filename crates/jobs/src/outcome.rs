@@ -243,7 +243,7 @@ impl TracePath {
 fn step(program: &dyn Program, segment: &Segment) -> TraceStep {
     let named = |rank: Rank, op: OperationId| program.name(rank, op);
     // Label 0 marks messages between two ranks.
-    let place = |label: u32| (label as usize).checked_sub(1);
+    let index = |label: u32| (label as usize).checked_sub(1);
     let what = match segment.activity {
         Activity::Compute(rank, op) => TraceActivity::Compute {
             rank,
@@ -254,14 +254,14 @@ fn step(program: &dyn Program, segment: &Segment) -> TraceStep {
             name: named(rank, op),
         },
         Activity::Delay(label) => TraceActivity::Delay {
-            collective: place(label),
+            collective: index(label),
         },
         Activity::Message(carried, until) => TraceActivity::Message {
             from: carried.from,
             to: carried.to,
             bytes: carried.bytes,
             left: carried.left,
-            collective: place(carried.label),
+            collective: index(carried.label),
             name: match carried.label {
                 0 => named(carried.from, carried.send),
                 _ => String::new(),
@@ -284,7 +284,7 @@ fn operation(program: &dyn Program, record: &OperationRecord) -> TraceOperation 
         Work::Compute { .. } => "compute",
         Work::Send { .. } => "send",
         Work::Receive { .. } => "receive",
-        Work::Collective(place) => program.collectives()[place as usize].kind.name(),
+        Work::Collective(index) => program.collectives()[index as usize].kind.name(),
     };
     let (began_by, after) = match record.after {
         After::Nothing => ("iteration", None),

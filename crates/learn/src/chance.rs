@@ -51,15 +51,16 @@ impl Chance {
     /// returns that with respect to the logarithm of the standard deviation.
     pub(crate) fn slopes(
         self,
-        (action, said): (&[f32], &[f32]),
+        action: &[f32],
+        said: &[f32],
         deviation: f64,
         pull: f64,
         by: &mut [f64],
     ) -> f64 {
         let (from, mut by_spread) = (self.spread_from(action), 0.0);
-        for place in from..action.len() {
-            let off = (f64::from(action[place]) - f64::from(said[place])) / deviation;
-            by[place] = pull * off / deviation;
+        for index in from..action.len() {
+            let off = (f64::from(action[index]) - f64::from(said[index])) / deviation;
+            by[index] = pull * off / deviation;
             by_spread += pull * (off * off - 1.0);
         }
         if self == Self::Triggered && action[0] < FORCED {
@@ -87,7 +88,7 @@ mod tests {
             let found = chance.likelihood(&action, &said, 2.0);
             assert!((found - expected).abs() < 1e-12, "{trigger}: {found} {expected}");
             let mut by = [0.0; 2];
-            let spread = chance.slopes((&action, &said), 2.0, 1.0, &mut by);
+            let spread = chance.slopes(&action, &said, 2.0, 1.0, &mut by);
             assert_eq!((by, spread), (slopes, by_spread), "{trigger}");
         }
     }

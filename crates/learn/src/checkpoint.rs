@@ -94,7 +94,22 @@ impl Drop for Checkpoints {
     }
 }
 
+/// The checkpoint of one of the networks that a command trains.
+#[derive(Clone, Copy)]
+pub struct Slot<'a> {
+    pub(crate) checkpoints: &'a Checkpoints,
+    pub(crate) name: &'a str,
+}
+
 impl Checkpoints {
+    /// Returns the checkpoint of the network `name`.
+    pub fn slot<'a>(&'a self, name: &'a str) -> Slot<'a> {
+        Slot {
+            checkpoints: self,
+            name,
+        }
+    }
+
     /// Creates checkpoints that are not kept.
     pub fn none() -> Self {
         Self::new(None, "", Duration::MAX, |_| ())
@@ -131,7 +146,8 @@ impl Checkpoints {
     pub fn open(
         destination: &Path,
         command: &str,
-        (every, force): (Duration, bool),
+        every: Duration,
+        force: bool,
         warn: fn(&str),
     ) -> Result<Self, Error> {
         clear_leftovers(destination);
@@ -161,17 +177,17 @@ impl Checkpoints {
     }
 
     fn fits(&self, destination: &Path, plan: &Plan) -> Result<(), Error> {
-        let place = destination.display();
+        let folder = destination.display();
         let hint = "choose another folder with --out, or start again there with --force";
         if plan.command != self.plan.command {
             return Err(Error::Options(format!(
-                "{place} holds an unfinished training by `{}`, this is `{}`: {hint}",
+                "{folder} holds an unfinished training by `{}`, this is `{}`: {hint}",
                 plan.command, self.plan.command
             )));
         }
         if plan.version != crate::identity::version() {
             return Err(Error::Options(format!(
-                "{place} holds an unfinished training by version {}, this is {}: {hint}",
+                "{folder} holds an unfinished training by version {}, this is {}: {hint}",
                 plan.version,
                 crate::identity::version()
             )));
@@ -187,9 +203,9 @@ impl Checkpoints {
         let file = file.map_err(io_error("create", &path))?;
         // Two processes would overwrite each other's checkpoints.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            let place = folder.parent().unwrap_or(folder).display();
+            let training = folder.parent().unwrap_or(folder).display();
             return Err(Error::Options(format!(
-                "another `paceline train` is at work in {place}"
+                "another `paceline train` is at work in {training}"
             )));
         }
         // Other errors are ignored: some network file systems have no locks.
@@ -244,7 +260,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// The folder cannot be written, or another process works there.
-    pub fn place(&self, name: &Path) -> Result<Option<PathBuf>, Error> {
+    pub fn path_of(&self, name: &Path) -> Result<Option<PathBuf>, Error> {
         let Some(folder) = self.folder() else {
             return Ok(None);
         };
@@ -252,8 +268,8 @@ impl Checkpoints {
         Ok(Some(folder.join(name)))
     }
 
-    /// Returns the path from [`Checkpoints::place`] relative to the folder of the training.
-    pub fn placed(name: &Path) -> PathBuf {
+    /// Returns the path from [`Checkpoints::path_of`] relative to the folder of the training.
+    pub fn relative_path_of(name: &Path) -> PathBuf {
         Path::new(FOLDER).join(name)
     }
 
@@ -426,7 +442,7 @@ impl<'de> Deserialize<'de> for Floats {
         let floats = deserializer.deserialize_bytes(Bytes)?;
         // NaN in a weight or a mean would spread over the whole training.
         match floats.0.iter().position(|value| value.is_nan()) {
-            Some(place) => Err(D::Error::custom(format!("number {place} is none"))),
+            Some(index) => Err(D::Error::custom(format!("number {index} is none"))),
             None => Ok(floats),
         }
     }
@@ -485,7 +501,7 @@ mod tests {
     use super::*;
 
     fn open(path: &Path, command: &str, force: bool) -> Result<Checkpoints, Error> {
-        Checkpoints::open(path, command, (Duration::ZERO, force), |_| ())
+        Checkpoints::open(path, command, Duration::ZERO, force, |_| ())
     }
 
     #[test]

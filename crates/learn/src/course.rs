@@ -38,7 +38,7 @@ const SENDERS: u32 = 32;
 const ROUND_TRIPS: f64 = 200.0;
 
 /// Draws a number uniformly on a logarithmic scale.
-fn between(rng: &mut Rng, (low, high): (f64, f64)) -> f64 {
+fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low * libm::exp2(rng.next_f64() * libm::log2(high / low))
 }
 
@@ -46,10 +46,10 @@ fn between(rng: &mut Rng, (low, high): (f64, f64)) -> f64 {
 /// to 4 bandwidth-delay products, initial rates of 1/64 to 1/2 of the line's.
 pub(crate) fn draw(rng: &mut Rng) -> Drawn {
     let gbps = [25.0, 40.0, 100.0, 200.0, 400.0][rng.below(5) as usize];
-    let delay_us = between(rng, (1.0, 10.0));
-    let flows = between(rng, (FLOWS.0, FLOWS.1 + 0.99)) as u32;
-    let buffer = between(rng, (0.25, 4.0));
-    let first = gbps / between(rng, (2.0, 64.0));
+    let delay_us = between(rng, 1.0, 10.0);
+    let flows = between(rng, FLOWS.0, FLOWS.1 + 0.99) as u32;
+    let buffer = between(rng, 0.25, 4.0);
+    let first = gbps / between(rng, 2.0, 64.0);
     let mtu = if gbps > 100.0 || rng.below(2) == 0 {
         4000
     } else {
@@ -109,8 +109,8 @@ fn network(plan: &Plan) -> Drawn {
 /// Returns the networks that select policies, the same each time.
 pub(crate) fn trials() -> Vec<Drawn> {
     let (least, most) = FLOWS;
-    let one = |(place, gbps, delay_us): (i32, f64, f64)| {
-        let flows = least * libm::exp2(libm::log2(most / least) * f64::from(place) / 5.0);
+    let one = |(index, gbps, delay_us): (i32, f64, f64)| {
+        let flows = least * libm::exp2(libm::log2(most / least) * f64::from(index) / 5.0);
         network(&Plan {
             gbps,
             delay_us,

@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::search::{Network, Quality};
-use met::Seen;
+use met::Derived;
 pub use met::{Met, Spread};
 
 mod met;
@@ -125,7 +126,7 @@ impl Experience {
         Self::check(input)?;
         let model = model_of(input)?;
         let end = (summary.simulated_s * 1e12) as u64;
-        let seen = Seen::of(&input.run, flows, end).ok_or_else(|| {
+        let seen = Derived::of(&input.run, flows, end).ok_or_else(|| {
             format!(
                 "no flow of `{}` sent anything: there is nothing to learn from",
                 input.name
@@ -178,6 +179,7 @@ impl Experience {
                 loss,
             },
         };
+        // Refused here, by the run: a training that reads the file may be far away from it.
         experience
             .sane()
             .and_then(|()| experience.drawable())
@@ -293,60 +295,60 @@ impl Experience {
         }
         let (network, result) = (&self.network, &self.result);
         let flows = &network.flows;
-        for (name, value, (low, high)) in [
-            ("network.gbps", network.gbps, (0.001, 1e5)),
-            ("network.base_rtt_us", network.base_rtt_us, (0.001, 1e6)),
-            ("network.links", f64::from(network.links), (2.0, 4.0)),
+        for (name, value, range) in [
+            ("network.gbps", network.gbps, 0.001..=1e5),
+            ("network.base_rtt_us", network.base_rtt_us, 0.001..=1e6),
+            ("network.links", f64::from(network.links), 2.0..=4.0),
             ("network.mtu", f64::from(network.mtu), MTU),
-            ("network.buffer", network.buffer as f64, (1.0, 1e12)),
-            ("network.hosts", f64::from(network.hosts), (2.0, 1e9)),
+            ("network.buffer", network.buffer as f64, 1.0..=1e12),
+            ("network.hosts", f64::from(network.hosts), 2.0..=1e9),
             (
                 "network.flows.p10",
                 f64::from(flows.p10),
-                (1.0, f64::from(flows.p50)),
+                1.0..=f64::from(flows.p50),
             ),
             (
                 "network.flows.p50",
                 f64::from(flows.p50),
-                (1.0, f64::from(flows.p90)),
+                1.0..=f64::from(flows.p90),
             ),
             (
                 "network.flows.p90",
                 f64::from(flows.p90),
-                (1.0, f64::from(flows.max)),
+                1.0..=f64::from(flows.max),
             ),
-            ("network.late", network.late, (0.0, 1.0)),
-            (
-                "network.message",
-                network.message.unwrap_or(1) as f64,
-                (1.0, 1e15),
-            ),
-            ("result.cost", result.cost, (0.0, 1e9)),
-            ("result.goodput", result.goodput, (0.0, 1e9)),
-            ("result.p99_us", result.p99_us, (0.0, 1e12)),
-            ("result.jain", result.jain, (0.0, 1.0 + 1e-9)),
-            ("result.loss", result.loss, (0.0, 1.0)),
+            ("network.late", network.late, 0.0..=1.0),
+            ("network.message", network.message.unwrap_or(1) as f64, 1.0..=1e15),
+            ("result.cost", result.cost, 0.0..=1e9),
+            ("result.goodput", result.goodput, 0.0..=1e9),
+            ("result.p99_us", result.p99_us, 0.0..=1e12),
+            ("result.jain", result.jain, 0.0..=1.0 + 1e-9),
+            ("result.loss", result.loss, 0.0..=1.0),
         ] {
-            within(name, value, (low, high))?;
+            within(name, value, range)?;
         }
         // The cost of simulating a network grows with the packets in flight.
         let packets = network.gbps * 1e3 * network.base_rtt_us / 8.0 / f64::from(network.mtu);
         within(
             "network.gbps times network.base_rtt_us, in packets of network.mtu",
             packets,
-            (0.0, MOST_UNDER_WAY),
+            0.0..=MOST_UNDER_WAY,
         )
     }
 }
 
 /// Range of a packet's payload, in bytes.
-const MTU: (f64, f64) = (64.0, 65_536.0);
+const MTU: RangeInclusive<f64> = 64.0..=65_536.0;
 
 /// Checks that a number is in its range.
-fn within(name: &str, value: f64, (low, high): (f64, f64)) -> Result<(), String> {
-    match (low..=high).contains(&value) {
+fn within(name: &str, value: f64, range: RangeInclusive<f64>) -> Result<(), String> {
+    match range.contains(&value) {
         true => Ok(()),
-        false => Err(format!("`{name}` is {value}; expected {low} to {high}")),
+        false => Err(format!(
+            "`{name}` is {value}; expected {} to {}",
+            range.start(),
+            range.end()
+        )),
     }
 }
 
@@ -454,16 +456,16 @@ impl Gathered {
 
     /// Draws networks for a generation, from few flows to many, each similar to one of the runs'.
     pub(crate) fn draw(&self, rng: &mut Rng, count: usize, most: u32) -> Vec<Network> {
-        let mut one = |place: usize| {
+        let mut one = |index: usize| {
             let met = &self.each[rng.below(self.each.len() as u64) as usize].network;
             let flows = met.flows;
             let (low, high) = (f64::from(flows.p10.min(most)), f64::from(flows.max.min(most)));
             // Each network gets its part of the range, so that no generation has few flows only.
-            let share = (place as f64 + rng.next_f64()) / count as f64;
+            let share = (index as f64 + rng.next_f64()) / count as f64;
             let flows = (low * libm::pow(high / low, share)).round() as u32;
             // Recorded messages followed each other. Every second network starts them all at once, the others
             // have endless flows.
-            let messages = (place % 2 == 1).then(|| met.messages(flows)).flatten();
+            let messages = (index % 2 == 1).then(|| met.messages(flows)).flatten();
             messages.unwrap_or_else(|| met.network(flows))
         };
         (0..count).map(&mut one).collect()
@@ -487,11 +489,11 @@ impl Gathered {
                 }
             }
         }
-        let place = |k: usize| match all.len() > count {
+        let index = |k: usize| match all.len() > count {
             true => k * all.len() / count,
             false => k % all.len(),
         };
-        let mut networks: Vec<Network> = (0..count).map(|k| all[place(k)].clone()).collect();
+        let mut networks: Vec<Network> = (0..count).map(|k| all[index(k)].clone()).collect();
         // Runs start from the last to the first: the longest first.
         networks.order_by_key(Network::flows);
         networks

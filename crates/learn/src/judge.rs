@@ -37,7 +37,8 @@ impl Judged {
 pub fn judged(trained: &TrainedPolicy, threads: usize) -> Result<Judged, Error> {
     let of = |values: &[f32]| {
         model_of(&of_values(
-            (trained.options.by, "judged"),
+            trained.options.by,
+            "judged",
             &trained.law,
             values,
             "",

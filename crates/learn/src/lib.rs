@@ -44,7 +44,7 @@ pub mod spine;
 pub mod train;
 mod write;
 
-pub use checkpoint::{Checkpoints, EVERY};
+pub use checkpoint::{Checkpoints, EVERY, Slot};
 pub use error::Error;
 pub use identity::version;
-pub use write::{ModelFiles, read, write};
+pub use write::{ModelFiles, Snapshot, read, write};

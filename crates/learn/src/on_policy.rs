@@ -24,7 +24,7 @@ use paceline_lab::stats::mean;
 
 use crate::dataset::{Dataset, Pair, Recorded, Source, THESIS_PAIRS, Trace};
 use crate::train::{self, Round, Trained, Weights};
-use crate::{Error, write};
+use crate::{Error, Snapshot, write};
 
 /// Runs of the loop per round.
 pub const RUNS: usize = 2;
@@ -217,7 +217,11 @@ pub fn checkpoint(round: usize) -> String {
 pub fn model(trained: &Trained, weights: &Weights, round: usize) -> Result<ModelRef, Error> {
     let name = format!("rtt-{}", trained.options.network);
     let nothing = Dataset::whole(&[]);
-    let files = write(&name, trained, (weights, &trained.rounds), &nothing, "")?;
+    let snapshot = Snapshot {
+        weights,
+        rounds: &trained.rounds,
+    };
+    let files = write(&name, trained, snapshot, &nothing, "")?;
     let model =
         Model::parse(&files.card, &files.weights).map_err(|error| Error::Options(error.to_string()))?;
     let path = format!("{}/{name}", checkpoint(round));

@@ -1,7 +1,7 @@
 //! Forward passes of a network on many inputs at once, and hand-written derivatives.
 
 use paceline_congestion::learned::activation::{sigmoid, tanh};
-use paceline_congestion::learned::dense::{product, transposed};
+use paceline_congestion::learned::dense::{Shape, product, transposed};
 use paceline_congestion::learned::layers::{Layer, Network, Units};
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,12 @@ pub(crate) fn forward(network: &Network, rows: usize, input: Vec<f32>) -> Pass {
     for (layer, bias, weights) in network.parts() {
         let columns = layer.columns();
         let mut sums = bias.repeat(rows);
-        product((rows, layer.inputs, columns), &now, weights, &mut sums);
+        let shape = Shape {
+            rows,
+            inner: layer.inputs,
+            columns,
+        };
+        product(shape, &now, weights, &mut sums);
         let mut next = vec![0.0; rows * layer.outputs];
         // A gated layer mixes its previous state, its first inputs, into its outputs.
         if layer.units == Units::Gated {
@@ -63,7 +68,7 @@ pub(crate) fn backward(
     by_output: Vec<f32>,
     slope: Option<&mut [f32]>,
 ) -> Vec<f32> {
-    backward_through(network, pass, (by_output, &[]), slope)
+    backward_through(network, pass, by_output, &[], slope)
 }
 
 /// As [`backward`], if the first layer's outputs were also passed on as recurrent state: `by_memory` are the
@@ -71,37 +76,48 @@ pub(crate) fn backward(
 pub(crate) fn backward_through(
     network: &Network,
     pass: &Pass,
-    (by_output, by_memory): (Vec<f32>, &[f32]),
+    by_output: Vec<f32>,
+    by_memory: &[f32],
     mut slope: Option<&mut [f32]>,
 ) -> Vec<f32> {
     let (mut by, mut end, rows) = (by_output, network.values().len(), pass.rows);
     let parts: Vec<_> = network.parts().collect();
-    for (place, (layer, _, weights)) in parts.into_iter().enumerate().rev() {
+    for (index, (layer, _, weights)) in parts.into_iter().enumerate().rev() {
         let columns = layer.columns();
         // The recurrent state influences later decisions as well as the next layer.
-        if place == 0 {
+        if index == 0 {
             by.iter_mut().zip(by_memory).for_each(|(by, more)| *by += more);
         }
-        let by_sums = by_sums(layer, &pass.sums[place], (&pass.inputs[place], &by));
+        let by_sums = by_sums(layer, &pass.sums[index], &pass.inputs[index], &by);
         let begin = end - layer.size();
         if let Some(slope) = slope.as_deref_mut() {
             let (bias, own) = slope[begin..end].split_at_mut(columns);
             for row in by_sums.chunks_exact(columns) {
                 bias.iter_mut().zip(row).for_each(|(sum, by)| *sum += by);
             }
-            let input = transposed((rows, layer.inputs), &pass.inputs[place]);
-            product((layer.inputs, rows, columns), &input, &by_sums, own);
+            let input = transposed(rows, layer.inputs, &pass.inputs[index]);
+            let shape = Shape {
+                rows: layer.inputs,
+                inner: rows,
+                columns,
+            };
+            product(shape, &input, &by_sums, own);
         }
         let by_outputs = std::mem::replace(&mut by, vec![0.0; rows * layer.inputs]);
-        let weights = transposed((layer.inputs, columns), weights);
-        product((rows, columns, layer.inputs), &by_sums, &weights, &mut by);
+        let weights = transposed(layer.inputs, columns, weights);
+        let shape = Shape {
+            rows,
+            inner: columns,
+            columns: layer.inputs,
+        };
+        product(shape, &by_sums, &weights, &mut by);
         // The previous state also reaches the outputs directly, through the gate.
         if layer.units == Units::Gated {
             let units = layer.outputs;
             let rows = by
                 .chunks_exact_mut(layer.inputs)
                 .zip(by_outputs.chunks_exact(units));
-            for ((by, by_outputs), sums) in rows.zip(pass.sums[place].chunks_exact(columns)) {
+            for ((by, by_outputs), sums) in rows.zip(pass.sums[index].chunks_exact(columns)) {
                 let kept = by_outputs.iter().zip(&sums[..units]);
                 by.iter_mut()
                     .zip(kept)
@@ -114,7 +130,7 @@ pub(crate) fn backward_through(
 }
 
 /// Returns the derivatives with respect to a layer's sums.
-fn by_sums(layer: &Layer, sums: &[f32], (inputs, by): (&[f32], &[f32])) -> Vec<f32> {
+fn by_sums(layer: &Layer, sums: &[f32], inputs: &[f32], by: &[f32]) -> Vec<f32> {
     match layer.units {
         Units::Gated => {
             let units = layer.outputs;
@@ -249,7 +265,8 @@ pub(crate) struct FittedState {
 
 /// Draws rows of `width` inputs with their labels, with replacement.
 pub(crate) fn sample(
-    (inputs, width): (&[f32], usize),
+    inputs: &[f32],
+    width: usize,
     labels: &[f32],
     rows: usize,
     rng: &mut Rng,
@@ -273,9 +290,9 @@ pub(crate) fn network(layers: &[Layer], values: Floats) -> Result<Network, Error
 /// are small.
 pub(crate) fn first(layers: &[Layer], rng: &mut Rng) -> Network {
     let mut values = Vec::new();
-    for (place, layer) in layers.iter().enumerate() {
+    for (index, layer) in layers.iter().enumerate() {
         values.resize(values.len() + layer.columns(), 0.0);
-        let last = place + 1 == layers.len();
+        let last = index + 1 == layers.len();
         let reach = (6.0 / layer.inputs as f64).sqrt() * if last { 0.1 } else { 1.0 };
         let weights =
             (0..layer.inputs * layer.columns()).map(|_| ((2.0 * rng.next_f64() - 1.0) * reach) as f32);

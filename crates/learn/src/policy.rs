@@ -4,7 +4,7 @@ use paceline_congestion::learned::card::{
     Card, Data, DataSource, FORMAT, LAW, Metrics, Normalisation, Training,
 };
 use paceline_congestion::learned::dense::transposed;
-use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::kind::ModelKind;
 use paceline_congestion::learned::layers::Network;
 use paceline_congestion::learned::sha256;
 
@@ -13,7 +13,7 @@ use crate::train::{Tensor, Weights};
 use crate::write::{ModelFiles, serialize};
 
 /// Returns a card with the fields that are fixed by its kind.
-pub(crate) fn card(kind: Kind, name: &str) -> Card {
+pub(crate) fn card(kind: ModelKind, name: &str) -> Card {
     let features = kind.features();
     Card {
         format: FORMAT,
@@ -91,12 +91,12 @@ pub(crate) fn files(card: Card, law: Option<&[f32]>, policy: Option<&Network>) -
 }
 
 /// Returns the network's tensors in PyTorch's layout: one row of weights per output.
-fn tensors(kind: Kind, policy: &Network) -> Weights {
+fn tensors(kind: ModelKind, policy: &Network) -> Weights {
     let mut weights = Weights::new();
     let names = kind.layers().map_or(&[][..], |(_, names)| names);
     for ((layer, bias, own), name) in policy.parts().zip(names) {
         let columns = layer.columns();
-        let rows = transposed((layer.inputs, columns), own);
+        let rows = transposed(layer.inputs, columns, own);
         weights.insert(
             format!("{name}.weight"),
             Tensor::new(&[columns, layer.inputs], rows),

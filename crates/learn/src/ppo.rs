@@ -94,10 +94,18 @@ pub(crate) struct LearnerState {
     spread_adam: Adam,
 }
 
+/// Policy that explores: the mean of its actions, and their deviation.
+#[derive(Clone, Copy)]
+pub(crate) struct Explorer<'a> {
+    pub(crate) policy: &'a Network,
+    /// Standard deviation of the actions.
+    pub(crate) deviation: f64,
+}
+
 impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNOWN, ACTS> {
     /// Returns a learner for a policy and its critic. `spread` is the logarithm of the initial standard
     /// deviation of actions.
-    pub(crate) fn new(manner: Manner, (actor, critic): (Network, Network), spread: f32) -> Self {
+    pub(crate) fn new(manner: Manner, actor: Network, critic: Network, spread: f32) -> Self {
         Self {
             manner,
             actor: Fitted::new(actor),
@@ -109,6 +117,14 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
 
     pub(crate) fn actor(&self) -> &Network {
         &self.actor.network
+    }
+
+    /// Returns the policy with its exploration.
+    pub(crate) fn explorer(&self) -> Explorer<'_> {
+        Explorer {
+            policy: self.actor(),
+            deviation: self.deviation(),
+        }
     }
 
     /// Returns its state for a checkpoint.
@@ -144,7 +160,8 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
     pub(crate) fn learn(
         &mut self,
         courses: &[Course<SEEN, KNOWN, ACTS>],
-        (part, moves): (f64, bool),
+        part: f64,
+        moves: bool,
         rng: &mut Rng,
     ) -> f64 {
         let (lessons, unexplained) = self.lessons(courses);
@@ -153,13 +170,13 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         let mut order: Vec<usize> = (0..spans.len()).collect();
         for _ in 0..EPOCHS {
             // A random order in each pass, as consecutive decisions are correlated.
-            for place in (1..order.len()).rev() {
-                order.swap(place, rng.below(place as u64 + 1) as usize);
+            for index in (1..order.len()).rev() {
+                order.swap(index, rng.below(index as u64 + 1) as usize);
             }
             for rows in order.chunks((BATCH / longest).max(1)) {
                 // A batch has about the same number of decisions for sequences of any length.
                 let mut rows: Vec<&[Lesson<SEEN, KNOWN, ACTS>]> =
-                    rows.iter().map(|&place| &lessons[spans[place].clone()]).collect();
+                    rows.iter().map(|&index| &lessons[spans[index].clone()]).collect();
                 if moves {
                     // Longest spans first, so that the rows of each time step are a prefix of the spans.
                     rows.order_by_key(|span| std::cmp::Reverse(span.len()));
@@ -207,8 +224,8 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
             let begin = lessons.len();
             // Backwards in time, because an advantage contains the later ones.
             let mut advantage = 0.0;
-            for (place, step) in course.steps.iter().enumerate().rev() {
-                let [here, next] = [said[place], said[place + 1]].map(f64::from);
+            for (index, step) in course.steps.iter().enumerate().rev() {
+                let [here, next] = [said[index], said[index + 1]].map(f64::from);
                 let off = self.manner.scale * f64::from(step.reward) + step.discount * next - here;
                 advantage = off + step.discount * LAMBDA * advantage;
                 lessons.push(Lesson {
@@ -253,11 +270,11 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
         for (time, pass) in passes.iter().enumerate().rev() {
             let mut by_said = Vec::with_capacity(pass.output.len());
             for (lesson, said) in rows_at(time).zip(pass.output.chunks_exact(ACTS)) {
-                let (by, spread) = surrogate(lesson, (self.manner.chance, said), deviation);
+                let (by, spread) = surrogate(lesson, self.manner.chance, said, deviation);
                 by_spread += share * spread;
                 by_said.extend(by.map(|by| (share * by) as f32));
             }
-            let by_seen = backward_through(network, pass, (by_said, &by_memory), Some(&mut slope));
+            let by_seen = backward_through(network, pass, by_said, &by_memory, Some(&mut slope));
             by_memory.clear();
             by_memory.extend(by_seen.chunks_exact(SEEN).flat_map(|row| &row[..memory]));
         }
@@ -284,7 +301,8 @@ impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNO
 /// deviation. r is the likelihood ratio of the action under the present and the recorded policy.
 fn surrogate<const SEEN: usize, const KNOWN: usize, const ACTS: usize>(
     lesson: &Lesson<SEEN, KNOWN, ACTS>,
-    (chance, said): (Chance, &[f32]),
+    chance: Chance,
+    said: &[f32],
     deviation: f64,
 ) -> ([f64; ACTS], f64) {
     let action = &lesson.step.action;
@@ -296,7 +314,7 @@ fn surrogate<const SEEN: usize, const KNOWN: usize, const ACTS: usize>(
     if (gain > 0.0 && ratio > 1.0 + CLIP) || (gain < 0.0 && ratio < 1.0 - CLIP) {
         return (by, 0.0);
     }
-    let by_spread = chance.slopes((action, said), deviation, -gain * ratio, &mut by);
+    let by_spread = chance.slopes(action, said, deviation, -gain * ratio, &mut by);
     (by, by_spread)
 }
 
@@ -351,7 +369,7 @@ mod tests {
             scale: SCALE,
         };
         let networks = (first(&layers, rng), first(&layers, rng));
-        Learner::new(manner, networks, std::f32::consts::LN_2)
+        Learner::new(manner, networks.0, networks.1, std::f32::consts::LN_2)
     }
 
     fn stream(part: u64) -> Rng {
@@ -371,7 +389,7 @@ mod tests {
     }
 
     fn slopes(lesson: &Lesson<INPUTS, INPUTS, 1>) -> ([f64; 1], f64) {
-        surrogate(lesson, (Chance::Spread, &[1.0]), 2.0)
+        surrogate(lesson, Chance::Spread, &[1.0], 2.0)
     }
 
     /// Computed by hand at mean 1 and deviation 2: an action of 2 is half a deviation from the mean.
@@ -456,7 +474,7 @@ mod tests {
                 }
             });
             let courses: Vec<Course<INPUTS, INPUTS, 1>> = courses.collect();
-            learner.learn(&courses, (1.0, true), &mut rng);
+            learner.learn(&courses, 1.0, true, &mut rng);
         }
         use paceline_congestion::learned::layers::Policy as _;
         let action = learner.actor().decide(&STEP.seen);

@@ -7,7 +7,7 @@
 //! of threads, including after a restart from a checkpoint.
 
 use paceline_congestion::learned::card::{Card, Metrics, RoundMetrics, Training};
-use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::kind::ModelKind;
 use paceline_congestion::learned::layers::Network;
 use paceline_kernel::rng::{Purpose, Rng};
 pub use paceline_lab::run::Control;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::{Checkpoints, Floats};
 use crate::pass::network;
 use crate::policy::{self, card, data, training};
-use crate::ppo::{BATCH, Chance, Course, Learner, LearnerState};
+use crate::ppo::{BATCH, Chance, Course, Explorer, Learner, LearnerState};
 use crate::write::ModelFiles;
 use crate::{Error, course};
 
@@ -82,10 +82,10 @@ pub(crate) trait Practice<const SEEN: usize, const KNOWN: usize, const ACTS: usi
     /// Serialisable state between two rounds.
     type State: Serialize + DeserializeOwned;
 
-    /// Runs the episodes of a round with a policy and a standard deviation, and returns the flows' decisions.
+    /// Runs the episodes of a round, and returns the flows' decisions.
     fn drive(
         &mut self,
-        manner: (&Network, f64),
+        policy: Explorer<'_>,
         options: &Options,
     ) -> Result<Vec<Course<SEEN, KNOWN, ACTS>>, Error>;
     /// Returns the mean reward in trial networks, without random actions.
@@ -119,7 +119,8 @@ pub(crate) fn train<
     const ACTS: usize,
 >(
     options: &Options,
-    (mut learner, mut practice): (Learner<SEEN, KNOWN, ACTS>, P),
+    mut learner: Learner<SEEN, KNOWN, ACTS>,
+    mut practice: P,
     checkpoints: &Checkpoints,
     watch: &mut dyn FnMut(&Update) -> Control,
 ) -> Result<TrainedPolicy, Error> {
@@ -151,7 +152,7 @@ pub(crate) fn train<
         if stopped {
             break;
         }
-        let courses = practice.drive((learner.actor(), learner.deviation()), options)?;
+        let courses = practice.drive(learner.explorer(), options)?;
         let decisions = courses.iter().map(|course| course.steps.len()).sum::<usize>();
         let mean = |of: &dyn Fn(&crate::ppo::Step<SEEN, KNOWN, ACTS>) -> f32| {
             let each = courses.iter().flat_map(|course| &course.steps);
@@ -162,7 +163,7 @@ pub(crate) fn train<
             (learner.chance() == Chance::Triggered).then(|| mean(&|step| step.action[0].min(1.0)));
         // The learning rate falls linearly over the rounds.
         let part = (round - 1) as f64 / options.rounds as f64;
-        let unexplained = learner.learn(&courses, (1.0 - part, true), &mut rng);
+        let unexplained = learner.learn(&courses, 1.0 - part, true, &mut rng);
         // Rewards in training include random actions and other networks, so only trials are compared.
         let tried = match round % options.trial == 0 || round == options.rounds {
             true => Some(practice.trial(learner.actor(), options.threads)?),
@@ -202,25 +203,30 @@ pub(crate) fn train<
     })
 }
 
+/// Parts of a model's card that differ between schemes and trainings.
+pub(crate) struct About<'a> {
+    pub(crate) kind: ModelKind,
+    pub(crate) name: &'a str,
+    pub(crate) command: &'a str,
+    pub(crate) learning_rate: f64,
+    /// Flows whose rewards count together.
+    pub(crate) rewards: &'a str,
+}
+
 /// Returns the model files of a trained policy.
-pub(crate) fn files(
-    kind: Kind,
-    (name, command): (&str, &str),
-    (learning_rate, loss): (f64, &str),
-    trained: &TrainedPolicy,
-) -> Result<ModelFiles, Error> {
+pub(crate) fn files(about: About<'_>, trained: &TrainedPolicy) -> Result<ModelFiles, Error> {
     let rounds = trained.updates.len().saturating_sub(1) as u64;
     let seed = trained.options.seed;
     let card = Card {
         data: data(trained.decisions() as u64, &[course::MANY_TO_ONE], seed),
         training: Training {
             rounds,
-            learning_rate,
-            loss: format!("proximal policy optimisation (PPO), {loss}"),
-            ..training(command, BATCH, seed)
+            learning_rate: about.learning_rate,
+            loss: format!("proximal policy optimisation (PPO), {}", about.rewards),
+            ..training(about.command, BATCH, seed)
         },
         metrics: metrics(&trained.updates),
-        ..card(kind, name)
+        ..card(about.kind, about.name)
     };
     policy::files(card, None, Some(&trained.policy))
 }

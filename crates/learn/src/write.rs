@@ -6,7 +6,7 @@ use std::path::Path;
 use paceline_congestion::learned::card::{
     Card, Data, DataSource, FORMAT, Metrics, Normalisation, RoundMetrics, Training,
 };
-use paceline_congestion::learned::kind::{FEATURES, Kind, OUTPUT};
+use paceline_congestion::learned::kind::{FEATURES, ModelKind, OUTPUT};
 use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::sha256;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -24,31 +24,51 @@ pub struct ModelFiles {
     pub card: Vec<u8>,
 }
 
-/// Returns the files of the model `name`, with the weights of a training on `data`: the final ones, or those
-/// after an earlier round of `rounds`.
+/// Weights after some rounds of a training.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot<'a> {
+    /// Weights after the last of the rounds.
+    pub weights: &'a Weights,
+    /// Rounds so far, from the first.
+    pub rounds: &'a [Round],
+}
+
+impl<'a> Snapshot<'a> {
+    /// Returns the state at the end of a training.
+    pub fn last(trained: &'a Trained) -> Self {
+        Self {
+            weights: &trained.weights,
+            rounds: &trained.rounds,
+        }
+    }
+}
+
+/// Returns the files of the model `name`, with the weights of a training on `data` at its end or after an earlier
+/// round.
 ///
 /// # Errors
 /// Persistence has no weights.
 pub fn write(
     name: &str,
     trained: &Trained,
-    (weights, rounds): (&Weights, &[Round]),
+    snapshot: Snapshot<'_>,
     data: &Dataset,
     command: &str,
 ) -> Result<ModelFiles, Error> {
     let options = &trained.options;
     let kind = match options.network {
-        Network::Lstm => Kind::Lstm,
-        Network::Gru => Kind::Gru,
-        Network::Rnn => Kind::Rnn,
-        Network::Ar3 => Kind::Ar3,
+        Network::Lstm => ModelKind::Lstm,
+        Network::Gru => ModelKind::Gru,
+        Network::Rnn => ModelKind::Rnn,
+        Network::Ar3 => ModelKind::Ar3,
         Network::Persistence => {
             return Err(Error::Options(
                 "persistence has nothing to put into a model".into(),
             ));
         }
     };
-    let weights = serialize(weights)?;
+    let rounds = snapshot.rounds;
+    let weights = serialize(snapshot.weights)?;
     let recurrent = options.network.is_recurrent();
     let count = |pairs: usize| (pairs * rounds.len()) as u64;
     let card = Card {
@@ -222,8 +242,13 @@ mod tests {
     fn what_is_written_is_a_model() {
         let (trained, data) = trained();
         let of = |trained: &Trained| {
-            let state = (&trained.weights, &trained.rounds[..]);
-            write("mine", trained, state, &data, "paceline train ar3")
+            write(
+                "mine",
+                trained,
+                Snapshot::last(trained),
+                &data,
+                "paceline train ar3",
+            )
         };
         let files = of(&trained).unwrap();
         assert_eq!(of(&trained).unwrap(), files);
@@ -248,7 +273,7 @@ mod tests {
     fn persistence_is_no_model() {
         let (mut trained, data) = trained();
         trained.options.network = Network::Persistence;
-        let state = (&trained.weights, &trained.rounds[..]);
+        let state = Snapshot::last(&trained);
         assert!(write("none", &trained, state, &data, "").is_err());
     }
 }

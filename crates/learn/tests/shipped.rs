@@ -6,6 +6,7 @@ use paceline_congestion::learned::shipped::{self, SHIPPED, Shipped};
 use paceline_kernel::Time;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::Control;
+use paceline_learn::Snapshot;
 use paceline_learn::dataset::{Dataset, Pair, SMOOTHING, Source, record, record_runs, stratum};
 use paceline_learn::on_policy::{self, OnPolicy};
 use paceline_learn::train::{self, Network, Options, Round, Tensor, Trained, Weights};
@@ -78,7 +79,7 @@ fn as_model(network: Network, hidden: usize, weights: &Weights) -> Model {
         scenarios: Vec::new(),
         seed: 0,
     };
-    let files = paceline_learn::write("test", &trained, (weights, &[]), &data, "").unwrap();
+    let files = paceline_learn::write("test", &trained, Snapshot::last(&trained), &data, "").unwrap();
     Model::parse(&files.card, &files.weights).unwrap()
 }
 
@@ -176,7 +177,7 @@ fn the_data_of_the_models_are_those_that_are_recorded_now() {
         assert!(loops, "{} learned from its own loop", shipped.name);
         if network == Network::Ar3 {
             let lap = state.laps().last().unwrap();
-            let last = (&lap.trained.weights, &lap.trained.rounds[..]);
+            let last = Snapshot::last(&lap.trained);
             let command = &card.training.command;
             let files = paceline_learn::write("rtt-ar3", &lap.trained, last, &lap.dataset, command).unwrap();
             // All except the digests of resolved scenarios, which change with each new default key although

@@ -362,6 +362,7 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     if let Some(threads) = args.threads {
         simulation.set_threads(threads);
     }
+    // Building is measured apart: it happens once, and would dominate short runs.
     let (building_s, running) = (cpu_s(), Instant::now());
     while !simulation.advance(SLICE).done {}
     let run_s = running.elapsed().as_secs_f64();

@@ -17,8 +17,8 @@ use paceline_scenario::sweep::{Axis, AxisValue};
 
 use super::report;
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, JobArgs, OutputArgs, SayArgs, ThreadArgs, repeats};
+use crate::destination::{self, Destination};
 use crate::failure::{Done, Ended, Failure};
-use crate::place::{self, Place};
 use crate::progress::{Meter, share_text};
 use crate::{input, interrupt, output, say};
 
@@ -80,6 +80,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let buckets = args.buckets.asked(args.say)?;
     let inputs = inputs(args)?;
     let first = &inputs[0][0];
+    // Saved before a folder is chosen: nothing runs, so there are no results to keep.
     if let Some(folder) = &args.save_experiment {
         let schemes = inputs
             .iter()
@@ -94,10 +95,11 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let default = output::default_folder(&first.name, "compare", first.seed);
     let (asked, force) = (args.output.out.as_ref(), args.output.force);
     let writing = args.output.writing();
-    let same = |folder: &Path| !args.changes.check && place::is_comparison(folder, &inputs, writing);
-    let (folder, is_there) = match place::choose(asked, &default, force, same)? {
-        Place::New(folder) => (folder, false),
-        Place::There(folder) => (folder, true),
+    // With --check the run itself is the purpose, so earlier results do not replace it.
+    let same = |folder: &Path| !args.changes.check && destination::is_comparison(folder, &inputs, writing);
+    let (folder, is_there) = match destination::choose(asked, &default, force, same)? {
+        Destination::New(folder) => (folder, false),
+        Destination::Existing(folder) => (folder, true),
     };
     let published = match args.published {
         Some(Table::ThesisTable6) => true,
@@ -116,7 +118,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     if is_there {
         comparison.show_again()?;
         if !args.say.quiet {
-            place::print_there(&folder);
+            destination::print_there(&folder);
         }
         return Ok(Done::All);
     }
@@ -158,7 +160,7 @@ pub(super) struct Comparison<'a> {
 impl Comparison<'_> {
     /// Executes all runs, writes the results, and prints the table. Returns the folder that was written.
     pub(super) fn run(&self) -> Result<(Done, PathBuf), Failure> {
-        let mut place = self.folder.to_path_buf();
+        let mut path = self.folder.to_path_buf();
         output::check_folder(self.folder, self.writing.force)?;
         if !self.say.quiet {
             output::input_warnings(&InputWarnings::of(self.inputs.iter().flatten()));
@@ -177,7 +179,7 @@ impl Comparison<'_> {
             let how = interrupt::written(self.writing, is_whole);
             let written = write_compared(self.folder, &finished, repeats.as_ref(), how)?;
             interrupt::print_written(self.folder, &written);
-            place = written.folder;
+            path = written.folder;
             let shown: Vec<Shown<'_>> = finished
                 .iter()
                 .map(|one| (&one.run.summary, &one.run.flows))
@@ -189,7 +191,7 @@ impl Comparison<'_> {
         }
         let runs: Vec<&Finished> = finished.iter().map(|one| &one.run).collect();
         failure.map_or_else(
-            || Ok((super::run::ending(&runs), place)),
+            || Ok((super::run::ending(&runs), path)),
             |error| Err(error.into()),
         )
     }

@@ -83,7 +83,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
     output::print(&page(name, width).map_err(Failure::arguments)?)?;
     // A scenario's page is its file, so hints go to standard error.
     let name = name.trim();
-    if builtin::scenarios().iter().any(|shipped| shipped.name == name) {
+    if builtin::scenarios().iter().any(|built_in| built_in.name == name) {
         say!("Example:\n  paceline run {name}");
     }
     Ok(Done::All)

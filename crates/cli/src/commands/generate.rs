@@ -242,8 +242,8 @@ fn scenario(
     parameters: &ParameterArgs,
     overrides: Overrides,
 ) -> Result<Resolved, Failure> {
-    let shipped = builtin::scenarios().iter().any(|shipped| shipped.name == name);
-    if !shipped && !Path::new(name).exists() {
+    let is_built_in = builtin::scenarios().iter().any(|built_in| built_in.name == name);
+    if !is_built_in && !Path::new(name).exists() {
         let message = format!("`{name}` is neither a {part} generator nor a scenario");
         return Err(Failure::arguments(with_names(&message, name, entries)));
     }

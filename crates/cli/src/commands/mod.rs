@@ -101,17 +101,20 @@ enum Command {
     BenchWorkload(bench::BenchWorkloadArgs),
 }
 
+/// Lets every option of a command, and of its subcommands, take a negative number.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| match arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    });
+    command.mut_subcommands(with_negative_numbers)
+}
+
 /// Parses the command line. Negative numbers are accepted as values, so that errors about them are specific, and
 /// errors of number parsers are rephrased.
 fn parse() -> Command {
-    let each = |command: clap::Command| {
-        command.mut_args(|arg| match arg.get_action().takes_values() {
-            true => arg.allow_negative_numbers(true),
-            false => arg,
-        })
-    };
-    let command = Cli::command().mut_subcommands(|command| each(command).mut_subcommands(each));
-    let parsed = command
+    let parsed = Cli::command()
+        .mut_subcommands(with_negative_numbers)
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {

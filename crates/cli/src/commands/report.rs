@@ -73,16 +73,16 @@ pub(super) fn read_folders(
     let mut runs = Vec::new();
     for folder in folders {
         for run in runs_in(folder)? {
-            let place = match run.as_os_str().is_empty() {
+            let path = match run.as_os_str().is_empty() {
                 true => folder.clone(),
                 false => folder.join(&run),
             };
-            let mut data = RunData::read(&place).map_err(Failure::arguments)?;
+            let mut data = RunData::read(&path).map_err(Failure::arguments)?;
             // A page in the folder of a comparison can link to the pages of its runs.
             if run != Path::new("") && beside == Some(folder) {
                 data.folder = Some(run.to_string_lossy().into_owned());
             }
-            runs.push((place, data));
+            runs.push((path, data));
         }
     }
     Ok(runs)

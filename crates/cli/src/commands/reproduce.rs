@@ -14,7 +14,7 @@ use paceline_scenario::{Diagnostics, Resolved};
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Meter, StepMeter};
-use crate::{input, interrupt, output, place, text};
+use crate::{destination, input, interrupt, output, text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -123,13 +123,14 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     let chosen: Vec<&Reproduction> = all.iter().map(|chosen| &chosen.one).collect();
     let default = Path::new("results/reproduce");
     let stopped = |folder: &Path| reproduce::is_unfinished(folder, &chosen);
-    let folder = place::choose_or_go_on(args.out.as_ref(), default, args.force, stopped);
+    let folder = destination::choose_or_go_on(args.out.as_ref(), default, args.force, stopped);
+    // Opened before anything runs: a folder that cannot be written should not be found out after hours.
     let unfinished = Unfinished::open(&folder, &chosen, args.force)?;
     let kept = interrupt::keep_in_files();
     let (mut runs, mut failure) = run_all(&chosen, args, &unfinished)?;
     let stopped = match interrupt::asked() {
         true => true,
-        false => step_all(&chosen, (args, &unfinished), &mut runs, &mut failure),
+        false => step_all(&chosen, args, &unfinished, &mut runs, &mut failure),
     };
     let _kept = kept.written(!interrupt::asked());
     let ended = |status| runs.runs.iter().filter(|run| run.status == Some(status)).count();
@@ -139,6 +140,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         false => Done::All,
     };
     let whole = done == Done::All && failure.is_none();
+    // Its lock is released first, since the results may replace the folder.
     drop(unfinished);
     reproduce::write(&folder, &chosen, &runs, whole)?;
     print_undefined(&chosen, &runs, args.say);
@@ -153,6 +155,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         let all = plan(&chosen).iter().filter(|need| !need.flows_only).count();
         say!("{finished} of {all} runs are finished; repeat the command to resume");
     }
+    // One failed run does not hide the results of the others, so it is reported after them.
     if let Some(failure) = failure {
         return Err(failure);
     }
@@ -297,6 +300,7 @@ fn run_all(
         }
         ended.push(there);
     }
+    // Warnings come before the progress bar, which would overwrite them.
     for text in reproduce::overruled(&inputs) {
         say!("warning: {text}");
     }
@@ -317,9 +321,9 @@ fn run_all(
     };
     let mut failure = None;
     let lacking = ended.iter_mut().filter(|run| run.is_none());
-    for (place, result) in lacking.zip(results) {
+    for (slot, result) in lacking.zip(results) {
         match result {
-            Ok(run) => *place = Some(run),
+            Ok(run) => *slot = Some(run),
             Err(NotRun::Stopped) => {}
             Err(error) => failure = failure.or(Some(Failure::from(error))),
         }
@@ -337,7 +341,8 @@ fn run_all(
 /// Executes the steps of `chosen`, and keeps the first failure. Returns true if interrupted.
 fn step_all(
     chosen: &[&Reproduction],
-    (args, unfinished): (&ReproduceArgs, &Unfinished),
+    args: &ReproduceArgs,
+    unfinished: &Unfinished,
     runs: &mut Runs,
     failure: &mut Option<Failure>,
 ) -> bool {

@@ -18,10 +18,10 @@ use paceline_scenario::Resolved;
 
 use super::sweep::shell;
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, OutputArgs, SayArgs, ThreadArgs};
+use crate::destination::{self, Destination};
 use crate::failure::{Done, Ended, Failure};
 use crate::interrupt;
 use crate::output;
-use crate::place::{self, Place};
 use crate::progress::Meter;
 use crate::say;
 
@@ -32,7 +32,7 @@ Examples:
   paceline run mix/config.txt
   paceline run results/incast-20-hpcc-1 --out results/again    the same run, the same bytes
   paceline run incast-16 --json --quiet | jq .fct_slowdown.p99
-  paceline run many-to-one-16 --scheme decc --upload experience   for `train decc --continue`
+  paceline run many-to-one-16 --scheme decc --upload experience   for `train decc refine`
 
 Exit status: 0 done, 1 the run failed, 2 input or arguments are wrong, 130 interrupted (results so
 far are kept, marked partial).";
@@ -74,10 +74,10 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let (asked, force) = (args.output.out.as_ref(), args.output.force);
     let writing = args.output.writing();
     // With `--check`, the run must be executed again.
-    let same = |folder: &Path| !args.changes.check && place::is_run(folder, &input, writing);
-    let folder = match place::choose(asked, &default, force, same)? {
-        Place::New(folder) => folder,
-        Place::There(folder) => return again(args, &input, &folder, buckets),
+    let same = |folder: &Path| !args.changes.check && destination::is_run(folder, &input, writing);
+    let folder = match destination::choose(asked, &default, force, same)? {
+        Destination::New(folder) => folder,
+        Destination::Existing(folder) => return again(args, &input, &folder, buckets),
     };
     output::check_folder(&folder, args.output.force)?;
     if !args.say.quiet {
@@ -136,7 +136,7 @@ fn again(args: &RunArgs, input: &Resolved, folder: &Path, buckets: Option<&Bucke
     show(args, &data.summary, &data.flows, buckets)?;
     upload(args, input, &data.summary, &data.flows)?;
     if !args.say.quiet {
-        place::print_there(folder);
+        destination::print_there(folder);
     }
     Ok(Done::All)
 }
@@ -207,7 +207,7 @@ fn continued(input: &Resolved, folder: &Path) -> String {
     });
     let model = named.filter(|name| decc::base(name).is_ok_and(|model| search::start_of(&model).is_ok()));
     format!(
-        "refine its law there  paceline train decc --continue {} --experience {}",
+        "refine its law there  paceline train decc refine {} --experience {}",
         model.as_deref().unwrap_or("MODEL"),
         shell(&[folder.display().to_string()])
     )

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::{ChangeArgs, INPUT_HELP, JobArgs, SayArgs, ThreadArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::SweepMeter;
-use crate::{interrupt, output, place};
+use crate::{destination, interrupt, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,8 +57,8 @@ pub(super) struct SweepArgs {
     #[arg(long, help_heading = "Output", conflicts_with = "shard")]
     force: bool,
     /// Files to keep of each run
-    #[arg(long, value_enum, default_value_t = Kept::Summary, help_heading = "Output")]
-    keep: Kept,
+    #[arg(long, value_enum, default_value_t = KeepFiles::Summary, help_heading = "Output")]
+    keep: KeepFiles,
     /// Write the sweep as an experiment for `reproduce`, without running it
     #[arg(long, value_name = "FOLDER", help_heading = "Output", conflicts_with_all = ["shard", "print_slurm"])]
     save_experiment: Option<PathBuf>,
@@ -86,18 +86,18 @@ pub(super) struct SweepArgs {
 
 /// How much of each run is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kept {
+enum KeepFiles {
     /// Summary, scenario and flows
     Summary,
     /// All files that `paceline run` writes
     All,
 }
 
-impl From<Kept> for Keep {
-    fn from(kept: Kept) -> Self {
+impl From<KeepFiles> for Keep {
+    fn from(kept: KeepFiles) -> Self {
         match kept {
-            Kept::Summary => Self::Summary,
-            Kept::All => Self::All,
+            KeepFiles::Summary => Self::Summary,
+            KeepFiles::All => Self::All,
         }
     }
 }
@@ -117,7 +117,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
     }
     let default = output::default_folder(&plan.scenario, "sweep", plan.seeds[0]);
     // Another grid of the same scenario must not overwrite existing results.
-    let folder = place::choose_or_go_on(args.out.as_ref(), &default, args.force, |folder| {
+    let folder = destination::choose_or_go_on(args.out.as_ref(), &default, args.force, |folder| {
         sweep::goes_on(folder, &plan)
     });
     if let Some(tasks) = args.print_slurm {
@@ -153,18 +153,18 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     } else if say.json {
         print_json(&data)?;
     }
-    let place = job.folder.display();
+    let path = job.folder.display();
     if !say.quiet {
         if whole || job.shard == Shard::WHOLE {
             say!(
-                "results in {place}: report.html to look at, all numbers in results.csv, means over seeds in points.csv"
+                "results in {path}: report.html to look at, all numbers in results.csv, means over seeds in points.csv"
             );
         } else {
             say!(
-                "shard {}: {} runs in {place}; when all shards are done: paceline merge {}",
+                "shard {}: {} runs in {path}; when all shards are done: paceline merge {}",
                 job.shard,
                 ran.there + ran.completed + ran.failed,
-                quoted(&place.to_string())
+                quoted(&path.to_string())
             );
         }
     }
@@ -252,8 +252,12 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
     const TASKS_MAX: usize = 100;
     let runs = plan.runs().len();
     let tasks = if tasks == 0 { TASKS_MAX } else { tasks }.min(runs).max(1);
-    let place = quoted(&folder.display().to_string());
-    let keep = if args.keep == Kept::All { " --keep all" } else { "" };
+    let path = quoted(&folder.display().to_string());
+    let keep = if args.keep == KeepFiles::All {
+        " --keep all"
+    } else {
+        ""
+    };
     let threads = args.threads.threads.map(|count| format!(" --threads {count}"));
     format!(
         "#!/bin/bash\n\
@@ -262,11 +266,11 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
          #SBATCH --cpus-per-task={cpus}\n\
          # {runs} runs in {tasks} tasks. A task that is killed and submitted again resumes.\n\
          set -eu\n\
-         paceline sweep {words}{keep}{threads} --out {place} \\\n    \
+         paceline sweep {words}{keep}{threads} --out {path} \\\n    \
          --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs \"${{SLURM_CPUS_PER_TASK:-1}}\" --quiet\n\
          \n\
          # When all tasks are done, for the table and results.csv:\n\
-         #   paceline merge {place}\n",
+         #   paceline merge {path}\n",
         name = plan.scenario,
         threads = threads.unwrap_or_default(),
         cpus = args.jobs.jobs.unwrap_or(1),

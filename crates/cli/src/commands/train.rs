@@ -14,60 +14,40 @@ mod record;
 mod refine;
 mod rounds;
 mod search;
+mod session;
 
 pub(crate) use args::TrainArgs;
-use args::Trainee;
-use std::path::Path;
+use args::{DeccTrainee, Trainee};
+use session::Session;
 
 use paceline_learn::search::Subject;
 use paceline_learn::train::Network;
-use paceline_learn::{Checkpoints, EVERY};
 
 use crate::failure::{Done, Ended};
-use crate::place;
 
 /// Runs the training that the arguments ask for.
 pub(super) fn train(args: &TrainArgs) -> Ended {
-    args.check()?;
-    let command = args.command();
-    // An interrupted training is resumed. A finished one is kept, since only hours of training could show that the
-    // result is the same.
-    let stopped = |folder: &Path| Checkpoints::are_of(folder, &command);
-    let folder = place::choose_or_go_on(args.out.as_ref(), &args.folder(), args.force, stopped);
-    let every = args.checkpoint_every.map_or(EVERY, |every| {
-        std::time::Duration::from_nanos(every.as_ps() / 1000)
-    });
-    let kept = &Checkpoints::open(&folder, &command, (every, args.force), |text| {
-        say!("warning: {text}");
-    })?;
-    if kept.exist() && !args.say.quiet {
-        say!("going on from the checkpoint in {}", folder.display());
-    }
-    let args = &TrainArgs {
-        out: Some(folder),
-        ..args.clone()
+    let session = &Session::open(&args.trainee)?;
+    let ended = match &args.trainee {
+        Trainee::Lstm(args) => network::train(args, Network::Lstm, session),
+        Trainee::Gru(args) => network::train(args, Network::Gru, session),
+        Trainee::Rnn(args) => network::train(args, Network::Rnn, session),
+        Trainee::Ar3(args) => network::train(args, Network::Ar3, session),
+        Trainee::Pidnn(args) => gains::train(args, session),
+        Trainee::Adpg(args) => adpg::train(args, session),
+        Trainee::Aurora(args) => rounds::train(&rounds::AURORA, args, session),
+        Trainee::Spine(args) => rounds::train(&rounds::SPINE, args, session),
+        Trainee::Swift(args) => search::search(Subject::Swift, args, session),
+        Trainee::Decc(DeccTrainee::Law(args)) => search::search(Subject::Law, args, session),
+        Trainee::Decc(DeccTrainee::Residual(args)) => decc::residual(args, session),
+        Trainee::Decc(DeccTrainee::Paper(args)) => decc::paper(args, session),
+        Trainee::Decc(DeccTrainee::Clone(args)) => decc::clone(args, session),
+        Trainee::Decc(DeccTrainee::Compress(args)) => compress::compress(args, session),
+        Trainee::Decc(DeccTrainee::Refine(args)) => refine::refine(args, session),
+        Trainee::Decc(DeccTrainee::Continual(args)) => continual::continual(args, session),
     };
-    let ended = match args.what {
-        Trainee::Lstm => network::train(args, Network::Lstm, kept),
-        Trainee::Gru => network::train(args, Network::Gru, kept),
-        Trainee::Rnn => network::train(args, Network::Rnn, kept),
-        Trainee::Ar3 => network::train(args, Network::Ar3, kept),
-        Trainee::Pidnn => gains::train(args, kept),
-        Trainee::Adpg => adpg::train(args, kept),
-        Trainee::Aurora => rounds::train(&rounds::AURORA, args, kept),
-        Trainee::Spine => rounds::train(&rounds::SPINE, args, kept),
-        Trainee::Swift => search::search(Subject::Swift, args, kept),
-        Trainee::Decc if args.continual.is_some() => continual::continual(args, kept),
-        Trainee::Decc if args.refine.is_some() => refine::refine(args, kept),
-        Trainee::Decc if args.searches() => search::search(Subject::Law, args, kept),
-        Trainee::Decc => match (&args.compress, &args.clone) {
-            (Some(model), _) => compress::compress(model, args, kept),
-            (None, Some(model)) => decc::clone(model, args, kept),
-            (None, None) => decc::train(args, kept),
-        },
-    };
-    if let (Ok(Done::Interrupted), true, false) = (&ended, kept.exist(), args.say.quiet) {
-        say!("go on with it  {}", args.same_again());
+    if matches!(ended, Ok(Done::Interrupted)) && session.checkpoints.exist() && !session.say.quiet {
+        say!("go on with it  {}", session.same_again());
     }
     ended
 }

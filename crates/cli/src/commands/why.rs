@@ -7,7 +7,7 @@ use paceline_scenario::Resolved;
 
 use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
-use crate::interrupt::{self, Kept};
+use crate::interrupt::{self, InterruptGuard};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -177,7 +177,7 @@ fn of_job(question: &Question<'_>, args: &WhyArgs, user: &mut User) -> Result<bo
 struct User {
     say: SayArgs,
     /// Keeps an interruption from ending the program before the answer is printed.
-    kept: Option<Kept>,
+    kept: Option<InterruptGuard>,
 }
 
 impl Asker for User {

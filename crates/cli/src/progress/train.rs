@@ -14,7 +14,7 @@ const CELLS: usize = 24;
 
 /// Results of a training round.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct RoundProgress {
     /// Number of the round, from 1.
     pub(crate) round: usize,
     /// Total number of rounds.
@@ -58,7 +58,7 @@ impl TrainMeter {
     }
 
     /// Prints the results of a round.
-    pub(crate) fn round(&mut self, seen: Seen) {
+    pub(crate) fn round(&mut self, seen: RoundProgress) {
         let first = *self.first.get_or_insert(seen.test);
         self.show.line(&line(seen, first));
         if let Show::Bar(bar) = &self.show {
@@ -136,7 +136,7 @@ fn bar(rounds: u64) -> ProgressBar {
 }
 
 /// Formats a round: its values, and the test error as a bar.
-fn line(seen: Seen, first: f64) -> String {
+fn line(seen: RoundProgress, first: f64) -> String {
     let cells = (seen.test / first.max(f64::MIN_POSITIVE) * CELLS as f64).round();
     let cells = (cells as usize).min(2 * CELLS);
     let text = format!(
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn errors_are_seen_to_fall() {
-        let seen = |test| Seen {
+        let seen = |test| RoundProgress {
             round: 7,
             of: 19,
             loss: 0.04567,

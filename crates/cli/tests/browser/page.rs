@@ -17,7 +17,7 @@ const MARK: &str = "everything before this has been seen";
 
 /// Unexpected behaviour of a page.
 #[derive(Default)]
-struct Seen {
+struct PageEvents {
     /// Console errors and warnings, exceptions, and requests that the browser refused.
     errors: Vec<String>,
     /// Addresses of all requests so far.
@@ -44,7 +44,7 @@ pub(crate) enum Theme {
 /// An open page and what it reported.
 pub(crate) struct Page {
     tab: Tab,
-    seen: Seen,
+    seen: PageEvents,
     marks: usize,
     address: String,
 }
@@ -67,7 +67,7 @@ impl Page {
         );
         let page = Self {
             tab,
-            seen: Seen::default(),
+            seen: PageEvents::default(),
             marks: 0,
             address,
         };
@@ -323,7 +323,7 @@ fn exception(details: &Value) -> String {
     )
 }
 
-fn note(seen: &mut Seen, event: &Value) {
+fn note(seen: &mut PageEvents, event: &Value) {
     let params = &event["params"];
     match event["method"].as_str() {
         Some("Runtime.exceptionThrown") => seen.errors.push(exception(&params["exceptionDetails"])),

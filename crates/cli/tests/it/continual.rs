@@ -10,9 +10,9 @@ const UPLOAD: [&str; 7] = ["run", "tiny.toml", "--scheme", "decc", "--upload", "
 const TRAIN: [&str; 8] = [
     "train",
     "decc",
-    "--quick",
-    "--continue",
+    "refine",
     "decc-law",
+    "--quick",
     "--experience",
     "met",
     "-q",
@@ -67,7 +67,7 @@ fn runs_teach_a_law_that_runs_use() {
         of("trials", "after", "old") <= 1.02 * of("trials", "before", "old"),
         "{training}"
     );
-    let trained = path.join("results/train-decc");
+    let trained = path.join("results/train-decc-refine");
     let card = json(&trained.join("decc-refined.json"));
     let page = fs::read_to_string(trained.join("report.html")).unwrap();
     let forgotten = training["judged"]["forgotten_percent"].as_f64().unwrap();
@@ -78,7 +78,7 @@ fn runs_teach_a_law_that_runs_use() {
     assert_eq!(card["data"]["sources"].as_array().unwrap().len(), 3, "{card}");
 
     // Runs use the result, and their experience can be refined again.
-    let model = "cc.decc.model=results/train-decc/decc-refined";
+    let model = "cc.decc.model=results/train-decc-refine/decc-refined";
     stdout(path, &[&UPLOAD[..], &["--set", model, "--seed", "3"]].concat());
     let met = names(&path.join("met"));
     assert_eq!(
@@ -88,22 +88,22 @@ fn runs_teach_a_law_that_runs_use() {
     let again = [
         "train",
         "decc",
+        "refine",
+        "results/train-decc-refine/decc-refined",
         "--quick",
         "--rounds",
         "1",
-        "--continue",
-        "results/train-decc/decc-refined",
     ];
     stdout(path, &[&again[..], &["--experience", "met", "-q"]].concat());
     // A search without a law, in the experience's networks alone.
     let nothing = [
         "train",
         "decc",
+        "refine",
+        "none",
         "--quick",
         "--rounds",
         "2",
-        "--continue",
-        "none",
         "--experience",
         "met",
         "-q",
@@ -132,9 +132,7 @@ fn any_model_of_decc_uploads_what_refines_a_law() {
         let said = said(path, &upload);
         assert!(
             said.contains(&format!("`{model}` decided at cost"))
-                && said.contains(&format!(
-                    "paceline train decc --continue {model} --experience met"
-                )),
+                && said.contains(&format!("paceline train decc refine {model} --experience met")),
             "{said}"
         );
     }
@@ -142,6 +140,8 @@ fn any_model_of_decc_uploads_what_refines_a_law() {
         let words = [
             "train",
             "decc",
+            "refine",
+            model,
             "--quick",
             "--rounds",
             "1",
@@ -150,10 +150,7 @@ fn any_model_of_decc_uploads_what_refines_a_law() {
             "--json",
             "--force",
         ];
-        let text = stdout(
-            path,
-            &[&words[..], &["--out", "of", "--continue", model]].concat(),
-        );
+        let text = stdout(path, &[&words[..], &["--out", "of"]].concat());
         serde_json::from_str::<Value>(&text).unwrap()
     };
     for model in ["decc-tree-300", "decc-net", "decc-law", "none"] {
@@ -170,6 +167,7 @@ fn any_model_of_decc_uploads_what_refines_a_law() {
         &[
             "train",
             "decc",
+            "residual",
             "--quick",
             "--algorithm",
             "ppo",
@@ -187,7 +185,7 @@ fn any_model_of_decc_uploads_what_refines_a_law() {
         &[
             "train",
             "decc",
-            "--continue",
+            "refine",
             "residual/decc-residual",
             "--experience",
             "met",
@@ -209,9 +207,9 @@ fn a_loop_goes_on_by_itself() {
     let train = [
         "train",
         "decc",
-        "--quick",
-        "--continual",
+        "continual",
         "tiny.toml",
+        "--quick",
         "--out",
         "loop",
         "--json",
@@ -265,11 +263,11 @@ fn a_loop_goes_on_by_itself() {
         &[
             "train",
             "decc",
+            "refine",
+            "decc-law",
             "--quick",
             "--rounds",
             "1",
-            "--continue",
-            "decc-law",
             "--experience",
             "loop/experience",
             "-q",
@@ -288,35 +286,27 @@ fn a_loop_that_cannot_go_on_is_refused() {
     )
     .unwrap();
     for (args, expected) in [
-        (vec!["--continual", "tony.toml"], "there is no file `tony.toml`"),
+        (vec!["continual", "tony.toml"], "there is no file `tony.toml`"),
         (
-            vec!["--continual", "tiny.toml", "--from", "adpg"],
+            vec!["continual", "tiny.toml", "--from", "adpg"],
             "has no rate law",
         ),
         (
-            vec!["--continual", "tiny.toml", "--from", "decc-lav"],
+            vec!["continual", "tiny.toml", "--from", "decc-lav"],
             "did you mean `decc-law`?",
         ),
-        (vec!["--continual", "tiny.toml", "--set", "seeed=1"], "seeed"),
+        (vec!["continual", "tiny.toml", "--set", "seeed=1"], "seeed"),
         (
-            vec!["--continual", "credits.toml"],
-            "--continual: `tiny` is a network under credits",
+            vec!["continual", "credits.toml"],
+            "`tiny` is a network under credits",
         ),
         (
-            vec!["--continual", "tiny.toml", "--clone", "decc-law"],
-            "cannot be used with",
+            vec!["continual", "tiny.toml", "--lag", "2"],
+            "unexpected argument '--lag'",
         ),
-        (
-            vec!["--continual", "tiny.toml", "--lag", "2"],
-            "--lag is not about this",
-        ),
-        (vec!["--deploy", "trees"], "--continual <SCENARIO>"),
-        (vec!["--every", "5s"], "--continual <SCENARIO>"),
-        (vec!["--episodes", "5"], "--episodes is not about this"),
-        (
-            vec!["--set", "seed=1"],
-            "--set goes with --scenarios or --continual",
-        ),
+        (vec!["continual", "--deploy", "trees"], "<SCENARIO>"),
+        (vec!["law", "--episodes", "5"], "unexpected argument '--episodes'"),
+        (vec!["law", "--set", "seed=1"], "unexpected argument '--set'"),
     ] {
         let said = said(path, &[&["train", "decc"][..], &args].concat());
         assert!(said.contains("exit status: 2"), "{said}");
@@ -355,7 +345,7 @@ fn what_nothing_is_learned_from_is_refused() {
     let left = || [names(path), names(&path.join("results"))];
     let before = left();
     let train = |model: &'static str, folder: &'static str| {
-        vec!["train", "decc", "--continue", model, "--experience", folder]
+        vec!["train", "decc", "refine", model, "--experience", folder]
     };
     for (args, expected) in [
         (
@@ -366,32 +356,8 @@ fn what_nothing_is_learned_from_is_refused() {
             vec!["run", "tiny.toml", "--scheme", "decc", "--upload", "tiny.toml"],
             "--upload: tiny.toml exists and is not a folder",
         ),
-        (
-            vec!["train", "decc", "--continue", "decc-law"],
-            "--experience <DIR>",
-        ),
-        (vec!["train", "decc", "--experience", "met"], "--continue <MODEL>"),
-        (
-            vec![
-                "train",
-                "decc",
-                "--clone",
-                "decc-law",
-                "--continue",
-                "decc-law",
-                "--experience",
-                "met",
-            ],
-            "cannot be used with",
-        ),
-        (
-            vec!["train", "swift", "--continue", "decc-law", "--experience", "met"],
-            "--continue is not about policies",
-        ),
-        (
-            vec!["train", "lstm", "--continue", "decc-law", "--experience", "met"],
-            "--continue goes with `train decc`",
-        ),
+        (vec!["train", "decc", "refine", "decc-law"], "--experience <DIR>"),
+        (vec!["train", "decc", "refine", "--experience", "met"], "<MODEL>"),
         (
             train("decc-lav", "met"),
             "there is no model `decc-lav` (did you mean `decc-law`?)",

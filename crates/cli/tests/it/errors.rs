@@ -291,7 +291,7 @@ fn a_link_to_nowhere_is_told_at_once() {
         "run long.toml --duration 10s --out link/run",
         "compare long.toml --duration 10s --schemes hpcc,dctcp --out link",
         "sweep long.toml --duration 10s --over cc.scheme=hpcc,dctcp --out link",
-        "train pidnn --scenarios long.toml --out link",
+        "train pidnn --scenario long.toml --out link",
         "reproduce thesis-table6 --out link",
     ] {
         let output = command(path).args(words.split(' ')).output().unwrap();

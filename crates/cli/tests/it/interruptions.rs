@@ -45,7 +45,7 @@ const CASES: &[Case] = &[
     Case::of("explain hpcc", ""),
     Case::of("list reproductions", ""),
     #[cfg(feature = "training")]
-    Case::of("train pidnn --scenarios incast-16 --out out", "out/training.json"),
+    Case::of("train pidnn --scenario incast-16 --out out", "out/training.json"),
 ];
 
 impl Case {

@@ -99,7 +99,7 @@ fn comparisons_and_differences_have_jobs_by_name() {
     let arguments = "compare jobs.toml --schemes dcqcn,hpcc --repeats 2 --out both -q";
     let table = stdout(path, &arguments.split(' ').collect::<Vec<_>>());
     let repeats = json(&path.join("both/comparison.json"));
-    let of = |place: usize| &repeats["intervals"][place]["metrics"]["jobs.llm.iteration_us.mean"]["mean"];
+    let of = |index: usize| &repeats["intervals"][index]["metrics"]["jobs.llm.iteration_us.mean"]["mean"];
     let paired = &repeats["paired"][0]["metrics"]["jobs.llm.iteration_us.mean"]["difference"]["mean"];
     let (first, second) = (of(0).as_f64().unwrap(), of(1).as_f64().unwrap());
     assert!(

@@ -92,7 +92,7 @@ fn predictors_on_their_own_runs() {
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn gains() {
-    goes_on("train pidnn --scenarios tiny.toml --episodes 5");
+    goes_on("train pidnn --scenario tiny.toml --episodes 5");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn spine() {
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_search() {
-    goes_on("train decc --quick");
+    goes_on("train decc law --quick");
 }
 
 /// A refinement resumes with the experience that it was started with, and rejects other experience.
@@ -128,7 +128,7 @@ fn decc_by_experience() {
     let upload = "run tiny.toml --scheme decc --upload met -q";
     let upload: Vec<&str> = upload.split(' ').collect();
     stdout(path, &upload);
-    let train = "train decc --quick --continue decc-law --experience met";
+    let train = "train decc refine decc-law --quick --experience met";
     let often = format!("{train} --out other --checkpoint-every 1ms");
     let often: Vec<&str> = often.split(' ').collect();
     assert!(kill_in(&path.join("other"), path, &often, 1));
@@ -147,8 +147,8 @@ fn decc_by_experience() {
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_episode_by_episode() {
-    goes_on("train decc --quick --continual tiny.toml --episodes 3");
-    goes_on("train decc --quick --continual tiny.toml --deploy trees");
+    goes_on("train decc continual tiny.toml --quick --episodes 3");
+    goes_on("train decc continual tiny.toml --quick --deploy trees");
 }
 
 /// A loop resumes with the scenario that it was started with, and rejects another.
@@ -157,7 +157,7 @@ fn decc_episode_by_episode() {
 fn decc_in_another_scenario() {
     let folder = folder_with("tiny.toml", TINY);
     let path = folder.path();
-    let train = "train decc --quick --continual tiny.toml --out killed --checkpoint-every 1ms";
+    let train = "train decc continual tiny.toml --quick --out killed --checkpoint-every 1ms";
     let words: Vec<&str> = train.split(' ').collect();
     assert!(kill(path, &words, 2));
     fs::write(path.join("tiny.toml"), TINY.replace("10MB", "11MB")).unwrap();
@@ -191,7 +191,7 @@ fn decc_compressed() {
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_cloned() {
-    goes_on("train decc --clone decc-law --quick --rounds 3");
+    goes_on("train decc clone decc-law --quick --rounds 3");
 }
 
 /// A training killed before its first checkpoint leaves nothing that blocks the next.
@@ -205,7 +205,7 @@ fn at_its_very_start() {
     for name in [".lock", ".plan.json.partial-1-0"] {
         fs::write(unfinished.join(name), "").unwrap();
     }
-    let train = "train pidnn --scenarios tiny.toml --episodes 5 --checkpoint-every 1ms -q --out killed";
+    let train = "train pidnn --scenario tiny.toml --episodes 5 --checkpoint-every 1ms -q --out killed";
     let words: Vec<&str> = train.split(' ').collect();
     stdout(path, &words);
     assert!(path.join("killed/training.json").is_file());
@@ -218,7 +218,7 @@ fn at_its_very_start() {
 fn another_training_is_refused() {
     let folder = folder_with("tiny.toml", TINY);
     let path = folder.path();
-    let train = "train pidnn --scenarios tiny.toml --episodes 5 --out killed --checkpoint-every 1ms";
+    let train = "train pidnn --scenario tiny.toml --episodes 5 --out killed --checkpoint-every 1ms";
     let words: Vec<&str> = train.split(' ').collect();
     assert!(kill(path, &words, 1));
     let output = run(path, &[&words[..], &["--lag", "2"]].concat());

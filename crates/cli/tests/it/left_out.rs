@@ -28,7 +28,7 @@ fn what_is_left_out_is_said_with_what_to_install() {
     write("t", "3 1 2\n2\n0 2 40Gbps 0.004ms 0\n1 2 40Gbps 0.004ms 0\n");
     write("f", "1\n0 1 3 64000 2.0 2.5\n");
     for (feature, args) in [
-        ("training", "train pidnn --scenarios star.toml"),
+        ("training", "train pidnn --scenario star.toml"),
         ("training", "forest prove decc-tree-100"),
         ("training", "run star.toml --upload met"),
         ("training", "explain adpg-tree-100 --page x.html"),

@@ -27,7 +27,7 @@ const CASES: [(&str, &str); 11] = [
         "demo/report.html",
     ),
     (
-        "train pidnn --scenarios tiny.toml --episodes 1 --out gains",
+        "train pidnn --scenario tiny.toml --episodes 1 --out gains",
         "gains/gains.toml",
     ),
     ("reproduce thesis-table7 --out tables", "tables/index.html"),

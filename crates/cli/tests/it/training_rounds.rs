@@ -51,9 +51,9 @@ fn a_predictor_learns_from_runs_that_it_predicts_in() {
         let card = card(number);
         let sources = card["data"]["sources"].as_array().unwrap();
         assert_eq!(sources.len(), [1, 2, 4][number]);
-        for (place, source) in sources.iter().enumerate().filter(|_| number > 0) {
+        for (index, source) in sources.iter().enumerate().filter(|_| number > 0) {
             assert_eq!(source["scheme"], "lstm-pid");
-            let earlier = self::json(&own.join(format!("checkpoints/on-policy-{}/rtt-gru.json", place / 2)));
+            let earlier = self::json(&own.join(format!("checkpoints/on-policy-{}/rtt-gru.json", index / 2)));
             assert_eq!(source["model_sha256"], earlier["weights_sha256"]);
         }
         let mut orders: Vec<_> = sources.iter().map(|source| source["order"].as_u64()).collect();

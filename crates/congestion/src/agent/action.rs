@@ -61,14 +61,15 @@ impl Action {
     /// first action.
     pub fn apply(
         self,
-        (action, step): (f32, f64),
+        action: f32,
+        step: f64,
         report: &Observation,
         path: &PathInfo,
         window: &mut f64,
     ) -> SendLimits {
         let at = report.limits;
         match self {
-            Self::RateMultiplier => adpg::moved(at.rate, (action, step)),
+            Self::RateMultiplier => adpg::moved(at.rate, action, step),
             Self::Rate => {
                 let bps = path.line_rate.as_bps() as f64 * libm::exp2(8.0 * (f64::from(action) - 1.0));
                 SendLimits {
@@ -76,26 +77,23 @@ impl Action {
                     window: Bytes::MAX,
                 }
             }
-            Self::WindowMultiplier => moved((action, step), (at.rate, report.tally.rtt_mean()), path, window),
+            Self::WindowMultiplier => {
+                let factor = adpg::multiplier(action, step);
+                moved(factor, at.rate, report.tally.rtt_mean(), path, window)
+            }
         }
     }
 }
 
-/// Returns the limits after an action on the window: w = w (1 + step a) if a >= 0, else w / (1 - step a), in
-/// bytes. Before the first action w is 0 and is derived from `rate`. At most max(w, one packet) is in flight,
-/// paced at w over the round-trip time.
-fn moved(
-    (action, step): (f32, f64),
-    (rate, rtt): (BitRate, Span),
-    path: &PathInfo,
-    window: &mut f64,
-) -> SendLimits {
+/// Returns the limits after the window w, in bytes, is multiplied by `factor`: 1 + step a for an action a >= 0, else
+/// 1 / (1 - step a). Before the first action w is 0 and is derived from `rate`. At most max(w, one packet) is in
+/// flight, paced at w over the round-trip time.
+fn moved(factor: f64, rate: BitRate, rtt: Span, path: &PathInfo, window: &mut f64) -> SendLimits {
     if *window == 0.0 {
         *window = rate.as_bps() as f64 / 8.0 * path.base_rtt.as_secs_f64();
     }
     let mtu = path.mtu.get() as f64;
-    *window =
-        (*window * adpg::multiplier(action, step)).clamp(mtu / 64.0, (1.5 * path.bdp.get() as f64).max(mtu));
+    *window = (*window * factor).clamp(mtu / 64.0, (1.5 * path.bdp.get() as f64).max(mtu));
     let bps = *window * 8.0 / rtt.max(path.base_rtt).as_secs_f64();
     SendLimits {
         rate: BitRate::from_bps((bps as u64).max(1)),
@@ -115,21 +113,26 @@ mod tests {
         let mut window = 0.0;
         // 1/16 of the bandwidth-delay product of 52 000 bytes is 3250; a full action makes it 4631.25, sent
         // in 8320 ns.
-        let at = (BitRate::from_bps(6_250_000_000), Span::from_ns(8320));
-        let limits = moved((1.0, 0.425), at, &path, &mut window);
+        let mut act = |action| {
+            let factor = adpg::multiplier(action, 0.425);
+            let (rate, rtt) = (BitRate::from_bps(6_250_000_000), Span::from_ns(8320));
+            let limits = moved(factor, rate, rtt, &path, &mut window);
+            (limits, window)
+        };
+        let (limits, window) = act(1.0);
         assert!((window - 4631.25).abs() < 1e-9, "{window}");
         assert_eq!(limits.window, Bytes::new(4631));
         assert_eq!(limits.rate.as_bps(), (4631.25 * 8.0 / 8.32e-6) as u64);
         // Below one packet, one packet may be in flight and the rate spaces packets. The floor is 1/64 of a
         // packet.
         for _ in 0..30 {
-            moved((-1.0, 0.425), at, &path, &mut window);
+            act(-1.0);
         }
-        let limits = moved((-1.0, 0.425), at, &path, &mut window);
+        let (limits, window) = act(-1.0);
         assert_eq!((window, limits.window), (1000.0 / 64.0, Bytes::new(1000)));
         for _ in 0..40 {
-            moved((1.0, 0.425), at, &path, &mut window);
+            act(1.0);
         }
-        assert_eq!(window, 78_000.0);
+        assert_eq!(act(1.0).1, 78_000.0);
     }
 }

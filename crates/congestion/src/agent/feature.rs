@@ -191,8 +191,12 @@ static FEATURES: &[Feature] = &[
         "log2 of a round trip over the empty network's, over 4, by the newest news: with answers of switches since the last \
          question the empty network's and the longest queue that they report, else `rtt`",
         |m| {
-            let told = m.base_rtt_us + m.switch_queue_us;
-            let newest = if m.switch_answers > 0.0 { told } else { m.rtt_us };
+            let answered = m.base_rtt_us + m.switch_queue_us;
+            let newest = if m.switch_answers > 0.0 {
+                answered
+            } else {
+                m.rtt_us
+            };
             libm::log2((newest / m.base_rtt_us.max(1e-9)).max(1e-9)) / 4.0
         },
     ),
@@ -298,11 +302,11 @@ mod tests {
             switch_queue_us: 24.0,
             ..Measured::default()
         };
-        let told = Measured {
+        let by_answer = Measured {
             switch_answers: 1.0,
             ..by_ack
         };
-        assert_eq!([by_ack, told].map(|m| feature.value(&m)), [0.25, 0.5]);
+        assert_eq!([by_ack, by_answer].map(|m| feature.value(&m)), [0.25, 0.5]);
     }
 
     #[test]

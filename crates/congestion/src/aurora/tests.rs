@@ -47,7 +47,7 @@ fn features_by_hand() {
 
 /// Policy with a constant output: all weights zero, and a bias on the last layer.
 fn constant(bias: f32) -> ModelRef {
-    let card = card(Kind::Aurora, 0);
+    let card = card(ModelKind::Aurora, 0);
     let mut tensors = random(&card, 1);
     for (name, _, values) in &mut tensors {
         values.fill(if name == "last.bias" { bias } else { 0.0 });

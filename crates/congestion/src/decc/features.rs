@@ -1,7 +1,7 @@
 //! Features of a network or of trees, equation (9): eight numbers, scaled so that small rates and short
 //! queues are resolved as well as large ones.
 
-use super::law::{LONGEST, Seen, State};
+use super::law::{Interval, LONGEST, State};
 
 /// Number of features that a policy reads.
 pub const INPUTS: usize = 8;
@@ -24,7 +24,7 @@ pub(crate) fn queue(rtt: f64) -> f64 {
 }
 
 /// Returns equation (9) for a flow with a bandwidth-delay product of `packets`.
-pub fn observe(state: &State, seen: &Seen, packets: f64) -> [f32; INPUTS] {
+pub fn observe(state: &State, seen: &Interval, packets: f64) -> [f32; INPUTS] {
     [
         libm::log2(state.w) / 18.0,
         (libm::log2((state.w * packets).max(1.0 / 65_536.0)) / 16.0).clamp(-1.0, 1.0),

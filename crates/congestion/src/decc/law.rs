@@ -137,7 +137,7 @@ pub(super) const LONGEST: f64 = 4096.0;
 
 /// Observations of a flow since its last decision, in base round trips.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct Interval {
     /// Mean round-trip time; `None` if no acknowledgement arrived.
     pub mean: Option<f64>,
     /// Round-trip time of the newest acknowledgement.
@@ -148,7 +148,7 @@ pub struct Seen {
     pub nacks: f64,
 }
 
-impl Seen {
+impl Interval {
     /// Converts a sender's counters.
     pub fn of(report: &Observation, path: &PathInfo) -> Self {
         let tally = &report.tally;
@@ -199,13 +199,13 @@ impl Step {
 
 /// Output of a network or of trees for a decision; an action is from -1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Said {
+pub enum PolicyOutput {
     /// No output: the law decides alone.
-    Nothing,
+    None,
     /// A residual, added to the law's decision: equation (10).
-    Beside(f32),
+    Residual(f32),
     /// A decision that replaces the law's: equation (11).
-    Instead(f32),
+    Decision(f32),
 }
 
 /// Returns the action that changes ln w by `d`: the inverse of equation (11).
@@ -291,7 +291,7 @@ impl Law {
     }
 
     /// Applies equations (1) to (6), or (7b) while the flow starts.
-    pub fn step(&self, state: &State, seen: &Seen, packets: f64) -> Step {
+    pub fn step(&self, state: &State, seen: &Interval, packets: f64) -> Step {
         let q = self.coefficients(state.w, packets);
         // Without a reply no delay is known; (6) lowers the rate by a fixed factor and the start is over.
         let Some(mean) = seen.mean else {
@@ -319,14 +319,14 @@ impl Law {
         let slope = state.before.map_or(0.0, |before| q.kd * (r - before));
         let losses = self.kl * seen.nacks;
         if state.starts {
-            let way = self.share_at(r, packets) - libm::log(state.w);
+            let missing = self.share_at(r, packets) - libm::log(state.w);
             return Step {
                 r,
                 target: Some(target),
-                distance: way.clamp(-self.fall, self.leap),
+                distance: missing.clamp(-self.fall, self.leap),
                 slope: 0.0,
                 losses,
-                starts: way > 0.0 && seen.nacks == 0.0,
+                starts: missing > 0.0 && seen.nacks == 0.0,
             };
         }
         Step {
@@ -340,15 +340,21 @@ impl Law {
     }
 
     /// Applies equations (7) to (11), and updates the state.
-    pub fn decide(&self, state: &mut State, seen: &Seen, said: Said, path: &PathInfo) -> SendLimits {
+    pub fn decide(
+        &self,
+        state: &mut State,
+        seen: &Interval,
+        said: PolicyOutput,
+        path: &PathInfo,
+    ) -> SendLimits {
         let step = self.step(state, seen, path.bdp_packets());
         let Step { r, starts, .. } = step;
         let d = match said {
             // The law controls the start, regardless of what decides later.
             _ if state.starts => step.sum(),
-            Said::Nothing => step.sum(),
-            Said::Beside(action) => step.sum() + RESIDUAL * f64::from(action),
-            Said::Instead(action) => f64::from(action * action.abs()),
+            PolicyOutput::None => step.sum(),
+            PolicyOutput::Residual(action) => step.sum() + RESIDUAL * f64::from(action),
+            PolicyOutput::Decision(action) => f64::from(action * action.abs()),
         };
         state.starts = starts;
         state.w = (state.w * libm::exp(d)).clamp(SHARES.0, SHARES.1);

@@ -11,7 +11,7 @@ fn features_by_hand() {
         before: Some(1.25),
         starts: true,
     };
-    let seen = Seen {
+    let seen = Interval {
         mean: Some(2.0),
         newest: 1.0,
         elapsed: 4.0,
@@ -32,7 +32,7 @@ fn features_by_hand() {
     for (found, expected) in found.iter().zip(expected) {
         assert!((found - expected).abs() < 1e-6, "{found} {expected}");
     }
-    let silence = Seen {
+    let silence = Interval {
         mean: None,
         elapsed: 0.5,
         ..seen
@@ -51,7 +51,7 @@ fn features_by_hand() {
 
 /// Policy with a constant output: all weights zero, and a bias on the last layer.
 fn constant(bias: f32) -> ModelRef {
-    let card = card(Kind::Decc, 0);
+    let card = card(ModelKind::Decc, 0);
     let mut tensors = random(&card, 1);
     for (name, _, values) in tensors.iter_mut().filter(|(name, ..)| name != "law") {
         values.fill(if name == "last.bias" { bias } else { 0.0 });
@@ -75,7 +75,7 @@ fn a_network_decides_in_a_laws_place() {
             ..Params::default()
         };
         params.check().unwrap();
-        let model = shipped::policy(Kind::Decc, &params.model, SHIPPED);
+        let model = shipped::policy(ModelKind::Decc, &params.model, BUILT_IN);
         let mut state = model
             .law()
             .unwrap()
@@ -83,8 +83,8 @@ fn a_network_decides_in_a_laws_place() {
         assert_eq!((state.w, state.starts), (0.1, true));
         // The law controls the start.
         state.starts = false;
-        let said = Said::Instead(if bias > 0.0 { 1.0 } else { -1.0 });
-        let seen = Seen {
+        let said = PolicyOutput::Decision(if bias > 0.0 { 1.0 } else { -1.0 });
+        let seen = Interval {
             mean: Some(1.5),
             newest: 1.5,
             elapsed: 1.0,
@@ -204,14 +204,14 @@ fn a_law_decides() {
         } else {
             5.0 / star_path().base_rtt.as_us_f64()
         };
-        let seen = Seen {
+        let seen = Interval {
             mean: Some(rtt),
             newest: rtt,
             elapsed,
             nacks: 0.0,
         };
         pair.decision();
-        let limits = law.decide(&mut state, &seen, Said::Nothing, &star_path());
+        let limits = law.decide(&mut state, &seen, PolicyOutput::None, &star_path());
         assert_eq!(pair.cc.limits(), limits, "round {round}");
     }
     let given = Params {
@@ -225,7 +225,7 @@ fn a_law_decides() {
 /// A machine that rounds differently anywhere fails this test.
 #[test]
 fn the_bits_of_a_decision_are_the_same_everywhere() {
-    let card = card(Kind::Decc, 0);
+    let card = card(ModelKind::Decc, 0);
     let weights = file(&random(&card, 7));
     let model = Model::parse(&json(&card, &weights), &weights).unwrap();
     let policy = model.decides().unwrap();

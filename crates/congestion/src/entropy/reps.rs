@@ -68,10 +68,10 @@ impl Ring {
             return self.drawn(draw);
         }
         // The oldest value that was not used.
-        let place = (self.head + SLOTS - self.fresh as usize) % SLOTS;
+        let index = (self.head + SLOTS - self.fresh as usize) % SLOTS;
         self.fresh -= 1;
-        self.slots[place].1 = false;
-        self.slots[place].0
+        self.slots[index].1 = false;
+        self.slots[index].0
     }
 
     fn add(&mut self, entropy: u16) {

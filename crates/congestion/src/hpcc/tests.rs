@@ -228,11 +228,11 @@ fn telemetry_that_is_missing_or_changes_length_changes_no_rate() {
 #[test]
 fn telemetry_of_another_way_is_only_recorded() {
     let mut pair = pair(&Params::default());
-    let ack_by = |pair: &mut Pair<Hpcc>, way, seq, hops: &[HopSample]| {
+    let ack_by = |pair: &mut Pair<Hpcc>, path, seq, hops: &[HopSample]| {
         let snd_nxt = seq + 50_000;
         pair.ack(&AckInfo {
             hops,
-            header_bits: way,
+            header_bits: path,
             ..ack(seq, snd_nxt)
         });
     };

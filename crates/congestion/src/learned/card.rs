@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ModelError;
 use super::forest::Forest;
 use super::hash::sha256;
-use super::kind::Kind;
+use super::kind::ModelKind;
 use super::mlp::{INPUTS, UNITS};
 use super::recurrent::STEPS;
 use super::stack::card::PolicyCard;
@@ -27,7 +27,7 @@ pub struct Card {
     /// Name of the model.
     pub name: String,
     /// Kind of the model's network.
-    pub kind: Kind,
+    pub kind: ModelKind,
     /// Size of the hidden state; 0 without one.
     pub hidden: usize,
     /// Number of inputs of the network.
@@ -197,7 +197,7 @@ impl Card {
         )?;
         fits("normalisation.input", &self.normalisation.input, "none")?;
         fits("normalisation.output", &self.normalisation.output, "none")?;
-        if self.kind == Kind::Spine {
+        if self.kind == ModelKind::Spine {
             let expected = self.kind.hidden().to_string();
             fits("hidden", &self.hidden.to_string(), &expected)?;
         }
@@ -225,7 +225,7 @@ impl Card {
         Self {
             format: FORMAT,
             name: parts.name.clone(),
-            kind: Kind::Forest,
+            kind: ModelKind::Forest,
             hidden: 0,
             steps: parts.features.len(),
             features: parts
@@ -253,7 +253,7 @@ impl Card {
         Self {
             format: FORMAT,
             name: said.name.clone(),
-            kind: Kind::Policy,
+            kind: ModelKind::Policy,
             hidden: 0,
             steps: said.width(),
             features: said.observation.clone(),
@@ -282,7 +282,7 @@ impl Card {
     /// Returns the names and shapes of the model's tensors.
     pub(crate) fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let (kind, h) = (self.kind, self.hidden);
-        if kind == Kind::Adpg {
+        if kind == ModelKind::Adpg {
             let layers = [
                 ("first", UNITS, INPUTS),
                 ("second", UNITS, UNITS),
@@ -295,7 +295,7 @@ impl Card {
         let law = kind
             .has_law()
             .then(|| (LAW.into(), vec![crate::decc::law::COUNT]));
-        if kind == Kind::Law {
+        if kind == ModelKind::Law {
             return law.into_iter().collect();
         }
         if let Some((layers, names)) = kind.layers() {

@@ -5,13 +5,25 @@
 const ROWS: usize = 4;
 const LANES: usize = 8;
 
+/// Sizes of a product of matrices.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Rows of the first matrix and of the product.
+    pub rows: usize,
+    /// Columns of the first matrix, and rows of the second.
+    pub inner: usize,
+    /// Columns of the second matrix and of the product.
+    pub columns: usize,
+}
+
 /// Adds `a` (rows x inner) times `b` (inner x columns) to `out` (rows x columns), all in row-major order.
 /// Each sum starts from the present value and adds products in the order of `inner`; multiplications and
 /// additions are not fused.
 ///
 /// # Panics
 /// If a slice has another size.
-pub fn product((rows, inner, columns): (usize, usize, usize), a: &[f32], b: &[f32], out: &mut [f32]) {
+pub fn product(shape: Shape, a: &[f32], b: &[f32], out: &mut [f32]) {
+    let Shape { rows, inner, columns } = shape;
     assert!(
         a.len() == rows * inner && b.len() == inner * columns && out.len() == rows * columns,
         "matrices of {}, {} and {} numbers are not {rows} x {inner} x {columns}",
@@ -65,7 +77,7 @@ fn block<const R: usize>(columns: usize, from: usize, a: &[f32], b: &[f32], out:
 }
 
 /// Returns the transpose of a row-major matrix of `rows` by `columns`.
-pub fn transposed((rows, columns): (usize, usize), a: &[f32]) -> Vec<f32> {
+pub fn transposed(rows: usize, columns: usize, a: &[f32]) -> Vec<f32> {
     let mut out = vec![0.0; rows * columns];
     for (row, values) in a.chunks_exact(columns).enumerate() {
         for (column, value) in values.iter().enumerate() {
@@ -82,7 +94,7 @@ mod tests {
     #[test]
     fn rows_become_columns() {
         let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        assert_eq!(transposed((2, 3), &a), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        assert_eq!(transposed(2, 3, &a), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 
     /// Covers all code paths: full blocks, fewer rows, and columns after the last full block.
@@ -94,7 +106,7 @@ mod tests {
             let b: Vec<f32> = (0..inner * columns).map(|k| number(k + 11)).collect();
             let start: Vec<f32> = (0..rows * columns).map(|k| number(k + 5)).collect();
             let mut out = start.clone();
-            product((rows, inner, columns), &a, &b, &mut out);
+            product(Shape { rows, inner, columns }, &a, &b, &mut out);
             for row in 0..rows {
                 for column in 0..columns {
                     let mut sum = start[row * columns + column];

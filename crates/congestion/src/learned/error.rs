@@ -1,7 +1,7 @@
 //! Errors that refuse a model.
 
 use crate::learned::forest::ForestError;
-use crate::learned::kind::Kind;
+use crate::learned::kind::ModelKind;
 
 /// Reason for which a model is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum ModelError {
     #[error("the tensors of a model of kind {kind} are {expected}; found {found}")]
     Tensors {
         /// Kind of model that the card states.
-        kind: Kind,
+        kind: ModelKind,
         /// Tensors in the file.
         found: String,
         /// Tensors that the kind requires.

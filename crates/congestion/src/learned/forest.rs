@@ -225,7 +225,7 @@ impl Forest {
             return Ok(());
         }
         let differs = found.iter().zip(names).position(|(a, b)| a != b);
-        let place = match differs {
+        let location = match differs {
             Some(k) => format!("features[{k}].name"),
             None => "the number of features".into(),
         };
@@ -233,7 +233,7 @@ impl Forest {
             Some(k) => format!("\"{}\"", names[k]),
             None => names.len().to_string(),
         };
-        Err(ForestError::entry(place, listed(&found), listed(names)))
+        Err(ForestError::entry(location, listed(&found), listed(names)))
     }
 
     /// Returns the output. A NaN feature counts as the lowest, a missing one as 0.

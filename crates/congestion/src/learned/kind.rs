@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::decc::law::Said;
+use crate::decc::law::PolicyOutput;
 use crate::learned::features::{
     AURORA_FEATURES, AURORA_INPUTS, LAW_FEATURES, SPINE_FEATURES, SPINE_HIDDEN, SPINE_INPUTS, SPINE_OUTPUTS,
 };
@@ -20,7 +20,7 @@ pub const OUTPUT: &str = "L[t]";
 /// Kind of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ModelKind {
     /// Long short-term memory and a linear layer.
     Lstm,
     /// Gated recurrent unit and a linear layer.
@@ -80,7 +80,7 @@ pub const AURORA_NAMES: [&str; 3] = ["first", "second", "last"];
 /// Names of the layers of [`DECC`] in files.
 pub const DECC_NAMES: [&str; 3] = ["first", "second", "last"];
 
-impl Kind {
+impl ModelKind {
     /// Kinds that decide, each for the scheme of its name. A forest may replace any of them except SPINE's
     /// and `policy`'s, which may be recurrent.
     pub const POLICIES: [Self; 5] = [Self::Adpg, Self::Decc, Self::Aurora, Self::Spine, Self::Policy];
@@ -176,10 +176,10 @@ impl Kind {
     }
 
     /// Returns the meaning of an action to a rate law: a residual, or a decision that replaces the law's.
-    pub const fn says(self, action: f32) -> Said {
+    pub const fn says(self, action: f32) -> PolicyOutput {
         match self {
-            Self::Residual => Said::Beside(action),
-            _ => Said::Instead(action),
+            Self::Residual => PolicyOutput::Residual(action),
+            _ => PolicyOutput::Decision(action),
         }
     }
 
@@ -199,7 +199,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ModelKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

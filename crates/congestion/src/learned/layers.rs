@@ -187,12 +187,12 @@ pub(super) fn add(active: &[u16], inputs: &[f32], weights: &[f32], sums: &mut [f
     let (mut from, mut rest) = (0, sums);
     while rest.len() >= 32 {
         let (block, behind) = rest.split_at_mut(32);
-        lanes::<32>(active, inputs, weights, (columns, from), block);
+        lanes::<32>(active, inputs, &weights[from..], columns, block);
         (from, rest) = (from + 32, behind);
     }
     if rest.len() >= 16 {
         let (block, behind) = rest.split_at_mut(16);
-        lanes::<16>(active, inputs, weights, (columns, from), block);
+        lanes::<16>(active, inputs, &weights[from..], columns, block);
         (from, rest) = (from + 16, behind);
     }
     for (lane, sum) in rest.iter_mut().enumerate() {
@@ -204,19 +204,13 @@ pub(super) fn add(active: &[u16], inputs: &[f32], weights: &[f32], sums: &mut [f
 }
 
 #[inline]
-fn lanes<const N: usize>(
-    active: &[u16],
-    inputs: &[f32],
-    weights: &[f32],
-    (columns, from): (usize, usize),
-    block: &mut [f32],
-) {
+fn lanes<const N: usize>(active: &[u16], inputs: &[f32], weights: &[f32], columns: usize, block: &mut [f32]) {
     let mut sums = [0.0f32; N];
     sums.copy_from_slice(block);
     for &k in active {
         let k = usize::from(k);
         let x = inputs[k];
-        let row = &weights[k * columns + from..][..N];
+        let row = &weights[k * columns..][..N];
         for lane in 0..N {
             sums[lane] += x * row[lane];
         }

@@ -12,7 +12,7 @@ use super::card::{Card, LAW};
 use super::error::ModelError;
 use super::forest::Forest;
 use super::hash::sha256;
-use super::kind::Kind;
+use super::kind::ModelKind;
 use super::layers::{self, Policy};
 use super::mlp::{INPUTS, Mlp};
 use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
@@ -96,11 +96,11 @@ impl Model {
         json: &[u8],
         weights: impl FnOnce(&'static str) -> Result<Weights, E>,
     ) -> Result<Self, E> {
-        let is = |kind: Kind| kind_of(json).is_some_and(|found| found == kind.name());
-        if is(Kind::Forest) {
+        let is = |kind: ModelKind| kind_of(json).is_some_and(|found| found == kind.name());
+        if is(ModelKind::Forest) {
             return Self::of_forest(Forest::parse(json).map_err(ModelError::from)?).map_err(E::from);
         }
-        if is(Kind::Policy) {
+        if is(ModelKind::Policy) {
             let card = PolicyCard::parse(json)?;
             let weights = weights(card.weights_ending())?;
             let stack = card.stack(&weights)?;
@@ -142,14 +142,14 @@ impl Model {
         }
         let tensors = read_tensors(&card, weights)?;
         let network = match card.kind {
-            Kind::Adpg => Net::Policy(Box::new(Mlp::of(tensors.iter().flatten().copied()))),
-            Kind::Decc | Kind::Residual | Kind::Aurora | Kind::Spine => {
+            ModelKind::Adpg => Net::Policy(Box::new(Mlp::of(tensors.iter().flatten().copied()))),
+            ModelKind::Decc | ModelKind::Residual | ModelKind::Aurora | ModelKind::Spine => {
                 let network = of_layers(card.kind, &tensors);
                 let whole = card.quantisation.as_ref().map(|said| Whole::new(&network, said));
                 let whole = whole.transpose().map_err(ModelError::Quantisation)?;
                 Net::Layers(Box::new(network), whole.map(Box::new))
             }
-            Kind::Law => Net::None,
+            ModelKind::Law => Net::None,
             kind => Net::Predictor(build(kind, card.hidden, &tensors)),
         };
         let law = match (card.kind.has_law(), tensors.last()) {
@@ -233,16 +233,16 @@ impl Model {
     ///
     /// # Errors
     /// It is not; the text says why.
-    pub fn fits(&self, expected: Kind) -> Result<(), String> {
+    pub fn fits(&self, expected: ModelKind) -> Result<(), String> {
         let card = &self.card;
         let Some(forest) = self.forest() else {
             let (is_law, or_law) = match expected {
-                Kind::Decc => (
-                    card.kind.has_law() || card.kind == Kind::Policy,
+                ModelKind::Decc => (
+                    card.kind.has_law() || card.kind == ModelKind::Policy,
                     ", a rate law, a policy with a card, or a forest",
                 ),
                 // These policies may be recurrent, which forests are not.
-                Kind::Spine | Kind::Policy => (false, ""),
+                ModelKind::Spine | ModelKind::Policy => (false, ""),
                 _ => (false, ", or a forest"),
             };
             return match card.kind == expected || is_law {
@@ -253,7 +253,7 @@ impl Model {
                 )),
             };
         };
-        if matches!(expected, Kind::Spine | Kind::Policy) {
+        if matches!(expected, ModelKind::Spine | ModelKind::Policy) {
             let name = &card.name;
             return Err(format!("`{name}` is a forest; expected one of kind {expected}"));
         }
@@ -268,7 +268,7 @@ impl Model {
                 expected.output()
             )),
         };
-        let law = match expected == Kind::Decc && self.law.is_none() {
+        let law = match expected == ModelKind::Decc && self.law.is_none() {
             true => Err("it has no rate law to build on, under `law` in what it says of itself".to_string()),
             false => Ok(()),
         };
@@ -292,7 +292,7 @@ impl Model {
 
 /// Converts a file's tensors, which have one row of weights per sum, to layers, whose weights are grouped by
 /// input.
-fn of_layers(kind: Kind, tensors: &[Vec<f32>]) -> layers::Network {
+fn of_layers(kind: ModelKind, tensors: &[Vec<f32>]) -> layers::Network {
     let layers = kind.layers().map_or(&[][..], |(layers, _)| layers);
     let mut values = Vec::new();
     for (layer, tensors) in layers.iter().zip(tensors.chunks_exact(2)) {
@@ -359,9 +359,9 @@ fn read_tensors(card: &Card, weights: &[u8]) -> Result<Vec<Vec<f32>>, ModelError
         .collect()
 }
 
-fn build(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box<dyn Run> {
+fn build(kind: ModelKind, hidden: usize, tensors: &[Vec<f32>]) -> Box<dyn Run> {
     match hidden {
-        _ if kind == Kind::Ar3 => Box::new(Linear {
+        _ if kind == ModelKind::Ar3 => Box::new(Linear {
             weight: filled(&tensors[0]),
             bias: tensors[1][0],
         }),
@@ -373,7 +373,7 @@ fn build(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box<dyn Run> {
 }
 
 /// Builds a recurrent network in `H` lanes.
-fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box<dyn Run> {
+fn sized<const H: usize>(kind: ModelKind, hidden: usize, tensors: &[Vec<f32>]) -> Box<dyn Run> {
     let [input, weights, bias_input, bias_hidden] = &tensors[..4] else {
         unreachable!("a recurrent network has four tensors before its linear layer")
     };
@@ -389,12 +389,12 @@ fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box
     };
     let (linear, linear_bias) = (filled::<H>(&tensors[4]), tensors[5][0]);
     match kind {
-        Kind::Lstm => Box::new(Network {
+        ModelKind::Lstm => Box::new(Network {
             cell: Lstm([0, 1, 2, 3].map(|gate| rows(gate, &bias))),
             linear,
             bias: linear_bias,
         }),
-        Kind::Gru => Box::new(Network {
+        ModelKind::Gru => Box::new(Network {
             cell: Gru {
                 gates: [0, 1].map(|gate| rows(gate, &bias)),
                 new: rows(2, bias_input),

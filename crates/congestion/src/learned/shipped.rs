@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use flate2::read::ZlibDecoder;
 
 use super::error::ModelError;
-use super::kind::Kind;
+use super::kind::ModelKind;
 use super::model::Model;
 use super::reference::{ModelHash, ModelRef};
 use super::stack::card::Weights;
@@ -81,14 +81,14 @@ pub fn find(name: &str) -> Option<Arc<Model>> {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
     let name = alias.map_or(name, |(_, name)| name);
     static READ: [OnceLock<Arc<Model>>; SHIPPED.len()] = [const { OnceLock::new() }; SHIPPED.len()];
-    let place = SHIPPED.iter().position(|shipped| shipped.name == name)?;
+    let index = SHIPPED.iter().position(|shipped| shipped.name == name)?;
     let read = || {
-        let shipped = &SHIPPED[place];
+        let shipped = &SHIPPED[index];
         let weights = |_: &str| Ok::<_, ModelError>(Weights::Tensors(shipped.weights.to_vec()));
         let model = Model::read(&shipped.card(), weights);
         Arc::new(model.unwrap_or_else(|error| panic!("{}: {error}", shipped.name)))
     };
-    Some(Arc::clone(READ[place].get_or_init(read)))
+    Some(Arc::clone(READ[index].get_or_init(read)))
 }
 
 /// Returns the built-in name nearest to `name`, if one is near.
@@ -119,7 +119,7 @@ pub(crate) fn model(asked: &Auto<ModelRef>, default: &str) -> Option<Arc<Model>>
 ///
 /// # Panics
 /// If it is missing or of another kind; validate the parameters first.
-pub(crate) fn policy(kind: Kind, asked: &Auto<ModelRef>, default: &str) -> Arc<Model> {
+pub(crate) fn policy(kind: ModelKind, asked: &Auto<ModelRef>, default: &str) -> Arc<Model> {
     let model = model(asked, default).filter(|model| model.fits(kind).is_ok());
     model.expect("parameters were validated with a policy")
 }
@@ -144,7 +144,7 @@ pub(crate) fn asked(model: &mut Auto<ModelRef>) -> Vec<(&'static str, &mut Model
 
 /// Refuses a policy that is missing, of another kind, or with another hash.
 pub(crate) fn check(
-    kind: Kind,
+    kind: ModelKind,
     asked: &Auto<ModelRef>,
     hash: &Auto<ModelHash>,
     default: &str,

@@ -75,7 +75,7 @@ impl Dense {
         assert_eq!(rows.len(), inputs * bias.len(), "a row for each output");
         let weights = match inputs {
             0 => Vec::new(),
-            _ => super::dense::transposed((bias.len(), inputs), rows),
+            _ => super::dense::transposed(bias.len(), inputs, rows),
         };
         Self::of_columns(inputs, weights, bias)
     }
@@ -197,21 +197,21 @@ impl Stack {
     pub fn new(layers: Vec<Layer>, inputs: usize) -> Result<Self, String> {
         let mut width = inputs;
         let mut before = format!("the observation has {inputs}");
-        for (place, layer) in (1..).zip(&layers) {
+        for (index, layer) in (1..).zip(&layers) {
             let name = layer.name();
             let Some((reads, gives)) = layer.widths() else {
                 continue;
             };
             if reads != width {
-                return Err(format!("layer {place} ({name}) reads {reads} numbers; {before}"));
+                return Err(format!("layer {index} ({name}) reads {reads} numbers; {before}"));
             }
             // `step` keeps its numbers in arrays of this size on the stack.
             if gives == 0 || gives.max(reads) > WIDEST {
                 return Err(format!(
-                    "layer {place} ({name}) reads {reads} numbers and gives {gives}; expected 1 to {WIDEST}"
+                    "layer {index} ({name}) reads {reads} numbers and gives {gives}; expected 1 to {WIDEST}"
                 ));
             }
-            (width, before) = (gives, format!("layer {place} ({name}) gives {gives}"));
+            (width, before) = (gives, format!("layer {index} ({name}) gives {gives}"));
         }
         if inputs > WIDEST {
             return Err(format!("{before} numbers; expected at most {WIDEST}"));

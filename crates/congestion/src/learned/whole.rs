@@ -116,17 +116,23 @@ impl Whole {
         let mut unit = libm::exp2(-f64::from(INPUT));
         let mut reach = i64::from(i16::MAX);
         let mut parts = Vec::new();
-        for (place, (layer, bias, weights)) in network.parts().enumerate() {
-            let step = f64::from(steps[place]);
+        for (index, (layer, bias, weights)) in network.parts().enumerate() {
+            let step = f64::from(steps[index]);
             let out = match layer.units {
-                Units::Rectified => f64::from(largest[place]) / f64::from(TOP),
+                Units::Rectified => f64::from(largest[index]) / f64::from(TOP),
                 Units::Cell => libm::exp2(-f64::from(GATE)),
                 Units::Tanh => libm::exp2(-f64::from(ACTION)),
                 Units::Linear | Units::Gated => {
                     return Err("layers of linear or gated units are not of whole numbers".to_string());
                 }
             };
-            parts.push(Part::new(layer, (bias, weights), (unit, step, out), reach)?);
+            parts.push(Part::new(
+                layer,
+                bias,
+                weights,
+                &Scales { unit, step, out },
+                reach,
+            )?);
             (unit, reach) = match layer.units {
                 Units::Rectified => (out, i64::from(TOP)),
                 _ => (1.0 / 128.0, 128),
@@ -164,9 +170,9 @@ impl Whole {
             Units::Tanh | Units::Linear | Units::Gated => {
                 for (y, sum) in outputs.iter_mut().zip(sums) {
                     let at = rescale.of(*sum).clamp(-(1 << 15), (1 << 15) - 1);
-                    let (place, rest) = (((at >> 8) + 128) as usize, at & 255);
+                    let (index, rest) = (((at >> 8) + 128) as usize, at & 255);
                     // Actions are interpolated, because the table is too coarse for them.
-                    let (low, high) = (self.tanh[place], self.tanh[place + 1]);
+                    let (low, high) = (self.tanh[index], self.tanh[index + 1]);
                     *y = (low + (((high - low) * rest) >> 8)) as i16;
                 }
             }
@@ -174,16 +180,28 @@ impl Whole {
     }
 }
 
+/// Values of one in the integers of a layer.
+struct Scales {
+    /// Unit of the inputs.
+    unit: f64,
+    /// Step of the weights.
+    step: f64,
+    /// Unit of the outputs.
+    out: f64,
+}
+
 impl Part {
     fn new(
         layer: &Layer,
-        (bias, weights): (&[f32], &[f32]),
-        (unit, step, out): (f64, f64, f64),
+        bias: &[f32],
+        weights: &[f32],
+        scales: &Scales,
         reach: i64,
     ) -> Result<Self, String> {
+        let Scales { unit, step, out } = *scales;
         let (columns, width) = (layer.columns(), layer.inputs.next_multiple_of(LANES));
         let mut codes = vec![0; columns * width];
-        for (place, weight) in weights.iter().enumerate() {
+        for (index, weight) in weights.iter().enumerate() {
             let multiple = f64::from(*weight) / step;
             let code = libm::round(multiple);
             if (multiple - code).abs() > 1e-3 * multiple.abs().max(1.0) || code.abs() > f64::from(MOST) {
@@ -192,7 +210,7 @@ impl Part {
                 ));
             }
             // Transposed: the network groups weights by input, the integer sums read them by output.
-            codes[(place % columns) * width + place / columns] = code as i16;
+            codes[(index % columns) * width + index / columns] = code as i16;
         }
         let bias: Vec<i64> = bias
             .iter()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::preprocess::Features;
-use crate::learned::{Kind, Model};
+use crate::learned::{Model, ModelKind};
 
 choice! {
     /// Source of the next round-trip time.
@@ -27,12 +27,12 @@ choice! {
 
 impl Predictor {
     /// Returns the kind of model that the predictor needs.
-    pub const fn kind(self) -> Option<Kind> {
+    pub const fn kind(self) -> Option<ModelKind> {
         match self {
-            Self::Lstm => Some(Kind::Lstm),
-            Self::Gru => Some(Kind::Gru),
-            Self::Rnn => Some(Kind::Rnn),
-            Self::Ar3 => Some(Kind::Ar3),
+            Self::Lstm => Some(ModelKind::Lstm),
+            Self::Gru => Some(ModelKind::Gru),
+            Self::Rnn => Some(ModelKind::Rnn),
+            Self::Ar3 => Some(ModelKind::Ar3),
             Self::Persistence | Self::Oracle | Self::None => None,
         }
     }

@@ -2,7 +2,7 @@ use paceline_kernel::{BitRate, Span};
 use proptest::prelude::*;
 
 use super::*;
-use crate::learned::Kind;
+use crate::learned::ModelKind;
 use crate::testkit::models::random_model;
 use crate::testkit::{Pair, ack, star_path};
 
@@ -356,7 +356,7 @@ fn a_model_predicts_from_the_third_sample_on() {
 fn a_model_has_to_fit() {
     let check = |params: &Params| params.explicit().check().unwrap_err().to_string();
     let mut params = with_model(Predictor::Lstm);
-    params.model = Auto::Is(ModelRef::read_from("x", random_model(Kind::Gru, 3)));
+    params.model = Auto::Is(ModelRef::read_from("x", random_model(ModelKind::Gru, 3)));
     assert_eq!(
         check(&params),
         "parameter `model`: `test` is of kind gru; the predictor is lstm"
@@ -369,10 +369,10 @@ fn a_model_has_to_fit() {
     );
     let mut params = with_model(Predictor::Ar3);
     let known = params.explicit().model_hash;
-    assert_eq!(known, Auto::Is(ModelHash::of(&random_model(Kind::Ar3, 3))));
+    assert_eq!(known, Auto::Is(ModelHash::of(&random_model(ModelKind::Ar3, 3))));
     params.model_hash = known;
     assert_eq!(params.check(), Ok(()));
-    params.model = Auto::Is(ModelRef::read_from("x", random_model(Kind::Ar3, 4)));
+    params.model = Auto::Is(ModelRef::read_from("x", random_model(ModelKind::Ar3, 4)));
     assert!(check(&params).contains("is not of the model `test`, whose weights have"));
     params.model = Auto::Is(ModelRef::new("rtt-ar"));
     assert!(check(&params).starts_with("parameter `model`: there is no model `rtt-ar`"));

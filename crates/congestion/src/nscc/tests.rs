@@ -119,7 +119,7 @@ fn constants_are_the_simulators() {
         (8_168_560, 800, 816_856, 0.007417052479999999, 111255.78719999999),
     ] {
         let target = (rtt as f64 * 0.75) as u64;
-        let all = Constants::new(rtt, gbps * 1_000_000_000, (4086, 4150), target);
+        let all = Constants::new(rtt, gbps * 1_000_000_000, 4086, 4150, target);
         assert_eq!(bandwidth_delay(rtt, all.rate), bdp);
         assert_eq!((all.alpha, all.fair), (alpha, fair));
     }
@@ -131,7 +131,7 @@ fn increments_wrap_where_that_is_asked_for() {
     let grown = |wraps| {
         let all = Constants {
             wraps,
-            ..Constants::new(8_168_560, 800_000_000_000, (4086, 4150), 6_126_420)
+            ..Constants::new(8_168_560, 800_000_000_000, 4086, 4150, 6_126_420)
         };
         let mut window = Window::new(&all, all.network_rtt, Some(100_000));
         for now in 1..7 {
@@ -159,7 +159,7 @@ fn increments_wrap_where_that_is_asked_for() {
 /// For any feedback the window stays between one packet and its maximum.
 #[test]
 fn the_window_stays_in_its_range() {
-    let all = Constants::new(14_022_720, 100_000_000_000, (4086, 4150), 10_517_040);
+    let all = Constants::new(14_022_720, 100_000_000_000, 4086, 4150, 10_517_040);
     let mut rng = paceline_kernel::rng::Rng::stream(1, paceline_kernel::rng::Purpose::Congestion, 0);
     let mut flow = Window::new(&all, all.network_rtt, None);
     let (mut now, mut least) = (0, i64::MAX);

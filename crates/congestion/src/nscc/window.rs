@@ -40,7 +40,7 @@ const REFERENCE_TARGET: f64 = 12_000_000.0;
 impl Constants {
     /// Creates the constants of a network from its longest round trip (ps), rate (bit/s), payload and size of
     /// a packet, and target (ps).
-    pub fn new(network_rtt: u64, rate: u64, (payload, packet): (i64, i64), target: u64) -> Self {
+    pub fn new(network_rtt: u64, rate: u64, payload: i64, packet: i64, target: u64) -> Self {
         let bdp = bandwidth_delay(network_rtt, rate);
         let a = bdp as f64 / REFERENCE_BDP;
         let b = target as f64 / REFERENCE_TARGET;

@@ -294,8 +294,8 @@ impl<'de> Visitor<'de> for Block {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AddedParams, A::Error> {
         let Self(mut params) = self;
         let known = params.0.scalars();
-        while let Some(place) = map.next_key_seed(Key(&known))? {
-            let (key, default) = &known[place];
+        while let Some(index) = map.next_key_seed(Key(&known))? {
+            let (key, default) = &known[index];
             map.next_value_seed(Value {
                 params: &mut params,
                 key,

@@ -89,6 +89,7 @@ impl<'n> Variant<'n> {
                     Some(hint(key, &names)),
                 ));
             }
+            // The last of two values would win silently, and the name would say something else than what runs.
             if settings.iter().any(|(known, _)| *known == key) {
                 return Err(wrong(format!("`{key}` is set twice"), None));
             }

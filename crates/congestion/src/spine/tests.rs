@@ -117,10 +117,10 @@ fn what_is_seen_by_hand() {
         min_rate: BitRate::from_bps(1),
         in_flight: 0,
     };
-    let seen = Seen::of(&report, &executor(13.0), 3, &star_path());
+    let seen = Interval::of(&report, &executor(13.0), 3, &star_path());
     // Twice the empty round trip, after 4160 ns more in 8320 ns; 52 000 bytes in that time are half the
     // line's rate.
-    let expected = Seen {
+    let expected = Interval {
         growth: 0.5,
         rtt: 2.0,
         delivered: 0.5,
@@ -140,7 +140,7 @@ fn what_is_seen_by_hand() {
 
 /// Agent with constant outputs: all weights zero, and these biases on the last layer.
 fn constant(biases: [f32; OUTPUTS]) -> ModelRef {
-    let card = card(Kind::Spine, HIDDEN);
+    let card = card(ModelKind::Spine, HIDDEN);
     let mut tensors = random(&card, 1);
     for (name, _, values) in &mut tensors {
         match name.as_str() {
@@ -160,7 +160,7 @@ fn pair(biases: [f32; OUTPUTS]) -> Pair<Inside<Spine<Trained>>> {
         ..Params::default()
     };
     params.check().unwrap();
-    let agent = Trained(shipped::policy(Kind::Spine, &params.model, SHIPPED));
+    let agent = Trained(shipped::policy(ModelKind::Spine, &params.model, BUILT_IN));
     Pair::new(star_path(), |path| Spine::sender(&params, path, agent))
 }
 
@@ -194,7 +194,7 @@ fn it_watches_once_per_round_trip() {
 #[test]
 fn the_watcher_triggers_from_a_half_on_and_at_first() {
     let model = Auto::Is(constant([0.0; OUTPUTS]));
-    let mut agent = Trained(shipped::policy(Kind::Spine, &model, SHIPPED));
+    let mut agent = Trained(shipped::policy(ModelKind::Spine, &model, BUILT_IN));
     let path = star_path();
     let report = Observation::new(executor(1.0).limits(&path), BitRate::from_bps(1));
     let mut choose = |first, trigger| {
@@ -238,7 +238,7 @@ fn the_shipped_agent_goes_the_right_way() {
             initial_window: 10.0,
             ..Params::default()
         };
-        let agent = Trained(shipped::policy(Kind::Spine, &params.model, SHIPPED));
+        let agent = Trained(shipped::policy(ModelKind::Spine, &params.model, BUILT_IN));
         let mut pair = Pair::new(star_path(), |path| Spine::sender(&params, path, agent));
         for round in 1..=10 {
             pair.advance(Span::from_ns(rtt_ns));

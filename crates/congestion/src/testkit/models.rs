@@ -7,7 +7,7 @@ use safetensors::tensor::{Dtype, TensorView};
 
 use crate::decc::law::COEFFICIENTS;
 use crate::learned::card::{Card, Data, FORMAT, LAW, Metrics, Normalisation, Training};
-use crate::learned::kind::Kind;
+use crate::learned::kind::ModelKind;
 use crate::learned::model::Model;
 use crate::learned::sha256;
 
@@ -15,7 +15,7 @@ use crate::learned::sha256;
 pub type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
 
 /// Returns a card without notes on its model's origin, and without the hash of the weights.
-pub fn card(kind: Kind, hidden: usize) -> Card {
+pub fn card(kind: ModelKind, hidden: usize) -> Card {
     Card {
         format: FORMAT,
         name: "test".into(),
@@ -79,8 +79,8 @@ pub fn json(card: &Card, weights: &[u8]) -> Vec<u8> {
 }
 
 /// Returns a model of the size of the built-in ones, with random weights.
-pub fn random_model(kind: Kind, seed: u32) -> Arc<Model> {
-    let recurrent = matches!(kind, Kind::Lstm | Kind::Gru | Kind::Rnn);
+pub fn random_model(kind: ModelKind, seed: u32) -> Arc<Model> {
+    let recurrent = matches!(kind, ModelKind::Lstm | ModelKind::Gru | ModelKind::Rnn);
     let card = card(kind, if recurrent { 16 } else { 0 });
     let weights = file(&random(&card, seed));
     let model = Model::parse(&json(&card, &weights), &weights);

@@ -32,7 +32,7 @@ struct Change {
 }
 
 #[derive(Clone, Copy)]
-enum What {
+enum LogEvent {
     On(u64),
     Off,
     Change(PortState, PortState, u64),
@@ -40,7 +40,7 @@ enum What {
 
 #[derive(Default)]
 struct Port {
-    events: Vec<(u64, What)>,
+    events: Vec<(u64, LogEvent)>,
     samples: Vec<(u64, u64)>,
 }
 
@@ -70,9 +70,9 @@ fn read(name: &str) -> BTreeMap<String, Port> {
                 port.samples.push((number(2), number(4)));
                 continue;
             }
-            "ON" => What::On(number(4)),
-            "OFF" => What::Off,
-            "S" => What::Change(state(fields[4]), state(fields[5]), number(6)),
+            "ON" => LogEvent::On(number(4)),
+            "OFF" => LogEvent::Off,
+            "S" => LogEvent::Change(state(fields[4]), state(fields[5]), number(6)),
             other => panic!("`{other}` is no event"),
         };
         port.events.push((number(2), what));
@@ -96,7 +96,7 @@ impl Port {
 
     fn recorded(&self) -> Vec<Change> {
         let changes = self.events.iter().filter_map(|&(at, what)| match what {
-            What::Change(old, new, _) => Some(Change { at, old, new }),
+            LogEvent::Change(old, new, _) => Some(Change { at, old, new }),
             _ => None,
         });
         changes.collect()
@@ -138,15 +138,15 @@ impl Port {
                 }
             }
             match what {
-                What::On(queue) => {
+                LogEvent::On(queue) => {
                     machine.on_resume(Time::from_ns(at), queue as u32);
                     paused = false;
                 }
-                What::Off => {
+                LogEvent::Off => {
                     machine.on_pause(rule, Time::from_ns(at), 0);
                     paused = true;
                 }
-                What::Change(_, new, left) => {
+                LogEvent::Change(_, new, left) => {
                     congested = new == PortState::Congested;
                     leaves(&mut machine, at, left, congested);
                 }

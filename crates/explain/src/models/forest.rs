@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use paceline_congestion::learned::forest::{Feature, Forest, Scale};
-use paceline_congestion::learned::{Kind, Model};
+use paceline_congestion::learned::{Model, ModelKind};
 use paceline_lab::layout;
 use serde_json::Value;
 
@@ -102,7 +102,9 @@ pub(super) fn page(forest: &Forest, model: &Model, location: &str, width: usize)
         page.push_str("\nScenarios in which it learned:\n");
         page.push_str(&layout::columns(&sources(card), width));
     }
-    let fits = Kind::POLICIES.into_iter().find(|kind| model.fits(*kind).is_ok());
+    let fits = ModelKind::POLICIES
+        .into_iter()
+        .find(|kind| model.fits(*kind).is_ok());
     if let Some(scheme) = fits {
         page.push_str(&format!(
             "\nIn a scenario:\n  [cc.{scheme}]\n  model = \"{location}\"\n"

@@ -23,7 +23,8 @@ impl Binned {
     pub(super) fn of(
         features: &[Feature],
         rows: &[f32],
-        (order, learning): (&[usize], usize),
+        order: &[usize],
+        learning: usize,
         bins: usize,
     ) -> Self {
         let mut binned = Self {

@@ -18,8 +18,29 @@ pub(super) struct Grown {
     pub(super) gained: Vec<f64>,
 }
 
-/// Sum of weighted residuals, and sum of weights.
-type Sums = (f64, f64);
+/// Sums over the rows of a leaf or bin.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    /// Sum of weighted residuals.
+    pull: f64,
+    weight: f64,
+}
+
+impl Sums {
+    fn add(self, other: Self) -> Self {
+        Self {
+            pull: self.pull + other.pull,
+            weight: self.weight + other.weight,
+        }
+    }
+
+    fn minus(self, part: Self) -> Self {
+        Self {
+            pull: self.pull - part.pull,
+            weight: self.weight - part.weight,
+        }
+    }
+}
 
 /// Split with its gain.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +114,7 @@ impl<'a> Grower<'a> {
     fn tree(&self, asks: &[Ask], sums: &[Sums]) -> Tree {
         let rate = self.options.learning_rate;
         let mut values: Vec<f64> = sums.iter().map(|sum| rate * self.value(*sum)).collect();
-        let weights: Vec<f64> = sums.iter().map(|sum| sum.1).collect();
+        let weights: Vec<f64> = sums.iter().map(|sum| sum.weight).collect();
         order::put(&mut values, &weights, asks, self.features);
         let round = |value: f64| (value / self.unit).round().clamp(-LARGEST, LARGEST) as i32;
         let split = |ask: &Ask| Split {
@@ -146,21 +167,21 @@ impl<'a> Grower<'a> {
         if bins < 2 {
             return None;
         }
-        let mut histogram = vec![(0.0, 0.0); leaves * bins];
+        let mut histogram = vec![Sums::default(); leaves * bins];
         let rows = self.leaves.iter().zip(&self.binned.columns[feature]);
         for ((leaf, bin), (pull, weight)) in rows.zip(pulls.iter().zip(self.weights)) {
-            let sums: &mut Sums = &mut histogram[usize::from(*leaf) * bins + usize::from(*bin)];
-            sums.0 += pull;
-            sums.1 += weight;
+            let sums = &mut histogram[usize::from(*leaf) * bins + usize::from(*bin)];
+            sums.pull += pull;
+            sums.weight += weight;
         }
         let trend = self.features[feature].trend;
         let mut gains = vec![0.0; bins - 1];
         for histogram in histogram.chunks_exact(bins) {
-            let all = histogram.iter().fold((0.0, 0.0), add);
-            let mut below = (0.0, 0.0);
+            let all = histogram.iter().fold(Sums::default(), |all, bin| all.add(*bin));
+            let mut below = Sums::default();
             for (gain, sums) in gains.iter_mut().zip(histogram) {
-                below = add(below, sums);
-                *gain += self.parted(below, (all.0 - below.0, all.1 - below.1), trend);
+                below = below.add(*sums);
+                *gain += self.parted(below, all.minus(below), trend);
             }
         }
         let mut best: Option<Candidate> = None;
@@ -178,35 +199,31 @@ impl<'a> Grower<'a> {
     fn parted(&self, below: Sums, above: Sums, trend: Option<Trend>) -> f64 {
         let rise = self.value(above) - self.value(below);
         match trend {
-            Some(trend) if rise * (trend.sign() as f64) < 0.0 => self.worth(add(below, &above)),
+            Some(trend) if rise * (trend.sign() as f64) < 0.0 => self.worth(below.add(above)),
             _ => self.worth(below) + self.worth(above),
         }
     }
 
-    fn value(&self, (pull, weight): Sums) -> f64 {
-        if weight > 0.0 {
-            pull / (weight + self.options.l2)
+    fn value(&self, sums: Sums) -> f64 {
+        if sums.weight > 0.0 {
+            sums.pull / (sums.weight + self.options.l2)
         } else {
             0.0
         }
     }
 
     fn worth(&self, sums: Sums) -> f64 {
-        sums.0 * self.value(sums)
+        sums.pull * self.value(sums)
     }
-}
-
-fn add(a: Sums, b: &Sums) -> Sums {
-    (a.0 + b.0, a.1 + b.1)
 }
 
 /// Returns the sums of each leaf.
 fn sums(leaves: &[u16], pulls: &[f64], weights: &[f64], count: usize) -> Vec<Sums> {
-    let mut sums = vec![(0.0, 0.0); count];
+    let mut sums = vec![Sums::default(); count];
     for (leaf, (pull, weight)) in leaves.iter().zip(pulls.iter().zip(weights)) {
-        let sum: &mut Sums = &mut sums[usize::from(*leaf)];
-        sum.0 += pull;
-        sum.1 += weight;
+        let sum = &mut sums[usize::from(*leaf)];
+        sum.pull += pull;
+        sum.weight += weight;
     }
     sums
 }

@@ -60,7 +60,7 @@ pub(crate) static CASES: [Case; 22] = [
     case("reproduce mine --out OUT", Makes::Folder),
     case("reproduce --new OUT --from my.toml", Makes::Folder),
     case(
-        "train pidnn --scenarios tiny.toml --episodes 5 --checkpoint-every 1ms --out OUT",
+        "train pidnn --scenario tiny.toml --episodes 5 --checkpoint-every 1ms --out OUT",
         Makes::Folder,
     ),
     case("report a -o OUT", Makes::File("html")),

@@ -165,14 +165,14 @@ impl<'a> Chain<'a> {
 
     /// Makes one host wait for a message.
     pub(super) fn receive_at(&mut self, host: u32, message: u32) {
-        self.clocks[host as usize].wait(&[(message, Awaited::Received)]);
+        self.clocks[host as usize].wait(&[Wait::received(message)]);
     }
 
     /// Adds a message between two hosts; the sender continues at once. Returns the index of the message.
     pub(super) fn send(&mut self, from: u32, to: u32, bytes: u64) -> u32 {
-        let message = self.message(from, to, (bytes, 0));
+        let message = self.message(from, to, bytes, 0);
         self.follow(message, from);
-        self.clocks[from as usize] = Clock::at([(message, Awaited::Started)]);
+        self.clocks[from as usize] = Clock::at([Wait::started(message)]);
         message
     }
 
@@ -182,12 +182,12 @@ impl<'a> Chain<'a> {
         for group in groups {
             let size = group.len() as i64;
             let mut received = Vec::new();
-            for (place, &from) in (0i64..).zip(group) {
-                let mut place = place + i64::from(distance);
+            for (rank, &from) in (0i64..).zip(group) {
+                let mut target = rank + i64::from(distance);
                 if ring {
-                    place = place.rem_euclid(size);
+                    target = target.rem_euclid(size);
                 }
-                if let Some(&to) = usize::try_from(place).ok().and_then(|place| group.get(place)) {
+                if let Some(&to) = usize::try_from(target).ok().and_then(|target| group.get(target)) {
                     received.push((to, self.send(from, to, bytes.get())));
                 }
             }
@@ -200,10 +200,10 @@ impl<'a> Chain<'a> {
     /// Makes hosts wait for the overlapped collective of a step in this iteration.
     pub fn wait(&mut self, step: usize) {
         for (clock, pending) in self.clocks.iter_mut().zip(&mut self.pending) {
-            if let Some(place) = pending.iter().position(|(known, _)| *known == step) {
+            if let Some(index) = pending.iter().position(|(known, _)| *known == step) {
                 // A rank's overlapped collectives run in order, so earlier ones have ended too.
-                clock.wait(&pending[place].1);
-                pending.drain(..=place);
+                clock.wait(&pending[index].1);
+                pending.drain(..=index);
             }
         }
     }
@@ -218,10 +218,10 @@ impl<'a> Chain<'a> {
         let clocks = self.clocks.iter().zip(self.hosts);
         let tails = clocks.flat_map(|(clock, &host)| {
             let events = clock.events.iter().filter(|(_, delay)| *delay > Span::ZERO);
-            events.map(move |&((after, awaited), delay)| Tail {
+            events.map(move |&(wait, delay)| Tail {
                 host,
-                after,
-                awaited,
+                after: wait.after,
+                awaited: wait.awaited,
                 delay,
             })
         });
@@ -235,16 +235,16 @@ impl<'a> Chain<'a> {
             let first = self.messages.len() as u32;
             for part in &graph.parts {
                 let (from, to) = (group[part.from as usize], group[part.to as usize]);
-                self.message(from, to, (part.bytes, part.channel));
+                self.message(from, to, part.bytes, part.channel);
             }
             self.enter(group, graph, first, overlapped.is_some());
-            for place in 0..graph.parts.len() {
-                for &(after, awaited) in graph.waits(place) {
-                    self.depend(first + place as u32, (first + after, awaited), Span::ZERO);
+            for index in 0..graph.parts.len() {
+                for wait in graph.waits(index) {
+                    self.depend(first + index as u32, wait.behind(first));
                 }
             }
             for (&host, done) in group.iter().zip(&graph.done) {
-                let done = done.iter().map(|&(part, awaited)| (first + part, awaited));
+                let done = done.iter().map(|wait| wait.behind(first));
                 match overlapped {
                     Some(step) => self.pending[host as usize].push((step, done.collect())),
                     None => self.clocks[host as usize] = Clock::at(done),
@@ -257,9 +257,9 @@ impl<'a> Chain<'a> {
     /// rank waits for the rank, and its others for that message.
     fn enter(&mut self, group: &[u32], graph: &Graph, first: u32, overlapped: bool) {
         let mut entering = vec![Vec::new(); group.len()];
-        for (place, part) in (0u32..).zip(&graph.parts) {
+        for (index, part) in (0u32..).zip(&graph.parts) {
             if part.enters {
-                entering[part.from as usize].push(place);
+                entering[part.from as usize].push(index);
             }
         }
         for (&host, parts) in group.iter().zip(entering) {
@@ -271,15 +271,15 @@ impl<'a> Chain<'a> {
             }
             // If all messages waited for the rank itself, there would be a dependency for each of them and each
             // event.
-            let leads = |&&place: &&u32| graph.waits(place as usize).is_empty();
+            let leads = |&&index: &&u32| graph.waits(index as usize).is_empty();
             let lead = parts.iter().find(leads).copied();
-            for place in parts {
-                match lead.filter(|&lead| lead != place) {
-                    Some(lead) => self.depend(first + place, (first + lead, Awaited::Started), Span::ZERO),
+            for index in parts {
+                match lead.filter(|&lead| lead != index) {
+                    Some(lead) => self.depend(first + index, Wait::started(first + lead)),
                     None => {
-                        self.follow(first + place, host);
+                        self.follow(first + index, host);
                         for &wait in &before {
-                            self.depend(first + place, wait, Span::ZERO);
+                            self.depend(first + index, wait);
                         }
                     }
                 }
@@ -287,7 +287,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    fn message(&mut self, from: u32, to: u32, (bytes, channel): (u64, u32)) -> u32 {
+    fn message(&mut self, from: u32, to: u32, bytes: u64, channel: u32) -> u32 {
         // A message with dependencies gets its earliest possible start.
         let computed = self.clocks[from as usize].earliest;
         let start = match self.slow.get(from as usize) {
@@ -304,22 +304,22 @@ impl<'a> Chain<'a> {
         self.messages.len() as u32 - 1
     }
 
-    fn depend(&mut self, flow: u32, (after, awaited): Wait, delay: Span) {
+    fn depend(&mut self, flow: u32, wait: Wait) {
         self.dependencies.push(Dependency {
             flow,
-            after,
-            awaited,
-            delay,
+            after: wait.after,
+            awaited: wait.awaited,
+            delay: Span::ZERO,
         });
     }
 
     /// Makes `flow` wait until its host continues.
     fn follow(&mut self, flow: u32, host: u32) {
         let events = self.clocks[host as usize].events.iter();
-        let waits = events.map(|&((after, awaited), delay)| Dependency {
+        let waits = events.map(|&(wait, delay)| Dependency {
             flow,
-            after,
-            awaited,
+            after: wait.after,
+            awaited: wait.awaited,
             delay,
         });
         self.dependencies.extend(waits);

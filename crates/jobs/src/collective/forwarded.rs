@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_run::spec::Awaited;
-
-use super::graph::{Graph, Wait};
+use super::graph::{Graph, Part, Wait};
 use super::layout::Layout;
 use super::steps::Step;
 
@@ -13,6 +11,13 @@ use super::steps::Step;
 /// complete.
 pub(super) fn graph(ranks: u32, steps: &[Step], layout: &Layout) -> Graph {
     let mut graph = Graph::new(ranks);
+    let part = |from, to, bytes| Part {
+        from,
+        to,
+        bytes,
+        channel: 0,
+        enters: true,
+    };
     // By sending rank and receiver: bytes, and messages that have to arrive first.
     let mut collected: BTreeMap<(u32, u32), (u64, Vec<Wait>)> = BTreeMap::new();
     let mut order = Vec::new();
@@ -36,24 +41,24 @@ pub(super) fn graph(ranks: u32, steps: &[Step], layout: &Layout) -> Graph {
             };
             match relay {
                 Some(via) => {
-                    let part = graph.push((rank, via), (bytes, 0), true, []);
-                    graph.done[rank as usize].push((part, Awaited::Acknowledged));
-                    collect(via, Some((part, Awaited::Received)));
+                    let index = graph.push(part(rank, via, bytes), []);
+                    graph.done[rank as usize].push(Wait::acknowledged(index));
+                    collect(via, Some(Wait::received(index)));
                 }
                 None if is_relay && !is_local => collect(rank, None),
                 None => {
-                    let part = graph.push((rank, to), (bytes, 0), true, []);
-                    graph.done[to as usize].push((part, Awaited::Received));
-                    graph.done[rank as usize].push((part, Awaited::Acknowledged));
+                    let index = graph.push(part(rank, to, bytes), []);
+                    graph.done[to as usize].push(Wait::received(index));
+                    graph.done[rank as usize].push(Wait::acknowledged(index));
                 }
             }
         }
     }
     for (from, to) in order {
         let (bytes, waits) = &collected[&(from, to)];
-        let part = graph.push((from, to), (*bytes, 0), true, waits.iter().copied());
-        graph.done[to as usize].push((part, Awaited::Received));
-        graph.done[from as usize].push((part, Awaited::Acknowledged));
+        let index = graph.push(part(from, to, *bytes), waits.iter().copied());
+        graph.done[to as usize].push(Wait::received(index));
+        graph.done[from as usize].push(Wait::acknowledged(index));
     }
     graph
 }

@@ -4,8 +4,47 @@ use paceline_run::spec::Awaited;
 
 use super::steps::Step;
 
-/// Dependency of a message: an earlier message of the graph, and the event to wait for.
-pub(super) type Wait = (u32, Awaited);
+/// Dependency of a message on an event of an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    /// Index of the earlier message.
+    pub(super) after: u32,
+    pub(super) awaited: Awaited,
+}
+
+impl Wait {
+    /// Returns the dependency on the data of a message.
+    pub(super) const fn received(after: u32) -> Self {
+        Self {
+            after,
+            awaited: Awaited::Received,
+        }
+    }
+
+    /// Returns the dependency on the acknowledgement of a message.
+    pub(super) const fn acknowledged(after: u32) -> Self {
+        Self {
+            after,
+            awaited: Awaited::Acknowledged,
+        }
+    }
+
+    /// Returns the dependency on the start of a message.
+    pub(super) const fn started(after: u32) -> Self {
+        Self {
+            after,
+            awaited: Awaited::Started,
+        }
+    }
+
+    /// Returns the dependency in a list of messages that has `first` others before the graph's.
+    pub(super) const fn behind(self, first: u32) -> Self {
+        Self {
+            after: first + self.after,
+            ..self
+        }
+    }
+}
 
 /// Message of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +56,14 @@ pub(super) struct Part {
     pub(super) channel: u32,
     /// True if it waits for its sender to start the collective. A message that only forwards data does not.
     pub(super) enters: bool,
-    /// End of its dependencies in [`Graph::waits`].
-    end: u32,
 }
 
 /// Messages of a collective. Each depends only on earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Graph {
     pub(super) parts: Vec<Part>,
+    /// End of each message's dependencies in `waits`.
+    ends: Vec<u32>,
     waits: Vec<Wait>,
     /// Events after which each rank has completed.
     pub(super) done: Vec<Vec<Wait>>,
@@ -36,10 +75,20 @@ pub(super) type Relay<'a> = &'a dyn Fn(u32, u32) -> Option<u32>;
 /// Relay for direct messages only.
 pub(super) const DIRECT: Relay<'static> = &|_, _| None;
 
+/// A sent message, which is two behind a relay.
+#[derive(Clone, Copy)]
+struct Sent {
+    /// Index of the message that leaves the sender.
+    leaves: u32,
+    /// Index of the message that arrives at the receiver.
+    arrives: u32,
+}
+
 impl Graph {
     pub(super) fn new(ranks: u32) -> Self {
         Self {
             parts: Vec::new(),
+            ends: Vec::new(),
             waits: Vec::new(),
             done: vec![Vec::new(); ranks as usize],
         }
@@ -47,49 +96,36 @@ impl Graph {
 
     /// Returns the dependencies of a message.
     pub(super) fn waits(&self, part: usize) -> &[Wait] {
-        let from = part.checked_sub(1).map_or(0, |before| self.parts[before].end);
-        &self.waits[from as usize..self.parts[part].end as usize]
+        let from = part.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.waits[from as usize..self.ends[part] as usize]
     }
 
-    pub(super) fn push(
-        &mut self,
-        (from, to): (u32, u32),
-        (bytes, channel): (u64, u32),
-        enters: bool,
-        waits: impl IntoIterator<Item = Wait>,
-    ) -> u32 {
+    /// Adds a message after those that it waits for. Returns its index.
+    pub(super) fn push(&mut self, part: Part, waits: impl IntoIterator<Item = Wait>) -> u32 {
         self.waits.extend(waits);
-        self.parts.push(Part {
-            from,
-            to,
-            bytes,
-            channel,
-            enters,
-            end: self.waits.len() as u32,
-        });
+        self.ends.push(self.waits.len() as u32);
+        self.parts.push(part);
         self.parts.len() as u32 - 1
     }
 
-    /// Adds a message, through a relay if it has one. Returns the message that leaves the sender and the one that
-    /// arrives.
-    fn send(
-        &mut self,
-        (from, to): (u32, u32),
-        what: (u64, u32),
-        enters: bool,
-        waits: impl IntoIterator<Item = Wait>,
-        relay: Relay<'_>,
-    ) -> (u32, u32) {
-        match relay(from, to) {
-            None => {
-                let part = self.push((from, to), what, enters, waits);
-                (part, part)
-            }
-            Some(via) => {
-                let first = self.push((from, via), what, enters, waits);
-                let rest = self.push((via, to), what, false, [(first, Awaited::Received)]);
-                (first, rest)
-            }
+    /// Adds a message, through a relay if it has one.
+    fn send(&mut self, part: Part, waits: impl IntoIterator<Item = Wait>, relay: Relay<'_>) -> Sent {
+        let Some(via) = relay(part.from, part.to) else {
+            let index = self.push(part, waits);
+            return Sent {
+                leaves: index,
+                arrives: index,
+            };
+        };
+        let leaves = self.push(Part { to: via, ..part }, waits);
+        let rest = Part {
+            from: via,
+            enters: false,
+            ..part
+        };
+        Sent {
+            leaves,
+            arrives: self.push(rest, [Wait::received(leaves)]),
         }
     }
 
@@ -112,16 +148,24 @@ impl Graph {
                 for step in steps {
                     let mut sent = Vec::with_capacity(ranks as usize);
                     for rank in 0..ranks {
-                        let to = step.to[rank as usize];
                         let waits = before.as_ref().map(|before| before[rank as usize]);
-                        let what = (step.bytes[rank as usize], channel);
-                        let waits = waits.into_iter().flatten();
-                        sent.push(graph.send((rank, to), what, before.is_none(), waits, relay));
+                        let part = Part {
+                            from: rank,
+                            to: step.to[rank as usize],
+                            bytes: step.bytes[rank as usize],
+                            channel,
+                            enters: before.is_none(),
+                        };
+                        sent.push(graph.send(part, waits.into_iter().flatten(), relay));
                     }
-                    let mut next = vec![[(0, Awaited::Received), (0, own)]; ranks as usize];
-                    for (rank, &(first, last)) in sent.iter().enumerate() {
-                        next[step.to[rank] as usize][0].0 = last;
-                        next[rank][1].0 = first;
+                    let own = Wait {
+                        after: 0,
+                        awaited: own,
+                    };
+                    let mut next = vec![[Wait::received(0), own]; ranks as usize];
+                    for (rank, sent) in sent.iter().enumerate() {
+                        next[step.to[rank] as usize][0].after = sent.arrives;
+                        next[rank][1].after = sent.leaves;
                     }
                     before = Some(next);
                 }
@@ -144,14 +188,20 @@ impl Graph {
             let mut arrives = vec![0; ranks as usize];
             let mut leaves = Vec::with_capacity(ranks as usize);
             for rank in 0..ranks {
-                let (to, bytes) = (step.to[rank as usize], step.bytes[rank as usize]);
-                let (first, last) = graph.send((rank, to), (bytes, 0), true, [], relay);
-                leaves.push(first);
-                arrives[to as usize] = last;
+                let part = Part {
+                    from: rank,
+                    to: step.to[rank as usize],
+                    bytes: step.bytes[rank as usize],
+                    channel: 0,
+                    enters: true,
+                };
+                let sent = graph.send(part, [], relay);
+                leaves.push(sent.leaves);
+                arrives[part.to as usize] = sent.arrives;
             }
             for (done, (arrives, leaves)) in graph.done.iter_mut().zip(arrives.into_iter().zip(leaves)) {
-                done.push((arrives, Awaited::Received));
-                done.push((leaves, Awaited::Acknowledged));
+                done.push(Wait::received(arrives));
+                done.push(Wait::acknowledged(leaves));
             }
         }
         graph

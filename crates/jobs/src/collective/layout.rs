@@ -7,8 +7,15 @@ use std::collections::BTreeMap;
 pub struct Layout {
     /// Ranks by server, servers in the order of their first ranks.
     servers: Vec<Vec<u32>>,
-    /// Index in `servers`, and rail, of each rank.
-    places: Vec<(u32, u32)>,
+    /// Position of each rank.
+    positions: Vec<Position>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Position {
+    /// Index in [`Layout::servers`].
+    server: u32,
+    rail: u32,
 }
 
 impl Layout {
@@ -21,21 +28,24 @@ impl Layout {
     pub fn of(ranks: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut known = BTreeMap::new();
         let mut servers: Vec<Vec<u32>> = Vec::new();
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         for (rank, (server, rail)) in (0u32..).zip(ranks) {
-            let place = *known.entry(server).or_insert(servers.len());
-            if place == servers.len() {
+            let index = *known.entry(server).or_insert(servers.len());
+            if index == servers.len() {
                 servers.push(Vec::new());
             }
-            servers[place].push(rank);
-            places.push((place as u32, rail));
+            servers[index].push(rank);
+            positions.push(Position {
+                server: index as u32,
+                rail,
+            });
         }
-        Self { servers, places }
+        Self { servers, positions }
     }
 
     /// Returns the number of ranks.
     pub fn ranks(&self) -> u32 {
-        self.places.len() as u32
+        self.positions.len() as u32
     }
 
     /// Returns the number of ranks per server, if it is the same for all.
@@ -73,10 +83,10 @@ impl Layout {
     /// these links.
     pub(super) fn tree(&self, channel: u32, second: bool) -> Vec<Option<u32>> {
         use paceline_traces::collective::binary_parent;
-        let mut parents = vec![None; self.places.len()];
+        let mut parents = vec![None; self.positions.len()];
         let Some(each) = self.per_server() else {
             for (rank, parent) in (0u32..).zip(&mut parents) {
-                *parent = binary_parent(self.places.len() as u32, second, rank);
+                *parent = binary_parent(self.positions.len() as u32, second, rank);
             }
             return parents;
         };
@@ -96,16 +106,16 @@ impl Layout {
 
     /// Returns the rank in the sender's server that is on the receiver's rail, if it is neither end.
     pub(super) fn relay(&self, from: u32, to: u32) -> Option<u32> {
-        let ((server, rail), (other, wanted)) = (self.places[from as usize], self.places[to as usize]);
-        if server == other || rail == wanted {
+        let (from, to) = (self.positions[from as usize], self.positions[to as usize]);
+        if from.server == to.server || from.rail == to.rail {
             return None;
         }
-        let mut local = self.servers[server as usize].iter().copied();
-        local.find(|&rank| self.places[rank as usize].1 == wanted)
+        let mut local = self.servers[from.server as usize].iter().copied();
+        local.find(|&rank| self.positions[rank as usize].rail == to.rail)
     }
 
     /// Returns the ranks of a rank's server.
     pub(super) fn neighbours(&self, rank: u32) -> &[u32] {
-        &self.servers[self.places[rank as usize].0 as usize]
+        &self.servers[self.positions[rank as usize].server as usize]
     }
 }

@@ -10,12 +10,12 @@ pub struct Step {
 }
 
 impl Step {
-    /// Returns the step with rank `order[place]` for the rank `place`.
+    /// Returns the step with rank `order[k]` for the rank `k`.
     pub(super) fn by(&self, order: &[u32]) -> Self {
         let mut step = self.clone();
-        for (place, &rank) in order.iter().enumerate() {
-            step.to[rank as usize] = order[self.to[place] as usize];
-            step.bytes[rank as usize] = self.bytes[place];
+        for (k, &rank) in order.iter().enumerate() {
+            step.to[rank as usize] = order[self.to[k] as usize];
+            step.bytes[rank as usize] = self.bytes[k];
         }
         step
     }
@@ -46,10 +46,10 @@ fn around(rings: &[RingOf], hosts: usize, lag: u64) -> Vec<Step> {
             bytes: vec![0; hosts],
         };
         for ring in rings {
-            for (place, &rank) in (0u64..).zip(&ring.ranks) {
-                let next = (place + 1) % length;
+            for (k, &rank) in (0u64..).zip(&ring.ranks) {
+                let next = (k + 1) % length;
                 step.to[rank as usize] = ring.ranks[next as usize];
-                step.bytes[rank as usize] = part(ring.bytes, length, (place + 2 * length - lag - s) % length);
+                step.bytes[rank as usize] = part(ring.bytes, length, (k + 2 * length - lag - s) % length);
             }
         }
         step
@@ -76,9 +76,9 @@ pub(super) fn hierarchical(hosts: u32, group: u32, bytes: u64) -> Vec<Step> {
         })
         .collect();
     let among: Vec<_> = (0..group)
-        .map(|place| RingOf {
-            ranks: (0..hosts / group).map(|g| g * group + place).collect(),
-            bytes: part(bytes, group.into(), place.into()),
+        .map(|rail| RingOf {
+            ranks: (0..hosts / group).map(|g| g * group + rail).collect(),
+            bytes: part(bytes, group.into(), rail.into()),
         })
         .collect();
     let mut steps = reduce_scatter(&inside, n);

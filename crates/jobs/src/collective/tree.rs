@@ -1,8 +1,6 @@
 //! All-reduce by trees: up to the root, and down again.
 
-use paceline_run::spec::Awaited;
-
-use super::graph::{Graph, Wait};
+use super::graph::{Graph, Part, Wait};
 
 /// Tree of a channel, with its chunks.
 pub(super) struct Tree {
@@ -40,7 +38,13 @@ pub(super) fn graph(ranks: u32, trees: &[Tree], slots: usize) -> Graph {
             // A chunk takes over the slot of an earlier one, and waits until that has ended.
             let free = ends.len().checked_sub(slots).map(|chunk| ends[chunk].clone());
             let free = |rank: u32| free.as_ref().map(|free| free[rank as usize]);
-            let what = (bytes, tree.channel);
+            let part = |from: u32, to: u32, enters: bool| Part {
+                from,
+                to,
+                bytes,
+                channel: tree.channel,
+                enters,
+            };
             let mut up = vec![0; ranks as usize];
             // From the leaves upwards, since messages wait for those of the children.
             for &rank in order.iter().rev() {
@@ -48,28 +52,26 @@ pub(super) fn graph(ranks: u32, trees: &[Tree], slots: usize) -> Graph {
                     continue;
                 };
                 let below = children[rank as usize].iter();
-                let below = below.map(|&child| (up[child as usize], Awaited::Received));
+                let below = below.map(|&child| Wait::received(up[child as usize]));
                 let waits: Vec<Wait> = below.chain(free(rank)).collect();
-                up[rank as usize] = graph.push((rank, parent), what, free(rank).is_none(), waits);
+                up[rank as usize] = graph.push(part(rank, parent, free(rank).is_none()), waits);
             }
-            let mut end = vec![(0, Awaited::Received); ranks as usize];
+            let mut end = vec![Wait::received(0); ranks as usize];
             for &rank in &order {
                 let is_root = tree.parents[rank as usize].is_none();
                 let mut waits = vec![end[rank as usize]];
                 if is_root {
                     let below = children[rank as usize].iter();
-                    waits = below
-                        .map(|&child| (up[child as usize], Awaited::Received))
-                        .collect();
+                    waits = below.map(|&child| Wait::received(up[child as usize])).collect();
                     waits.extend(free(rank));
                 }
                 for &child in &children[rank as usize] {
                     let enters = is_root && free(rank).is_none();
-                    let down = graph.push((rank, child), what, enters, waits.iter().copied());
-                    end[child as usize] = (down, Awaited::Received);
+                    let down = graph.push(part(rank, child, enters), waits.iter().copied());
+                    end[child as usize] = Wait::received(down);
                     // The root has the sum already, so it need not receive anything.
                     if is_root {
-                        end[rank as usize] = (down, Awaited::Started);
+                        end[rank as usize] = Wait::started(down);
                     }
                 }
             }

@@ -36,7 +36,8 @@ impl Window {
     }
 
     /// Returns G of each decision: the discounted mean of z from there on.
-    fn futures(&self, (gamma, largest): (f64, f64)) -> Vec<f64> {
+    fn futures(&self, discount: Discount) -> Vec<f64> {
+        let Discount { gamma, largest } = discount;
         let mut sum = 0.0;
         let later = self.errors().rev().zip(1..).map(|(z, count)| {
             sum = z.min(largest) + gamma * sum;
@@ -48,9 +49,18 @@ impl Window {
     }
 }
 
+/// Weights of the errors z that follow a decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Discount {
+    /// Factor from one decision to the next.
+    pub gamma: f64,
+    /// Upper limit of z: a single jam would outweigh everything else.
+    pub largest: f64,
+}
+
 /// Returns the loss (1) of the module, for a discount and a cap on z, and adds `share` times its derivatives
 /// to `slope`.
-pub fn gradient(policy: &Mlp, window: &Window, discount: (f64, f64), share: f64, slope: &mut [f64]) -> f64 {
+pub fn gradient(policy: &Mlp, window: &Window, discount: Discount, share: f64, slope: &mut [f64]) -> f64 {
     let count = window.len() as f64;
     let actions = || window.passes.iter().map(|pass| f64::from(pass.output));
     let mean = actions().sum::<f64>() / count;
@@ -139,9 +149,9 @@ impl Adam {
             .weights()
             .zip(slope)
             .enumerate()
-            .map(|(place, (weight, slope))| {
+            .map(|(index, (weight, slope))| {
                 let slope = slope.clamp(-clip, clip);
-                let (mean, square) = (&mut self.mean[place], &mut self.square[place]);
+                let (mean, square) = (&mut self.mean[index], &mut self.square[index]);
                 *mean = keep * *mean + (1.0 - keep) * slope;
                 *square = keep_square * *square + (1.0 - keep_square) * slope * slope;
                 let down = *mean / scale / ((*square / scale_square).sqrt() + Self::EPSILON);
@@ -173,8 +183,8 @@ pub(super) fn orthogonal(rng: &mut Rng, rows: usize, columns: usize) -> Vec<f32>
         true => basis[row][column],
         false => basis[column][row],
     };
-    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
-    places
+    let entries = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    entries
         .map(|(row, column)| (at(row, column) * std::f64::consts::SQRT_2) as f32)
         .collect()
 }

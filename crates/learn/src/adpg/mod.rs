@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::checkpoint::{Actions, Checkpoints, Floats, expect_length};
 use crate::rng::Stream;
-pub use gradient::{Adam, Window, gradient};
+pub use gradient::{Adam, Discount, Window, gradient};
 pub use model::files;
 pub(crate) use model::sources;
 
@@ -85,6 +85,13 @@ impl Options {
             updates: 60,
             first: 10,
             ..self
+        }
+    }
+
+    const fn discount(&self) -> Discount {
+        Discount {
+            gamma: self.gamma,
+            largest: self.largest,
         }
     }
 }
@@ -249,8 +256,9 @@ pub fn train(
         checkpoints.keep(NAME, &state)
     };
     for number in updates.len() + 1..=options.updates.max(1) {
-        let seen = side_by_side(drivers.len(), options.threads, &|place| {
-            let mut driver = drivers[place].lock().unwrap_or_else(PoisonError::into_inner);
+        // Each driver has a random stream of its own, so the number of threads changes nothing.
+        let seen = side_by_side(drivers.len(), options.threads, &|index| {
+            let mut driver = drivers[index].lock().unwrap_or_else(PoisonError::into_inner);
             driver.drive(&policy, options, number)
         });
         let seen = seen.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -258,6 +266,7 @@ pub fn train(
         policy = adam.step(&policy, &slope, options.clip);
         updates.push(update);
         stopped = watch(&update) == Control::Stop && number < options.updates;
+        // Between two updates the drivers are in the middle of their episodes, which is part of the state.
         if checkpoints.are_due() || stopped && checkpoints.are_quick() {
             keep(&policy, &adam, &updates)?;
         }
@@ -287,14 +296,7 @@ fn put_together(policy: &Mlp, seen: &[Vec<Window>], options: &Options, number: u
         // Scenarios have equal weights, regardless of their numbers of flows.
         let share = 1.0 / (seen.len() * windows.len().max(1)) as f64;
         for window in windows {
-            update.loss += share
-                * gradient(
-                    policy,
-                    window,
-                    (options.gamma, options.largest),
-                    share,
-                    &mut slope,
-                );
+            update.loss += share * gradient(policy, window, options.discount(), share, &mut slope);
             let squares = window.errors().map(|z| z * z).sum::<f64>();
             update.error += share * squares / window.len().max(1) as f64;
             *error += squares / (windows.len() * window.len().max(1)) as f64;

@@ -3,7 +3,7 @@
 use paceline_congestion::learned::card::{
     Card, Data, DataSource, FORMAT, Metrics, Normalisation, RoundMetrics, Training,
 };
-use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::kind::ModelKind;
 use paceline_congestion::learned::mlp::{INPUTS, Mlp, UNITS};
 use paceline_congestion::learned::sha256;
 
@@ -24,11 +24,15 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
     let card = Card {
         format: FORMAT,
         name: name.into(),
-        kind: Kind::Adpg,
+        kind: ModelKind::Adpg,
         hidden: UNITS,
         steps: INPUTS,
-        features: Kind::Adpg.features().iter().map(|name| (*name).into()).collect(),
-        output: Kind::Adpg.output().into(),
+        features: ModelKind::Adpg
+            .features()
+            .iter()
+            .map(|name| (*name).into())
+            .collect(),
+        output: ModelKind::Adpg.output().into(),
         // Samples are not smoothed.
         smoothing: 1.0,
         normalisation: Normalisation {

@@ -1,5 +1,10 @@
 use super::*;
 
+const DISCOUNT: Discount = Discount {
+    gamma: 0.99,
+    largest: 5.0,
+};
+
 fn some_window(policy: &Mlp, rng: &mut Rng) -> Window {
     let mut window = Window::default();
     for _ in 0..7 {
@@ -29,16 +34,16 @@ fn the_gradient_is_the_slope_of_the_loss() {
         window
     };
     let mut slope = vec![0.0; 204];
-    gradient(&policy, &window(&policy), (0.99, 5.0), 1.0, &mut slope);
-    let loss = |policy: &Mlp| gradient(policy, &window(policy), (0.99, 5.0), 0.0, &mut vec![0.0; 204]);
+    gradient(&policy, &window(&policy), DISCOUNT, 1.0, &mut slope);
+    let loss = |policy: &Mlp| gradient(policy, &window(policy), DISCOUNT, 0.0, &mut vec![0.0; 204]);
     let mut compared = 0;
-    for place in (0..204).step_by(3) {
+    for index in (0..204).step_by(3) {
         const H: f32 = 1e-2;
         let moved = |by: f32| {
             let weights: Vec<f32> = policy
                 .weights()
                 .enumerate()
-                .map(|(i, w)| if i == place { w + by } else { w })
+                .map(|(i, w)| if i == index { w + by } else { w })
                 .collect();
             loss(&Mlp::of(weights))
         };
@@ -49,9 +54,9 @@ fn the_gradient_is_the_slope_of_the_loss() {
         }
         let difference = (up - down) / (2.0 * f64::from(H));
         assert!(
-            (slope[place] - difference).abs() < 2e-2 * difference.abs() + 1e-3,
-            "{place}: {} {difference}",
-            slope[place]
+            (slope[index] - difference).abs() < 2e-2 * difference.abs() + 1e-3,
+            "{index}: {} {difference}",
+            slope[index]
         );
         compared += 1;
     }
@@ -78,7 +83,7 @@ fn a_step_goes_down() {
     let window = some_window(&policy, &mut rng);
     let mut adam = Adam::new(204, 1e-3);
     let mut slope = vec![0.0; 204];
-    let before = gradient(&policy, &window, (0.99, 5.0), 1.0, &mut slope);
+    let before = gradient(&policy, &window, DISCOUNT, 1.0, &mut slope);
     policy = adam.step(&policy, &slope, 0.5);
     let mut again = Window::default();
     let mut seen_again = some_window(&policy, &mut Rng::stream(2, Purpose::Training, 9));

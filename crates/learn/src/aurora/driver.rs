@@ -10,7 +10,7 @@ use super::{Course, GAMMA, Step};
 use crate::Error;
 use crate::checkpoint::Actions;
 use crate::course::{Drawn, SELECTION, TRAINING, draw};
-use crate::ppo::likelihood;
+use crate::ppo::{Explorer, likelihood};
 use crate::rng::normal;
 
 /// Lower bound of rewards in learning: otherwise one loss among ten acknowledgements would outweigh
@@ -190,11 +190,8 @@ impl Driver {
 
     /// Runs about `decisions` decisions of a policy with this exploration, and returns the agents'
     /// experience.
-    pub(super) fn drive(
-        &mut self,
-        (policy, deviation): (&Network, f64),
-        decisions: usize,
-    ) -> Result<Vec<Course>, Error> {
+    pub(super) fn drive(&mut self, explorer: Explorer<'_>, decisions: usize) -> Result<Vec<Course>, Error> {
+        let Explorer { policy, deviation } = explorer;
         let (mut courses, mut done) = (Vec::new(), 0);
         while done < decisions {
             let rng = &mut self.rng;

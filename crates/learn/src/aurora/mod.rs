@@ -9,7 +9,7 @@ mod driver;
 use std::sync::{Mutex, PoisonError};
 
 use paceline_congestion::aurora::INPUTS;
-use paceline_congestion::learned::Kind;
+use paceline_congestion::learned::ModelKind;
 use paceline_congestion::learned::kind::AURORA;
 use paceline_congestion::learned::layers::Network;
 use paceline_lab::run::side_by_side;
@@ -18,9 +18,9 @@ use crate::Error;
 use crate::checkpoint::{Checkpoints, expect_length};
 use crate::course::trials;
 use crate::pass::first;
-use crate::ppo::{self, Chance, Manner};
+use crate::ppo::{self, Chance, Explorer, Manner};
+use crate::rounds::{About, Practice, stream};
 use crate::rounds::{Control, Options, TrainedPolicy, Update};
-use crate::rounds::{Practice, stream};
 use crate::write::ModelFiles;
 use driver::{Driver, DriverState, judge};
 
@@ -71,10 +71,10 @@ impl Practice<INPUTS, INPUTS, 1> for Drivers {
     const NAME: &'static str = "aurora";
     type State = Vec<DriverState>;
 
-    fn drive(&mut self, manner: (&Network, f64), options: &Options) -> Result<Vec<Course>, Error> {
-        let driven = side_by_side(self.0.len(), options.threads, &|place| {
-            let mut driver = self.0[place].lock().unwrap_or_else(PoisonError::into_inner);
-            driver.drive(manner, DECISIONS)
+    fn drive(&mut self, policy: Explorer<'_>, options: &Options) -> Result<Vec<Course>, Error> {
+        let driven = side_by_side(self.0.len(), options.threads, &|index| {
+            let mut driver = self.0[index].lock().unwrap_or_else(PoisonError::into_inner);
+            driver.drive(policy, DECISIONS)
         });
         Ok(driven.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
     }
@@ -109,19 +109,19 @@ pub fn train(
 ) -> Result<TrainedPolicy, Error> {
     // The critic has the same layers as the policy, with separate weights.
     let mut weights = stream(options.seed, 0);
-    let networks = (first(&AURORA, &mut weights), first(&AURORA, &mut weights));
-    let learner = ppo::Learner::new(MANNER, networks, SPREAD);
-    let drivers = (0..DRIVERS as u64).map(|place| Driver::new(stream(options.seed, 16 + place)));
+    let (actor, critic) = (first(&AURORA, &mut weights), first(&AURORA, &mut weights));
+    let learner = ppo::Learner::new(MANNER, actor, critic, SPREAD);
+    let drivers = (0..DRIVERS as u64).map(|index| Driver::new(stream(options.seed, 16 + index)));
     let drivers = drivers.map(|driver| driver.map(Mutex::new));
     let drivers = Drivers(drivers.collect::<Result<Vec<_>, _>>()?);
-    crate::rounds::train(options, (learner, drivers), checkpoints, watch)
+    crate::rounds::train(options, learner, drivers, checkpoints, watch)
 }
 
 /// Returns the mean reward in the trial networks, which are not used for learning.
 fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
     let networks = trials();
-    let each = side_by_side(networks.len(), threads, &|place| {
-        judge(&networks[place], policy, place as u64)
+    let each = side_by_side(networks.len(), threads, &|index| {
+        judge(&networks[index], policy, index as u64)
     });
     let rewards = each.into_iter().collect::<Result<Vec<f64>, Error>>()?;
     Ok(rewards.iter().sum::<f64>() / rewards.len() as f64)
@@ -132,12 +132,14 @@ fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
 /// # Errors
 /// The weights cannot be serialised.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
-    crate::rounds::files(
-        Kind::Aurora,
-        (name, command),
-        (MANNER.rate, "each flow for itself"),
-        trained,
-    )
+    let about = About {
+        kind: ModelKind::Aurora,
+        name,
+        command,
+        learning_rate: MANNER.rate,
+        rewards: "each flow for itself",
+    };
+    crate::rounds::files(about, trained)
 }
 
 #[cfg(test)]

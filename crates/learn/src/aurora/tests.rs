@@ -43,9 +43,9 @@ fn the_best_in_trials_is_kept() {
 #[test]
 fn it_can_be_stopped() {
     let options = options();
-    let mut told = 0;
+    let mut reported = 0;
     let trained = train(&options, &Checkpoints::none(), &mut |update| {
-        told += 1;
+        reported += 1;
         match update.round {
             1 => Control::Stop,
             _ => Control::Continue,
@@ -53,5 +53,5 @@ fn it_can_be_stopped() {
     });
     let trained = trained.unwrap();
     assert!(trained.stopped);
-    assert_eq!((told, trained.updates.len()), (2, 2));
+    assert_eq!((reported, trained.updates.len()), (2, 2));
 }

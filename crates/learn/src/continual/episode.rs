@@ -52,13 +52,19 @@ impl<'a> Loop<'a> {
     /// Starts a loop, or resumes it from a checkpoint.
     pub(super) fn new(
         options: &'a Options,
-        (first, scenario, command): (&Arc<Model>, &str, &'a str),
+        start: super::Start<'a>,
         checkpoints: &'a Checkpoints,
         watch: Watch<'a>,
     ) -> Result<Self, Error> {
+        let super::Start {
+            first,
+            scenario,
+            command,
+        } = start;
         let law = search::start_of(first)?;
         let of = format!("{} {scenario}", law.sha256);
         let state = match checkpoints.take::<State>(NAME)? {
+            // Costs of different laws or scenarios in one table would not be comparable.
             Some(state) if state.of != of => {
                 return Err(Error::Options(
                     "the model or the scenario has changed since this training was stopped: put it back, or start again with \
@@ -142,7 +148,7 @@ impl<'a> Loop<'a> {
         let costs = if law == Some(&refined.values) {
             (self.watch)(&Event::Stays);
             before
-        } else if let Some(model) = self.made(number, (&refined, &start))? {
+        } else if let Some(model) = self.made(number, &refined, &start)? {
             self.judged(&model, &refined.values)?
         } else {
             return Ok(None);
@@ -255,7 +261,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Makes the model to deploy from a refined law.
-    fn made(&mut self, number: u32, (refined, start): (&Refined, &Start)) -> Stage<Arc<Model>> {
+    fn made(&mut self, number: u32, refined: &Refined, start: &Start) -> Stage<Arc<Model>> {
         if self.state.models.is_empty() {
             let name = format!("decc-episode-{number}");
             let files = search::refined_model(&name, refined, start, self.command)?;
@@ -283,9 +289,9 @@ impl<'a> Loop<'a> {
         }
         let network = self.state.models[1].model()?;
         if self.state.models.len() < 3 {
-            let (law, network) = decc::clone_of(&network)?;
+            let decc::LawClone { law, network } = decc::clone_of(&network)?;
             let (tuning, watch) = (self.options.tuning(), &mut self.watch);
-            let tuned = decc::tuned((&law, &network), &tuning, self.checkpoints, &mut |done, of| {
+            let tuned = decc::tuned(&law, &network, &tuning, self.checkpoints, &mut |done, of| {
                 watch(&Event::Compressed(done, of))
             })?;
             let name = format!("decc-episode-{number}-net-q4");

@@ -320,20 +320,30 @@ pub type Watch<'a> = &'a mut dyn FnMut(&Event<'_>) -> Control;
 /// Callback that runs episode `number` under a model; returns `None` if it was stopped.
 pub type Run<'a, E> = &'a mut dyn FnMut(u32, &Deployed) -> Result<Option<Experience>, E>;
 
-/// Runs the loop, from the checkpoint if there is one; `run` runs each episode. `scenario` is the hash of its
-/// scenario.
+/// Input of a loop, in addition to its options.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// Model of the first episode.
+    pub first: &'a Arc<Model>,
+    /// SHA-256 of the scenario that the episodes run.
+    pub scenario: &'a str,
+    /// Command for the cards of the models.
+    pub command: &'a str,
+}
+
+/// Runs the loop, from the checkpoint if there is one; `run` runs each episode.
 ///
 /// # Errors
 /// The model has no law, the model or the scenario differs from the checkpoint's, a run fails, a network
 /// cannot be built, or a checkpoint cannot be read or written.
 pub fn continual<E: From<Error>>(
     options: &Options,
-    (first, scenario, command): (&Arc<Model>, &str, &str),
+    start: Start<'_>,
     run: Run<'_, E>,
     checkpoints: &Checkpoints,
     watch: Watch<'_>,
 ) -> Result<Continued, E> {
-    let mut at = Loop::new(options, (first, scenario, command), checkpoints, watch)?;
+    let mut at = Loop::new(options, start, checkpoints, watch)?;
     let left = |at: &Loop<'_>| at.state.episodes.len() < options.episodes as usize;
     while left(&at) && at.episode(run)? == Control::Continue {}
     Ok(Continued {

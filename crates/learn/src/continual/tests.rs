@@ -27,7 +27,11 @@ fn gone_through(options: &Options, stop: &dyn Fn(&Event<'_>) -> bool) -> (Contin
     };
     let done = continual(
         options,
-        (&first, "scenario", "paceline train decc"),
+        Start {
+            first: &first,
+            scenario: "scenario",
+            command: "paceline train decc continual",
+        },
         &mut run,
         &Checkpoints::none(),
         &mut watch,

@@ -60,8 +60,8 @@ pub(super) fn shares(count: usize, there: &[usize; STRATA]) -> [usize; STRATA] {
     order.order_by_key(|&i| there[i]);
     let (mut shares, mut left) = ([0; STRATA], count);
     // From the smallest stratum on, the remainder is divided equally between those that are left.
-    for (place, &i) in order.iter().enumerate() {
-        shares[i] = there[i].min(left / (STRATA - place));
+    for (index, &i) in order.iter().enumerate() {
+        shares[i] = there[i].min(left / (STRATA - index));
         left -= shares[i];
     }
     shares

@@ -45,16 +45,16 @@ impl Trace {
     /// Creates the trace of a run that `input` describes.
     pub(super) fn new(input: &Resolved, settings: &[String], samples: &[RttSample]) -> Self {
         let mut flows: Vec<FlowTrace> = Vec::new();
-        let mut places = HashMap::new();
+        let mut indices = HashMap::new();
         for sample in samples {
-            let place = *places.entry(sample.flow).or_insert_with(|| {
+            let index = *indices.entry(sample.flow).or_insert_with(|| {
                 flows.push(FlowTrace {
                     flow: sample.flow,
                     samples: Vec::new(),
                 });
                 flows.len() - 1
             });
-            flows[place].samples.push((sample.at, sample.rtt));
+            flows[index].samples.push((sample.at, sample.rtt));
         }
         // Samples are in order of time, so flows are found in that of their first ones.
         flows.sort_by_key(|flow| flow.flow);

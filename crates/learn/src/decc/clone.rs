@@ -13,12 +13,12 @@ use std::sync::Arc;
 use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::learned::kind::DECC;
 use paceline_congestion::learned::layers::Network;
-use paceline_congestion::learned::{Kind, Model};
+use paceline_congestion::learned::{Model, ModelKind};
 use paceline_kernel::rng::Rng;
 use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
-use super::practice::{Manner, Shared, Who, episodes, practise_all};
+use super::practice::{Manner, PracticePolicy, Shared, episodes, practise_all};
 use super::{model, start, stream};
 use crate::Error;
 use crate::checkpoint::{Checkpoints, Floats};
@@ -165,32 +165,42 @@ pub fn clone(
     let mut stopped = watch(state.teacher, None) == Control::Stop;
     while state.rounds.len() < options.rounds && !stopped {
         let number = state.rounds.len();
+        // A stream per round, so that a resumed training draws the same numbers.
         let mut rng = stream(options.seed, 3, number as u64);
-        let who = match (number, &residual) {
+        let decider = match (number, &residual) {
             // In the first round the teacher itself decides, because the network has not learned anything.
-            (0, None) => Who::Law,
-            (0, Some(residual)) => Who::Beside(Arc::clone(residual)),
-            _ => Who::Instead(Arc::new(learner.network.clone())),
+            (0, None) => PracticePolicy::Law,
+            (0, Some(residual)) => PracticePolicy::Residual(Arc::clone(residual)),
+            _ => PracticePolicy::Policy(Arc::new(learner.network.clone())),
         };
         let manner = Manner {
             law,
-            who,
+            decider,
             residual: residual.clone(),
+            // Without noise the network would only know states that its teacher leads to, not those after a small
+            // mistake of its own.
             noise: 0.03,
             kept: options.rows,
         };
         for _ in 0..DRAWS {
             let met = practise_all(&episodes(&mut rng, options.flows), &manner, options.threads)?;
             for one in met.iter().flatten() {
+                // States of earlier rounds stay: on the newest alone, the network would forget those of its teacher.
                 state.seen.0.extend(one.seen);
                 state.labels.0.push(one.label);
                 state.decisions += 1;
             }
         }
         let part = number as f64 / options.rounds as f64;
-        let off = learn(&mut learner, &state, (options.steps, part), &mut rng);
-        let candidate = (Kind::Decc, "candidate");
-        let files = model::on_law(candidate, &law.values(), &learner.network, |card| card)?;
+        let off = learn(&mut learner, &state, options.steps, part, &mut rng);
+        let files = model::on_law(
+            ModelKind::Decc,
+            "candidate",
+            &law.values(),
+            &learner.network,
+            |card| card,
+        )?;
+        // A network that is closer to the labels may still be worse in whole runs, so trials choose.
         let cost = trials.cost_of(&files)?;
         if cost < state.best.0 {
             state.best = (cost, Floats(learner.network.values().to_vec()));
@@ -219,10 +229,10 @@ pub fn clone(
 }
 
 /// Trains towards the labels; returns the root mean square error over the second half of the steps.
-fn learn(learner: &mut Fitted, state: &State, (steps, part): (usize, f64), rng: &mut Rng) -> f64 {
+fn learn(learner: &mut Fitted, state: &State, steps: usize, part: f64, rng: &mut Rng) -> f64 {
     let mut squares = 0.0;
     for step in 0..steps {
-        let (seen, labels) = sample((&state.seen.0, INPUTS), &state.labels.0, BATCH, rng);
+        let (seen, labels) = sample(&state.seen.0, INPUTS, &state.labels.0, BATCH, rng);
         let pass = forward(&learner.network, BATCH, seen);
         let off = pass.output.iter().zip(&labels).map(|(a, label)| a - label);
         let off: Vec<f32> = off.collect();

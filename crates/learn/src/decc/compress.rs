@@ -195,8 +195,8 @@ pub(super) fn compress(network: &Network, asked: &Asked) -> (Compressed, Grid) {
     let threshold = threshold(&fitted, asked.share);
     let mut kept = vec![true; values.len()];
     for &(from, count, _) in inner {
-        for place in from..from + count {
-            kept[place] = f64::from(values[place].abs()) > threshold;
+        for index in from..from + count {
+            kept[index] = f64::from(values[index].abs()) > threshold;
         }
     }
     let all: usize = inner.iter().map(|(_, count, _)| count).sum();
@@ -226,9 +226,9 @@ pub(super) fn compress(network: &Network, asked: &Asked) -> (Compressed, Grid) {
 fn columns(values: &[f32], kept: &[bool], parts: &[(usize, usize, usize)]) -> Vec<Vec<(usize, f64)>> {
     let of = |&(from, count, columns): &(usize, usize, usize)| {
         let mut each = vec![(0, 0.0f64); columns];
-        for place in (from..from + count).filter(|place| kept[*place]) {
-            let (left, largest) = &mut each[(place - from) % columns];
-            (*left, *largest) = (*left + 1, largest.max(f64::from(values[place].abs())));
+        for index in (from..from + count).filter(|index| kept[*index]) {
+            let (left, largest) = &mut each[(index - from) % columns];
+            (*left, *largest) = (*left + 1, largest.max(f64::from(values[index].abs())));
         }
         each
     };

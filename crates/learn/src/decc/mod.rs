@@ -48,10 +48,10 @@ pub use clone::{Cloned, Cloning, Round, clone};
 pub use compress::{Asked, Compressed};
 pub use model::{files, files_of_clone, files_of_compressed};
 pub(crate) use model::{of_values, same};
-use practice::Who;
+use practice::PracticePolicy;
 pub(crate) use practice::{Manner, delivered, episodes, fixed, practise_all};
 pub(crate) use replay::Transition;
-pub use start::{base, clone_of};
+pub use start::{LawClone, base, clone_of};
 pub use tune::{Apart, Tuned, Tuning, WatchTuning, difference, in_trials, tuned};
 
 /// Learning algorithm; a residual uses the first two.
@@ -255,7 +255,8 @@ impl Learner {
             }
             By::Proximal => Self::Proximal(Box::new(on_policy::learner(nothing(rng), rng))),
             By::Printed | By::Memoryless | By::OwnReward => Self::Printed(Box::new(paper::Learner::new(
-                (by != By::Memoryless, by == By::OwnReward),
+                by != By::Memoryless,
+                by == By::OwnReward,
                 SOURCES,
                 rng,
             ))),
@@ -289,13 +290,13 @@ impl Learner {
             Self::Proximal(learner) => learner.actor(),
             Self::Printed(learner) => {
                 let model = model_of(&learner.files()?)?;
-                let (count, rewards) = learner.practise(episodes, (noise, options.threads), &model)?;
+                let (count, rewards) = learner.practise(episodes, noise, options.threads, &model)?;
                 return Ok((count, rewards, learner.learn(options.steps, rng)));
             }
         };
         let manner = Manner {
             law,
-            who: Who::Beside(Arc::new(beside.clone())),
+            decider: PracticePolicy::Residual(Arc::new(beside.clone())),
             residual: None,
             noise,
             kept: usize::MAX,
@@ -303,19 +304,18 @@ impl Learner {
         let met = practise_all(&episodes, &manner, options.threads)?;
         let count: usize = met.iter().map(Vec::len).sum();
         let rewards: f64 = met.iter().flatten().map(Transition::worth).sum();
-        Ok((
-            count,
-            rewards,
-            self.learn(met, (part, moves), (options.steps, rng)),
-        ))
+        let loss = self.learn(met, 1.0 - part, moves, options.steps, rng);
+        Ok((count, rewards, loss))
     }
 
-    /// Trains a residual with a round's experience; returns the mean loss of the critics.
+    /// Trains a residual with a round's experience, at the fraction `rate` of the learning rate; returns the mean loss of the critics.
     fn learn(
         &mut self,
         met: Vec<Vec<Transition>>,
-        (part, moves): (f64, bool),
-        (steps, rng): (usize, &mut Rng),
+        rate: f64,
+        moves: bool,
+        steps: usize,
+        rng: &mut Rng,
     ) -> f64 {
         match self {
             Self::Gradients(learner, replay) => {
@@ -326,10 +326,10 @@ impl Learner {
                 (0..steps).map(one).sum::<f64>() / steps.max(1) as f64
             }
             Self::Proximal(learner) => {
-                let spread = (&learner.actor().clone(), learner.deviation());
-                let courses = met.into_iter().flat_map(|one| on_policy::courses(one, spread));
+                let explorer = learner.explorer();
+                let courses = met.into_iter().flat_map(|one| on_policy::courses(one, explorer));
                 let courses: Vec<_> = courses.collect();
-                learner.learn(&courses, (1.0 - part, moves), rng)
+                learner.learn(&courses, rate, moves, rng)
             }
             Self::Printed(_) => 0.0,
         }
@@ -386,13 +386,19 @@ pub fn train(
     let law = start::law_of(law)?;
     let trials = Trials::new(options.networks, options.threads)?;
     let cost = |values: &[f32]| {
-        let candidate = (options.by, "candidate");
-        trials.cost_of(&model::of_values(candidate, &law.values(), values, "")?)
+        trials.cost_of(&model::of_values(
+            options.by,
+            "candidate",
+            &law.values(),
+            values,
+            "",
+        )?)
     };
     let mut learner = Learner::new(options.by, &mut stream(options.seed, 0, 0));
     let begun = learner.values();
     let mut state = match checkpoints.take::<State>(NAME)? {
         Some(mut state) => {
+            // The state is moved out, since a copy of the replay memory would be large.
             let fresh = learner.state();
             learner.go_on_from(std::mem::replace(&mut state.learner, fresh))?;
             state

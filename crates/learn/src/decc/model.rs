@@ -2,7 +2,7 @@
 
 use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::card::{Card, Metrics, RoundMetrics, Training};
-use paceline_congestion::learned::kind::{DECC, Kind};
+use paceline_congestion::learned::kind::{DECC, ModelKind};
 use paceline_congestion::learned::layers::Network;
 
 use super::{BATCH, By, Cloned, Cloning, TrainedPolicy, Tuned};
@@ -16,7 +16,8 @@ const SCENARIOS: [&str; 1] = ["drawn"];
 
 /// Returns the files of a law and a network of this kind; `complete` fills in the card.
 pub(super) fn on_law(
-    (kind, name): (Kind, &str),
+    kind: ModelKind,
+    name: &str,
     law: &[f32],
     policy: &Network,
     complete: impl FnOnce(Card) -> Card,
@@ -28,7 +29,7 @@ pub(super) fn on_law(
 pub(crate) fn same(law: &Law, beside: Option<&Network>) -> Result<ModelFiles, Error> {
     let values = law.values();
     match beside {
-        Some(policy) => on_law((Kind::Residual, "teacher"), &values, policy, |card| card),
+        Some(policy) => on_law(ModelKind::Residual, "teacher", &values, policy, |card| card),
         None => {
             let values: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
             law_files("teacher", &values, |card| card)
@@ -38,7 +39,8 @@ pub(crate) fn same(law: &Law, beside: Option<&Network>) -> Result<ModelFiles, Er
 
 /// Returns the files of a policy with these values, as `by` trains it: based on a law, or alone with a note.
 pub(crate) fn of_values(
-    (by, name): (By, &str),
+    by: By,
+    name: &str,
     law: &[f32],
     values: &[f32],
     about: &str,
@@ -48,7 +50,7 @@ pub(crate) fn of_values(
         By::Memoryless => super::paper::files(name, values, false, about),
         By::Gradients | By::Proximal => {
             let policy = Network::new(&DECC, values.to_vec());
-            on_law((Kind::Residual, name), law, &policy, |card| card)
+            on_law(ModelKind::Residual, name, law, &policy, |card| card)
         }
     }
 }
@@ -72,10 +74,10 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
             trained.decisions,
             trained.best()
         );
-        return of_values((options.by, name), &trained.law, &trained.values, &about);
+        return of_values(options.by, name, &trained.law, &trained.values, &about);
     }
     let policy = Network::new(&DECC, trained.values.clone());
-    on_law((Kind::Residual, name), &trained.law, &policy, |card| Card {
+    on_law(ModelKind::Residual, name, &trained.law, &policy, |card| Card {
         data: data(trained.decisions, &SCENARIOS, options.seed),
         training: Training {
             rounds: trained.updates.len() as u64,
@@ -108,7 +110,7 @@ pub fn files_of_clone(name: &str, cloned: &Cloned, command: &str) -> Result<Mode
         loss: round.off * round.off,
         ..RoundMetrics::default()
     };
-    on_law((Kind::Decc, name), &cloned.law, &cloned.policy, |card| Card {
+    on_law(ModelKind::Decc, name, &cloned.law, &cloned.policy, |card| Card {
         data: data(cloned.decisions, &SCENARIOS, seed),
         training: Training {
             rounds: cloned.rounds.len() as u64,
@@ -130,19 +132,21 @@ pub fn files_of_clone(name: &str, cloned: &Cloned, command: &str) -> Result<Mode
 /// The weights cannot be serialised.
 pub fn files_of_compressed(name: &str, tuned: &Tuned, seed: u64, command: &str) -> Result<ModelFiles, Error> {
     let compressed = &tuned.compressed;
-    on_law((Kind::Decc, name), &tuned.law, &compressed.network, |card| Card {
-        data: data(tuned.observations as u64, &SCENARIOS, seed),
-        training: Training {
-            rounds: tuned.steps as u64,
-            learning_rate: super::tune::RATE,
-            loss: format!(
-                "pruned by {:.1} % and quantised to {:.2} bits in the mean, then taught what it did before",
-                100.0 * compressed.taken,
-                compressed.bits
-            ),
-            ..training(command, BATCH, seed)
-        },
-        quantisation: Some(tuned.quantisation.clone()),
-        ..card
+    on_law(ModelKind::Decc, name, &tuned.law, &compressed.network, |card| {
+        Card {
+            data: data(tuned.observations as u64, &SCENARIOS, seed),
+            training: Training {
+                rounds: tuned.steps as u64,
+                learning_rate: super::tune::RATE,
+                loss: format!(
+                    "pruned by {:.1} % and quantised to {:.2} bits in the mean, then taught what it did before",
+                    100.0 * compressed.taken,
+                    compressed.bits
+                ),
+                ..training(command, BATCH, seed)
+            },
+            quantisation: Some(tuned.quantisation.clone()),
+            ..card
+        }
     })
 }

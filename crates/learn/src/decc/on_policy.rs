@@ -12,7 +12,7 @@ use paceline_kernel::sorted::SortedMap;
 use super::replay::Transition;
 use super::state::GLOBAL;
 use crate::pass::first;
-use crate::ppo::{self, likelihood};
+use crate::ppo::{self, Explorer, likelihood};
 
 /// Inputs of the critic: all agents, and one agent's features.
 const KNOWN: usize = GLOBAL + INPUTS;
@@ -39,16 +39,16 @@ const MANNER: ppo::Manner = ppo::Manner {
 const SPREAD: f32 = -std::f32::consts::LN_10;
 /// Creates a learner that starts with this policy.
 pub(super) fn learner(policy: Network, rng: &mut Rng) -> Learner {
-    Learner::new(MANNER, (policy, first(&CRITIC, rng)), SPREAD)
+    Learner::new(MANNER, policy, first(&CRITIC, rng), SPREAD)
 }
 
 /// Splits transitions into uninterrupted sequences per agent. Agents of the next episode reuse the numbers,
 /// but their first observation differs.
-pub(super) fn courses(gone_through: Vec<Transition>, spread: (&Network, f64)) -> Vec<Course> {
+pub(super) fn courses(gone_through: Vec<Transition>, explorer: Explorer<'_>) -> Vec<Course> {
     let mut under_way: SortedMap<u32, (Course, [f32; INPUTS])> = SortedMap::new();
     let mut done = Vec::new();
     for one in gone_through {
-        let (step, after) = (step(&one, spread), known(&one.next_all, &one.next_seen));
+        let (step, after) = (step(&one, explorer), known(&one.next_all, &one.next_seen));
         match under_way.get_mut(&one.agent) {
             // A decision that was not stored interrupts the sequence.
             Some((course, next)) if *next == one.seen => {
@@ -69,7 +69,8 @@ pub(super) fn courses(gone_through: Vec<Transition>, spread: (&Network, f64)) ->
     done
 }
 
-fn step(one: &Transition, (policy, deviation): (&Network, f64)) -> Step {
+fn step(one: &Transition, explorer: Explorer<'_>) -> Step {
+    let Explorer { policy, deviation } = explorer;
     let mean = f64::from(policy.decide(&one.seen));
     Step {
         seen: one.seen,
@@ -122,7 +123,11 @@ mod tests {
             one(1, 0.6, 0.7),
             one(0, 0.8, 0.9),
         ];
-        let courses = courses(gone_through, (&policy, 0.1));
+        let explorer = Explorer {
+            policy: &policy,
+            deviation: 0.1,
+        };
+        let courses = courses(gone_through, explorer);
         let rewards = courses
             .iter()
             .map(|course| course.steps.iter().map(|step| step.reward));
@@ -135,7 +140,7 @@ mod tests {
             tried: mean,
             ..one(0, 0.1, 0.2)
         };
-        let likely = step(&near, (&policy, 0.1)).likelihood;
+        let likely = step(&near, explorer).likelihood;
         assert!((likely - std::f32::consts::LN_10).abs() < 1e-6, "{likely}");
     }
 }

@@ -8,7 +8,7 @@ use paceline_congestion::CongestionControl;
 use paceline_congestion::api::{Observation, PathInfo, SendLimits};
 use paceline_congestion::decc;
 use paceline_congestion::decc::features::{INPUTS, observe};
-use paceline_congestion::decc::law::{Law, RESIDUAL, Said, Seen, State, action_of};
+use paceline_congestion::decc::law::{Interval, Law, PolicyOutput, RESIDUAL, State, action_of};
 use paceline_congestion::learned::inside::Decider;
 use paceline_congestion::learned::layers::Policy;
 use paceline_congestion::params::Auto;
@@ -30,20 +30,20 @@ pub(crate) type Shared = Arc<dyn Policy>;
 
 /// Decider of practising flows.
 #[derive(Clone, Debug)]
-pub(crate) enum Who {
+pub(crate) enum PracticePolicy {
     /// The rate law without a residual policy.
     Law,
     /// The law plus a residual policy.
-    Beside(Shared),
+    Residual(Shared),
     /// A policy that replaces the law.
-    Instead(Shared),
+    Policy(Shared),
 }
 
 /// Settings of practice in a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Manner {
     pub(crate) law: Law,
-    pub(crate) who: Who,
+    pub(crate) decider: PracticePolicy,
     /// Residual policy of the law whose decisions are to be cloned, if it has one.
     pub(crate) residual: Option<Shared>,
     /// Standard deviation of the noise on actions.
@@ -54,10 +54,10 @@ pub(crate) struct Manner {
 
 impl Manner {
     /// Creates settings in which a policy replaces the law.
-    pub(crate) fn instead(law: &Law, policy: Shared, (noise, kept): (f64, usize)) -> Self {
+    pub(crate) fn instead(law: &Law, policy: Shared, noise: f64, kept: usize) -> Self {
         Self {
             law: *law,
-            who: Who::Instead(policy),
+            decider: PracticePolicy::Policy(policy),
             residual: None,
             noise,
             kept,
@@ -116,7 +116,7 @@ pub(super) fn all_of<T: Send>(
     of: &(dyn Fn(&Episode) -> Result<Vec<T>, Error> + Sync),
 ) -> Result<Vec<Vec<T>>, Error> {
     let last = episodes.len().saturating_sub(1);
-    let run = |place: usize| of(&episodes[last - place]);
+    let run = |index: usize| of(&episodes[last - index]);
     let each = side_by_side(episodes.len(), threads, &run);
     let mut each = each.into_iter().collect::<Result<Vec<_>, Error>>()?;
     each.reverse();
@@ -179,7 +179,7 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
         };
         Box::new(asks.asks(&law, &state, path, flow))
     };
-    drive((network, episode.seed), &params, make)?;
+    drive(network, episode.seed, &params, make)?;
     let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(std::mem::take(&mut log.kept))
 }
@@ -195,7 +195,8 @@ pub(super) fn every(network: &Network, apart_us: f64, kept: usize) -> u64 {
 
 /// Runs a network with this seed to its end, with senders from `make` that have DECC's requirements.
 pub(super) fn drive(
-    (network, seed): (&Network, u64),
+    network: &Network,
+    seed: u64,
     params: &decc::Params,
     make: impl Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync + 'static,
 ) -> Result<(), Error> {
@@ -260,7 +261,7 @@ impl Decider for Flow {
             log,
             ..
         } = &*self.course;
-        let seen = Seen::of(report, path);
+        let seen = Interval::of(report, path);
         let packets = path.bdp_packets();
         let features = observe(&self.state, &seen, packets);
         let act = |policy: &Shared| policy.decide(&features).clamp(-1.0, 1.0);
@@ -271,10 +272,10 @@ impl Decider for Flow {
             true => (manner.noise * normal(&mut self.rng)) as f32,
             false => 0.0,
         };
-        let (tried, says): (f32, fn(f32) -> Said) = match &manner.who {
-            Who::Law => (noise, Said::Beside),
-            Who::Beside(policy) => (act(policy) + noise, Said::Beside),
-            Who::Instead(policy) => (act(policy) + noise, Said::Instead),
+        let (tried, says): (f32, fn(f32) -> PolicyOutput) = match &manner.decider {
+            PracticePolicy::Law => (noise, PolicyOutput::Residual),
+            PracticePolicy::Residual(policy) => (act(policy) + noise, PolicyOutput::Residual),
+            PracticePolicy::Policy(policy) => (act(policy) + noise, PolicyOutput::Decision),
         };
         let share = delivered(report, path);
         let rtt = seen.mean.unwrap_or(seen.newest).max(1.0);
@@ -346,7 +347,7 @@ mod tests {
         let law = *model.law().unwrap();
         let manner = Manner {
             law,
-            who: Who::Law,
+            decider: PracticePolicy::Law,
             residual: None,
             noise: 0.0,
             kept: 100_000,

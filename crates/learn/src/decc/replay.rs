@@ -114,9 +114,9 @@ impl<const SEEN: usize, const ALL: usize> Replay<SEEN, ALL> {
             own.push(transition);
             return;
         }
-        let place = &mut self.next[source];
-        own[*place] = transition;
-        *place = (*place + 1) % self.room;
+        let index = &mut self.next[source];
+        own[*index] = transition;
+        *index = (*index + 1) % self.room;
     }
 
     pub(super) fn state(&self) -> ReplayState {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paceline_congestion::decc::law::Law;
-use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::kind::ModelKind;
 use paceline_congestion::learned::layers::Network;
 use paceline_congestion::learned::model::Model;
 
@@ -20,7 +20,7 @@ pub fn base(model: &str) -> Result<Arc<Model>, Error> {
 /// Returns the law of a model that is a pure law.
 pub(super) fn law_of(model: &Model) -> Result<Law, Error> {
     match (model.card().kind, model.law()) {
-        (Kind::Law, Some(law)) => Ok(*law),
+        (ModelKind::Law, Some(law)) => Ok(*law),
         _ => Err(other(model, "a rate law (kind law)")),
     }
 }
@@ -28,8 +28,8 @@ pub(super) fn law_of(model: &Model) -> Result<Law, Error> {
 /// Returns the law of a model and its residual, if it has one.
 pub(crate) fn teacher(model: &Model) -> Result<(Law, Option<Arc<Network>>), Error> {
     match (model.card().kind, model.law()) {
-        (Kind::Law, Some(law)) => Ok((*law, None)),
-        (Kind::Residual, Some(law)) => Ok((*law, model.layers().cloned().map(Arc::new))),
+        (ModelKind::Law, Some(law)) => Ok((*law, None)),
+        (ModelKind::Residual, Some(law)) => Ok((*law, model.layers().cloned().map(Arc::new))),
         _ => Err(other(
             model,
             "a rate law, with or without a residual (kinds law, residual)",
@@ -37,17 +37,29 @@ pub(crate) fn teacher(model: &Model) -> Result<(Law, Option<Arc<Network>>), Erro
     }
 }
 
-/// Returns the law and the network of a clone that is not compressed.
+/// A network that was cloned from a law.
+#[derive(Clone, Debug)]
+pub struct LawClone {
+    /// Law that the network replaces.
+    pub law: Law,
+    /// Network that decides without the law.
+    pub network: Network,
+}
+
+/// Returns a clone that is not compressed.
 ///
 /// # Errors
 /// The model is of another kind.
-pub fn clone_of(model: &Model) -> Result<(Law, Network), Error> {
+pub fn clone_of(model: &Model) -> Result<LawClone, Error> {
     let card = model.card();
     if card.quantisation.is_some() {
         return Err(Error::Options(format!("`{}` is compressed already", card.name)));
     }
     match (card.kind, model.law(), model.layers()) {
-        (Kind::Decc, Some(law), Some(network)) => Ok((*law, network.clone())),
+        (ModelKind::Decc, Some(law), Some(network)) => Ok(LawClone {
+            law: *law,
+            network: network.clone(),
+        }),
         _ => Err(other(model, "a network of DECC (kind decc)")),
     }
 }

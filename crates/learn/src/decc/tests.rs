@@ -51,18 +51,18 @@ fn derivatives_are_those_of_differences() {
         compared += 1;
     };
     let here = loss(&network, &input);
-    for (place, found) in slope.iter().enumerate() {
+    for (index, found) in slope.iter().enumerate() {
         let moved = |by: f32| {
             let mut moved = network.clone();
-            moved.values_mut()[place] += by;
+            moved.values_mut()[index] += by;
             loss(&moved, &input)
         };
         compare(*found, moved(H), here, moved(-H));
     }
-    for (place, found) in by_input.iter().enumerate() {
+    for (index, found) in by_input.iter().enumerate() {
         let moved = |by: f32| {
             let mut moved = input.clone();
-            moved[place] += by;
+            moved[index] += by;
             loss(&network, &moved)
         };
         compare(*found, moved(H), here, moved(-H));
@@ -112,7 +112,7 @@ fn the_learner_goes_where_the_reward_is() {
             tried: action,
             label: 0.0,
             all: [0.1; state::GLOBAL],
-            seen: std::array::from_fn(|place| number(place + k)),
+            seen: std::array::from_fn(|index| number(index + k)),
             action,
             reward: 0.5 * action,
             discount: 0.0,
@@ -130,7 +130,7 @@ fn the_learner_goes_where_the_reward_is() {
     let mean = (0..50).map(|k| {
         learner
             .actor()
-            .decide(&std::array::from_fn::<_, INPUTS, _>(|place| number(place + k)))
+            .decide(&std::array::from_fn::<_, INPUTS, _>(|index| number(index + k)))
     });
     let mean = mean.sum::<f32>() / 50.0;
     assert!(mean > 0.5, "{mean}");
@@ -291,10 +291,10 @@ fn one_that_goes_on_comes_to_the_same() {
         let options = short(by, 2);
         let whole = trained(&options);
         let tmp = tempfile::tempdir().unwrap();
-        let often = (std::time::Duration::ZERO, false);
+        let often = std::time::Duration::ZERO;
         let mut times = 0;
         let last = loop {
-            let checkpoints = Checkpoints::open(tmp.path(), "train decc", often, |_| ()).unwrap();
+            let checkpoints = Checkpoints::open(tmp.path(), "train decc", often, false, |_| ()).unwrap();
             let mut watch = |_: &(f64, f64), update: Option<&Update>| match update {
                 Some(_) => Control::Stop,
                 None => Control::Continue,
@@ -333,7 +333,7 @@ fn a_short_clone_is_near_the_law_and_the_same_again() {
     assert!(one.rounds.iter().all(|round| round.off < 0.1), "{:?}", one.rounds);
     let files = files_of_clone("mine", &one, "paceline train decc").unwrap();
     let model = Model::parse(&files.card, &files.weights).unwrap();
-    let (law, network) = clone_of(&model).unwrap();
+    let LawClone { law, network } = clone_of(&model).unwrap();
     assert_eq!(network, one.policy);
     let tuning = Tuning {
         networks: 1,
@@ -341,7 +341,7 @@ fn a_short_clone_is_near_the_law_and_the_same_again() {
         observations: 1000,
         ..Tuning::default().quick()
     };
-    let tuned = tuned((&law, &network), &tuning, &Checkpoints::none(), &mut |_, _| {
+    let tuned = tuned(&law, &network, &tuning, &Checkpoints::none(), &mut |_, _| {
         Control::Continue
     })
     .unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::card::Card;
-use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::kind::ModelKind;
 use paceline_congestion::learned::layers::{Network, Policy};
 use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::whole::{Quantisation, Whole};
@@ -17,7 +17,7 @@ use super::compress::{Asked, Compressed, Grid, compress};
 use super::practice::{Manner, episodes, fixed, practise_all};
 use super::{BATCH, model, start, stream};
 use crate::Error;
-use crate::checkpoint::{Checkpoints, Floats};
+use crate::checkpoint::{Checkpoints, Floats, Slot};
 use crate::pass::{Adam, backward, forward, network, sample};
 use crate::search::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, Trials, decc_of};
 
@@ -112,7 +112,8 @@ pub type WatchTuning<'a> = &'a mut dyn FnMut(usize, usize) -> Control;
 /// A scenario fails, the network does not fit integer arithmetic, a checkpoint cannot be read or written, or
 /// the tuning was stopped.
 pub fn tuned(
-    (law, teacher): (&Law, &Network),
+    law: &Law,
+    teacher: &Network,
     tuning: &Tuning,
     checkpoints: &Checkpoints,
     watch: WatchTuning<'_>,
@@ -120,22 +121,24 @@ pub fn tuned(
     let (mut compressed, grid) = compress(teacher, &tuning.asked);
     let judge = Judge::new(law, teacher, tuning)?;
     let rounded = judge.apart(&compressed.network, None)?;
-    let mut observed: Observations = (Vec::new(), Vec::new());
+    let mut observed = Observations::default();
     let (mut moving, mut done) = (teacher.clone(), 0);
     for (part, name) in (0..).zip(NAMES) {
         // First the teacher's states, then those of the rounded network as well.
         let drives = if part == 0 { teacher } else { &compressed.network };
-        let (seen, labels) = observations(law, (teacher, drives), (part, tuning))?;
-        observed.0.extend(seen);
-        observed.1.extend(labels);
-        done += steps(tuning.epochs, observed.1.len());
-        let with = (&*observed.0, &*observed.1);
-        let rng = stream(tuning.seed, TUNING, 8 + part);
-        let how = (tuning.epochs, rng);
-        moving = taught(moving, &grid, with, how, (name, checkpoints, watch))?;
+        let more = observations(law, teacher, drives, part, tuning)?;
+        observed.seen.extend(more.seen);
+        observed.labels.extend(more.labels);
+        let course = Course {
+            moving,
+            steps: steps(tuning.epochs, observed.labels.len()),
+            rng: stream(tuning.seed, TUNING, 8 + part),
+        };
+        done += course.steps;
+        moving = taught(&grid, &observed, course, checkpoints.slot(name), watch)?;
         compressed.network = grid.rounded(&moving);
     }
-    let (seen, _) = observed;
+    let seen = observed.seen;
     compressed.most = grid.most(&compressed.network);
     let quantisation = Quantisation {
         steps: compressed.steps.iter().map(|step| *step as f32).collect(),
@@ -172,28 +175,38 @@ const NAMES: [&str; 2] = ["tuning", "tuning-again"];
 
 /// Trains the unrounded weights so that their rounded versions match the labels.
 fn taught(
-    mut moving: Network,
     grid: &Grid,
-    (seen, labels): (&[[f32; INPUTS]], &[f32]),
-    (epochs, mut rng): (usize, Rng),
-    (name, checkpoints, watch): (&str, &Checkpoints, WatchTuning<'_>),
+    observed: &Observations,
+    course: Course,
+    slot: Slot<'_>,
+    watch: WatchTuning<'_>,
 ) -> Result<Network, Error> {
+    let Observations { seen, labels } = observed;
+    let Course {
+        mut moving,
+        steps,
+        mut rng,
+    } = course;
+    let Slot { checkpoints, name } = slot;
     let mut adam = Adam::new(moving.values().len());
-    let steps = steps(epochs, labels.len());
     let mut begun = 0;
     if let Some(state) = checkpoints.take::<State>(name)? {
         moving = network(moving.layers(), state.moving)?;
         (begun, rng, adam) = (state.done, state.rng, state.adam);
     }
     for step in begun..steps {
-        let (input, goals) = sample((seen.as_flattened(), INPUTS), labels, BATCH, &mut rng);
+        let (input, goals) = sample(seen.as_flattened(), INPUTS, labels, BATCH, &mut rng);
+        // The loss is of the rounded network, the step moves the unrounded weights: most steps are smaller than the
+        // grid and would be lost by rounding.
         let rounded = grid.rounded(&moving);
         let pass = forward(&rounded, BATCH, input);
         let off = pass.output.iter().zip(&goals);
         let by = off.map(|(a, goal)| 2.0 * (a - goal) / BATCH as f32).collect();
         let mut slope = vec![0.0; moving.values().len()];
         backward(&rounded, &pass, by, Some(&mut slope));
+        // A removed weight would otherwise grow back.
         grid.cut(&mut slope);
+        // Steps end at zero, or weights near a boundary of the grid would change sides to the end.
         let rate = RATE * (1.0 - step as f64 / steps as f64);
         adam.step(moving.values_mut(), &slope, rate, LONGEST);
         let stopped = watch(step + 1, steps) == Control::Stop;
@@ -228,21 +241,34 @@ fn largest(network: &Network, seen: &[[f32; INPUTS]]) -> Vec<f32> {
 /// Number of the random streams of this stage.
 const TUNING: u64 = 4;
 
-/// States of a policy, and its actions.
-type Observations = (Vec<[f32; INPUTS]>, Vec<f32>);
+/// States that a policy met, with the teacher's actions.
+#[derive(Default)]
+struct Observations {
+    seen: Vec<[f32; INPUTS]>,
+    labels: Vec<f32>,
+}
+
+/// Start of a course of tuning, and its length.
+struct Course {
+    /// Unrounded weights.
+    moving: Network,
+    steps: usize,
+    rng: Rng,
+}
 
 /// Records states in random networks where `drives` decides with a little noise, and labels them with the
 /// teacher's actions.
 fn observations(
     law: &Law,
-    (teacher, drives): (&Network, &Network),
-    (part, tuning): (u64, &Tuning),
+    teacher: &Network,
+    drives: &Network,
+    part: u64,
+    tuning: &Tuning,
 ) -> Result<Observations, Error> {
     let mut rng: Rng = stream(tuning.seed, TUNING, 1 + part);
     let (mut seen, mut draws) = (Vec::with_capacity(tuning.observations), 0);
     while seen.len() < tuning.observations {
-        let how = (0.03, tuning.observations / 16);
-        let manner = Manner::instead(law, Arc::new(drives.clone()), how);
+        let manner = Manner::instead(law, Arc::new(drives.clone()), 0.03, tuning.observations / 16);
         let met = practise_all(&episodes(&mut rng, tuning.flows), &manner, tuning.threads)?;
         seen.extend(met.iter().flatten().map(|one| one.seen));
         draws += 1;
@@ -251,16 +277,17 @@ fn observations(
         }
     }
     let labels = seen.iter().map(|row| teacher.decide(row)).collect();
-    Ok((seen, labels))
+    Ok(Observations { seen, labels })
 }
 
 /// Returns the states that a network meets in trials, where it decides.
 fn met_in(
     networks: &[(crate::search::Network, u64)],
-    (law, teacher): (&Law, &Network),
+    law: &Law,
+    teacher: &Network,
     threads: usize,
 ) -> Result<Vec<[f32; INPUTS]>, Error> {
-    let manner = Manner::instead(law, Arc::new(teacher.clone()), (0.0, 2000));
+    let manner = Manner::instead(law, Arc::new(teacher.clone()), 0.0, 2000);
     let met = practise_all(&fixed(networks), &manner, threads)?;
     Ok(met.iter().flatten().map(|one| one.seen).collect())
 }
@@ -282,11 +309,11 @@ fn apart(seen: &[[f32; INPUTS]], one: &dyn Policy, other: &dyn Policy) -> f64 {
 /// # Errors
 /// The first is no network of DECC, the other is no policy, or a trial fails.
 pub fn difference(teacher: &Model, other: &Model, threads: usize) -> Result<f64, Error> {
-    let (law, network) = start::clone_of(teacher)?;
+    let start::LawClone { law, network } = start::clone_of(teacher)?;
     let decides = other
         .decides()
         .ok_or_else(|| start::other(other, "a policy of DECC"))?;
-    let seen = met_in(&Trials::networks_of(0), (&law, &network), threads)?;
+    let seen = met_in(&Trials::networks_of(0), &law, &network, threads)?;
     Ok(apart(&seen, &network, decides))
 }
 
@@ -322,7 +349,7 @@ impl<'a> Judge<'a> {
             law: *law,
             teacher,
             cost: cost(&trials, law, teacher, None)?,
-            seen: met_in(trials.networks(), (law, teacher), tuning.threads)?,
+            seen: met_in(trials.networks(), law, teacher, tuning.threads)?,
             trials,
         })
     }
@@ -349,8 +376,7 @@ fn cost(
     policy: &Network,
     quantisation: Option<&Quantisation>,
 ) -> Result<f64, Error> {
-    let candidate = (Kind::Decc, "candidate");
-    let files = model::on_law(candidate, &law.values(), policy, |card| Card {
+    let files = model::on_law(ModelKind::Decc, "candidate", &law.values(), policy, |card| Card {
         quantisation: quantisation.cloned(),
         ..card
     })?;

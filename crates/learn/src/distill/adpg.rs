@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use paceline_congestion::learned::forest::{Claim, Feature, Forest, Scale, Trend};
+use paceline_congestion::learned::forest::{Claim, Feature, Scale, Trend};
 use paceline_congestion::learned::mlp::INPUTS;
-use paceline_congestion::learned::{Kind, Model};
+use paceline_congestion::learned::{Model, ModelKind};
 use paceline_env::{Batch, Environment, Source};
 use paceline_forest::distill::{Met, Policy, Stage};
 use paceline_kernel::rng::{Purpose, Rng};
@@ -14,12 +14,12 @@ use paceline_lab::stats::RttSummary;
 use paceline_scenario::Overrides;
 
 use super::judge::score;
-use super::{Episodes, Judged, Options, Score, Subject, use_of};
+use super::{Compared, Episodes, Judged, Options, Score, Subject, use_of};
 use crate::Error;
 use crate::adpg::{CASES, SEEDS, config, sources};
 
 pub(super) const SUBJECT: Subject = Subject {
-    kind: Kind::Adpg,
+    kind: ModelKind::Adpg,
     teach,
     features,
     claims,
@@ -51,7 +51,7 @@ fn features() -> Vec<Feature> {
         }),
         trend: (*name == "z[t]").then_some(Trend::Falling),
     };
-    Kind::Adpg.features().iter().map(feature).collect()
+    ModelKind::Adpg.features().iter().map(feature).collect()
 }
 
 fn claims() -> Vec<Claim> {
@@ -185,8 +185,8 @@ fn world(_: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
     Ok(Box::new(move |stage: Stage, policy: &Policy| {
         let (purpose, round) = use_of(stage);
         let cases: Vec<_> = CASES.iter().zip(0..).collect();
-        let played = side_by_side(cases.len(), options.threads, &|place| {
-            let (case, number) = cases[place];
+        let played = side_by_side(cases.len(), options.threads, &|index| {
+            let (case, number) = cases[index];
             let stream = STREAMS + 1024 * number + round as u64;
             let range = purpose.seeds();
             let drawn = Rng::stream(options.seed, Purpose::Training, stream).below(range.end - range.start);
@@ -273,11 +273,8 @@ const QUANTITIES: [Quantity; 3] = [
 ];
 
 /// Compares teacher and forest in each scenario, with the same seeds.
-fn judge(
-    _: &Arc<Model>,
-    (policies, _): ([&Policy; 2], &Forest),
-    options: &Options,
-) -> Result<Vec<Judged>, Error> {
+fn judge(_: &Arc<Model>, compared: Compared<'_>, options: &Options) -> Result<Vec<Judged>, Error> {
+    let policies = [compared.teacher, compared.student];
     let seeds = options.judging.max(2);
     let first = Use::Judging.seeds().start + 1;
     let runs: Vec<(&Judge, u64, &Policy)> = JUDGES
@@ -288,8 +285,8 @@ fn judge(
                 .flat_map(move |policy| (0..seeds).map(move |k| (judge, k, *policy)))
         })
         .collect();
-    let played = side_by_side(runs.len(), options.threads, &|place| {
-        let (judge, seed, policy) = runs[place];
+    let played = side_by_side(runs.len(), options.threads, &|index| {
+        let (judge, seed, policy) = runs[index];
         let episode = Episode {
             scenario: judge.scenario,
             set: judge.set,
@@ -302,10 +299,12 @@ fn judge(
     // The order of `runs`: per scenario all seeds of the teacher, then those of the forest.
     let of_each = played.chunks_exact(2 * seeds as usize);
     let judged = JUDGES.iter().zip(of_each).map(|(judge, played)| {
+        // Both meet the same seeds, so their difference is free of most of the spread between networks.
         let (teacher, forest) = played.split_at(seeds as usize);
-        let score = |&(what, unit, of): &Quantity| {
+        let score = |&(measure, unit, of): &Quantity| {
             score(
-                (what, unit),
+                measure,
+                unit,
                 teacher.iter().map(of).collect(),
                 forest.iter().map(of).collect(),
             )

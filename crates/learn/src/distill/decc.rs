@@ -8,20 +8,20 @@ use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::card::LAW;
 use paceline_congestion::learned::forest::{Claim, Feature, Forest, Scale, Trend};
 use paceline_congestion::learned::layers::Policy as Decides;
-use paceline_congestion::learned::{Kind, Model};
+use paceline_congestion::learned::{Model, ModelKind};
 use paceline_forest::distill::{Met, Policy, Stage};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::side_by_side;
 
 use super::judge::score;
-use super::{Episodes, Judged, Options, Score, Subject};
+use super::{Compared, Episodes, Judged, Options, Score, Subject};
 use crate::Error;
 use crate::decc::{EVALUATION, Manner, Transition, episodes, fixed, practise_all};
 use crate::policy;
 use crate::search::{Measured, Network, Shape, Trials, decc_of};
 
 pub(super) const SUBJECT: Subject = Subject {
-    kind: Kind::Decc,
+    kind: ModelKind::Decc,
     teach,
     features,
     claims,
@@ -103,7 +103,7 @@ fn world(teacher: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
     let trials = Trials::networks_of(networks);
     Ok(Box::new(move |stage: Stage, policy: &Policy| {
         let decides = Arc::new(Function(Arc::clone(policy)));
-        let manner = |noise| Manner::instead(&law, decides.clone(), (noise, ROWS));
+        let manner = |noise| Manner::instead(&law, decides.clone(), noise, ROWS);
         let met = match stage {
             Stage::Learning(round) => {
                 let mut rng = Rng::stream(options.seed, Purpose::Training, STREAMS + round as u64);
@@ -139,12 +139,8 @@ const QUANTITIES: [Quantity; 4] = [
 ];
 
 /// Compares teacher and forest as decisions of the scheme.
-fn judge(
-    teacher: &Arc<Model>,
-    (_, forest): ([&Policy; 2], &Forest),
-    options: &Options,
-) -> Result<Vec<Judged>, Error> {
-    let mut parts = forest.parts().clone();
+fn judge(teacher: &Arc<Model>, compared: Compared<'_>, options: &Options) -> Result<Vec<Judged>, Error> {
+    let mut parts = compared.forest.parts().clone();
     let law = serde_json::to_value(law_of(teacher)?.values());
     let law = law.map_err(|error| Error::Options(error.to_string()))?;
     parts.about.insert(LAW.into(), law);
@@ -160,8 +156,8 @@ fn judge(
         .rev()
         .flat_map(|&flows| (0..2).flat_map(move |who| (0..seeds).map(move |seed| (flows, who, seed))))
         .collect();
-    let each = side_by_side(runs.len(), options.threads, &|place| {
-        let (flows, who, seed) = runs[place];
+    let each = side_by_side(runs.len(), options.threads, &|index| {
+        let (flows, who, seed) = runs[index];
         let network = Network::plain(Shape::LeafSpine(flows));
         let input = network.resolve(EVALUATION + 1 + seed)?;
         Measured::of(&network, &input, decc_of(Arc::clone(models[who])))
@@ -170,9 +166,9 @@ fn judge(
     let mut judged = Vec::new();
     for (flows, measured) in flows.iter().rev().zip(each.chunks_exact(2 * seeds as usize)) {
         let (of_teacher, of_forest) = measured.split_at(seeds as usize);
-        let one = |&(what, unit, of): &Quantity| {
+        let one = |&(measure, unit, of): &Quantity| {
             let of_teacher = of_teacher.iter().map(of).collect();
-            score((what, unit), of_teacher, of_forest.iter().map(of).collect())
+            score(measure, unit, of_teacher, of_forest.iter().map(of).collect())
         };
         let scores: Option<Vec<Score>> = QUANTITIES.iter().map(one).collect();
         let scores = scores.ok_or_else(|| Error::Options("a run that judges measured nothing".into()))?;

@@ -50,9 +50,9 @@ impl Judged {
     }
 }
 
-pub(super) fn score((what, unit): (&str, &str), teacher: Vec<f64>, forest: Vec<f64>) -> Option<Score> {
+pub(super) fn score(measure: &str, unit: &str, teacher: Vec<f64>, forest: Vec<f64>) -> Option<Score> {
     Some(Score {
-        what: what.into(),
+        what: measure.into(),
         unit: unit.into(),
         teacher: interval(&teacher, CONFIDENCE)?,
         forest: interval(&forest, CONFIDENCE)?,

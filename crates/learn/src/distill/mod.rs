@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use paceline_congestion::learned::card::DataSource;
 use paceline_congestion::learned::forest::{Claim, Feature, Forest};
-use paceline_congestion::learned::{Kind, Model};
-use paceline_forest::distill::{DistillError, Met, Plan, Policy, Round, Stage, World};
+use paceline_congestion::learned::{Model, ModelKind};
+use paceline_forest::distill::{DistillError, Distilled, Met, Plan, Policy, Round, Stage, World};
 use paceline_forest::train::{Options as Trees, Rows, Shape};
 
 use paceline_lab::run::Control;
@@ -146,8 +146,17 @@ pub fn distill(
     let forest = distilled.forest.clone();
     let decide: Policy = Arc::new(move |seen| forest.decide(seen));
     tell(watch, "judging: networks and seeds that nothing learned from")?;
-    let judged = (subject.judge)(teacher, ([&teach, &decide], &distilled.forest), options)?;
-    let model = model::model((teacher, &subject), &distilled, &judged, options, command)?;
+    let compared = Compared {
+        teacher: &teach,
+        student: &decide,
+        forest: &distilled.forest,
+    };
+    let judged = (subject.judge)(teacher, compared, options)?;
+    let results = Results {
+        distilled: &distilled,
+        judged: &judged,
+    };
+    let model = model::model(teacher, &subject, results, options, command)?;
     Ok(DistilledPolicy {
         options: options.clone(),
         model,
@@ -162,11 +171,27 @@ pub fn distill(
 type Episodes = Box<dyn FnMut(Stage, &Policy) -> Result<Met, Error>>;
 
 /// Function that compares a teacher with its forest.
-type Judges = fn(&Arc<Model>, ([&Policy; 2], &Forest), &Options) -> Result<Vec<Judged>, Error>;
+type Judges = fn(&Arc<Model>, Compared<'_>, &Options) -> Result<Vec<Judged>, Error>;
+
+/// Decisions of a teacher and of its forest.
+#[derive(Clone, Copy)]
+struct Compared<'a> {
+    teacher: &'a Policy,
+    /// Decisions of the forest.
+    student: &'a Policy,
+    forest: &'a Forest,
+}
+
+/// Results of a distillation.
+#[derive(Clone, Copy)]
+struct Results<'a> {
+    distilled: &'a Distilled,
+    judged: &'a [Judged],
+}
 
 /// Properties of a distillation that depend on the kind of policy.
 struct Subject {
-    kind: Kind,
+    kind: ModelKind,
     teach: fn(&Arc<Model>) -> Policy,
     features: fn() -> Vec<Feature>,
     /// Claims about the distilled policy that are to be proved.
@@ -180,8 +205,8 @@ impl Subject {
     fn of(teacher: &Model) -> Result<Self, Error> {
         let card = teacher.card();
         match card.kind {
-            Kind::Adpg => Ok(adpg::SUBJECT),
-            Kind::Decc => Ok(decc::SUBJECT),
+            ModelKind::Adpg => Ok(adpg::SUBJECT),
+            ModelKind::Decc => Ok(decc::SUBJECT),
             kind => Err(Error::Options(format!(
                 "`{}` is of kind {kind}; expected a policy of kind adpg, or a network of kind decc",
                 card.name

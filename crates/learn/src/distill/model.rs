@@ -8,7 +8,7 @@ use paceline_forest::prove::{Verdict, prove_claim};
 use paceline_forest::train::Rows;
 use serde_json::{Map, Value, json};
 
-use super::{Judged, Options, Subject};
+use super::{Options, Results, Subject};
 use crate::Error;
 
 /// Upper limit of the ranges examined per claim.
@@ -18,12 +18,13 @@ const MET: usize = 128;
 
 /// Returns the forest with its notes.
 pub(super) fn model(
-    (teacher, subject): (&Model, &Subject),
-    distilled: &Distilled,
-    judged: &[Judged],
+    teacher: &Model,
+    subject: &Subject,
+    results: Results<'_>,
     options: &Options,
     command: &str,
 ) -> Result<Model, Error> {
+    let Results { distilled, judged } = results;
     let unwritten =
         |error: serde_json::Error| Error::Options(format!("the forest cannot be written: {error}"));
     let round = |round: &Round| json!({ "round": round.number, "worth": round.worth, "error": round.error, "rows": round.rows });

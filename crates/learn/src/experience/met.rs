@@ -99,14 +99,14 @@ impl Met {
 }
 
 /// Properties of a network derived from its flows.
-pub(super) struct Seen {
+pub(super) struct Derived {
     /// Network of the run.
     pub(super) network: Met,
     /// Mean rates of flows while active.
     pub(super) rates: Vec<f64>,
 }
 
-impl Seen {
+impl Derived {
     /// Derives them from a run's flows; `None` if no flow sent anything.
     pub(super) fn of(run: &RunSpec, flows: &FlowRows, end: u64) -> Option<Self> {
         let mut comings: SortedMap<u32, Vec<(u64, i32)>> = SortedMap::new();
@@ -185,9 +185,9 @@ fn most_until(changes: &[(u64, i32)], last: u64) -> i32 {
 
 /// Returns the distribution over time of the number of concurrent flows, from starts and ends at each of
 /// several hosts.
-pub(super) fn spread_of(places: impl Iterator<Item = Vec<(u64, i32)>>) -> Spread {
+pub(super) fn spread_of(hosts: impl Iterator<Item = Vec<(u64, i32)>>) -> Spread {
     let mut time: SortedMap<u32, u64> = SortedMap::new();
-    for mut changes in places {
+    for mut changes in hosts {
         changes.sort_unstable();
         let (mut now, mut count) = (0, 0);
         for (at, change) in changes {

@@ -94,9 +94,9 @@ fn tiles(done: &Continued, forgotten: &[f64]) -> Vec<Tile> {
 }
 
 fn curves(done: &Continued, forgotten: &[f64]) -> Part {
-    type Of<'a> = &'a dyn Fn(&(Costs, Costs)) -> f64;
+    type CostOf<'a> = &'a dyn Fn(&(Costs, Costs)) -> f64;
     let last = done.episodes.len();
-    let points = |of: Of<'_>| -> Vec<(f64, f64)> {
+    let points = |of: CostOf<'_>| -> Vec<(f64, f64)> {
         let after = done.episodes.iter().map(|episode| &episode.costs);
         let all = done.before.iter().chain(after);
         (0u32..).map(f64::from).zip(all.map(of)).collect()
@@ -114,7 +114,7 @@ fn curves(done: &Continued, forgotten: &[f64]) -> Part {
         Line::new(deployed("old networks"), 1, &points(&|(costs, _)| costs.old)),
     ];
     if done.options.deploys == Deploys::Trees {
-        let law = |name: &str, colour: usize, of: Of<'_>| Line {
+        let law = |name: &str, colour: usize, of: CostOf<'_>| Line {
             dash: 2,
             ..Line::new(name, colour, &points(of))
         };
@@ -139,13 +139,15 @@ fn curves(done: &Continued, forgotten: &[f64]) -> Part {
             wide(
                 "Cost over the oracle's",
                 "Lower is better.",
-                (axis(), Axis::new("cost", "")),
+                axis(),
+Axis::new("cost", ""),
                 lines,
             ),
             wide(
                 "Forgotten in the old networks",
                 "Since the first episode. The dashed line is what trials allow the law.",
-                (axis(), Axis::new("forgotten", "%")),
+                axis(),
+Axis::new("forgotten", "%"),
                 vec![
                     Line::new("forgotten", 3, &losses),
                     level("allowed in trials", 7, 100.0 * FORGETS, last),
@@ -154,7 +156,8 @@ fn curves(done: &Continued, forgotten: &[f64]) -> Part {
             wide(
                 "Cost of the run",
                 "Of the run of each episode, under what was deployed before; not over an oracle's.",
-                (axis(), Axis::new("cost", "")),
+                axis(),
+Axis::new("cost", ""),
                 vec![Line::new("run", 2, &of_episodes(&|one| one.experience.result.cost))],
             ),
         ],

@@ -101,10 +101,10 @@ pub fn dependence(forest: &Forest, background: &Background, feature: usize) -> V
         (low.min(at), high.max(at))
     });
     let inner = borders.iter().filter(|border| (low..high).contains(border));
-    let mut places = vec![low];
-    places.extend(inner.flat_map(|border| [*border, border + 1]));
-    places.push(high);
-    places.dedup();
+    let mut positions = vec![low];
+    positions.extend(inner.flat_map(|border| [*border, border + 1]));
+    positions.push(high);
+    positions.dedup();
     let at = |position: &i32| {
         let x = scale.number(*position);
         let mut outputs: Vec<f64> = background
@@ -120,7 +120,7 @@ pub fn dependence(forest: &Forest, background: &Background, feature: usize) -> V
             high: outputs[outputs.len() - 1 - outputs.len() / TENTH],
         }
     };
-    places.iter().map(at).collect()
+    positions.iter().map(at).collect()
 }
 
 /// Returns the output of a row with one feature replaced.

@@ -8,7 +8,7 @@ use paceline_report::{Axis, Chart, ChartKind, Grid, Line, Part, Sheet, Tile, Wid
 use super::{PolicyPage, chart};
 use crate::Error;
 use crate::decc::{Cloned, Round, TrainedPolicy, Update};
-use crate::search::{FORGETS, Found, Refined, Start, Subject};
+use crate::search::{CostChange, FORGETS, Found, Refined, Start, Subject};
 
 /// Renders the page of a search.
 ///
@@ -57,8 +57,8 @@ fn story(found: &Found) -> String {
 }
 
 pub(super) fn stopped(is: bool) -> Vec<String> {
-    let told = "It was stopped before its end.".to_string();
-    is.then_some(told).into_iter().collect()
+    let text = "It was stopped before its end.".to_string();
+    is.then_some(text).into_iter().collect()
 }
 
 pub(super) fn cost_tile(name: &str, value: f64, note: &str) -> Tile {
@@ -91,8 +91,7 @@ fn over_time(found: &Found) -> Part {
     trials.extend(points(&|update| update.trial.map(|(middle, _)| middle)));
     let last = found.updates.len();
     let lines = |title: &str, note: &str, y: &str, lines: Vec<Line>| {
-        let axes = (Axis::new("generation", ""), Axis::new(y, ""));
-        wide(title, note, axes, lines)
+        wide(title, note, Axis::new("generation", ""), Axis::new(y, ""), lines)
     };
     Part {
         title: "Generation by generation".into(),
@@ -134,10 +133,10 @@ fn over_time(found: &Found) -> Part {
 /// Returns the part with the values found; `from` are the initial values, if they differ from the usual ones.
 pub(super) fn numbers(subject: Subject, found: &[f64], from: Option<&[f64]>) -> Part {
     let axes = subject.axes().iter().zip(found).enumerate();
-    let row = |(place, (axis, value)): (usize, (&paceline_congestion::decc::law::Coefficient, &f64))| {
+    let row = |(index, (axis, value)): (usize, (&paceline_congestion::decc::law::Coefficient, &f64))| {
         vec![
             axis.name.to_string(),
-            from.map_or_else(|| format!("{}", axis.start), |from| format!("{:.4}", from[place])),
+            from.map_or_else(|| format!("{}", axis.start), |from| format!("{:.4}", from[index])),
             format!("{value:.4}"),
             format!("{} to {}", axis.range.0, axis.range.1),
         ]
@@ -162,7 +161,11 @@ pub(super) fn numbers(subject: Subject, found: &[f64], from: Option<&[f64]>) -> 
 /// The template is faulty.
 pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, Error> {
     let refined = page.trained;
-    let ((before, after), how) = refined.costs();
+    let CostChange {
+        before,
+        after,
+        measured,
+    } = refined.costs();
     let values: Vec<f32> = refined.values.iter().map(|&value| value as f32).collect();
     let forgotten = after.forgotten(&before);
     let cost = |name: &str, value: f64, before: f64| {
@@ -191,7 +194,7 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
     let mut warnings = stopped(refined.stopped);
     if start.law.is_some() && forgotten > 100.0 * FORGETS {
         warnings.push(format!(
-            "It forgets {forgotten:.1} % in the old networks, {how}: more than the {} % that trials allow.",
+            "It forgets {forgotten:.1} % in the old networks, {measured}: more than the {} % that trials allow.",
             100.0 * FORGETS
         ));
     }
@@ -223,7 +226,8 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
                 charts: vec![wide(
                     "Cost in trials, over the reference's",
                     "Of the middle of the search, or of a point nearer to the start where that forgets too much.",
-                    (Axis::new("generation", ""), Axis::new("cost", "")),
+                    Axis::new("generation", ""),
+                    Axis::new("cost", ""),
                     vec![
                         Line::new(
                             "in the experience's networks",
@@ -271,7 +275,7 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
 }
 
 /// Returns a line chart of the page's full width.
-pub(super) fn wide(title: &str, note: &str, (x, y): (Axis, Axis), lines: Vec<Line>) -> Chart {
+pub(super) fn wide(title: &str, note: &str, x: Axis, y: Axis, lines: Vec<Line>) -> Chart {
     Chart {
         kind: ChartKind::Lines,
         width: Width::Full,
@@ -281,7 +285,7 @@ pub(super) fn wide(title: &str, note: &str, (x, y): (Axis, Axis), lines: Vec<Lin
 
 /// Returns a wide line chart over rounds.
 fn over_rounds(title: &str, note: &str, y: &str, lines: Vec<Line>) -> Chart {
-    wide(title, note, (Axis::new("round", ""), Axis::new(y, "")), lines)
+    wide(title, note, Axis::new("round", ""), Axis::new(y, ""), lines)
 }
 
 /// Returns a horizontal line at a cost.

@@ -200,12 +200,12 @@ fn losses(rounds: &[Round]) -> Vec<(f64, f64)> {
         .iter()
         .flat_map(|round| {
             let steps = round.losses.len() as f64;
-            let place = move |step: usize| (round.number - 1) as f64 + (step + 1) as f64 / steps;
+            let x = move |step: usize| (round.number - 1) as f64 + (step + 1) as f64 / steps;
             round
                 .losses
                 .iter()
                 .enumerate()
-                .map(move |(step, &loss)| (place(step), f64::from(loss)))
+                .map(move |(step, &loss)| (x(step), f64::from(loss)))
         })
         .collect();
     let wide = steps.len().div_ceil(50).max(1);

@@ -1,7 +1,7 @@
 //! Report page of SPINE's agent.
 
 use paceline_congestion::learned::activation::sigmoid;
-use paceline_congestion::spine::{FIRST, HIDDEN, INPUTS, OUTPUTS, Seen, SubPolicy, run};
+use paceline_congestion::spine::{FIRST, HIDDEN, INPUTS, Interval, OUTPUTS, SubPolicy, run};
 use paceline_report::{Axis, Chart, ChartKind, Line, Part, Width};
 
 use super::rounds::{Texts, best, page, trials};
@@ -43,7 +43,7 @@ const SETTLED: usize = 32;
 /// with a window of this share of 100 packets, all delivered.
 fn said(trained: &TrainedPolicy, rtt: f64, share: f64) -> [f32; OUTPUTS] {
     let (mut seen, mut said) = ([0.0; INPUTS], [0.0; OUTPUTS]);
-    let now = Seen {
+    let now = Interval {
         growth: 0.0,
         rtt,
         delivered: share / rtt,
@@ -55,9 +55,9 @@ fn said(trained: &TrainedPolicy, rtt: f64, share: f64) -> [f32; OUTPUTS] {
     };
     seen[HIDDEN..].copy_from_slice(&now.numbers());
     for _ in 0..SETTLED {
-        let memory;
-        (memory, said) = run(&trained.policy, &seen);
-        seen[..HIDDEN].copy_from_slice(&memory);
+        let output = run(&trained.policy, &seen);
+        said = output.heads;
+        seen[..HIDDEN].copy_from_slice(&output.memory);
     }
     said
 }

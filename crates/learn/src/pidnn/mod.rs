@@ -309,7 +309,7 @@ pub fn train(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> 
 
 /// Creates factories of learning senders, for all schemes of the run.
 fn learners(input: &Resolved, shared: &Arc<Mutex<Shared>>) -> Result<Factories, Error> {
-    let factory = |(place, scheme): (u16, &SchemeSpec)| {
+    let factory = |(index, scheme): (u16, &SchemeSpec)| {
         let params = learner::params(&scheme.config).ok_or_else(|| {
             Error::Options(format!(
                 "the gains of `{}` cannot be trained: the scheme has to be `lstm-pid` or `pidnn`",
@@ -318,7 +318,7 @@ fn learners(input: &Resolved, shared: &Arc<Mutex<Shared>>) -> Result<Factories, 
         })?;
         let (params, shared) = (params.clone(), shared.clone());
         let factory = SchemeFactory::new(move |path| Box::new(Learner::new(&params, path, shared.clone())));
-        Ok((place, factory))
+        Ok((index, factory))
     };
     (0..).zip(&input.run.schemes).map(factory).collect()
 }

@@ -125,8 +125,8 @@ impl Cma {
         order.sort_by(|&a, &b| costs[a].total_cmp(&costs[b]));
         let steps: Vec<Vec<f64>> = order[..constants.weights.len()]
             .iter()
-            .map(|&place| {
-                let off = candidates[place].iter().zip(&self.mean);
+            .map(|&index| {
+                let off = candidates[index].iter().zip(&self.mean);
                 off.map(|(value, mean)| (value - mean) / self.sigma).collect()
             })
             .collect();
@@ -221,7 +221,7 @@ impl Cma {
             }
             for p in 0..n {
                 for q in p + 1..n {
-                    rotate(&mut a, &mut vectors, n, (p, q));
+                    rotate(&mut a, &mut vectors, n, p, q);
                 }
             }
         }
@@ -236,7 +236,7 @@ impl Cma {
 const SWEEPS: usize = 60;
 
 /// Makes the element (p, q) of a symmetric matrix zero.
-fn rotate(a: &mut [f64], vectors: &mut [f64], n: usize, (p, q): (usize, usize)) {
+fn rotate(a: &mut [f64], vectors: &mut [f64], n: usize, p: usize, q: usize) {
     let off = a[p * n + q];
     if off == 0.0 {
         return;

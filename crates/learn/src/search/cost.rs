@@ -90,28 +90,25 @@ impl Measured {
         Ok(Self::between(
             network,
             &run,
-            (&before, &after),
+            &before,
+            &after,
             (end.as_ps() - half.as_ps()) as f64 * 1e-12,
         ))
     }
 
-    fn between(
-        network: &Network,
-        run: &RunSpec,
-        (before, after): (&Outcome, &Outcome),
-        seconds: f64,
-    ) -> Self {
-        let endless = |place: usize| run.flows[place].size.get() >= ENDLESS;
+    fn between(network: &Network, run: &RunSpec, before: &Outcome, after: &Outcome, seconds: f64) -> Self {
+        let endless = |index: usize| run.flows[index].size.get() >= ENDLESS;
         let flows = before.flows.iter().zip(&after.flows).enumerate();
         let (mut delivered, mut over_fair, mut all, mut whole) = (Vec::new(), Vec::new(), 0.0, 0.0);
         let fair = fair_shares(run, after);
-        for (place, (before, after)) in flows {
+        for (index, (before, after)) in flows {
             let bytes = (after.delivered.get() - before.delivered.get()) as f64;
             all += bytes;
             whole += after.delivered.get() as f64;
-            if endless(place) {
+            // Fairness is of the endless flows: a message ends before it could have its fair share.
+            if endless(index) {
                 delivered.push(bytes);
-                over_fair.push(after.delivered.get() as f64 / fair[place].max(1e-9));
+                over_fair.push(after.delivered.get() as f64 / fair[index].max(1e-9));
             }
         }
         let carries = network.payload_per_s() * f64::from(network.receivers());
@@ -175,13 +172,13 @@ const ENDLESS: u64 = 1_000_000_000_000;
 /// between the flows present at each time. A late flow gets less than one that was alone before.
 fn fair_shares(run: &RunSpec, outcome: &Outcome) -> Vec<f64> {
     let mut joins: Vec<usize> = (0..run.flows.len()).collect();
-    joins.order_by_key(|&place| (run.flows[place].dst, outcome.flows[place].start));
+    joins.order_by_key(|&index| (run.flows[index].dst, outcome.flows[index].start));
     let mut fair = vec![0.0; run.flows.len()];
     for together in joins.chunk_by(|&one, &other| run.flows[one].dst == run.flows[other].dst) {
         let start = |there: usize| {
             together
                 .get(there)
-                .map_or(run.stop, |&place| outcome.flows[place].start)
+                .map_or(run.stop, |&index| outcome.flows[index].start)
         };
         // From last to first: an earlier flow gets the share of later ones plus the share before they joined.
         let mut later = 0.0;

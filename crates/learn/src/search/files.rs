@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paceline_congestion::learned::card::Card;
-use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::kind::ModelKind;
 use paceline_congestion::learned::stack::card::Weights;
 use paceline_congestion::learned::{Model, ModelError};
 
@@ -18,7 +18,7 @@ pub(crate) fn law(
     complete: impl FnOnce(Card) -> Card,
 ) -> Result<ModelFiles, Error> {
     let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
-    files(complete(card(Kind::Law, name)), Some(&values), None)
+    files(complete(card(ModelKind::Law, name)), Some(&values), None)
 }
 
 /// Reads a model from its files.

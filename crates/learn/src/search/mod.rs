@@ -36,7 +36,8 @@ pub(crate) use files::{law as law_files, model_of};
 pub(crate) use network::{HEADER, SPREAD_US, draw_endless};
 pub use network::{Messages, Network, Shape};
 pub use refine::{
-    Costs, FORGETS, Judges, Law, Refined, Start, Step, Tried, WatchRefining, refine, refined_model, start_of,
+    CostChange, Costs, FORGETS, Judges, Law, Refined, Start, Step, Tried, WatchRefining, refine,
+    refined_model, start_of,
 };
 pub use subject::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, decc_of, oracle};
 
@@ -327,8 +328,13 @@ fn step(
 /// Returns the scheme to run in a network.
 pub(crate) type Configured<'a> = &'a (dyn Fn(&Network) -> Result<SchemeConfig, Error> + Sync);
 
-/// A network, and the resolved scenario of its run.
-pub(crate) type Row<'a> = (&'a Network, &'a Resolved);
+/// A network with its run.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    pub(crate) network: &'a Network,
+    /// Resolved scenario of the run.
+    pub(crate) input: &'a Resolved,
+}
 
 /// Runs `columns` configurations in each network and returns the results of `of` in row-major order.
 pub(crate) fn cells(
@@ -341,10 +347,14 @@ pub(crate) fn cells(
     let inputs = inputs.collect::<Result<Vec<_>, Error>>()?;
     // Longest runs first, so that no thread is left with one of them at the end.
     let runs = networks.len() * columns;
-    let found = side_by_side(runs, threads, &|place| {
-        let place = runs - 1 - place;
-        let (row, column) = (place / columns, place % columns);
-        of((&networks[row].0, &inputs[row]), column)
+    let found = side_by_side(runs, threads, &|index| {
+        let index = runs - 1 - index;
+        let (row, column) = (index / columns, index % columns);
+        let row = Row {
+            network: &networks[row].0,
+            input: &inputs[row],
+        };
+        of(row, column)
     });
     let mut found = found.into_iter().collect::<Result<Vec<f64>, Error>>()?;
     found.reverse();
@@ -352,7 +362,8 @@ pub(crate) fn cells(
 }
 
 /// Runs a scheme and returns its cost for the search.
-pub(crate) fn counted((network, input): Row<'_>, config: Configured<'_>) -> Result<f64, Error> {
+pub(crate) fn counted(row: Row<'_>, config: Configured<'_>) -> Result<f64, Error> {
+    let Row { network, input } = row;
     Ok(Measured::of(network, input, config(network)?)?.counted(network))
 }
 
@@ -360,7 +371,7 @@ pub(crate) fn counted((network, input): Row<'_>, config: Configured<'_>) -> Resu
 /// first half the flows do not yet know their number. No oracle is known for messages, so it is the better of
 /// two schemes that send them at line rate.
 fn best(row: Row<'_>) -> Result<f64, Error> {
-    let (network, input) = row;
+    let Row { network, input } = row;
     if network.messages.is_none() {
         return Ok(Measured::of(network, input, oracle(network))?.settled.cost());
     }

@@ -230,6 +230,7 @@ impl Network {
             self.gbps,
             (1000.0 * self.delay_us) as u64
         ));
+        // At least one round of flows is there first, or nobody would have to make room for the late ones.
         let late = ((f64::from(rounds) * self.late) as u32).min(rounds - 1);
         let (starts, jitter_us, size) = match self.messages {
             Some(Messages::AtOnce(bytes)) => ([0.0, 0.0], 0.0, format!("{bytes}B")),
@@ -297,12 +298,12 @@ impl Network {
                 let apart = self.sends_us(mean) / share;
                 let count = (((to - from) / apart) as usize).clamp(BESIDE.len(), 400);
                 let senders: Vec<u32> = (1..=SENDERS).filter(|&host| host != receiver).collect();
-                for place in 0..count {
+                for index in 0..count {
                     // Golden ratios spread sizes, hosts and times without a periodic pattern.
-                    let part = |ratio: f64| (place as f64 * ratio).fract();
+                    let part = |ratio: f64| (index as f64 * ratio).fract();
                     let bytes = BESIDE[(part(0.618_034) * BESIDE.len() as f64) as usize];
                     let host = senders[(part(0.754_878) * senders.len() as f64) as usize];
-                    let start = from + (place as f64 + part(0.569_84)) / count as f64 * (to - from);
+                    let start = from + (index as f64 + part(0.569_84)) / count as f64 * (to - from);
                     put((host, receiver), bytes, start);
                 }
             }
@@ -332,7 +333,7 @@ const ALONE: [u64; 8] = [
 const BESIDE: [u64; 5] = [1_000, 16_000, 64_000, 256_000, 1_000_000];
 
 /// Draws a number whose logarithm is uniform in the range.
-fn between(rng: &mut Rng, (low, high): (f64, f64)) -> f64 {
+fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low * libm::exp2(rng.next_f64() * libm::log2(high / low))
 }
 
@@ -356,7 +357,7 @@ pub(crate) fn draw(rng: &mut Rng) -> Vec<Network> {
     let mut one = |rng: &mut Rng, shape, messages| {
         let network = Network {
             gbps: rates.next().unwrap_or(400.0),
-            delay_us: between(rng, (1.0, 4.0)),
+            delay_us: between(rng, 1.0, 4.0),
             mtu: if rng.below(5) < 2 { 4000 } else { 1000 },
             messages: Some(messages),
             ..Network::plain(shape)
@@ -366,7 +367,7 @@ pub(crate) fn draw(rng: &mut Rng) -> Vec<Network> {
         let products = if rng.below(2) == 0 {
             2.5
         } else {
-            between(rng, (1.5, 10.0))
+            between(rng, 1.5, 10.0)
         };
         Network {
             buffer: (products * product).max(30.0 * f64::from(network.mtu)) as u64,
@@ -374,21 +375,18 @@ pub(crate) fn draw(rng: &mut Rng) -> Vec<Network> {
         }
     };
     all.push(one(rng, Shape::Star(2 * ALONE.len() as u32), Messages::Alone));
-    let (flows, share) = (between(rng, (1.0, 4.0)).round() as u32, between(rng, (0.05, 0.3)));
+    let (flows, share) = (between(rng, 1.0, 4.0).round() as u32, between(rng, 0.05, 0.3));
     all.push(one(rng, Shape::Star(flows), Messages::Beside(share)));
-    let (flows, share) = (
-        between(rng, (8.0, 128.0)).round() as u32,
-        between(rng, (0.05, 0.2)),
-    );
+    let (flows, share) = (between(rng, 8.0, 128.0).round() as u32, between(rng, 0.05, 0.2));
     all.push(one(rng, Shape::Star(flows), Messages::Beside(share)));
     let (flows, bytes) = (
-        between(rng, (4.0, 32.0)).round() as u32,
-        between(rng, (16e3, 256e3)) as u64,
+        between(rng, 4.0, 32.0).round() as u32,
+        between(rng, 16e3, 256e3) as u64,
     );
     all.push(one(rng, Shape::Star(flows), Messages::AtOnce(bytes)));
     let (flows, bytes) = (
-        between(rng, (2.0, 32.0)).round() as u32,
-        between(rng, (256e3, 4e6)) as u64,
+        between(rng, 2.0, 32.0).round() as u32,
+        between(rng, 256e3, 4e6) as u64,
     );
     all.push(one(rng, Shape::Star(flows), Messages::AtOnce(bytes)));
     all
@@ -396,10 +394,12 @@ pub(crate) fn draw(rng: &mut Rng) -> Vec<Network> {
 
 /// Draws networks with long flows only.
 pub(crate) fn draw_endless(rng: &mut Rng) -> Vec<Network> {
-    let mut one = |place: usize| {
+    let mut one = |index: usize| {
         let gbps = [100.0, 200.0, 400.0, 400.0][rng.below(4) as usize];
-        let flows = FLOWS.get(place).map(|&range| between(rng, range).round() as u32);
-        let all = (rng.below(3) as u32 + 3, between(rng, (1.0, 64.0)).round() as u32);
+        let flows = FLOWS
+            .get(index)
+            .map(|&(low, high)| between(rng, low, high).round() as u32);
+        let all = (rng.below(3) as u32 + 3, between(rng, 1.0, 64.0).round() as u32);
         let tree = rng.below(4) == 0;
         let shape = match flows {
             Some(flows) if tree => Shape::LeafSpine(flows),
@@ -408,14 +408,14 @@ pub(crate) fn draw_endless(rng: &mut Rng) -> Vec<Network> {
         };
         let mut network = Network {
             gbps,
-            delay_us: between(rng, (1.0, 4.0)) / if tree && flows.is_some() { 2.0 } else { 1.0 },
+            delay_us: between(rng, 1.0, 4.0) / if tree && flows.is_some() { 2.0 } else { 1.0 },
             mtu: if rng.below(5) < 2 { 4000 } else { 1000 },
             ..Network::plain(shape)
         };
         let product = 2.0 * network.empty_us() * network.gbps * 1000.0 / 8.0;
         let products = match rng.below(4) {
-            0 => between(rng, (1.5, 4.0)),
-            1 => between(rng, (10.0, 100.0)),
+            0 => between(rng, 1.5, 4.0),
+            1 => between(rng, 10.0, 100.0),
             _ => 2.5,
         };
         network.buffer = (products * product).max(30.0 * f64::from(network.mtu)) as u64;

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use paceline_congestion::learned::card::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
-use paceline_congestion::learned::{Kind, Model};
+use paceline_congestion::learned::{Model, ModelKind};
 use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
@@ -81,16 +81,16 @@ pub struct Law {
 pub fn start_of(model: &Model) -> Result<Law, Error> {
     let card = model.card();
     match (card.kind, model.law()) {
-        (Kind::Law | Kind::Decc | Kind::Forest, Some(law)) => Ok(Law {
+        (ModelKind::Law | ModelKind::Decc | ModelKind::Forest, Some(law)) => Ok(Law {
             name: card.name.clone(),
             values: law.values().into_iter().map(f64::from).collect(),
             sha256: card.weights_sha256.to_lowercase(),
-            cloned: card.kind != Kind::Law,
+            cloned: card.kind != ModelKind::Law,
         }),
-        (Kind::Residual, _) => Err(Error::Options(format!(
+        (ModelKind::Residual, _) => Err(Error::Options(format!(
             "`{}` is of kind residual: its network fits the law next to it, and another law needs another one; expected a rate \
              law, or a network or trees cloned from one. Refine the law, then train the residual again: `paceline train decc \
-             --algorithm td3 --from MODEL`",
+             residual --from MODEL`",
             card.name
         ))),
         _ => Err(Error::Options(format!(
@@ -193,12 +193,16 @@ struct Both {
 }
 
 impl Both {
-    fn new(options: &Options, experience: &Gathered, (met, old): (u64, u64)) -> Result<Self, Error> {
+    fn new(options: &Options, experience: &Gathered, seed: u64) -> Result<Self, Error> {
         let (runs, most) = bounds(options);
-        let networks: Seeded = experience.trials(runs, most).into_iter().zip(met..).collect();
+        let networks: Seeded = experience
+            .trials(runs, most)
+            .into_iter()
+            .zip(seed + 2000..)
+            .collect();
         Ok(Self {
             experience: Trials::of(networks, options.threads)?,
-            old: Trials::of(Trials::twice(options.networks, old), options.threads)?,
+            old: Trials::of(Trials::twice(options.networks, seed + 1000), options.threads)?,
         })
     }
 
@@ -223,8 +227,7 @@ impl Judges {
     /// # Errors
     /// A network cannot be built.
     pub fn new(options: &Options, experience: &Gathered) -> Result<Self, Error> {
-        let seeds = (EVALUATION + 2000, EVALUATION + 1000);
-        Both::new(options, experience, seeds).map(Self)
+        Both::new(options, experience, EVALUATION).map(Self)
     }
 
     /// Returns the costs of DECC under a model.
@@ -271,8 +274,9 @@ pub fn refine(
     let hash = law.map_or("none", |law| &law.sha256);
     let of = format!("{hash} {}", start.experience.sha256);
     let values = start.values();
-    let seeds = (SELECTION.start + 2000, SELECTION.start + 1000);
-    let trials = Both::new(options, &start.experience, seeds)?;
+    // Trials have seeds of their own: a law that is chosen in the networks that it learned from would look better
+    // than it is.
+    let trials = Both::new(options, &start.experience, SELECTION.start)?;
     let mut state = match checkpoints.take::<State>(NAME)? {
         Some(state) => {
             // Costs in the checkpoint would not be comparable.
@@ -284,6 +288,7 @@ pub fn refine(
                 ));
             }
             expect_length(state.best.1.len(), values.len())?;
+            // A search of other dimensions would panic in its first step.
             if !state.search.fits(values.len()) {
                 return Err(Error::Options("a checkpoint is of another search".to_string()));
             }
@@ -306,7 +311,7 @@ pub fn refine(
     };
     let mut stopped = watch(&state.start, None) == Control::Stop;
     while state.generation < options.generations && !stopped {
-        let step = generation(options, start, (&values, &trials), &mut state)?;
+        let step = generation(options, start, &values, &trials, &mut state)?;
         stopped = watch(&state.start, Some(&step)) == Control::Stop;
         state.steps.push(step);
         if checkpoints.are_due() || stopped && checkpoints.are_quick() {
@@ -337,7 +342,7 @@ fn networks(options: &Options, start: &Start, generation: u32) -> Seeded {
         .draw(&mut stream(options, 3, generation), count, most);
     let pairs = met.into_iter().zip(old).zip(generation as usize..);
     let mixed = pairs.map(
-        |((met, old), place)| match start.law.is_some() && place % 2 == 1 {
+        |((met, old), index)| match start.law.is_some() && index % 2 == 1 {
             true => old,
             false => met,
         },
@@ -349,14 +354,15 @@ fn networks(options: &Options, start: &Start, generation: u32) -> Seeded {
 fn generation(
     options: &Options,
     start: &Start,
-    (law, trials): (&[f64], &Both),
+    law: &[f64],
+    trials: &Both,
     state: &mut State,
 ) -> Result<Step, Error> {
     let networks = networks(options, start, state.generation);
     let (best, median) = step(options, &mut state.search, state.generation, &networks)?;
     state.generation += 1;
     let trial = match options.tries_after(state.generation) {
-        true => Some(tried(start.law.is_some(), (law, trials), state)?),
+        true => Some(tried(start.law.is_some(), law, trials, state)?),
         false => None,
     };
     Ok(Step {
@@ -369,7 +375,7 @@ fn generation(
 }
 
 /// Tries the mean of the search and then points closer to the law. A better point is kept.
-fn tried(bound: bool, (law, trials): (&[f64], &Both), state: &mut State) -> Result<Tried, Error> {
+fn tried(bound: bool, law: &[f64], trials: &Both, state: &mut State) -> Result<Tried, Error> {
     let from = Subject::Law.point(law);
     let mut trial = None;
     for share in SHARES {
@@ -438,6 +444,17 @@ pub fn refined_model(
     })
 }
 
+/// Costs of the laws before and after a refinement.
+#[derive(Clone, Copy, Debug)]
+pub struct CostChange {
+    /// Costs of the law that the refinement started from.
+    pub before: Costs,
+    /// Costs of the refined law.
+    pub after: Costs,
+    /// Description of the runs behind the costs.
+    pub measured: &'static str,
+}
+
 impl Refined {
     /// Computes the costs of both laws on seeds used neither for learning nor for selection.
     ///
@@ -455,19 +472,28 @@ impl Refined {
         Ok(())
     }
 
-    /// Returns the costs before and after, and a description of the runs behind them.
-    pub fn costs(&self) -> ((Costs, Costs), &'static str) {
-        match self.judged {
+    /// Returns the costs before and after: those of the final judgement, if there is one.
+    pub fn costs(&self) -> CostChange {
+        let ((before, after), measured) = match self.judged {
             Some(judged) => (judged, "on seeds that neither taught nor chose"),
             None => (self.trials, "in trials, which chose it"),
+        };
+        CostChange {
+            before,
+            after,
+            measured,
         }
     }
 
     /// Returns a sentence with the costs before and after.
     pub fn summary(&self) -> String {
-        let ((before, after), how) = self.costs();
+        let CostChange {
+            before,
+            after,
+            measured,
+        } = self.costs();
         format!(
-            "Cost over the reference's {how}: from {:.3} to {:.3} in the networks of the experience, from {:.3} to {:.3} in the old \
+            "Cost over the reference's {measured}: from {:.3} to {:.3} in the networks of the experience, from {:.3} to {:.3} in the old \
              ones (forgetting {:.1} %)",
             before.experience,
             after.experience,
@@ -502,9 +528,9 @@ mod tests {
         for generation in 0..2 {
             let drawn = networks(&options, &start, generation);
             assert_eq!(drawn.len(), 11);
-            for (place, (network, seed)) in drawn.iter().enumerate() {
-                let is_met = (place + generation as usize).is_multiple_of(2);
-                assert_eq!(network.gbps == 800.0, is_met, "{place}: {network:?}");
+            for (index, (network, seed)) in drawn.iter().enumerate() {
+                let is_met = (index + generation as usize).is_multiple_of(2);
+                assert_eq!(network.gbps == 800.0, is_met, "{index}: {network:?}");
                 assert!(TRAINING.contains(seed));
             }
             assert_eq!(networks(&options, &start, generation), drawn);

@@ -22,11 +22,11 @@ pub enum Subject {
     Swift,
 }
 
-const fn ratio(name: &'static str, start: f64, range: (f64, f64)) -> Coefficient {
+const fn ratio(name: &'static str, start: f64, low: f64, high: f64) -> Coefficient {
     Coefficient {
         name,
         start,
-        range,
+        range: (low, high),
         scale: Scale::Ratio,
     }
 }
@@ -34,25 +34,25 @@ const fn ratio(name: &'static str, start: f64, range: (f64, f64)) -> Coefficient
 /// Axes of Swift's parameters. `base-delay` and `fs-range` are in base round trips. `hop-delay` is 0 and the
 /// host window is off, because hosts have no processing delay here.
 const SWIFT: [Coefficient; 9] = [
-    ratio("base-delay", 1.11, (1.0, 3.0)),
-    ratio("fs-range", 0.5, (0.01, 30.0)),
-    ratio("fs-min", 0.1, (0.0005, 1.0)),
-    ratio("fs-max", 256.0, (2.0, 400.0)),
-    ratio("ai", 1.0, (0.001, 64.0)),
-    ratio("beta", 0.8, (0.05, 1.0)),
-    ratio("max-mdf", 0.5, (0.02, 0.9)),
-    ratio("min-window", 0.001, (1e-5, 0.05)),
-    ratio("initial-window", 0.05, (0.01, 1000.0)),
+    ratio("base-delay", 1.11, 1.0, 3.0),
+    ratio("fs-range", 0.5, 0.01, 30.0),
+    ratio("fs-min", 0.1, 0.0005, 1.0),
+    ratio("fs-max", 256.0, 2.0, 400.0),
+    ratio("ai", 1.0, 0.001, 64.0),
+    ratio("beta", 0.8, 0.05, 1.0),
+    ratio("max-mdf", 0.5, 0.02, 0.9),
+    ratio("min-window", 0.001, 1e-5, 0.05),
+    ratio("initial-window", 0.05, 0.01, 1000.0),
 ];
 
 /// Swift's parameters set by hand, in the order of its axes, and the start of its search: a target of 9 us
 /// for a base round trip of 8.1 us, and up to 4 us more for small windows. The others are Swift's defaults,
 /// except that windows may be small.
 pub const SWIFT_BY_HAND: [f64; SWIFT.len()] = {
-    let (mut values, mut place) = ([0.0; SWIFT.len()], 0);
-    while place < values.len() {
-        values[place] = SWIFT[place].start;
-        place += 1;
+    let (mut values, mut index) = ([0.0; SWIFT.len()], 0);
+    while index < values.len() {
+        values[index] = SWIFT[index].start;
+        index += 1;
     }
     values
 };

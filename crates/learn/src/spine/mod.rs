@@ -10,7 +10,7 @@ mod practice;
 
 use std::sync::Arc;
 
-use paceline_congestion::learned::Kind;
+use paceline_congestion::learned::ModelKind;
 use paceline_congestion::learned::kind::SPINE;
 use paceline_congestion::learned::layers::{Layer, Network, Units};
 use paceline_congestion::spine::{INPUTS, OUTPUTS, SubPolicy};
@@ -21,9 +21,9 @@ use crate::Error;
 use crate::checkpoint::Checkpoints;
 use crate::course::{SELECTION, TRAINING, draw, trials};
 use crate::pass::first;
-use crate::ppo::{self, Chance, Manner};
+use crate::ppo::{self, Chance, Explorer, Manner};
+use crate::rounds::{About, Practice, stream};
 use crate::rounds::{Control, Options, TrainedPolicy, Update};
-use crate::rounds::{Practice, stream};
 use crate::write::ModelFiles;
 use practice::episode;
 
@@ -97,11 +97,7 @@ impl Practice<INPUTS, KNOWN, OUTPUTS> for Episodes {
     const NAME: &'static str = "spine";
     type State = Rng;
 
-    fn drive(
-        &mut self,
-        (policy, deviation): (&Network, f64),
-        options: &Options,
-    ) -> Result<Vec<Course>, Error> {
+    fn drive(&mut self, explorer: Explorer<'_>, options: &Options) -> Result<Vec<Course>, Error> {
         let rng = &mut self.rng;
         let one = |_| {
             (
@@ -110,10 +106,10 @@ impl Practice<INPUTS, KNOWN, OUTPUTS> for Episodes {
             )
         };
         let drawn: Vec<_> = (0..EPISODES).map(one).collect();
-        let manner = (&Arc::new(policy.clone()), Some(deviation));
-        let driven = side_by_side(drawn.len(), options.threads, &|place| {
-            let (drawn, seed) = &drawn[place];
-            episode((drawn, *seed), manner)
+        let policy = Arc::new(explorer.policy.clone());
+        let driven = side_by_side(drawn.len(), options.threads, &|index| {
+            let (drawn, seed) = &drawn[index];
+            episode(drawn, *seed, &policy, Some(explorer.deviation))
         });
         Ok(driven.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
     }
@@ -147,21 +143,19 @@ pub fn train(
     let heads = SPINE[0].size();
     policy.values_mut()[heads] = EAGER;
     policy.values_mut()[heads + 1..heads + OUTPUTS].copy_from_slice(&START.said());
-    let learner = ppo::Learner::new(MANNER, (policy, first(&CRITIC, &mut weights)), SPREAD);
+    let learner = ppo::Learner::new(MANNER, policy, first(&CRITIC, &mut weights), SPREAD);
     let episodes = Episodes {
         rng: stream(options.seed, 3),
     };
-    crate::rounds::train(options, (learner, episodes), checkpoints, watch)
+    crate::rounds::train(options, learner, episodes, checkpoints, watch)
 }
 
 /// Returns the mean reward in trial networks, which are not used for learning.
 fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
     let (networks, policy) = (trials(), Arc::new(policy.clone()));
-    let each = side_by_side(networks.len(), threads, &|place| {
-        let courses = episode(
-            (&networks[place], SELECTION.start + place as u64),
-            (&policy, None),
-        )?;
+    let each = side_by_side(networks.len(), threads, &|index| {
+        let seed = SELECTION.start + index as u64;
+        let courses = episode(&networks[index], seed, &policy, None)?;
         let steps = courses.iter().flat_map(|course| &course.steps);
         let (sum, count) = steps.fold((0.0, 0), |(sum, count), step| {
             (sum + f64::from(step.reward), count + 1)
@@ -177,12 +171,14 @@ fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
 /// # Errors
 /// The card or the weights cannot be serialised.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
-    crate::rounds::files(
-        Kind::Spine,
-        (name, command),
-        (MANNER.rate, "flows of a line together"),
-        trained,
-    )
+    let about = About {
+        kind: ModelKind::Spine,
+        name,
+        command,
+        learning_rate: MANNER.rate,
+        rewards: "flows of a line together",
+    };
+    crate::rounds::files(about, trained)
 }
 
 #[cfg(test)]

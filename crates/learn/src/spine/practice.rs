@@ -79,7 +79,8 @@ impl Log {
 pub(super) fn practise(
     input: &Resolved,
     params: &Params,
-    (policy, deviation): (&Arc<Network>, Option<f64>),
+    policy: &Arc<Network>,
+    deviation: Option<f64>,
 ) -> Result<(Vec<Course>, Simulation), Error> {
     let mut run = (*input.run).clone();
     run.schemes[0] = SchemeConfig::from(params.clone()).into();
@@ -93,6 +94,7 @@ pub(super) fn practise(
     let make = move |path: &PathInfo| -> Box<dyn CongestionControl> {
         let mut log = shared.log.lock().unwrap_or_else(PoisonError::into_inner);
         let agent = log.courses.len();
+        // Every flow has a share before it delivers anything, so that its number is its index in both lists.
         log.shares.push(None);
         log.courses.push(Course {
             steps: Vec::new(),
@@ -119,8 +121,10 @@ pub(super) fn practise(
 
 /// Runs an episode in a drawn network with its number of first packets; returns the flows' decisions.
 pub(super) fn episode(
-    (drawn, seed): (&Drawn, u64),
-    manner: (&Arc<Network>, Option<f64>),
+    drawn: &Drawn,
+    seed: u64,
+    policy: &Arc<Network>,
+    deviation: Option<f64>,
 ) -> Result<Vec<Course>, Error> {
     let mut source = drawn.source();
     source.overrides.seed = Some(seed);
@@ -129,7 +133,7 @@ pub(super) fn episode(
         initial_window: drawn.first_packets,
         ..Params::default()
     };
-    Ok(practise(&input, &params, manner)?.0)
+    Ok(practise(&input, &params, policy, deviation)?.0)
 }
 
 /// Agent that records its inputs, actions and rewards.
@@ -160,6 +164,7 @@ impl Agent for Pupil {
         let (mut action, rng) = (*said, &mut self.rng);
         let mut triggered = said[0] >= 0.0;
         if let Some(deviation) = episode.deviation {
+            // The policy gradient needs a random trigger with a known likelihood; trials and runs decide by its sign.
             triggered = rng.next_f64() < f64::from(sigmoid(said[0]));
             let spread = action[1..].iter_mut();
             spread.for_each(|action| *action += (deviation * normal(rng)) as f32);

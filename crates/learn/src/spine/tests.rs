@@ -48,7 +48,7 @@ fn flows_practise_as_the_scheme_runs() {
     let inside = paceline_lab::run::execute(&input, &mut control).unwrap().outcome;
     let policy = shipped::find("spine").unwrap();
     let policy = Arc::new(policy.layers().unwrap().clone());
-    let (courses, simulation) = practise(&input, &Params::default(), (&policy, None)).unwrap();
+    let (courses, simulation) = practise(&input, &Params::default(), &policy, None).unwrap();
     let outside = paceline_lab::run::conclude(&input, simulation).unwrap().outcome;
     assert!(courses.iter().map(|course| course.steps.len()).sum::<usize>() > 200);
     assert_eq!(outside.flows, inside.flows);
@@ -72,14 +72,9 @@ fn derivatives_go_through_the_memory() {
     };
     let [before, after] = passes(&policy);
     let mut slope = vec![0.0; policy.values().len()];
-    let by_seen = backward_through(&policy, &after, (vec![1.0; OUTPUTS], &[]), Some(&mut slope));
+    let by_seen = backward_through(&policy, &after, vec![1.0; OUTPUTS], &[], Some(&mut slope));
     let by_memory = &by_seen[..HIDDEN];
-    backward_through(
-        &policy,
-        &before,
-        (vec![0.0; OUTPUTS], by_memory),
-        Some(&mut slope),
-    );
+    backward_through(&policy, &before, vec![0.0; OUTPUTS], by_memory, Some(&mut slope));
     let sum = |policy: &Network| {
         passes(policy)[1]
             .output
@@ -88,15 +83,15 @@ fn derivatives_go_through_the_memory() {
             .sum::<f64>()
     };
     let mut largest = 0.0f64;
-    for place in (0..slope.len()).step_by(37) {
+    for index in (0..slope.len()).step_by(37) {
         let moved = |by: f32| {
             let mut policy = policy.clone();
-            policy.values_mut()[place] += by;
+            policy.values_mut()[index] += by;
             sum(&policy)
         };
         let difference = (moved(1e-2) - moved(-1e-2)) / 2e-2;
-        let off = (f64::from(slope[place]) - difference).abs();
-        assert!(off < 2e-3, "{place}: {} {difference}", slope[place]);
+        let off = (f64::from(slope[index]) - difference).abs();
+        assert!(off < 2e-3, "{index}: {} {difference}", slope[index]);
         largest = largest.max(difference.abs());
     }
     assert!(largest > 0.05, "{largest}");

@@ -24,7 +24,7 @@ use resume::{RecurrentState, State};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::checkpoint::Checkpoints;
+use crate::checkpoint::{Checkpoints, Slot};
 use crate::dataset::{Dataset, Pair};
 use crate::rng::Stream;
 pub use weights::{Tensor, Weights};
@@ -245,10 +245,10 @@ pub type Watch<'a> = &'a mut dyn FnMut(Progress<'_>) -> Control;
 /// # Errors
 /// The options do not fit the data, or the training was stopped before the end of the first round.
 pub fn train(data: &Dataset, options: &Options, watch: Watch<'_>) -> Result<Trained, Error> {
-    run(data, options, None, (&Checkpoints::none(), ""), watch)
+    run(data, options, None, Checkpoints::none().slot(""), watch)
 }
 
-/// Trains like [`train`], but from the checkpoint `name` if there is one, and from `start` if these weights
+/// Trains like [`train`], but from the checkpoint in `slot` if there is one, and from `start` if these weights
 /// are given: then the optimiser has no history. Rounds in the checkpoint are passed to `watch` again.
 ///
 /// # Errors
@@ -258,7 +258,7 @@ pub fn train_from(
     data: &Dataset,
     options: &Options,
     start: Option<&Weights>,
-    kept: (&Checkpoints, &str),
+    slot: Slot<'_>,
     watch: Watch<'_>,
 ) -> Result<Trained, Error> {
     if start.is_some() && !options.network.is_recurrent() {
@@ -267,17 +267,18 @@ pub fn train_from(
             options.network.title()
         )));
     }
-    run(data, options, start, kept, watch)
+    run(data, options, start, slot, watch)
 }
 
 fn run(
     data: &Dataset,
     options: &Options,
     start: Option<&Weights>,
-    (checkpoints, name): (&Checkpoints, &str),
+    slot: Slot<'_>,
     watch: Watch<'_>,
 ) -> Result<Trained, Error> {
     options.check(data)?;
+    let Slot { checkpoints, name } = slot;
     let mut training = Training::new(options, start)?;
     let mut rounds = Vec::with_capacity(options.rounds);
     let mut weights = Weights::new();

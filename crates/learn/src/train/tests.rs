@@ -298,7 +298,7 @@ fn options_that_do_not_fit_are_refused() {
 
 fn resume(data: &Dataset, options: &Options, start: &Weights) -> Result<Trained, Error> {
     let none = Checkpoints::none();
-    train_from(data, options, Some(start), (&none, ""), &mut |_| {
+    train_from(data, options, Some(start), none.slot(""), &mut |_| {
         Control::Continue
     })
 }

@@ -112,7 +112,7 @@ impl Derived {
             gate: options.quick_gate,
             with_receiver: options.receiver_cc,
             wraps: true,
-            ..Constants::new(rtt, rate, (payload, packet), target)
+            ..Constants::new(rtt, rate, payload, packet, target)
         };
         Ok(Self {
             rate,

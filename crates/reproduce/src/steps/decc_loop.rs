@@ -5,7 +5,7 @@ use std::sync::Arc;
 use paceline_congestion::learned::{ModelRef, shipped};
 use paceline_lab::run::{Control, Resources, execute_on};
 use paceline_learn::Checkpoints;
-use paceline_learn::continual::{Deployed, Event, Options, continual};
+use paceline_learn::continual::{Deployed, Event, Options, Start, continual};
 use paceline_learn::experience::Experience;
 use paceline_learn::search::Costs;
 use paceline_scenario::{Overrides, load_text};
@@ -18,7 +18,7 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// Parameters as in `paceline train decc --continual far.toml --episodes 4 --rounds 5`.
+/// Parameters as in `paceline train decc continual far.toml --episodes 4 --rounds 5`.
 const EPISODES: u32 = 4;
 const GENERATIONS: u32 = 5;
 const SCENARIO: &str = include_str!("../../../../experiments/decc-loop/far.toml");
@@ -65,7 +65,11 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     };
     let done = continual(
         &options,
-        (&first, "far", ""),
+        Start {
+            first: &first,
+            scenario: "far",
+            command: "",
+        },
         &mut run,
         &Checkpoints::none(),
         &mut watch,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use paceline_congestion::learned::Kind;
+use paceline_congestion::learned::ModelKind;
 use paceline_congestion::learned::card::Card;
 use paceline_congestion::testkit::models::{Tensors, card, file, json, random};
 use paceline_scenario::warning::lines;
@@ -33,7 +33,7 @@ scheme = "lstm-pid"
 
 /// Returns the messages about a scenario that uses a changed model.
 fn outcome(parameters: &str, change: impl FnOnce(&mut Card, &mut Tensors, &mut Vec<u8>)) -> String {
-    let mut card = card(Kind::Gru, 4);
+    let mut card = card(ModelKind::Gru, 4);
     let mut tensors = random(&card, 1);
     let mut flip = Vec::new();
     change(&mut card, &mut tensors, &mut flip);
@@ -81,7 +81,7 @@ fn refusals() {
 
 #[test]
 fn a_resolved_scenario_finds_the_same_model_again() {
-    let card = card(Kind::Lstm, 16);
+    let card = card(ModelKind::Lstm, 16);
     let weights = file(&random(&card, 2));
     let folder = tempfile::tempdir().unwrap();
     let parameters = "predictor = 'lstm'\nmodel = 'models/of.mine'";

@@ -87,9 +87,9 @@ impl Waiting {
         let Some(last) = self.measured_s.last() else {
             return 0.0;
         };
-        let place = threads.saturating_sub(2);
-        let beyond = (place + 1).saturating_sub(self.measured_s.len());
-        let measured = self.measured_s.get(place).unwrap_or(last);
+        let index = threads.saturating_sub(2);
+        let beyond = (index + 1).saturating_sub(self.measured_s.len());
+        let measured = self.measured_s.get(index).unwrap_or(last);
         measured + beyond as f64 * self.per_thread_s
     }
 }

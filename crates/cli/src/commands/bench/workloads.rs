@@ -49,7 +49,7 @@ const USUAL: Workload = Workload {
 };
 
 enum Scenario {
-    Shipped(&'static str),
+    BuiltIn(&'static str),
     Text(&'static str),
 }
 
@@ -172,14 +172,14 @@ scheme = "dctcp"
 pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "incast-20",
-        scenario: Scenario::Shipped("incast-20"),
+        scenario: Scenario::BuiltIn("incast-20"),
         quick: &["workload.large.incast.sizes=[\"20MB\"]"],
         fidelity: "ns3-hpcc",
         ..USUAL
     },
     Workload {
         name: "fat320-hadoop30-2ms",
-        scenario: Scenario::Shipped("fat320-hadoop30-2ms"),
+        scenario: Scenario::BuiltIn("fat320-hadoop30-2ms"),
         quick: &[
             "workload.background.poisson.to=200us",
             "workload.incast.incast-poisson.to=200us",
@@ -215,7 +215,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "incast-20-lstm-pid",
-        scenario: Scenario::Shipped("incast-20"),
+        scenario: Scenario::BuiltIn("incast-20"),
         set: &["cc.scheme=lstm-pid"],
         quick: &["workload.large.incast.sizes=[\"20MB\"]"],
         fidelity: "ns3-hpcc",
@@ -223,21 +223,21 @@ pub(super) const WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "infiniband-demo",
-        scenario: Scenario::Shipped("infiniband-demo"),
+        scenario: Scenario::BuiltIn("infiniband-demo"),
         quick: &["duration=12ms"],
         fidelity: "ib-omnet",
         ..USUAL
     },
     Workload {
         name: "infiniband-fat-tree-128",
-        scenario: Scenario::Shipped("infiniband-fat-tree-128"),
+        scenario: Scenario::BuiltIn("infiniband-fat-tree-128"),
         quick: &["duration=7ms"],
         fidelity: "ib-omnet",
         ..USUAL
     },
     Workload {
         name: "infiniband-fat-tree-1024",
-        scenario: Scenario::Shipped("infiniband-fat-tree-1024"),
+        scenario: Scenario::BuiltIn("infiniband-fat-tree-1024"),
         quick: &["duration=7ms"],
         fidelity: "ib-omnet",
         long: true,
@@ -275,14 +275,14 @@ pub(super) const WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "uet-permutation-1024",
-        scenario: Scenario::Shipped("uet-permutation-1024"),
+        scenario: Scenario::BuiltIn("uet-permutation-1024"),
         quick: &["duration=20us"],
         fidelity: "uet-htsim",
         ..USUAL
     },
     Workload {
         name: "uec-permutation",
-        scenario: Scenario::Shipped("uec-permutation"),
+        scenario: Scenario::BuiltIn("uec-permutation"),
         quick: &["workload.permutation.permutation.size=200KB"],
         ..USUAL
     },
@@ -350,7 +350,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "uet-perm-1024",
-        scenario: Scenario::Shipped("uet-permutation-1024"),
+        scenario: Scenario::BuiltIn("uet-permutation-1024"),
         set: &[
             "seed=31",
             "parity.uet-htsim.linkspeed=800000",
@@ -369,7 +369,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "hpcc-320",
-        scenario: Scenario::Shipped("fat320-hadoop30-2ms"),
+        scenario: Scenario::BuiltIn("fat320-hadoop30-2ms"),
         quick: &[
             "workload.background.poisson.to=200us",
             "workload.incast.incast-poisson.to=200us",
@@ -398,7 +398,7 @@ impl Workload {
         let set = unrecorded.iter().chain(self.set).chain(further);
         let text = match self.scenario {
             Scenario::Text(text) => Some(text.to_string()),
-            Scenario::Shipped(_) => None,
+            Scenario::BuiltIn(_) => None,
         };
         Overrides {
             set: set.map(|text| (*text).to_string()).collect(),
@@ -413,7 +413,7 @@ impl Workload {
         let overrides = self.overrides(quick);
         match self.scenario {
             // The user's directory may have a folder of that name, which must not be used.
-            Scenario::Shipped(name) => paceline_scenario::load_shipped(name, &overrides),
+            Scenario::BuiltIn(name) => paceline_scenario::load_shipped(name, &overrides),
             Scenario::Text(_) => paceline_lab::load(self.name, &overrides),
         }
     }

@@ -15,7 +15,7 @@ use super::super::folder::{forest_page, write_json, write_page};
 use super::super::sweep::shell;
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
-use crate::{output, place, text};
+use crate::{destination, output, text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -106,7 +106,7 @@ impl DistillArgs {
 pub(super) fn distill(args: &DistillArgs) -> Ended {
     let teacher = paceline_scenario::find_model(&args.model).map_err(Failure::arguments)?;
     let default = format!("results/distill-{}", teacher.card().name);
-    let folder = place::choose_new(args.out.as_ref(), Path::new(&default), args.force);
+    let folder = destination::choose_new(args.out.as_ref(), Path::new(&default), args.force);
     output::check_folder(&folder, args.force)?;
     let begun = Instant::now();
     // The network's suffixes are dropped: trees of `decc-net-q4` are called `decc-tree-300`.
@@ -120,16 +120,16 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
     };
     let command = args.command();
     let distilled = distill::distill(&name, &teacher, &args.options(), &command, &mut watch)?;
-    write(&folder, args.force, (&teacher, &distilled), &command)?;
+    write(&folder, args.force, &teacher, &distilled, &command)?;
     match args.say.json {
         true => output::print_json(&record(&teacher, &distilled, &command))?,
         false => output::print(&table(&distilled))?,
     }
     if !args.say.quiet && !args.say.json {
-        let place = folder.display();
+        let path = folder.display();
         say!(
-            "{} trees in {:.1} s, in {place}\nuse them  paceline run rl-cc --scheme {scheme} --set \
-             cc.{scheme}.model={place}/{name}.json",
+            "{} trees in {:.1} s, in {path}\nuse them  paceline run rl-cc --scheme {scheme} --set \
+             cc.{scheme}.model={path}/{name}.json",
             args.trees,
             begun.elapsed().as_secs_f64(),
             scheme = teacher.card().kind
@@ -139,12 +139,13 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
 }
 
 fn write(
-    place: &Path,
+    path: &Path,
     force: bool,
-    (teacher, distilled): (&Model, &DistilledPolicy),
+    teacher: &Model,
+    distilled: &DistilledPolicy,
     command: &str,
 ) -> Result<(), Failure> {
-    let folder = Folder::create(place, force)?;
+    let folder = Folder::create(path, force)?;
     if let Some(forest) = distilled.model.forest() {
         let (name, text) = (format!("{}.json", forest.parts().name), forest.to_json());
         folder.write(Path::new(&name), |out| out.write_all(text.as_bytes()))?;

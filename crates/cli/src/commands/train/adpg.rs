@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use paceline_learn::Checkpoints;
 use paceline_learn::adpg::{self, CASES, Options, TrainedPolicy, Update};
 use paceline_learn::page::{self, PolicyPage};
 use serde_json::{Value, json};
 
-use super::args::TrainArgs;
+use super::args::PolicyArgs;
 use super::policy::{self, Policy, finish};
+use super::session::Session;
 use crate::failure::Ended;
 use crate::interrupt;
 
@@ -16,25 +16,25 @@ use crate::interrupt;
 const ROW: usize = 50;
 
 /// Trains a policy, writes its folder and prints the results.
-pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+pub(super) fn train(args: &PolicyArgs, session: &Session) -> Ended {
     let kept = interrupt::keep();
-    let options = options(args);
+    let options = options(args, session);
     let begun = Instant::now();
     let mut seen: Vec<Update> = Vec::new();
     let mut watch = |update: &Update| {
         seen.push(*update);
-        if (update.number.is_multiple_of(ROW) || update.number == options.updates) && !args.say.quiet {
+        if (update.number.is_multiple_of(ROW) || update.number == options.updates) && !session.say.quiet {
             say!("{}", line(&seen, &options));
             seen.clear();
         }
         interrupt::control()
     };
-    let trained = adpg::train(&options, checkpoints, &mut watch)?;
+    let trained = adpg::train(&options, &session.checkpoints, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
     let name = name(&options);
     let page = PolicyPage {
         trained: &trained,
-        command: args.command(),
+        command: session.command.clone(),
         facts: facts(&trained),
     };
     let done = format!(
@@ -44,24 +44,24 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     );
     let policy = Policy {
         scheme: "adpg",
-        files: adpg::files(&name, &trained, &args.command())?,
+        files: adpg::files(&name, &trained, &session.command)?,
         name,
-        record: record(&trained, &args.command()),
+        record: record(&trained, &session.command),
         page: Some(page::adpg(&page)?),
-        message: policy::message(&done, (wall_s, trained.stopped), true, args),
+        message: policy::message(&done, wall_s, trained.stopped, session),
         stopped: trained.stopped,
     };
-    finish(&policy, args, checkpoints, kept)
+    finish(&policy, session, kept)
 }
 
 fn name(options: &Options) -> String {
     policy::name("adpg", options.seed)
 }
 
-fn options(args: &TrainArgs) -> Options {
+fn options(args: &PolicyArgs, session: &Session) -> Options {
     let options = Options {
-        seed: args.seed(),
-        threads: args.jobs.count(),
+        seed: session.seed(),
+        threads: session.threads,
         ..Options::default()
     };
     let options = if args.quick { options.quick() } else { options };

@@ -3,41 +3,41 @@
 use std::time::Instant;
 
 use paceline_lab::run::Control;
-use paceline_learn::Checkpoints;
 use paceline_learn::decc::{self, Apart, Tuned, Tuning};
 use serde_json::{Value, json};
 
-use super::args::TrainArgs;
+use super::args::CompressArgs;
 use super::policy::{Policy, finish};
+use super::session::Session;
 use crate::failure::Ended;
 use crate::interrupt;
 
 /// Compresses and fine-tunes a network, writes its folder and prints the results.
-pub(super) fn compress(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
-    let teacher = decc::base(model)?;
-    let (law, network) = decc::clone_of(&teacher)?;
+pub(super) fn compress(args: &CompressArgs, session: &Session) -> Ended {
+    let teacher = decc::base(&args.model)?;
+    let decc::LawClone { law, network } = decc::clone_of(&teacher)?;
     let tuning = Tuning {
-        seed: args.seed(),
-        threads: args.jobs.count(),
+        seed: session.seed(),
+        threads: session.threads,
         ..Tuning::default()
     };
     let tuning = if args.quick { tuning.quick() } else { tuning };
     let begun = Instant::now();
-    let tuned = decc::tuned((&law, &network), &tuning, checkpoints, &mut |_, _| {
+    let tuned = decc::tuned(&law, &network, &tuning, &session.checkpoints, &mut |_, _| {
         Control::Continue
     })?;
     let wall_s = begun.elapsed().as_secs_f64();
     let name = format!("{}-q4", teacher.card().name);
     let policy = Policy {
         scheme: "decc",
-        files: decc::files_of_compressed(&name, &tuned, tuning.seed, &args.command())?,
-        record: record(&name, &tuned, &args.command()),
+        files: decc::files_of_compressed(&name, &tuned, tuning.seed, &session.command)?,
+        record: record(&name, &tuned, &session.command),
         page: None,
         message: format!("{}in {wall_s:.1} s; ", message(&tuned)),
         name,
         stopped: false,
     };
-    finish(&policy, args, checkpoints, interrupt::keep())
+    finish(&policy, session, interrupt::keep())
 }
 
 fn message(tuned: &Tuned) -> String {

@@ -1,4 +1,4 @@
-//! DECC's loop of runs and refinements (`--continual`).
+//! DECC's loop of runs and refinements.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,50 +9,57 @@ use paceline_lab::InputWarnings;
 use paceline_lab::files::{RunData, Writing};
 use paceline_lab::results::RunStatus;
 use paceline_lab::run::{Resources, execute_on};
-use paceline_learn::continual::{self, Continued, Deployed, Deploys, Event, Options};
+use paceline_learn::continual::{self, Continued, Deployed, Deploys, Event, Options, Start};
 use paceline_learn::experience::Experience;
 use paceline_learn::page::{self, PolicyPage};
-use paceline_learn::{Checkpoints, decc, search};
+use paceline_learn::{decc, search};
 use paceline_report::write_run;
 use paceline_scenario::{Overrides, Resolved};
 use serde_json::{Value, json};
 
-use super::args::{Deploy, TrainArgs};
+use super::args::{ContinualArgs, Deploy};
 use super::policy::{self, Left, leave};
 use super::refine;
+use super::session::Session;
 use crate::failure::{Ended, Failure};
 use crate::progress::Meter;
-use crate::{interrupt, output, place, text};
+use crate::{destination, interrupt, output, text};
 
 /// Executes the episodes, writes the folder and prints the results.
-pub(super) fn continual(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+pub(super) fn continual(args: &ContinualArgs, session: &Session) -> Ended {
     let kept = interrupt::keep();
-    let options = options(args);
+    let options = options(args, session);
     let first = decc::base(args.from.as_deref().unwrap_or(options.deploys.first()))?;
     let law = search::start_of(&first)?;
-    let before_all = input(args, 1, &deployed_first(&first))?;
-    Experience::check(&before_all).map_err(|error| Failure::arguments(format!("--continual: {error}")))?;
-    if !args.say.quiet {
+    // Resolved once before the first episode, so that a scenario that cannot be used is refused at once.
+    let before_all = input(args, 1, &deployed_first(&first), session)?;
+    Experience::check(&before_all).map_err(|error| Failure::arguments(error))?;
+    if !session.say.quiet {
         output::input_warnings(&InputWarnings::of([&before_all]));
     }
+    // The checkpoint belongs to the resolved scenario: an edited file would mix two networks.
     let scenario = paceline_congestion::learned::sha256(before_all.toml.as_bytes());
     let begun = Instant::now();
-    let mut run = |number: u32, deployed: &Deployed| run(args, number, deployed, checkpoints);
-    let mut told = None;
+    let mut run = |number: u32, deployed: &Deployed| run(args, number, deployed, session);
+    let mut reported = None;
     let mut watch = |event: &Event<'_>| {
-        if !args.say.quiet {
-            for line in lines(event, &options, &mut told) {
+        if !session.say.quiet {
+            for line in lines(event, &options, &mut reported) {
                 say!("{line}");
             }
         }
         interrupt::control()
     };
-    let command = args.command();
+    let command = &session.command;
     let done = continual::continual(
         &options,
-        (&first, &scenario, &command),
+        Start {
+            first: &first,
+            scenario: &scenario,
+            command,
+        },
         &mut run,
-        checkpoints,
+        &session.checkpoints,
         &mut watch,
     )?;
     let page = page::continual(
@@ -84,29 +91,33 @@ pub(super) fn continual(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         .collect();
     let left = Left {
         files: &files,
-        record: &record(&done, &before_all, &command),
+        record: &record(&done, &before_all, command),
         page: Some(&page),
         carried: &runs,
-        message: &message(&done, begun.elapsed().as_secs_f64(), args),
+        message: &message(&done, begun.elapsed().as_secs_f64(), &session.folder),
         stopped: done.stopped,
     };
-    leave(&left, args, checkpoints, kept)
+    leave(&left, session, kept)
 }
 
-fn options(args: &TrainArgs) -> Options {
+fn options(args: &ContinualArgs, session: &Session) -> Options {
     let options = Options {
         deploys: match args.deploy {
             Some(Deploy::Trees) => Deploys::Trees,
             Some(Deploy::Law) | None => Deploys::Law,
         },
-        seed: args.seed(),
-        threads: args.jobs.count(),
+        seed: session.seed(),
+        threads: session.threads,
         ..Options::default()
     };
-    let options = if args.quick { options.quick() } else { options };
+    let options = if args.policy.quick {
+        options.quick()
+    } else {
+        options
+    };
     Options {
         episodes: args.episodes.unwrap_or(options.episodes),
-        generations: args.rounds.unwrap_or(options.generations),
+        generations: args.policy.rounds.unwrap_or(options.generations),
         ..options
     }
 }
@@ -125,8 +136,12 @@ fn run_of(number: u32) -> PathBuf {
 }
 
 /// Resolves the scenario of an episode with the episode's seed and the deployed model.
-fn input(args: &TrainArgs, number: u32, deployed: &Deployed) -> Result<Resolved, Failure> {
-    let scenario = args.continual.as_deref().unwrap_or_default();
+fn input(
+    args: &ContinualArgs,
+    number: u32,
+    deployed: &Deployed,
+    session: &Session,
+) -> Result<Resolved, Failure> {
     let path = match deployed.files.is_empty() {
         true => args.from.clone().unwrap_or_else(|| deployed.name.clone()),
         false => format!("models/{}", deployed.name),
@@ -139,7 +154,7 @@ fn input(args: &TrainArgs, number: u32, deployed: &Deployed) -> Result<Resolved,
     let overrides = Overrides {
         set,
         scheme: Some("decc".into()),
-        seed: Some(args.seed() + u64::from(number) - 1),
+        seed: Some(session.seed() + u64::from(number) - 1),
         duration: args.every,
         models: (!deployed.files.is_empty())
             .then_some(at_hand)
@@ -147,7 +162,7 @@ fn input(args: &TrainArgs, number: u32, deployed: &Deployed) -> Result<Resolved,
             .collect(),
         ..Overrides::default()
     };
-    let mut input = paceline_lab::load(scenario, &overrides)?;
+    let mut input = paceline_lab::load(&args.scenario, &overrides)?;
     let files = deployed.files.iter();
     (input.files).extend(files.map(|(ending, bytes)| (format!("{path}.{ending}"), bytes.clone())));
     Ok(input)
@@ -155,24 +170,24 @@ fn input(args: &TrainArgs, number: u32, deployed: &Deployed) -> Result<Resolved,
 
 /// Runs an episode, or reads it if it was finished before an interruption. Returns `None` if interrupted.
 fn run(
-    args: &TrainArgs,
+    args: &ContinualArgs,
     number: u32,
     deployed: &Deployed,
-    checkpoints: &Checkpoints,
+    session: &Session,
 ) -> Result<Option<Experience>, Failure> {
-    let input = input(args, number, deployed)?;
+    let input = input(args, number, deployed, session)?;
     let failed = |error: String| Failure::run(format!("episode {number}: {error}"));
-    let folder = checkpoints.place(&run_of(number))?;
+    let folder = session.checkpoints.path_of(&run_of(number))?;
     if let Some(there) = folder
         .as_ref()
-        .filter(|folder| place::is_run(folder, &input, Writing::default()))
+        .filter(|folder| destination::is_run(folder, &input, Writing::default()))
     {
         let data = RunData::read(there).map_err(Failure::arguments)?;
         return Experience::of(&input, &data.summary, &data.flows)
             .map(Some)
             .map_err(failed);
     }
-    let meter = Meter::new(std::slice::from_ref(&input), args.say);
+    let meter = Meter::new(std::slice::from_ref(&input), session.say);
     let scratch = folder.as_deref().map(output::scratch);
     let resources = Resources {
         threads: input.threads,
@@ -203,8 +218,8 @@ fn run(
     Ok(Some(experience))
 }
 
-/// Returns progress lines. `told` is the half of the compression that was reported last.
-fn lines(event: &Event<'_>, options: &Options, told: &mut Option<usize>) -> Vec<String> {
+/// Returns progress lines. `reported` is the half of the compression that was reported last.
+fn lines(event: &Event<'_>, options: &Options, reported: &mut Option<usize>) -> Vec<String> {
     match event {
         Event::Begins(number, model) => {
             vec![format!(
@@ -229,7 +244,7 @@ fn lines(event: &Event<'_>, options: &Options, told: &mut Option<usize>) -> Vec<
         )],
         Event::Compressed(done, of) => {
             let half = 2 * done / of;
-            let new = told.replace(half) != Some(half) && half > 0;
+            let new = reported.replace(half) != Some(half) && half > 0;
             let line = || format!("  compression: {} % of its steps", 50 * half);
             new.then(line).into_iter().collect()
         }
@@ -263,8 +278,7 @@ fn made(done: &Continued) -> Result<Vec<(String, Vec<u8>)>, Failure> {
 }
 
 /// Returns the final message for the terminal.
-fn message(done: &Continued, wall_s: f64, args: &TrainArgs) -> String {
-    let folder = args.folder();
+fn message(done: &Continued, wall_s: f64, folder: &Path) -> String {
     let forgotten = done.forgotten();
     let mut rows = vec![page::continual_head().map(String::from).to_vec()];
     let each = done.episodes.iter().zip(&forgotten);

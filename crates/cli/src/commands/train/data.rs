@@ -7,7 +7,8 @@ use paceline_kernel::order::Sort as _;
 use paceline_learn::dataset::{self, Dataset, EDGES, STRATA, Source, THESIS_PAIRS, Trace};
 use paceline_scenario::Resolved;
 
-use super::args::TrainArgs;
+use super::args::DataArgs;
+use super::session::Session;
 use crate::failure::Failure;
 use crate::progress::Meter;
 use crate::{input, interrupt};
@@ -22,7 +23,7 @@ pub(super) struct Data {
 }
 
 /// Collects the data that the arguments ask for. Returns `None` if interrupted.
-pub(super) fn gather(args: &TrainArgs) -> Result<Option<Data>, Failure> {
+pub(super) fn gather(args: &DataArgs, session: &Session) -> Result<Option<Data>, Failure> {
     if let Some(path) = dataset_file(&args.data)? {
         if args.pairs.is_some() {
             return Err(Failure::arguments(
@@ -44,7 +45,7 @@ pub(super) fn gather(args: &TrainArgs) -> Result<Option<Data>, Failure> {
         }));
     }
     let traces = if args.data.is_empty() {
-        match record(args)? {
+        match record(args, session)? {
             Some(traces) => traces,
             None => return Ok(None),
         }
@@ -54,7 +55,7 @@ pub(super) fn gather(args: &TrainArgs) -> Result<Option<Data>, Failure> {
         traces.collect::<Result<_, _>>()?
     };
     check(&traces)?;
-    let dataset = Dataset::draw(&traces, args.pairs.unwrap_or(THESIS_PAIRS), args.seed())?;
+    let dataset = Dataset::draw(&traces, args.pairs.unwrap_or(THESIS_PAIRS), session.seed())?;
     Ok(Some(Data { dataset, traces }))
 }
 
@@ -103,7 +104,7 @@ fn run_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Lists the runs to record.
-fn sources(args: &TrainArgs) -> Result<Vec<Source>, Failure> {
+fn sources(args: &DataArgs, session: &Session) -> Result<Vec<Source>, Failure> {
     if args.scenarios.is_empty() {
         return Ok(Source::thesis());
     }
@@ -118,7 +119,7 @@ fn sources(args: &TrainArgs) -> Result<Vec<Source>, Failure> {
         scenario: scenario.clone(),
         scheme: scheme.clone(),
         settings: args.set.clone(),
-        seed: args.seed,
+        seed: session.chosen_seed,
         fidelity: None,
         order: None,
         model: None,
@@ -130,11 +131,11 @@ fn sources(args: &TrainArgs) -> Result<Vec<Source>, Failure> {
 }
 
 /// Records the runs. Returns `None` if interrupted.
-pub(super) fn record(args: &TrainArgs) -> Result<Option<Vec<Trace>>, Failure> {
-    let sources = sources(args)?;
+pub(super) fn record(args: &DataArgs, session: &Session) -> Result<Option<Vec<Trace>>, Failure> {
+    let sources = sources(args, session)?;
     let inputs: Vec<Resolved> = sources.iter().map(Source::load).collect::<Result<_, _>>()?;
-    let meter = Meter::new(&inputs, args.say);
-    let traces = dataset::record(&sources, args.jobs.count(), &|run, now| {
+    let meter = Meter::new(&inputs, session.say);
+    let traces = dataset::record(&sources, session.threads, &|run, now| {
         meter.update(run, now);
         interrupt::control()
     });

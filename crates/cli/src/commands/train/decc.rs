@@ -2,39 +2,58 @@
 
 use std::time::Instant;
 
-use paceline_learn::Checkpoints;
 use paceline_learn::decc::{self, By, Cloned, Cloning, Options, Round, TrainedPolicy, Update};
 use paceline_learn::page::{self, PolicyPage};
 use serde_json::{Value, json};
 
-use super::args::{Learner, TrainArgs};
+use super::args::{CloneArgs, PaperArgs, PaperVariant, PolicyArgs, ResidualAlgorithm, ResidualArgs};
 use super::policy::{self, Policy, finish};
+use super::session::Session;
 use crate::failure::Ended;
 use crate::interrupt;
 
 /// Default rate law to start from.
 const LAW: &str = "decc-law";
 
-/// Trains a residual network, writes its folder and prints the results.
-pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+/// Trains a residual network on top of a rate law.
+pub(super) fn residual(args: &ResidualArgs, session: &Session) -> Ended {
+    let by = match args.algorithm {
+        Some(ResidualAlgorithm::Ppo) => By::Proximal,
+        Some(ResidualAlgorithm::Td3) | None => By::Gradients,
+    };
+    let law = args.from.as_deref().unwrap_or(LAW);
+    train(&options(by, &args.policy, session), law, session)
+}
+
+/// Trains the policy as the paper prints it. The law is only compared with.
+pub(super) fn paper(args: &PaperArgs, session: &Session) -> Ended {
+    let by = match args.variant {
+        None => By::Printed,
+        Some(PaperVariant::NoMemory) => By::Memoryless,
+        Some(PaperVariant::OwnReward) => By::OwnReward,
+    };
+    train(&options(by, &args.policy, session), LAW, session)
+}
+
+/// Trains a network, writes its folder and prints the results.
+fn train(options: &Options, law: &str, session: &Session) -> Ended {
     let kept = interrupt::keep();
-    let options = options(args);
-    let law = decc::base(args.from.as_deref().unwrap_or(LAW))?;
+    let law = decc::base(law)?;
     let begun = Instant::now();
     let mut watch = |lines: &(f64, f64), update: Option<&Update>| {
-        if !args.say.quiet {
+        if !session.say.quiet {
             match update {
                 None => say!(
                     "cost over the reference's, in trials: the law {:.3}; Swift, tuned by search {:.3}",
                     lines.0,
                     lines.1
                 ),
-                Some(update) => say!("{}", line(update, &options)),
+                Some(update) => say!("{}", line(update, options)),
             }
         }
         interrupt::control()
     };
-    let trained = decc::train(&options, &law, checkpoints, &mut watch)?;
+    let trained = decc::train(options, &law, &session.checkpoints, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
     let name = policy::name(options.by.model(), options.seed);
     let done = format!(
@@ -46,7 +65,7 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     );
     let page = page::residual(&PolicyPage {
         trained: &trained,
-        command: args.command(),
+        command: session.command.clone(),
         facts: policy::facts([
             ("seed", options.seed.to_string()),
             (
@@ -58,27 +77,20 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     })?;
     let policy = Policy {
         scheme: "decc",
-        files: decc::files(&name, &trained, &args.command())?,
-        record: record(&trained, &name, &args.command()),
+        files: decc::files(&name, &trained, &session.command)?,
+        record: record(&trained, &name, &session.command),
         page: Some(page),
-        message: policy::message(&done, (wall_s, trained.stopped), true, args),
+        message: policy::message(&done, wall_s, trained.stopped, session),
         name,
         stopped: trained.stopped,
     };
-    finish(&policy, args, checkpoints, kept)
+    finish(&policy, session, kept)
 }
 
-fn options(args: &TrainArgs) -> Options {
-    let by = match args.algorithm {
-        Some(Learner::Paper) => By::Printed,
-        Some(Learner::PaperNoMemory) => By::Memoryless,
-        Some(Learner::PaperOwnReward) => By::OwnReward,
-        Some(Learner::Ppo) => By::Proximal,
-        Some(Learner::Td3 | Learner::CmaEs) | None => By::Gradients,
-    };
+fn options(by: By, args: &PolicyArgs, session: &Session) -> Options {
     let options = Options {
-        seed: args.seed(),
-        threads: args.jobs.count(),
+        seed: session.seed(),
+        threads: session.threads,
         ..Options::new(by)
     };
     let options = if args.quick { options.quick() } else { options };
@@ -125,12 +137,13 @@ fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
 }
 
 /// Clones a law into a network, writes its folder and prints the results.
-pub(super) fn clone(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+pub(super) fn clone(args: &CloneArgs, session: &Session) -> Ended {
     let kept = interrupt::keep();
+    let CloneArgs { model, policy: args } = args;
     let teacher = decc::base(model)?;
     let options = Cloning {
-        seed: args.seed(),
-        threads: args.jobs.count(),
+        seed: session.seed(),
+        threads: session.threads,
         ..Cloning::default()
     };
     let options = if args.quick { options.quick() } else { options };
@@ -140,7 +153,7 @@ pub(super) fn clone(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) ->
     };
     let begun = Instant::now();
     let mut watch = |teacher: f64, round: Option<&Round>| {
-        if !args.say.quiet {
+        if !session.say.quiet {
             match round {
                 None => say!("cost over the reference's, in trials: the teacher {teacher:.3}"),
                 Some(round) => say!(
@@ -154,7 +167,7 @@ pub(super) fn clone(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) ->
         }
         interrupt::control()
     };
-    let cloned = decc::clone(&options, &teacher, checkpoints, &mut watch)?;
+    let cloned = decc::clone(&options, &teacher, &session.checkpoints, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
     let name = policy::name("decc-net", options.seed);
     let done = format!(
@@ -166,7 +179,7 @@ pub(super) fn clone(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) ->
     );
     let page = page::clone(&PolicyPage {
         trained: &cloned,
-        command: args.command(),
+        command: session.command.clone(),
         facts: policy::facts([
             ("seed", options.seed.to_string()),
             ("rounds", format!("{} of {}", cloned.rounds.len(), options.rounds)),
@@ -175,14 +188,14 @@ pub(super) fn clone(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) ->
     })?;
     let policy = Policy {
         scheme: "decc",
-        files: decc::files_of_clone(&name, &cloned, &args.command())?,
-        record: record_of_clone(&cloned, &name, &args.command()),
+        files: decc::files_of_clone(&name, &cloned, &session.command)?,
+        record: record_of_clone(&cloned, &name, &session.command),
         page: Some(page),
-        message: policy::message(&done, (wall_s, cloned.stopped), true, args),
+        message: policy::message(&done, wall_s, cloned.stopped, session),
         name,
         stopped: cloned.stopped,
     };
-    finish(&policy, args, checkpoints, kept)
+    finish(&policy, session, kept)
 }
 
 /// Returns the content of `training.json` for a clone.

@@ -6,25 +6,27 @@ use std::path::Path;
 use paceline_congestion::lstm_pid::Gains;
 use paceline_congestion::registry::AnyParams;
 use paceline_lab::text::percent;
+use paceline_learn::Error;
 use paceline_learn::dataset::Source;
 use paceline_learn::page::{self, GainsPage};
 use paceline_learn::pidnn::{self, Damping as Sign, Options, THESIS, TrainedGains, Units as Unit};
-use paceline_learn::{Checkpoints, Error};
 use serde_json::{Value, json};
 
-use super::args::{Damping, TrainArgs, Units};
+use super::args::{Damping, GainsArgs, Units};
+use super::session::Session;
 use crate::commands::folder::{write_json, write_page};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::GainMeter;
 use crate::{interrupt, output, text};
 
 /// Tunes the gains, writes their folder and prints the results.
-pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+pub(super) fn train(args: &GainsArgs, session: &Session) -> Ended {
     let kept = interrupt::keep();
     let options = options(args)?;
+    // The scenario is resolved first, so that an error in it comes before the progress bar.
     let target_us = target_us(&options)?;
-    let meter = GainMeter::new(options.episodes, args.say);
-    let trained = pidnn::train(&options, checkpoints, &mut |run, now, gains| {
+    let meter = GainMeter::new(options.episodes, session.say);
+    let trained = pidnn::train(&options, &session.checkpoints, &mut |run, now, gains| {
         meter.update(run, now, [gains.p, gains.i, gains.d]);
         interrupt::control()
     });
@@ -40,14 +42,14 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let page = GainsPage {
         trained: &trained,
         target_us,
-        command: args.command(),
+        command: session.command.clone(),
         facts: facts(&options),
         warnings: warnings(&trained),
     };
-    let folder = checkpoints.results(&args.folder(), args.force)?;
-    interrupt::print_place(&args.folder(), folder.destination());
+    let folder = session.checkpoints.results(&session.folder, session.force)?;
+    interrupt::print_place(&session.folder, folder.destination());
     if trained.stopped {
-        checkpoints.carry(&folder)?;
+        session.checkpoints.carry(&folder)?;
     }
     write_json(&folder, &record(&page))?;
     folder.write(Path::new("gains.toml"), |out| {
@@ -55,7 +57,7 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     })?;
     write_page(&folder, &page::gains(&page)?)?;
     folder.commit()?;
-    show(args, &page)?;
+    show(session, &page)?;
     Ok(match trained.stopped {
         true => Done::Interrupted,
         false => Done::All,
@@ -76,28 +78,20 @@ fn target_us(options: &Options) -> Result<f64, Failure> {
     Ok(target.map_or(0.0, |target| target.as_ps() as f64 / 1e6))
 }
 
-fn options(args: &TrainArgs) -> Result<Options, Failure> {
+fn options(args: &GainsArgs) -> Result<Options, Failure> {
     let mut options = Options::default();
-    match &args.scenarios[..] {
-        [] => {}
-        [scenario] => {
-            options.source = Source {
-                scenario: scenario.clone(),
-                scheme: Some("pidnn".into()),
-                settings: args.set.clone(),
-                seed: args.seed,
-                fidelity: None,
-                order: None,
-                model: None,
-            };
-        }
-        _ => {
-            return Err(Failure::arguments(
-                "--scenarios: gains are trained in one scenario; name one",
-            ));
-        }
+    if let Some(scenario) = &args.scenario {
+        options.source = Source {
+            scenario: scenario.clone(),
+            scheme: Some("pidnn".into()),
+            settings: args.set.clone(),
+            seed: None,
+            fidelity: None,
+            order: None,
+            model: None,
+        };
     }
-    if let Some(seed) = args.seed {
+    if let Some(seed) = args.common.seed {
         options.source.seed = Some(seed);
     }
     if let Some(target) = args.target {
@@ -250,20 +244,19 @@ fn snippet(gains: &Gains) -> String {
 }
 
 /// Prints the table and suggestions.
-fn show(args: &TrainArgs, page: &GainsPage<'_>) -> Result<(), Failure> {
+fn show(session: &Session, page: &GainsPage<'_>) -> Result<(), Failure> {
     let trained = page.trained;
-    if args.say.json {
+    if session.say.json {
         output::print_json(&record(page))?;
     } else {
         output::print(&table(trained))?;
     }
-    if args.say.quiet {
+    if session.say.quiet {
         return Ok(());
     }
     output::print_warnings(&page.warnings);
-    let place = args.folder();
-    let place = place.display();
-    say!("results in {place}, with figures to look at: {place}/report.html");
+    let folder = session.folder.display();
+    say!("results in {folder}, with figures to look at: {folder}/report.html");
     let Gains { p, i, d } = trained.gains;
     say!(
         "use them  paceline run incast-20 --scheme pidnn --set cc.lstm-pid.k-p={p:.4} \

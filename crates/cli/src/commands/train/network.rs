@@ -9,14 +9,17 @@ use paceline_learn::dataset::{Dataset, Pair};
 use paceline_learn::on_policy::{TESTED, checkpoint, options as on_policy_options};
 use paceline_learn::page::{self, COMPARED, Course, Judged, NetworkPage, ON_POLICY};
 use paceline_learn::train::{self, Network, Options, Progress, Trained, Weights};
-use paceline_learn::{Checkpoints, Error};
+use paceline_learn::{Error, Slot, Snapshot};
+use serde_json::Value;
 
-use super::args::TrainArgs;
+use super::args::NetworkArgs;
 use super::data::{self, Data};
+use super::session::Session;
 use super::{on_policy, record};
+use crate::args::SayArgs;
 use crate::commands::folder::{write_json, write_page};
 use crate::failure::{Done, Ended, Failure};
-use crate::progress::{Seen, TrainMeter};
+use crate::progress::{RoundProgress, TrainMeter};
 use crate::{interrupt, output, text};
 
 /// A trained predictor, and its weights after each round.
@@ -34,60 +37,60 @@ struct Made {
 }
 
 /// Collects data, trains and compares predictors, writes the folder and prints the results.
-pub(super) fn train(args: &TrainArgs, network: Network, checkpoints: &Checkpoints) -> Ended {
+pub(super) fn train(args: &NetworkArgs, network: Network, session: &Session) -> Ended {
     let kept = interrupt::keep();
     let made = match args.on_policy {
-        Some(rounds) => on_policy::train(args, network, rounds as usize, checkpoints)?.map(Made::of_own_runs),
-        None => of_data(args, network, checkpoints)?,
+        Some(rounds) => on_policy::train(args, network, rounds as usize, session)?.map(Made::of_own_runs),
+        None => of_data(args, network, session)?,
     };
-    let Some(Made { first, data, own }) = made else {
+    let Some(made) = made else {
         say!("nothing is written: no round was over");
         return Ok(Done::Interrupted);
     };
-    let options = first.trained.options.clone();
-    let cut_short = own.as_ref().is_some_and(|own| own.missing > 0);
-    let mut fitted = vec![first];
-    for other in others(args, network) {
+    let (dataset, own) = (&made.data.dataset, made.own.as_ref());
+    let options = &made.first.trained.options;
+    let cut_short = made.first.trained.stopped || own.is_some_and(|own| own.missing > 0);
+    let mut others = Vec::new();
+    for other in compared(args, network) {
+        // A comparison of a predictor that learned less than it should would mislead, and Ctrl-C asks for an end.
+        if cut_short || others.iter().any(|one: &Fitted| one.trained.stopped) {
+            break;
+        }
         let options = Options {
             network: other,
             ..options.clone()
         };
-        if cut_short || fitted.iter().any(|one| one.trained.stopped) {
-            break;
-        }
-        let slot = (checkpoints, other.name());
-        fitted.extend(fit(&data.dataset, &options, None, (args, slot))?);
+        let slot = session.checkpoints.slot(other.name());
+        others.extend(fit(dataset, &options, None, slot, session.say)?);
     }
+    // Hours of training may be complete, so they are written even if Ctrl-C comes now.
     let _kept = kept.written(!interrupt::asked());
-    let test = page::test_pairs(&data.dataset, &options);
-    let judged = fitted.iter().map(|one| Judged::new(&one.trained, &test));
+    let test = page::test_pairs(dataset, options);
+    let all = std::iter::once(&made.first).chain(&others);
+    let judged = all.map(|one| Judged::new(&one.trained, &test));
     let judged: Vec<Judged<'_>> = judged.collect::<Result<_, _>>()?;
-    let on_policy = own.as_ref().map(|own| own.state.report(&own.check)).transpose()?;
+    let on_policy = own.map(|own| own.state.report(&own.check)).transpose()?;
     let report = NetworkPage {
         predictors: &judged,
-        dataset: &data.dataset,
+        dataset,
         test: &test,
-        traces: &data.traces,
-        courses: &page::errors_by_course(&judged, &courses(&data.dataset, &test, own.as_ref()))?,
+        traces: &made.data.traces,
+        courses: &page::errors_by_course(&judged, &courses(dataset, &test, own))?,
         on_policy: on_policy.as_deref().unwrap_or_default(),
-        command: args.command() + if args.compare { " --compare" } else { "" },
-        facts: record::facts(&options, &data.dataset),
-        warnings: warnings(&judged, own.as_ref()),
+        command: session.whole_command(),
+        facts: record::facts(options, dataset),
+        warnings: warnings(&judged, own),
     };
-    let name = format!("rtt-{network}");
-    let cut_short = cut_short || fitted[0].trained.stopped;
-    let partial = cut_short || fitted.iter().any(|one| one.trained.stopped) || interrupt::asked();
-    let unfinished = partial.then_some(checkpoints);
-    let folder = checkpoints.results(&args.folder(), args.force)?;
-    interrupt::print_place(&args.folder(), folder.destination());
-    unfinished.map_or(Ok(()), |checkpoints| checkpoints.carry(&folder))?;
-    write_all(
-        (args, folder),
-        &name,
-        (&data, &fitted[0], own.as_ref(), cut_short),
-        &report,
-    )?;
-    show(args, &name, &report, cut_short)?;
+    let partial = cut_short || others.iter().any(|one| one.trained.stopped) || interrupt::asked();
+    let folder = session.checkpoints.results(&session.folder, session.force)?;
+    interrupt::print_place(&session.folder, folder.destination());
+    if partial {
+        session.checkpoints.carry(&folder)?;
+    }
+    let record = record::training(&report, cut_short);
+    write_all(session, &folder, &made, &report, &record)?;
+    folder.commit()?;
+    show(session, &report, &record)?;
     Ok(if partial { Done::Interrupted } else { Done::All })
 }
 
@@ -103,18 +106,18 @@ impl Made {
 
 /// Trains on data that do not depend on the predictor. Returns `None` if interrupted before the end of the first
 /// round.
-fn of_data(args: &TrainArgs, network: Network, checkpoints: &Checkpoints) -> Result<Option<Made>, Failure> {
+fn of_data(args: &NetworkArgs, network: Network, session: &Session) -> Result<Option<Made>, Failure> {
     let start = start(args, network)?;
-    let Some(data) = data::gather(args)? else {
+    let Some(data) = data::gather(&args.data, session)? else {
         return Ok(None);
     };
-    let mut options = options(args, network, &data.dataset, None)?;
-    if let Some((hidden, _)) = &start {
-        options.hidden = *hidden;
+    let mut options = options(args, network, &data.dataset, None, session)?;
+    if let Some(start) = &start {
+        options.hidden = start.hidden;
     }
-    let start = start.map(|(_, weights)| weights);
-    let slot = (checkpoints, network.name());
-    let first = fit(&data.dataset, &options, start.as_ref(), (args, slot))?;
+    let weights = start.as_ref().map(|start| &start.weights);
+    let slot = session.checkpoints.slot(network.name());
+    let first = fit(&data.dataset, &options, weights, slot, session.say)?;
     Ok(first.map(|first| Made {
         first,
         data,
@@ -136,8 +139,14 @@ fn courses(dataset: &Dataset, test: &[Pair], own: Option<&on_policy::Ended>) -> 
     courses
 }
 
-/// Returns hidden size and weights to resume from, if requested.
-fn start(args: &TrainArgs, network: Network) -> Result<Option<(usize, Weights)>, Failure> {
+/// Weights that a training starts from.
+struct Start {
+    hidden: usize,
+    weights: Weights,
+}
+
+/// Returns the weights to resume from, if requested.
+fn start(args: &NetworkArgs, network: Network) -> Result<Option<Start>, Failure> {
     let Some(path) = &args.resume else {
         return Ok(None);
     };
@@ -149,7 +158,10 @@ fn start(args: &TrainArgs, network: Network) -> Result<Option<(usize, Weights)>,
             card.kind
         )));
     }
-    Ok(Some((card.hidden, weights)))
+    Ok(Some(Start {
+        hidden: card.hidden,
+        weights,
+    }))
 }
 
 /// Returns the model file for `path`, which may be the file, or the folder of a training or checkpoint.
@@ -157,7 +169,7 @@ fn model_file(path: &Path, network: Network) -> Result<PathBuf, Failure> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
-    let inside = path.join(format!("rtt-{network}.safetensors"));
+    let inside = path.join(format!("{}.safetensors", model_name(network)));
     if inside.is_file() {
         return Ok(inside);
     }
@@ -169,13 +181,14 @@ fn model_file(path: &Path, network: Network) -> Result<PathBuf, Failure> {
 
 /// Returns the training options for a dataset. `round` is the number of the on-policy round, if any.
 pub(super) fn options(
-    args: &TrainArgs,
+    args: &NetworkArgs,
     network: Network,
     dataset: &Dataset,
     round: Option<usize>,
+    session: &Session,
 ) -> Result<Options, Failure> {
     let mut options = Options {
-        seed: args.seed(),
+        seed: session.seed(),
         ..Options::new(network)
     };
     if let Some(rounds) = args.rounds {
@@ -201,7 +214,7 @@ pub(super) fn options(
 }
 
 /// Lists the networks to compare with: cheap baselines always, all others with `--compare`.
-fn others(args: &TrainArgs, network: Network) -> impl Iterator<Item = Network> {
+fn compared(args: &NetworkArgs, network: Network) -> impl Iterator<Item = Network> {
     let compare = args.compare;
     let wanted = move |other: &Network| *other != network && (compare || !other.is_recurrent());
     Network::ALL.into_iter().filter(wanted)
@@ -213,16 +226,17 @@ pub(super) fn fit(
     dataset: &Dataset,
     options: &Options,
     start: Option<&Weights>,
-    (args, slot): (&TrainArgs, (&Checkpoints, &str)),
+    slot: Slot<'_>,
+    say: SayArgs,
 ) -> Result<Option<Fitted>, Failure> {
     let mut meter = (options.network.is_recurrent())
-        .then(|| TrainMeter::new(options.network.title(), options.rounds, options.pairs(), args.say));
+        .then(|| TrainMeter::new(options.network.title(), options.rounds, options.pairs(), say));
     let mut checkpoints = Vec::new();
     let mut watch = |now: Progress<'_>| {
         if let Progress::Round(round, weights) = now {
             checkpoints.push(weights.clone());
             if let Some(meter) = &mut meter {
-                meter.round(Seen {
+                meter.round(RoundProgress {
                     round: round.number,
                     of: options.rounds,
                     loss: round.loss,
@@ -283,64 +297,71 @@ fn warnings(judged: &[Judged<'_>], own: Option<&on_policy::Ended>) -> Vec<String
     found
 }
 
-/// Writes the folder, completely or not at all.
+/// Writes the files of the folder, which appear together when it is committed.
 fn write_all(
-    (args, folder): (&TrainArgs, Folder),
-    name: &str,
-    (data, fitted, own, partial): (&Data, &Fitted, Option<&on_policy::Ended>, bool),
+    session: &Session,
+    folder: &Folder,
+    made: &Made,
     report: &NetworkPage<'_>,
+    record: &Value,
 ) -> Result<(), Failure> {
+    let Made { first, data, own } = made;
     data.dataset
         .write(&folder.staged(Path::new("dataset.parquet"))?)?;
-    let trained = &fitted.trained;
-    let model = |place: &Path, trained: &Trained, state: (&Weights, &[train::Round]), data: &Dataset| {
-        let files = paceline_learn::write(name, trained, state, data, &args.command())?;
+    let trained = &first.trained;
+    let name = model_name(trained.options.network);
+    let model = |inside: &Path, trained: &Trained, state: Snapshot<'_>, data: &Dataset| {
+        let files = paceline_learn::write(&name, trained, state, data, &session.command)?;
         for (ending, bytes) in [("safetensors", &files.weights), ("json", &files.card)] {
-            let file = place.join(format!("{name}.{ending}"));
+            let file = inside.join(format!("{name}.{ending}"));
             folder.write(&file, |out| out.write_all(bytes))?;
         }
         Ok::<(), Failure>(())
     };
     let dataset = &data.dataset;
-    model(
-        Path::new(""),
-        trained,
-        (&trained.weights, &trained.rounds),
-        dataset,
-    )?;
-    for (weights, round) in fitted.checkpoints.iter().zip(1..) {
-        let place = Path::new("checkpoints").join(format!("round-{round:02}"));
-        model(&place, trained, (weights, &trained.rounds[..round]), dataset)?;
+    model(Path::new(""), trained, Snapshot::last(trained), dataset)?;
+    for (weights, round) in first.checkpoints.iter().zip(1..) {
+        let inside = Path::new("checkpoints").join(format!("round-{round:02}"));
+        let rounds = &trained.rounds[..round];
+        model(&inside, trained, Snapshot { weights, rounds }, dataset)?;
     }
-    let laps = own.map_or(&[][..], |own| own.state.laps());
+    let laps = own.as_ref().map_or(&[][..], |own| own.state.laps());
     for (number, lap) in laps.iter().enumerate().filter(|(_, lap)| !lap.trained.stopped) {
-        let state = (&lap.trained.weights, &lap.trained.rounds[..]);
-        model(Path::new(&checkpoint(number)), &lap.trained, state, &lap.dataset)?;
+        let inside = checkpoint(number);
+        model(
+            Path::new(&inside),
+            &lap.trained,
+            Snapshot::last(&lap.trained),
+            &lap.dataset,
+        )?;
     }
-    write_json(&folder, &record::training(report, partial))?;
-    write_page(&folder, &page::network(report)?)?;
-    folder.commit()?;
-    Ok(())
+    write_json(folder, record)?;
+    write_page(folder, &page::network(report)?)
+}
+
+/// Returns the name of a predictor's files, without their endings.
+fn model_name(network: Network) -> String {
+    format!("rtt-{network}")
 }
 
 /// Prints the table and suggestions.
-fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>, partial: bool) -> Result<(), Failure> {
-    if args.say.json {
-        output::print_json(&record::training(report, partial))?;
+fn show(session: &Session, report: &NetworkPage<'_>, record: &Value) -> Result<(), Failure> {
+    if session.say.json {
+        output::print_json(record)?;
     } else {
         output::print(&table(report))?;
     }
-    if args.say.quiet {
+    if session.say.quiet {
         return Ok(());
     }
     output::print_warnings(&report.warnings);
-    let place = args.folder();
-    let place = place.display();
-    say!("results in {place}, with figures to look at: {place}/report.html");
+    let folder = session.folder.display();
+    say!("results in {folder}, with figures to look at: {folder}/report.html");
     let predictor = report.predictors[0].trained.options.network;
     say!(
         "use it  paceline run incast-20 --scheme lstm-pid --set cc.lstm-pid.predictor={predictor} \
-         --set cc.lstm-pid.model={place}/{name}.safetensors"
+         --set cc.lstm-pid.model={folder}/{}.safetensors",
+        model_name(predictor)
     );
     Ok(())
 }

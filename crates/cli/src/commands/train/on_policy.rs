@@ -1,14 +1,14 @@
 //! On-policy training: retrains a predictor on runs with the predictor in the loop.
 
-use paceline_learn::Checkpoints;
-use paceline_learn::dataset::{self, Dataset, Recorded, Source};
+use paceline_learn::dataset::{self, Recorded, Source};
 use paceline_learn::on_policy::{OnPolicy, Options as Plan, PAIRS};
 use paceline_learn::train::Network;
 use paceline_scenario::Resolved;
 
-use super::args::TrainArgs;
+use super::args::{DataArgs, NetworkArgs};
 use super::data::{self, Data};
 use super::network::{self, Fitted};
+use super::session::Session;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Meter;
@@ -28,29 +28,36 @@ pub(super) struct Ended {
 
 /// Executes the rounds. Returns `None` if interrupted before the first predictor.
 pub(super) fn train(
-    args: &TrainArgs,
+    args: &NetworkArgs,
     network: Network,
     rounds: usize,
-    checkpoints: &Checkpoints,
+    session: &Session,
 ) -> Result<Option<Ended>, Failure> {
-    let Some(first) = data::record(args)? else {
+    let Some(first) = data::record(&args.data, session)? else {
         return Ok(None);
     };
+    // Too uniform runs are refused before the first round, which takes minutes.
     data::check(&first)?;
     let plan = Plan {
-        courses: courses(args),
-        pairs: args.pairs.unwrap_or(PAIRS),
-        ..Plan::new(rounds, args.seed())
+        courses: courses(&args.data, session),
+        pairs: args.data.pairs.unwrap_or(PAIRS),
+        ..Plan::new(rounds, session.seed())
     };
     let mut state = OnPolicy::new(plan, first);
     let mut last = None;
     while !state.is_done() {
         let number = state.laps().len();
-        let Some(recorded) = run(&state.sources()?, args)? else {
+        let Some(recorded) = run(&state.sources()?, session)? else {
             break;
         };
         let dataset = state.draw(recorded)?;
-        let Some(fitted) = round(args, network, (number, rounds), &dataset, checkpoints)? else {
+        if !session.say.quiet {
+            say!("on-policy round {number} of {rounds}");
+        }
+        let options = network::options(args, network, &dataset, Some(number), session)?;
+        let slot = format!("{network}-{number}");
+        let slot = session.checkpoints.slot(&slot);
+        let Some(fitted) = network::fit(&dataset, &options, None, slot, session.say)? else {
             break;
         };
         // An interrupted round is discarded, unless it is the first.
@@ -68,7 +75,7 @@ pub(super) fn train(
         return Ok(None);
     };
     let check = match state.is_done() {
-        true => run(&state.sources()?, args)?.unwrap_or_default(),
+        true => run(&state.sources()?, session)?.unwrap_or_default(),
         false => Vec::new(),
     };
     let lap = state.laps().last().expect("a round is over");
@@ -87,7 +94,7 @@ pub(super) fn train(
 }
 
 /// Lists the scenarios with the controller: those of the arguments, or the thesis's.
-fn courses(args: &TrainArgs) -> Vec<Source> {
+fn courses(args: &DataArgs, session: &Session) -> Vec<Source> {
     if args.scenarios.is_empty() {
         return vec![Source::tuned()];
     }
@@ -95,7 +102,7 @@ fn courses(args: &TrainArgs) -> Vec<Source> {
         scenario: scenario.clone(),
         scheme: Some("lstm-pid".into()),
         settings: args.set.clone(),
-        seed: args.seed,
+        seed: session.chosen_seed,
         fidelity: None,
         order: None,
         model: None,
@@ -104,13 +111,13 @@ fn courses(args: &TrainArgs) -> Vec<Source> {
 }
 
 /// Executes the runs of a round. Returns `None` if interrupted.
-fn run(sources: &[Source], args: &TrainArgs) -> Result<Option<Vec<Recorded>>, Failure> {
+fn run(sources: &[Source], session: &Session) -> Result<Option<Vec<Recorded>>, Failure> {
     if sources.is_empty() {
         return Ok(Some(Vec::new()));
     }
     let inputs: Vec<Resolved> = sources.iter().map(Source::load).collect::<Result<_, _>>()?;
-    let meter = Meter::new(&inputs, args.say);
-    let runs = dataset::record_runs(sources, args.jobs.count(), &|run, now| {
+    let meter = Meter::new(&inputs, session.say);
+    let runs = dataset::record_runs(sources, session.threads, &|run, now| {
         meter.update(run, now);
         interrupt::control()
     });
@@ -119,20 +126,4 @@ fn run(sources: &[Source], args: &TrainArgs) -> Result<Option<Vec<Recorded>>, Fa
         Err(paceline_learn::Error::Stopped(_)) => Ok(None),
         runs => Ok(Some(runs?)),
     }
-}
-
-/// Trains the predictor of a round, with a separate checkpoint.
-fn round(
-    args: &TrainArgs,
-    network: Network,
-    (number, rounds): (usize, usize),
-    dataset: &Dataset,
-    checkpoints: &Checkpoints,
-) -> Result<Option<Fitted>, Failure> {
-    let options = network::options(args, network, dataset, Some(number))?;
-    if !args.say.quiet {
-        say!("on-policy round {number} of {rounds}");
-    }
-    let slot = format!("{network}-{number}");
-    network::fit(dataset, &options, None, (args, (checkpoints, &slot)))
 }

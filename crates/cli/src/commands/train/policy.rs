@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use paceline_learn::{Checkpoints, ModelFiles};
 use serde_json::Value;
 
-use super::args::TrainArgs;
+use super::session::Session;
 use crate::commands::folder::{write_json, write_page};
 use crate::failure::{Done, Ended};
-use crate::interrupt::Kept;
+use crate::interrupt::InterruptGuard;
 use crate::{interrupt, output};
 
 /// A trained policy with its output.
@@ -30,7 +30,7 @@ pub(super) struct Policy {
 }
 
 /// Writes the folder of a policy and prints the results.
-pub(super) fn finish(policy: &Policy, args: &TrainArgs, checkpoints: &Checkpoints, kept: Kept) -> Ended {
+pub(super) fn finish(policy: &Policy, session: &Session, kept: InterruptGuard) -> Ended {
     let left = Left {
         files: &[
             (format!("{}.safetensors", policy.name), &policy.files.weights),
@@ -42,12 +42,12 @@ pub(super) fn finish(policy: &Policy, args: &TrainArgs, checkpoints: &Checkpoint
         message: &format!(
             "{}a run uses it with\n  --scheme {scheme} --set cc.{scheme}.model={}\n",
             policy.message,
-            args.folder().join(&policy.name).display(),
+            session.folder.join(&policy.name).display(),
             scheme = policy.scheme
         ),
         stopped: policy.stopped,
     };
-    leave(&left, args, checkpoints, kept)
+    leave(&left, session, kept)
 }
 
 /// Output of a training.
@@ -67,27 +67,27 @@ pub(super) struct Left<'a> {
 }
 
 /// Writes the folder and prints the results. The checkpoint of an interrupted training is kept in it.
-pub(super) fn leave(left: &Left<'_>, args: &TrainArgs, checkpoints: &Checkpoints, kept: Kept) -> Ended {
+pub(super) fn leave(left: &Left<'_>, session: &Session, kept: InterruptGuard) -> Ended {
     let _kept = kept.written(!interrupt::asked());
-    let folder = checkpoints.results(&args.folder(), args.force)?;
-    interrupt::print_place(&args.folder(), folder.destination());
+    let folder = session.checkpoints.results(&session.folder, session.force)?;
+    interrupt::print_place(&session.folder, folder.destination());
     for (name, bytes) in left.files {
         folder.write(Path::new(name), |out| out.write_all(bytes))?;
     }
     for name in left.carried {
-        folder.carry(&Checkpoints::placed(name), name)?;
+        folder.carry(&Checkpoints::relative_path_of(name), name)?;
     }
     if left.stopped {
-        checkpoints.carry(&folder)?;
+        session.checkpoints.carry(&folder)?;
     }
     write_json(&folder, left.record)?;
     if let Some(page) = left.page {
         write_page(&folder, page)?;
     }
     folder.commit()?;
-    if args.say.json {
+    if session.say.json {
         output::print_json(left.record)?;
-    } else if !args.say.quiet {
+    } else if !session.say.quiet {
         output::print(left.message)?;
     }
     Ok(match left.stopped {
@@ -104,22 +104,14 @@ pub(super) fn name(of: &str, seed: u64) -> String {
     }
 }
 
-/// Returns the message about a finished training: duration, folder, and page if there is one.
-pub(super) fn message(
-    done: &str,
-    (wall_s, stopped): (f64, bool),
-    has_page: bool,
-    args: &TrainArgs,
-) -> String {
+/// Returns the message about a training: its duration, folder and page.
+pub(super) fn message(done: &str, wall_s: f64, stopped: bool, session: &Session) -> String {
     let early = if stopped { ", stopped early" } else { "" };
-    let folder = args.folder();
-    let look = match has_page {
-        true => format!("; look at {}", folder.join("report.html").display()),
-        false => String::new(),
-    };
+    let folder = &session.folder;
     format!(
-        "{done} in {wall_s:.1} s{early}\nmodel in {}{look}; ",
-        folder.display()
+        "{done} in {wall_s:.1} s{early}\nmodel in {}; look at {}; ",
+        folder.display(),
+        folder.join("report.html").display()
     )
 }
 

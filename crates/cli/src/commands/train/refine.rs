@@ -2,25 +2,27 @@
 
 use std::time::Instant;
 
+use paceline_learn::decc;
 use paceline_learn::experience::Gathered;
 use paceline_learn::page::{self, PolicyPage};
 use paceline_learn::search::{self, Costs, Options, Refined, Start, Step};
-use paceline_learn::{Checkpoints, decc};
 use serde_json::{Value, json};
 
-use super::args::TrainArgs;
+use super::args::RefineArgs;
 use super::policy::{self, Policy, finish};
+use super::session::Session;
 use crate::failure::{Ended, Failure};
 use crate::interrupt;
 
-/// Value of `--continue` that starts a search without a law.
+/// Name of a model that starts a search without a law.
 const NONE: &str = "none";
+
 /// Refines the law, writes its folder and prints the results.
-pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+pub(super) fn refine(args: &RefineArgs, session: &Session) -> Ended {
     let kept = interrupt::keep();
-    let options = options(args);
+    let options = options(args, session);
     let start = start(args)?;
-    if !args.say.quiet {
+    if !session.say.quiet {
         for warning in &start.experience.warnings {
             say!("warning: {warning}");
         }
@@ -28,7 +30,7 @@ pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     }
     let begun = Instant::now();
     let mut watch = |costs: &Costs, step: Option<&Step>| {
-        if !args.say.quiet {
+        if !session.say.quiet {
             match step {
                 None => say!(
                     "cost over the reference's, in trials, at the start: {:.3} in the networks of the experience, {:.3} in the old ones",
@@ -40,7 +42,8 @@ pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         }
         interrupt::control()
     };
-    let mut refined = search::refine(&options, &start, checkpoints, &mut watch)?;
+    let mut refined = search::refine(&options, &start, &session.checkpoints, &mut watch)?;
+    // An interrupted search is judged when it is complete.
     if !refined.stopped {
         refined.judge(&start)?;
     }
@@ -55,7 +58,7 @@ pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let page = page::refined(
         &PolicyPage {
             trained: &refined,
-            command: args.command(),
+            command: session.command.clone(),
             facts: policy::facts([
                 (
                     "law",
@@ -75,41 +78,42 @@ pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     )?;
     let policy = Policy {
         scheme: "decc",
-        files: search::refined_model(&name, &refined, &start, &args.command())?,
-        record: record(&refined, &start, (&name, &args.command())),
+        files: search::refined_model(&name, &refined, &start, &session.command)?,
+        record: record(&refined, &start, &name, &session.command),
         page: Some(page),
-        message: policy::message(&done, (wall_s, refined.stopped), true, args),
+        message: policy::message(&done, wall_s, refined.stopped, session),
         name,
         stopped: refined.stopped,
     };
-    finish(&policy, args, checkpoints, kept)
+    finish(&policy, session, kept)
 }
 
 /// Loads the law to refine, and the experience.
-fn start(args: &TrainArgs) -> Result<Start, Failure> {
-    let (Some(asked), Some(folder)) = (&args.refine, &args.experience) else {
-        return Err(Failure::arguments("--continue goes with --experience"));
-    };
-    let law = match asked.as_str() {
+fn start(args: &RefineArgs) -> Result<Start, Failure> {
+    let law = match args.model.as_str() {
         NONE => None,
-        asked => Some(search::start_of(&*decc::base(asked)?)?),
+        model => Some(search::start_of(&*decc::base(model)?)?),
     };
     Ok(Start {
-        experience: Gathered::read(folder)?,
+        experience: Gathered::read(&args.experience)?,
         law,
         first: None,
     })
 }
 
-fn options(args: &TrainArgs) -> Options {
+fn options(args: &RefineArgs, session: &Session) -> Options {
     let options = Options {
-        seed: args.seed(),
-        threads: args.jobs.count(),
+        seed: session.seed(),
+        threads: session.threads,
         ..Options::refining()
     };
-    let options = if args.quick { options.quick() } else { options };
+    let options = if args.policy.quick {
+        options.quick()
+    } else {
+        options
+    };
     Options {
-        generations: args.rounds.unwrap_or(options.generations),
+        generations: args.policy.rounds.unwrap_or(options.generations),
         ..options
     }
 }
@@ -165,7 +169,7 @@ pub(super) fn line(step: &Step, generations: u32) -> String {
 }
 
 /// Returns the content of `training.json`.
-fn record(refined: &Refined, start: &Start, (name, command): (&str, &str)) -> Value {
+fn record(refined: &Refined, start: &Start, name: &str, command: &str) -> Value {
     let options = &refined.options;
     let axes = options.subject.axes().iter().zip(&refined.values);
     let values: serde_json::Map<String, Value> = axes

@@ -8,8 +8,9 @@ use paceline_learn::rounds::{Options, TrainedPolicy, Update};
 use paceline_learn::{Checkpoints, Error, ModelFiles, aurora, spine};
 use serde_json::{Value, json};
 
-use super::args::TrainArgs;
+use super::args::PolicyArgs;
 use super::policy::{self, Policy, finish};
+use super::session::Session;
 use crate::failure::Ended;
 use crate::interrupt;
 
@@ -44,19 +45,20 @@ pub(super) const SPINE: Scheme = Scheme {
 };
 
 /// Trains a policy, writes its folder and prints the results.
-pub(super) fn train(scheme: &Scheme, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+pub(super) fn train(scheme: &Scheme, args: &PolicyArgs, session: &Session) -> Ended {
     let kept = interrupt::keep();
-    let options = options(scheme, args);
+    let options = options(scheme, args, session);
     let begun = Instant::now();
     let mut watch = |update: &Update| {
-        if update.trial.is_some() && !args.say.quiet {
+        if update.trial.is_some() && !session.say.quiet {
             say!("{}", line(update, &options));
         }
         interrupt::control()
     };
-    let trained = (scheme.train)(&options, checkpoints, &mut watch)?;
+    let trained = (scheme.train)(&options, &session.checkpoints, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
-    let (name, command) = (policy::name(scheme.name, options.seed), args.command());
+    let name = policy::name(scheme.name, options.seed);
+    let command = &session.command;
     let page = PolicyPage {
         trained: &trained,
         command: command.clone(),
@@ -70,24 +72,24 @@ pub(super) fn train(scheme: &Scheme, args: &TrainArgs, checkpoints: &Checkpoints
     let page = (scheme.page)(&page)?;
     let policy = Policy {
         scheme: scheme.name,
-        files: (scheme.files)(&name, &trained, &command)?,
-        record: record(&trained, &name, &command),
+        files: (scheme.files)(&name, &trained, command)?,
+        record: record(&trained, &name, command),
         page: Some(page),
-        message: policy::message(&done, (wall_s, trained.stopped), true, args),
+        message: policy::message(&done, wall_s, trained.stopped, session),
         name,
         stopped: trained.stopped,
     };
-    finish(&policy, args, checkpoints, kept)
+    finish(&policy, session, kept)
 }
 
-fn options(scheme: &Scheme, args: &TrainArgs) -> Options {
+fn options(scheme: &Scheme, args: &PolicyArgs, session: &Session) -> Options {
     let options = match args.quick {
         true => (scheme.quick)(),
         false => (scheme.options)(),
     };
     Options {
-        seed: args.seed(),
-        threads: args.jobs.count(),
+        seed: session.seed(),
+        threads: session.threads,
         rounds: args.rounds.map_or(options.rounds, |rounds| rounds as usize),
         ..options
     }

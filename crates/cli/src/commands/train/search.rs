@@ -2,23 +2,23 @@
 
 use std::time::Instant;
 
-use paceline_learn::Checkpoints;
 use paceline_learn::page::{self, PolicyPage};
 use paceline_learn::search::{self, Found, Lines, Options, Subject, Update};
 use serde_json::{Value, json};
 
-use super::args::TrainArgs;
+use super::args::PolicyArgs;
 use super::policy::{self, Left, Policy, finish, leave};
+use super::session::Session;
 use crate::failure::Ended;
 use crate::interrupt;
 
 /// Searches, writes the folder and prints the results.
-pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+pub(super) fn search(subject: Subject, args: &PolicyArgs, session: &Session) -> Ended {
     let kept = interrupt::keep();
-    let options = options(subject, args);
+    let options = options(subject, args, session);
     let begun = Instant::now();
     let mut watch = |lines: &Lines, update: Option<&Update>| {
-        if !args.say.quiet {
+        if !session.say.quiet {
             match update {
                 None => say!("{}", first_line(lines)),
                 Some(update) => say!("{}", line(update, &options)),
@@ -26,7 +26,7 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
         }
         interrupt::control()
     };
-    let found = search::search(&options, checkpoints, &mut watch)?;
+    let found = search::search(&options, &session.checkpoints, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
     let name = policy::name(
         match subject {
@@ -35,10 +35,10 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
         },
         options.seed,
     );
-    let record = record(&found, &name, &args.command());
+    let record = record(&found, &name, &session.command);
     let page = page::search(&PolicyPage {
         trained: &found,
-        command: args.command(),
+        command: session.command.clone(),
         facts: policy::facts([
             ("seed", options.seed.to_string()),
             (
@@ -54,7 +54,7 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
         options.candidates,
         found.best()
     );
-    let message = policy::message(&done, (wall_s, found.stopped), true, args);
+    let message = policy::message(&done, wall_s, found.stopped, session);
     // Swift has no model file. Its values are also in `training.json`; times are in base round trips.
     if subject == Subject::Swift {
         let axes = subject.axes().iter().zip(&found.values);
@@ -69,24 +69,24 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
             message: &format!("{message}its values are in values.txt\n"),
             stopped: found.stopped,
         };
-        return leave(&left, args, checkpoints, kept);
+        return leave(&left, session, kept);
     }
     let policy = Policy {
         scheme: "decc",
-        files: search::model(&name, &found, &args.command())?,
+        files: search::model(&name, &found, &session.command)?,
         record,
         page: Some(page),
         message,
         name,
         stopped: found.stopped,
     };
-    finish(&policy, args, checkpoints, kept)
+    finish(&policy, session, kept)
 }
 
-fn options(subject: Subject, args: &TrainArgs) -> Options {
+fn options(subject: Subject, args: &PolicyArgs, session: &Session) -> Options {
     let options = Options {
-        seed: args.seed(),
-        threads: args.jobs.count(),
+        seed: session.seed(),
+        threads: session.threads,
         ..Options::new(subject)
     };
     let options = if args.quick { options.quick() } else { options };

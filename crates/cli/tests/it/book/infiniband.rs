@@ -92,9 +92,9 @@ fn draw(all: &[[[f64; BINS]; 3]]) -> Result<String, Box<dyn Error>> {
         let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
         root.fill(&WHITE)?;
         let (names, panels) = root.split_vertically(26);
-        for (place, (name, color)) in (0..).zip(LINES) {
+        for (index, (name, color)) in (0..).zip(LINES) {
             let style = ("sans-serif", 14).into_font().color(&color);
-            names.draw(&Text::new(name, (64 + 140 * place, 10), style))?;
+            names.draw(&Text::new(name, (64 + 140 * index, 10), style))?;
         }
         for (area, (rates, (_, name))) in panels.split_evenly((3, 1)).iter().zip(all.iter().zip(CONTROLS)) {
             panel(area, &format!("{name}, Gbit/s"), rates)?;

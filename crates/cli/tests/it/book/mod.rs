@@ -311,14 +311,23 @@ fn command_line() -> String {
     let names = commands(&top);
     assert!(names.len() > 8, "the help lists {names:?}");
     for name in names {
-        let text = help(&[&name]);
-        let _ = write!(page, "\n## paceline {name}\n\n```text\n{text}```\n");
-        for sub in commands(&text) {
-            let text = help(&[&name, &sub]);
-            let _ = write!(page, "\n### paceline {name} {sub}\n\n```text\n{text}```\n");
-        }
+        add_command(&mut page, &[&name]);
     }
     page
+}
+
+/// Adds the help of a command and of its subcommands, which are one heading lower.
+fn add_command(page: &mut String, path: &[&str]) {
+    let text = help(path);
+    let heading = "#".repeat(path.len() + 1);
+    let _ = write!(
+        page,
+        "\n{heading} paceline {}\n\n```text\n{text}```\n",
+        path.join(" ")
+    );
+    for sub in commands(&text) {
+        add_command(page, &[path, &[&sub]].concat());
+    }
 }
 
 fn warnings() -> String {

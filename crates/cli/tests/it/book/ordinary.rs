@@ -52,21 +52,21 @@ impl Matrix {
                 continue;
             };
             // Variants are named like `search-pfc`, followed by the scheme's case.
-            let place = TRAFFIC.iter().enumerate().find_map(|(place, (key, _))| {
+            let index = TRAFFIC.iter().enumerate().find_map(|(index, (key, _))| {
                 let rest = need.variant.strip_prefix(key)?.strip_prefix('-')?;
                 let layer = LAYERS
                     .iter()
                     .find(|(layer, _)| rest.split('-').next() == Some(layer))?;
-                Some((place, layer.0))
+                Some((index, layer.0))
             });
-            let (place, layer) = place.unwrap_or_else(|| panic!("{}", need.variant));
+            let (index, layer) = index.unwrap_or_else(|| panic!("{}", need.variant));
             let value = |name: &str| values.values.get(name).copied();
             let ended = value("flows.completed") == value("flows.total");
             let entry = sums
                 .entry((need.scheme.clone(), layer))
                 .or_insert([(0.0, 0.0, 0.0, true); TRAFFIC.len()]);
             let (mean, p99) = (value("fct_slowdown.mean"), value("fct_slowdown.p99"));
-            let sum = &mut entry[place];
+            let sum = &mut entry[index];
             *sum = (
                 sum.0 + mean.unwrap_or(f64::INFINITY),
                 sum.1 + p99.unwrap_or(f64::INFINITY),
@@ -86,9 +86,9 @@ impl Matrix {
     }
 
     /// Returns the median of all schemes over a layer.
-    fn median(&self, layer: &str, place: usize) -> f64 {
+    fn median(&self, layer: &str, index: usize) -> f64 {
         let of_layer = self.rows.iter().filter(|((_, one), _)| *one == layer);
-        let mut all: Vec<f64> = of_layer.filter_map(|(_, row)| Some(row[place]?.0)).collect();
+        let mut all: Vec<f64> = of_layer.filter_map(|(_, row)| Some(row[index]?.0)).collect();
         all.sort_by(f64::total_cmp);
         let half = all.len() / 2;
         (all[half] + all[(all.len() - 1) / 2]) / 2.0
@@ -99,10 +99,10 @@ impl Matrix {
     }
 
     /// Returns the ratio to the better of `none` and the median scheme, and the name of that one.
-    fn times(&self, scheme: &str, layer: &'static str, place: usize) -> Option<(f64, &'static str)> {
-        let (own, ..) = self.row(scheme, layer)?[place]?;
-        let none = self.row("none", layer)?[place]?.0;
-        let median = self.median(layer, place);
+    fn times(&self, scheme: &str, layer: &'static str, index: usize) -> Option<(f64, &'static str)> {
+        let (own, ..) = self.row(scheme, layer)?[index]?;
+        let none = self.row("none", layer)?[index]?.0;
+        let median = self.median(layer, index);
         Some(match median <= none {
             true => (own / median, "the median scheme"),
             false => (own / none, "`none`"),
@@ -122,13 +122,13 @@ impl Matrix {
                 continue;
             }
             let each =
-                (0..TRAFFIC.len()).filter_map(|place| Some((self.times(scheme, layer, place)?, place)));
+                (0..TRAFFIC.len()).filter_map(|index| Some((self.times(scheme, layer, index)?, index)));
             let worst = each.max_by(|one, other| one.0.0.total_cmp(&other.0.0));
-            if let Some(((times, of), place)) = worst
+            if let Some(((times, of), index)) = worst
                 && times >= UNFIT
             {
                 let digits = usize::from(times < 10.0);
-                let _ = writeln!(text, "{scheme},{name},{},{times:.digits$},{of}", TRAFFIC[place].1);
+                let _ = writeln!(text, "{scheme},{name},{},{times:.digits$},{of}", TRAFFIC[index].1);
             }
         }
         text
@@ -137,15 +137,15 @@ impl Matrix {
     /// Returns the cells of a row: bold if the scheme is unfit, with a mark if flows did not end.
     fn cells(&self, scheme: &str, layer: &'static str) -> String {
         let row = self.row(scheme, layer);
-        let cell = |place: usize| {
-            let Some((mean, _, ended)) = row.and_then(|row| row[place]) else {
+        let cell = |index: usize| {
+            let Some((mean, _, ended)) = row.and_then(|row| row[index]) else {
                 return " – |".to_string();
             };
             let digits = if mean >= 100.0 { 0 } else { 2 };
             let mark = if ended { "" } else { "!" };
             let unfit = scheme != "none"
                 && self
-                    .times(scheme, layer, place)
+                    .times(scheme, layer, index)
                     .is_some_and(|(times, _)| times >= UNFIT);
             match unfit {
                 true => format!(" **{mean:.digits$}**{mark} |"),
@@ -161,7 +161,7 @@ impl Matrix {
     }
 
     fn median_row(&self, layer: &str) -> String {
-        let cells = (0..TRAFFIC.len()).map(|place| format!(" {:.2} |", self.median(layer, place)));
+        let cells = (0..TRAFFIC.len()).map(|index| format!(" {:.2} |", self.median(layer, index)));
         format!("| *median of all* |{}\n", cells.collect::<String>())
     }
 }

@@ -50,12 +50,12 @@ fn claims(paper: &str) -> String {
         let mut rows = String::new();
         let mut quotes: Vec<&Quotation> = Vec::new();
         for record in records.iter().filter(printed) {
-            let (place, held) = match record.ok {
+            let (index, held) = match record.ok {
                 Some(true) => (0, "✓"),
                 Some(false) => (1, "✗"),
                 None => (2, ""),
             };
-            counts[place] += 1;
+            counts[index] += 1;
             let unit = Some(record.unit.as_str()).filter(|unit| !unit.is_empty());
             let metric = unit.map_or(record.metric.clone(), |unit| format!("{}, {unit}", record.metric));
             let what = match record.case.contains(&record.metric) {
@@ -69,11 +69,11 @@ fn claims(paper: &str) -> String {
             };
             let quoted = record.quote.as_ref().map_or_else(String::new, |quote| {
                 let known = quotes.iter().position(|known| *known == quote);
-                let place = known.unwrap_or_else(|| {
+                let index = known.unwrap_or_else(|| {
                     quotes.push(quote);
                     quotes.len() - 1
                 });
-                format!(" ({})", place + 1)
+                format!(" ({})", index + 1)
             });
             let _ = writeln!(
                 rows,
@@ -91,8 +91,8 @@ fn claims(paper: &str) -> String {
                 one.title,
                 one.source.at.split_whitespace().collect::<Vec<_>>().join(" "),
             );
-            for (place, quote) in quotes.iter().enumerate() {
-                let _ = writeln!(text, "{}. {}: {}", place + 1, quote.at, quote.means);
+            for (index, quote) in quotes.iter().enumerate() {
+                let _ = writeln!(text, "{}. {}: {}", index + 1, quote.at, quote.means);
             }
             if !quotes.is_empty() {
                 text.push('\n');

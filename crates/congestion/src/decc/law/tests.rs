@@ -69,7 +69,7 @@ fn decisions_by_hand() {
     near(law.rests_at(sixteenth.w, path.bdp_packets()), target);
     // r = 1.1, below the target: 0.4 (target - 1.1) / (target - 1) sqrt(4), plus 0.1 * 0.2 since r fell by
     // 0.2, minus 0.5 / 10.
-    let seen = Seen {
+    let seen = Interval {
         mean: Some(1.2),
         newest: 1.0,
         elapsed: 4.0,
@@ -80,14 +80,14 @@ fn decisions_by_hand() {
         ..sixteenth
     };
     let d = 0.8 * (target - 1.1) / (target - 1.0) + 0.02 - 0.05;
-    let limits = law.decide(&mut state, &seen, Said::Nothing, &path);
+    let limits = law.decide(&mut state, &seen, PolicyOutput::None, &path);
     near(state.w, libm::exp(d) / 16.0);
     near(state.before.unwrap(), 1.1);
     near(limits.rate.as_bps() as f64, 1e11 * state.w / libm::sqrt(1.1));
     assert_eq!(limits.window.get(), (1000.0 * (52.0 * state.w + 0.5)) as u64);
     // Above the target: half of the excess over r, at most 0.2.
     for (r, d) in [(2.0, -0.5 * (2.0 - target) / 2.0), (4.0, -0.2)] {
-        let seen = Seen {
+        let seen = Interval {
             mean: Some(r),
             newest: r,
             elapsed: 4.0,
@@ -96,7 +96,7 @@ fn decisions_by_hand() {
         near(law.step(&sixteenth, &seen, 52.0).sum(), d);
     }
     // No reply: the earlier r is kept.
-    let silence = Seen {
+    let silence = Interval {
         mean: None,
         newest: 4.0,
         elapsed: 12.0,
@@ -105,13 +105,13 @@ fn decisions_by_hand() {
     near(law.step(&sixteenth, &silence, 52.0).sum(), -0.3);
     // A residual is added, and w stays within its bounds.
     let mut state = sixteenth;
-    law.decide(&mut state, &silence, Said::Beside(0.5), &path);
+    law.decide(&mut state, &silence, PolicyOutput::Residual(0.5), &path);
     near(state.w, libm::exp(-0.2) / 16.0);
     let mut state = sixteenth;
-    law.decide(&mut state, &silence, Said::Instead(-0.5), &path);
+    law.decide(&mut state, &silence, PolicyOutput::Decision(-0.5), &path);
     near(state.w, libm::exp(-0.25) / 16.0);
     for _ in 0..6 {
-        law.decide(&mut state, &silence, Said::Instead(1.0), &path);
+        law.decide(&mut state, &silence, PolicyOutput::Decision(1.0), &path);
     }
     near(state.w, 1.5);
     for d in [-0.36, 0.0, 0.04] {
@@ -159,7 +159,7 @@ fn a_start_ends_at_its_share() {
             before: None,
             starts: true,
         };
-        let seen = Seen {
+        let seen = Interval {
             mean: Some(r),
             newest: r,
             elapsed: 1.0,
@@ -204,13 +204,13 @@ fn a_slow_flow_comes_back() {
     while state.w < 0.9 {
         let wait = (1.0 / (state.w * path.bdp_packets())).max(1.0);
         elapsed += wait;
-        let seen = Seen {
+        let seen = Interval {
             mean: Some(1.0),
             newest: 1.0,
             elapsed: wait,
             nacks: 0.0,
         };
-        law.decide(&mut state, &seen, Said::Nothing, &path);
+        law.decide(&mut state, &seen, PolicyOutput::None, &path);
     }
     // The first packet alone takes 2^18 / 52 base round trips.
     assert!(elapsed < 3.0 * 5041.0, "{elapsed}");

@@ -23,10 +23,10 @@ pub enum ForestError {
     #[error("it is not a forest's file: {0}")]
     Json(String),
     /// An entry has a value that is not allowed.
-    #[error("{place} is {found}; expected {expected}")]
+    #[error("{location} is {found}; expected {expected}")]
     Entry {
         /// Path of the entry.
-        place: String,
+        location: String,
         /// Value in the file.
         found: String,
         /// Values that this version supports.
@@ -44,9 +44,9 @@ pub enum ForestError {
 
 impl ForestError {
     /// Creates the error for an entry with a value that is not allowed.
-    pub fn entry(place: impl Into<String>, found: impl Into<String>, expected: impl Into<String>) -> Self {
+    pub fn entry(location: impl Into<String>, found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Entry {
-            place: place.into(),
+            location: location.into(),
             found: found.into(),
             expected: expected.into(),
         }
@@ -70,8 +70,8 @@ pub(super) fn check(parts: &Parts) -> Result<()> {
             ));
         }
         if let Scale::Fixed(fraction) = feature.scale {
-            let place = format!("features[{k}].fraction");
-            within(&place, fraction, 0, Scale::MAX_FRACTION)?;
+            let location = format!("features[{k}].fraction");
+            within(&location, fraction, 0, Scale::MAX_FRACTION)?;
         }
     }
     within("output.fraction", parts.fraction, 0, MAX_FRACTION)?;
@@ -88,7 +88,11 @@ pub(super) fn check(parts: &Parts) -> Result<()> {
     let deepest = parts.trees.iter().map(|tree| tree.splits.len()).max();
     let leaves = parts.trees.len().saturating_mul(1 << deepest.unwrap_or(0));
     within("the number of leaves", leaves, 0, MAX_LEAVES)?;
-    parts.claims.iter().enumerate().try_for_each(check_claim)
+    parts
+        .claims
+        .iter()
+        .enumerate()
+        .try_for_each(|(k, claim)| check_claim(k, claim))
 }
 
 fn check_tree(k: usize, tree: &Tree, features: &[Feature]) -> Result<()> {
@@ -107,17 +111,17 @@ fn check_tree(k: usize, tree: &Tree, features: &[Feature]) -> Result<()> {
         ));
     }
     for (s, split) in tree.splits.iter().enumerate() {
-        let place = || format!("trees[{k}].splits[{s}]");
+        let location = || format!("trees[{k}].splits[{s}]");
         let Some(feature) = features.get(split.feature) else {
             return Err(ForestError::entry(
-                format!("the feature of {}", place()),
+                format!("the feature of {}", location()),
                 split.feature.to_string(),
                 format!("0 to {}", features.len() - 1),
             ));
         };
         if feature.scale != Scale::Float {
             within(
-                &format!("the threshold of {}", place()),
+                &format!("the threshold of {}", location()),
                 split.above,
                 -LAST,
                 LAST - 1,
@@ -127,7 +131,7 @@ fn check_tree(k: usize, tree: &Tree, features: &[Feature]) -> Result<()> {
     Ok(())
 }
 
-fn check_claim((k, claim): (usize, &Claim)) -> Result<()> {
+fn check_claim(k: usize, claim: &Claim) -> Result<()> {
     let ranges = claim
         .within
         .iter()
@@ -144,12 +148,12 @@ fn check_claim((k, claim): (usize, &Claim)) -> Result<()> {
     Ok(())
 }
 
-fn within<T: PartialOrd + std::fmt::Display>(place: &str, found: T, low: T, high: T) -> Result<()> {
+fn within<T: PartialOrd + std::fmt::Display>(location: &str, found: T, low: T, high: T) -> Result<()> {
     if found >= low && found <= high {
         return Ok(());
     }
     Err(ForestError::entry(
-        place,
+        location,
         found.to_string(),
         format!("{low} to {high}"),
     ))
@@ -222,6 +226,7 @@ pub(super) fn write(parts: &Parts, sha256: &str) -> String {
         ("sha256", json!(sha256)),
     ];
     let mut text = String::from("{\n");
+    // One line for each field and each tree, so that versions of a forest can be compared line by line.
     for (key, value) in head {
         let _ = writeln!(text, "  \"{key}\": {value},");
     }
@@ -250,7 +255,7 @@ fn bound(x: f32) -> f64 {
 
 /// Value at a path of the file.
 struct At<'a> {
-    place: String,
+    location: String,
     value: &'a Value,
 }
 
@@ -263,25 +268,25 @@ impl<'a> At<'a> {
                 _ => format!("{}..", found.chars().take(56).collect::<String>()),
             };
         }
-        Err(ForestError::entry(&self.place, found, expected))
+        Err(ForestError::entry(&self.location, found, expected))
     }
 
     fn get(&self, key: &str) -> Self {
-        let place = match &*self.place {
+        let location = match &*self.location {
             "" => key.to_string(),
-            place => format!("{place}.{key}"),
+            location => format!("{location}.{key}"),
         };
         let value = self.value.get(key).unwrap_or(&Value::Null);
-        Self { place, value }
+        Self { location, value }
     }
 
     fn each(&self) -> Result<Vec<Self>> {
         let Value::Array(list) = self.value else {
             return self.is_not("a list");
         };
-        let place = |k: usize| format!("{}[{k}]", self.place);
+        let location = |k: usize| format!("{}[{k}]", self.location);
         let at = |(k, value)| Self {
-            place: place(k),
+            location: location(k),
             value,
         };
         Ok(list.iter().enumerate().map(at).collect())
@@ -315,12 +320,13 @@ impl<'a> At<'a> {
 pub(super) fn parse(json: &[u8]) -> Result<(Parts, String)> {
     let value: Value = serde_json::from_slice(json).map_err(|error| ForestError::Json(error.to_string()))?;
     let file = At {
-        place: String::new(),
+        location: String::new(),
         value: &value,
     };
     if !value.is_object() {
         return Err(ForestError::Json("expected an object".into()));
     }
+    // Kind and format come first: errors about fields of another kind of file would mislead.
     let kind = file.get("kind");
     if kind.value != KIND {
         return kind.is_not("\"forest\"");
@@ -335,6 +341,7 @@ pub(super) fn parse(json: &[u8]) -> Result<(Parts, String)> {
         .iter()
         .map(feature)
         .collect::<Result<_>>()?;
+    // Thresholds are read in the units of their features, which are therefore known before the trees.
     let tree = |at: At<'_>| tree(&at, &features);
     let trees = file
         .get("trees")

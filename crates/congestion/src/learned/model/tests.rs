@@ -18,7 +18,7 @@ fn textbook(card: &Card, tensors: &Tensors, x: [f64; 3]) -> f64 {
     let sigmoid = |x: f64| 1.0 / (1.0 + libm::exp(-x));
     let (linear, bias) = (of("linear.weight"), of("linear.bias")[0]);
     let dot = |w: &[f64], v: &[f64]| w.iter().zip(v).map(|(a, b)| a * b).sum::<f64>();
-    if card.kind == Kind::Ar3 {
+    if card.kind == ModelKind::Ar3 {
         return bias + dot(&linear, &x);
     }
     let n = card.hidden;
@@ -31,13 +31,13 @@ fn textbook(card: &Card, tensors: &Tensors, x: [f64; 3]) -> f64 {
         let both = |row: usize| input(row) + hidden(row);
         let next: Vec<(f64, f64)> = (0..n)
             .map(|k| match card.kind {
-                Kind::Lstm => {
+                ModelKind::Lstm => {
                     let (i, f) = (sigmoid(both(k)), sigmoid(both(n + k)));
                     let (g, o) = (libm::tanh(both(2 * n + k)), sigmoid(both(3 * n + k)));
                     let c = f * c[k] + i * g;
                     (o * libm::tanh(c), c)
                 }
-                Kind::Gru => {
+                ModelKind::Gru => {
                     let (r, z) = (sigmoid(both(k)), sigmoid(both(n + k)));
                     let new = libm::tanh(input(2 * n + k) + r * hidden(2 * n + k));
                     ((1.0 - z) * new + z * h[k], 0.0)
@@ -53,10 +53,10 @@ fn textbook(card: &Card, tensors: &Tensors, x: [f64; 3]) -> f64 {
 #[test]
 fn networks_compute_what_the_textbook_says() {
     for (kind, sizes) in [
-        (Kind::Lstm, &[1, 5, 16, 17, 32, 64][..]),
-        (Kind::Gru, &[1, 16, 40]),
-        (Kind::Rnn, &[3, 16, 33]),
-        (Kind::Ar3, &[0]),
+        (ModelKind::Lstm, &[1, 5, 16, 17, 32, 64][..]),
+        (ModelKind::Gru, &[1, 16, 40]),
+        (ModelKind::Rnn, &[3, 16, 33]),
+        (ModelKind::Ar3, &[0]),
     ] {
         for &hidden in sizes {
             let card = card(kind, hidden);
@@ -75,7 +75,7 @@ fn networks_compute_what_the_textbook_says() {
 
 #[test]
 fn an_lstm_of_one_unit_by_hand() {
-    let card = card(Kind::Lstm, 1);
+    let card = card(ModelKind::Lstm, 1);
     let mut tensors = random(&card, 0);
     // Input and output gates always open (biases of 40), forget gate closed (-40), cell input tanh(x / 2),
     // output 3 h - 1.
@@ -97,7 +97,13 @@ fn an_lstm_of_one_unit_by_hand() {
 
 #[test]
 fn the_bits_of_each_kind_are_the_same_everywhere() {
-    let bits = [(Kind::Lstm, 16), (Kind::Gru, 16), (Kind::Rnn, 16), (Kind::Ar3, 0)].map(|(kind, hidden)| {
+    let bits = [
+        (ModelKind::Lstm, 16),
+        (ModelKind::Gru, 16),
+        (ModelKind::Rnn, 16),
+        (ModelKind::Ar3, 0),
+    ]
+    .map(|(kind, hidden)| {
         let card = card(kind, hidden);
         let model = model(&card, &random(&card, 7)).unwrap();
         [[0.1, -0.05, 0.2], [-0.5, 2.5, 0.0]].map(|k| model.predict(&k).to_bits())
@@ -113,7 +119,7 @@ fn the_bits_of_each_kind_are_the_same_everywhere() {
 
 #[test]
 fn a_card_is_read_as_it_was_written() {
-    let mut card = card(Kind::Gru, 4);
+    let mut card = card(ModelKind::Gru, 4);
     card.data.sources.push(DataSource {
         scenario: "incast-20".into(),
         scheme: "timely".into(),
@@ -136,7 +142,7 @@ fn a_card_is_read_as_it_was_written() {
 
 /// Returns the error for a model whose card or tensors were changed.
 fn refusal(change: impl FnOnce(&mut Card, &mut Tensors)) -> String {
-    let mut card = card(Kind::Rnn, 2);
+    let mut card = card(ModelKind::Rnn, 2);
     let mut tensors = random(&card, 1);
     change(&mut card, &mut tensors);
     model(&card, &tensors).unwrap_err().to_string()
@@ -152,7 +158,7 @@ fn what_does_not_fit_is_refused() {
         refusal(|card, _| card.normalisation.input = "z-score".into()),
         refusal(|card, _| card.hidden = 65),
         refusal(|card, _| card.smoothing = 0.0),
-        refusal(|card, _| card.kind = Kind::Gru),
+        refusal(|card, _| card.kind = ModelKind::Gru),
         refusal(|card, _| card.hidden = 3),
         refusal(|_, tensors| tensors[1].2[3] = f32::NAN),
         refusal(|_, tensors| tensors[5].2[0] = f32::NEG_INFINITY),
@@ -165,7 +171,7 @@ fn what_does_not_fit_is_refused() {
 
 #[test]
 fn damaged_files_are_refused() {
-    let card = card(Kind::Ar3, 0);
+    let card = card(ModelKind::Ar3, 0);
     let weights = file(&random(&card, 1));
     let text = json(&card, &weights);
     let said = |text: &[u8], weights: &[u8]| Model::parse(text, weights).unwrap_err().to_string();

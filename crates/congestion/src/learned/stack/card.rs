@@ -272,9 +272,9 @@ impl PolicyCard {
             Some(choices) => {
                 // Of equal outputs the first wins.
                 let mut best = 0;
-                for (place, output) in outputs.iter().enumerate() {
+                for (index, output) in outputs.iter().enumerate() {
                     if *output > outputs[best] {
-                        best = place;
+                        best = index;
                     }
                 }
                 choices[best]

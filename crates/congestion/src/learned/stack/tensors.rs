@@ -32,7 +32,7 @@ pub(super) fn layers_of(
         taken: Vec::new(),
     };
     let mut layers = Vec::new();
-    for (place, one) in said.iter().enumerate() {
+    for (index, one) in said.iter().enumerate() {
         match (&one.linear, &one.gru, &one.lstm) {
             (Some(name), None, None) => layers.push(Layer::Linear(tensors.linear(name)?)),
             (None, Some(name), None) => {
@@ -43,7 +43,7 @@ pub(super) fn layers_of(
             }
             _ => {
                 return Err(wrong(format!(
-                    "layers[{place}]: expected one of `linear`, `gru` and `lstm`"
+                    "layers[{index}]: expected one of `linear`, `gru` and `lstm`"
                 )));
             }
         }
@@ -52,7 +52,7 @@ pub(super) fn layers_of(
             let Some((_, activation)) = found else {
                 let names: Vec<_> = Activation::NAMED.iter().map(|(name, _)| *name).collect();
                 return Err(wrong(format!(
-                    "layers[{place}].then: unknown activation `{name}`{}; expected one of: {}",
+                    "layers[{index}].then: unknown activation `{name}`{}; expected one of: {}",
                     hint(nearest(name, names.iter().copied())),
                     names.join(", ")
                 )));
@@ -60,6 +60,7 @@ pub(super) fn layers_of(
             layers.push(Layer::Each(*activation));
         }
     }
+    // A tensor that no layer reads is most likely a layer that the card forgot.
     tensors.check_rest(ignore)?;
     Ok(layers)
 }

@@ -85,9 +85,9 @@ fn steps_by_hand_and_least_among_those_with_as_many_levels() {
 fn a_network_is_compressed_as_asked() {
     let mut rng = stream(2, 1, 1);
     let mut values = Vec::new();
-    for (place, layer) in DECC.iter().enumerate() {
+    for (index, layer) in DECC.iter().enumerate() {
         values.extend(std::iter::repeat_n(0.125f32, layer.columns()));
-        let tau = 0.05 * (1 + place) as f64;
+        let tau = 0.05 * (1 + index) as f64;
         values.extend((0..layer.inputs * layer.columns()).map(|_| draw(&mut rng, tau)));
     }
     let network = Network::new(&DECC, values);
@@ -99,12 +99,12 @@ fn a_network_is_compressed_as_asked() {
         .parts()
         .zip(compressed.network.parts())
         .zip(&compressed.steps);
-    for (place, (((_, bias, weights), (_, bias_now, now)), step)) in parts.enumerate() {
+    for (index, (((_, bias, weights), (_, bias_now, now)), step)) in parts.enumerate() {
         assert_eq!(bias, bias_now);
         for (weight, now) in weights.iter().zip(now) {
             let multiple = f64::from(*now) / step;
             assert!((multiple - multiple.round()).abs() < 1e-3, "{multiple}");
-            let small = f64::from(weight.abs()) <= compressed.threshold && place < 2;
+            let small = f64::from(weight.abs()) <= compressed.threshold && index < 2;
             assert!(
                 small || f64::from((weight - now).abs()) <= step * 0.5001,
                 "{weight} {now}"

@@ -136,13 +136,13 @@ impl Actor {
         for (row, sums) in sums.enumerate() {
             let mut by = [0.0; 4 * UNITS];
             for unit in 0..UNITS {
-                let place = row * UNITS + unit;
-                let ([i, f, g, o], kept) = (gates_of(sums, unit), tanh(passes.cells.1[place]));
-                let by_cell = by_given[place] * o * (1.0 - kept * kept);
+                let index = row * UNITS + unit;
+                let ([i, f, g, o], kept) = (gates_of(sums, unit), tanh(passes.cells.1[index]));
+                let by_cell = by_given[index] * o * (1.0 - kept * kept);
                 by[unit] = by_cell * g * i * (1.0 - i);
-                by[UNITS + unit] = by_cell * passes.cells.0[place] * f * (1.0 - f);
+                by[UNITS + unit] = by_cell * passes.cells.0[index] * f * (1.0 - f);
                 by[2 * UNITS + unit] = by_cell * i * (1.0 - g * g);
-                by[3 * UNITS + unit] = by_given[place] * kept * o * (1.0 - o);
+                by[3 * UNITS + unit] = by_given[index] * kept * o * (1.0 - o);
             }
             by_sums.extend(by);
         }
@@ -162,12 +162,12 @@ impl Actor {
 
     /// Changes one value, for tests.
     #[cfg(test)]
-    pub(super) fn nudge(&mut self, mut place: usize, by: f32) {
+    pub(super) fn nudge(&mut self, mut index: usize, by: f32) {
         for part in &mut self.parts {
             let values = part.network.values_mut();
-            match values.get_mut(place) {
+            match values.get_mut(index) {
                 Some(value) => return *value += by,
-                None => place -= values.len(),
+                None => index -= values.len(),
             }
         }
     }
@@ -230,7 +230,7 @@ pub(in super::super) fn files(
         }
         let (bias, weights) = own.split_at(layer.columns());
         let mut put = |what: &str, inputs: usize, weights: &[f32]| {
-            let rows = transposed((inputs, layer.columns()), weights);
+            let rows = transposed(inputs, layer.columns(), weights);
             tensors.insert(
                 format!("{name}.{what}"),
                 Tensor::new(&[layer.columns(), inputs], rows),

@@ -87,7 +87,7 @@ pub(super) struct LearnerState {
 
 impl Learner {
     /// Creates a learner, with or without a recurrent layer, for separate or common rewards.
-    pub(super) fn new((remembers, own_reward): (bool, bool), sources: usize, rng: &mut Rng) -> Self {
+    pub(super) fn new(remembers: bool, own_reward: bool, sources: usize, rng: &mut Rng) -> Self {
         let (actor, critic) = (Actor::new(remembers, rng), first(&CRITIC, rng));
         Self {
             slow_actor: actor.clone(),
@@ -113,7 +113,8 @@ impl Learner {
     pub(super) fn practise(
         &mut self,
         episodes: Vec<Episode>,
-        (noise, threads): (f64, usize),
+        noise: f64,
+        threads: usize,
         model: &Arc<Model>,
     ) -> Result<(usize, f64), Error> {
         let manner = |feedback| Manner {

@@ -192,12 +192,12 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
             course: Arc::clone(&shared),
             policy,
             agent,
-            place: None,
+            index: None,
             noise: 0.0,
             before: None,
         }))
     };
-    drive((network, episode.seed), &params, make)?;
+    drive(network, episode.seed, &params, make)?;
     let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(std::mem::take(&mut log.kept))
 }
@@ -209,7 +209,7 @@ struct Flow {
     policy: Policy,
     agent: u32,
     /// Index of its measurements, once it has decided.
-    place: Option<usize>,
+    index: Option<usize>,
     rng: Rng,
     noise: f64,
     /// Last decision, if it is stored.
@@ -263,11 +263,11 @@ impl Decider for Flow {
         let tried = said + self.noise as f32;
         let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);
         let log = &mut *log;
-        let place = *self.place.get_or_insert_with(|| {
+        let index = *self.index.get_or_insert_with(|| {
             log.flows.push(Known::default());
             log.flows.len() - 1
         });
-        log.flows[place] = self.known(&log.flows[place], report, path);
+        log.flows[index] = self.known(&log.flows[index], report, path);
         let keeps = self.rng.below(course.every) == 0;
         // Global features take time in proportion to the flows, so they are computed only if they are stored.
         if keeps || self.before.is_some() {
@@ -281,7 +281,7 @@ impl Decider for Flow {
                     seen: before.seen,
                     action: before.tried.clamp(-1.0, 1.0),
                     reward: match course.manner.own_reward {
-                        true => reward(&log.flows[place..=place], 1.0),
+                        true => reward(&log.flows[index..=index], 1.0),
                         false => reward(&log.flows, f64::from(course.network.receivers())),
                     } as f32,
                     discount: GAMMA,

@@ -38,15 +38,15 @@ fn compares(mut actor: Actor) {
     let slopes = actor.slopes(&passes, vec![0.3, 0.9, -0.4, 1.1, 0.7]).concat();
     const H: f32 = 1e-2;
     let mut compared = 0;
-    for place in (0..slopes.len()).step_by(131) {
+    for index in (0..slopes.len()).step_by(131) {
         let mut moved = |by: f32| {
-            actor.nudge(place, by);
+            actor.nudge(index, by);
             let loss = loss(&actor);
-            actor.nudge(place, -by);
+            actor.nudge(index, -by);
             loss
         };
         let difference = (moved(H) - moved(-H)) / f64::from(2.0 * H);
-        let found = f64::from(slopes[place]);
+        let found = f64::from(slopes[index]);
         compared += usize::from((found - difference).abs() < 2e-2 * difference.abs() + 1e-4);
     }
     // If a unit crosses zero within the difference, it is no approximation of the slope.
@@ -191,7 +191,7 @@ fn flows_practise_as_the_scheme_runs() {
 #[test]
 fn it_goes_where_the_reward_is() {
     let mut rng = Rng::stream(1, Purpose::Training, 2);
-    let mut learner = Learner::new((true, false), 1, &mut rng);
+    let mut learner = Learner::new(true, false, 1, &mut rng);
     for seen in rows(2000).chunks_exact(SEEN) {
         let action = (2.0 * rng.next_f64() - 1.0) as f32;
         let seen = seen.try_into().unwrap();

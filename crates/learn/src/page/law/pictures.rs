@@ -1,6 +1,6 @@
 //! Charts and breakdowns of a rate law's decisions.
 
-use paceline_congestion::decc::law::{Law, Seen, State};
+use paceline_congestion::decc::law::{Interval, Law, State};
 use paceline_report::{Axis, Grid, Line, Part};
 
 use super::wide;
@@ -20,7 +20,7 @@ pub(in crate::page) fn pictures(law: &Law) -> Part {
                 before: Some(r),
                 starts: false,
             };
-            let seen = Seen {
+            let seen = Interval {
                 mean: Some(r),
                 newest: r,
                 elapsed: (flows / PACKETS).max(r),
@@ -38,9 +38,9 @@ pub(in crate::page) fn pictures(law: &Law) -> Part {
         })
         .collect();
     let flows = FLOWS.iter().enumerate();
-    let lines = flows.map(|(place, &flows)| {
+    let lines = flows.map(|(index, &flows)| {
         let name = format!("{flows:.0} flows");
-        Line::new(&name, place, &by_latency(flows))
+        Line::new(&name, index, &by_latency(flows))
     });
     Part {
         title: "The law".into(),
@@ -52,19 +52,15 @@ pub(in crate::page) fn pictures(law: &Law) -> Part {
             wide(
                 "Change of the rate by a decision",
                 "Nothing changes where a line crosses zero: there that many flows rest.",
-                (
-                    Axis::new("round-trip time, of the empty network's", ""),
-                    Axis::new("change of the rate", "%"),
-                ),
+                Axis::new("round-trip time, of the empty network's", ""),
+Axis::new("change of the rate", "%"),
                 lines.collect(),
             ),
             wide(
                 "Where flows rest",
                 "The target by the number of flows that share the line evenly.",
-                (
-                    Axis::new("flows, as a power of two", ""),
-                    Axis::new("round-trip time, of the empty network's", ""),
-                ),
+                Axis::new("flows, as a power of two", ""),
+Axis::new("round-trip time, of the empty network's", ""),
                 vec![Line::new("target", 0, &targets)],
             ),
         ],
@@ -80,7 +76,7 @@ fn taken_apart(law: &Law) -> Grid {
             before: Some(from),
             starts: false,
         };
-        let seen = Seen {
+        let seen = Interval {
             mean: Some(to),
             newest: to,
             elapsed: (flows / PACKETS).max(to),

@@ -12,11 +12,11 @@ use crate::failure::Failure;
 
 /// Folder for the results of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Destination {
     /// Folder to be written.
     New(PathBuf),
     /// Folder with the results of an earlier identical command, which would give the same bytes again.
-    There(PathBuf),
+    Existing(PathBuf),
 }
 
 /// Chooses a folder: `asked`, or the first of `default`, `default-2`, `default-3`, .. that is empty or has results of
@@ -28,7 +28,7 @@ pub(crate) fn choose(
     default: &Path,
     force: bool,
     same: impl Fn(&Path) -> bool,
-) -> Result<Place, Failure> {
+) -> Result<Destination, Failure> {
     let (folder, is_there) = match asked {
         Some(folder) => (folder.clone(), !force && same(folder)),
         None => {
@@ -40,11 +40,11 @@ pub(crate) fn choose(
         }
     };
     match (folder, is_there) {
-        (folder, true) if force => Ok(Place::New(folder)),
+        (folder, true) if force => Ok(Destination::New(folder)),
         (folder, true) if is_partial(&folder) => Err(in_part(&folder)),
-        (folder, true) => Ok(Place::There(folder)),
-        (_, false) if force && asked.is_none() => Ok(Place::New(default.to_path_buf())),
-        (folder, false) => Ok(Place::New(folder)),
+        (folder, true) => Ok(Destination::Existing(folder)),
+        (_, false) if force && asked.is_none() => Ok(Destination::New(default.to_path_buf())),
+        (folder, false) => Ok(Destination::New(folder)),
     }
 }
 
@@ -203,14 +203,17 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let default = tmp.path().join("a");
         let chosen = |force, same: &str| choose(None, &default, force, |folder| folder.ends_with(same)).ok();
-        let new = |folder: PathBuf| Some(Place::New(folder));
+        let new = |folder: PathBuf| Some(Destination::New(folder));
         assert_eq!(chosen(false, "none"), new(default.clone()));
         for name in ["a", "a-2"] {
             fs::create_dir(tmp.path().join(name)).unwrap();
             fs::write(tmp.path().join(name).join("summary.json"), "{}").unwrap();
         }
         assert_eq!(chosen(false, "none"), new(tmp.path().join("a-3")));
-        assert_eq!(chosen(false, "a-2"), Some(Place::There(tmp.path().join("a-2"))));
+        assert_eq!(
+            chosen(false, "a-2"),
+            Some(Destination::Existing(tmp.path().join("a-2")))
+        );
         assert_eq!(chosen(true, "a-2"), new(tmp.path().join("a-2")));
         assert_eq!(chosen(true, "none"), new(default.clone()));
         let going_on =
@@ -221,7 +224,7 @@ mod tests {
         let named = tmp.path().join("b");
         let asked = |force, same| choose(Some(&named), &default, force, |_| same).ok();
         assert_eq!(asked(false, false), new(named.clone()));
-        assert_eq!(asked(false, true), Some(Place::There(named.clone())));
+        assert_eq!(asked(false, true), Some(Destination::Existing(named.clone())));
         assert_eq!(asked(true, true), new(named.clone()));
     }
 }
