@@ -46,7 +46,7 @@ pub(super) fn write(
     out.write_all(b"\n]}\n")
 }
 
-/// Row of a process.
+/// Row that names a process of the time line.
 #[derive(Clone, Copy)]
 struct Track {
     process: u64,

@@ -250,7 +250,7 @@ struct Observations {
 
 /// Start of a course of tuning, and its length.
 struct Course {
-    /// Unrounded weights.
+    /// Weights of the law before they are rounded.
     moving: Network,
     steps: usize,
     rng: Rng,

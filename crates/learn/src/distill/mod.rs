@@ -182,7 +182,7 @@ struct Compared<'a> {
     forest: &'a Forest,
 }
 
-/// Results of a distillation.
+/// Results of the distillation of a policy into trees.
 #[derive(Clone, Copy)]
 struct Results<'a> {
     distilled: &'a Distilled,

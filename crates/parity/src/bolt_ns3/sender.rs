@@ -64,7 +64,7 @@ pub(super) struct Message {
 impl BoltNs3 {
     /// Starts a flow, and sends its first window with pacing.
     pub(super) fn begin_messages(&mut self, net: &mut Net<'_>, slot: QpId, own: OwnFlow) {
-        net.hosts.begin_receiver(&mut net.cx, slot);
+        net.hosts.begin_receiver(&net.cx, slot);
         let qp = net.hosts.qp(slot);
         let message = Message {
             flow: qp.flow(),

@@ -9,14 +9,14 @@ use super::header::Header;
 /// Fields of a layer: its name, its dependency, three phases of three, and the process time.
 const FIELDS: usize = 12;
 
-/// Collective of a phase.
+/// Collective operation that a phase of a layer waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseCollective {
     /// Operation that the ranks perform.
     pub kind: CollectiveKind,
     /// Groups that perform it, each on its own.
     pub group: GroupKind,
-    /// Size in bytes.
+    /// Size of the operation, in bytes.
     pub bytes: u64,
 }
 

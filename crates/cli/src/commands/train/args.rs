@@ -109,7 +109,7 @@ pub(super) enum Trainee {
     Swift(PolicyArgs),
 }
 
-/// Options of every training.
+/// Options that all trainings take.
 #[derive(Clone, Debug, Args)]
 pub(super) struct CommonArgs {
     /// Seed of all random draws [default: 1]

@@ -33,7 +33,7 @@ pub(super) fn continual(args: &ContinualArgs, session: &Session) -> Ended {
     let law = search::start_of(&first)?;
     // Resolved once before the first episode, so that a scenario that cannot be used is refused at once.
     let before_all = input(args, 1, &deployed_first(&first), session)?;
-    Experience::check(&before_all).map_err(|error| Failure::arguments(error))?;
+    Experience::check(&before_all).map_err(Failure::arguments)?;
     if !session.say.quiet {
         output::input_warnings(&InputWarnings::of([&before_all]));
     }

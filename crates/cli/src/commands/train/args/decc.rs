@@ -1,4 +1,4 @@
-//! Arguments of DECC's trainings.
+//! Arguments of the trainings of DECC's policies.
 
 use std::path::PathBuf;
 
