@@ -29,6 +29,13 @@ pub(crate) struct Sweep {
     folder: PathBuf,
 }
 
+impl Sweep {
+    /// Creates a sweep from the content of a folder.
+    pub(crate) fn new(data: Arc<SweepData>, folder: PathBuf) -> Self {
+        Self { data, folder }
+    }
+}
+
 #[pymethods]
 impl Sweep {
     /// Its folder.
@@ -61,6 +68,12 @@ impl Sweep {
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &lab::notes(&self.data))
+    }
+
+    /// Warnings of all runs, each once, with the number of runs that have it.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        lab::warnings(&self.data, |_| true)
     }
 
     /// Whether no run is left to be made.
@@ -201,23 +214,12 @@ pub(crate) fn sweep(
     };
     let Input { name, mut overrides } = Input::of(scenario, &changes)?;
     overrides.over = over.map_or(Ok(Vec::new()), |over| axes(&over))?;
-    let wrong = |message: String| Failure::Argument(message).exception(py);
+    let (keep, shard) = extent(py, keep, shard)?;
     let how = How {
         folder: out,
-        keep: match keep {
-            "summary" => Keep::Summary,
-            "all" => Keep::All,
-            _ => {
-                return Err(wrong(format!(
-                    "keep: expected `summary` or `all`, found `{keep}`"
-                )));
-            }
-        },
+        keep,
         jobs: jobs.unwrap_or_else(cores).max(1),
-        shard: match shard.map(str::parse).transpose() {
-            Ok(shard) => shard.unwrap_or(Shard::WHOLE),
-            Err(error) => return Err(wrong(format!("shard: {error}"))),
-        },
+        shard,
         force,
     };
     let study = Study::new(name, overrides, repeats);
@@ -226,6 +228,21 @@ pub(crate) fn sweep(
         data: Arc::new(data),
         folder,
     })
+}
+
+/// Returns the extent of the files and the part of the sweep that a call names.
+pub(crate) fn extent(py: Python<'_>, keep: &str, shard: Option<&str>) -> PyResult<(Keep, Shard)> {
+    let keep = match keep {
+        "summary" => Ok(Keep::Summary),
+        "all" => Ok(Keep::All),
+        _ => Err(Failure::argument(format!(
+            "keep: expected `summary` or `all`, found `{keep}`"
+        ))),
+    };
+    let shard = shard.map_or(Ok(Shard::WHOLE), str::parse);
+    let shard = shard.map_err(|error: String| Failure::argument(format!("shard: {error}")));
+    let both = keep.and_then(|keep| Ok((keep, shard?)));
+    both.map_err(|failure| failure.exception(py))
 }
 
 fn carry_out(study: &Study, how: How, watch: &Watch) -> Result<(SweepData, PathBuf), Failure> {
@@ -251,7 +268,7 @@ fn carry_out(study: &Study, how: How, watch: &Watch) -> Result<(SweepData, PathB
     Ok((data, folder))
 }
 
-/// Where the command would put it.
-fn default_folder(plan: &Plan) -> PathBuf {
+/// Returns the folder that the command would choose.
+pub(crate) fn default_folder(plan: &Plan) -> PathBuf {
     Path::new("results").join(format!("{}-sweep-{}", plan.scenario, plan.seeds[0]))
 }

@@ -66,12 +66,7 @@ impl SweepData {
 
     /// Formats a point's settings: `cc.scheme=hpcc check=true`.
     pub fn describe(&self, point: usize) -> String {
-        let values = self.plan.values(&self.plan.points[point]);
-        let settings = self.plan.axes.iter().zip(values);
-        let settings: Vec<_> = settings
-            .map(|(axis, value)| format!("{}={value}", axis.key))
-            .collect();
-        settings.join(" ")
+        describe(&self.plan, point)
     }
 
     /// Returns the row of a point's `repeat`-th seed, if it exists.
@@ -124,6 +119,16 @@ impl SweepData {
             .filter_map(|(seed, summary)| Some((seed, metric(summary)?)))
             .collect()
     }
+}
+
+/// Formats the settings of a plan's point: `cc.scheme=hpcc check=true`.
+pub fn describe(plan: &Plan, point: usize) -> String {
+    let values = plan.values(&plan.points[point]);
+    let settings = plan.axes.iter().zip(values);
+    let settings: Vec<_> = settings
+        .map(|(axis, value)| format!("{}={value}", axis.key))
+        .collect();
+    settings.join(" ")
 }
 
 /// Returns the warnings of a sweep's runs that `which` selects, each once with the number of runs that have it, the
@@ -229,4 +234,12 @@ pub(super) fn read_row(folder: &Path, id: &str) -> Result<Option<Row>, SweepErro
         return Err(damaged(&format!("it is the row of {}", row.id)));
     }
     Ok(Some(row))
+}
+
+/// Parses the text of a row that does not come from a file.
+pub(super) fn parse_row(text: &str) -> Result<Row, String> {
+    unsealed(text).map_err(|why| match why {
+        Unsealed::Damaged(error) => error,
+        Unsealed::Edited => "its digest does not fit".to_string(),
+    })
 }

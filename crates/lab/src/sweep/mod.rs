@@ -14,9 +14,12 @@
 //! Each of these appears whole or not at all. A run's id is a digest of everything that determines its result, so a
 //! finished run is never repeated.
 
+mod block;
 mod collect;
 mod data;
+mod dispatch;
 mod error;
+mod estimate;
 mod id;
 mod metrics;
 mod notes;
@@ -29,8 +32,10 @@ mod shard;
 mod store;
 mod table;
 
+pub use block::{BlockPoint, BlockRan, Errand};
 pub use collect::{Collected, collect};
-pub use data::{Seeds, SweepData, read_plan, warnings};
+pub use data::{Seeds, SweepData, describe, read_plan, warnings};
+pub use dispatch::Dispatch;
 pub use error::SweepError;
 pub use id::run_id;
 pub use metrics::{Metric, metrics};

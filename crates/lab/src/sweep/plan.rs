@@ -6,6 +6,7 @@ use paceline_scenario::{Diagnostics, Overrides, Resolved};
 use serde::{Deserialize, Serialize};
 
 use super::SweepError;
+use super::estimate::seconds;
 use super::id::run_ids;
 use crate::InputWarnings;
 use crate::run::side_by_side;
@@ -73,7 +74,8 @@ impl Study {
                 runs: run_ids(&input, &seeds, version),
             };
             let warnings = InputWarnings::of([&input]);
-            Ok((point, input.name, input.description, seeds, warnings))
+            let seconds = seconds(&input);
+            Ok((point, (input.name, input.description, seeds), warnings, seconds))
         });
         let mut plan = Plan {
             version: version.to_string(),
@@ -84,14 +86,16 @@ impl Study {
             seeds: Vec::new(),
             points: Vec::with_capacity(values.len()),
             input_warnings: InputWarnings::default(),
+            seconds: Vec::with_capacity(values.len()),
         };
         for (i, point) in resolved.into_iter().enumerate() {
-            let (point, scenario, description, seeds, warnings) = point?;
+            let (point, (scenario, description, seeds), warnings, seconds) = point?;
             plan.input_warnings.add(&warnings);
             if i == 0 {
                 (plan.scenario, plan.description, plan.seeds) = (scenario, description, seeds);
             }
             plan.points.push(point);
+            plan.seconds.push(seconds);
         }
         // Needs the ids of all points, since two values may agree at some points only.
         plan.check_values()?;
@@ -181,6 +185,10 @@ pub struct Plan {
     /// Warnings about the inputs of the points, each with the first seed. Not in the file: rows have them.
     #[serde(skip)]
     pub input_warnings: InputWarnings,
+    /// Estimated seconds of a run of each point on one core, within a factor of about three. Not in the file, so empty
+    /// for a plan from one.
+    #[serde(skip)]
+    pub seconds: Vec<f64>,
 }
 
 /// Point of the grid.

@@ -79,6 +79,17 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the folder of a sweep that another process owns, or an empty one, for a worker that adds runs.
+    pub(super) fn of_worker(folder: &Path) -> Result<Self, OutputError> {
+        make(&folder.join("runs"))?;
+        make(&folder.join("rows"))?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            _locks: Vec::new(),
+            plan_changed: false,
+        })
+    }
+
     /// Returns the folder of the sweep.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
