@@ -4,14 +4,14 @@
 //! between them is text, so that any executor carries it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use paceline_fabric::Progress;
 use paceline_lab::run::{Control, Cut};
 use paceline_lab::sweep::{
-    self as lab, BlockPoint, BlockRan, Dispatch, Errand, Row, Shard, Study, SweepData, write_results,
+    self as lab, BlockPoint, BlockRan, Dispatch, Errand, Row, Shard, Study,
 };
-use paceline_report::{write_run_into, write_sweep_page};
+use paceline_report::write_run_into;
 use paceline_scenario::{Fidelity, Overrides, Resolved};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -243,19 +243,14 @@ impl Dispatched {
 
     /// Writes the tables and the page, and releases the folder.
     fn finish(&self, py: Python<'_>) -> PyResult<Sweep> {
-        let (data, folder) = detached(py, || {
+        detached(py, || {
             let Some(inner) = self.inner().take() else {
                 return Err(Failure::argument("the sweep is over"));
             };
-            let (_, folder) = inner.close();
-            let data = SweepData::read(&folder)?;
-            if data.rows.len() == data.plan.runs().len() || self.shard == Shard::WHOLE {
-                write_results(&folder, &data)?;
-                write_sweep_page(&folder, &data)?;
-            }
-            Ok((data, folder))
-        })?;
-        Ok(Sweep::new(Arc::new(data), folder))
+            let (plan, folder) = inner.close();
+            drop(plan);
+            Sweep::written(folder, self.shard)
+        })
     }
 
     /// Releases the folder; what is finished stays.

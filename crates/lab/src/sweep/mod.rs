@@ -28,8 +28,11 @@ mod points;
 mod results;
 mod rows;
 mod run;
+mod sealed_plan;
 mod shard;
+mod spool;
 mod store;
+mod stream;
 mod table;
 
 pub use block::{BlockPoint, BlockRan, Errand};
@@ -48,6 +51,7 @@ pub use rows::{Keep, Row, Status};
 pub use run::{Job, Ran, Watch, WriteRun};
 pub use shard::Shard;
 pub use store::goes_on;
+pub use stream::{IN_MEMORY_MAX, Overview, Tables, count_rows, write_tables};
 pub use table::table;
 
 #[cfg(test)]

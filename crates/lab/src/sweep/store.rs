@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use paceline_kernel::sorted::SortedSet;
 
 use super::data::{check_version, plan_file, read_plan, read_row, row_file};
-use super::{Keep, Plan, Row, Shard, Status, SweepError};
+use super::{Keep, Plan, Row, Shard, Status, SweepError, sealed_plan};
 use crate::files::{
     OutputError, check_destination, clear_leftovers, remove_if_left, sealed, sync, write_file,
     write_file_later,
@@ -54,7 +54,7 @@ impl Store {
         }
         clear_killed(folder);
         // The plan is written first, so that a folder with any other file of a sweep has a plan.
-        write_file(&plan_file(folder), sealed(plan))?;
+        write_file(&plan_file(folder), sealed_plan::write(plan))?;
         make(&folder.join("runs"))?;
         make(&folder.join("rows"))?;
         let store = Self {
