@@ -8,9 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use paceline_fabric::Progress;
 use paceline_lab::run::{Control, Cut};
-use paceline_lab::sweep::{
-    self as lab, BlockPoint, BlockRan, Dispatch, Errand, Row, Shard, Study,
-};
+use paceline_lab::sweep::{self as lab, BlockPoint, BlockRan, Dispatch, Errand, Row, Shard, Study};
 use paceline_report::write_run_into;
 use paceline_scenario::{Fidelity, Overrides, Resolved};
 use pyo3::prelude::*;
@@ -106,7 +104,8 @@ impl Dispatched {
 }
 
 fn parsed<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure::argument(format!("a worker and its caller differ: {error}")))
+    serde_json::from_str(text)
+        .map_err(|error| Failure::argument(format!("a worker and its caller differ: {error}")))
 }
 
 fn written(value: &impl Serialize) -> Result<String, Failure> {
@@ -287,7 +286,10 @@ pub(crate) fn _block(
     input: Option<String>,
 ) -> PyResult<String> {
     watched(py, None, move |watch| {
-        let Sent { errand, mut definition } = parsed(&errand)?;
+        let Sent {
+            errand,
+            mut definition,
+        } = parsed(&errand)?;
         if let Some(input) = input {
             (definition.input, definition.text) = (input, None);
         }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use paceline_fabric::Progress;
+use paceline_lab::files::columns::read_parquet;
 use paceline_lab::run::{Control, Cut, cores};
 use paceline_lab::sweep as lab;
-use paceline_lab::files::columns::read_parquet;
 use paceline_lab::sweep::{
     Job, Keep, Overview, Plan, Row, Shard, Status, Study, SweepData, Tables, points, results,
 };

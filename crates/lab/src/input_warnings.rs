@@ -64,7 +64,8 @@ impl InputWarnings {
 
     fn holds(&self, warning: &Warning) -> bool {
         // Positions are not compared: those that another process has told have none.
-        let same = |one: &Warning| (one.id, &one.about, &one.text) == (warning.id, &warning.about, &warning.text);
+        let same =
+            |one: &Warning| (one.id, &one.about, &one.text) == (warning.id, &warning.about, &warning.text);
         let shared = |shared: &Vec<Warning>| shared.iter().any(same);
         !warning.id.is_of_all_runs() || self.shared.as_ref().is_none_or(shared)
     }

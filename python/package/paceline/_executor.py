@@ -179,9 +179,11 @@ class _Crew:
                 except queue.Empty:
                     self.report()
                     continue
-                self.take_in(future, self.out.pop(future))
-                self.hand_out(workers)
-                self.report()
+                block = self.out.pop(future, None)
+                if block is not None:
+                    self.take_in(future, block)
+                    self.hand_out(workers)
+                    self.report()
         except BaseException:
             # What runs goes on to the end of its block, and its rows are found by the next call.
             for future in list(self.out):
@@ -327,7 +329,7 @@ def _is_same(sent: dict[str, Any]) -> bool:
         text = path.read_text(encoding="utf-8", errors="replace").encode()
     except OSError:
         return False
-    return hashlib.sha256(text).hexdigest() == sent["scenario"]
+    return bool(hashlib.sha256(text).hexdigest() == sent["scenario"])
 
 
 def _forget() -> None:

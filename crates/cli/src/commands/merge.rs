@@ -53,8 +53,7 @@ pub(super) fn merge(args: &MergeArgs) -> Ended {
             output::default_folder(&plan.scenario, "sweep", plan.seeds[0])
         }
     };
-    let Collected { tables, missing } =
-        sweep::collect(&args.folders, &out, args.mix_versions, args.force)?;
+    let Collected { tables, missing } = sweep::collect(&args.folders, &out, args.mix_versions, args.force)?;
     show_tables(&out, &tables, args.say, |_| true)?;
     if missing.is_empty() {
         return failures(&tables);

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-pub use paceline_columns::{Column, Error, Values};
 pub(super) use paceline_columns::GROUP_ROWS;
 pub(crate) use paceline_columns::GroupWriter;
+pub use paceline_columns::{Column, Error, Values};
 
 /// Returns the writer's name and version for the metadata of files.
 fn by() -> String {

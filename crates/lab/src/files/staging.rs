@@ -258,7 +258,8 @@ pub(super) fn parent(path: &Path) -> PathBuf {
 fn hidden(destination: &Path, what: &str) -> PathBuf {
     // Processes of several machines or containers may have one number and write into one folder, so counts start at
     // random.
-    static NEXT: LazyLock<AtomicU32> = LazyLock::new(|| AtomicU32::new(RandomState::new().hash_one(0) as u32));
+    static NEXT: LazyLock<AtomicU32> =
+        LazyLock::new(|| AtomicU32::new(RandomState::new().hash_one(0) as u32));
     let mut name = OsString::from(".");
     name.push(destination.file_name().unwrap_or_default());
     let n = NEXT.fetch_add(1, Ordering::Relaxed);

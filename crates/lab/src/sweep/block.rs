@@ -111,7 +111,8 @@ impl Errand {
         };
         let store = Store::of_worker(folder)?;
         let runs = points.iter().enumerate();
-        let runs = runs.flat_map(|(point, one)| one.runs.iter().map(move |(repeat, id)| (point, *repeat, id)));
+        let runs =
+            runs.flat_map(|(point, one)| one.runs.iter().map(move |(repeat, id)| (point, *repeat, id)));
         let mut ran = BlockRan::default();
         for (number, (point, repeat, id)) in runs.enumerate() {
             if watch.stopped() {

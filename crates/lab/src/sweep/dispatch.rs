@@ -103,7 +103,10 @@ impl Dispatch {
     /// Returns the estimated seconds of all runs that are in no block yet.
     pub fn seconds_left(&self) -> f64 {
         let queued = self.queue.iter().map(|(point, repeats)| (*point, repeats.len()));
-        let waiting = self.waiting.iter().map(|(point, repeats)| (*point, repeats.len()));
+        let waiting = self
+            .waiting
+            .iter()
+            .map(|(point, repeats)| (*point, repeats.len()));
         let all = queued.chain(waiting);
         all.map(|(point, runs)| self.seconds(point) * runs as f64).sum()
     }
@@ -113,7 +116,11 @@ impl Dispatch {
         /// Estimated seconds of blocks below which their times say little.
         const ENOUGH_S: f64 = 0.05;
         let (estimated, measured) = self.ended_s;
-        let factor = if estimated < ENOUGH_S { 1.0 } else { measured / estimated };
+        let factor = if estimated < ENOUGH_S {
+            1.0
+        } else {
+            measured / estimated
+        };
         factor * self.plan.seconds.get(point).copied().unwrap_or(0.1)
     }
 
@@ -214,7 +221,10 @@ impl Dispatch {
         for point in block {
             let mine = point.runs.iter().filter(|(_, id)| made(id)).count();
             if let Some((_, id)) = point.runs.first() {
-                let estimate = self.places.get(id).and_then(|&(point, _)| self.plan.seconds.get(point));
+                let estimate = self
+                    .places
+                    .get(id)
+                    .and_then(|&(point, _)| self.plan.seconds.get(point));
                 self.ended_s.0 += estimate.copied().unwrap_or(0.1) * mine as f64;
             }
         }
@@ -256,7 +266,9 @@ impl Dispatch {
         };
         let seed = self.plan.seeds[repeat];
         let Err(error) = self.study.load(&self.plan.points[point].values, Some(seed)) else {
-            return Err(SweepError::Refused(format!("a worker cannot read the scenario: {why}")));
+            return Err(SweepError::Refused(format!(
+                "a worker cannot read the scenario: {why}"
+            )));
         };
         let row = Row {
             id: id.to_string(),

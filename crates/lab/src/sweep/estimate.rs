@@ -42,7 +42,10 @@ fn bytes_of(source: &ArrivalSource) -> f64 {
             flows * mean_size(sizes)
         }
         ArrivalPattern::Incasts {
-            mean_ps, fan_in, size, ..
+            mean_ps,
+            fan_in,
+            size,
+            ..
         } => window / mean_ps * f64::from(*fan_in) * size.get() as f64,
         ArrivalPattern::Told { messages } => messages.iter().map(|message| message.size.get() as f64).sum(),
     }

@@ -90,11 +90,7 @@ impl Brief {
     pub(super) fn of(summary: &Summary, key: &str) -> Self {
         Self {
             idle: idle(summary, key),
-            counts: [
-                summary.ecn.ce + summary.ecn.ue,
-                summary.pfc.pauses,
-                summary.drops,
-            ],
+            counts: [summary.ecn.ce + summary.ecn.ue, summary.pfc.pauses, summary.drops],
         }
     }
 }
@@ -230,10 +226,12 @@ fn common(data: &Plan, line: &[usize], key: &str, source: &mut impl Runs) -> Opt
     let briefs: Vec<Brief> = line.iter().flat_map(|&point| source.briefs(point, key)).collect();
     // A warning explains it only if all runs have one.
     let warnings: Option<Vec<&String>> = briefs.iter().map(|one| one.idle.as_ref()).collect();
-    Some(match warnings.and_then(|all| all.first().map(|text| (*text).clone())) {
-        Some(warning) => Common::Idle(warning),
-        None => Common::Results(never(&briefs, key)),
-    })
+    Some(
+        match warnings.and_then(|all| all.first().map(|text| (*text).clone())) {
+            Some(warning) => Common::Idle(warning),
+            None => Common::Results(never(&briefs, key)),
+        },
+    )
 }
 
 /// Returns the text of a run's warning that the key has no effect.

@@ -49,7 +49,9 @@ pub fn results(data: &SweepData) -> Vec<Column> {
         .iter()
         .map(|&(point, repeat)| data.row(point, repeat))
         .collect();
-    let ended = rows.iter().map(|row| row.map(|row| (row.status, row.message.as_deref())));
+    let ended = rows
+        .iter()
+        .map(|row| row.map(|row| (row.status, row.message.as_deref())));
     let mut columns = columns_of_runs(plan, &runs, ended);
     columns.extend(metric_columns(&rows));
     columns
@@ -81,7 +83,10 @@ pub(super) fn columns_of_runs<'a>(
         None => "missing",
     };
     columns.push(texts("status", ended.clone().map(|run| Some(status(run)))));
-    columns.push(texts("message", ended.map(|run| run.and_then(|(_, message)| message))));
+    columns.push(texts(
+        "message",
+        ended.map(|run| run.and_then(|(_, message)| message)),
+    ));
     columns
 }
 

@@ -135,7 +135,9 @@ pub(super) fn write_in_pieces(folder: &Path, plan: Plan) -> Result<Overview, Swe
             overview.add(point, overview.plan.seeds[repeat], row);
         }
     }
-    overview.warnings.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    overview
+        .warnings
+        .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let effects = write_points(folder, &overview.plan, &mut spool)?;
     write_runs(folder, &overview.plan, &mut spool)?;
     let mut source = Source {
@@ -166,13 +168,11 @@ impl Overview {
             Status::Failed => self.failed += 1,
         }
         if row.status == Status::Failed && self.failures.len() < FAILURES_MAX {
-            self.failures
-                .push((point, seed, row.message.unwrap_or_default()));
+            self.failures.push((point, seed, row.message.unwrap_or_default()));
         }
         for warning in row.summary.into_iter().flat_map(|summary| summary.warnings) {
-            let known = self.warnings.iter_mut().find(|(known, _)| *known == warning);
-            match known {
-                Some((_, count)) => *count += 1,
+            match self.warnings.iter().position(|(known, _)| *known == warning) {
+                Some(known) => self.warnings[known].1 += 1,
                 // A text with numbers of the run would be another one in each.
                 None if self.warnings.len() < FAILURES_MAX => self.warnings.push((warning, 1)),
                 None => {}
@@ -250,7 +250,8 @@ fn write_runs(folder: &Path, plan: &Plan, spool: &mut Spool) -> Result<(), Outpu
         let count = spool.len();
         let mut all = spool.from(0)?;
         for first in (0..count).step_by(PIECE) {
-            let lines: io::Result<Vec<Line>> = (first..count.min(first + PIECE)).map(|_| all.next()).collect();
+            let lines: io::Result<Vec<Line>> =
+                (first..count.min(first + PIECE)).map(|_| all.next()).collect();
             let lines = lines?;
             both.piece(&piece(first, &lines), lines.len())?;
         }

@@ -120,7 +120,10 @@ fn what_does_not_fit_is_refused() {
     };
     let error = other.make(&lab.study, &block, &apart, write, &Notes::default());
     let text = error.unwrap_err().to_string();
-    assert!(text.contains("the sweep is by version 9.9.9: install the same"), "{text}");
+    assert!(
+        text.contains("the sweep is by version 9.9.9: install the same"),
+        "{text}"
+    );
     // A scenario that is another one there.
     let changed = lab.path("changed.toml");
     fs::write(&changed, TINY.replace("hosts = 3", "hosts = 4")).unwrap();
@@ -135,12 +138,16 @@ fn what_does_not_fit_is_refused() {
         input: lab.path("missing.toml").display().to_string(),
         ..lab.study.clone()
     };
-    let ran = errand.make(&study, &block, &apart, write, &Notes::default()).unwrap();
+    let ran = errand
+        .make(&study, &block, &apart, write, &Notes::default())
+        .unwrap();
     assert_eq!((ran.ended.len(), ran.unreadable.len()), (0, 1));
     let text = mine.ended(&block, &ran, 0.0).unwrap_err().to_string();
     assert!(text.starts_with("a worker cannot read the scenario: "), "{text}");
     // Rows that a worker has damaged, or that are of another sweep, and files outside the folder.
-    errand.make(&lab.study, &block, &apart, write, &Notes::default()).unwrap();
+    errand
+        .make(&lab.study, &block, &apart, write, &Notes::default())
+        .unwrap();
     let id = &block[0].runs[0].1;
     let row = fs::read_to_string(apart.join(format!("rows/{id}.json"))).unwrap();
     let refused = |row: &str, files: &[(String, Vec<u8>)]| mine.accept(row, files).unwrap_err().to_string();
@@ -149,7 +156,9 @@ fn what_does_not_fit_is_refused() {
     let outside = [("../escaped".to_string(), Vec::new())];
     assert!(refused(&row, &outside).contains("a file with the name `../escaped`"));
     let digest = row.lines().find(|line| line.contains("\"digest\"")).unwrap();
-    let other = row.replace(id, "00000000000000000000").replacen(&format!("{digest}\n"), "", 1);
+    let other = row
+        .replace(id, "00000000000000000000")
+        .replacen(&format!("{digest}\n"), "", 1);
     assert!(refused(&other, &[]).contains("not of this sweep"));
     assert_eq!(names(&folder.join("rows")).len(), 0);
 }

@@ -43,14 +43,23 @@ fn pieces_are_the_tables_from_memory() {
     assert_eq!(overview.completed + overview.failed + overview.missing, 12 * 3);
     assert_eq!(overview.failures.len(), overview.failed);
     assert!(overview.failures[0].2.contains("bytes in are not bytes out"));
-    assert!(overview.line().contains("runs completed, "), "{}", overview.line());
+    assert!(
+        overview.line().contains("runs completed, "),
+        "{}",
+        overview.line()
+    );
 }
 
 /// Peak memory of this process in MB; `None` if the system does not say.
 fn peak_mb() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb / 1024)
+    line.trim()
+        .strip_suffix("kB")?
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .map(|kb| kb / 1024)
 }
 
 /// Run alone, it prints the memory of a sweep's end: `ROWS=1000000 SEEDS=10 cargo test --release -p paceline-lab --lib
@@ -58,9 +67,8 @@ fn peak_mb() -> Option<u64> {
 #[test]
 #[ignore = "writes gigabytes"]
 fn a_million_rows() {
-    let number = |name: &str, otherwise: usize| {
-        std::env::var(name).map_or(otherwise, |text| text.parse().unwrap())
-    };
+    let number =
+        |name: &str, otherwise: usize| std::env::var(name).map_or(otherwise, |text| text.parse().unwrap());
     let (rows, seeds) = (number("ROWS", 1_000_000), number("SEEDS", 10));
     let lab = Lab::new(&["cc.scheme=hpcc,dctcp"], 2);
     lab.run("one");
@@ -84,7 +92,11 @@ fn a_million_rows() {
                 .collect(),
             ..one.plan.clone()
         };
-        write_file(&folder.join("sweep.json"), super::super::sealed_plan::write(&plan)).unwrap();
+        write_file(
+            &folder.join("sweep.json"),
+            super::super::sealed_plan::write(&plan),
+        )
+        .unwrap();
     }
     for run in 0..rows {
         let mut row = model.clone();
@@ -103,6 +115,8 @@ fn a_million_rows() {
     let sizes = TABLES.map(|name| fs::metadata(folder.join(name)).unwrap().len() >> 20);
     #[expect(clippy::disallowed_macros, reason = "it is run for this line")]
     {
-        println!("{rows} rows, {seeds} seeds: {before:?} MB before, {after:?} MB after; {TABLES:?}: {sizes:?} MB");
+        println!(
+            "{rows} rows, {seeds} seeds: {before:?} MB before, {after:?} MB after; {TABLES:?}: {sizes:?} MB"
+        );
     }
 }

@@ -98,7 +98,10 @@ fn what_does_not_belong_together_is_not_collected() {
     );
     let mixed = collect(&both, &lab.path("mixed"), true, false).unwrap();
     assert_eq!(mixed.tables.whole().unwrap().rows.len(), 4);
-    assert_eq!(mixed.tables.whole().unwrap().plan.version, format!("{}, 9.9.9", plan.version));
+    assert_eq!(
+        mixed.tables.whole().unwrap().plan.version,
+        format!("{}, 9.9.9", plan.version)
+    );
     fs::write(&sweep, text).unwrap();
     // The same run with another result.
     collect(&both, &a, false, false).unwrap();
