@@ -16,6 +16,7 @@ import re
 import shutil
 import socket
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Optional
@@ -265,7 +266,9 @@ def _workers(executor: Any) -> int:
     return os.cpu_count() or 1
 
 
-# Folders of scenarios on a worker, by the digest of their errands.
+# Workers may be threads of one process.
+_LOCK = threading.Lock()
+# Folders of scenarios on a worker, by the digest of their errands; they last as long as the process.
 _FOLDERS: dict[str, tempfile.TemporaryDirectory[str]] = {}
 _ERRANDS: dict[str, dict[str, Any]] = {}
 
@@ -273,12 +276,13 @@ _ERRANDS: dict[str, dict[str, Any]] = {}
 def make_block(errand: str, block: str) -> tuple[str, list[tuple[str, list[tuple[str, bytes]]]]]:
     """Make a block of runs on a worker. Returns its result, and the rows with their files unless the folder is shared."""
     digest = hashlib.sha256(errand.encode()).hexdigest()
-    if digest not in _ERRANDS:
-        # A worker serves few sweeps at a time.
-        if len(_ERRANDS) > 8:
-            _forget()
-        _ERRANDS[digest] = json.loads(errand)
-    sent = _ERRANDS[digest]
+    with _LOCK:
+        if digest not in _ERRANDS:
+            # A worker serves few sweeps at a time.
+            if len(_ERRANDS) > 8:
+                _ERRANDS.clear()
+            _ERRANDS[digest] = json.loads(errand)
+        sent = _ERRANDS[digest]
     if sent["version"] != _native.__version__:
         raise RunError(
             f"a worker on {socket.gethostname()} has Paceline {_native.__version__}, this sweep is by {sent['version']}:"
@@ -310,6 +314,12 @@ def _input(digest: str, sent: dict[str, Any]) -> Optional[str]:
             return None
     elif here and _is_same(sent):
         return None
+    with _LOCK:
+        return _copied(digest, sent)
+
+
+def _copied(digest: str, sent: dict[str, Any]) -> str:
+    """The path of a copy of the scenario, next to the files that it names."""
     if digest not in _FOLDERS:
         folder = tempfile.TemporaryDirectory(prefix="paceline-scenario-")
         for name, content in sent["files"].items():
@@ -333,8 +343,7 @@ def _is_same(sent: dict[str, Any]) -> bool:
 
 
 def _forget() -> None:
-    """Remove the scenarios of earlier sweeps."""
-    _ERRANDS.clear()
+    """Remove the copies of scenarios."""
     while _FOLDERS:
         _, folder = _FOLDERS.popitem()
         shutil.rmtree(folder.name, ignore_errors=True)

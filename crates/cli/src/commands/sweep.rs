@@ -343,7 +343,7 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
          #SBATCH --job-name=paceline-{name}\n\
          #SBATCH --array=1-{tasks}\n\
          #SBATCH --cpus-per-task={cpus}\n\
-         # {runs} runs of about {each} in {tasks} tasks of about {task}, by an estimate.\n\
+         # {runs} runs of about {each} in {parts} of about {task}, by an estimate.\n\
          # A task that is killed and submitted again resumes.\n\
          set -eu\n\
          paceline sweep {words}{keep}{threads} --out {place} \\\n    \
@@ -352,6 +352,7 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
          # When all tasks are done, for the table and results.csv:\n\
          #   paceline merge {place}\n",
         name = plan.scenario,
+        parts = if tasks == 1 { "one task".to_string() } else { format!("{tasks} tasks") },
         each = about(seconds / runs.max(1) as f64),
         task = about(seconds / (tasks * cpus) as f64),
         threads = threads.unwrap_or_default(),
