@@ -328,7 +328,7 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
     const TASK_S: f64 = 300.0;
     let all = plan.runs();
     let runs = all.len();
-    let cpus = args.jobs.jobs.unwrap_or(1);
+    let cpus = args.jobs.jobs.unwrap_or(1) as usize;
     let seconds: f64 = all.iter().map(|&(_, point, _)| plan.seconds[point]).sum();
     let by_time = (seconds / (TASK_S * cpus as f64)).ceil() as usize;
     let tasks = match tasks {
@@ -352,7 +352,11 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
          # When all tasks are done, for the table and results.csv:\n\
          #   paceline merge {place}\n",
         name = plan.scenario,
-        parts = if tasks == 1 { "one task".to_string() } else { format!("{tasks} tasks") },
+        parts = if tasks == 1 {
+            "one task".to_string()
+        } else {
+            format!("{tasks} tasks")
+        },
         each = about(seconds / runs.max(1) as f64),
         task = about(seconds / (tasks * cpus) as f64),
         threads = threads.unwrap_or_default(),

@@ -123,11 +123,6 @@ impl Errand {
                 ran.ended.push(id.clone());
                 continue;
             }
-            let seed = *plan.seeds.get(repeat).unwrap_or(&first);
-            if let Err(error) = study.load(&plan.points[point].values, Some(seed)) {
-                ran.unreadable.push((id.clone(), error.to_string()));
-                continue;
-            }
             let mut progress = |input: &_, now: &_| watch.progress(number, input, now);
             let row = match job.one(&store, id, (point, repeat), (1, watch), &mut progress) {
                 Ok(Some(row)) => row,
@@ -139,6 +134,14 @@ impl Errand {
                 }
                 Err(error) => return Err(error),
             };
+            // A scenario that cannot be read here may be readable for the owner, who has planned it.
+            if row.status == Status::Failed
+                && let Err(error) = study.load(&plan.points[point].values, Some(row.seed))
+            {
+                store.remove_row(id)?;
+                ran.unreadable.push((id.clone(), error.to_string()));
+                continue;
+            }
             watch.end(number, &row);
             ran.ended.push(id.clone());
             ran.failed += usize::from(row.status == Status::Failed);

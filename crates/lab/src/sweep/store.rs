@@ -129,6 +129,11 @@ impl Store {
         write_file_later(&row_file(&self.folder, &row.id), sealed(row))
     }
 
+    /// Removes the row of a run, if it exists.
+    pub(super) fn remove_row(&self, id: &str) -> Result<(), OutputError> {
+        remove(&row_file(&self.folder, id))
+    }
+
     /// Removes leftovers of a killed process for these runs. (Those of other shards may still be in use.)
     fn remove_leftovers(&self, mine: &SortedSet<&str>) -> Result<(), OutputError> {
         for part in ["runs", "rows"] {
