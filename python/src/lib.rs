@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 mod batch;
 mod compare;
+mod dispatch;
 mod environment;
 mod failure;
 mod input;
@@ -30,6 +31,8 @@ mod _native {
     use super::batch::Batch;
     #[pymodule_export]
     use super::compare::{Comparison, compare};
+    #[pymodule_export]
+    use super::dispatch::{_block, Dispatched};
     #[pymodule_export]
     use super::environment::{Environment, Rollout};
     #[pymodule_export]

@@ -36,6 +36,21 @@ pub(crate) struct Progress {
     packet_hops: u64,
 }
 
+impl Progress {
+    /// Progress of `runs` runs of which `done` are over and the others have not begun, for a caller that does not see
+    /// further.
+    pub(crate) fn of_runs(runs: usize, done: usize, events: u64, packet_hops: u64) -> Self {
+        Self {
+            runs,
+            done,
+            fraction: if runs == 0 { 1.0 } else { done as f64 / runs as f64 },
+            simulated_s: 0.0,
+            events,
+            packet_hops,
+        }
+    }
+}
+
 #[pymethods]
 impl Progress {
     fn __repr__(&self) -> String {

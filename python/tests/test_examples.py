@@ -31,20 +31,21 @@ def test_the_notebook_runs_from_top_to_bottom() -> None:
 def test_a_sweep_on_two_workers_of_ray_has_the_folder_of_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = pytest.importorskip("ray")
     monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
-    import ray_sweep  # type: ignore[import-not-found, unused-ignore]
+    import ray_executor  # type: ignore[import-not-found, unused-ignore]
 
     over = {"cc.hpcc.eta": [0.9, 0.95, 0.97]}
-    environment = {"env_vars": {"PYTHONPATH": str(EXAMPLES)}}
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=environment)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
-        on_ray = ray_sweep.sweep(TINY, over=over, repeats=2, out=Path("on-ray"), parts=4)
+        executor = ray_executor.RayExecutor()
+        for shared in (True, False):
+            out = f"on-ray-{shared}"
+            on_ray = paceline.sweep(TINY, over=over, repeats=2, out=out, executor=executor, shared=shared)
+            assert on_ray.complete and on_ray.failures == []
     finally:
         ray.shutdown()
-    alone = paceline.sweep(TINY, over=over, repeats=2, out="alone")
-    assert on_ray.complete and on_ray.failures == []
-    # Parts have locks of their own.
-    found = {name: text for name, text in files(Path("on-ray")).items() if not name.startswith(".lock-")}
-    assert found == files(Path("alone"))
+    paceline.sweep(TINY, over=over, repeats=2, out="alone")
+    for shared in (True, False):
+        assert files(Path(f"on-ray-{shared}")) == files(Path("alone"))
 
 
 def test_rllib_trains_all_agents_with_one_policy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,8 +49,24 @@ impl InputWarnings {
         }
     }
 
+    /// Returns the warnings that every input has, without positions; `None` before the first input.
+    pub(crate) fn shared(&self) -> Option<&[Warning]> {
+        self.shared.as_deref()
+    }
+
+    /// Creates a collection that keeps of an input what one with these [`InputWarnings::shared`] warnings keeps.
+    pub(crate) fn of_shared(shared: Option<Vec<Warning>>) -> Self {
+        Self {
+            shared,
+            ..Self::default()
+        }
+    }
+
     fn holds(&self, warning: &Warning) -> bool {
-        let shared = |shared: &Vec<Warning>| shared.contains(warning);
+        // Positions are not compared: those that another process has told have none.
+        let same =
+            |one: &Warning| (one.id, &one.about, &one.text) == (warning.id, &warning.about, &warning.text);
+        let shared = |shared: &Vec<Warning>| shared.iter().any(same);
         !warning.id.is_of_all_runs() || self.shared.as_ref().is_none_or(shared)
     }
 

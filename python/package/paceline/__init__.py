@@ -26,13 +26,13 @@ from ._native import (
     run,
     scenarios,
     schemes,
-    sweep,
     why,
 )
 from .errors import ArgumentError, InternalError, PacelineError, RunError, ScenarioError
 
 from .policies import Policy, compare, decide, save_policy
 from .registration import register as _register
+from .sweeps import sweep
 
 if TYPE_CHECKING:
     from .gym import Env, VectorEnv

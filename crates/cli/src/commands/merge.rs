@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use paceline_lab::sweep::{self, Collected};
-use paceline_report::write_sweep_page;
 
-use super::sweep::{failures, shell, show};
+use super::sweep::{failures, shell, show_tables};
 use crate::args::SayArgs;
 use crate::failure::{Ended, Failure};
 use crate::output;
@@ -54,29 +53,23 @@ pub(super) fn merge(args: &MergeArgs) -> Ended {
             output::default_folder(&plan.scenario, "sweep", plan.seeds[0])
         }
     };
-    let Collected { data, missing } = sweep::collect(&args.folders, &out, args.mix_versions, args.force)?;
-    write_sweep_page(&out, &data)?;
-    show(&data, args.say, |_| true)?;
-    if !args.say.quiet {
-        say!(
-            "results in {}: report.html to look at, all numbers in results.csv, means over seeds in points.csv",
-            out.display()
-        );
-    }
+    let Collected { tables, missing } = sweep::collect(&args.folders, &out, args.mix_versions, args.force)?;
+    show_tables(&out, &tables, args.say, |_| true)?;
     if missing.is_empty() {
-        return failures(&data, data.plan.runs().len());
+        return failures(&tables);
     }
     const SHOWN: usize = 10;
-    let all = data.plan.points.len() * data.plan.seeds.len();
+    let plan = tables.plan();
+    let all = plan.points.len() * plan.seeds.len();
     let mut text = format!("{} of {all} runs are missing:", missing.len());
     for &(point, seed) in missing.iter().take(SHOWN) {
-        text.push_str(&format!("\n  {} seed {seed}", data.describe(point)));
+        text.push_str(&format!("\n  {} seed {seed}", sweep::describe(plan, point)));
     }
     if missing.len() > SHOWN {
         text.push_str(&format!("\n  and {} more", missing.len() - SHOWN));
     }
     let words = [
-        data.plan.arguments.clone(),
+        plan.arguments.clone(),
         vec!["--out".into(), out.display().to_string()],
     ]
     .concat();

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use paceline_lab::sweep::{self, Job, Keep, Plan, Ran, Row, Shard, Status, Study, SweepData};
+use paceline_lab::sweep::{
+    self, Job, Keep, Overview, Plan, Ran, Row, Shard, Status, Study, SweepData, Tables,
+};
 use paceline_report::{write_run_into, write_sweep_page};
 use paceline_scenario::Warning;
 use serde::Serialize;
@@ -71,7 +73,7 @@ pub(super) struct SweepArgs {
     /// Run only shard I of N
     #[arg(long, value_name = "I/N", help_heading = "Machine")]
     shard: Option<Shard>,
-    /// Print a Slurm array script and exit [default: one task per run, at most 100]
+    /// Print a Slurm array script and exit [default: tasks of about 5 minutes]
     #[arg(
         long,
         value_name = "TASKS",
@@ -143,44 +145,98 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
 
 /// Writes and prints the results so far.
 fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
-    let data = SweepData::read(job.folder)?;
-    let runs = data.plan.runs().len();
-    let whole = data.rows.len() == runs;
-    if whole || job.shard == Shard::WHOLE {
-        sweep::write_results(job.folder, &data)?;
-        write_sweep_page(job.folder, &data)?;
-        show(&data, say, output::is_about_run)?;
-    } else if say.json {
-        print_json(&data)?;
-    }
+    let runs = job.plan.runs().len();
+    let ended = sweep::count_rows(job.folder, job.plan);
     let path = job.folder.display();
-    if !say.quiet {
-        if whole || job.shard == Shard::WHOLE {
-            say!(
-                "results in {path}: report.html to look at, all numbers in results.csv, means over seeds in points.csv"
-            );
-        } else {
-            say!(
-                "shard {}: {} runs in {path}; when all shards are done: paceline merge {}",
-                job.shard,
-                ran.there + ran.completed + ran.failed,
-                quoted(&path.to_string())
-            );
-        }
+    let tables = match ended == runs || job.shard == Shard::WHOLE {
+        true => Some(sweep::write_tables(job.folder)?),
+        false => None,
+    };
+    if let Some(tables) = &tables {
+        show_tables(job.folder, tables, say, output::is_about_run)?;
+    } else if say.json {
+        print_json(&SweepData::read(job.folder)?)?;
+    }
+    if tables.is_none() && !say.quiet {
+        say!(
+            "shard {}: {} runs in {path}; when all shards are done: paceline merge {}",
+            job.shard,
+            ran.there + ran.completed + ran.failed,
+            quoted(&path.to_string())
+        );
     }
     if ran.left > 0 {
-        say!(
-            "{} of {} runs are finished; repeat the command to resume",
-            data.rows.len(),
-            runs
-        );
+        say!("{ended} of {runs} runs are finished; repeat the command to resume");
         return Ok(Done::Interrupted);
     }
-    failures(&data, runs)
+    match &tables {
+        Some(tables) => failures(tables),
+        None => failures_of(&SweepData::read(job.folder)?),
+    }
+}
+
+/// Writes the page of a sweep whose tables are written, prints its table or JSON with the warnings selected by `which`,
+/// and says where the results are. A large sweep has neither page nor table.
+pub(super) fn show_tables(
+    folder: &Path,
+    tables: &Tables,
+    say: SayArgs,
+    which: impl Fn(&Warning) -> bool,
+) -> Result<(), Failure> {
+    let path = folder.display();
+    match tables {
+        Tables::Whole(data) => {
+            write_sweep_page(folder, data)?;
+            show(data, say, which)?;
+            if !say.quiet {
+                say!(
+                    "results in {path}: report.html to look at, all numbers in results.csv, means over seeds in points.csv"
+                );
+            }
+        }
+        Tables::Large(overview) => {
+            match say.json {
+                true => output::print_json(&Counts::of(overview))?,
+                false => output::print(&format!("{}\n", overview.line()))?,
+            }
+            if !say.quiet {
+                let warnings = overview.warnings.iter().filter(|(warning, _)| which(warning));
+                let warnings: Vec<String> = warnings
+                    .map(|(warning, runs)| format!("{warning} ({runs} runs)"))
+                    .take(6)
+                    .collect();
+                output::print_warnings(&warnings);
+                say!(
+                    "results in {path}: all numbers in results.parquet, means over seeds in points.parquet; more than {} \
+                     runs have no page",
+                    sweep::IN_MEMORY_MAX
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// JSON of a large sweep, whose rows are in its files.
+#[derive(Serialize)]
+struct Counts {
+    completed: usize,
+    failed: usize,
+    missing: usize,
+}
+
+impl Counts {
+    fn of(overview: &Overview) -> Self {
+        Self {
+            completed: overview.completed,
+            failed: overview.failed,
+            missing: overview.missing,
+        }
+    }
 }
 
 /// Prints the table of a sweep or its JSON, and the warnings selected by `which`.
-pub(super) fn show(data: &SweepData, say: SayArgs, which: impl Fn(&Warning) -> bool) -> Result<(), Failure> {
+fn show(data: &SweepData, say: SayArgs, which: impl Fn(&Warning) -> bool) -> Result<(), Failure> {
     if say.json {
         print_json(data)?;
     } else {
@@ -208,25 +264,42 @@ fn print_json(data: &SweepData) -> Result<(), Failure> {
 }
 
 /// Returns the failure of a sweep that lists its failed runs.
-pub(super) fn failures(data: &SweepData, runs: usize) -> Ended {
-    const SHOWN: usize = 5;
+pub(super) fn failures(tables: &Tables) -> Ended {
+    match tables {
+        Tables::Whole(data) => failures_of(data),
+        Tables::Large(overview) => {
+            let described = overview.failures.iter().map(|(point, seed, message)| {
+                let point = sweep::describe(&overview.plan, *point);
+                (format!("{point} seed {seed}"), message.as_str())
+            });
+            let runs = overview.completed + overview.failed + overview.missing;
+            list_failures(described, overview.failed, runs)
+        }
+    }
+}
+
+fn failures_of(data: &SweepData) -> Ended {
     let failed: Vec<_> = data
         .in_order()
         .filter(|(_, row)| row.status == Status::Failed)
         .collect();
-    if failed.is_empty() {
+    let described = failed.iter().map(|(point, row)| {
+        let message = row.message.as_deref().unwrap_or("no message");
+        (format!("{} seed {}", data.describe(*point), row.seed), message)
+    });
+    list_failures(described, failed.len(), data.plan.runs().len())
+}
+
+fn list_failures<'a>(failed: impl Iterator<Item = (String, &'a str)>, count: usize, runs: usize) -> Ended {
+    const SHOWN: usize = 5;
+    if count == 0 {
         return Ok(Done::All);
     }
-    let mut text = format!("{} of {runs} runs failed:", failed.len());
-    for (point, row) in failed.iter().take(SHOWN) {
-        let message = row.message.as_deref().unwrap_or("no message");
-        text.push_str(&format!(
-            "\n  {} seed {}: {message}",
-            data.describe(*point),
-            row.seed
-        ));
+    let mut text = format!("{count} of {runs} runs failed:");
+    for (run, message) in failed.take(SHOWN) {
+        text.push_str(&format!("\n  {run}: {message}"));
     }
-    if failed.len() > SHOWN {
+    if count > SHOWN {
         text.push_str("\n  the others are in results.csv");
     }
     Err(Failure::run(text))
@@ -247,11 +320,21 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Returns a script for `sbatch`.
+/// Returns a script for `sbatch`. Short runs share a task, since an array's task takes seconds to start.
 fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
-    const TASKS_MAX: usize = 100;
-    let runs = plan.runs().len();
-    let tasks = if tasks == 0 { TASKS_MAX } else { tasks }.min(runs).max(1);
+    /// Largest number of tasks by default, which Slurm accepts unless it is configured otherwise.
+    const TASKS_MAX: usize = 1000;
+    /// Estimated seconds of a task by default.
+    const TASK_S: f64 = 300.0;
+    let all = plan.runs();
+    let runs = all.len();
+    let cpus = args.jobs.jobs.unwrap_or(1) as usize;
+    let seconds: f64 = all.iter().map(|&(_, point, _)| plan.seconds[point]).sum();
+    let by_time = (seconds / (TASK_S * cpus as f64)).ceil() as usize;
+    let tasks = match tasks {
+        0 => by_time.clamp(1, TASKS_MAX.min(runs.max(1))),
+        asked => asked.min(runs).max(1),
+    };
     let path = quoted(&folder.display().to_string());
     let keep = if args.keep == KeepFiles::All {
         " --keep all"
@@ -264,7 +347,8 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
          #SBATCH --job-name=paceline-{name}\n\
          #SBATCH --array=1-{tasks}\n\
          #SBATCH --cpus-per-task={cpus}\n\
-         # {runs} runs in {tasks} tasks. A task that is killed and submitted again resumes.\n\
+         # {runs} runs of about {each} in {parts} of about {task}, by an estimate.\n\
+         # A task that is killed and submitted again resumes.\n\
          set -eu\n\
          paceline sweep {words}{keep}{threads} --out {path} \\\n    \
          --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs \"${{SLURM_CPUS_PER_TASK:-1}}\" --quiet\n\
@@ -272,8 +356,28 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
          # When all tasks are done, for the table and results.csv:\n\
          #   paceline merge {path}\n",
         name = plan.scenario,
+        parts = if tasks == 1 {
+            "one task".to_string()
+        } else {
+            format!("{tasks} tasks")
+        },
+        each = about(seconds / runs.max(1) as f64),
+        task = about(seconds / (tasks * cpus) as f64),
         threads = threads.unwrap_or_default(),
-        cpus = args.jobs.jobs.unwrap_or(1),
         words = shell(&plan.arguments),
     )
+}
+
+/// Formats an estimated time with one digit.
+fn about(seconds: f64) -> String {
+    let digit = |value: f64| {
+        let unit = 10_f64.powf(value.max(1.0).log10().floor());
+        (value / unit).round() * unit
+    };
+    match seconds {
+        s if s < 0.95 => format!("{} ms", digit(s * 1e3).max(1.0)),
+        s if s < 95.0 => format!("{} s", digit(s)),
+        s if s < 5700.0 => format!("{} min", digit(s / 60.0)),
+        s => format!("{} h", digit(s / 3600.0)),
+    }
 }

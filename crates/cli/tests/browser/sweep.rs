@@ -102,6 +102,7 @@ fn sweep(axes: Vec<Axis>, seeds: u64) -> SweepData {
         seeds: (1..=seeds).collect(),
         points,
         input_warnings: InputWarnings::default(),
+        seconds: Vec::new(),
     };
     SweepData { plan, rows }
 }

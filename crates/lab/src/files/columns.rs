@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+pub(super) use paceline_columns::GROUP_ROWS;
+pub(crate) use paceline_columns::GroupWriter;
 pub use paceline_columns::{Column, Error, Values};
-pub(super) use paceline_columns::{GROUP_ROWS, GroupWriter};
 
 /// Returns the writer's name and version for the metadata of files.
 fn by() -> String {
@@ -27,7 +28,7 @@ pub fn write_parquet(
 }
 
 /// Starts a file of a table that is written in groups of rows, with columns like `like`.
-pub(super) fn groups<W: Write>(
+pub(crate) fn groups<W: Write>(
     out: W,
     like: &[Column],
     metadata: &[(&str, String)],

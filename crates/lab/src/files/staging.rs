@@ -3,10 +3,11 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::limited::{Limit, Limited, Out};
 
@@ -255,7 +256,10 @@ pub(super) fn parent(path: &Path) -> PathBuf {
 
 /// Returns a path next to `destination` that neither another process nor another call in this one uses.
 fn hidden(destination: &Path, what: &str) -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Processes of several machines or containers may have one number and write into one folder, so counts start at
+    // random.
+    static NEXT: LazyLock<AtomicU32> =
+        LazyLock::new(|| AtomicU32::new(RandomState::new().hash_one(0) as u32));
     let mut name = OsString::from(".");
     name.push(destination.file_name().unwrap_or_default());
     let n = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -4,25 +4,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use paceline_kernel::order::Sort as _;
-use paceline_kernel::sorted::SortedMap;
+use paceline_kernel::sorted::{SortedMap, SortedSet};
 use serde_json::Value;
 
 use super::data::{check_version, plan_file, read_plan, read_row, row_file};
 use super::store::{clear_killed, io_error, make, read_dir};
-use super::{Plan, Row, Status, SweepData, SweepError, write_results};
+use super::{Keep, Plan, Row, Status, SweepError, Tables, sealed_plan, write_tables};
 use crate::files::{Folder, OutputError, check_destination, sealed, write_file};
 
 /// Result of a merge.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Collected {
-    /// Merged plan and rows.
-    pub data: SweepData,
+    /// Merged sweep, whose tables are written.
+    pub tables: Tables,
     /// Runs of the plan that no folder has: number of the point, and seed.
     pub missing: Vec<(usize, u64)>,
 }
 
-/// Row and the folder that it was found in.
-type Found<'a> = (Row, &'a Path);
+/// Folder in which a row was found, by its index, and what decides whether another one is better.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    folder: u32,
+    status: Status,
+    keep: Keep,
+}
 
 /// Merges the sweeps in `folders`, parts of one plan, into `out`, which may be one of them.
 ///
@@ -44,7 +49,7 @@ pub fn collect(
         return Err(SweepError::Refused("there is nothing to collect".into()));
     };
     for (folder, other) in &plans[1..] {
-        check_same(first, plan, folder, other, mix_versions)?;
+        check_same((first, plan), (folder, other), mix_versions)?;
     }
     // All plans are compared before anything is written, so that a mismatch leaves the output untouched.
     let in_place = same_folder(folders, out);
@@ -53,33 +58,43 @@ pub fn collect(
     }
     let found = find(&plans, mix_versions)?;
     let mut merged = plan.clone();
-    let mut rows = SortedMap::new();
     let mut missing = Vec::new();
+    let mut used: Vec<String> = plans.iter().map(|(_, plan)| plan.version.clone()).collect();
     for (number, point) in merged.points.iter_mut().enumerate() {
         for (repeat, id) in point.runs.iter_mut().enumerate() {
-            match &found[number][repeat] {
-                Some((row, _)) => {
-                    // With mixed versions, the row may have the id of another version.
-                    id.clone_from(&row.id);
-                    rows.insert(id.clone(), row.clone());
-                }
-                None => missing.push((number, plan.seeds[repeat])),
+            let Some(one) = found[number][repeat] else {
+                missing.push((number, plan.seeds[repeat]));
+                continue;
+            };
+            // With mixed versions, the row may have the id of another version.
+            let (folder, of) = &plans[one.folder as usize];
+            id.clone_from(&of.points[number].runs[repeat]);
+            if mix_versions && let Some(row) = read_row(folder, id)? {
+                used.push(row.version);
             }
         }
     }
-    merged.version = versions(&plans, rows.values()).join(", ");
-    let data = SweepData { plan: merged, rows };
-    let all = found.iter().flatten().flatten();
+    used.order();
+    used.dedup();
+    merged.version = used.join(", ");
+    // Every run once, with the folder that has it.
+    let mut seen = SortedSet::new();
+    let rows = merged.points.iter().zip(&found);
+    let rows = rows.flat_map(|(point, found)| point.runs.iter().zip(found));
+    let all = rows
+        .filter_map(|(id, found)| Some((id.as_str(), plans[(*found)?.folder as usize].0)))
+        .filter(|(id, _)| seen.insert(*id));
     if in_place {
         clear_killed(out);
         // Runs and rows come before the plan, so that an interruption leaves a valid sweep with fewer rows.
         merge_into(out, all)?;
-        write_file(&plan_file(out), sealed(&data.plan))?;
-        write_results(out, &data)?;
+        write_file(&plan_file(out), sealed_plan::write(&merged))?;
     } else {
-        copy_to(out, all, &data, force)?;
+        copy_to(out, all, &merged, force)?;
     }
-    Ok(Collected { data, missing })
+    drop(merged);
+    let tables = write_tables(out)?;
+    Ok(Collected { tables, missing })
 }
 
 fn same_folder(folders: &[PathBuf], out: &Path) -> bool {
@@ -88,20 +103,12 @@ fn same_folder(folders: &[PathBuf], out: &Path) -> bool {
     out.is_some() && folders.iter().any(|folder| real(folder) == out)
 }
 
-fn versions<'a>(plans: &[(&Path, Plan)], rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
-    let of_rows = rows.map(|row| row.version.clone());
-    let mut versions: Vec<String> = plans
-        .iter()
-        .map(|(_, plan)| plan.version.clone())
-        .chain(of_rows)
-        .collect();
-    versions.order();
-    versions.dedup();
-    versions
-}
-
 /// Checks that two folders are parts of one plan. Across versions the ids differ; axes, seeds and points must not.
-fn check_same(a: &Path, first: &Plan, b: &Path, second: &Plan, mix_versions: bool) -> Result<(), SweepError> {
+fn check_same(
+    (a, first): (&Path, &Plan),
+    (b, second): (&Path, &Plan),
+    mix_versions: bool,
+) -> Result<(), SweepError> {
     let refused = |what: String| Err(SweepError::Refused(what));
     let (a, b) = (a.display(), b.display());
     if first.version != second.version && !mix_versions {
@@ -136,30 +143,36 @@ fn check_same(a: &Path, first: &Plan, b: &Path, second: &Plan, mix_versions: boo
 
 /// Finds the row of each point and seed, if some folder has it. A run that failed in one folder and succeeded in
 /// another counts as successful.
-fn find<'a>(
-    plans: &[(&'a Path, Plan)],
-    mix_versions: bool,
-) -> Result<Vec<Vec<Option<Found<'a>>>>, SweepError> {
+fn find(plans: &[(&Path, Plan)], mix_versions: bool) -> Result<Vec<Vec<Option<Found>>>, SweepError> {
     let (_, first) = &plans[0];
-    let mut found: Vec<Vec<Option<Found<'_>>>> = vec![vec![None; first.seeds.len()]; first.points.len()];
-    for (folder, plan) in plans {
-        for (slots, point) in found.iter_mut().zip(&plan.points) {
-            for (slot, id) in slots.iter_mut().zip(&point.runs) {
+    let mut found: Vec<Vec<Option<Found>>> = vec![vec![None; first.seeds.len()]; first.points.len()];
+    for (number, (folder, plan)) in plans.iter().enumerate() {
+        for (index, (slots, point)) in found.iter_mut().zip(&plan.points).enumerate() {
+            for (repeat, (slot, id)) in slots.iter_mut().zip(&point.runs).enumerate() {
                 let Some(row) = read_row(folder, id)? else {
                     continue;
                 };
                 if !mix_versions {
                     check_version(folder, plan, &row)?;
                 }
+                let this = Found {
+                    folder: number as u32,
+                    status: row.status,
+                    keep: row.keep,
+                };
                 match slot {
-                    Some((known, index)) if known.status == row.status => {
-                        check_equal(known, index, &row, folder)?;
+                    Some(known) if known.status == row.status => {
+                        let (place, of) = &plans[known.folder as usize];
+                        // Read again, since all rows would not fit in memory.
+                        if let Some(known) = read_row(place, &of.points[index].runs[repeat])? {
+                            check_equal((&known, place), (&row, folder))?;
+                        }
                         if row.keep > known.keep {
-                            *slot = Some((row, folder));
+                            *slot = Some(this);
                         }
                     }
-                    Some((known, _)) if known.status == Status::Completed => {}
-                    _ => *slot = Some((row, folder)),
+                    Some(known) if known.status == Status::Completed => {}
+                    _ => *slot = Some(this),
                 }
             }
         }
@@ -168,7 +181,7 @@ fn find<'a>(
 }
 
 /// Checks that two results of the same run are equal, except for measurements of the machine.
-fn check_equal(a: &Row, here: &Path, b: &Row, there: &Path) -> Result<(), SweepError> {
+fn check_equal((a, here): (&Row, &Path), (b, there): (&Row, &Path)) -> Result<(), SweepError> {
     let numbers = |row: &Row| {
         let mut summary = serde_json::to_value(&row.summary).unwrap_or_default();
         if let Value::Object(summary) = &mut summary {
@@ -196,16 +209,23 @@ fn check_equal(a: &Row, here: &Path, b: &Row, there: &Path) -> Result<(), SweepE
 }
 
 /// Adds missing runs, each before its row, so that an interruption leaves a smaller but valid sweep.
-fn merge_into<'a>(out: &Path, all: impl Iterator<Item = &'a Found<'a>>) -> Result<(), SweepError> {
+fn merge_into<'a>(out: &Path, all: impl Iterator<Item = (&'a str, &'a Path)>) -> Result<(), SweepError> {
     make(&out.join("rows"))?;
     make(&out.join("runs"))?;
-    for (row, from) in all.filter(|(_, from)| !same_folder(&[from.to_path_buf()], out)) {
+    let mut known: SortedMap<&Path, bool> = SortedMap::new();
+    for (id, from) in all {
+        let is_out = *known
+            .entry(from)
+            .or_insert_with(|| same_folder(&[from.to_path_buf()], out));
+        let Some(row) = (if is_out { None } else { read_row(from, id)? }) else {
+            continue;
+        };
         if row.status == Status::Completed {
-            let folder = Folder::create(&out.join("runs").join(&row.id), true)?;
-            copy(&from.join("runs").join(&row.id), &folder, Path::new(""))?;
+            let folder = Folder::create(&out.join("runs").join(id), true)?;
+            copy(&from.join("runs").join(id), &folder, Path::new(""))?;
             folder.commit()?;
         }
-        write_file(&row_file(out, &row.id), sealed(row))?;
+        write_file(&row_file(out, id), sealed(&row))?;
     }
     Ok(())
 }
@@ -213,22 +233,23 @@ fn merge_into<'a>(out: &Path, all: impl Iterator<Item = &'a Found<'a>>) -> Resul
 /// Copies to a new folder, which appears whole or not at all.
 fn copy_to<'a>(
     out: &Path,
-    all: impl Iterator<Item = &'a Found<'a>>,
-    data: &SweepData,
+    all: impl Iterator<Item = (&'a str, &'a Path)>,
+    plan: &Plan,
     force: bool,
 ) -> Result<(), SweepError> {
     let folder = Folder::create(out, force)?;
-    for (row, from) in all {
+    for (id, from) in all {
+        let Some(row) = read_row(from, id)? else {
+            continue;
+        };
         if row.status == Status::Completed {
-            let run = Path::new("runs").join(&row.id);
+            let run = Path::new("runs").join(id);
             copy(&from.join(&run), &folder, &run)?;
         }
-        let name = row_file(Path::new(""), &row.id);
-        folder.write(&name, sealed(row))?;
+        folder.write(&row_file(Path::new(""), id), sealed(&row))?;
     }
-    folder.write(&plan_file(Path::new("")), sealed(&data.plan))?;
-    folder.commit()?;
-    Ok(write_results(out, data)?)
+    folder.write(&plan_file(Path::new("")), sealed_plan::write(plan))?;
+    Ok(folder.commit()?)
 }
 
 /// Copies the files of `from` to `to` within a folder that is being made.

@@ -6,7 +6,7 @@ use paceline_kernel::order::Sort as _;
 use paceline_kernel::sorted::SortedMap;
 use paceline_scenario::Warning;
 
-use super::{Plan, Row, SweepError};
+use super::{Plan, Row, SweepError, sealed_plan};
 use crate::files::{Unsealed, folder_beside, unsealed};
 use crate::results::Summary;
 
@@ -22,6 +22,19 @@ pub enum Seeds {
 }
 
 impl Seeds {
+    /// Returns the effect of `count` seeds by the finished runs of a point: the digest of each, if it succeeded, and
+    /// true if it drew nothing.
+    pub(super) fn of<'a>(count: usize, runs: impl Iterator<Item = (Option<&'a str>, bool)> + Clone) -> Self {
+        let digests: Option<Vec<&str>> = runs.clone().map(|(digest, _)| digest).collect();
+        let whole = runs.clone().count() == count && count > 1;
+        let same = digests.is_some_and(|all| all.windows(2).all(|pair| pair[0] == pair[1]));
+        match whole && same {
+            false => Self::Matter,
+            true if runs.clone().all(|(_, draws_nothing)| draws_nothing) => Self::NothingDrawn,
+            true => Self::NothingActs,
+        }
+    }
+
     /// Returns the reason, in a few words, why runs with several seeds count as one.
     pub fn in_short(self) -> Option<&'static str> {
         match self {
@@ -47,7 +60,11 @@ impl SweepData {
     /// # Errors
     /// It is not a sweep's folder, or a file in it is damaged; the error names the file.
     pub fn read(folder: &Path) -> Result<Self, SweepError> {
-        let plan = read_plan(folder)?;
+        Self::of(read_plan(folder)?, folder)
+    }
+
+    /// Reads the rows of a plan from its folder.
+    pub(super) fn of(plan: Plan, folder: &Path) -> Result<Self, SweepError> {
         let mut rows = SortedMap::new();
         for (id, ..) in plan.runs() {
             if let Some(row) = read_row(folder, id)? {
@@ -66,12 +83,7 @@ impl SweepData {
 
     /// Formats a point's settings: `cc.scheme=hpcc check=true`.
     pub fn describe(&self, point: usize) -> String {
-        let values = self.plan.values(&self.plan.points[point]);
-        let settings = self.plan.axes.iter().zip(values);
-        let settings: Vec<_> = settings
-            .map(|(axis, value)| format!("{}={value}", axis.key))
-            .collect();
-        settings.join(" ")
+        describe(&self.plan, point)
     }
 
     /// Returns the row of a point's `repeat`-th seed, if it exists.
@@ -96,15 +108,11 @@ impl SweepData {
         let rows: Vec<&Row> = (0..self.plan.seeds.len())
             .filter_map(|repeat| self.row(point, repeat))
             .collect();
-        let digest = |row: &&Row| row.summary.as_ref().map(|summary| summary.digest.clone());
-        let digests: Option<Vec<String>> = rows.iter().map(digest).collect();
-        let whole = rows.len() == self.plan.seeds.len() && rows.len() > 1;
-        let same = digests.is_some_and(|all| all.windows(2).all(|pair| pair[0] == pair[1]));
-        match whole && same {
-            false => Seeds::Matter,
-            true if rows.iter().all(|row| row.draws_nothing) => Seeds::NothingDrawn,
-            true => Seeds::NothingActs,
-        }
+        let runs = rows.iter().map(|row| {
+            let digest = row.summary.as_ref().map(|summary| summary.digest.as_str());
+            (digest, row.draws_nothing)
+        });
+        Seeds::of(self.plan.seeds.len(), runs)
     }
 
     /// Returns true if a point can be compared with others: no run of it failed or left flows unfinished, which would
@@ -124,6 +132,16 @@ impl SweepData {
             .filter_map(|(seed, summary)| Some((seed, metric(summary)?)))
             .collect()
     }
+}
+
+/// Formats the settings of a plan's point: `cc.scheme=hpcc check=true`.
+pub fn describe(plan: &Plan, point: usize) -> String {
+    let values = plan.values(&plan.points[point]);
+    let settings = plan.axes.iter().zip(values);
+    let settings: Vec<_> = settings
+        .map(|(axis, value)| format!("{}={value}", axis.key))
+        .collect();
+    settings.join(" ")
 }
 
 /// Returns the warnings of a sweep's runs that `which` selects, each once with the number of runs that have it, the
@@ -178,9 +196,7 @@ pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
         let near = near.map_or_else(String::new, |near| format!(": did you mean {}?", near.display()));
         return Err(refused(&format!("there is no sweep.json in it{near}")));
     }
-    let text =
-        paceline_scenario::read_text(&file).map_err(|error| refused(&format!("sweep.json: {error}")))?;
-    let plan: Plan = unsealed(&text).map_err(|why| match why {
+    let plan = sealed_plan::read(&file).map_err(|why| match why {
         Unsealed::Damaged(error) => refused(&format!("sweep.json: {error}")),
         Unsealed::Edited => SweepError::Refused(format!(
             "{} was edited after `paceline sweep` wrote it, so runs may belong to other points (start again with \
@@ -229,4 +245,12 @@ pub(super) fn read_row(folder: &Path, id: &str) -> Result<Option<Row>, SweepErro
         return Err(damaged(&format!("it is the row of {}", row.id)));
     }
     Ok(Some(row))
+}
+
+/// Parses the text of a row that does not come from a file.
+pub(super) fn parse_row(text: &str) -> Result<Row, String> {
+    unsealed(text).map_err(|why| match why {
+        Unsealed::Damaged(error) => error,
+        Unsealed::Edited => "its digest does not fit".to_string(),
+    })
 }

@@ -14,9 +14,12 @@
 //! Each of these appears whole or not at all. A run's id is a digest of everything that determines its result, so a
 //! finished run is never repeated.
 
+mod block;
 mod collect;
 mod data;
+mod dispatch;
 mod error;
+mod estimate;
 mod id;
 mod metrics;
 mod notes;
@@ -25,12 +28,17 @@ mod points;
 mod results;
 mod rows;
 mod run;
+mod sealed_plan;
 mod shard;
+mod spool;
 mod store;
+mod stream;
 mod table;
 
+pub use block::{BlockPoint, BlockRan, Errand};
 pub use collect::{Collected, collect};
-pub use data::{Seeds, SweepData, read_plan, warnings};
+pub use data::{Seeds, SweepData, describe, read_plan, warnings};
+pub use dispatch::Dispatch;
 pub use error::SweepError;
 pub use id::run_id;
 pub use metrics::{Metric, metrics};
@@ -43,6 +51,7 @@ pub use rows::{Keep, Row, Status};
 pub use run::{Job, Ran, Watch, WriteRun};
 pub use shard::Shard;
 pub use store::goes_on;
+pub use stream::{IN_MEMORY_MAX, Overview, Tables, count_rows, write_tables};
 pub use table::table;
 
 #[cfg(test)]

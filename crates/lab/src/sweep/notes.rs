@@ -4,7 +4,7 @@ use paceline_kernel::order::Sort as _;
 use paceline_scenario::{Warning, WarningKind};
 use serde::Serialize;
 
-use super::{Seeds, SweepData, metrics};
+use super::{Metric, Plan, Seeds, SweepData, metrics};
 use crate::results::Summary;
 
 /// Maximum number of metrics named that differ although no packet does.
@@ -38,21 +38,68 @@ pub struct Note {
 
 /// Finds the seeds and axes of a sweep that have no effect.
 pub fn notes(data: &SweepData) -> Vec<Note> {
-    let axes = 0..data.plan.axes.len();
-    seeds(data)
-        .into_iter()
-        .chain(axes.flat_map(|axis| of_axis(data, axis)))
-        .collect()
-}
-
-/// Finds seeds without effect, with a note for each reason.
-fn seeds(data: &SweepData) -> Vec<Note> {
     let all: Vec<Seeds> = (0..data.plan.points.len())
         .map(|point| data.seeds_at(point))
         .collect();
+    notes_of(&data.plan, &all, &mut &*data)
+}
+
+/// Finds the seeds and axes of a plan that have no effect, by the effect of the seeds of each point and the runs.
+pub(super) fn notes_of(data: &Plan, all: &[Seeds], runs: &mut impl Runs) -> Vec<Note> {
+    let axes = 0..data.axes.len();
+    let mut found = seeds(data, all);
+    found.extend(axes.flat_map(|axis| of_axis(data, axis, runs)));
+    found
+}
+
+/// Source of the runs' results.
+pub(super) trait Runs {
+    /// Returns digest and metrics of each run of a point, in the order of the seeds; `None` if one has not succeeded.
+    fn results(&mut self, point: usize) -> Option<Vec<(String, Vec<Metric>)>>;
+    /// Returns what explains equal results, for each run of a point.
+    fn briefs(&mut self, point: usize, key: &str) -> Vec<Brief>;
+}
+
+impl Runs for &SweepData {
+    fn results(&mut self, point: usize) -> Option<Vec<(String, Vec<Metric>)>> {
+        let of = |repeat| {
+            let summary = self.row(point, repeat)?.summary.as_ref()?;
+            Some((summary.digest.clone(), metrics(summary)))
+        };
+        (0..self.plan.seeds.len()).map(of).collect()
+    }
+
+    fn briefs(&mut self, point: usize, key: &str) -> Vec<Brief> {
+        self.summaries(point)
+            .map(|(_, summary)| Brief::of(summary, key))
+            .collect()
+    }
+}
+
+/// Facts of a run that explain why an axis has no effect.
+#[derive(Clone, Debug)]
+pub(super) struct Brief {
+    /// Text of a warning that the key has no effect.
+    idle: Option<String>,
+    /// Packets marked, pause frames, and packets lost.
+    counts: [u64; 3],
+}
+
+impl Brief {
+    /// Takes the facts about `key` from a summary.
+    pub(super) fn of(summary: &Summary, key: &str) -> Self {
+        Self {
+            idle: idle(summary, key),
+            counts: [summary.ecn.ce + summary.ecn.ue, summary.pfc.pauses, summary.drops],
+        }
+    }
+}
+
+/// Finds seeds without effect, with a note for each reason.
+fn seeds(data: &Plan, all: &[Seeds]) -> Vec<Note> {
     let note = |what: Seeds, because: &str| {
         let points: Vec<usize> = (0..all.len()).filter(|&point| all[point] == what).collect();
-        let count = data.plan.seeds.len();
+        let count = data.seeds.len();
         (!points.is_empty()).then(|| Note {
             kind: NoteKind::Seeds,
             key: None,
@@ -94,8 +141,8 @@ enum Common {
 }
 
 /// Finds points at which the values of an axis have no effect, with a note for each reason.
-fn of_axis(data: &SweepData, axis: usize) -> Vec<Note> {
-    let axes = &data.plan.axes;
+fn of_axis(data: &Plan, axis: usize, runs: &mut impl Runs) -> Vec<Note> {
+    let axes = &data.axes;
     let values = axes[axis].values.len();
     if values < 2 {
         return Vec::new();
@@ -103,9 +150,9 @@ fn of_axis(data: &SweepData, axis: usize) -> Vec<Note> {
     // The last axis varies fastest, so the points that differ only in this axis are `stride` apart.
     let stride: usize = axes[axis + 1..].iter().map(|other| other.values.len()).product();
     let mut found: Vec<(Common, Vec<usize>)> = Vec::new();
-    for first in (0..data.plan.points.len()).filter(|&point| data.plan.points[point].values[axis] == 0) {
+    for first in (0..data.points.len()).filter(|&point| data.points[point].values[axis] == 0) {
         let line: Vec<usize> = (0..values).map(|value| first + value * stride).collect();
-        let Some(common) = common(data, &line, &axes[axis].key) else {
+        let Some(common) = common(data, &line, &axes[axis].key, runs) else {
             continue;
         };
         match found.iter_mut().find(|(known, _)| *known == common) {
@@ -140,33 +187,30 @@ fn of_axis(data: &SweepData, axis: usize) -> Vec<Note> {
 }
 
 /// Returns the agreement of the points of a line, if all their runs behave equally.
-fn common(data: &SweepData, line: &[usize], key: &str) -> Option<Common> {
-    let runs = |point: usize| &data.plan.points[point].runs;
+fn common(data: &Plan, line: &[usize], key: &str, source: &mut impl Runs) -> Option<Common> {
+    let runs = |point: usize| &data.points[point].runs;
     // Equal ids mean equal scenarios. This is checked first because it needs no results.
     if line.iter().all(|&point| runs(point) == runs(line[0])) {
         return Some(Common::Runs);
     }
-    let repeats = 0..data.plan.seeds.len();
-    let rows = |point: usize| repeats.clone().map(move |repeat| data.row(point, repeat));
-    let summaries =
-        |point: usize| -> Option<Vec<&Summary>> { rows(point).map(|row| row?.summary.as_ref()).collect() };
-    let all: Vec<Vec<&Summary>> = line
-        .iter()
-        .map(|&point| summaries(point))
-        .collect::<Option<_>>()?;
-    let pairs = || all[1..].iter().flat_map(|other| all[0].iter().zip(other));
+    // One point after the other: mostly the first two differ, and a line may be long.
+    let first = source.results(line[0])?;
     let mut varying: Vec<String> = Vec::new();
-    for (a, b) in pairs() {
-        let (in_a, in_b) = (metrics(a), metrics(b));
-        let changed = in_b
-            .into_iter()
-            .filter(|one| !in_a.contains(one))
-            .map(|(name, _)| name);
-        let before = varying.len();
-        varying.extend(changed.filter(|name| !OF_THE_END.contains(&name.as_str())));
-        // Differing metrics with equal digests still mean equal packets; with different digests the axis has an effect.
-        if varying.len() > before && a.digest != b.digest {
-            return None;
+    for &point in &line[1..] {
+        let other = source.results(point)?;
+        for ((digest_a, in_a), (digest_b, in_b)) in first.iter().zip(&other) {
+            let changed = in_b.iter().enumerate();
+            let changed = changed.filter(|(at, one)| in_a.get(*at) != Some(one) && !in_a.contains(one));
+            let mut changed = changed
+                .map(|(_, (name, _))| name)
+                .filter(|name| !OF_THE_END.contains(&name.as_str()))
+                .peekable();
+            // Differing metrics with equal digests still mean equal packets; with different digests the axis has an
+            // effect.
+            if changed.peek().is_some() && digest_a != digest_b {
+                return None;
+            }
+            varying.extend(changed.cloned());
         }
     }
     if !varying.is_empty() {
@@ -179,15 +223,19 @@ fn common(data: &SweepData, line: &[usize], key: &str) -> Option<Common> {
         }
         return Some(Common::Packets(varying));
     }
-    let all: Vec<&Summary> = all.into_iter().flatten().collect();
-    Some(match idle(&all, key) {
-        Some(warning) => Common::Idle(warning),
-        None => Common::Results(never(&all, key)),
-    })
+    let briefs: Vec<Brief> = line.iter().flat_map(|&point| source.briefs(point, key)).collect();
+    // A warning explains it only if all runs have one.
+    let warnings: Option<Vec<&String>> = briefs.iter().map(|one| one.idle.as_ref()).collect();
+    Some(
+        match warnings.and_then(|all| all.first().map(|text| (*text).clone())) {
+            Some(warning) => Common::Idle(warning),
+            None => Common::Results(never(&briefs, key)),
+        },
+    )
 }
 
-/// Returns a warning, common to all runs, that the key has no effect.
-fn idle(all: &[&Summary], key: &str) -> Option<String> {
+/// Returns the text of a run's warning that the key has no effect.
+fn idle(summary: &Summary, key: &str) -> Option<String> {
     let last = key.rsplit('.').next().unwrap_or(key);
     let names = |warning: &&Warning| {
         let kind = matches!(
@@ -200,48 +248,45 @@ fn idle(all: &[&Summary], key: &str) -> Option<String> {
         let of_scheme = key.strip_prefix("cc.").and_then(|rest| rest.split('.').next());
         kind && (quoted(key) || quoted(last) || of_scheme.is_some_and(quoted))
     };
-    let found = |summary: &&Summary| summary.warnings.iter().find(names).cloned();
-    let warnings: Option<Vec<Warning>> = all.iter().map(found).collect();
-    let first = warnings?.into_iter().next()?;
-    Some(first.text.trim_end_matches('.').to_string())
+    let found = summary.warnings.iter().find(names)?;
+    Some(found.text.trim_end_matches('.').to_string())
 }
 
 /// Returns the event that would have made the key matter and that occurred in no run.
-fn never(all: &[&Summary], key: &str) -> Option<&'static str> {
-    type Count = fn(&Summary) -> u64;
-    const BY_NAME: [(&[&str], Count, &str); 3] = [
+fn never(all: &[Brief], key: &str) -> Option<&'static str> {
+    /// Parts of keys, the count in [`Brief::counts`] on which they act, and the sentence.
+    const BY_NAME: [(&[&str], usize, &str); 3] = [
         (
             &["ecn", "kmin", "kmax", "pmax"],
-            |summary| summary.ecn.ce + summary.ecn.ue,
+            0,
             "no packet is marked in any of these runs",
         ),
         (
             &["pfc", "xoff", "xon", "headroom", "watchdog"],
-            |summary| summary.pfc.pauses,
+            1,
             "nothing is paused in any of these runs",
         ),
         (
             &["buffer", "rto", "recovery", "irn", "rud", "go-back"],
-            |summary| summary.drops,
+            2,
             "no packet is lost in any of these runs",
         ),
     ];
     let named = |names: &[&str]| key.split(['.', '-']).any(|part| names.contains(&part));
     let found = BY_NAME
         .iter()
-        .find(|(names, count, _)| named(names) && all.iter().all(|one| count(one) == 0));
+        .find(|(names, count, _)| named(names) && all.iter().all(|one| one.counts[*count] == 0));
     found.map(|(.., text)| *text)
 }
 
 /// Describes points by the values of one axis if that is enough; returns `None` if they are all points. The axis
 /// `without` does not count.
-fn place(data: &SweepData, points: &[usize], without: Option<usize>) -> Option<String> {
-    let all = &data.plan.points;
+fn place(data: &Plan, points: &[usize], without: Option<usize>) -> Option<String> {
+    let all = &data.points;
     if points.len() == all.len() {
         return None;
     }
     for (number, axis) in data
-        .plan
         .axes
         .iter()
         .enumerate()

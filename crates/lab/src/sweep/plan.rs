@@ -6,10 +6,13 @@ use paceline_scenario::{Diagnostics, Overrides, Resolved};
 use serde::{Deserialize, Serialize};
 
 use super::SweepError;
+use super::estimate::seconds;
 use super::id::run_ids;
 use crate::InputWarnings;
 use crate::run::side_by_side;
 
+/// Number of points that are resolved before their results are merged.
+const POINTS_AT_ONCE: usize = 4096;
 /// Maximum number of runs in a plan.
 const RUNS_MAX: u128 = 1_000_000;
 
@@ -64,17 +67,18 @@ impl Study {
         let values = points(&grid);
         let version = crate::identity::version();
         // Every point is resolved now, so that a bad one is reported before the first run and not hours later.
-        let resolved = side_by_side(values.len(), jobs, &|i| -> Result<_, SweepError> {
-            let input = self.load(&values[i], None)?;
+        let resolve = |values: &Vec<usize>| -> Result<_, SweepError> {
+            let input = self.load(values, None)?;
             let seeds = seeds(input.seed, repeats)?;
             let point = Point {
-                values: values[i].clone(),
+                values: values.clone(),
                 scheme: input.scheme.clone(),
                 runs: run_ids(&input, &seeds, version),
             };
             let warnings = InputWarnings::of([&input]);
-            Ok((point, input.name, input.description, seeds, warnings))
-        });
+            let seconds = seconds(&input);
+            Ok((point, (input.name, input.description, seeds), warnings, seconds))
+        };
         let mut plan = Plan {
             version: version.to_string(),
             scenario: String::new(),
@@ -84,14 +88,19 @@ impl Study {
             seeds: Vec::new(),
             points: Vec::with_capacity(values.len()),
             input_warnings: InputWarnings::default(),
+            seconds: Vec::with_capacity(values.len()),
         };
-        for (i, point) in resolved.into_iter().enumerate() {
-            let (point, scenario, description, seeds, warnings) = point?;
-            plan.input_warnings.add(&warnings);
-            if i == 0 {
-                (plan.scenario, plan.description, plan.seeds) = (scenario, description, seeds);
+        // In parts, since what a point comes with takes more memory than what is kept of it.
+        for part in values.chunks(POINTS_AT_ONCE) {
+            for point in side_by_side(part.len(), jobs, &|i| resolve(&part[i])) {
+                let (point, (scenario, description, seeds), warnings, seconds) = point?;
+                plan.input_warnings.add(&warnings);
+                if plan.points.is_empty() {
+                    (plan.scenario, plan.description, plan.seeds) = (scenario, description, seeds);
+                }
+                plan.points.push(point);
+                plan.seconds.push(seconds);
             }
-            plan.points.push(point);
         }
         // Needs the ids of all points, since two values may agree at some points only.
         plan.check_values()?;
@@ -181,6 +190,10 @@ pub struct Plan {
     /// Warnings about the inputs of the points, each with the first seed. Not in the file: rows have them.
     #[serde(skip)]
     pub input_warnings: InputWarnings,
+    /// Estimated seconds of a run of each point on one core, within a factor of about three. Not in the file, so empty
+    /// for a plan from one.
+    #[serde(skip)]
+    pub seconds: Vec<f64>,
 }
 
 /// Point of the grid.
@@ -266,10 +279,10 @@ impl Plan {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn study(over: &[&str], repeats: Option<u32>) -> (tempfile::TempDir, Study) {
+    pub(in crate::sweep) fn study(over: &[&str], repeats: Option<u32>) -> (tempfile::TempDir, Study) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tiny.toml");
         std::fs::write(&path, super::super::tests::TINY).unwrap();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::results::{axis_column, texts, write_csv};
-use super::{SweepData, metrics};
+use super::{Metric, Plan, Seeds, SweepData, metrics};
 use crate::files::columns::{Column, Values, write_parquet};
 use crate::files::{OutputError, write_file};
 use crate::stats::{CONFIDENCE, interval, mean, standard_deviation};
@@ -50,12 +50,23 @@ impl Estimate {
 /// Returns the metrics of a point by their keys in the summary, such as `fct_slowdown.p99`, in the order in which they
 /// appear there.
 pub fn estimates(data: &SweepData, point: usize) -> Vec<(String, Estimate)> {
+    let runs = data.summaries(point).map(|(_, summary)| metrics(summary));
+    of_runs(runs, data.seeds_at(point))
+}
+
+/// Returns the estimates of a point from the metrics of its runs.
+pub(super) fn of_runs(runs: impl Iterator<Item = Vec<Metric>>, seeds: Seeds) -> Vec<(String, Estimate)> {
     let mut names: Vec<String> = Vec::new();
     let mut values: Vec<Vec<f64>> = Vec::new();
-    let fixed = data.seeds_at(point).in_short();
-    for (_, summary) in data.summaries(point) {
-        for (name, value) in metrics(summary) {
-            let index = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+    let fixed = seeds.in_short();
+    for run in runs {
+        for (at, (name, value)) in run.into_iter().enumerate() {
+            // Runs of a point mostly have the same metrics in the same order.
+            let known = match names.get(at) {
+                Some(known) if *known == name => Some(at),
+                _ => names.iter().position(|known| *known == name),
+            };
+            let index = known.unwrap_or_else(|| {
                 names.push(name);
                 values.push(Vec::new());
                 names.len() - 1
@@ -74,15 +85,23 @@ pub fn estimates(data: &SweepData, point: usize) -> Vec<(String, Estimate)> {
 /// Returns a row for each point and metric, column by column: the values of the axes, the metric, its `n`, `mean`,
 /// `sd`, the ends `lo` and `hi` of its interval, and a `note` with the reason if there is none.
 pub fn points(data: &SweepData) -> Vec<Column> {
-    let rows: Vec<(usize, String, Estimate)> = (0..data.plan.points.len())
+    let rows: Vec<PointRow> = (0..data.plan.points.len())
         .flat_map(|point| {
             let all = estimates(data, point).into_iter();
             all.map(move |(name, estimate)| (point, name, estimate))
         })
         .collect();
+    columns_of_points(&data.plan, &rows)
+}
+
+/// Row of the table of points: index of the point, metric, and estimate.
+pub(super) type PointRow = (usize, String, Estimate);
+
+/// Returns the columns of some rows of the table of points.
+pub(super) fn columns_of_points(plan: &Plan, rows: &[PointRow]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
-    for (number, axis) in data.plan.axes.iter().enumerate() {
-        let value = |row: &(usize, String, Estimate)| &axis.values[data.plan.points[row.0].values[number]];
+    for (number, axis) in plan.axes.iter().enumerate() {
+        let value = |row: &PointRow| &axis.values[plan.points[row.0].values[number]];
         columns.push(axis_column(axis, rows.iter().map(value)));
     }
     columns.push(texts("metric", rows.iter().map(|row| Some(row.1.as_str()))));
@@ -101,14 +120,18 @@ pub fn points(data: &SweepData) -> Vec<Column> {
 pub(super) fn write_points(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
     let columns = points(data);
     write_file(&folder.join("points.csv"), |out| write_csv(out, &columns))?;
-    let metadata = [
-        ("version", data.plan.version.clone()),
-        ("scenario", data.plan.scenario.clone()),
-        ("confidence", CONFIDENCE.to_string()),
-    ];
     write_file(&folder.join("points.parquet"), |out| {
-        write_parquet(out, &columns, &metadata)
+        write_parquet(out, &columns, &metadata(&data.plan))
     })
+}
+
+/// Returns the metadata of `points.parquet`.
+pub(super) fn metadata(plan: &Plan) -> [(&'static str, String); 3] {
+    [
+        ("version", plan.version.clone()),
+        ("scenario", plan.scenario.clone()),
+        ("confidence", CONFIDENCE.to_string()),
+    ]
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use paceline_scenario::csv_cell;
 use paceline_scenario::sweep::{Axis, AxisValue};
 
 use super::points::write_points;
-use super::{Row, Status, SweepData, metrics, notes};
+use super::{Plan, Row, Status, SweepData, metrics, notes};
 use crate::files::columns::{Column, Values, write_parquet};
 use crate::files::{OutputError, write_file};
 
@@ -20,18 +20,22 @@ use crate::files::{OutputError, write_file};
 pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
     let columns = results(data);
     write_file(&folder.join("results.csv"), |out| write_csv(out, &columns))?;
-    let metadata = [
-        ("version", data.plan.version.clone()),
-        ("scenario", data.plan.scenario.clone()),
-    ];
     write_file(&folder.join("results.parquet"), |out| {
-        write_parquet(out, &columns, &metadata)
+        write_parquet(out, &columns, &metadata(&data.plan))
     })?;
     write_file(&folder.join("notes.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, &notes(data))?;
         writeln!(out)
     })?;
     write_points(folder, data)
+}
+
+/// Returns the metadata of `results.parquet`.
+pub(super) fn metadata(plan: &Plan) -> [(&'static str, String); 2] {
+    [
+        ("version", plan.version.clone()),
+        ("scenario", plan.scenario.clone()),
+    ]
 }
 
 /// Returns the table of results, column by column.
@@ -45,6 +49,21 @@ pub fn results(data: &SweepData) -> Vec<Column> {
         .iter()
         .map(|&(point, repeat)| data.row(point, repeat))
         .collect();
+    let ended = rows
+        .iter()
+        .map(|row| row.map(|row| (row.status, row.message.as_deref())));
+    let mut columns = columns_of_runs(plan, &runs, ended);
+    columns.extend(metric_columns(&rows));
+    columns
+}
+
+/// Returns the columns of the table of results that precede the metrics, for some runs: index of the point and of the
+/// seed. `ended` has status and message of each, `None` if it is missing.
+pub(super) fn columns_of_runs<'a>(
+    plan: &Plan,
+    runs: &[(usize, usize)],
+    ended: impl Iterator<Item = Option<(Status, Option<&'a str>)>> + Clone,
+) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for (number, axis) in plan.axes.iter().enumerate() {
         let values = runs
@@ -58,17 +77,16 @@ pub fn results(data: &SweepData) -> Vec<Column> {
         .iter()
         .map(|&(point, repeat)| plan.points[point].runs[repeat].as_str());
     columns.push(texts("id", ids.map(Some)));
-    let status = |row: &Option<&Row>| match row.map(|row| row.status) {
-        Some(Status::Completed) => "completed",
-        Some(Status::Failed) => "failed",
+    let status = |run: Option<(Status, Option<&str>)>| match run {
+        Some((Status::Completed, _)) => "completed",
+        Some((Status::Failed, _)) => "failed",
         None => "missing",
     };
-    columns.push(texts("status", rows.iter().map(|row| Some(status(row)))));
+    columns.push(texts("status", ended.clone().map(|run| Some(status(run)))));
     columns.push(texts(
         "message",
-        rows.iter().map(|row| row.and_then(|row| row.message.as_deref())),
+        ended.map(|run| run.and_then(|(_, message)| message)),
     ));
-    columns.extend(metric_columns(&rows));
     columns
 }
 
@@ -121,6 +139,12 @@ fn metric_columns(rows: &[Option<&Row>]) -> Vec<Column> {
 pub(super) fn write_csv(out: &mut impl io::Write, columns: &[Column]) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(columns.iter().map(|column| column.name.as_str()))?;
+    write_records(&mut csv, columns)?;
+    csv.flush()
+}
+
+/// Writes the rows of columns.
+pub(super) fn write_records(csv: &mut csv::Writer<impl io::Write>, columns: &[Column]) -> io::Result<()> {
     for row in 0..columns.first().map_or(0, |column| column.values.len()) {
         let cell = |column: &Column| match &column.values {
             Values::Text(values) => csv_cell(values[row].as_deref().unwrap_or_default()).into_owned(),
@@ -129,5 +153,5 @@ pub(super) fn write_csv(out: &mut impl io::Write, columns: &[Column]) -> io::Res
         };
         csv.write_record(columns.iter().map(cell))?;
     }
-    csv.flush()
+    Ok(())
 }

@@ -124,7 +124,7 @@ impl Job<'_> {
 
     /// Returns the row of a further seed and writes its folder, if the first seed's run shows that the seed has no
     /// effect. With [`Keep::All`] the files are more than a summary, so the run is made.
-    fn same_as_first(
+    pub(super) fn same_as_first(
         &self,
         store: &Store,
         id: &str,
@@ -159,7 +159,7 @@ impl Job<'_> {
 
     /// Makes one run, with `beside` runs in parallel, unless the result of the first seed applies, and writes its
     /// results; returns `None` if it was stopped.
-    fn one(
+    pub(super) fn one(
         &self,
         store: &Store,
         id: &str,

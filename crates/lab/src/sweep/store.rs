@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use paceline_kernel::sorted::SortedSet;
 
 use super::data::{check_version, plan_file, read_plan, read_row, row_file};
-use super::{Keep, Plan, Row, Shard, Status, SweepError};
+use super::{Keep, Plan, Row, Shard, Status, SweepError, sealed_plan};
 use crate::files::{
     OutputError, check_destination, clear_leftovers, remove_if_left, sealed, sync, write_file,
     write_file_later,
@@ -54,7 +54,7 @@ impl Store {
         }
         clear_killed(folder);
         // The plan is written first, so that a folder with any other file of a sweep has a plan.
-        write_file(&plan_file(folder), sealed(plan))?;
+        write_file(&plan_file(folder), sealed_plan::write(plan))?;
         make(&folder.join("runs"))?;
         make(&folder.join("rows"))?;
         let store = Self {
@@ -77,6 +77,17 @@ impl Store {
         // Only this shard's leftovers: files of other shards may be in use by another process.
         store.remove_leftovers(&mine)?;
         Ok(store)
+    }
+
+    /// Opens the folder of a sweep that another process owns, or an empty one, for a worker that adds runs.
+    pub(super) fn of_worker(folder: &Path) -> Result<Self, OutputError> {
+        make(&folder.join("runs"))?;
+        make(&folder.join("rows"))?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            _locks: Vec::new(),
+            plan_changed: false,
+        })
     }
 
     /// Returns the folder of the sweep.
@@ -116,6 +127,11 @@ impl Store {
     /// Writes a row, which marks the run as finished.
     pub(super) fn write(&self, row: &Row) -> Result<(), OutputError> {
         write_file_later(&row_file(&self.folder, &row.id), sealed(row))
+    }
+
+    /// Removes the row of a run, if it exists.
+    pub(super) fn remove_row(&self, id: &str) -> Result<(), OutputError> {
+        remove(&row_file(&self.folder, id))
     }
 
     /// Removes leftovers of a killed process for these runs. (Those of other shards may still be in use.)

@@ -1,5 +1,7 @@
 //! Sweeps of a tiny scenario, from the grid to the folder.
 
+mod blocks;
+mod large;
 mod merging;
 mod nothing;
 mod resuming;
@@ -173,6 +175,7 @@ fn a_sweeps_folder() {
     // Warnings about inputs are in the rows, not in the plan.
     let without_warnings = |plan: &Plan| Plan {
         input_warnings: InputWarnings::default(),
+        seconds: Vec::new(),
         ..plan.clone()
     };
     assert_eq!(data.plan, without_warnings(&plan));

@@ -82,6 +82,7 @@ fn sweep(axes: Vec<Axis>, seeds: Vec<u64>, p99: impl Fn(&[usize], u64) -> f64) -
         seeds,
         points,
         input_warnings: InputWarnings::default(),
+        seconds: Vec::new(),
     };
     SweepData { plan, rows }
 }

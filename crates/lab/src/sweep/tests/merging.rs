@@ -31,7 +31,7 @@ fn jobs_and_shards_do_not_matter() {
     assert_eq!(fs::read_to_string(all.join("results.csv")).unwrap(), one);
     let parquet = |folder: &Path| fs::read(folder.join("results.parquet")).unwrap();
     assert!(parquet(&all) == parquet(&lab.path("one")));
-    assert_eq!(SweepData::read(&all).unwrap(), collected.data);
+    assert_eq!(&SweepData::read(&all).unwrap(), collected.tables.whole().unwrap());
     // The merged sweep has no runs left to make.
     let notes = Notes::default();
     let ran = lab.job(&plan, &all).run(&notes).unwrap();
@@ -97,8 +97,11 @@ fn what_does_not_belong_together_is_not_collected() {
         "{error}"
     );
     let mixed = collect(&both, &lab.path("mixed"), true, false).unwrap();
-    assert_eq!(mixed.data.rows.len(), 4);
-    assert_eq!(mixed.data.plan.version, format!("{}, 9.9.9", plan.version));
+    assert_eq!(mixed.tables.whole().unwrap().rows.len(), 4);
+    assert_eq!(
+        mixed.tables.whole().unwrap().plan.version,
+        format!("{}, 9.9.9", plan.version)
+    );
     fs::write(&sweep, text).unwrap();
     // The same run with another result.
     collect(&both, &a, false, false).unwrap();
@@ -130,7 +133,7 @@ fn what_is_missing_is_named() {
     .unwrap();
     let collected = collect(std::slice::from_ref(&folder), &folder, false, false).unwrap();
     assert_eq!(collected.missing, [(0, 6), (1, 6)]);
-    assert_eq!(collected.data.describe(1), "cc.scheme=dctcp");
+    assert_eq!(collected.tables.whole().unwrap().describe(1), "cc.scheme=dctcp");
 }
 
 /// Several parts may create the folder: each finds a sweep's folder, or only the files that a new one has.

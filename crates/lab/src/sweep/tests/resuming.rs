@@ -231,8 +231,8 @@ fn an_edited_plan_is_refused_and_so_is_a_row_of_another_version() {
     refused("is by version 0.0.1");
     let mixed = collect(std::slice::from_ref(&folder), &folder, true, false).unwrap();
     assert!(
-        mixed.data.plan.version.starts_with("0.0.1, "),
+        mixed.tables.plan().version.starts_with("0.0.1, "),
         "{}",
-        mixed.data.plan.version
+        mixed.tables.plan().version
     );
 }
