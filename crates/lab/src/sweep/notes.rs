@@ -52,16 +52,19 @@ pub(super) fn notes_of(data: &Plan, all: &[Seeds], runs: &mut impl Runs) -> Vec<
     found
 }
 
+/// Digest and metrics of a run.
+pub(super) type RunResult = (String, Vec<Metric>);
+
 /// Source of the runs' results.
 pub(super) trait Runs {
     /// Returns digest and metrics of each run of a point, in the order of the seeds; `None` if one has not succeeded.
-    fn results(&mut self, point: usize) -> Option<Vec<(String, Vec<Metric>)>>;
+    fn results(&mut self, point: usize) -> Option<Vec<RunResult>>;
     /// Returns what explains equal results, for each run of a point.
     fn briefs(&mut self, point: usize, key: &str) -> Vec<Brief>;
 }
 
 impl Runs for &SweepData {
-    fn results(&mut self, point: usize) -> Option<Vec<(String, Vec<Metric>)>> {
+    fn results(&mut self, point: usize) -> Option<Vec<RunResult>> {
         let of = |repeat| {
             let summary = self.row(point, repeat)?.summary.as_ref()?;
             Some((summary.digest.clone(), metrics(summary)))

@@ -7,7 +7,7 @@ use std::path::Path;
 use paceline_scenario::Warning;
 
 use super::data::{check_version, read_plan, read_row, row_file};
-use super::notes::{Brief, Runs, notes_of};
+use super::notes::{Brief, RunResult, Runs, notes_of};
 use super::points::{self, PointRow, columns_of_points, of_runs};
 use super::results::{self, columns_of_runs, write_records, write_results};
 use super::spool::{Line, Spool};
@@ -310,7 +310,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn lines(&mut self, point: usize) -> io::Result<Option<Vec<(String, Vec<Metric>)>>> {
+    fn lines(&mut self, point: usize) -> io::Result<Option<Vec<RunResult>>> {
         let seeds = self.plan.seeds.len();
         let mut found = Vec::with_capacity(seeds);
         for repeat in 0..seeds {
@@ -326,7 +326,7 @@ impl Source<'_> {
 }
 
 impl Runs for Source<'_> {
-    fn results(&mut self, point: usize) -> Option<Vec<(String, Vec<Metric>)>> {
+    fn results(&mut self, point: usize) -> Option<Vec<RunResult>> {
         self.lines(point).unwrap_or_else(|source| {
             let error = OutputError::Io {
                 action: "read a temporary file in",
