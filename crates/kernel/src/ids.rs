@@ -2,7 +2,7 @@
 //! only a port's.
 
 use std::marker::PhantomData;
-use std::ops::{Index, IndexMut};
+use std::ops::{Deref, DerefMut, Index, IndexMut};
 
 use crate::prefetch::{prefetch, prefetch_all};
 
@@ -322,6 +322,48 @@ impl<I: Id, T> Grid<I, T> {
     #[inline(always)]
     pub fn prefetch(&self, id: I) {
         prefetch(&self.items, id.index() * self.width);
+    }
+}
+
+/// Grid of numbers most of which stay zero. A copy does not touch the memory of zeros, which costs nothing until then.
+#[derive(Debug)]
+pub struct SparseGrid<I>(Grid<I, u64>);
+
+impl<I: Id> SparseGrid<I> {
+    /// Returns a grid of zeros.
+    pub fn new(rows: usize, width: usize) -> Self {
+        Self(Grid::of(rows, width, 0))
+    }
+}
+
+impl<I> Clone for SparseGrid<I> {
+    fn clone(&self) -> Self {
+        Self(Grid {
+            items: crate::memory::copy_of_sparse(&self.0.items),
+            width: self.0.width,
+            ids: PhantomData,
+        })
+    }
+}
+
+impl<I> Default for SparseGrid<I> {
+    fn default() -> Self {
+        Self(Grid::default())
+    }
+}
+
+impl<I> Deref for SparseGrid<I> {
+    type Target = Grid<I, u64>;
+    #[inline(always)]
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<I> DerefMut for SparseGrid<I> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
     }
 }
 

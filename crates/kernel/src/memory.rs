@@ -23,6 +23,20 @@ pub fn wants_huge_pages() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
 
+/// Returns a copy of numbers most of which are zero. Pages of zeros are not touched: fresh memory is zero, and takes no
+/// room before it is written.
+pub fn copy_of_sparse(numbers: &[u64]) -> Vec<u64> {
+    /// Numbers on a page of 4 KB.
+    const PAGE: usize = 512;
+    let mut copy = vec![0; numbers.len()];
+    for (to, from) in copy.chunks_mut(PAGE).zip(numbers.chunks(PAGE)) {
+        if from.iter().any(|&number| number != 0) {
+            to.copy_from_slice(from);
+        }
+    }
+    copy
+}
+
 /// System allocator, with huge pages for large blocks if the system supports them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HugePages;
@@ -205,5 +219,22 @@ mod large {
     pub(super) unsafe fn unmap(_: *mut u8, _: usize) {}
     pub(super) unsafe fn remap(_: *mut u8, _: usize, _: usize) -> *mut u8 {
         std::ptr::null_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::copy_of_sparse;
+
+    #[test]
+    fn a_sparse_copy_is_equal() {
+        for length in [0, 1, 511, 512, 513, 5000] {
+            for step in [1, 7, 600, 6000] {
+                let numbers: Vec<u64> = (0..length)
+                    .map(|i| if i % step == step - 1 { i } else { 0 })
+                    .collect();
+                assert_eq!(copy_of_sparse(&numbers), numbers);
+            }
+        }
     }
 }

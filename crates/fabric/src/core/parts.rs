@@ -192,6 +192,8 @@ impl Core {
                 other => other,
             };
         }
+        let own = (self.ports.numbered()).filter(|(_, port)| share.of_node[port.node] == part);
+        self.watch.recorder.ports.keep_only(own.map(|(id, _)| id));
         let emptied = self.agenda.queue.emptied();
         // Scheduled again below, without lanes: a lane's times must not run back, and these come in no order.
         let pending = std::mem::replace(&mut self.agenda.queue, emptied);

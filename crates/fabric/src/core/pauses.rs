@@ -6,7 +6,7 @@ use crate::core::print::StateHash;
 use crate::core::random::PortStreams;
 use crate::ids::{PacketId, PortId};
 use paceline_kernel::Span;
-use paceline_kernel::ids::{Grid, Id};
+use paceline_kernel::ids::{Id, SparseGrid};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::Purpose;
 use paceline_run::spec::{FlowControl, PfcResponse, RunSpec};
@@ -15,20 +15,19 @@ use paceline_run::spec::{FlowControl, PfcResponse, RunSpec};
 #[derive(Clone, Debug)]
 pub(super) struct Pauses {
     /// Start of the current or last pause.
-    pub(super) since: Grid<PortId, u64>,
+    pub(super) since: SparseGrid<PortId>,
     /// End of a timed pause, and the renewal time of the one that this port has requested.
-    pub(super) until: Grid<PortId, u64>,
-    pub(super) renew_at: Grid<PortId, u64>,
+    pub(super) until: SparseGrid<PortId>,
+    pub(super) renew_at: SparseGrid<PortId>,
     /// With a reaction time: the time at which the last frame that has arrived takes effect.
-    pub(super) applied_at: Grid<PortId, u64>,
+    pub(super) applied_at: SparseGrid<PortId>,
     /// A stream for each port, for the jitter of reaction times; none without jitter.
     responses: PortStreams,
 }
 
 impl Pauses {
     pub(super) fn new(spec: &RunSpec, ports: usize, classes: usize) -> Self {
-        // Allocated one by one: a copy would touch the memory, which otherwise costs nothing until a port is paused.
-        let never = || Grid::of(ports, classes, 0);
+        let never = || SparseGrid::new(ports, classes);
         let jitters = match spec.switch.flow_control {
             FlowControl::Pfc(pfc) => pfc.response.jitter > Span::ZERO,
             FlowControl::None | FlowControl::Credits => false,

@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
 use hop_log::{HopLogs, key_of};
-use paceline_kernel::ids::{Grid, Id, List};
+use paceline_kernel::ids::{Id, List, SparseGrid};
 use paceline_run::outcome::account::{FlowAccount, HostTime, SenderTime};
 use paceline_run::outcome::{PacketKind, PortRef};
 use paceline_run::spec::{Accounted, RunSpec};
@@ -48,7 +48,7 @@ pub(crate) struct Accounts {
     completed: Vec<FlowAccount>,
     hop_logs: HopLogs,
     /// Total time for which each (port, class) was paused, without pauses that still last; empty without accounts.
-    paused: Grid<PortId, u64>,
+    paused: SparseGrid<PortId>,
     /// True once there has been a pause.
     pauses: bool,
     /// True if the paths of flows are known beforehand: see [`paths`].
@@ -96,7 +96,7 @@ impl Accounts {
             totals: List::of(count, Totals::default()),
             completed: Vec::new(),
             hop_logs: HopLogs::new(if on { packets } else { 0 }),
-            paused: Grid::of(if on { ports } else { 0 }, classes, 0),
+            paused: SparseGrid::new(if on { ports } else { 0 }, classes),
             pauses: false,
             fixed_ways: paths::are_fixed(spec),
         }

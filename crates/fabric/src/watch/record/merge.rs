@@ -25,7 +25,7 @@ impl Recorder {
             self.samples, other.samples,
             "parts of a network are sampled alike"
         );
-        self.ports.merge(&other.ports, theirs);
+        self.ports.merge(&other.ports);
         self.flows.merge(other.flows);
         self.states.merge(other.states, theirs);
         self.credits.merge(other.credits, theirs);

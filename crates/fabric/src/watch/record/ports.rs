@@ -36,6 +36,8 @@ pub(crate) struct PortRecorder {
     cells: Vec<PortBin>,
     buffers: Vec<u32>,
     open: List<PortId, Open>,
+    /// Ports that have cells, in order: those of one part of a run; `None` for all.
+    own: Option<Vec<PortId>>,
     /// Bytes in each switch: at the last sample, and the maximum in the current bin.
     held: List<SwitchId, u32>,
     held_max: List<SwitchId, u32>,
@@ -145,6 +147,7 @@ impl PortRecorder {
             cells: Vec::new(),
             buffers: Vec::new(),
             open: List::new(),
+            own: None,
             held: List::new(),
             held_max: List::new(),
             behind: List::new(),
@@ -254,7 +257,7 @@ impl PortRecorder {
         let Self { held, held_max, .. } = self;
         let (width, mut largest) = (self.bin as f64, self.queue_max);
         held.as_mut_slice().fill(0);
-        let cells = ports.iter_mut().zip(&mut self.open).map(|(port, open)| {
+        let mut cell = |port: &mut Port, open: &mut Open| {
             // In a large network most ports are idle most of the time, so those are checked first.
             if port.queued | port.queue_max == 0 && !open.is_eventful {
                 let idle = port.tx_bytes == open.idle_at;
@@ -271,8 +274,18 @@ impl PortRecorder {
             }
             largest = largest.max(port.queue_max);
             open.close_eventful(port, now, width)
-        });
-        self.cells.extend(cells);
+        };
+        match &self.own {
+            None => {
+                let all = ports.iter_mut().zip(&mut self.open);
+                self.cells.extend(all.map(|(port, open)| cell(port, open)));
+            }
+            Some(own) => {
+                let open = &mut self.open;
+                let own = own.iter().map(|&id| cell(&mut ports[id], &mut open[id]));
+                self.cells.extend(own);
+            }
+        }
         self.queue_max = largest;
         for (most, &held) in held_max.iter_mut().zip(held.iter()) {
             *most = held.max(*most);
@@ -294,8 +307,9 @@ impl PortRecorder {
         if part == self.bin {
             return;
         }
-        let row = self.cells.len() - self.open.len();
-        for (cell, open) in self.cells[row..].iter_mut().zip(&self.open) {
+        let row = self.cells.len() - self.width();
+        for (i, cell) in self.cells[row..].iter_mut().enumerate() {
+            let open = &self.open[self.own.as_ref().map_or(PortId::new(i), |own| own[i])];
             if part == 0 {
                 cell.paused = f32::from(u8::from(open.paused_from != u64::MAX));
                 continue;
@@ -309,7 +323,8 @@ impl PortRecorder {
     /// Merges every two bins into one.
     fn double(&mut self) {
         let needs_slow_path = !self.first.is_multiple_of(2);
-        merge_rows(&mut self.cells, self.open.len(), needs_slow_path, PortBin::merged);
+        let width = self.width();
+        merge_rows(&mut self.cells, width, needs_slow_path, PortBin::merged);
         merge_rows(&mut self.buffers, self.held.len(), needs_slow_path, Ord::max);
         let later = |first, second| if second == 0 { first } else { second };
         merge_rows(&mut self.behind_cells, self.behind.len(), needs_slow_path, later);
@@ -327,19 +342,53 @@ impl PortRecorder {
         self.queue_max
     }
 
+    /// Returns the number of ports that have cells.
+    fn width(&self) -> usize {
+        self.own.as_ref().map_or(self.open.len(), Vec::len)
+    }
+
+    /// Records only the ports of one part of the network from now on. No bin may have been closed.
+    pub(crate) fn keep_only(&mut self, own: impl Iterator<Item = PortId>) {
+        if self.open.is_empty() {
+            return;
+        }
+        let own: Vec<PortId> = own.collect();
+        self.cells = Vec::with_capacity(self.bins_max * own.len());
+        self.own = Some(own);
+    }
+
+    /// Makes room for the cells of all ports, those of other parts empty.
+    fn spread(&mut self) {
+        if let Some(own) = self.own.take() {
+            let cells = vec![PortBin::default(); self.bins * self.open.len()];
+            let narrow = std::mem::replace(&mut self.cells, cells);
+            self.scatter(&narrow, &own);
+        }
+    }
+
+    /// Writes the cells of some ports, row by row.
+    fn scatter(&mut self, cells: &[PortBin], own: &[PortId]) {
+        if own.is_empty() {
+            return;
+        }
+        let rows = self.cells.chunks_mut(self.open.len());
+        for (row, theirs) in rows.zip(cells.chunks(own.len())) {
+            for (&port, &cell) in own.iter().zip(theirs) {
+                row[port.index()] = cell;
+            }
+        }
+    }
+
     /// Adds the records of another part of the network, up to the same instant, for the ports that belong to it.
-    pub(super) fn merge(&mut self, other: &Self, theirs: &dyn Fn(PortId) -> bool) {
+    pub(super) fn merge(&mut self, other: &Self) {
         assert_eq!(
             (self.first, self.bin, self.bins),
             (other.first, other.bin, other.bins),
             "parts of a network are recorded in the same bins"
         );
-        let ports = self.open.len().max(1);
-        for (position, (mine, cell)) in self.cells.iter_mut().zip(&other.cells).enumerate() {
-            if theirs(PortId::new(position % ports)) {
-                *mine = *cell;
-            }
-        }
+        self.spread();
+        let own = other.own.as_deref().unwrap_or_default();
+        self.scatter(&other.cells, own);
         // A port sends pauses in one part only.
         for (mine, behind) in self.behind_cells.iter_mut().zip(&other.behind_cells) {
             *mine = (*mine).max(*behind);

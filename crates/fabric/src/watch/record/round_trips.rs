@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 
+use paceline_kernel::memory::copy_of_sparse;
 use paceline_run::outcome::RttStats;
 
 /// Times below this, in ns, are counted one by one.
@@ -11,7 +12,7 @@ const ROW: usize = SHORT / 2;
 
 /// Round-trip times so far, in the bins of the histogram that is made from them at the end. The histogram itself grows
 /// by copying, and takes longer to find a bin.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct RoundTrips {
     /// Number of samples of each whole number of nanoseconds.
     short: Box<[u64]>,
@@ -38,6 +39,18 @@ pub(crate) struct RoundTripCounts {
 /// Rounds to the nearest nanosecond.
 fn whole_ns(ps: u64) -> u64 {
     (ps + 500) / 1000
+}
+
+/// Leaves the memory of bins without samples untouched: a run in parts has a copy for each.
+impl Clone for RoundTrips {
+    fn clone(&self) -> Self {
+        let copy = |bins: &Box<[u64]>| copy_of_sparse(bins).into_boxed_slice();
+        Self {
+            short: copy(&self.short),
+            long: self.long.iter().map(copy).collect(),
+            ..*self
+        }
+    }
 }
 
 impl Default for RoundTrips {
