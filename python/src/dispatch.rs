@@ -77,7 +77,7 @@ struct Sent {
 }
 
 /// Sweep in progress whose runs are made by workers.
-#[pyclass(frozen, module = "paceline")]
+#[pyclass(name = "_Dispatched", frozen, module = "paceline")]
 pub(crate) struct Dispatched {
     /// `None` once the folder is released.
     inner: Mutex<Option<Dispatch>>,

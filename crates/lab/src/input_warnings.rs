@@ -63,7 +63,7 @@ impl InputWarnings {
     }
 
     fn holds(&self, warning: &Warning) -> bool {
-        // Positions are not compared: those that another process has told have none.
+        // Positions are not compared: those of another process have none.
         let same =
             |one: &Warning| (one.id, &one.about, &one.text) == (warning.id, &warning.about, &warning.text);
         let shared = |shared: &Vec<Warning>| shared.iter().any(same);

@@ -59,7 +59,7 @@ def sweep(
 ) -> _native.Sweep:
     """As `paceline.sweep`, with the runs made by an executor."""
     check(executor)
-    mine = _native.Dispatched(scenario, **keywords)
+    mine = _native._Dispatched(scenario, **keywords)
     try:
         crew = _Crew(mine, executor, shared, progress, _errand(mine, shared))
         crew.work()
@@ -68,7 +68,7 @@ def sweep(
         mine.close()
 
 
-def _errand(mine: _native.Dispatched, shared: bool) -> str:
+def _errand(mine: _native._Dispatched, shared: bool) -> str:
     """The text that all tasks have in common: its native part, and what a worker elsewhere needs."""
     native = json.loads(mine.errand)
     definition = native["definition"]
@@ -153,7 +153,7 @@ class _Crew:
 
     def __init__(
         self,
-        mine: _native.Dispatched,
+        mine: _native._Dispatched,
         executor: Any,
         shared: bool,
         progress: Optional[Callable[[_native.Progress], Any]],

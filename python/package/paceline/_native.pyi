@@ -17,7 +17,7 @@ _Told: TypeAlias = Callable[[Progress], Any]
 __all__ = [
     "Batch",
     "Comparison",
-    "Dispatched",
+    "_Dispatched",
     "Environment",
     "Progress",
     "Rollout",
@@ -238,7 +238,7 @@ class Sweep:
     def _repr_html_(self) -> str: ...
 
 @final
-class Dispatched:
+class _Dispatched:
     """Sweep in progress whose runs are made by workers; for `paceline.sweep`."""
 
     def __new__(
@@ -258,7 +258,7 @@ class Dispatched:
         jobs: int | None = None,
         shard: str | None = None,
         force: bool = False,
-    ) -> Dispatched: ...
+    ) -> _Dispatched: ...
     @property
     def errand(self) -> str: ...
     @property

@@ -173,19 +173,19 @@ fn decc_in_another_scenario() {
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_gradients() {
-    goes_on("train decc --quick --algorithm td3 --rounds 3");
+    goes_on("train decc residual --quick --algorithm td3 --rounds 3");
 }
 
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_proximal_optimisation() {
-    goes_on("train decc --quick --algorithm ppo --rounds 3");
+    goes_on("train decc residual --quick --algorithm ppo --rounds 3");
 }
 
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_compressed() {
-    goes_on("train decc --compress decc-net --quick");
+    goes_on("train decc compress decc-net --quick");
 }
 
 #[test]

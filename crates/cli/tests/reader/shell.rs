@@ -62,7 +62,7 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("compare ai-cluster", Shorter::With("--duration 500us")),
     ("run ai-cluster --scheme", Shorter::With("--duration 500us")),
     (
-        "--continual far.toml",
+        "continual far.toml",
         Shorter::With("--quick --rounds 1 --every 1ms"),
     ),
     ("far.toml", Shorter::With("--duration 1ms")),
@@ -74,12 +74,12 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("train ar3", Shorter::With(ON_MY_RUNS)),
     (
         "train pidnn",
-        Shorter::With("--scenarios my.toml --episodes 2 --settle 1"),
+        Shorter::With("--scenario my.toml --episodes 2 --settle 1"),
     ),
     ("train adpg", Shorter::With("--quick")),
     ("train aurora", Shorter::With("--quick --rounds 1")),
     ("train spine", Shorter::With("--quick --rounds 1")),
-    ("--compress", Shorter::With("--quick")),
+    ("decc compress", Shorter::With("--quick")),
     ("train decc", Shorter::With("--quick --rounds 1")),
     ("train swift", Shorter::With("--quick --rounds 1")),
     ("distill ", Shorter::With("--quick --rounds 1")),

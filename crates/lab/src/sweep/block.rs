@@ -39,7 +39,7 @@ pub struct BlockPoint {
     pub runs: Vec<(usize, String)>,
 }
 
-/// Result of a block.
+/// Rows that a worker has made for a block, and their files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockRan {
     /// Ids of the runs that have a row now, including those that another worker has made meanwhile.

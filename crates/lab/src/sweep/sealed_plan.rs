@@ -45,7 +45,7 @@ pub(super) fn write(plan: &Plan) -> impl FnOnce(&mut Out) -> io::Result<()> {
     }
 }
 
-/// Reads a plan.
+/// Reads the plan of a sweep in its folder.
 pub(super) fn read(file: &Path) -> Result<Plan, Unsealed> {
     let damaged = |error: &dyn std::fmt::Display| Unsealed::Damaged(error.to_string());
     let opened = paceline_scenario::open_file(file).map_err(|error| damaged(&error))?;

@@ -23,7 +23,7 @@ pub(super) struct Line {
     pub(super) metrics: Vec<(u32, f64)>,
 }
 
-/// Temporary file of lines.
+/// Temporary file of lines, one after another.
 #[derive(Debug)]
 pub(super) struct Spool {
     out: BufWriter<File>,
@@ -99,7 +99,7 @@ impl Spool {
         Ok(Lines(BufReader::with_capacity(1 << 16, file)))
     }
 
-    /// Reads one line.
+    /// Reads one line; `None` at the end.
     pub(super) fn line(&mut self, number: usize) -> io::Result<Line> {
         self.out.flush()?;
         let start = self.starts.get(number).copied().unwrap_or(self.at);
