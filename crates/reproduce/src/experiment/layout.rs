@@ -90,6 +90,7 @@ pub(super) fn read(
                 .at(&location)
                 .into());
         }
+        // A definition without a use is most likely misspelt where it should be used.
         if !source.text().contains(&format!("{{{name}}}")) {
             let text = format!("no expression has `{{{name}}}`");
             return Err(Problem::new(text).at(&location).into());
@@ -256,6 +257,7 @@ impl Layout<'_> {
             .iter()
             .map(|([label, what], bound)| ([label.as_str(), what.as_str()], bound))
             .collect();
+        // Only now are the rows of all tables known: a line of the file may belong to any of them.
         published.iter().try_for_each(|file| file.check(&rows))?;
         Ok(plans)
     }
@@ -404,6 +406,7 @@ impl Layout<'_> {
             Some(expect) => self.expected(expect, &at)?,
             None => None,
         };
+        // The criterion of a row is narrower than that of its table.
         let criterion = match of_row {
             Some(found) => Some(found),
             None => match &table.expect {
