@@ -194,8 +194,10 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// Calls `work`. If it panics, explains that the program is at fault. (Panics inside a run do not get here: the lab
 /// converts them to errors.)
 pub(crate) fn guarded(work: impl FnOnce() -> ExitCode) -> ExitCode {
+    // The hook prints nothing, so that the message appears once, together with the request to report it.
     std::panic::set_hook(Box::new(|panic| {
         let payload = panic.payload();
+        // A panic carries a `&str` if its message has no arguments, otherwise a `String`.
         let text = payload.downcast_ref::<&str>().copied();
         let message = text
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))

@@ -100,6 +100,7 @@ fn one(portion: &Portion, limit: Duration) -> Result<Counts> {
         };
         let outcome = match end {
             End::Hangs => Outcome::Slow,
+            // The standard library's message for a refused allocation.
             _ if said.contains("memory allocation of") => Outcome::Memory,
             _ => Outcome::Crash,
         };
