@@ -175,6 +175,7 @@ fn others(diagnostics: &Diagnostics) -> String {
 
 /// Formats problems with the text around each position.
 fn drawn(diagnostics: &Diagnostics) -> String {
+    // https://no-color.org: an empty value is no request.
     let colorless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let theme = if colorless {
         GraphicalTheme::unicode_nocolor()

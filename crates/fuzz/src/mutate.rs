@@ -95,6 +95,7 @@ impl Mutator {
                 ContentKind::Text => self.text(bytes, others),
                 ContentKind::Binary => self.binary(bytes, others),
             }
+            // Inserted parts and repetitions would otherwise multiply the size.
             bytes.truncate(LARGEST);
         }
     }

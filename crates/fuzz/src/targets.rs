@@ -178,6 +178,7 @@ impl Target {
         let entries = fs::read_dir(folder.join(parent))?;
         let names = entries.map(|entry| Ok(Path::new(parent).join(entry?.file_name())));
         let mut names: Vec<PathBuf> = names.collect::<Result<_>>()?;
+        // A folder lists its entries in no fixed order, and a seed must always choose the same file.
         names.sort();
         Ok(names)
     }

@@ -145,6 +145,7 @@ impl Unfinished {
     }
 
     fn row_file(&self, need: &RunRequest, id: &str) -> PathBuf {
+        // A stored row lacks the answers to questions that were not asked then, so other questions need another file.
         let set = need.measures.map_or("", |set| set.name);
         let texts = (need.questions.iter()).flat_map(|one| one.measures.iter().chain([&one.sql]));
         let bytes = texts.flat_map(|text| text.bytes());

@@ -162,6 +162,7 @@ fn wait(child: Child) -> Result<Result<Output, String>> {
     const LONG: Duration = Duration::from_secs(120);
     let id = child.id();
     let (give, take) = std::sync::mpsc::channel();
+    // A thread, since the wait of the standard library has no time limit.
     thread::spawn(move || give.send(child.wait_with_output()));
     match take.recv_timeout(LONG) {
         Ok(output) => Ok(Ok(output?)),

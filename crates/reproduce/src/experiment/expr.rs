@@ -230,6 +230,7 @@ impl Reader<'_> {
     }
 
     fn comparison(&mut self) -> Result<Written, Problem> {
+        // The longer tokens come first, since `<=` also starts with `<`.
         const ALL: [(&str, Operator); 4] = [
             ("<=", Operator::AtMost),
             (">=", Operator::AtLeast),
@@ -280,6 +281,7 @@ impl Reader<'_> {
 
     fn factor(&mut self) -> Result<Written, Problem> {
         self.operators += 1;
+        // The parser calls itself for brackets and signs: without a limit, a long row of them overflows the stack.
         let (few, flat) = (self.operators <= OPERATORS, self.depth < DEEPEST);
         if !(few && flat) {
             let message = match flat {

@@ -199,6 +199,7 @@ impl Layout<'_> {
     }
 
     fn expression(&self, text: &str, location: &Location, scope: Scope<'_>) -> Result<Expr, Problem> {
+        // The brackets keep a definition together: `a - {b}` must subtract all of `b`.
         let whole = self.define.iter().fold(text.to_string(), |text, (name, part)| {
             text.replace(&format!("{{{name}}}"), &format!("({})", part.get_ref()))
         });
