@@ -175,6 +175,7 @@ fn others(diagnostics: &Diagnostics) -> String {
 
 /// Formats problems with the text around each position.
 fn drawn(diagnostics: &Diagnostics) -> String {
+    // https://no-color.org: an empty value is no request.
     let colorless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let theme = if colorless {
         GraphicalTheme::unicode_nocolor()
@@ -194,8 +195,10 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// Calls `work`. If it panics, explains that the program is at fault. (Panics inside a run do not get here: the lab
 /// converts them to errors.)
 pub(crate) fn guarded(work: impl FnOnce() -> ExitCode) -> ExitCode {
+    // The hook prints nothing, so that the message appears once, together with the request to report it.
     std::panic::set_hook(Box::new(|panic| {
         let payload = panic.payload();
+        // A panic carries a `&str` if its message has no arguments, otherwise a `String`.
         let text = payload.downcast_ref::<&str>().copied();
         let message = text
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))

@@ -40,6 +40,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Colours ✓ and ✗ in `text` if standard output is a terminal that permits colours.
 pub(crate) fn coloured(text: &str) -> String {
+    // https://no-color.org: an empty value is no request.
     let colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if colourless || !std::io::stdout().is_terminal() {
         return visible(text).into_owned();

@@ -151,6 +151,7 @@ impl Meter {
                 bar.set_message(text);
                 bar.set_position((fraction * STEPS as f64) as u64);
             }
+            // A log file gets a line now and then, since every update would flood it.
             Show::Lines if state.last_line.elapsed() >= LINE_EVERY => {
                 state.last_line = Instant::now();
                 let (fraction, text) = describe(&state.runs, elapsed);
@@ -215,6 +216,7 @@ fn describe(runs: &[OneRun], elapsed: Duration) -> (f64, String) {
         |get: fn(&Progress) -> u64| -> u64 { runs.iter().filter_map(|run| run.now.as_ref()).map(get).sum() };
     let flows: Option<u64> = runs.iter().map(|run| run.flows).sum();
     let flows = flows.map_or_else(String::new, |flows| format!("/{flows}"));
+    // At least a millisecond, since no time has passed at the first update.
     let rate = of_all(|now| now.packet_hops) as f64 / elapsed.as_secs_f64().max(1e-3) / 1e6;
     let mut text = match runs {
         [run] => {
@@ -241,6 +243,7 @@ fn describe(runs: &[OneRun], elapsed: Duration) -> (f64, String) {
         "  {}{flows} flows  {rate:.1} M packet-hops/s",
         of_all(|now| now.completed)
     ));
+    // An estimate from the very beginning would jump about.
     if fraction > 0.01 && fraction < 1.0 {
         let left = elapsed.as_secs_f64() * (1.0 - fraction) / fraction;
         text.push_str(&format!("  ETA {}", clock(left)));

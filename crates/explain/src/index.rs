@@ -164,6 +164,7 @@ pub(crate) fn missing(name: &str) -> String {
         };
         let _ = write!(message, ": did you mean {others}{last}?");
     }
+    // The search renders every page, so it is done for unknown names only.
     let searched: Vec<&str> = names.iter().copied().chain(terms::names()).collect();
     let found = pages_with(name, &searched);
     if !found.is_empty() {
@@ -193,6 +194,7 @@ fn pages_with(word: &str, names: &[&'static str]) -> Vec<&'static str> {
         return Vec::new();
     }
     let times = |name: &&'static str| {
+        // A phrase must not be missed because a line breaks within it.
         let page = page(name, UNBROKEN)
             .or_else(|| vendor::page(name, UNBROKEN))
             .or_else(|| terms::page(name, UNBROKEN))?

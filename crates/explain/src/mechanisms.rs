@@ -299,6 +299,7 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
         return None;
     }
     let known = |mechanism: &&Mechanism| mechanism.name == name || mechanism.also.contains(&name);
+    // A mechanism's page comes first, since it joins the keys of several sections.
     let (title, about, keys, example) = match MECHANISMS.iter().find(known) {
         Some(mechanism) => (
             mechanism.name,
@@ -341,6 +342,7 @@ pub(crate) fn part(name: &str, width: usize) -> Option<String> {
             .is_some_and(|(_, last)| last == name)
     };
     let mut named = builtin::sections().iter().filter(last);
+    // With two sections of this name, the choice would be arbitrary.
     if let (Some(section), None) = (named.next(), named.next()) {
         return page(section.name, width);
     }

@@ -14,6 +14,7 @@ use crate::{example, index, learning, measures, mechanisms, models, terms, vendo
 /// # Errors
 /// If the name is unknown, with suggestions, or the file is damaged.
 pub fn explain(name: &str, width: usize) -> Result<String, String> {
+    // Scenarios write `cc.hpcc.eta`, and pages are found by `hpcc.eta`.
     let name = name.trim().trim_start_matches("cc.");
     if let Some(page) = page(name, width) {
         return Ok(page);
@@ -35,6 +36,7 @@ pub fn explain(name: &str, width: usize) -> Result<String, String> {
     if !all.is_empty() {
         return Ok(term.into_iter().chain(all).collect::<Vec<_>>().join("\n"));
     }
+    // Names are in lower case with dashes, but people also write `Fat Tree`.
     let lower = name.to_lowercase();
     let others = [lower.replace([' ', '_'], "-"), lower];
     let page = others.iter().find_map(|other| page(other, width));
@@ -42,6 +44,7 @@ pub fn explain(name: &str, width: usize) -> Result<String, String> {
     if !all.is_empty() {
         return Ok(all.join("\n"));
     }
+    // Last, since it looks for a file.
     models::page_of_file(name, width)?.ok_or_else(|| index::missing(name))
 }
 
@@ -129,6 +132,7 @@ fn parameters_called(name: &str, width: usize) -> Option<String> {
         ),
         None => (None, name),
     };
+    // Parameters have dashes, their papers and Python underscores.
     let parameter = parameter.replace('_', "-");
     let asked = schemes().filter(|scheme| of.is_none_or(|of| of == scheme.name));
     let mut rows = Vec::new();

@@ -255,6 +255,7 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     write(folder, "simai/mine.txt", SIMAI)?;
     write(folder, "random/mine.toml", "")?;
     write(folder, "model/catboost.json", CATBOOST)?;
+    // Runs before the inputs below, which are copies of their tables.
     runs(folder)?;
     decided(folder)?;
     write(folder, "csv/mine.toml", REPLAY.replace("FILE", "flows.csv"))?;
@@ -417,6 +418,7 @@ pub(crate) fn train(folder: &Path) -> Result<(), paceline_learn::Error> {
 
 /// Writes valid Parquet whose columns differ from those that a reader of `flows.parquet` or `series.parquet` expects.
 pub(crate) fn other_columns(columns: &[Column], damage: &mut dyn FnMut(usize) -> usize) -> Result<Vec<u8>> {
+    // Columns of a table have to be equally long, or it could not be written.
     let rows = [0, 1, 2, 7][damage(4)];
     let mut changed: Vec<Column> = columns.to_vec();
     for column in &mut changed {

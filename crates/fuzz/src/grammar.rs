@@ -62,6 +62,7 @@ pub(crate) fn text(chance: &mut Mutator, subject: Subject) -> String {
     }
     let mut text = draft.text;
     for (name, content) in draft.files {
+        // Only whole lines stand apart from the next file's head, so other content is written in hexadecimal.
         match std::str::from_utf8(&content) {
             Ok(lines) if lines.ends_with('\n') => {
                 let _ = write!(text, "{FILE}{name}\n{lines}");
@@ -155,6 +156,7 @@ struct Draft {
 impl Draft {
     fn new(chance: &mut Mutator, subject: Subject) -> Self {
         use Family::{BoltNs3, Lanes, Lossy, Ns3, Omnet, Pfc, TcdNs3};
+        // Families with more mechanisms occur more often.
         let families = [
             Pfc, Pfc, Pfc, Pfc, Lossy, Lossy, Lanes, Lanes, Lanes, Ns3, BoltNs3, TcdNs3, Omnet, Omnet,
         ];
@@ -226,6 +228,7 @@ impl Draft {
             Subject::Matrix => self.matrix(chance),
             _ => self.traffic(chance),
         }
+        // After the traffic, since a scheme of the traffic may be repeated here.
         self.schemes(chance);
         self.record(chance);
         if self.subject == Subject::Experiment {
@@ -312,6 +315,7 @@ impl Draft {
                 (self.hosts, self.links) = ((0..4).collect(), 5);
             }
             _ => {
+                // Without this key two links between one pair of nodes are refused.
                 let parallel = if chance.once_in(30) {
                     ""
                 } else {
@@ -395,6 +399,7 @@ impl Draft {
                 continue;
             }
             let (key, value) = chance.one(&values).clone();
+            // TOML writes numbers and truth values without quotes.
             let is_plain = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value.as_str());
             let value = if is_plain { value } else { format!("\"{value}\"") };
             self.line(format!("[cc.{name}]\n{key} = {value}"));

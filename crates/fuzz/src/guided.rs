@@ -50,6 +50,7 @@ pub(crate) fn run(target: &'static Target, kept: &Path, arguments: &[String]) ->
     let arguments: Vec<CString> = arguments.map(CString::new).collect::<Result<_, _>>()?;
     let mut pointers: Vec<*mut c_char> = arguments.iter().map(|text| text.as_ptr().cast_mut()).collect();
     let mut count = c_int::try_from(pointers.len())?;
+    // C's `main` expects a null pointer behind the last argument.
     pointers.push(ptr::null_mut());
     let mut pointer = pointers.as_mut_ptr();
     GUIDED

@@ -91,6 +91,7 @@ fn main() -> Result<ExitCode> {
     };
     let numbers = args.seed..args.seed.saturating_add(args.inputs);
     if let Some(name) = &args.worker {
+        // In workers only: an input that exceeds the limit ends its worker, not the whole program.
         ALLOCATOR
             .set_limit(MEMORY)
             .ok()
@@ -116,6 +117,7 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let until = Instant::now() + Duration::from_secs_f64(args.hours.max(0.0) * 3600.0);
+    // The first seeds are read in any case, however short the time.
     let mut counts = read(&chosen, &args, args.seed, None)?;
     let mut seed = args.seed;
     while Instant::now() < until && !args.regressions {

@@ -95,6 +95,7 @@ impl Mutator {
                 ContentKind::Text => self.text(bytes, others),
                 ContentKind::Binary => self.binary(bytes, others),
             }
+            // Inserted parts and repetitions would otherwise multiply the size.
             bytes.truncate(LARGEST);
         }
     }
@@ -125,6 +126,7 @@ impl Mutator {
         match self.below(6) {
             0 => self.splice(bytes, others),
             1 | 2 => {
+                // Values at which varints, signs and lengths change their form.
                 let value = self
                     .one(&[0u64, 1, 127, 128, 255, 1 << 31, u64::MAX >> 1, u64::MAX])
                     .to_le_bytes();

@@ -119,6 +119,7 @@ fn written(input: &Resolved) -> Resolved {
     let again = match paceline_lab::load(&folder.path().to_string_lossy(), &Overrides::default()) {
         Ok(again) => again,
         Err(said) => {
+            // Without the folder's name, which is random: equal faults have to count as one.
             let said = said.to_string();
             panic!(
                 "what is written is refused: {}",
@@ -126,6 +127,7 @@ fn written(input: &Resolved) -> Resolved {
             );
         }
     };
+    // Line by line first, since that message shows the key at fault.
     for (line, other) in input.toml.lines().zip(again.toml.lines()) {
         assert!(
             line == other,
@@ -140,6 +142,7 @@ fn written(input: &Resolved) -> Resolved {
         input.files == again.files,
         "the files of what is written are others"
     );
+    // Parts before the whole, so that the message names the part.
     let parts = [
         (
             "network",

@@ -100,6 +100,7 @@ fn one(portion: &Portion, limit: Duration) -> Result<Counts> {
         };
         let outcome = match end {
             End::Hangs => Outcome::Slow,
+            // The standard library's message for a refused allocation.
             _ if said.contains("memory allocation of") => Outcome::Memory,
             _ => Outcome::Crash,
         };
@@ -141,6 +142,7 @@ fn start(portion: &Portion, numbers: &Range<u64>) -> Result<Child> {
 fn lines(process: &mut Child) -> Result<Receiver<String>> {
     let out = BufReader::new(process.stdout.take().context("it is piped")?);
     let (give, take) = mpsc::channel();
+    // A thread, since reading from a pipe has no time limit, and a hanging worker says nothing.
     thread::spawn(move || {
         for line in out.split(b'\n').map_while(Result::ok) {
             if give.send(String::from_utf8_lossy(&line).into_owned()).is_err() {

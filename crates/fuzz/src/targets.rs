@@ -178,6 +178,7 @@ impl Target {
         let entries = fs::read_dir(folder.join(parent))?;
         let names = entries.map(|entry| Ok(Path::new(parent).join(entry?.file_name())));
         let mut names: Vec<PathBuf> = names.collect::<Result<_>>()?;
+        // A folder lists its entries in no fixed order, and a seed must always choose the same file.
         names.sort();
         Ok(names)
     }
@@ -326,6 +327,7 @@ fn unpacked(path: &Path, name: &str, read: impl Fn(&Path) -> Verdict) -> Verdict
     let (input, files) = grammar::split(&text);
     let folder = path.with_extension("files");
     fs::create_dir_all(&folder).map_err(words)?;
+    // A damaged name must not lead out of the folder.
     let is_plain = |name: &str| {
         !name.starts_with('.')
             && name
@@ -401,6 +403,7 @@ fn forest_by_its_hash(path: &Path) -> Verdict {
     };
     let forest = forest.map_err(words)?;
     reached();
+    // Includes a value beyond every threshold, and NaN, for which every comparison is false.
     let features = [0.5, -0.5, 1e30, f32::NAN];
     match forest.sum(&features) == forest.sum_at(&forest.positions(&features)) {
         true => Ok(()),

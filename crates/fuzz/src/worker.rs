@@ -38,6 +38,7 @@ pub(crate) fn regressions(target: &Target) -> Result<Vec<PathBuf>> {
     }
     let files = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path()));
     let mut files: Vec<PathBuf> = files.collect::<Result<_>>()?;
+    // Numbers name these files, but a folder lists its entries in no fixed order.
     files.sort();
     Ok(files)
 }
@@ -91,6 +92,7 @@ fn read(target: &Target, folder: &Path, input: &Input) -> Result<(Outcome, Strin
         Ok(Ok(())) => (Outcome::Ok, String::new()),
         Ok(Err(message)) if message.trim().is_empty() => (Outcome::Panic, "refused without a word".into()),
         Ok(Err(message)) => {
+            // The folder's name differs from process to process, and equal refusals must be counted as one.
             let message = message.replace(&*folder.to_string_lossy(), "");
             (Outcome::Refused, like(message.trim_start_matches([' ', '×'])))
         }
@@ -128,6 +130,7 @@ fn note(info: &PanicHookInfo<'_>) {
         format!("{}:{}", parts.join("/"), at.line())
     });
     let mut first = PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // A later panic is often only a consequence of the first.
     first.get_or_insert(format!("{location} {message}"));
 }
 

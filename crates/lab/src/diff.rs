@@ -151,6 +151,7 @@ impl Diff {
     /// Compares `a` and `b`; returns an error if a scenario is not TOML.
     pub fn of(a: &RunData, b: &RunData) -> Result<Self, String> {
         let (mut in_a, mut in_b) = (scenario(a)?, scenario(b)?);
+        // The version is an input, too: other code may explain other results.
         in_a.insert("version".into(), a.summary.version.clone());
         in_b.insert("version".into(), b.summary.version.clone());
         let results = |run: &RunData| -> Result<SortedMap<String, f64>, String> {
@@ -204,6 +205,7 @@ fn collect_values(path: &str, value: &toml::Value, into: &mut SortedMap<String, 
                 collect_values(&join(path, key), value, into);
             }
         }
+        // A list of values is one setting; only tables in a list have keys of their own.
         toml::Value::Array(list) if list.iter().any(toml::Value::is_table) => {
             for (i, value) in list.iter().enumerate() {
                 collect_values(&format!("{path}[{i}]"), value, into);

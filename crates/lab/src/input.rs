@@ -95,6 +95,7 @@ const UNPACKED: usize = 32;
 
 /// Converts a Parquet file to CSV text: a line with the column names, then a line per row. Missing values are empty.
 fn parquet_as_csv(path: &Path) -> Result<String, String> {
+    // A small file may unpack to gigabytes, so the text is limited by the file's size.
     let size = path.metadata().map_or(0, |file| file.len() as usize);
     let most = size.saturating_mul(UNPACKED).saturating_add(SMALL).min(TABLE);
     let columns = read_parquet(path).map_err(|error| error.to_string())?;

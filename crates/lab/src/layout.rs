@@ -10,6 +10,7 @@ pub fn columns(rows: &[Vec<String>], width: usize) -> String {
     let mut widths = widths(rows, WIDEST);
     let taken: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
     if let Some(last) = widths.last_mut() {
+        // In a narrower column almost every word would be a line; rather the terminal wraps.
         *last = width.saturating_sub(taken).max(30);
     }
     let mut text = String::new();

@@ -442,6 +442,7 @@ pub fn shown(runs: &[&Summary]) -> Vec<Metric> {
     let jobs = of_jobs(runs.iter().copied());
     let mut labels: Vec<&str> = jobs.iter().map(|metric| metric.group.as_str()).collect();
     labels.dedup();
+    // Many jobs would push the other rows off the screen; a table by job has them.
     if labels.len() <= JOBS_SHOWN {
         metrics.extend(jobs);
     }

@@ -193,6 +193,7 @@ impl<'a> Group<'a> {
         let one = |metric: &Metric| {
             let (a, b) = (reference.values(metric)?, self.values(metric)?);
             let mut found = paired(&a, &b, CONFIDENCE)?;
+            // Each is a single run, independently of the number of seeds that it stands for.
             if self.fixed && reference.fixed {
                 found.difference.n = 1;
                 found.ratio.iter_mut().for_each(|ratio| ratio.n = 1);

@@ -450,6 +450,7 @@ pub fn side_by_side<T: Send>(count: usize, jobs: usize, work: &(dyn Fn(usize) ->
     let mut results = results
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
+    // Threads end in any order, and results must not depend on it.
     results.order_by_key(|&(i, _)| i);
     results.into_iter().map(|(_, result)| result).collect()
 }

@@ -73,6 +73,7 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
         let ((name_a, rest_a), (name_b, rest_b)) = (until_digit(left), until_digit(right));
         let ((digits_a, rest_a), (digits_b, rest_b)) = (digits(rest_a), digits(rest_b));
         let (value_a, value_b) = (digits_a.trim_start_matches('0'), digits_b.trim_start_matches('0'));
+        // Without leading zeros the longer number is larger; no integer type has room for all of them.
         let order = name_a
             .cmp(name_b)
             .then_with(|| (value_a.len(), value_a).cmp(&(value_b.len(), value_b)));

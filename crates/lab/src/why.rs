@@ -277,6 +277,7 @@ impl<'a> Why<'a> {
         });
         let mut rows: Vec<[String; 5]> = rows.collect();
         // A port is named only in its first row.
+        // From the last one on, since a cleared cell equals no other.
         for i in (1..rows.len()).rev() {
             if rows[i][0] == rows[i - 1][0] {
                 rows[i][0].clear();

@@ -81,6 +81,7 @@ impl Drop for Checkpoints {
         if self.lock.borrow().is_none() {
             return;
         }
+        // Without a state there is nothing to resume.
         let names = fs::read_dir(&folder).into_iter().flatten().flatten();
         let ours = |name: &str| matches!(name, PLAN | ".lock");
         if names

@@ -110,6 +110,7 @@ fn network(plan: &Plan) -> Drawn {
 pub(crate) fn trials() -> Vec<Drawn> {
     let (least, most) = FLOWS;
     let one = |(index, gbps, delay_us): (i32, f64, f64)| {
+        // Equal distances on a logarithmic scale.
         let flows = least * libm::exp2(libm::log2(most / least) * f64::from(index) / 5.0);
         network(&Plan {
             gbps,

@@ -151,6 +151,7 @@ impl Experience {
         let loss = lost / (lost + summary.counters.data_received as f64).max(1.0);
         let measured = Quality {
             goodput: summary.goodput_share.map_or(0.0, |share| share.of_links),
+            // Over the empty network's latency, so that networks of different lengths compare.
             p99: (p99_us / network.network(1).empty_us()).max(1.0),
             jain: jain(&seen.rates).unwrap_or(0.0),
             loss,
@@ -393,6 +394,7 @@ impl Gathered {
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(failed)?;
+        // A folder has no order of its own, and what is drawn from the experience depends on it.
         paths.order();
         let is_json = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
         let (files, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_json);

@@ -308,6 +308,7 @@ fn driven(trained: &Trained, runs: &[Recorded]) -> Result<Option<Driven>, Error>
         mean_us: of(|run| run.summary.rtt_per_round_trip_us.mean).unwrap_or_default(),
         p99_us: of(|run| run.summary.rtt_per_round_trip_us.p99).unwrap_or_default(),
         finish_ms: of(|run| {
+            // The last end means nothing while flows are missing.
             let all = run.summary.flows.completed == run.summary.flows.total;
             run.summary.makespan_us.filter(|_| all).map(|us| us / 1e3)
         }),

@@ -137,6 +137,7 @@ fn by_sums(layer: &Layer, sums: &[f32], inputs: &[f32], by: &[f32]) -> Vec<f32> 
             let mut out = vec![0.0; sums.len()];
             let rows = out.chunks_exact_mut(2 * units).zip(sums.chunks_exact(2 * units));
             let rows = rows.zip(inputs.chunks_exact(layer.inputs));
+            // An output is `kept * before + (1 - kept) * new`, here differentiated by the sums of both gates.
             for (((out, sums), before), by) in rows.zip(by.chunks_exact(units)) {
                 for unit in 0..units {
                     let (kept, new) = (sigmoid(sums[unit]), tanh(sums[units + unit]));

@@ -180,6 +180,7 @@ fn in_words(error: &rusqlite::Error) -> String {
         rusqlite::Error::MultipleStatement => "expected one statement".to_string(),
         other => other.to_string(),
     };
+    // SQLite says this if its authorizer denies a statement that writes.
     if text == "not authorized" {
         return "a query only reads: expected SELECT".to_string();
     }
@@ -196,6 +197,7 @@ fn in_words(error: &rusqlite::Error) -> String {
     } else {
         return text;
     };
+    // The name comes last, and a column may be preceded by its table.
     let name = text.rsplit([' ', '.']).next().unwrap_or_default();
     if let Some(why) = left_out(name) {
         return format!("{text}: {why}");

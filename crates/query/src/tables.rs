@@ -136,12 +136,14 @@ fn flows(run: &Source, first: usize) -> Result<Part, String> {
     const PART: usize = 1024;
     let flows = run.flows();
     let rows: Vec<FlowRow<'_>> = flows.rows_from(first).take(PART).collect();
+    // The iterator ends silently at an error, so it has to be asked for.
     flows.check().map_err(|error| error.to_string())?;
     let mut columns = flow_columns(&rows);
     let connections = rows.iter().map(|row| row.connection.map(i64::from));
     columns.push(Filled::new("connection", Values::Int(connections.collect())));
     let record = |row: &FlowRow<'_>| run.outcome()?.flows.get(row.flow_id as usize);
     columns.push(ints(&rows, |row| {
+        // A folder has no other number: a completed flow has delivered all of its bytes.
         let delivered = record(row).map(|record| record.delivered.get());
         delivered.or(row.fct_ps.map(|_| row.size_bytes))
     }));

@@ -17,6 +17,7 @@ pub(super) fn base64(bytes: &[u8]) -> String {
         let byte = |i: usize| u32::from(part.get(i).copied().unwrap_or(0));
         let word = byte(0) << 16 | byte(1) << 8 | byte(2);
         for i in 0..4 {
+            // N bytes fill N + 1 letters; padding stands for the rest.
             text.push(if i <= part.len() {
                 char::from(LETTERS[(word >> (18 - 6 * i) & 63) as usize])
             } else {
@@ -44,6 +45,7 @@ pub(super) mod tests {
         for part in text.as_bytes().chunks(4) {
             let letters = part.iter().filter(|&&letter| letter != b'=').count();
             let bits = |word, &letter| word << 6 | u32::from(value(letter));
+            // Moves an incomplete group to where a whole one would be: the lower 24 bits carry the data.
             let word = part[..letters].iter().fold(0u32, bits) << (6 * (4 - letters));
             bytes.extend_from_slice(&word.to_be_bytes()[1..letters]);
         }

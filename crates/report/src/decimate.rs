@@ -11,6 +11,7 @@ pub fn extremes(points: &[(f64, f64)], limit: usize) -> Vec<(f64, f64)> {
     }
     let parts = limit / 4;
     let (first, last) = (points[0].0, points[points.len() - 1].0);
+    // If all x are equal, the quotient is NaN, which converts to part 0.
     let part_of = |x: f64| (((x - first) / (last - first) * parts as f64) as usize).min(parts - 1);
     let mut kept = Vec::with_capacity(limit);
     for part in points.chunk_by(|a, b| part_of(a.0) == part_of(b.0)) {
@@ -23,6 +24,7 @@ pub fn extremes(points: &[(f64, f64)], limit: usize) -> Vec<(f64, f64)> {
                 chosen[3] = i;
             }
         }
+        // Back into the order of x; a point may have been chosen twice.
         chosen.sort_unstable();
         let mut previous = None;
         for i in chosen {

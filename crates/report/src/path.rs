@@ -116,12 +116,14 @@ fn picture(rows: &[&PathRow]) -> String {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return String::new();
     };
+    // At least 1, since it divides.
     let (start, whole) = (first.start_ps, last.end_ps.saturating_sub(first.start_ps).max(1));
     let position = |ps: u64| (ps.saturating_sub(start) as f64 / whole as f64 * WIDTH).min(WIDTH);
     let mut times: SortedMap<&str, u64> = SortedMap::new();
     for row in rows {
         *times.entry(row.words()).or_default() += row.time_ps();
     }
+    // The longest first, so that `other` collects what matters least.
     let mut kinds: Vec<(&str, u64)> = times.into_iter().collect();
     kinds.order_by_key(|&(_, time)| std::cmp::Reverse(time));
     let mut names: Vec<String> = kinds.iter().map(|(name, _)| (*name).to_string()).collect();
@@ -134,6 +136,7 @@ fn picture(rows: &[&PathRow]) -> String {
         let kind = names.iter().position(|name| name == row.words());
         let lane = &mut lanes[kind.unwrap_or(names.len() - 1)];
         let (from, to) = (position(row.start_ps), position(row.end_ps));
+        // Thousands of segments are narrower than a pixel: they become one, without a tooltip.
         match lane.last_mut() {
             Some(last) if from - last.to < NARROW && (to - from < NARROW || last.to - last.from < NARROW) => {
                 last.to = to;

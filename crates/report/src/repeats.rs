@@ -23,6 +23,7 @@ pub fn repeats_pages(all: &Repeats, data: &[RunData]) -> Vec<(String, Result<Str
     }
     let by_seed = |i: usize| -> Vec<RunData> {
         groups(data)
+            // A scheme to which seeds make no difference has one run, which stands for all.
             .map(|runs| runs[i.min(runs.len() - 1)].clone())
             .collect()
     };
@@ -265,7 +266,9 @@ fn all_charts(
         .collect();
     let place = |place| move |chart| Placed { place, chart };
     let over_seeds = charts::over_seeds(&over_seeds, all.repeats);
+    // Charts refer to each other by their index on the page, so these count on.
     let over_time = charts::over_time_of(&named, over_seeds.len());
+    // One seed only: a mean of queues over time would show a course that no run had.
     let over_time = over_time.into_iter().map(|mut chart| {
         chart.title = format!("{}, seed {}", chart.title, all.seeds[0]);
         chart

@@ -110,6 +110,7 @@ pub(super) fn whereabouts(run: &RunData) -> Option<String> {
         for one in all {
             for (i, &(at, _)) in one.points.iter().enumerate() {
                 let value = one.range(i).max;
+                // The earliest of equal maxima, so that the order of the series does not matter.
                 if best.is_none_or(|(most, first, _)| (-value, at) < (-most, first)) {
                     best = Some((value, at, &one.entity));
                 }
@@ -117,6 +118,7 @@ pub(super) fn whereabouts(run: &RunData) -> Option<String> {
         }
         best.filter(|best| best.0 > 0.0)
     };
+    // Samples miss the peaks between them, so recorded maxima are preferred.
     let (most, at, port) = recorded(QUEUE_MAX).or_else(|| recorded(QUEUE))?;
     let (from, to) = port.strip_prefix("port ")?.split_once("->")?;
     let node = |text: &str| -> Option<String> {
@@ -153,6 +155,7 @@ fn of_several(all: &[&Summary], names: &[String]) -> String {
     } else {
         format!("{} runs.", all.len())
     };
+    // Unfinished flows are missing from means: a scheme that finishes fewer flows would look better.
     let whole = all.windows(2).all(|pair| pair[0].flows == pair[1].flows);
     let extremes = |value: fn(&Summary) -> Option<f64>| {
         let mut order: Vec<(f64, &String)> = all
@@ -261,6 +264,7 @@ pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
         ),
     ]);
     let before = s.unscheduled.filter(|before| before.share >= WORTH_SAYING);
+    // Rounded down, so that 100 % means all bytes.
     tiles.extend(before.map(|before| {
         tile(
             "Unscheduled bytes",

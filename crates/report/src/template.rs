@@ -50,6 +50,7 @@ fn prose(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
         return fmt::default(out, value);
     };
     let mut rest = text.as_str();
+    // A backquote without a second one marks nothing and stays as it is.
     while let Some((before, code, after)) = rest.split_once('`').and_then(|(before, after)| {
         let (code, after) = after.split_once('`')?;
         Some((before, code, after))

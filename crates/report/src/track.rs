@@ -243,6 +243,7 @@ impl Track {
             if let Some(mut run) = open.take() {
                 match self.counts {
                     true => (run.min, run.max) = (run.mean, run.mean),
+                    // The last bin may be incomplete, so its sum is divided by what was recorded of it.
                     false => run.mean /= run.share,
                 }
                 run.share /= 2.0;
@@ -296,8 +297,10 @@ impl Track {
         let whole = |value: f64| {
             let units = value / unit;
             let near = units.round();
+            // Far above that, a float cannot tell whole numbers from others.
             ((units - near).abs() <= 1e-9 * near.abs().max(1.0) && near < 1e15).then_some(near as u64)
         };
+        // A bin of several samples has a mean, which is hardly ever a whole number of units.
         let exact = self.runs.iter().all(|run| run.min == run.max);
         let all: Option<u64> = match exact {
             true => self

@@ -37,6 +37,7 @@ impl Packed {
             let mut text = String::new();
             let unpacked = ZlibDecoder::new(self.bytes).read_to_string(&mut text);
             unpacked.expect("the build script packed texts");
+            // Leaked once at most: the cell around this runs only once.
             let mut rest: &'static str = text.leak();
             let file = |&(name, size): &(&'static str, usize)| {
                 let (text, behind) = rest.split_at(size);

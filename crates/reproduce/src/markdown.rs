@@ -13,6 +13,7 @@ pub fn markdown(one: &Reproduction, done: &Done) -> String {
         "## {}: {}\n\n{}\n\n{}\n",
         one.id, one.title, one.source, one.setting
     );
+    // A panel without rows is a drawing, which Markdown cannot show.
     for panel in one.panels(done).iter().filter(|panel| !panel.rows.is_empty()) {
         text.push('\n');
         if !panel.title.is_empty() {

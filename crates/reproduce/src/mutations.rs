@@ -68,6 +68,7 @@ fn fault(cell: &Cell, decimals: usize) -> Option<String> {
         let passes = [far, -far].map(|ours| verdict(ours) == Some(true));
         return (passes == [true; 2]).then(|| format!("{far} passes for 0"));
     }
+    // A bound refuses one side only, and the multiples of a negative bound lie on its other side.
     let wrong: &[f64] = match tolerance {
         Tolerance::AtMost(most) if most > 0.0 => &[2.0],
         Tolerance::AtMost(_) => &[0.5, 0.0],

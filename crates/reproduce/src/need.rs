@@ -343,6 +343,7 @@ impl DoneRun {
         let run = Arc::new(Ended { input, finished });
         let numbers = need.metrics(&run);
         let Ended { input, mut finished } = Arc::into_inner(run).expect("questions have been answered");
+        // The numbers are extracted: traces of all runs together would fill the memory.
         if need.measures.is_some() || !need.questions.is_empty() {
             finished.outcome.trace = Vec::new();
         }

@@ -317,6 +317,7 @@ fn row(row: &Row, cells: &[Cell], parts: &[Parts], most: Option<f64>) -> Lines {
 /// Returns the chart of a drawing; `None` if it has no curves.
 fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
     let schemes: Vec<&str> = drawing.curves.iter().map(|curve| curve.scheme.as_str()).collect();
+    // Ours and the published curve of a scheme share its colour and differ in their dashes.
     let mut known: Vec<&str> = Vec::new();
     for &scheme in &schemes {
         if !known.contains(&scheme) {
@@ -415,6 +416,7 @@ fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
             log: panel.along.log,
             ..Axis::new(&panel.along.label, &panel.along.unit)
         },
+        // Shares are read against 0, which a logarithmic axis lacks.
         y: match first.unit.as_str() {
             "%" => Axis::new(&first.metric, "%"),
             unit => Axis::new(&first.metric, unit).log_if_wide(values.iter().copied()),

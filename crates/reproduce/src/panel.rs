@@ -213,6 +213,7 @@ impl Panel {
         let ok = ours.as_ref().map(|ours| {
             let pairs = (0..paper.len()).flat_map(|i| (0..paper.len()).map(move |k| (i, k)));
             pairs
+                // Equal published values allow any order of ours.
                 .filter(|&(i, k)| paper[i].1 < paper[k].1)
                 .all(|(i, k)| ours[i].1 < ours[k].1)
         });

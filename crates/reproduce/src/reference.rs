@@ -165,6 +165,7 @@ impl Reference {
 
 /// Returns the content as text, decompressed if it is a gzip file.
 fn text(content: &[u8]) -> Option<String> {
+    // The magic number of RFC 1952.
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     let mut text = String::new();
     if content.starts_with(&GZIP) {

@@ -113,6 +113,7 @@ impl Unfinished {
     /// If the folder has other content, was written by another version, is in use by another process, or cannot be
     /// written.
     pub fn open(destination: &Path, chosen: &[&Reproduction], force: bool) -> Result<Self, ResumeError> {
+        // First, since it also restores a result that a killed process was about to replace.
         clear_leftovers(destination);
         let plan = Plan::of(chosen);
         match Plan::read(destination) {
@@ -123,6 +124,7 @@ impl Unfinished {
         let folder = destination.join(FOLDER);
         let rows = folder.join("rows");
         fs::create_dir_all(&rows).map_err(io_error("create", &rows))?;
+        // Locked before anything is removed: another process may be writing rows.
         let lock = lock(&folder)?;
         if force {
             for part in ["rows", "runs"] {
@@ -143,6 +145,7 @@ impl Unfinished {
     }
 
     fn row_file(&self, need: &RunRequest, id: &str) -> PathBuf {
+        // A stored row lacks the answers to questions that were not asked then, so other questions need another file.
         let set = need.measures.map_or("", |set| set.name);
         let texts = (need.questions.iter()).flat_map(|one| one.measures.iter().chain([&one.sql]));
         let bytes = texts.flat_map(|text| text.bytes());
@@ -209,6 +212,7 @@ impl Unfinished {
     /// # Errors
     /// If it cannot be written.
     pub fn keep(&self, mut run: DoneRun) -> Result<DoneRun, OutputError> {
+        // The folder first: a row promises that its run's folder is complete.
         if let Some(finished) = run.finished.take() {
             let folder = Folder::create(&self.run_folder(&run.need), true)?;
             write_run_into(&folder, Path::new(""), &run.input, &finished)?;

@@ -95,6 +95,7 @@ pub fn run_steps(
 ) -> Vec<(Step, StepError)> {
     let mut errors: Vec<(Step, StepError)> = Vec::new();
     for step in steps {
+        // Several experiments may name a step; one that has failed would fail again.
         let tried = done.steps.contains_key(step.name) || errors.iter().any(|(e, _)| e.name == step.name);
         if tried {
             continue;

@@ -140,6 +140,7 @@ fn part(panel: &Panel, first: usize, width: usize) -> (String, usize) {
         }
         let wider = table::render(&columns);
         let fits = wider.lines().all(|line| table::width_of(line) <= width);
+        // A single column is printed even if it is too wide, since otherwise no column would ever follow.
         if !fits && next > first {
             break;
         }

@@ -22,6 +22,7 @@ pub fn write(
     whole: bool,
 ) -> Result<(), OutputError> {
     let folder = Folder::create(destination, true)?;
+    // Stored runs are no longer in memory, so their folders are carried over.
     for run in done.runs.iter().filter(|run| run.need.folder) {
         let name = Path::new("runs").join(run.need.name());
         folder.carry(&resume::run_folder(&run.need), &name)?;

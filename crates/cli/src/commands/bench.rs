@@ -185,6 +185,7 @@ fn peers(rows: &[Row]) -> String {
 
 fn chosen(only: &[String]) -> Result<Vec<&'static Workload>, Failure> {
     let find = |name: &String| {
+        // Numbers count from 1; 0 wraps to an index that no workload has.
         let number = name
             .parse::<usize>()
             .ok()
@@ -229,6 +230,7 @@ fn measure_in_process(
 /// Runs this program with these arguments and parses its output, to measure `name`.
 fn measure_by<T: DeserializeOwned>(arguments: &[&str], name: &str) -> Result<T, Failure> {
     let failed = |what: &dyn std::fmt::Display| Failure::run(format!("measuring {name}: {what}"));
+    // A process of its own, since peak memory and the allocator's state would carry over to the next workload.
     let program = std::env::current_exe().map_err(|error| failed(&error))?;
     let output = Command::new(program)
         .args((!memory::wants_huge_pages()).then_some("--no-huge-pages"))
@@ -246,7 +248,9 @@ fn measure_by<T: DeserializeOwned>(arguments: &[&str], name: &str) -> Result<T, 
 }
 
 fn row(workload: &Workload, args: &BenchArgs, measured: &mut [Measured]) -> Result<Row, Failure> {
+    // Times compare only if the runs had the same events.
     check_digests(workload, measured.iter())?;
+    // For the median, which one disturbed run does not move.
     measured.order_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
     let middle = &measured[measured.len() / 2];
     let per_s = |count: u64| {

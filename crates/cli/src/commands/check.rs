@@ -59,6 +59,7 @@ pub(super) fn check(args: &CheckArgs) -> Ended {
             .map(|caution| format!("warning: {}\n", caution.text));
         let text = format!("{name}: {}, {}", format.name(), report.text());
         output::print(&visible_lines(&(cautions.collect::<String>() + &text)))?;
+        // The command fails only at the end, so that all inputs are checked.
         faults += usize::from(!report.errors.is_empty());
     }
     match faults {

@@ -169,6 +169,7 @@ impl Comparison<'_> {
             output::memory(&all, all.len());
             self.print_threads();
         }
+        // From here on an interruption keeps what has run so far.
         let kept = interrupt::keep_runs();
         let (finished, failure) = compare::run_all(&self.inputs, &mut |inputs| self.run_some(inputs));
         let ended = |one: &One<'_>| one.run.summary.status != RunStatus::Partial;
@@ -190,6 +191,7 @@ impl Comparison<'_> {
             }
         }
         let runs: Vec<&Finished> = finished.iter().map(|one| &one.run).collect();
+        // Reported last, so that one failed run does not hide the results of the others.
         failure.map_or_else(
             || Ok((super::run::ending(&runs), path)),
             |error| Err(error.into()),

@@ -30,6 +30,7 @@ pub(super) struct ConvertArgs {
 
 /// Converts a trace. The file is written completely or not at all.
 pub(super) fn convert(args: &ConvertArgs) -> Ended {
+    // Refuses an existing file before it reads a trace, which may be long.
     let to = OutFile::new(&args.to, args.force, &[&args.from])?;
     let (program, cautions) = goal::read(&args.from).map_err(output::trouble)?;
     for caution in cautions {

@@ -62,6 +62,7 @@ fn read(path: &Path) -> Result<Forest, Failure> {
             ))
         });
     }
+    // A bare name that is no file is most likely a misspelt built-in one.
     if !path.exists() && path.parent() == Some(Path::new("")) {
         let near =
             shipped::nearest(name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));

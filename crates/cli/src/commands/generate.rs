@@ -113,6 +113,7 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
             file,
         } => {
             let inputs = [Path::new(name)];
+            // Refuses an existing file before anything is generated.
             file.file(&inputs)?;
             let resolved = topology(name, parameters)?;
             let topology = Topology::of(&resolved.run);

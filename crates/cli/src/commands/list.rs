@@ -117,6 +117,7 @@ fn scenario_table(items: &[Item], width: usize) -> String {
         let time = time_of(of(item, "packet_hops").as_u64().unwrap_or_default());
         let mut start = row(&item.name, &hosts, &flows, &time);
         let indent = start.len();
+        // In a narrower column almost every word would be a line; rather the terminal wraps.
         for line in text::wrap(&item.about, width.saturating_sub(indent).max(30)) {
             table.push_str(&format!("{start}{line}\n"));
             start = " ".repeat(indent);

@@ -54,6 +54,7 @@ pub(super) fn merge(args: &MergeArgs) -> Ended {
         }
     };
     let Collected { tables, missing } = sweep::collect(&args.folders, &out, args.mix_versions, args.force)?;
+    // Shown even if runs are missing: the others are results, too.
     show_tables(&out, &tables, args.say, |_| true)?;
     if missing.is_empty() {
         return failures(&tables);

@@ -134,6 +134,7 @@ fn in_words(error: &clap::Error) -> ! {
         crate::say::text(&format!("error: {why}\n"));
         std::process::exit(error.exit_code());
     }
+    // These texts are the standard library's, which clap passes on.
     const WORDS: [(&str, &str); 4] = [
         (
             "invalid digit found in string",

@@ -175,12 +175,14 @@ enum Format {
 
 /// Reads the folders and draws one figure.
 pub(super) fn plot(args: &PlotArgs) -> Ended {
+    // The name's ending is checked before the folders are read.
     let format = format(&args.out)?;
     let inputs: Vec<&Path> = args.folders.iter().map(PathBuf::as_path).collect();
     let file = OutFile::new(&args.out, args.force, &inputs)?;
     let mut figure = figure(args)?;
     change(&mut figure, args)?;
     let style = style(args);
+    // Drawn before the file is touched, so that a failure leaves an earlier figure as it was.
     let bytes = match format {
         Format::Svg => figure.svg(&style).into_bytes(),
         Format::Pdf => figure.pdf(&style),
@@ -338,6 +340,7 @@ fn answered(runs: Vec<(PathBuf, RunData)>, sql: &str) -> Result<Figure, Failure>
             )));
         }
         for row in &answer.rows {
+            // NULL has no position, so its row is left out.
             let x = match &row[0] {
                 Cell::Null => continue,
                 Cell::Text(name) => XValue::Named(name.clone()),

@@ -108,6 +108,7 @@ fn table(answer: &Answer) -> String {
 
 fn csv(answer: &Answer) -> String {
     let line = |cells: Vec<String>| {
+        // Quotes where RFC 4180 asks for them.
         let quoted = cells
             .into_iter()
             .map(|cell| match cell.contains([',', '"', '\n', '\r']) {
@@ -116,6 +117,7 @@ fn csv(answer: &Answer) -> String {
             });
         quoted.collect::<Vec<_>>().join(",") + "\n"
     };
+    // A spreadsheet would take some texts for formulas and execute them.
     let safe = |one: &Cell| match one {
         Cell::Text(text) => paceline_scenario::csv_cell(text).into_owned(),
         other => other.to_string(),

@@ -32,6 +32,7 @@ pub(super) struct ReportArgs {
 
 /// Reads the folders of runs or of a sweep, and renders their page.
 pub(super) fn report(args: &ReportArgs) -> Ended {
+    // Refuses an existing file before runs are read, of which there may be many.
     if let Some(file) = &args.out {
         let inputs: Vec<&Path> = args.folders.iter().map(PathBuf::as_path).collect();
         OutFile::new(file, args.force, &inputs)?;

@@ -288,6 +288,7 @@ fn run_all(
     args: &ReproduceArgs,
     unfinished: &Unfinished,
 ) -> Result<(Runs, Option<Failure>), Failure> {
+    // Some requests only need the flows of a scenario, which exist without a simulation.
     let (simulated, rest): (Vec<_>, Vec<_>) = plan(chosen).into_iter().partition(|need| !need.flows_only);
     let mut ended: Vec<Option<DoneRun>> = Vec::with_capacity(simulated.len());
     let (mut left, mut inputs): (Vec<RunRequest>, Vec<Resolved>) = (Vec::new(), Vec::new());

@@ -69,6 +69,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         overrides.set.push("record.latency=true".into());
     }
     let input = paceline_lab::load(&args.input, &overrides)?;
+    // Experience that cannot be used is found before the run, not after hours.
     check_upload(args, &input)?;
     let default = output::default_folder(&input.name, &input.scheme, input.seed);
     let (asked, force) = (args.output.out.as_ref(), args.output.force);
@@ -79,6 +80,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         Destination::New(folder) => folder,
         Destination::Existing(folder) => return again(args, &input, &folder, buckets),
     };
+    // Likewise a folder that cannot be written.
     output::check_folder(&folder, args.output.force)?;
     if !args.say.quiet {
         output::input_warnings(&InputWarnings::of([&input]));
@@ -115,6 +117,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
             say!("{hint}");
         }
     }
+    // Results are written and shown first: they show how far the jobs came.
     if finished.summary.status == RunStatus::Stuck {
         let jobs = finished.summary.jobs.iter();
         let stuck = jobs.flat_map(|job| {

@@ -139,6 +139,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
     let _kept = interrupt::keep_in_files();
     let meter = SweepMeter::new(&plan.scenario, args.say);
     let ran = job.run(&meter)?;
+    // The progress bar would overwrite the table.
     drop(meter);
     finish(&job, ran, args.say)
 }
@@ -148,6 +149,7 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     let runs = job.plan.runs().len();
     let ended = sweep::count_rows(job.folder, job.plan);
     let path = job.folder.display();
+    // The shard that ends last finds all rows, so it can write the tables.
     let tables = match ended == runs || job.shard == Shard::WHOLE {
         true => Some(sweep::write_tables(job.folder)?),
         false => None,

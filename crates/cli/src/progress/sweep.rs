@@ -149,6 +149,7 @@ fn describe(state: &State, elapsed: Duration) -> (f64, String) {
         text.push_str(&format!(", {} failed", state.failed));
     }
     text.push_str(&format!("  {rate:.1} M packet-hops/s"));
+    // An estimate from the first runs would jump about.
     if fraction > 0.001 && fraction < 1.0 {
         let left = elapsed.as_secs_f64() * (1.0 - fraction) / fraction;
         text.push_str(&format!("  ETA {}", clock(left)));

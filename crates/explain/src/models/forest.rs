@@ -60,6 +60,7 @@ pub(super) fn page(forest: &Forest, model: &Model, location: &str, width: usize)
     if let Some(teacher) = teacher(forest) {
         rows.push(("distilled from", teacher.to_string()));
     }
+    // An imported forest has no record of its training.
     if !card.training.command.is_empty() {
         let training = &card.training;
         rows.push(("learned from", format!("{} decisions", card.data.train)));

@@ -173,6 +173,7 @@ fn collective(chance: &mut Mutator, all: &mut [Nodes], size: i64) {
         _ => None,
     };
     for rank in members.into_iter().filter(|rank| *rank < ranks) {
+        // Faults are rare: otherwise almost every program would be refused at once.
         if chance.once_in(150) {
             continue;
         }
@@ -200,9 +201,11 @@ pub(super) fn files(chance: &mut Mutator, ranks: usize, is_json: bool) -> Vec<(S
 
 fn protobuf(nodes: &[Node]) -> Vec<u8> {
     let metadata = Message::default().bytes(1, "1.0.0");
+    // A Chakra file is a sequence of messages, each behind its length.
     let mut file = Message::default().varint(metadata.0.len() as u64);
     file.0.extend(metadata.0);
     for node in nodes {
+        // Field numbers of Chakra's `et_def.proto`.
         let mut own = Message::default()
             .number(1, node.id)
             .bytes(2, format!("n{}", node.id));
@@ -228,6 +231,7 @@ fn protobuf(nodes: &[Node]) -> Vec<u8> {
 
 fn json(nodes: &[Node]) -> String {
     let mut text = json!({ "version": "1.0.0" }).to_string() + "\n";
+    // The JSON form of Protobuf writes numbers of 64 bits as texts.
     let texts = |ids: &[u64]| ids.iter().map(u64::to_string).collect::<Vec<_>>();
     for node in nodes {
         let attributes = node.attributes.iter().map(|(name, value)| match value {

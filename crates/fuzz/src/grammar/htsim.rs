@@ -9,6 +9,7 @@ use crate::mutate::Mutator;
 fn tree(chance: &mut Mutator) -> (u32, String) {
     let speed = *chance.one(&[25, 100, 400]);
     let (down, tors) = (*chance.one(&[2, 4]), *chance.one(&[2, 4]));
+    // The number of uplinks and the oversubscription have to agree.
     let (up, ratio) = *chance.one(&[(down, 1), (down / 2, 2)]);
     let latency = *chance.one(&[1, 500, 1000]);
     let hosts = down * tors;
@@ -32,6 +33,7 @@ fn connections(chance: &mut Mutator, hosts: u32, in_engine: bool, messages: bool
     let mut fired: Vec<usize> = Vec::new();
     for id in 1..=count {
         let src = chance.below(hosts as usize) as u32;
+        // At least 1, so that a host sends to itself only by the case below.
         let step = 1 + chance.below(hosts as usize - 1) as u32;
         let dst = if chance.once_in(150) {
             src

@@ -174,6 +174,7 @@ impl Draft {
                 "[network.drop]\npolicy = \"dynamic\"\nalpha = 0.5",
             ],
         );
+        // Without that recovery these keys are refused.
         if self.text.contains("recovery = \"irn\"") {
             self.perhaps(
                 chance,

@@ -41,6 +41,7 @@ impl Graph {
         if chance.once_in(150) {
             own = own.number(1, chance.extent());
         }
+        // Field numbers of ONNX's `TensorProto`: dimensions 1, type 2, name 8, raw data 9.
         let own = own.number(2, 1).bytes(8, &name).bytes(9, raw);
         self.message = std::mem::take(&mut self.message).bytes(5, own.0);
         name
@@ -48,6 +49,7 @@ impl Graph {
 
     /// Adds an operator on the last output, with float and integer attributes. The attribute `axes` is a list.
     fn node(&mut self, operator: &str, inputs: &[String], floats: &[(&str, f32)], whole: &[(&str, u64)]) {
+        // Field numbers of `NodeProto`: inputs 1, output 2, operator 4, attributes 5.
         let mut own = Message::default().bytes(1, format!("r{}", self.nodes));
         own = inputs.iter().fold(own, |own, input| own.bytes(1, input));
         self.nodes += 1;
@@ -92,6 +94,7 @@ impl Graph {
                 self.node(operator, &[bias], &[], &[]);
             }
             1 if !last => {
+                // Recurrent operators of ONNX take three dimensions: sequence, batch, features.
                 self.reach(chance, 3);
                 let (operator, gates) = *chance.one(&[("GRU", 3), ("LSTM", 4)]);
                 let weights = self.tensor(chance, &[1, gates * wide, fits]);
@@ -105,6 +108,7 @@ impl Graph {
                     whole.push(("linear_before_reset", u64::from(!chance.once_in(8))));
                 }
                 self.node(operator, &inputs, &[], &whole);
+                // Their output has one more, for the directions.
                 self.dims = 4;
                 self.reach(chance, 3);
             }
@@ -159,6 +163,7 @@ impl Draft {
             width = graph.layer(chance, width, layer == layers);
             graph.activation(chance);
         }
+        // `GraphProto` has inputs in 11 and outputs in 12, `ModelProto` the graph in 7 and the operator sets in 8.
         let input = Message::default().bytes(1, "r0").bytes(2, kind.0);
         let output = Message::default().bytes(1, format!("r{}", graph.nodes));
         let whole = graph.message.bytes(11, input.0).bytes(12, output.0);

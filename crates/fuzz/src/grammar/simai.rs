@@ -58,6 +58,7 @@ impl Draft {
     pub(super) fn conf(&mut self, chance: &mut Mutator) {
         let (servers, gpus) = (1 + chance.below(2), *chance.one(&[1, 2, 4, 8]));
         let all = servers * gpus;
+        // Nodes are numbered by kind: GPUs, the NVSwitch of each server, then switches.
         let (first, switches) = (all + servers, 1 + chance.below(2));
         let mut links = String::new();
         let (rate, delay) = (

@@ -46,6 +46,7 @@ impl Draft {
         } else {
             iterations
         };
+        // The cost model `loggops` does not take these keys, which is worth a test only now and then.
         if network != "loggops" || chance.once_in(20) {
             self.line(format!("iterations = {iterations}"));
             self.perhaps(

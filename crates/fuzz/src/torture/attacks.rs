@@ -127,6 +127,7 @@ macro_rules! hold {
 fn sound(output: &Output) -> Outcome {
     let said = String::from_utf8_lossy(&output.stderr);
     let faults = ["internal error", "panicked", "fault of the program"];
+    // A panic in the main thread ends a Rust program with 101.
     if faults.iter().any(|fault| said.contains(fault)) || output.status.code() == Some(101) {
         return Err(format!("a panic: {said}"));
     }
@@ -135,8 +136,10 @@ fn sound(output: &Output) -> Outcome {
         Some(1 | 2) if said.trim().is_empty() => Err(format!("{} without a word", output.status)),
         Some(1) => Ok("failed"),
         Some(2) => Ok("refused"),
+        // 128 and SIGINT's number, as shells report it.
         Some(130) => Ok("interrupted"),
         _ => match signal(output.status) {
+            // SIGINT, SIGKILL, SIGTERM, and SIGXFSZ for a file beyond `ulimit -f`.
             Some(2 | 9 | 15 | 25) => Ok("killed"),
             _ => Err(format!("{}: {said}", output.status)),
         },
@@ -159,6 +162,7 @@ fn wait(child: Child) -> Result<Result<Output, String>> {
     const LONG: Duration = Duration::from_secs(120);
     let id = child.id();
     let (give, take) = std::sync::mpsc::channel();
+    // A thread, since the wait of the standard library has no time limit.
     thread::spawn(move || give.send(child.wait_with_output()));
     match take.recv_timeout(LONG) {
         Ok(output) => Ok(Ok(output?)),
@@ -290,6 +294,7 @@ fn kill(round: &mut Round<'_>) -> Result<Outcome> {
     let child = site.start(bench).spawn()?;
     let id = child.id();
     let begun = Instant::now();
+    // A little longer than the command takes, so that some signals come too late.
     let mut instant = site.undisturbed.takes.mul_f64(share * 1.1);
     for signal in signals {
         thread::sleep(instant.saturating_sub(begun.elapsed()));
@@ -348,6 +353,7 @@ fn disk(round: &mut Round<'_>) -> Result<Outcome> {
         1 => round.chance.below(64),
         _ => round.chance.below(1024),
     };
+    // If the signal is ignored, writing fails with EFBIG; otherwise it kills the process.
     let ignored = round.chance.below(2) == 0;
     let trap = if ignored {
         "trap '' XFSZ; "

@@ -254,6 +254,7 @@ impl Case {
     pub(crate) fn undisturbed(&self, bench: &Bench) -> Result<Undisturbed> {
         let mut all = Vec::new();
         let mut takes = Duration::ZERO;
+        // Twice: differences between two undisturbed results, such as times, are no faults.
         for _ in 0..2 {
             let folder = bench.place(self.makes)?;
             let begun = Instant::now();

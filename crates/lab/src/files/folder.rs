@@ -119,6 +119,7 @@ pub fn check_destination(destination: &Path, force: bool) -> Result<(), OutputEr
     if !force {
         return Err(OutputError::NotEmpty { path });
     }
+    // `--force` must not remove a user's folder that was named by mistake.
     if OURS.iter().any(|name| destination.join(name).is_file()) {
         return Ok(());
     }
@@ -473,6 +474,7 @@ fn write_lasting(
     lasting: Lasting,
     fill: impl FnOnce(&mut Out) -> io::Result<()>,
 ) -> Result<(), OutputError> {
+    // A link or a device would be replaced, and its target would stay as it was.
     match fs::symlink_metadata(path) {
         Ok(there) if !there.is_file() => {
             let path = path.to_path_buf();

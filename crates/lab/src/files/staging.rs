@@ -116,6 +116,7 @@ impl Staged {
         let former = hidden(destination, "old");
         let mut list = list();
         let lock = lock_of(destination);
+        // A kill between the two renames leaves the former result under a hidden name: `clear_leftovers` restores it.
         fs::rename(destination, &former).map_err(|error| ("replace", error))?;
         if let Err(error) = fs::rename(&self.path, destination) {
             // The former folder is restored; the first error is the one to report.

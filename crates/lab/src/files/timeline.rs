@@ -115,6 +115,7 @@ fn flows<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()>
     let end = data.end_ps();
     let started = |flow: &FlowRow<'_>| flow.start_ps <= end && flow.sent_bytes > 0;
     let mut flows: Vec<FlowRow<'_>> = data.flows.rows().filter(started).collect();
+    // In the order of starts, since a row is taken when a flow starts and is free again after its end.
     flows.sort_by_key(|flow| (flow.src, flow.start_ps, flow.flow_id));
     for of_host in flows.chunk_by(|a, b| a.src == b.src) {
         let process = HOSTS + u64::from(of_host[0].src);

@@ -63,6 +63,7 @@ fn keep(from: &Path, to: &Path, named: &SortedSet<String>, within: &Path) -> io:
     for entry in fs::read_dir(from)? {
         let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
         let (target, relative) = (to.join(&name), within.join(&name));
+        // Links are not followed: they may lead out of the folder, or in a circle.
         if !fs::symlink_metadata(&entry)?.is_dir() {
             let is_named = relative.to_str().is_some_and(|path| named.contains(path));
             if !is_named && !is_written(&name, within) && !target.exists() {

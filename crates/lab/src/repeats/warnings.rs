@@ -94,6 +94,7 @@ pub(super) fn of(groups: &[Group<'_>], kept: &[u64]) -> Vec<SeedWarning> {
     for group in groups {
         for run in group.runs {
             for of_run in &run.summary.warnings {
+                // Numbers in a text differ from seed to seed, though the warning is the same.
                 let key = (of_run.id, of_run.location.clone(), without_numbers(&of_run.text));
                 let at = found.iter().position(|(known, _)| *known == key);
                 let at = at.unwrap_or_else(|| {

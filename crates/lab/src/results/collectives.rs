@@ -99,6 +99,7 @@ pub(super) fn collective_times(input: &Resolved, outcome: &Outcome) -> Vec<Colle
         let us = |index: &usize| times[*index].time_us.unwrap_or(f64::INFINITY);
         order.order_by(|a, b| us(b).total_cmp(&us(a)).then(a.cmp(b)));
         order.truncate(SLOWEST);
+        // Selected by time, but listed in their original order.
         order.sort_unstable();
         all.extend(order.into_iter().map(|index| times[index].clone()));
     }
@@ -164,6 +165,7 @@ fn of_trace(job: &str, trace: &TraceOutcome) -> Vec<(u64, Vec<CollectiveTime>)> 
         let times = (0..).zip(all).map(|(iteration, one)| {
             let end = one.end;
             let time = end.map(|end| end.saturating_since(one.start).as_us_f64());
+            // Without a duration there is no rate.
             let time = time.filter(|&us| us > 0.0);
             let algbw_gbps = time.map(|us| one.bytes as f64 * 8e-3 / us);
             CollectiveTime {

@@ -65,6 +65,7 @@ pub(super) fn warning(
     let sent = |flow: &Entry| is_adaptive.get(flow.scheme as usize) == Some(&true) && flow.sent > 0;
     let mut sizes: Vec<u64> = flows.entries().filter(sent).map(|flow| flow.size).collect();
     let count = sizes.len();
+    // A median needs no complete sort of what may be millions of flows.
     let (_, &mut median, _) = sizes.select_nth_unstable(count / 2);
     let median = paceline_kernel::Bytes::new(median);
     Some(format!(

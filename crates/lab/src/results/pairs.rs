@@ -53,6 +53,7 @@ pub fn pair_repeats(repeats: &[(&FlowRows, &FlowRows)], confidence: f64) -> Opti
                 unpaired += 1;
                 continue;
             }
+            // Flows of a host share its NIC and are not independent, so hosts are the units that the bootstrap draws.
             let host = hosts.entry((repeat, a.src)).or_default();
             host.0 += libm::log(y / x);
             host.1 += 1.0;

@@ -150,6 +150,7 @@ fn paused_ps(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> SortedMap<
         of_ports.entry((node, interface)).or_default().extend(spans);
     }
     let total = |mut spans: Vec<(u64, u64)>| {
+        // Classes of a port may be paused at the same time, so overlaps count once.
         spans.sort_unstable();
         let (mut total, mut counted_to) = (0, 0);
         for (from, until) in spans {

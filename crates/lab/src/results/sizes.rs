@@ -98,6 +98,7 @@ impl FromStr for Buckets {
                 _ => Err(format!("expected 1 to {MOST} buckets")),
             };
         }
+        // From 0, so that every size has a bucket.
         let mut edges = vec![0];
         for part in text.split(',') {
             let size: Bytes = part

@@ -49,6 +49,7 @@ pub fn memory_warning(inputs: &[&Resolved], held: usize, free: u64) -> Option<St
     each.order_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
     let needed: u64 = each.iter().take(held).map(|&(bytes, _)| bytes).sum();
     let (_, largest) = *each.first()?;
+    // A quarter is left for everything but flows.
     if needed <= free / 4 * 3 {
         return None;
     }

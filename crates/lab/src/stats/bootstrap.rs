@@ -47,6 +47,7 @@ pub fn bootstrap(
         draws.push(statistic(&chosen)?);
     }
     draws.sort_by(f64::total_cmp);
+    // BCa estimates the acceleration from the statistic without each unit in turn (the jackknife).
     let without: Option<Vec<f64>> = all
         .iter()
         .map(|&left_out| {
@@ -55,6 +56,7 @@ pub fn bootstrap(
         })
         .collect();
     let (bias, acceleration) = (bias(&draws, whole), acceleration(&without?));
+    // Instead of p, BCa reads a percentile shifted by the bias and the skewness of the statistic.
     let end = |p: f64| {
         let z = bias + normal_quantile(p);
         let adjusted = normal_below(bias + z / (1.0 - acceleration * z));

@@ -33,12 +33,14 @@ pub fn paired(reference: &[f64], other: &[f64], confidence: f64) -> Option<Paire
     let pairs = || reference.iter().zip(other);
     let differences: Vec<f64> = pairs().map(|(a, b)| b - a).collect();
     let difference = interval(&differences, confidence)?;
+    // Only positive values have logarithms.
     let ratio = if pairs().all(|(&a, &b)| a > 0.0 && b > 0.0) {
         let logarithms: Vec<f64> = pairs().map(|(a, b)| libm::log(b / a)).collect();
         interval(&logarithms, confidence).map(Interval::exp)
     } else {
         None
     };
+    // Without any spread an interval has no width and would exclude zero always.
     let constant = differences.iter().all(|one| *one == differences[0]);
     Some(Paired {
         difference,

@@ -196,10 +196,12 @@ impl Dispatch {
         if self.store.has(&row.id, self.keep) {
             return Ok(());
         }
+        // The folder first: a row promises that it is complete.
         if row.status == Status::Completed {
             let folder = Folder::create(&self.store.run_folder(&row.id), true)?.lasting_later();
             for (name, content) in files {
                 let path = Path::new(name);
+                // A name such as `../x` would lead out of the run's folder.
                 if !path.components().all(|part| matches!(part, Component::Normal(_))) {
                     return Err(refused(&format!("a file with the name `{name}`")));
                 }

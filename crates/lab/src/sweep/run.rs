@@ -138,6 +138,7 @@ impl Job<'_> {
         let Some(row) = store.row(first).filter(|row| row.draws_nothing) else {
             return Ok(None);
         };
+        // A seed may also act before the run, for example on drawn flows, so the resolved inputs are compared.
         let load = |seed| self.study.load(&point.values, Some(seed)).ok();
         let (Some(a), Some(b)) = (load(self.plan.seeds[0]), load(seed)) else {
             return Ok(None);

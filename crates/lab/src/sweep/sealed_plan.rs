@@ -61,6 +61,7 @@ pub(super) fn read(file: &Path) -> Result<Plan, Unsealed> {
         input_warnings: InputWarnings::default(),
         seconds: Vec::new(),
     };
+    // A user who removes the digest accepts an edited plan.
     match read.digest {
         Some(digest) if digest_of(&plan).map_err(|error| damaged(&error))? != digest => Err(Unsealed::Edited),
         _ => Ok(plan),

@@ -63,6 +63,7 @@ impl Spool {
         let draws_nothing = row.is_some_and(|row| row.draws_nothing);
         bytes.extend([status, u8::from(draws_nothing)]);
         let mut text = |text: Option<&str>| {
+            // The largest length stands for a missing text.
             let length = text.map_or(u32::MAX, |text| text.len() as u32);
             bytes.extend(length.to_le_bytes());
             bytes.extend(text.unwrap_or_default().as_bytes());

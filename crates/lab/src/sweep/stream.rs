@@ -114,6 +114,7 @@ pub(super) fn write_in_pieces(folder: &Path, plan: Plan) -> Result<Overview, Swe
         path: folder.to_path_buf(),
         source,
     };
+    // The tables need several passes: one file is faster to read again than the rows' files.
     let mut spool = Spool::create(folder).map_err(failed)?;
     let mut overview = Overview {
         plan,
@@ -245,6 +246,7 @@ fn write_runs(folder: &Path, plan: &Plan, spool: &mut Spool) -> Result<(), Outpu
         columns.extend(metrics.map(|(name, values)| Column::new(name, Values::Real(values))));
         columns
     };
+    // An empty piece has the columns, which the file needs before its first row.
     let like = piece(0, &[]);
     write_both(folder, "results", (&like, &results::metadata(plan)), |both| {
         let count = spool.len();

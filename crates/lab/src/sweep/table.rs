@@ -296,6 +296,7 @@ fn differences(data: &SweepData, jobs: &[Shown]) -> String {
         .filter(|&i| points[i].values[axis] == 0)
         .collect();
     let count = firsts.len();
+    // The last axis varies fastest, so points that differ only in the scheme are this far apart.
     let stride: usize = axes_of[axis + 1..]
         .iter()
         .map(|other| other.values.len())

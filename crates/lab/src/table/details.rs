@@ -181,6 +181,7 @@ fn incidents(runs: &[&Summary]) -> Table {
                 name: one.place.clone(),
                 run,
                 begun: true,
+                // Negative, so that the earliest ones are kept.
                 weight: -(one.from_ps as f64),
                 cells: vec![at(Some(one.from_ps)), at(one.until_ps), one.what.clone()],
             });
@@ -213,6 +214,7 @@ fn labels(runs: &[&Summary]) -> Table {
         });
         rows.extend(labels.map(|(name, part)| label_row(name, run, part, detects)));
     }
+    // With one label for all flows, the table would repeat that of the run.
     if !rows.iter().any(|row| row.name != rows[0].name) {
         rows.clear();
     }

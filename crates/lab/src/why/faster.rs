@@ -75,6 +75,7 @@ impl Question<'_> {
             )));
         }
         let written = crate::load(self.run, &Overrides::default())?;
+        // The scenario may have a factor for these links already.
         let known = known_factor(&written.toml, links).unwrap_or(1.0);
         let overrides = Overrides {
             set: vec![format!("network.rate-factor.{links}={:?}", known * factor)],

@@ -413,6 +413,7 @@ impl Driver {
             self.environment.submit(&self.actions)?;
         }
         let windows = std::mem::take(&mut self.windows);
+        // A single decision has no later one to be judged by.
         Ok(windows.into_iter().filter(|window| window.len() > 1).collect())
     }
 }

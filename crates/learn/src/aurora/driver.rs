@@ -208,6 +208,7 @@ impl Driver {
             }
             done += now;
         }
+        // Decisions of the unfinished episode are of this policy, so they are used now.
         courses.extend(self.episode.courses());
         Ok(courses)
     }

@@ -36,6 +36,7 @@ impl Dataset {
                 &*origin.sha256,
             ];
             for text in own.into_iter().chain(settings) {
+                // With lengths, or text could move from one field to the next unnoticed.
                 hash.update((text.len() as u64).to_le_bytes());
                 hash.update(text);
             }
@@ -136,6 +137,7 @@ impl Dataset {
                 .parse()
                 .map_err(|_| content("its seed is no number".into()))?,
         };
+        // Checked here, since sources index the origins later.
         let sources = dataset.origins.len();
         if dataset
             .pairs

@@ -72,6 +72,7 @@ fn laplace(values: &[f32]) -> f64 {
     let count = values.len().max(1) as f64;
     let mut sorted: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
     sorted.sort_by(f64::total_cmp);
+    // The middle of each step of the empirical distribution.
     let points = || {
         sorted
             .iter()

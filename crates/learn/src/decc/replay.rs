@@ -148,6 +148,7 @@ impl<const SEEN: usize, const ALL: usize> Replay<SEEN, ALL> {
             self.sources.iter().filter(|own| !own.is_empty()).collect();
         let mut sample = Sample::default();
         for _ in 0..rows {
+            // Every source has the same weight, regardless of the number of its transitions.
             let own = filled[rng.below(filled.len() as u64) as usize];
             let one = &own[rng.below(own.len() as u64) as usize];
             sample.all.extend_from_slice(&one.all);

@@ -275,6 +275,7 @@ const QUANTITIES: [Quantity; 3] = [
 /// Compares teacher and forest in each scenario, with the same seeds.
 fn judge(_: &Arc<Model>, compared: Compared<'_>, options: &Options) -> Result<Vec<Judged>, Error> {
     let policies = [compared.teacher, compared.student];
+    // An interval needs two values.
     let seeds = options.judging.max(2);
     let first = Use::Judging.seeds().start + 1;
     let runs: Vec<(&Judge, u64, &Policy)> = JUDGES

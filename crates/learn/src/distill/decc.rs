@@ -148,6 +148,7 @@ fn judge(teacher: &Arc<Model>, compared: Compared<'_>, options: &Options) -> Res
     let forest = Model::of_forest(forest).map_err(|error| Error::Options(error.to_string()))?;
     let forest = Arc::new(forest);
     let models = [teacher, &forest];
+    // An interval needs two values.
     let seeds = options.judging.max(2);
     let flows = if options.quick { &FLOWS[..2] } else { &FLOWS };
     let runs: Vec<(u32, usize, u64)> = flows
@@ -177,6 +178,7 @@ fn judge(teacher: &Arc<Model>, compared: Compared<'_>, options: &Options) -> Res
             scores,
         });
     }
+    // Back into the order of the numbers of flows.
     judged.reverse();
     Ok(judged)
 }

@@ -56,6 +56,7 @@ pub(super) fn model(
     );
     let unfit = |error: ForestError| Error::Options(error.to_string());
     let parts = distilled.forest.parts().clone();
+    // Claims are proved of a complete forest, whose file then states them.
     let forest = Forest::new(Parts { about, ..parts }).map_err(unfit)?;
     let forest = Forest::new(said(&forest, subject)?).map_err(unfit)?;
     Model::of_forest(forest).map_err(|error| Error::Options(error.to_string()))

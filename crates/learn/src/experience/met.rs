@@ -160,6 +160,7 @@ impl Derived {
                 buffer: tier.map_or(run.switch.buffer, |tier| tier.buffer).get(),
                 pfc: matches!(run.switch.flow_control, FlowControl::Pfc(_)),
                 hosts: hosts.len() as u32,
+                // By bytes, so that a few small flows in the other direction do not count.
                 both_ways: 2 * both > all,
                 flows: spread_of(comings.into_values()),
                 late: 1.0 - f64::from(there) / f64::from(most.max(1)),
@@ -188,6 +189,7 @@ fn most_until(changes: &[(u64, i32)], last: u64) -> i32 {
 pub(super) fn spread_of(hosts: impl Iterator<Item = Vec<(u64, i32)>>) -> Spread {
     let mut time: SortedMap<u32, u64> = SortedMap::new();
     for mut changes in hosts {
+        // Ends come before starts at the same time, so that a flow that follows another is not concurrent with it.
         changes.sort_unstable();
         let (mut now, mut count) = (0, 0);
         for (at, change) in changes {

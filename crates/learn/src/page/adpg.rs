@@ -120,6 +120,7 @@ fn over_time(trained: &TrainedPolicy) -> Part {
 /// multipliers.
 fn answers(trained: &TrainedPolicy) -> Part {
     let of = |before: f32| -> Vec<(f64, f64)> {
+        // From -0.8, the z of an empty queue.
         let point = |i: i32| {
             let z = (f64::from(i) - 20.0) / 25.0;
             let action = trained.policy.pass(&[before, z as f32, before, z as f32]).output;

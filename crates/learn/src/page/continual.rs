@@ -113,6 +113,7 @@ fn curves(done: &Continued, forgotten: &[f64]) -> Part {
         ),
         Line::new(deployed("old networks"), 1, &points(&|(costs, _)| costs.old)),
     ];
+    // Trees may lose what the law has gained, so both are drawn.
     if done.options.deploys == Deploys::Trees {
         let law = |name: &str, colour: usize, of: CostOf<'_>| Line {
             dash: 2,

@@ -59,6 +59,7 @@ impl Background {
         let mut rng = Rng::stream(1, Purpose::Training, BACKGROUND);
         let borders: Vec<Vec<i32>> = (0..width).map(|k| forest.parts().borders(k)).collect();
         let mut draw = |k: usize| {
+            // One number of a cell stands for all of it, since no tree can tell them apart.
             let scale = forest.parts().features[k].scale;
             let cell = rng.below(borders[k].len() as u64 + 1) as usize;
             match (borders[k].get(cell), borders[k].last()) {

@@ -87,6 +87,7 @@ fn over_time(found: &Found) -> Part {
             .filter_map(|update| Some((f64::from(update.generation), of(update)?)))
             .collect()
     };
+    // Generation 0 is the start, to which all others are compared.
     let mut trials = vec![(0.0, found.lines.start)];
     trials.extend(points(&|update| update.trial.map(|(middle, _)| middle)));
     let last = found.updates.len();
@@ -192,6 +193,7 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
         ]
     };
     let mut warnings = stopped(refined.stopped);
+    // Without a law at the start there was nothing to forget.
     if start.law.is_some() && forgotten > 100.0 * FORGETS {
         warnings.push(format!(
             "It forgets {forgotten:.1} % in the old networks, {measured}: more than the {} % that trials allow.",
@@ -346,6 +348,7 @@ pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
             vec![Line::new("moved", 1, &points(&|update| Some(update.moved)))],
         ),
     ];
+    // The printed policy works without a law, so it cannot improve one.
     let gained = match trained.best() < law {
         _ if printed => format!(
             "Its cost in trials went from {:.2} to {:.2} at best; the law's is {law:.2}.",

@@ -337,6 +337,7 @@ fn predicted(page: &NetworkPage<'_>, first: &Judged<'_>) -> Result<Option<Part>,
     }
     let mut charts = vec![dots(page.test, first), errors(page)];
     let run = |trace: &Trace| (trace.origin.scenario.clone(), trace.origin.scheme.clone());
+    // One chart for each scenario and scheme, since further seeds and orders look alike.
     let mut seen = Vec::new();
     for trace in page.traces {
         if seen.len() < STRIPS_MAX && !seen.contains(&run(trace)) {
@@ -368,6 +369,7 @@ fn dots(test: &[Pair], first: &Judged<'_>) -> Chart {
     let mut points = thinned(&all, DOTS_MAX);
     points.order_by(|a, b| a.0.total_cmp(&b.0));
     let ends = [points[0].0, points[points.len() - 1].0];
+    // A few wild predictions would squeeze all other points together.
     for point in &mut points {
         point.1 = point.1.clamp(ends[0] / BEYOND, ends[1] * BEYOND);
     }
@@ -396,12 +398,14 @@ fn dots(test: &[Pair], first: &Judged<'_>) -> Chart {
 fn errors(page: &NetworkPage<'_>) -> Chart {
     let line = |(one, color): (&Judged<'_>, usize)| {
         let pairs = page.test.iter().zip(&one.out);
+        // Zero has no position on a logarithmic axis.
         let percent = |(pair, &out): (&Pair, &f32)| (pair.error(out) * 100.0).max(LEAST_ERROR);
         let mut errors: Vec<f64> = pairs.map(percent).collect();
         errors.sort_by(f64::total_cmp);
         let share = |i: usize| (i + 1) as f64 / errors.len() as f64 * 100.0;
         let points: Vec<(f64, f64)> = (0..errors.len()).map(|i| (errors[i], share(i))).collect();
         let mut points = thinned(&points, STEPS_MAX / 4);
+        // Without the last point the curve could end below 100 %.
         points.push((errors[errors.len() - 1], 100.0));
         Line::new(one.name(), color, &points)
     };
@@ -432,6 +436,7 @@ fn strip(trace: &Trace, first: &Judged<'_>) -> Result<Option<Chart>, Error> {
     let Some(flow) = longest.filter(|pairs| pairs.len() >= STRIP_LEAST) else {
         return Ok(None);
     };
+    // The middle of the flow, since its start and end are unlike the rest.
     let from = flow.len().saturating_sub(STRIP) / 2;
     let pairs = &flow[from..flow.len().min(from + STRIP)];
     let out = train::predict(first.trained.options.network, &first.trained.weights, pairs)?;

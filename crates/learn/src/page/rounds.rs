@@ -82,6 +82,7 @@ fn tiles(trained: &TrainedPolicy) -> Vec<Tile> {
 }
 
 fn over_time(trained: &TrainedPolicy, texts: &Texts) -> Part {
+    // Round 0 only tries the first policy.
     let updates = thinned(&trained.updates[1..], STEPS_MAX);
     let course = |of: &dyn Fn(&Update) -> f64| -> Vec<(f64, f64)> {
         let point = |update: &Update| (update.round as f64, of(update));

@@ -148,6 +148,7 @@ impl Shared {
             i: self.gains.i - i,
             d: self.gains.d - d,
         };
+        // A negative gain of the derivative would amplify oscillations.
         if self.options.damping == Damping::Kept {
             self.gains.d = self.gains.d.max(0.0);
         }

@@ -242,6 +242,7 @@ fn rotate(a: &mut [f64], vectors: &mut [f64], n: usize, p: usize, q: usize) {
         return;
     }
     let theta = (a[q * n + q] - a[p * n + p]) / (2.0 * off);
+    // The smaller of the two angles, with which sweeps converge.
     let tangent = theta.signum() / (theta.abs() + libm::sqrt(theta * theta + 1.0));
     let cosine = 1.0 / libm::sqrt(tangent * tangent + 1.0);
     let sine = tangent * cosine;

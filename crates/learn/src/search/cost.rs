@@ -211,6 +211,7 @@ impl Slowdowns {
         let count = each.len();
         let together = bytes / network.payload_per_s() * 1e6 + 2.0 * network.empty_us();
         Some(Self {
+            // Slowdowns are ratios, so their mean is a geometric one.
             mean: libm::exp(each.iter().map(|&one| libm::log(one)).sum::<f64>() / count.max(1) as f64),
             p99: *each.get((count * 99).div_ceil(100).checked_sub(1)?)?,
             together: last.saturating_since(first).as_us_f64() / together,

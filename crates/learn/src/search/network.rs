@@ -207,6 +207,7 @@ impl Network {
             Shape::Star(flows) => {
                 let senders = flows.div_ceil(rounds);
                 let hosts = match self.messages {
+                    // Messages come from all hosts, not only from those with flows.
                     Some(Messages::Beside(_)) => SENDERS + 1,
                     _ => senders + 1,
                 };
@@ -408,6 +409,7 @@ pub(crate) fn draw_endless(rng: &mut Rng) -> Vec<Network> {
         };
         let mut network = Network {
             gbps,
+            // A path through a spine has twice as many links.
             delay_us: between(rng, 1.0, 4.0) / if tree && flows.is_some() { 2.0 } else { 1.0 },
             mtu: if rng.below(5) < 2 { 4000 } else { 1000 },
             ..Network::plain(shape)

@@ -99,6 +99,7 @@ impl Practice<INPUTS, KNOWN, OUTPUTS> for Episodes {
 
     fn drive(&mut self, explorer: Explorer<'_>, options: &Options) -> Result<Vec<Course>, Error> {
         let rng = &mut self.rng;
+        // Drawn before the threads start, whose order must not matter.
         let one = |_| {
             (
                 draw(rng),

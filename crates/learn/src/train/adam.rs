@@ -34,6 +34,7 @@ impl Adam {
     pub(super) fn step(&mut self, weights: &mut Values, slopes: &Values, rate: f64) {
         self.lacking.0 *= DECAY.0;
         self.lacking.1 *= DECAY.1;
+        // Corrects the bias of averages that start at zero.
         let whole = |lacking: f64| (1.0 / (1.0 - lacking)) as f32;
         let (mean_scale, square_scale) = (whole(self.lacking.0), whole(self.lacking.1));
         let ([kept, fresh], [square_kept, square_fresh]) = (shares(DECAY.0), shares(DECAY.1));

@@ -113,6 +113,7 @@ impl Net {
             let steps = self.steps(&pair.k);
             let out = self.output(&steps);
             sum += (out - pair.l).abs();
+            // The derivative of an absolute value; at 0 either side will do.
             let slope = if out >= pair.l { 1.0 } else { -1.0 };
             // The loss is a mean over the batch.
             self.back(&steps, slope / count, &mut slopes);

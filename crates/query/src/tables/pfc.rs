@@ -47,6 +47,7 @@ fn frames(run: &Source) -> Result<Vec<[Option<u64>; 5]>, String> {
     let row = |(number, line): (usize, &str)| {
         let fields: Option<Vec<u64>> = line.split_whitespace().map(|field| field.parse().ok()).collect();
         match fields.as_deref() {
+            // The third field tells hosts from switches; the file has no class.
             Some(&[ns, node, _, port, kind]) => Ok([
                 Some(ns.saturating_mul(1000)),
                 Some(node),

@@ -188,6 +188,7 @@ fn each(run: &Source, take: &mut dyn FnMut(&Event)) -> Result<(), String> {
                     data: word(packet, row, "data"),
                     flow: int(flow, row),
                     wire: number(wire),
+                    // A class beyond all known ones, which no port has.
                     class: usize::try_from(number(class)).unwrap_or(usize::MAX),
                     ecn: number(ecn),
                     queue: number(queue),

@@ -139,6 +139,7 @@ impl Line {
             source: None,
         };
         for &(x, y) in points {
+            // Rounded before the comparison: points that differ in later digits are one on the screen.
             let (x, y) = (round(x, 7), round(y, 4));
             if line.x.last() == Some(&x) {
                 line.x.pop();

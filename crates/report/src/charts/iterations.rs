@@ -24,12 +24,14 @@ pub(crate) fn iterations(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     let mut lines: Vec<(f64, Line)> = Vec::new();
     let mut longest: f64 = 0.0;
     let all: Vec<_> = runs.iter().map(|run| of(&run.data.summary)).collect();
+    // One unit for all runs, since their lines share an axis.
     for of_run in &all {
         let times = of_run.values().flatten().map(|&(_, took)| took);
         longest = times.fold(longest, f64::max);
     }
     let (unit, ps) = unit_of_time(longest as u64);
     for (run, of_run) in runs.iter().zip(&all) {
+        // A single iteration makes no line.
         for (index, (label, iterations)) in of_run.iter().filter(|(_, all)| all.len() > 1).enumerate() {
             let points: Vec<(f64, f64)> = iterations
                 .iter()

@@ -119,6 +119,7 @@ fn chosen<'a>(run: &Named<'a>, metric: &str) -> Vec<(FlowRow<'a>, &'a Series)> {
         .collect();
     found.order_by_key(|(row, _)| (std::cmp::Reverse(row.size_bytes), row.flow_id));
     found.truncate(FLOWS_MAX);
+    // Chosen by size, but listed by number, as in other charts of flows.
     found.order_by_key(|(row, _)| row.flow_id);
     found
 }

@@ -65,6 +65,7 @@ fn over_time(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
     let clock = Clock::of(runs);
     let mut charts = Vec::new();
     let queues = over_time::queues(runs, &clock);
+    // Two lines hardly hide each other, and too many small charts would fill the page.
     let several = queues
         .as_ref()
         .filter(|chart| (3..=SIDE_BY_SIDE_MAX).contains(&chart.lines.len()));

@@ -87,6 +87,7 @@ fn slowdown_by_size(all: &[Seeds<'_>], seeds: usize) -> Vec<Chart> {
     let values: Vec<f64> = values
         .flat_map(|&(_, mean, ends)| [mean, ends.map_or(mean, |ends| ends.1)])
         .collect();
+    // One range for all quantiles, so that charts can be compared.
     let highest = values.iter().copied().fold(1.0, f64::max);
     let chart = |((name, _), of_all): (&(&str, f64), &Vec<Vec<Point>>)| Chart {
         title: format!("Slowdown by flow size, {name}"),

@@ -28,6 +28,7 @@ impl Clock {
         let end = |run: &Named<'_>| {
             let flows = run.data.flows.distinct();
             let flows = flows.filter_map(|(flow, times)| Some(flow.end_ps()? + times.later_ps));
+            // Samples may go on after the last flow's end, and unfinished flows have no end.
             let series = run
                 .data
                 .series
@@ -84,6 +85,7 @@ fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usiz
     for run in runs {
         let series = run.data.series.iter().filter(|series| series.metric == metric);
         let mut tracks: Vec<(&Series, Track)> = series.map(|one| (one, Track::of(one))).collect();
+        // Ports whose values are all 0 say nothing; they are not counted as left out, either.
         tracks.retain(|(_, track)| track.largest() > 0.0);
         filled += tracks.len();
         tracks.order_by(|(_, a), (_, b)| match metric {
@@ -189,6 +191,7 @@ pub(crate) fn queues(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
 pub(super) fn side_by_side(together: &Chart, index: usize, clock: &Clock) -> Vec<Chart> {
     let latest = clock.latest(together.lines.iter());
     let highest = together.lines.iter().map(Line::largest).fold(0.0, f64::max);
+    // Four in a row if three would leave more gaps in the last one; many charts are small in any case.
     let width = match together.lines.len() {
         4 | 7 | 8 | 10.. => Width::Quarter,
         _ => Width::Third,
@@ -273,6 +276,7 @@ pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
         let lines = flow_lines(run, series, clock);
         charts.push(chart_of_rates(title, Width::Half, lines, clock));
     }
+    // Charts of several runs share their scales: otherwise a lower rate might look higher.
     let lines = || charts.iter().flat_map(|chart| &chart.lines);
     let highest = lines().map(Line::largest).fold(0.0, f64::max);
     let latest = clock.latest(lines());
@@ -371,6 +375,7 @@ pub(crate) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
             without.push(run.name);
             continue;
         }
+        // All runs have bins up to the latest end, so that their lines end together.
         let mut counts = vec![0u32; (latest.max(clock.longest) / bin + 1) as usize];
         for &ns in &run.data.pauses_ns {
             counts[(since(i, ns) / bin) as usize] += 1;

@@ -26,6 +26,7 @@ pub(crate) fn size_groups(run: &RunData) -> Vec<(f64, Ascending)> {
         .distinct()
         .filter_map(|(flow, times)| Some((flow.size_bytes, flow.slowdown?, times.times)))
         .collect();
+    // Equal sizes are ordered, too, so that the groups do not depend on the order of flows.
     flows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let sizes = flows.chunk_by(|a, b| a.0 == b.0).count();
     let per_group = flows.len().div_ceil(SIZE_GROUPS).max(1);
@@ -142,6 +143,7 @@ fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
     if let [run] = runs {
         let mut labels: Vec<Cow<'a, str>> = Vec::new();
         for flow in run.data.flows.firsts() {
+            // One label more than fits is enough to know that there are too many.
             if labels.len() <= LABELS_MAX && !labels.contains(&flow.label) {
                 labels.push(flow.label);
             }
@@ -174,6 +176,7 @@ pub(super) fn share_curve(times: &Ascending, scale: f64) -> Vec<(f64, f64)> {
 
 pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
     let all = curves(runs);
+    // Fewer than two flows per run make no distribution.
     if all.iter().map(|(.., fcts)| fcts.count()).sum::<u64>() < 2 * runs.len() as u64 {
         return None;
     }

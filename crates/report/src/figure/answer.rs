@@ -72,6 +72,7 @@ pub fn of_rows(rows: &[Row], x: &str, y: &str) -> Result<Figure, NoFigure> {
             range: None,
         });
     }
+    // Only when all names are known: a scheme's usual colour must not go to another curve first.
     let names: Vec<String> = curves.iter().map(|curve| curve.name.clone()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     for (curve, (color, dash)) in curves.iter_mut().zip(palette::assign(&names)) {

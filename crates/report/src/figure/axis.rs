@@ -28,8 +28,10 @@ impl Ticked {
         if first == last {
             return whole;
         }
+        // Starts at 0, unless half of the axis would then be empty.
         let low = if first > last / 2.0 { first } else { first.min(0.0) };
         let step = nice((last - low) / wanted.max(2) as f64);
+        // The tolerance keeps ticks at the very ends in spite of rounding.
         let (from, to) = (
             (low / step - 1e-9).ceil() as i64,
             (last / step + 1e-9).floor() as i64,
@@ -52,17 +54,20 @@ impl Ticked {
         if !scale.names.is_empty() {
             let ticks = (0..).map(f64::from).zip(scale.names.iter().cloned());
             return Self {
+                // Half a step on both sides keeps the first and the last name inside.
                 low: -0.5,
                 high: scale.names.len() as f64 - 0.5,
                 log: false,
                 ticks: ticks.collect(),
             };
         }
+        // Zero has no position on a logarithmic axis.
         let above = values.iter().copied().filter(|&value| !scale.log || value > 0.0);
         let low = above.clone().fold(f64::INFINITY, f64::min);
         let high = above.fold(f64::NEG_INFINITY, f64::max);
         match scale.log {
             true if low.is_finite() => Self::logarithmic(scale, low / 1.1, high * 1.1, wanted),
+            // Values start at 0, so that heights can be compared.
             _ => Self::linear(scale, low.min(0.0), high, wanted),
         }
     }
@@ -118,6 +123,7 @@ impl Ticked {
     /// Creates an axis between limits set by the user.
     fn within(scale: &Scale, low: f64, high: f64, wanted: usize) -> Self {
         if scale.log {
+            // Zero has no logarithm, so the axis covers three decades instead.
             let low = if low > 0.0 { low } else { high / 1e3 };
             return Self::logarithmic(scale, low, high, wanted);
         }

@@ -55,6 +55,7 @@ impl Figure {
     pub fn csv(&self) -> String {
         let quoted = |text: &str| {
             let text = csv_cell(text);
+            // Separators within a cell need quotes, and quotes are doubled (RFC 4180).
             match text.contains([',', '"', '\n', '\r']) {
                 true => format!("\"{}\"", text.replace('"', "\"\"")),
                 false => text.into_owned(),
@@ -67,6 +68,7 @@ impl Figure {
         );
         for curve in &self.curves {
             for point in &curve.points {
+                // A point without a value only interrupts the drawn line.
                 let Some(y) = point.y else { continue };
                 let (low, high) = point.range.map_or_else(Default::default, |(low, high)| {
                     (low.to_string(), high.to_string())

@@ -11,6 +11,7 @@ use super::scene::{Mark, Scene};
 pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     let name = font::NAME;
     let face = &*font::FACE;
+    // PDF measures glyphs in thousandths of the font's size.
     let scaled = |units: i16| (f64::from(units) * 1000.0 / f64::from(face.units_per_em())).round();
     let bounds = face.global_bounding_box();
     let [left, bottom, right, top] = [bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max].map(scaled);
@@ -42,6 +43,7 @@ pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
         .into_bytes(),
         stream(&format!(" /Length1 {}", font::FILE.len()), font::FILE),
     ];
+    // The bytes above 127 mark the file as binary for programs that transfer it (ISO 32000-1, 7.5.2).
     let mut file = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n".to_vec();
     // The table of references needs the position of each object in the file.
     let mut indices = Vec::new();
@@ -52,6 +54,7 @@ pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
         file.extend(b"\nendobj\n");
     }
     let table = file.len();
+    // Each entry has exactly 20 bytes (ISO 32000-1, 7.5.4); object 0 heads the list of free objects.
     let mut end = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
     for index in indices {
         end.push_str(&format!("{index:010} 00000 n \n"));
@@ -74,6 +77,7 @@ fn stream(more: &str, content: &[u8]) -> Vec<u8> {
 
 /// Returns the drawing commands of the page. Coordinates start at its lower left corner.
 fn content(scene: &Scene) -> Vec<u8> {
+    // Round joins, as in the other formats.
     let mut bytes = b"1 j\n".to_vec();
     for mark in &scene.marks {
         match mark {
@@ -109,6 +113,7 @@ fn content(scene: &Scene) -> Vec<u8> {
                 turned,
             } => {
                 let (x, y) = (at.0, scene.height - at.1);
+                // PDF has no anchors, so the text starts further left.
                 let back = anchor.share() * font::width_of(text, scene.font);
                 let matrix = match turned {
                     true => format!("0 1 -1 0 {x:.2} {:.2}", y - back),

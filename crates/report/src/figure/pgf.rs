@@ -39,6 +39,7 @@ fn add(text: &mut String, mark: &Mark, height: f64) {
                 path(points, height)
             )
         }
+        // The opacity is reset afterwards, since it would hold for later marks.
         Mark::Area {
             points,
             color,
@@ -106,6 +107,7 @@ fn escaped(text: &str) -> String {
             '\\' => all.push_str("\\textbackslash{}"),
             '~' => all.push_str("\\textasciitilde{}"),
             '^' => all.push_str("\\textasciicircum{}"),
+            // T1 fonts have neither Greek letters nor arrows; mathematics has.
             'µ' | 'μ' => all.push_str("\\ensuremath{\\mu}"),
             '–' => all.push_str("--"),
             '→' => all.push_str("\\ensuremath{\\rightarrow}"),

@@ -11,6 +11,7 @@ use super::scene::{INK, Mark, Scene};
 
 /// Returns the file with `dpi` pixels per inch; `None` if it would be too large.
 pub(super) fn bytes(scene: &Scene, dpi: f64) -> Option<Vec<u8>> {
+    // Lengths are in points, of which an inch has 72.
     let scale = dpi / 72.0;
     let side = |length: f64| (length * scale).round() as u32;
     let mut sheet = Pixmap::new(side(scene.width), side(scene.height))?;
@@ -64,6 +65,7 @@ pub(super) fn bytes(scene: &Scene, dpi: f64) -> Option<Vec<u8>> {
             } => {
                 let back = anchor.share() * font::width_of(text, scene.font);
                 let turn = if *turned { -90.0 } else { 0.0 };
+                // The shift by the anchor follows the turn, so that it is along the text.
                 let start = at
                     .pre_translate(position.0 as f32, position.1 as f32)
                     .pre_rotate(turn)
@@ -108,6 +110,7 @@ fn letters(text: &str, height: f64) -> Option<Path> {
         scale: (height / f64::from(font::FACE.units_per_em())) as f32,
     };
     for letter in text.chars() {
+        // A letter that the font lacks must not vanish.
         let glyph = font::FACE
             .glyph_index(letter)
             .or_else(|| font::FACE.glyph_index('?'));

@@ -35,6 +35,7 @@ fn groups(runs: &[RunData]) -> Option<Vec<Group<'_>>> {
             }),
         }
     }
+    // Two runs with one seed are no independent repeats: their interval would be too narrow.
     let mut seeds = groups.iter().map(|group| {
         let mut seeds: Vec<u64> = group.runs.iter().map(|run| run.summary.seed).collect();
         seeds.sort_unstable();
@@ -91,6 +92,7 @@ fn shares(of_runs: &[Vec<f64>]) -> Vec<Point> {
             .map(|run| run.partition_point(|&value| value <= x) as f64 / run.len() as f64 * 100.0)
             .collect();
         Point {
+            // An interval of shares may reach beyond 0 or 100 %.
             range: interval(&of_runs, CONFIDENCE)
                 .and_then(|found| found.ends())
                 .map(|(lo, hi)| (lo.max(0.0), hi.min(100.0))),
@@ -98,6 +100,7 @@ fn shares(of_runs: &[Vec<f64>]) -> Vec<Point> {
         }
     };
     let step = all.len().div_ceil(LEVELS).max(1);
+    // Without the last value, the curve would end below 100 %.
     let last = all.len().checked_sub(1);
     let mut indices: Vec<usize> = (0..all.len()).step_by(step).chain(last).collect();
     indices.dedup();

@@ -246,6 +246,7 @@ fn slowdown_by_size(runs: &[Named<'_>]) -> Option<Figure> {
     };
     let [median, p95, p99] = charts::QUANTILES;
     let (label, curves) = if runs.len() == 1 {
+        // The first dash is solid, so the highest percentile stands out.
         let all = [p99, p95, median].into_iter().enumerate();
         let all = all.map(|(dash, (name, p))| curve(0, name, p, dash));
         ("FCT slowdown".to_string(), all.collect::<Vec<_>>())
@@ -272,6 +273,7 @@ fn slowdown_by_size(runs: &[Named<'_>]) -> Option<Figure> {
 /// Converts a chart of tracks with all of their data.
 fn over_time(chart: &Chart) -> Figure {
     Figure {
+        // The page's ranges are not adopted: a figure computes its own from the data.
         x: Scale {
             max: None,
             ..scale(&chart.x)
@@ -295,6 +297,7 @@ fn curve_of(line: &Line) -> Curve {
     let mut points: Vec<Point> = values.map(|(&x, &y)| Point::at(x, y)).collect();
     if let Some(source) = &line.source {
         let track = &source.track;
+        // The record may begin within its first bin.
         let at = |number: u64| {
             let ps = (track.origin_ps + number * track.width_ps).max(track.begin_ps);
             ps as f64 / source.clock_ps
@@ -320,6 +323,7 @@ fn curve_of(line: &Line) -> Curve {
         points.extend(next.map(|next| end(at(next))));
     }
     Curve {
+        // WinAnsi, the encoding of text in the PDF, has no arrow.
         name: line.name.replace('→', "to"),
         color: line.color,
         dash: line.dash,

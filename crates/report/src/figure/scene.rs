@@ -122,6 +122,7 @@ impl Scene {
         let colors: Vec<_> = (figure.curves.iter().enumerate())
             .map(|(index, curve)| style.palette.of(index, curve.color, curve.dash))
             .collect();
+        // A single curve needs no legend.
         let legend = match figure.curves.len() {
             0 | 1 => Legend::Off,
             _ => style.legend,
@@ -133,6 +134,7 @@ impl Scene {
             Legend::Off => {}
         }
         let panel = scene.panel(figure, top + 6.0 * scene.unit(), right);
+        // Axes before curves, so that the grid lies below them.
         scene.axes(figure, &panel);
         // Curves end at the edge of the panel, with room for the width of lines along it.
         scene.marks.push(Mark::Clip(Some([
@@ -177,6 +179,7 @@ impl Scene {
         let mut at = (4.0, top + self.font + 2.0);
         for (curve, style) in figure.curves.iter().zip(colors).take(NAMED_MAX) {
             let width = SAMPLE * self.unit() + 3.0 + width_of(&curve.name, self.font) + self.font;
+            // A name wider than the sheet must not leave an empty row before it.
             if at.0 + width > self.width && at.0 > 4.0 {
                 at = (4.0, at.1 + row);
             }
@@ -228,6 +231,7 @@ impl Scene {
         let y = Ticked::of(&figure.y, &ys, (self.height / (3.7 * font)) as usize);
         let width = |(_, text): &(f64, String)| width_of(text, font);
         let widest = y.ticks.iter().map(width).fold(0.0, f64::max);
+        // Half of the last label reaches beyond the axis.
         let beyond = x.ticks.last().map_or(0.0, |tick| width(tick) / 2.0);
         Panel {
             left: font + 7.0 + widest + 4.0,

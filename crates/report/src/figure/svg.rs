@@ -9,6 +9,7 @@ use crate::bytes::base64;
 /// Returns the text of the file.
 pub(super) fn text(scene: &Scene) -> String {
     let (width, height) = (scene.width, scene.height);
+    // The font is embedded: the layout used its widths, and another font would shift the labels.
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.2}pt\" height=\"{height:.2}pt\" \
          viewBox=\"0 0 {width:.2} {height:.2}\" font-family=\"{NAME}, Liberation Sans, Helvetica, Arial, sans-serif\" \
@@ -34,6 +35,7 @@ fn add(text: &mut String, mark: &Mark) {
             dash,
         } => {
             let dashes: Vec<String> = dash.iter().map(f64::to_string).collect();
+            // An empty list is no valid value of the attribute.
             let dashes = match dashes.as_slice() {
                 [] => String::new(),
                 all => format!(" stroke-dasharray=\"{}\"", all.join(" ")),

@@ -38,6 +38,7 @@ pub fn of_sweep(data: &SweepData, metric: &str, over: Option<&str>) -> Result<Fi
         let x = numbers
             .as_ref()
             .map_or(position as f64, |(numbers, _)| numbers[position]);
+        // A point without finished runs is left out, and its curve goes on.
         curves[index]
             .1
             .points

@@ -63,6 +63,7 @@ impl Grid {
     /// Returns the grid of a sweep. If only the seed varies, the seeds are its axis.
     pub(super) fn of(data: &SweepData) -> Self {
         let seeds = data.plan.seeds.len();
+        // An axis with one value leaves nothing to choose on the page.
         let varies: Vec<usize> = (0..data.plan.axes.len())
             .filter(|&number| data.plan.axes[number].values.len() > 1)
             .collect();
@@ -171,6 +172,7 @@ pub(crate) fn places(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
     let parts: Option<Vec<(f64, String)>> = values.iter().map(split).collect();
     let parts = parts?;
     let unit = parts.first()?.1.clone();
+    // Values in different units have no common scale, so they remain names.
     let same = parts.iter().all(|(_, other)| *other == unit);
     same.then(|| (parts.into_iter().map(|(number, _)| number).collect(), unit))
 }
@@ -191,6 +193,7 @@ fn point(
         let values: Vec<f64> = of_runs.collect();
         let found = interval(&values, CONFIDENCE).and_then(|found| found.ends());
         let ends = found.map(|(lo, hi)| [lo, hi]);
+        // JSON has neither NaN nor infinity.
         let mean = mean(&values).filter(|mean| mean.is_finite());
         // Not rounded: the page rounds what it shows, but not what it saves.
         mean.into_iter().chain(ends.into_iter().flatten()).collect()

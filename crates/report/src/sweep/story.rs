@@ -79,6 +79,7 @@ pub(super) fn story(data: &SweepData, grid: &Grid) -> String {
             format!("{points} points of a grid, one run each: the seed changes nothing.")
         }
         _ => {
+            // A point at which the seed changes nothing runs once.
             let runs = all - fixed * (seeds - 1);
             format!("{points} points of a grid, each with the same {seeds} seeds: {runs} runs.")
         }

@@ -114,6 +114,7 @@ impl Account {
             }
             let hop = &mut way[at];
             hop.ps[part] += time.time_ps;
+            // The parts of a hop's time concern the same packets, so these are not added up.
             hop.packets = hop.packets.max(time.packets.unwrap_or(0));
             hop.mean_ps += time.mean_ps.unwrap_or(0.0) as u64;
             hop.max_ps = hop.max_ps.max(time.max_ps.unwrap_or(0));

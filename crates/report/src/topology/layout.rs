@@ -43,6 +43,7 @@ pub(super) fn layout(topology: &Topology) -> Layout {
     let tier = tiers(topology, &neighbours);
     let order = ordered(&tier, &neighbours);
     let (mut x, mut half) = (vec![0.0; nodes], vec![0.0; nodes]);
+    // From the hosts upwards, since a tier is placed by the positions of the tier below.
     place_hosts(&order, &tier, &neighbours, &mut x, &mut half);
     for row in order.iter().skip(2) {
         place_row(row, &tier, &neighbours, &mut x, &mut half);
@@ -50,6 +51,7 @@ pub(super) fn layout(topology: &Topology) -> Layout {
     let rank = ranks(&order, nodes);
     let bent = topology.links.iter().map(|link| {
         let (a, b) = (link.a.0 as usize, link.b.0 as usize);
+        // A straight link would pass through the nodes between its ends.
         tier[a] == tier[b] && rank[a].abs_diff(rank[b]) != 1
     });
     let bent = bent.collect();
@@ -207,6 +209,7 @@ fn place_hosts(
     if !alone.is_empty() {
         groups.push((None, alone));
     }
+    // A switch needs room of its own even if it has few hosts.
     let width = |group: &[usize]| (group.len() as f64).max(GROUP_MIN);
     let total: f64 = groups.iter().map(|(_, hosts)| width(hosts) + GAP).sum();
     let mut left = 0.0;

@@ -112,6 +112,7 @@ fn deadlocks(run: &RunData, rows: &SortedMap<String, usize>) -> Vec<Deadlock> {
         };
         let pauses: Option<Vec<&EndlessPause>> = cycle.nodes.iter().zip(next).map(pause_of).collect();
         let pauses = pauses?;
+        // The latest pause closed the cycle.
         let last = pauses.iter().max_by(|a, b| a.since_s.total_cmp(&b.since_s))?;
         Some(Deadlock {
             ports: pauses

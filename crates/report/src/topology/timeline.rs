@@ -155,6 +155,7 @@ fn within(limit: usize, series: &[Series], rows: &SortedMap<String, usize>) -> O
         .map(|point| point.1 as u64);
     let recorded = recorded.unwrap_or(0);
     let mut grid = Grid::new(start_ps, end_ps, recorded);
+    // The compressed size is known only after packing, so bins are doubled until it fits.
     loop {
         let (timeline, size) = grid.pack(&groups, recorded);
         if size <= limit || grid.bins < 2 {
@@ -226,6 +227,7 @@ impl Grid {
         let mut size = 0;
         for (quantity, rows) in groups {
             let largest = rows.iter().map(|(_, one)| one.largest());
+            // A rate, which does not depend on the width of the bins.
             let scale = match quantity.counted {
                 true => 1e6 / counted_ps.max(1) as f64,
                 false => 1.0,
@@ -287,6 +289,7 @@ impl Grid {
                 continue;
             }
             let (from, to) = (from - self.start_ps, to - self.start_ps);
+            // A step without a length still counts in its bin.
             for bin in from / self.bin_ps..to.max(from + 1).div_ceil(self.bin_ps).min(self.bins as u64) {
                 let start = bin * self.bin_ps;
                 let inside = to.min(start + self.bin_ps).saturating_sub(from.max(start));

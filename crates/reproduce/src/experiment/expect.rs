@@ -151,6 +151,7 @@ fn is_bare(expect: &Expect) -> bool {
 
 /// Returns true if all conditions in `where` hold.
 fn is_for(conditions: &Conditions, names: &Names, at: &At<'_>, location: &Location) -> Result<bool, Problem> {
+    // No early return: a misspelt axis or case is an error even after a condition that does not hold.
     let mut all = true;
     for (key, values) in conditions {
         let texts = || values.0.iter().map(|value| value.as_str().unwrap_or_default());
@@ -188,6 +189,7 @@ fn of(one: &Expect, location: &Location) -> Result<Criterion, Problem> {
                 .trim()
                 .strip_suffix('%')
                 .and_then(|share| share.trim().parse::<f64>().ok());
+            // A share of 0 would ask for equal bits; `exact` compares the printed digits.
             let share = share.filter(|share| *share > 0.0);
             let wrong = || Problem::new("expected a share such as `5%`").at(location);
             Some(Tolerance::Within(share.ok_or_else(wrong)? / 100.0))

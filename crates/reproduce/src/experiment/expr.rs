@@ -230,6 +230,7 @@ impl Reader<'_> {
     }
 
     fn comparison(&mut self) -> Result<Written, Problem> {
+        // The longer tokens come first, since `<=` also starts with `<`.
         const ALL: [(&str, Operator); 4] = [
             ("<=", Operator::AtMost),
             (">=", Operator::AtLeast),
@@ -259,6 +260,7 @@ impl Reader<'_> {
 
     fn product(&mut self) -> Result<Written, Problem> {
         let mut left = self.factor()?;
+        // A loop, since recursion would read `a / b / c` as `a / (b / c)`.
         loop {
             let operator = match (self.takes("*"), self.takes("/")) {
                 (true, _) => Operator::Multiply,
@@ -268,6 +270,7 @@ impl Reader<'_> {
             self.blanks();
             let from = self.at;
             let right = self.factor()?;
+            // Only a literal zero is certain to be a mistake before anything has run.
             if operator == Operator::Divide && right == Written::Number(0.0) {
                 let location = self.location.part(from..self.at);
                 return Err(Problem::new("divides by zero").at(&location));
@@ -278,6 +281,7 @@ impl Reader<'_> {
 
     fn factor(&mut self) -> Result<Written, Problem> {
         self.operators += 1;
+        // The parser calls itself for brackets and signs: without a limit, a long row of them overflows the stack.
         let (few, flat) = (self.operators <= OPERATORS, self.depth < DEEPEST);
         if !(few && flat) {
             let message = match flat {
@@ -322,6 +326,7 @@ impl Reader<'_> {
             let sign = usize::from(self.rest()[length + 1..].starts_with(['+', '-']));
             length += 1 + sign + digits(&self.rest()[length + 1 + sign..]);
         }
+        // TOML allows underscores in numbers, Rust's parser does not.
         let number = self.rest()[..length].replace('_', "").parse();
         let number = number.map_err(|_| self.unexpected("a number"))?;
         self.at += length;
@@ -334,6 +339,7 @@ impl Reader<'_> {
         let mut text = String::new();
         loop {
             let Some(end) = self.rest().find('\'') else {
+                // The error points to the end, where the quote is missing.
                 self.at = self.text.len();
                 return Err(self.unexpected("a closing `'`"));
             };

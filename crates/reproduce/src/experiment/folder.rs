@@ -35,10 +35,12 @@ pub fn read_folder(folder: &Path) -> Result<Reproduction, Diagnostics> {
         ))
     })?;
     let source = Source::new(path.display().to_string(), text);
+    // `.` and `..` have no file name of their own.
     let whole = folder.canonicalize();
     let name = whole.as_deref().unwrap_or(folder).file_name();
     let id = name.map_or_else(|| "experiment".into(), |name| name.to_string_lossy().into_owned());
     let one = read(&id, &source, &OnDisk(folder))?;
+    // Reads the scenarios, too: their mistakes show before the first run.
     for need in crate::Plan::of(one.needs()).needs {
         need.load().map_err(|error| located(error, &source))?;
     }
@@ -111,6 +113,7 @@ pub fn check(one: &Reproduction, folder: Option<&Path>) -> Result<Checked, Diagn
     let done = recorded.outcomes.done(one)?;
     let counts = Counts::of(&one.records(&done));
     found.summary.push_str(&format!("; recorded: {}", counts.text()));
+    // A criterion that no wrong outcome fails proves nothing, even if it is met.
     let stays = undetected(one, &done, Vec::new()).into_iter();
     found
         .faults
@@ -170,6 +173,7 @@ pub fn begin(folder: &Path, scenario: &str, text: &str) -> Result<(), Problem> {
             error => Problem::new(error.to_string()),
         })
     };
+    // Checks both names before it creates the folder, so that a refusal leaves nothing behind.
     let path = new(&folder.join(FILE))?;
     let file = Path::new(scenario);
     let copy = match file.file_name().filter(|_| file.is_file()) {
@@ -182,6 +186,7 @@ pub fn begin(folder: &Path, scenario: &str, text: &str) -> Result<(), Problem> {
         _ => None,
     };
     fs::create_dir_all(folder).map_err(|error| Problem::new(format!("{}: {error}", folder.display())))?;
+    // The scenario first: a folder with an experiment always has its scenario.
     let files = copy.iter().map(|(file, bytes)| (file, bytes.as_slice()));
     for (file, bytes) in files.chain([(&path, text.as_bytes())]) {
         file.write(|out| out.write_all(bytes))

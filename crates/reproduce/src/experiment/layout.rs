@@ -90,6 +90,7 @@ pub(super) fn read(
                 .at(&location)
                 .into());
         }
+        // A definition without a use is most likely misspelt where it should be used.
         if !source.text().contains(&format!("{{{name}}}")) {
             let text = format!("no expression has `{{{name}}}`");
             return Err(Problem::new(text).at(&location).into());
@@ -198,6 +199,7 @@ impl Layout<'_> {
     }
 
     fn expression(&self, text: &str, location: &Location, scope: Scope<'_>) -> Result<Expr, Problem> {
+        // The brackets keep a definition together: `a - {b}` must subtract all of `b`.
         let whole = self.define.iter().fold(text.to_string(), |text, (name, part)| {
             text.replace(&format!("{{{name}}}"), &format!("({})", part.get_ref()))
         });
@@ -256,6 +258,7 @@ impl Layout<'_> {
             .iter()
             .map(|([label, what], bound)| ([label.as_str(), what.as_str()], bound))
             .collect();
+        // Only now are the rows of all tables known: a line of the file may belong to any of them.
         published.iter().try_for_each(|file| file.check(&rows))?;
         Ok(plans)
     }
@@ -404,6 +407,7 @@ impl Layout<'_> {
             Some(expect) => self.expected(expect, &at)?,
             None => None,
         };
+        // The criterion of a row is narrower than that of its table.
         let criterion = match of_row {
             Some(found) => Some(found),
             None => match &table.expect {

@@ -55,6 +55,7 @@ pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Rep
         let missing = || Problem::new(format!("there is no file `{path}`")).at(&location);
         common.add(read_toml(&folder.text(path).ok_or_else(missing)?)?);
     }
+    // Names first, since criteria and panels refer to axes; measures last, since only panels tell which are needed.
     let (names, mut needs) = runs::read(&file, &common, source, folder)?;
     let criteria = Criteria::of(&file, &common, source)?;
     let plans = layout::read(&file, &names, &criteria, source, folder)?;
@@ -87,6 +88,7 @@ fn take_measures(plans: &[PanelPlan], names: &Names, requests: &mut [RunRequest]
                     }
                     continue;
                 }
+                // A set extracts all of its measures at once; only others come from the run's summary.
                 let set = grid.and_then(|grid| grid.set);
                 let in_set = set.is_some_and(|set| set.find(&leaf.measure).is_some());
                 let taken = &mut requests[run].summary;

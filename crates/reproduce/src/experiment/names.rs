@@ -137,6 +137,7 @@ impl Names {
     /// If there are too many.
     pub(super) fn combinations(&self, axes: &[usize]) -> Result<Vec<Bound>, Problem> {
         const MOST: usize = 1_000_000;
+        // Counted before anything is built; saturating, since the product of many axes overflows.
         let counts = axes.iter().map(|&axis| self.axes[axis].cases.len());
         let count = counts.fold(1, usize::saturating_mul);
         if count > MOST {
@@ -205,6 +206,7 @@ impl Names {
             Written::Number(number) => Expr::Number(*number),
             Written::Negative(one) => Expr::Negative(Box::new(inner(one)?)),
             Written::Binary(operator, a, b) => binary(*operator, inner(a)?, inner(b)?, location)?,
+            // Arguments of the functions below are names of steps and axes, so they must not be looked up as measures.
             Written::Call(Function::Step, arguments, span) => {
                 let [step, name] = texts(Function::Step, arguments, &location.part(span.clone()))?;
                 Expr::Step(self.fill(&step, bound), self.fill(&name, bound))

@@ -24,6 +24,7 @@ pub(super) struct OwnMeasures {
 impl OwnMeasures {
     pub(super) fn read(file: &File, common: &Common, source: &Source) -> Result<Self, Problem> {
         let mut found = Self::default();
+        // Even an empty run has all tables, so the columns of an answer are known before anything runs.
         let run = Run::empty();
         let named = |what, name, sql, is_own: bool| Named {
             what,
@@ -32,6 +33,7 @@ impl OwnMeasures {
             source: is_own.then_some(source),
             end: source,
         };
+        // The experiment's measures come last and thereby replace shared ones of the same name.
         for (name, measure) in common.measure.iter().chain(&file.measure) {
             let at = named("measure", name, &measure.sql, file.measure.contains_key(name));
             let own = single(&run, measure, &at)?;
@@ -123,6 +125,7 @@ fn several(run: &Run, written: &OwnQuestion, at: &Named<'_>) -> Result<Vec<Own>,
         ),
         all => (Form::Row, all.to_vec()),
     };
+    // Values are stored by name, so a second column would overwrite the first.
     let distinct: SortedSet<&str> = measures.iter().map(String::as_str).collect();
     if distinct.len() < measures.len() {
         return Err(at.wrong("two columns have one name"));

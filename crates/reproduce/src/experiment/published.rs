@@ -113,6 +113,7 @@ impl Line {
                     let case = names.case(*axis, &text, &location)?;
                     line.bound.insert(*axis, case);
                 }
+                // An empty cell means that nothing was published there.
                 Head::Column(_) if text.is_empty() => {}
                 Head::Column(column) => {
                     let number: Result<f64, _> = text.replace('_', "").parse();
@@ -153,6 +154,7 @@ pub(super) fn cells(source: &Source) -> Vec<Vec<(String, Location)>> {
 fn split(line: &str, start: usize, source: &Source) -> Vec<(String, Location)> {
     let mut cells = Vec::new();
     let (mut from, mut quoted) = (0, false);
+    // The comma at the end closes the last cell, even after an unclosed quote.
     for (at, letter) in line.char_indices().chain([(line.len(), ',')]) {
         match letter {
             '"' => quoted = !quoted,
@@ -162,6 +164,7 @@ fn split(line: &str, start: usize, source: &Source) -> Vec<(String, Location)> {
                     .strip_prefix('"')
                     .and_then(|text| text.strip_suffix('"'))
                     .unwrap_or(text);
+                // Two quotes within a quoted cell stand for one (RFC 4180).
                 cells.push((text.replace("\"\"", "\""), source.at(start + from..start + at)));
                 from = at + 1;
             }

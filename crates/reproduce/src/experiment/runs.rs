@@ -98,6 +98,7 @@ fn cases_of(axis: &str, path: &str, source: &Source, folder: &dyn Folder) -> Res
         let set = heads.iter().zip(line).skip(1);
         let set = set.map(|(head, (text, _))| (head.clone(), toml::Value::String(text)));
         Ok(Case {
+            // A name that is a number also is the axis's value in expressions.
             with: name
                 .parse::<f64>()
                 .map(|number| (axis.to_string(), number.into()))

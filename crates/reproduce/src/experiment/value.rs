@@ -140,6 +140,7 @@ impl Expr {
                     Value::Number(number) => Some(number),
                     _ => None,
                 };
+                // A mean of fewer seeds than asked for would pass unnoticed, unless the grid allows it.
                 let found: Vec<Option<f64>> = (0..seeds).map(of).collect();
                 match partial {
                     true => Some(Value::List(found.into_iter().flatten().collect())),
@@ -190,6 +191,7 @@ impl Leaf {
             Value::Number(number) => Some(number),
             _ => None,
         });
+        // As above: a missing run leaves no value, unless the grid allows it.
         let numbers: Option<Vec<f64>> = match self.partial {
             true => Some(numbers.flatten().collect()),
             false => numbers.collect(),
@@ -229,9 +231,11 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
         let positive = all.iter().all(|one| *one > 0.0);
         positive.then(|| all.iter().map(|one| libm::log(*one)).collect())
     };
+    // These functions keep the form of their arguments; those below take all numbers as one list.
     match function {
         Function::Abs => return each(&values, |all| all[0].abs()),
         Function::Sqrt => return each(&values, |all| all[0].sqrt()),
+        // `libm`, since logarithms of the platforms differ in the last digit.
         Function::Log => return each(&values, |all| libm::log(all[0])),
         Function::Ceil => return each(&values, |all| all[0].ceil()),
         Function::Where => {
@@ -288,6 +292,7 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
         Function::Low => interval(&all, CONFIDENCE)?.ends().map(|(lo, _)| lo),
         Function::High => interval(&all, CONFIDENCE)?.ends().map(|(_, hi)| hi),
         Function::Half => interval(&all, CONFIDENCE)?.half_width(),
+        // Ratios are averaged as logarithms, so that 2 and 1/2 cancel; their intervals are symmetric there, too.
         Function::Geomean => mean(&logarithms(&all)?).map(libm::exp),
         Function::GeoLow => interval(&logarithms(&all)?, CONFIDENCE)?
             .ends()

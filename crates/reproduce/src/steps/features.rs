@@ -40,6 +40,7 @@ const SHOWN: usize = 300;
 
 fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let sources = SCHEMES.map(|(scheme, settings, _)| Source::incast(scheme, settings));
+    // Announced before the slow part, or the progress line would stand still.
     work.inform(0.0, "running the incast under four schemes")?;
     let traces = recorded(&sources, work)?;
     let mut numbers = Metrics::default();

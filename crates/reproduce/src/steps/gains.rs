@@ -40,6 +40,7 @@ fn each(gains: Gains) -> [f64; 3] {
 
 /// Trains the gains; `share` is the part of the step's progress for this training.
 fn learn(work: &mut Work<'_>, options: &Options, share: Range<f64>) -> Result<TrainedGains, StepError> {
+    // The callback can only stop the training, so its error is kept outside.
     let mut stopped = Ok(());
     let found = train(options, &Checkpoints::none(), &mut |episode, now, gains| {
         let done = now.now.as_secs_f64().clamp(0.0, 1.0);
@@ -57,6 +58,7 @@ fn learn(work: &mut Work<'_>, options: &Options, share: Range<f64>) -> Result<Tr
             Err(_) => Control::Stop,
         }
     });
+    // Checked first: a stopped training returns gains, too, but unfinished ones.
     stopped?;
     found.map_err(StepError::of)
 }
@@ -71,6 +73,7 @@ fn numbers(found: &TrainedGains) -> Metrics {
             .iter()
             .map(|point| (point.update as f64, each(point.gains)[k]))
             .collect();
+        // Changes in the last quarter show if the gains have settled.
         let quarter = 0.75 * last as f64;
         let late = course.iter().filter(|&&(update, _)| update >= quarter);
         let of_last = each(found.gains)[k];
@@ -80,6 +83,7 @@ fn numbers(found: &TrainedGains) -> Metrics {
         numbers.set(format!("change of {name}"), 100.0 * change);
         numbers.set(name, of_last);
         numbers.set(format!("later {name}"), each(found.later)[k]);
+        // Extremes, so that thinning loses no excursion.
         numbers.draw(name, extremes(&course, POINTS_MAX));
     }
     numbers

@@ -71,6 +71,7 @@ fn learned(work: &mut Work<'_>, options: &Options) -> Result<Metrics, StepError>
             Err(_) => Control::Stop,
         }
     });
+    // A stopped training returns a network, too, but an unfinished one.
     stopped?;
     let trained = trained.map_err(StepError::of)?;
     work.inform(0.9, "runs with other seeds")?;

@@ -74,6 +74,7 @@ fn counted(_: &mut Work<'_>) -> Result<Metrics, StepError> {
             put("trees", trees.len());
             put("questions", trees.iter().map(|tree| tree.splits.len()).sum());
             put("leaves", trees.iter().map(|tree| tree.leaves.len()).sum());
+            // Thresholds and leaves are integers, so a tree needs no floating point.
             put("floating-point operations", 0);
             put("operations", trees.iter().map(|tree| tree.splits.len() + 1).sum());
         } else {

@@ -50,6 +50,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     for sources in unseen() {
         let others = recorded(&sources, work)?;
         let whole = Dataset::whole(&others);
+        // Pairs seen in training would make the errors look too small.
         disjoint(&data.origins, &whole.origins).map_err(StepError::of)?;
         let drawn = Dataset::draw(&others, DRAWN, 1).map_err(StepError::of)?;
         courses.push((whole, drawn));
@@ -119,6 +120,7 @@ fn one(work: &mut Work<'_>, data: &Dataset, index: usize, network: Network) -> R
             Err(_) => Control::Stop,
         }
     });
+    // A stopped training returns weights, too, but unfinished ones.
     stopped?;
     trained.map_err(StepError::of)
 }

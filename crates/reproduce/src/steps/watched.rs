@@ -171,6 +171,7 @@ pub(crate) fn in_chunks<T: Sync, R: Send>(
         work.inform(share.start + (share.end - share.start) * part, &words)?;
         let results: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = chunk.iter().map(|item| scope.spawn(|| one(item))).collect();
+            // A panic becomes the error of one run, so that the others are still joined.
             let ended = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 thread
                     .join()

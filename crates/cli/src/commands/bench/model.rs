@@ -50,6 +50,7 @@ impl Waiting {
     fn measure(args: &BenchArgs, runs: u32) -> Result<Self, Failure> {
         let least = |split: Split| -> Result<(f64, u64), Failure> {
             let mut best = (f64::INFINITY, 0);
+            // The least of at least three runs: other load of the machine only adds time.
             for _ in 0..runs.max(3) {
                 let one = measure_in_process(EMPTY_WINDOWS, None, args, split)?;
                 best = (
@@ -67,6 +68,7 @@ impl Waiting {
                 threads: Some(1),
             })?;
             let (s, windows) = least(Split::of(threads))?;
+            // Noise may turn the difference negative.
             measured_s.push((s - alone.0).max(0.0) / windows.max(1) as f64);
         }
         let steps = measured_s.len().saturating_sub(1);
@@ -130,6 +132,7 @@ pub(super) fn bench(args: &BenchArgs, runs: u32) -> Ended {
     for workload in workloads {
         let one = measured(workload, args, runs, Split::of(1))?;
         for &parts in &asked {
+            // On one thread the cost of cutting is measured without any waiting.
             let split = Split {
                 parts,
                 threads: Some(1),

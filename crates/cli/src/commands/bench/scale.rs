@@ -199,6 +199,7 @@ fn add_steps(run: &mut RunSpec, steps: u32) {
             let Some(before) = step.checked_sub(1) else {
                 continue;
             };
+            // The rank that sent to this one in the step before.
             let sender = (rank + n - step) % n;
             let waits = [(rank, Awaited::Acknowledged), (sender, Awaited::Received)];
             run.dependencies.extend(waits.map(|(of, awaited)| Dependency {
@@ -241,6 +242,7 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     let run = input.run;
     let (hosts, flows) = (hosts(&run), run.flow_count());
     let mut simulation = Simulation::new(run).map_err(Failure::arguments)?;
+    // One event at a time, so that the start ends with the first packet.
     while simulation.progress().packet_hops == 0 && !simulation.advance(1).done {}
     let (start_s, start_cpu_s) = (wall.elapsed().as_secs_f64(), cpu_s());
     let start_rss_bytes = peak_rss_bytes();

@@ -107,6 +107,7 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
     let teacher = paceline_scenario::find_model(&args.model).map_err(Failure::arguments)?;
     let default = format!("results/distill-{}", teacher.card().name);
     let folder = destination::choose_new(args.out.as_ref(), Path::new(&default), args.force);
+    // Before the distillation, which takes minutes.
     output::check_folder(&folder, args.force)?;
     let begun = Instant::now();
     // The network's suffixes are dropped: trees of `decc-net-q4` are called `decc-tree-300`.

@@ -76,6 +76,7 @@ pub(super) fn prove(args: &ProveArgs) -> Ended {
     let holds = findings
         .iter()
         .filter(|finding| finding.verdict == Verdict::Holds);
+    // Open claims fail the command, too: a script must not take them for proved.
     match findings.len() - holds.count() {
         0 => Ok(Done::All),
         some => Err(Failure::run(format!(

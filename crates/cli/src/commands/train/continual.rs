@@ -150,6 +150,7 @@ fn input(
     set.push(format!("cc.decc.model={path}"));
     // Experience includes a latency percentile. Recording it does not change the run.
     set.push("record.latency=true".into());
+    // The deployed model is not on disk yet, so it is passed under the name that the scenario has for it.
     let at_hand = ModelRef::read_from(&*path, Arc::clone(&deployed.model));
     let overrides = Overrides {
         set,
@@ -163,6 +164,7 @@ fn input(
         ..Overrides::default()
     };
     let mut input = paceline_lab::load(&args.scenario, &overrides)?;
+    // A run's folder has to contain the files that its scenario names.
     let files = deployed.files.iter();
     (input.files).extend(files.map(|(ending, bytes)| (format!("{path}.{ending}"), bytes.clone())));
     Ok(input)

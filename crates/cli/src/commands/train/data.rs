@@ -97,6 +97,7 @@ fn run_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
                 path.display()
             )));
         }
+        // A folder lists its entries in any order, on which the drawn pairs would depend.
         inside.order();
         folders.append(&mut inside);
     }

@@ -30,6 +30,7 @@ pub(super) fn train(args: &GainsArgs, session: &Session) -> Ended {
         meter.update(run, now, [gains.p, gains.i, gains.d]);
         interrupt::control()
     });
+    // The progress bar would overwrite the messages below.
     drop(meter);
     let trained = match trained {
         Err(Error::Stopped(_)) => {
@@ -48,6 +49,7 @@ pub(super) fn train(args: &GainsArgs, session: &Session) -> Ended {
     };
     let folder = session.checkpoints.results(&session.folder, session.force)?;
     interrupt::print_place(&session.folder, folder.destination());
+    // With the checkpoint, so that the same command resumes.
     if trained.stopped {
         session.checkpoints.carry(&folder)?;
     }

@@ -84,6 +84,7 @@ pub(super) fn train(args: &NetworkArgs, network: Network, session: &Session) -> 
     let partial = cut_short || others.iter().any(|one| one.trained.stopped) || interrupt::asked();
     let folder = session.checkpoints.results(&session.folder, session.force)?;
     interrupt::print_place(&session.folder, folder.destination());
+    // With the checkpoint, so that the same command resumes.
     if partial {
         session.checkpoints.carry(&folder)?;
     }
@@ -272,6 +273,7 @@ fn warnings(judged: &[Judged<'_>], own: Option<&on_policy::Ended>) -> Vec<String
             first.trained.options.rounds
         ));
     }
+    // A network that predicts no better than a smaller one is not worth its cost.
     let simple = judged[1..]
         .iter()
         .filter(|one| one.parameters < first.parameters && one.mape <= first.mape);

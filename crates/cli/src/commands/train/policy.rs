@@ -68,6 +68,7 @@ pub(super) struct Left<'a> {
 
 /// Writes the folder and prints the results. The checkpoint of an interrupted training is kept in it.
 pub(super) fn leave(left: &Left<'_>, session: &Session, kept: InterruptGuard) -> Ended {
+    // Once the folder is being written, an interruption must not leave a part of it.
     let _kept = kept.written(!interrupt::asked());
     let folder = session.checkpoints.results(&session.folder, session.force)?;
     interrupt::print_place(&session.folder, folder.destination());
@@ -77,6 +78,7 @@ pub(super) fn leave(left: &Left<'_>, session: &Session, kept: InterruptGuard) ->
     for name in left.carried {
         folder.carry(&Checkpoints::relative_path_of(name), name)?;
     }
+    // With the checkpoint, so that the same command resumes.
     if left.stopped {
         session.checkpoints.carry(&folder)?;
     }

@@ -84,6 +84,7 @@ fn packet(spec: &RunSpec, event: &TraceEvent, sent_as: SentAs) -> Option<Vec<u8>
         Some(lanes) => lanes.lane_of[usize::from(event.class & 7)],
         None => event.class,
     };
+    // The local route header: lane, service level, destination, length (filled in below), source.
     let mut frame = vec![lane << 4, event.class << 4 | LOCAL];
     frame.extend(lid(to).to_be_bytes());
     frame.extend([0; 2]);
@@ -100,6 +101,7 @@ fn packet(spec: &RunSpec, event: &TraceEvent, sent_as: SentAs) -> Option<Vec<u8>
     frame[4..6].copy_from_slice(&words.to_be_bytes());
     let check = invariant_crc(&frame);
     frame.extend(check.to_le_bytes());
+    // The variant CRC covers the invariant one, so it comes last.
     let check = !crc16(&frame);
     frame.extend(check.to_le_bytes());
     Some(frame)

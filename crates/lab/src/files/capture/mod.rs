@@ -46,6 +46,7 @@ pub(super) fn write(
         true => LINK_TYPE_ERF,
         false => LINK_TYPE_ETHERNET,
     };
+    // The comment is in the first block of the file, so lengths are compared before any packet is written.
     let longer = Longer::find(spec, &posted, &outcome.trace);
     let application = format!("Paceline {}", crate::identity::version());
     let mut writer = Writer::new(out, &application, &longer.comment())?;
@@ -229,6 +230,7 @@ impl Posted {
         messages.sort_unstable();
         let mut ends: SortedMap<NonZeroU32, u64> = SortedMap::new();
         let mut first: SortedMap<NonZeroU32, u32> = SortedMap::new();
+        // The smallest number names a queue pair, independently of the order of starts.
         for &(connection, _, flow) in &messages {
             let known = first.entry(connection).or_insert(flow);
             *known = (*known).min(flow);
@@ -236,6 +238,7 @@ impl Posted {
         let assign = |(connection, _, flow): (NonZeroU32, Time, u32)| {
             let end = ends.entry(connection).or_default();
             let start = *end;
+            // Each message begins with a new packet, so numbers go on after a whole packet.
             *end += spec.flows[flow as usize].size.get().next_multiple_of(mtu);
             let named_by = first[&connection];
             (flow, SentAs { named_by, start })
@@ -309,6 +312,7 @@ fn message(spec: &RunSpec, flow: &FlowSpec, event: &TraceEvent, start: u64) -> w
             number: expected,
             first: event.seq == start,
             last: event.seq + u64::from(event.payload) >= end,
+            // Both fields have 32 bits.
             length: u32::try_from(flow.size.get()).unwrap_or(u32::MAX),
             offset: u32::try_from(event.seq.saturating_sub(start)).unwrap_or(u32::MAX),
             // The last packet may be simulated at full length; its payload is only the rest of the message.

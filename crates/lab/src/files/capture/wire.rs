@@ -134,6 +134,7 @@ impl Packet {
     /// Shortens a payload that makes the frame longer than `wire` bytes, if there is room for the headers.
     pub(super) fn fit(&mut self, wire: usize) {
         let length = self.length();
+        // RoCE pads payloads to words of four bytes, UET does not.
         let (written, unit, payload) = match self {
             Self::Roce {
                 message: Message::Write { payload, .. },
@@ -207,6 +208,7 @@ fn datagram(header: &Header, port: u16, trailer: usize, push: impl FnOnce(&mut V
     // UDP's length; no checksum, as both transports recommend.
     frame.extend([0; 4]);
     push(&mut frame);
+    // Lengths and checksum cover what `push` has added, so they come last.
     let ip_length = (frame.len() - ETHERNET + trailer) as u16;
     frame[ETHERNET + 2..ETHERNET + 4].copy_from_slice(&ip_length.to_be_bytes());
     let checksum = internet_checksum(&frame[ETHERNET..ETHERNET + IPV4]);
@@ -238,6 +240,7 @@ pub(super) fn push_transport(frame: &mut Vec<u8>, queue_pair: u32, message: &Mes
         frame.extend([opcode, pad << 4]);
         frame.extend(PARTITION.to_be_bytes());
         frame.push(u8::from(becn) << 6);
+        // Queue pair and packet number have 24 bits.
         frame.extend(&queue_pair.to_be_bytes()[1..]);
         frame.push(u8::from(ack) << 7);
         frame.extend(&number.to_be_bytes()[1..]);

@@ -73,6 +73,7 @@ impl Deeper {
         let mut deepest: Vec<&CutRow> = self.cuts.iter().collect();
         deepest.order_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.at_ps.cmp(&b.at_ps)));
         deepest.truncate(NAMED);
+        // Selected by depth, but listed in the order of time.
         deepest.order_by_key(|cut| cut.at_ps);
         let cuts: Vec<String> = deepest.iter().map(|cut| cut.cause(start)).collect();
         lines.push(format!("deepest: {}", cuts.join("; ")));

@@ -102,6 +102,7 @@ impl Actor {
             .chunks_exact(4 * UNITS)
             .zip(before.chunks_exact(UNITS))
         {
+            // PyTorch's order of gates: input, forget, cell, output.
             for (unit, cell) in cells.iter().enumerate() {
                 let [i, f, g, o] = gates_of(sums, unit);
                 after.push(f * cell + i * g);
@@ -135,6 +136,7 @@ impl Actor {
         let mut by_sums = Vec::with_capacity(passes.gates.output.len());
         for (row, sums) in sums.enumerate() {
             let mut by = [0.0; 4 * UNITS];
+            // The logistic function s has the derivative s (1 - s), the hyperbolic tangent t has 1 - t t.
             for unit in 0..UNITS {
                 let index = row * UNITS + unit;
                 let ([i, f, g, o], kept) = (gates_of(sums, unit), tanh(passes.cells.1[index]));

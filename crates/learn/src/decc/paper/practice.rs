@@ -259,6 +259,7 @@ impl Decider for Flow {
         seen[READ..][..memory.len()].copy_from_slice(memory);
         let said = self.policy.says(report, path);
         seen[..READ].copy_from_slice(self.policy.seen());
+        // The noise is correlated, since independent noise would average out within a round trip.
         self.noise = NOISE_KEPT * self.noise + course.manner.noise * normal(&mut self.rng);
         let tried = said + self.noise as f32;
         let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);

@@ -23,6 +23,7 @@ pub(in crate::page) fn pictures(law: &Law) -> Part {
             let seen = Interval {
                 mean: Some(r),
                 newest: r,
+                // A flow decides once per packet at most, so slow flows decide less often than once per round trip.
                 elapsed: (flows / PACKETS).max(r),
                 nacks: 0.0,
             };
@@ -83,6 +84,7 @@ fn taken_apart(law: &Law) -> Grid {
             nacks,
         };
         let step = law.step(&state, &seen, PACKETS);
+        // Rounded first, so that no share is shown as -0.0.
         let share = |d: f64| match (1000.0 * d).round() {
             0.0 => "0".to_string(),
             tenths => format!("{:+.1}", tenths / 10.0),

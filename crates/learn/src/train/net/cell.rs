@@ -80,6 +80,7 @@ impl Cell {
         let next = match self {
             Self::Lstm => {
                 for (row, gate) in gates.iter_mut().enumerate() {
+                    // PyTorch's order of gates: the third part is the candidate for the cell.
                     *gate = if row / n == 2 { tanh(*gate) } else { sigmoid(*gate) };
                 }
                 let (i, f, g, o) = (&gates[..n], &gates[n..], &gates[2 * n..], &gates[3 * n..]);
@@ -87,6 +88,7 @@ impl Cell {
                 (0..n).map(|k| o[k] * tanh(kept[k])).collect()
             }
             Self::Gru => {
+                // PyTorch's order of gates: reset, update, new; its reset gate acts on the hidden state's part alone.
                 gates[..2 * n].iter_mut().for_each(|gate| *gate = sigmoid(*gate));
                 for k in 0..n {
                     gates[2 * n + k] = tanh(u[2 * n + k] + gates[k] * v[2 * n + k]);

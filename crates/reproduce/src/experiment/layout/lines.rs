@@ -72,6 +72,7 @@ impl Layout<'_> {
                         decimals: measure.digits,
                         x: None,
                     };
+                    // The label may quote the row's own name, which therefore has to exist first.
                     row.label = self.label(table.label.as_deref(), &row, of);
                     rows.push(RowOf {
                         row,
@@ -125,6 +126,7 @@ impl Layout<'_> {
             .value
             .as_ref()
             .map(|text| (text.get_ref().clone(), self.source.at(text.span())));
+        // An expression with several measures has no description of its own; then the row has to have a name.
         let measure = match &value {
             Some((text, location)) => self
                 .only_measure(&self.names.fill_expression(text, &bound), location, grid)

@@ -87,6 +87,7 @@ const FINISH: usize = 6;
 
 fn values(seen: &WatchedRun) -> Values {
     let s: &Summary = &seen.summary;
+    // While flows are unfinished, the last end seen is not the makespan.
     let all = s.flows.completed == s.flows.total;
     [
         s.rtt_per_round_trip_us.mean,
