@@ -117,6 +117,7 @@ fn workload(path: &Path) -> Result<(Arc<dyn Program>, Vec<Caution>), Trouble> {
         .map_err(|error| Trouble::at(&name, format!("cannot be read: {error}")))?;
     let (workload, mut cautions) = simai::read(&name, &text)?;
     let ranks = workload.header.all_gpus.unwrap_or(workload.header.tp);
+    // The program needs whole servers, so the size of a server divides the ranks.
     let mut sizes = (1..=8).rev();
     let gpus_per_server = sizes.find(|gpus| ranks.is_multiple_of(*gpus)).unwrap_or(1);
     let servers = Servers {

@@ -220,6 +220,7 @@ fn refuse_other(file: &str, outline: &Outline<'_>) -> Result<(), Trouble> {
 
 /// Parses a node; `number` is its position in the file.
 fn node<'a>(file: &str, number: usize, object: &'a Object) -> Result<Node<'a>, Trouble> {
+    // Errors name the id if there is one: a position is hard to find in JSON.
     let at = match object.get("id").and_then(|id| whole(id).map(|n| n.to_string())) {
         Some(id) => format!("{file}: node {id}"),
         None => format!("{file}: node number {number} of the file"),
@@ -268,6 +269,7 @@ fn node<'a>(file: &str, number: usize, object: &'a Object) -> Result<Node<'a>, T
                     node.attributes.push(read);
                 }
             }
+            // A misspelt key would otherwise drop a duration or a dependency without notice.
             _ => return Err(unknown(&at, "key", written, &KEYS)),
         }
     }

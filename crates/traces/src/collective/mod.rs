@@ -207,6 +207,7 @@ impl CollectiveRules {
             ));
         }
         match self.algorithm(kind) {
+            // Relayed data takes n (n - 1) / 2 steps, and stages are numbered with 32 bits.
             Algorithm::Ring if kind == AllToAll && members > 1 << 16 => Err(format!(
                 "AllToAll of {members} members in a ring takes more than 2^31 messages of each: use direct"
             )),

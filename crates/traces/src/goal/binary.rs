@@ -54,6 +54,7 @@ pub(super) fn check(store: &Store, name: &str) -> Result<Head, Trouble> {
     if ranks == 0 || ranks == ANY {
         return Err(file.at(8, format!("{ranks} ranks: expected at least one")));
     }
+    // The number of ranks is only a claim so far: a short file must not cause a loop over 2^32 of them.
     if BASE + HEAD + table > store.length() {
         return Err(file.at(
             8,
@@ -72,6 +73,7 @@ pub(super) fn check(store: &Store, name: &str) -> Result<Head, Trouble> {
         let mut jump = [0; JUMP as usize];
         file.read(rank, at, &mut jump, "the table of ranks")?;
         let [from, to] = [0, 8].map(|i| u64::from_le_bytes(std::array::from_fn(|k| jump[i + k])));
+        // Positions in the table count from the byte after the magic number.
         let room = BASE.checked_add(from).zip(BASE.checked_add(to));
         let within = |(start, end): &(u64, u64)| {
             BASE + HEAD + table <= *start && start <= end && *end <= store.length()
