@@ -245,6 +245,7 @@ impl BoltNs3 {
         };
         let sender = &mut self.senders[slot];
         let qp = net.hosts.qp_mut(slot);
+        // The timer has been set again since, and only its latest event counts.
         if sender.timeout_at != net.cx.core.now() {
             return;
         }

@@ -237,6 +237,7 @@ fn lanes_of(
 ) -> (Lanes, List<ProfileId, Wire>) {
     let mut known: Vec<(u64, LaneId)> = Vec::new();
     let mut lane = |delay: u64| {
+        // An event lane holds events of one delay, so equal delays share it.
         if let Some(&(_, lane)) = known.iter().find(|(other, _)| *other == delay) {
             return lane;
         }

@@ -185,10 +185,12 @@ impl InfiniBand {
         {
             return;
         }
+        // Promised at once: no second packet may leave while this one is on its way to the slot.
         self.lanes[(host.port, 0)].promised = 1;
         let Some(id) = host.queue.pop_front() else { return };
         let starts = !host.controlled && !host.making;
         self.inject(net, number, id);
+        // The packet has left room in the queue, so an uncontrolled host creates the next one.
         if starts {
             self.hosts[number].making = true;
             let (events, delay) = (self.events.host_packet, self.spec.host_packet.as_ps());

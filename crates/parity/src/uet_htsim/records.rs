@@ -136,6 +136,7 @@ impl Records {
             self.again -= u32::from(record.state == State::Again);
         }
         let slot = self.slot(seq);
+        // Send times only grow, so the packet belongs at the end of the list.
         let last = self.last;
         let record = &mut self.ring[slot];
         record.sent = now;

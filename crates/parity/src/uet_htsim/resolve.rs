@@ -132,7 +132,9 @@ fn prepare(cx: &Cx<'_>, given: Given<'_>) -> Result<(), Problem> {
             .duration
             .get_or_insert_with(|| unplaced(Span::from_ps(us * US)));
     }
+    // After the arguments have become keys, so that contradictions between both are found.
     refuse_both(table, cx)?;
+    // Read here for its errors and the number of paths; the run reads the keys once more.
     let command = take_keys(table, cx)?;
     // The strategy may have changed the number of paths.
     table.paths.get_or_insert_with(|| unplaced(command.options.paths));
@@ -464,6 +466,7 @@ fn flows(matrix: &Matrix) -> (Vec<u32>, Inputs) {
     let mut by_id = std::collections::BTreeMap::new();
     for line in &matrix.connections {
         let size = u64::from(line.size);
+        // The engine has one flow per connection, so further messages add to its size.
         if line.is_message {
             let first: usize = by_id[&line.id];
             list[first].size += Bytes::new(size);
@@ -487,6 +490,7 @@ fn flows(matrix: &Matrix) -> (Vec<u32>, Inputs) {
         flow.size = flow.size.max(Bytes::new(1));
     }
     let mut sorted: Vec<usize> = (0..list.len()).collect();
+    // The sort is stable: flows of equal start keep the order of the connections.
     sorted.sort_by_key(|&i| list[i].start);
     let mut order = vec![0; list.len()];
     for (index, &i) in (0..).zip(&sorted) {

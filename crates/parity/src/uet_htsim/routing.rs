@@ -113,6 +113,7 @@ impl Sim {
     fn list(&mut self, choice: &Choice, at: u32, first: u32) -> usize {
         let stride = self.net.switches[at as usize].stride as usize;
         let known = self.net.table[choice.row];
+        // An entry is the number of the list plus one, since 0 means that there is none yet.
         if known != 0 {
             return (usize::from(known) - 1) * stride;
         }
