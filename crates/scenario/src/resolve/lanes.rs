@@ -230,6 +230,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         Some(bytes) => bytes.get() / lanes.unit.get(),
         None => needed.min(most).max(least),
     };
+    // No buffer helps against this, so it comes before the checks of the buffer.
     if most < least {
         let message = format!(
             "a packet of {full} takes {least} credits of {}, and credit counters hold at most {most}: nothing could \
@@ -268,6 +269,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     if let Some(text) = starving(run) {
         cx.warn(WarningKind::StarvedLane, None, text);
     }
+    // A size in the scenario is the user's choice, so only the automatic one causes the warning.
     if written.get_ref().0.is_none()
         && let Some(text) = below_marking(run)
     {

@@ -478,6 +478,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     let got = record::Recordable::of(cx, &switch, repeats_traces(scenario));
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), got)?;
     scenario.record.pcap = Some(pcap);
+    // After the workload, which may be the only user of a block.
     schemes.warn_of_unused(cx)?;
     schemes.warn_of_overruled(cx);
     let (schemes, names) = schemes.finish(&mut scenario.cc);

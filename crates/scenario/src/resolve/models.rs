@@ -76,6 +76,7 @@ fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, location: &Location) -> Resul
         }),
     })?;
     let name = card_path.file_stem().unwrap_or_default().to_string_lossy();
+    // One stem for all files, so that the copy of the card still finds its weights.
     let stem = cx.keep_all(&format!("{FOLDER}/{name}"), files);
     Ok(ModelRef::read_from(stem, Arc::new(model)))
 }

@@ -64,6 +64,7 @@ pub(super) fn variants(cx: &mut Cx<'_>, scenario: &mut schema::Scenario) -> Resu
         .iter()
         .filter_map(|one| one.get_ref().scheme.as_ref());
     let named = scenario.cc.scheme.iter().chain(of_workloads).chain(of_jobs);
+    // Before the variants get blocks: afterwards each would look like one that a run wrote.
     let mut idle = SortedMap::new();
     for name in named.clone() {
         let Ok(parsed) = Variant::parse(name.get_ref()) else {

@@ -146,6 +146,7 @@ impl Uplinks<'_> {
                             .label("expected a whole number of spines")
                             .help("give `spines`, and the rate of their links follows"));
                     }
+                    // Too many spines are reported below, with the limit.
                     let spines = u32::try_from(wanted / each).unwrap_or(u32::MAX);
                     *self.spines = Some(Spanned::new(ratio.span(), spines));
                 }

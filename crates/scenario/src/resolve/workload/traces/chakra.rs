@@ -29,6 +29,7 @@ pub(super) fn read(
     let file = |extension: &str| format!("{}.0.{extension}", prefix.get_ref());
     let mut found = cx.files.on_disk(&file(chakra::EXTENSIONS[0]), what, location);
     let mut extension = chakra::EXTENSIONS[0];
+    // If no file is there, the error of the first extension is reported.
     for other in &chakra::EXTENSIONS[1..] {
         if found.is_err()
             && let Ok(there) = cx.files.on_disk(&file(other), what, location)
