@@ -31,6 +31,7 @@ impl LinkTiers {
         let mut tiers = Self::default();
         for link in &topology.links {
             let mut at = [link.a, link.b].map(|node| tier_of.get(&node));
+            // Sorted by tier, so that both directions of a link have one name.
             at.order_by_key(|tier| tier.map(|(index, _)| *index));
             let is_inner = |tier: &&(usize, String)| tier.1 == SERVER;
             let name = match at {

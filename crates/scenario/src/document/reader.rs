@@ -146,6 +146,7 @@ impl<'de> Reader<'de> {
                 }
             }
             Input::Toml(DeValue::Float(digits)) => match digits.as_str().parse() {
+                // Parsing turns a number that is too large into infinity.
                 Ok(value) if f64::is_infinite(value) && !digits.as_str().contains("inf") => {
                     Err(Error::at("floating-point number overflowed", &self.span))
                 }

@@ -107,6 +107,7 @@ pub(super) fn put<'i>(
         let location = texts.at(one.span.clone());
         let path: Vec<&str> = one.ours.split('.').collect();
         let mut value = super::value(&one.text, padded, one.span.start);
+        // With the position of the vendor's entry, so that later errors point there.
         value = Spanned::new(one.span.clone(), value.into_inner());
         if !insert(root, &path, &one.span, value) {
             let message = format!("`{}` is not a table", path[..path.len() - 1].join("."));
