@@ -133,6 +133,7 @@ impl Parity {
             let table = (row.read)(Reader::from(value)).map_err(|error| error.placed(&span))?;
             tables.push((row.name, Spanned::new(span, table)));
         }
+        // In the order of registration, so that the resolved text does not depend on the file's order.
         let index = |name: &str| rows().iter().position(|row| row.name == name);
         tables.order_by_key(|(name, _)| index(name));
         Ok(Self(tables))
