@@ -37,6 +37,7 @@ const BEGIN: u64 = 4096;
 
 /// Returns the format of the trace at a path, and the path for its reader; `None` if it is no trace.
 pub fn format(path: &Path) -> Option<(Format, PathBuf)> {
+    // Chakra's files come first: their path may be a prefix, which cannot be opened.
     if let Some(prefix) = prefix(path) {
         return Some((Format::Chakra, prefix));
     }

@@ -151,6 +151,7 @@ impl InfiniBand {
     #[inline(always)]
     fn has_room(&mut self, port: PortId, input: u8) -> bool {
         let p = &self.ports[port];
+        // One position of the output queue stays free.
         if p.waiting + 1 >= self.spec.fifo {
             return false;
         }

@@ -27,6 +27,7 @@ impl InfiniBand {
         let next = self.sources[source as usize].next;
         let at = net.cx.core.now() + spec.gap.as_ps();
         if next >= spec.count || spec.until.is_some_and(|until| at >= until.as_ps()) {
+            // Messages that are never sent must not keep the run going.
             self.open -= u64::from(spec.count - next);
             self.sources[source as usize].next = spec.count;
             return;

@@ -176,6 +176,7 @@ impl TcdNs3 {
             Turn::Flow(flow) => self.take_data(net, port, flow),
         };
         let size = u32::from(net.cx.core.packets.get(id).wire);
+        // Only DCQCN limits rates.
         if self.nics[net.cx.core.ports[port].nic()].settings.is_some() {
             self.pay(net, port, turn, size);
         }

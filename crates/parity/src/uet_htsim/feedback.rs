@@ -289,6 +289,7 @@ impl Sim {
         self.stop_speculating(flow);
         let most = self.window;
         let c = &mut self.conns[flow as usize];
+        // Numbers of pulls are cumulative, so one that was overtaken adds nothing.
         if pull.word > c.pull {
             c.credit = (c.credit + QUANTUM * (pull.word - c.pull) as i64).min(most);
             c.pull = pull.word;

@@ -100,6 +100,7 @@ impl Records {
         if self.again == 0 {
             return None;
         }
+        // No packet before this number waits, so the search goes on from there.
         let mut seq = self.again_from.max(self.base);
         while self.ring[self.slot(seq)].state != State::Again {
             seq += 1;

@@ -312,6 +312,7 @@ fn fill(table: &mut Table) {
     macro_rules! fill {
         ($($key:ident)*) => { $( filled!(table.$key: Table); )* };
     }
+    // A topology file has its own tiers and latencies.
     if table.topology.is_none() {
         fill!(tiers hop_latency switch_latency);
     }

@@ -31,6 +31,7 @@ impl Sim {
         let leaves = now + switch.latency;
         let was_empty = switch.stage.is_empty();
         switch.stage.push_back(Staged { leaves, id, egress });
+        // All packets take equally long through a switch, so only the first needs an event.
         if was_empty {
             self.at(leaves, super::sim::Event::Switch(at));
         }
@@ -175,6 +176,7 @@ impl Sim {
 
     /// Returns a random port among those with the emptiest queues.
     fn emptiest(&mut self, at: u32, list: usize, count: u32) -> u32 {
+        // Each choice draws once, even if only one queue is the emptiest.
         let draw = self.random.draw();
         let levels = self.levels(at, list, count);
         let least = levels.clone().min().unwrap_or_default();

@@ -106,6 +106,7 @@ impl<'a> Reader<'a, '_> {
             trouble: &mut trouble,
         };
         let read = serde_json::Deserializer::from_str(list.get()).deserialize_seq(nodes);
+        // The error of a node says more than that of the list around it.
         match (trouble, read) {
             (Some(trouble), _) => Err(trouble),
             (None, read) => read.map_err(|error| self.wrong(0, &error)),
@@ -115,6 +116,7 @@ impl<'a> Reader<'a, '_> {
     /// Reads a node; `number` is its position in the file.
     fn one(&mut self, number: usize, part: &'a RawValue) -> Result<(), Trouble> {
         let size = part.get().len();
+        // As a tree of values, a node takes many times the memory of its text.
         if size > LARGEST_NODE {
             let most = LARGEST_NODE >> 20;
             let message =

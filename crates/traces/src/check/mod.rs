@@ -95,6 +95,7 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
 fn operations(program: &dyn Program) -> impl Iterator<Item = (At, Operation)> {
     let ranks = 0..program.ranks();
     let most = ranks.clone().map(|rank| program.operations(rank)).max();
+    // With short turns, a send and its receive are read soon after each other, so few stay open.
     (0..most.unwrap_or(0))
         .step_by(TURN as usize)
         .flat_map(move |begin| {

@@ -248,6 +248,7 @@ impl CollectiveRules {
         let server = |r: &Rank| r / ranks.max(1);
         let servers: BTreeSet<u32> = members.iter().map(server).collect();
         let each = members.len() / servers.len().max(1);
+        // Rings rotate within servers, so each server needs as many members, next to each other.
         let equal = each > 0
             && members.len() == each * servers.len()
             && members

@@ -216,6 +216,7 @@ impl Trail {
     }
 
     fn release(&mut self, mut link: u32) {
+        // A loop, since a chain of links may be as long as the path.
         while let Some(held) = self.links.get_mut(link) {
             held.uses -= 1;
             if held.uses > 0 {

@@ -64,6 +64,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<(Program, Vec<Caution>), Trouble> 
     let unread = |error: std::io::Error| Trouble::at(&name, format!("cannot be read: {error}"));
     let mut file = crate::regular::open_file(path).map_err(unread)?;
     let mut start = Vec::new();
+    // The magic number and the number of ranks, which the store needs for its caches.
     file.by_ref().take(12).read_to_end(&mut start).map_err(unread)?;
     if binary::is_binary(&start) {
         let length = file.metadata().map_err(unread)?.len();
