@@ -153,6 +153,7 @@ pub fn read_toml<T: serde::de::DeserializeOwned>(source: &Source) -> Result<T, D
 
 /// Returns the value of each setting as a TOML text, padded with blanks so that it parses at its own position.
 fn padded(source: &Source, settings: &[Setting]) -> Vec<String> {
+    // Positions leave the same gaps as in `parse`.
     let mut start = source.text().len() + GAP;
     let text = |setting: &Setting| {
         let equals = setting.text.find('=').unwrap_or(0);
@@ -294,6 +295,7 @@ fn collect_places(table: &DeTable<'_>, before: &str, locations: &mut Places) {
 fn collect_place(value: &Spanned<DeValue<'_>>, path: String, locations: &mut Places) {
     match value.get_ref() {
         DeValue::Table(table) => collect_places(table, &format!("{path}."), locations),
+        // Lists of flows may be long, so only short lists have positions for their elements.
         DeValue::Array(list) if list.len() <= writer::LONGEST => {
             for (i, element) in list.iter().enumerate() {
                 collect_place(element, format!("{path}.{i}"), locations);

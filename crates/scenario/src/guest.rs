@@ -134,6 +134,7 @@ impl Extension {
             (AddedCode::Known(code), AddedCode::None) | (AddedCode::None, AddedCode::Known(code)) => {
                 Some(code)
             }
+            // If the identity of either is unknown, so is that of both.
             _ => None,
         };
         self.schemes.extend(other.schemes);

@@ -84,6 +84,7 @@ pub fn multiply_rates<'a>(
     factors: impl IntoIterator<Item = (&'a str, f64)>,
 ) -> Result<(), (&'a str, LinkTiers)> {
     let tiers = LinkTiers::of(topology);
+    // A link may have several factors, by its tier and by its nodes.
     let mut of_links = vec![1.0; topology.links.len()];
     for (name, factor) in factors {
         let links = tiers.links(name);
@@ -96,6 +97,7 @@ pub fn multiply_rates<'a>(
     }
     for (link, factor) in topology.links.iter_mut().zip(of_links) {
         let rate = (link.rate.as_bps() as f64 * factor).round();
+        // At a rate of 0, a packet would never end.
         link.rate = BitRate::from_bps((rate as u64).max(1));
     }
     Ok(())

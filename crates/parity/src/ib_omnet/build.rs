@@ -72,6 +72,7 @@ impl InfiniBand {
         };
         network.add_ports(ports, &by_node.first, &host_of, &wires);
         network.add_hosts(ports, profiles, &hosts, &by_node.first);
+        // Sources come last: their paths need the ports and the hosts.
         network.add_sources(spec, &host_of);
         network
     }

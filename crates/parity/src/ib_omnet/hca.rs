@@ -97,6 +97,7 @@ impl InfiniBand {
             return;
         };
         let Some(flow) = source.current else { return };
+        // Without room, a host with a pace loses its turn; others try again after the next grant.
         if host.queue.len() >= self.spec.host_queue as usize {
             return;
         }

@@ -289,6 +289,7 @@ fn take_keys(table: &Table, cx: &Cx<'_>) -> Result<Command, Problem> {
     }
     let is =
         |value: &Option<Spanned<bool>>, usual: bool| value.as_ref().map_or(usual, |value| *value.get_ref());
+    // An option of the command line cannot be taken back, so these are set directly.
     let options = &mut command.options;
     options.sender_cc = is(&table.sender_cc, true);
     options.sender_chosen =

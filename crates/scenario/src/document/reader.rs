@@ -321,6 +321,7 @@ impl<'de> Fields<'de> {
             Self::Table { value, .. } => value.take().map(Reader::from),
             Self::Location { names, value } => {
                 let span = value.as_ref()?.span.clone();
+                // The number of names left says which field is read: start, end, then the value.
                 let position = match names.len() {
                     2 => span.start,
                     1 => span.end,

@@ -67,6 +67,7 @@ pub(super) fn take(
             found.1.push(warning);
             continue;
         }
+        // Some values have a meaning only together with others, so they are combined before the translation.
         let differs = match vendor.name.as_str() {
             "sonic" => {
                 sonic::settle(&mut items, link_rate(root));

@@ -166,6 +166,7 @@ fn lane_of(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<[u8; 8],
             .at(&location)
             .help("`network.credit.lanes` says how many there are"));
     }
+    // Priority 0 is for control packets, and not in the list.
     let mut lane_of = [0; 8];
     lane_of[1..].copy_from_slice(&of_priorities);
     Ok(lane_of)

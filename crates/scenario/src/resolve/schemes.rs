@@ -227,6 +227,7 @@ impl<'a> Schemes<'a> {
     /// Returns the schemes and their names; writes every scheme's window into the scenario.
     pub(super) fn finish(self, written: &mut schema::Cc) -> (Vec<SchemeSpec>, Vec<String>) {
         let first = self.named[0].1.window;
+        // Windows that are all alike are written as one value, as users write them.
         if self.named.iter().all(|(_, spec)| spec.window == first) {
             written.window = Some(Spanned::new(0..0, first));
             written.windows = None;

@@ -336,6 +336,7 @@ impl UnresolvedFlows {
                         _ => (block.workload, draft.block),
                     };
                     let stays = block.connections != Connections::PerMessage;
+                    // A connection keeps the source port of its first message.
                     *known.entry((src, dst, within, connection)).or_insert_with(|| {
                         last += u32::from(stays);
                         (next(), NonZeroU32::new(last).filter(|_| stays))
@@ -361,6 +362,7 @@ impl UnresolvedFlows {
     /// Checks that every flow goes from a host to another one that it can reach.
     pub(super) fn check(&self, cx: &Cx<'_>, net: &Net) -> Result<(), Problem> {
         let reach = Reach::of(&net.topology);
+        // Streamed flows are not listed yet, so all hosts of a source have to reach each other.
         for (source, index) in &self.sources {
             let hosts: Vec<NodeId> = source.pattern.hosts().collect();
             if let Some((src, dst)) = reach.apart(&hosts) {

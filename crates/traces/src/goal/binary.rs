@@ -263,6 +263,7 @@ impl Checked<'_> {
 
     /// Compares the dependencies of each operation in the lists with its own count, and the roots with both.
     fn counts(&self, rank: u32, section: Section, waits: &[u32]) -> Result<(), Trouble> {
+        // Both lists ascend, so one pass compares them.
         let mut root = 0;
         for (number, listed) in (0u32..).zip(waits) {
             let at = section.records() + RECORD as u64 * u64::from(number);

@@ -553,6 +553,7 @@ impl Maker<'_, '_> {
             self.cx.warn(WarningKind::Workload, &index, text);
         }
         let end = until.min(self.cx.stop);
+        // A workload that begins after the end has an empty window.
         Ok((from.min(end), end))
     }
 }
