@@ -117,6 +117,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         files: &files,
         locations: &locations,
         fidelity,
+        // Seed and stop are set below: the table of a simulator may change both.
         seed: 0,
         stop: Time::ZERO,
         streams: streams && may_stream(&scenario),

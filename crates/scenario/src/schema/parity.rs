@@ -153,6 +153,7 @@ impl Parity {
         let rows = rows();
         let index = rows.iter().position(|row| row.name == name);
         let index = index.expect("the table was added");
+        // Inserted at the position that `read` would give it, so that tables stay in the order of registration.
         let behind = |known: &str| rows.iter().position(|row| row.name == known) >= Some(index);
         let at = self
             .0

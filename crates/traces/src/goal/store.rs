@@ -80,7 +80,7 @@ impl Store {
     pub(super) fn of_file(file: File, length: u64, ranks: u32) -> Self {
         // A damaged file may claim any number of ranks, so its size limits the number of caches.
         let caches = u64::from(ranks).min(length / 8).max(1);
-        // All caches together have a fixed size, so many ranks get small blocks.
+        // All caches together have a fixed size, so blocks shrink with the number of ranks.
         let block = (CACHES / caches / BLOCKS as u64)
             .clamp(512, 16 << 10)
             .next_power_of_two()

@@ -151,6 +151,7 @@ fn inline(
         if item.key.is_none() && !is_foreign {
             return Err(unknown(vendor, &item).at(&texts.at(name.span())));
         }
+        // A key with service levels may have a list, with a value for each.
         let list = value.get_ref().as_array();
         let all: Vec<&Spanned<DeValue<'_>>> = match list {
             Some(list) if item.key.is_some_and(|key| key.sl) => list.iter().collect(),

@@ -81,6 +81,7 @@ pub(super) fn translate(
             }
             Fate::Own => {}
         }
+        // The value may follow the service level that it applies to.
         let value = match key.sl {
             true => item.value.split_whitespace().last().unwrap_or_default(),
             false => item.value.trim(),

@@ -130,7 +130,6 @@ pub(super) fn resolve(
     };
     let (mut jobs, programs) = jobs::resolve(cx, jobs, net, schemes, to)?;
     labels.check()?;
-    // Such a scheme has to know all flows before the run, so none is streamed.
     if schemes.all().any(|scheme| scheme.needs().foresight) {
         unresolved.list_sources(cx.seed);
     }

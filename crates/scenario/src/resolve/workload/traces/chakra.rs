@@ -77,6 +77,7 @@ pub(super) fn read(
         let at = cx.texts.of_value(written);
         let found = cx.files.on_disk(written.get_ref(), "the file of groups", &at)?;
         let kept = keep(cx, "groups", &[("json".to_string(), found.path.clone())]);
+        // The resolved scenario names the copy, or the file itself if that is too large to be copied.
         *written.get_mut() = kept.map_or_else(|| absolute(&found.path), |stem| format!("{stem}.json"));
         groups = Some(found);
     }
