@@ -67,6 +67,7 @@ fn unusable(name: &str, error: &VariantError, location: &Location) -> Problem {
     };
     let problem = Problem::new(format!("unknown scheme `{}`", error.found)).at(location);
     let all = format!("the schemes are {}", error.names.join(", "));
+    // A list of names is near no single name, and is meant for another command.
     if name.contains(',') {
         return problem
             .label("one scheme")

@@ -65,6 +65,7 @@ impl Location {
     pub fn line_column(&self) -> (usize, usize) {
         let text = self.source.text();
         let mut start = self.span.start.min(text.len());
+        // A position within a character cannot split the text.
         while !text.is_char_boundary(start) {
             start -= 1;
         }
@@ -278,6 +279,7 @@ pub struct Report {
 
 impl Report {
     fn of(problem: &Problem) -> Self {
+        // A report shows one text, so problems in other files become reports of their own.
         let elsewhere = problem
             .0
             .related

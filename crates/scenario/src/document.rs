@@ -79,6 +79,7 @@ pub(crate) fn parse(
         insert(table.get_mut(), setting, padded, start, &texts)?;
         start += setting.text.len() + GAP;
     }
+    // After the settings, which may change the table of the sweep.
     let sweep = point.read(table.get_mut(), &mut texts, start)?;
     warnings.extend(sweep.warnings.iter().cloned());
     let chosen = sweep.chosen(point.values);
@@ -88,12 +89,14 @@ pub(crate) fn parse(
     for (path, (text, span), padded) in &chosen {
         put(table.get_mut(), path, value(text, padded, span.start), &texts)?;
     }
+    // After all settings, since a key in Paceline's own words overrides a vendor's.
     let behind = texts.end() + GAP;
     let (translated, left_out) = vendor::take(table.get_mut(), &mut texts, behind, files)?;
     warnings.extend(left_out);
     let padded = translated.iter().map(vendor::padded).collect();
     let (translated, padded) = of_vendors.get_or_init(|| (translated, padded));
     warnings.extend(vendor::put(table.get_mut(), translated, padded, &texts)?);
+    // Last, since a setting may have chosen another scheme than the file's.
     let renewed = inherited::renew(table.get_mut(), source.text().len());
     warnings.extend(renewed.map(|what| Warning::new(WarningKind::ReplacedDefaults, what).of_file(source)));
     warnings.extend(inherited::kept_values(
@@ -101,9 +104,11 @@ pub(crate) fn parse(
         own_fidelity.as_ref(),
         &texts,
     ));
+    // Before blocks move: positions are looked up under the paths that users write.
     let mut locations = Places::new();
     collect_places(table.get_ref(), "", &mut locations);
     split_schemes(table.get_mut());
+    // The reference simulators read their tables themselves, so the schema gets an empty one.
     let parity = table.get_mut().remove("parity");
     if let Some(parity) = &parity {
         // The key is one of the schema's.
@@ -148,6 +153,7 @@ pub fn read_toml<T: serde::de::DeserializeOwned>(source: &Source) -> Result<T, D
 
 /// Returns the value of each setting as a TOML text, padded with blanks so that it parses at its own position.
 fn padded(source: &Source, settings: &[Setting]) -> Vec<String> {
+    // Positions leave the same gaps as in `parse`.
     let mut start = source.text().len() + GAP;
     let text = |setting: &Setting| {
         let equals = setting.text.find('=').unwrap_or(0);
@@ -289,6 +295,7 @@ fn collect_places(table: &DeTable<'_>, before: &str, locations: &mut Places) {
 fn collect_place(value: &Spanned<DeValue<'_>>, path: String, locations: &mut Places) {
     match value.get_ref() {
         DeValue::Table(table) => collect_places(table, &format!("{path}."), locations),
+        // Lists of flows may be long, so only short lists have positions for their elements.
         DeValue::Array(list) if list.len() <= writer::LONGEST => {
             for (i, element) in list.iter().enumerate() {
                 collect_place(element, format!("{path}.{i}"), locations);
@@ -323,6 +330,7 @@ fn split_schemes(table: &mut DeTable<'_>) {
         }
     }
     *cc = own;
+    // Only now, since an alias may stand above its scheme in the file.
     let mut of_aliases = DeTable::new();
     for (key, scheme, mut block) in aliases {
         if let (DeValue::Table(own), Some(DeValue::Table(inherited))) =
@@ -434,6 +442,7 @@ fn elsewhere(found: &str) -> Option<String> {
         return Some(section.name.to_string());
     }
     let mut with = sections().filter(|section| section.parameters.iter().any(|key| key.name == found));
+    // If several sections have the key, none of them is likelier than the others.
     match (with.next(), with.next()) {
         (Some(section), None) => Some(format!("{}.{found}", section.name)),
         _ => None,
@@ -473,6 +482,7 @@ fn unknown(message: &str) -> Option<Problem> {
     };
     let words = quoted(rest);
     let (found, mut known) = (*words.first()?, words[1..].to_vec());
+    // Users cannot write this name: it stands for the blocks that were moved.
     known.retain(|name| *name != "cc-blocks");
     // `[cc]` flattens a block for each scheme or alias, so serde lists all of them as known keys.
     let mut aliases_too = Vec::new();

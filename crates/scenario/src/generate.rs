@@ -84,6 +84,7 @@ pub fn flows_csv(run: &RunSpec) -> String {
         "flow_id,label,src,dst,priority,size_bytes,start_ps,after,after_ack,after_start,delay_ps\n"
             .to_string();
     let mut waits: Vec<&Dependency> = run.dependencies.iter().collect();
+    // Sorted by flow, so that a row finds its dependencies without a search of all.
     waits.sort_by_key(|dependency| (dependency.flow, dependency.after));
     for (id, flow) in run.flows.iter().enumerate() {
         let from = waits.partition_point(|dependency| (dependency.flow as usize) < id);

@@ -73,6 +73,7 @@ pub fn named_tiers(topology: &Topology) -> Vec<(String, Vec<NodeId>)> {
         Some(name) => (*name).to_string(),
         None => format!("tier-{tier}"),
     };
+    // Switches inside servers are as near to hosts as leaves, and still a tier of their own.
     let is_inner = |node: &NodeId| topology.inner.binary_search(node).is_ok();
     let of = |tier: u32| {
         let switches = topology.switches().filter(|node| !is_inner(node));

@@ -134,6 +134,7 @@ impl Extension {
             (AddedCode::Known(code), AddedCode::None) | (AddedCode::None, AddedCode::Known(code)) => {
                 Some(code)
             }
+            // If the identity of either is unknown, so is that of both.
             _ => None,
         };
         self.schemes.extend(other.schemes);
@@ -166,6 +167,7 @@ impl Extension {
     /// was looked up before.
     pub fn add(self) -> Result<(), ExtensionError> {
         let code = self.added_code();
+        // Names are checked before anything is registered, which cannot be undone.
         let mut taken = vec![EXACT.name(), NS3_HPCC.name(), SIMAI.name()];
         for guest in &self.guests {
             if taken.contains(&guest.profile.name) {

@@ -277,6 +277,7 @@ fn plain_name(name: &str) -> String {
             '-'
         }
     };
+    // Folders with a leading dot are hidden.
     let name: String = name.trim_start_matches('.').chars().map(plain).collect();
     if name.is_empty() {
         "scenario".to_string()

@@ -31,6 +31,7 @@ impl LinkTiers {
         let mut tiers = Self::default();
         for link in &topology.links {
             let mut at = [link.a, link.b].map(|node| tier_of.get(&node));
+            // Sorted by tier, so that both directions of a link have one name.
             at.order_by_key(|tier| tier.map(|(index, _)| *index));
             let is_inner = |tier: &&(usize, String)| tier.1 == SERVER;
             let name = match at {
@@ -83,6 +84,7 @@ pub fn multiply_rates<'a>(
     factors: impl IntoIterator<Item = (&'a str, f64)>,
 ) -> Result<(), (&'a str, LinkTiers)> {
     let tiers = LinkTiers::of(topology);
+    // A link may have several factors, by its tier and by its nodes.
     let mut of_links = vec![1.0; topology.links.len()];
     for (name, factor) in factors {
         let links = tiers.links(name);
@@ -95,6 +97,7 @@ pub fn multiply_rates<'a>(
     }
     for (link, factor) in topology.links.iter_mut().zip(of_links) {
         let rate = (link.rate.as_bps() as f64 * factor).round();
+        // At a rate of 0, a packet would never end.
         link.rate = BitRate::from_bps((rate as u64).max(1));
     }
     Ok(())

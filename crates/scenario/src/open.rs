@@ -46,6 +46,7 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
                 .help(format!("did you mean `{}`?", near.display()))
                 .into());
         }
+        // A name with an extension or a folder is meant as a file, not as a built-in scenario.
         if path.extension().is_some() || path.components().count() > 1 {
             return Err(Problem::new(format!("there is no file `{input}`"))
                 .help("`paceline list scenarios` lists the built-in ones")
@@ -69,6 +70,7 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
             .help(format!("write a scenario with {key} = {input:?}`"))
             .into());
     }
+    // A scenario may have names of a vendor's file, so only texts that are no TOML count.
     let is_toml = || toml::de::DeTable::parse(source.text()).is_ok();
     if let Some(vendor) = crate::vendor::files::vendor_of(source.text()).filter(|_| !is_toml()) {
         let message = format!("`{input}` is a configuration of {}", vendor.title);

@@ -76,6 +76,7 @@ impl Overrides {
         for setting in settings(&self.set).into_iter().chain(chosen) {
             let (key, value) = setting.text.split_once('=').unwrap_or((&setting.text, ""));
             let value = value.trim().trim_matches(['"', '\'']).to_string();
+            // A point of a sweep has its own value, which replaces that of an option.
             let swept = setting.option == "--over";
             match key.trim() {
                 "fidelity" if own.fidelity.is_none() || swept => {

@@ -155,10 +155,12 @@ impl SizeDistribution {
         let mut points = Vec::with_capacity(2 * sorted.len());
         let mut below = 0.0;
         for (size, share) in sorted {
+            // Two points at one size are a step, so that no size between two listed ones is drawn.
             points.push((size.get() as f64, below));
             below += share / sum;
             points.push((size.get() as f64, below));
         }
+        // Rounding may leave the sum below one, and the largest quantiles without a size.
         if let Some(last) = points.last_mut() {
             last.1 = 1.0;
         }

@@ -18,6 +18,7 @@ pub fn read_bytes(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     if length <= MOST {
         file.take(MOST + 1).read_to_end(&mut bytes)?;
     }
+    // The file may have grown since its length was read.
     match length.max(bytes.len() as u64) > MOST {
         true => Err(io::Error::other("it is larger than 2 GiB, which is the most")),
         false => Ok(bytes),

@@ -122,6 +122,7 @@ impl Links {
             )
         })?;
         let bandwidth = number(2)?;
+        // Every size is divided by it.
         if bandwidth == 0.0 {
             return Err(Trouble::at(file, "bandwidth is 0, expected more"));
         }
@@ -261,6 +262,7 @@ impl Chunks {
         }
         executor.start(self);
         while self.step(executor) {
+            // Times saturate there, so later events would all happen at once.
             if self.now == Time::MAX {
                 return Err("the trace is not over at the last time there is (2^64 ps, 213 days)".into());
             }
@@ -276,6 +278,7 @@ impl Chunks {
         self.now = next.at;
         match next.event {
             Event::Wake(token) => executor.woken(token, self),
+            // The model has no acknowledgements: a message is sent, received and acknowledged in one moment.
             Event::At(message, node) if node == message.to => {
                 self.carried += 1;
                 executor.sent(message.id, self);

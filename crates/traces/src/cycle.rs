@@ -14,6 +14,7 @@ pub(crate) struct Edges {
 
 impl Edges {
     pub(crate) fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        // Two passes, for counts and for targets, need no list per node.
         let mut starts = vec![0_u32; nodes + 1];
         for (from, _) in edges.clone() {
             starts[from as usize + 1] += 1;
@@ -58,6 +59,7 @@ impl Edges {
             .filter(living)
             .filter(|node| before[*node as usize] == 0)
             .collect();
+        // No topological order reaches a node on a cycle or behind one, so these keep their flag.
         while let Some(node) = free.pop() {
             behind[node as usize] = false;
             for next in self.of(node).iter().filter(|next| living(next)) {
@@ -85,6 +87,7 @@ impl Edges {
         if !behind.contains(&true) {
             return None;
         }
+        // Of the nodes behind cycles, the reversed search keeps those that also lead to one.
         let alive = self.reversed().behind_cycles(&behind);
         let mut best: Option<Vec<u32>> = None;
         let mut steps = 0;
@@ -92,6 +95,7 @@ impl Edges {
         let mut before = vec![(0_u32, 0_u32); alive.len()];
         let mut queue = VecDeque::new();
         for root in (0..self.nodes()).filter(|node| alive[*node as usize]) {
+            // Only a shorter cycle than the best is of use, which ends most searches early.
             let deepest = best.as_ref().map_or(usize::MAX, |best| best.len() - 1);
             if deepest < 1 || steps > STEPS {
                 break;
@@ -113,6 +117,7 @@ impl Edges {
                         best = Some(cycle);
                         break 'search;
                     }
+                    // `root + 1` marks the nodes of this search, so that nothing is cleared between searches.
                     let seen = &mut before[*next as usize];
                     if alive[*next as usize] && seen.1 != root + 1 {
                         *seen = (node, root + 1);

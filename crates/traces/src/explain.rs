@@ -223,6 +223,7 @@ impl Explanation {
         let before = |at: At| walked.before.get(at.0 as usize).map(|rank| rank[at.1 as usize]);
         let mut next = walked.last;
         while let Some(at) = next {
+            // For programs that are too large, the walk keeps no predecessors and the path stays empty.
             let Some(earlier) = before(at) else { break };
             critical.operations.push(at);
             match program.operation(at.0, at.1).work {
@@ -240,6 +241,7 @@ impl Explanation {
                 }
                 _ => {}
             }
+            // The first operation is its own predecessor.
             next = (earlier != at).then_some(earlier);
         }
         critical.operations.reverse();

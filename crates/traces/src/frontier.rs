@@ -92,6 +92,7 @@ impl Frontier {
         let (rank, source) = at;
         let mut list = std::mem::take(&mut self.list);
         for number in list.drain(..) {
+            // Read at most once, since an operation may have to be decoded from its file.
             let mut known = None;
             let pending = self.pending.entry((rank, number)).or_insert_with(|| {
                 let operation = program.operation(rank, number);
@@ -102,6 +103,7 @@ impl Frontier {
                     last: None,
                 }
             });
+            // On a tie the first source stays, so the critical path is the same in every run.
             if pending.last.is_none() || time > pending.ready {
                 pending.ready = time;
                 pending.last = Some(source);

@@ -48,6 +48,7 @@ impl Packed {
             Work::Compute { ns } => (WorkKind::Compute, ns, 0, 0),
             Work::Send { to, bytes, tag } => (WorkKind::Send, bytes, to, tag),
             Work::Receive { from, bytes, tag } => {
+                // Two options instead of four kinds would not fit into the 24 bytes.
                 let kind = match (from, tag) {
                     (Some(_), Some(_)) => WorkKind::Receive,
                     (None, Some(_)) => WorkKind::ReceiveAnySource,

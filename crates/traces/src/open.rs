@@ -37,6 +37,7 @@ const BEGIN: u64 = 4096;
 
 /// Returns the format of the trace at a path, and the path for its reader; `None` if it is no trace.
 pub fn format(path: &Path) -> Option<(Format, PathBuf)> {
+    // Chakra's files come first: their path may be a prefix, which cannot be opened.
     if let Some(prefix) = prefix(path) {
         return Some((Format::Chakra, prefix));
     }
@@ -117,6 +118,7 @@ fn workload(path: &Path) -> Result<(Arc<dyn Program>, Vec<Caution>), Trouble> {
         .map_err(|error| Trouble::at(&name, format!("cannot be read: {error}")))?;
     let (workload, mut cautions) = simai::read(&name, &text)?;
     let ranks = workload.header.all_gpus.unwrap_or(workload.header.tp);
+    // The program needs whole servers, so the size of a server divides the ranks.
     let mut sizes = (1..=8).rev();
     let gpus_per_server = sizes.find(|gpus| ranks.is_multiple_of(*gpus)).unwrap_or(1);
     let servers = Servers {

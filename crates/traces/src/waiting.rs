@@ -178,6 +178,7 @@ impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
                 ends.last = previous;
             }
         }
+        // `NONE` is no index, so the end of the list needs no check.
         if let Some(item) = self.items.get_mut(next as usize) {
             item.previous = previous;
         }

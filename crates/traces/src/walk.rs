@@ -143,6 +143,7 @@ fn carry_out(program: &dyn Program, costs: &Costs, seen: Option<EndlessMatches>)
     let total: u64 = (0..program.ranks())
         .map(|rank| u64::from(program.operations(rank)))
         .sum();
+    // Each operation is its own predecessor until another one frees it.
     let before = if total <= REMEMBERED {
         (0..program.ranks())
             .map(|rank| {
@@ -396,6 +397,7 @@ impl Walk<'_> {
             members as u64,
         ));
         for member in meeting.members {
+            // The others complete because the last member has come.
             if member != at {
                 self.remember(member, Some(at));
             }

@@ -160,6 +160,7 @@ impl<'a> Cursor<'a> {
         let mut value = 0_u64;
         for (index, &byte) in self.bytes.iter().take(10).enumerate() {
             let bits = u64::from(byte & 127);
+            // Nine bytes hold 63 bits, which leaves one for the tenth.
             if index == 9 && bits > 1 {
                 break;
             }
@@ -219,12 +220,14 @@ impl<'a> Cursor<'a> {
         if self.is_empty() {
             return Ok(None);
         }
+        // Errors point to the start of the field, not to the byte after its key.
         let start = *self;
         let key = self.varint()?;
         let number = match u32::try_from(key >> 3) {
             Ok(number) if number > 0 && number < 1 << 29 => number,
             _ => return start.fault(format!("field number {}, expected 1 to 2^29 - 1", key >> 3)),
         };
+        // Types 3 and 4 are the groups of older protobuf, which no schema here uses.
         let value = match key & 7 {
             0 => Raw::Varint(self.varint()?),
             1 => Raw::Fixed64(self.fixed64()?),

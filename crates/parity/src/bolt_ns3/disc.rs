@@ -156,6 +156,7 @@ impl BoltNs3 {
         if packet.kind == PacketKind::Data {
             class = packet.class;
             let verdict = disc.judge(packet, &at);
+            // Before the packet may be dropped, since the report copies its fields.
             if verdict.report {
                 self.report_congestion(net, port, id);
             }

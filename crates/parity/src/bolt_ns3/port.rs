@@ -38,6 +38,7 @@ impl BoltNs3 {
         if net.cx.core.is_tracing() {
             net.trace(port, TraceKind::Enqueue, id, 0);
         }
+        // Waiting packets go first, even at the instant when the wire has just become free.
         if net.cx.core.is_busy(port) || net.cx.core.ports[port].ready != 0 {
             hold(net, port, STRICT, id);
             return net.cx.core.await_transmission(port);

@@ -15,6 +15,7 @@ impl BoltNs3 {
         if kind == PacketKind::Data {
             net.cx.core.counters.data_received += 1;
         }
+        // After the count: data of a flow that has ended has arrived all the same.
         if !net.hosts.is_current(net.cx.world, net.cx.core, id) {
             return net.cx.core.packets.remove(id);
         }

@@ -110,6 +110,7 @@ impl Sender {
     }
 
     fn tag(&mut self, now: u64, packet: &Outgoing) -> u8 {
+        // The interval without a decrease counts from the flow's first packet.
         self.decreased_at.get_or_insert(now);
         let in_window = packet.seq + u64::from(self.window) >= packet.end;
         let mut tag = 0;
@@ -236,6 +237,7 @@ impl BoltRules {
         let share = if sender.rtt_ns > 0 {
             f64::from(sender.window) * 8.0 / sender.rtt_ns as f64
         } else {
+            // Before the first sample, the flow counts as one at line rate.
             cx.path.line_rate.as_bps() as f64 * 1e-9
         } / (port.rate.as_bps() as f64 * 1e-9);
         let bits = if self.drain_time {
@@ -330,6 +332,7 @@ impl SwiftRules {
         let target = self.target_ns(packets, cx.path.links() as u64);
         if rtt < target {
             let mut bytes = sender.settings.ai * acked as f64;
+            // Divided by the window, so that a round trip adds about `ai` packets.
             if packets >= 1.0 {
                 bytes /= f64::from(window) / cx.path.mtu.get() as f64;
             }
@@ -396,6 +399,7 @@ fn swift_settings(params: &swift::Params, path: &PathInfo) -> (Settings, Target)
         } else {
             auto
         };
+        // A window of 0 bytes could never send.
         bytes.round().clamp(1.0, f64::from(u32::MAX)) as u32
     };
     let settings = Settings {

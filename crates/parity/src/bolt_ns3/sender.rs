@@ -134,6 +134,7 @@ impl BoltNs3 {
     fn set_clock(&mut self, net: &mut Net<'_>, slot: QpId, at: u64) {
         let sender = &mut self.senders[slot];
         sender.ticking = true;
+        // Earlier events hold the old number, and have no effect any more.
         sender.setting = sender.setting.wrapping_add(1);
         let event = Event::Timer {
             flow: net.hosts.qp(slot).flow(),
@@ -245,6 +246,7 @@ impl BoltNs3 {
         };
         let sender = &mut self.senders[slot];
         let qp = net.hosts.qp_mut(slot);
+        // The timer has been set again since, and only its latest event counts.
         if sender.timeout_at != net.cx.core.now() {
             return;
         }

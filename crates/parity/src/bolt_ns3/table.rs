@@ -28,6 +28,7 @@ impl HashOrder {
     ];
 
     pub(super) fn insert(&mut self, slot: QpId) -> u16 {
+        // The order of flows depends on the number of buckets, which grows as in libstdc++.
         if self.list.len() + 1 > self.buckets {
             let larger = Self::PRIMES.into_iter().find(|&size| size > self.list.len());
             self.buckets = larger.unwrap_or(usize::from(u16::MAX) + 1);

@@ -177,6 +177,7 @@ impl Accounts {
         };
         let Some(open) = self.of(flow) else { return };
         let time = now - since;
+        // Clipped one after the other, so that the parts add up to the time.
         let fixed = fixed.min(time);
         let credit = credit.min(time - fixed);
         let queueing = time - fixed - credit;
@@ -338,6 +339,7 @@ impl InfiniBand {
             record.is_some_and(|record| record.status == FlowStatus::Completed)
         };
         let flows: Vec<FlowId> = self.accounts.open.iter().map(|open| open.flow).collect();
+        // A message that never ended has no split of its sender's time yet.
         for &flow in flows.iter().filter(|&&flow| !completed(flow)) {
             let source = self.sources.iter().find(|source| source.current == Some(flow));
             let made = source.map_or(0, |source| u64::from(source.made));
@@ -345,6 +347,7 @@ impl InfiniBand {
             self.accounts.sender(flow, made, time, is_paced, now);
         }
         let all = std::mem::take(&mut self.accounts.open);
+        // Messages that never started have nothing to report.
         let begun = all.into_iter().filter(|open| open.port != PortId::NONE);
         let close = |open: Open| {
             let is_done = completed(open.flow);

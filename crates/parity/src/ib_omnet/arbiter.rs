@@ -60,6 +60,7 @@ impl InfiniBand {
     /// Grants the next packet, if one has credit and room.
     #[inline(always)]
     pub(super) fn arbitrate(&mut self, net: &mut Net<'_>, port: PortId) {
+        // The event that ends the present arbitration calls again.
         if self.ports[port].arbitrating {
             return;
         }
@@ -115,6 +116,7 @@ impl InfiniBand {
         let lanes = self.spec.lanes;
         let p = &self.ports[port];
         let last = self.lanes[(port, p.last_lane)].last_input;
+        // One step more than lanes: the only lane with a packet may have used its share.
         for step in 0..=lanes {
             let lane = (p.table + step) % lanes;
             let used = &mut self.used[(port, lane)];
@@ -149,6 +151,7 @@ impl InfiniBand {
     #[inline(always)]
     fn has_room(&mut self, port: PortId, input: u8) -> bool {
         let p = &self.ports[port];
+        // One position of the output queue stays free.
         if p.waiting + 1 >= self.spec.fifo {
             return false;
         }
@@ -203,6 +206,7 @@ impl InfiniBand {
         self.ports[port].output_sent = now + extra;
         let step = Step::ToWire { port, packet: id };
         match extra {
+            // Only the full delay is constant, so only it has an event lane.
             0 => self.hand_on(step),
             _ if extra == full => self.after(net, events.output, extra, step),
             _ => self.after(net, LaneId::WHEEL, extra, step),

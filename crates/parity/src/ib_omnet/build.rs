@@ -72,6 +72,7 @@ impl InfiniBand {
         };
         network.add_ports(ports, &by_node.first, &host_of, &wires);
         network.add_hosts(ports, profiles, &hosts, &by_node.first);
+        // Sources come last: their paths need the ports and the hosts.
         network.add_sources(spec, &host_of);
         network
     }
@@ -237,6 +238,7 @@ fn lanes_of(
 ) -> (Lanes, List<ProfileId, Wire>) {
     let mut known: Vec<(u64, LaneId)> = Vec::new();
     let mut lane = |delay: u64| {
+        // An event lane holds events of one delay, so equal delays share it.
         if let Some(&(_, lane)) = known.iter().find(|(other, _)| *other == delay) {
             return lane;
         }

@@ -27,6 +27,7 @@ impl InfiniBand {
         let next = self.sources[source as usize].next;
         let at = net.cx.core.now() + spec.gap.as_ps();
         if next >= spec.count || spec.until.is_some_and(|until| at >= until.as_ps()) {
+            // Messages that are never sent must not keep the run going.
             self.open -= u64::from(spec.count - next);
             self.sources[source as usize].next = spec.count;
             return;
@@ -96,6 +97,7 @@ impl InfiniBand {
             return;
         };
         let Some(flow) = source.current else { return };
+        // Without room, a host with a pace loses its turn; others try again after the next grant.
         if host.queue.len() >= self.spec.host_queue as usize {
             return;
         }
@@ -185,10 +187,12 @@ impl InfiniBand {
         {
             return;
         }
+        // Promised at once: no second packet may leave while this one is on its way to the slot.
         self.lanes[(host.port, 0)].promised = 1;
         let Some(id) = host.queue.pop_front() else { return };
         let starts = !host.controlled && !host.making;
         self.inject(net, number, id);
+        // The packet has left room in the queue, so an uncontrolled host creates the next one.
         if starts {
             self.hosts[number].making = true;
             let (events, delay) = (self.events.host_packet, self.spec.host_packet.as_ps());

@@ -157,6 +157,7 @@ impl InfiniBand {
             packet: id,
         });
         self.after(net, events, time, Step::WireFree { port });
+        // The number of packets sent is part of an announcement, so the next scan has to visit the port.
         let p = &mut self.ports[port];
         if !p.listed {
             p.listed = true;

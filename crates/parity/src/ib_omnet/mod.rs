@@ -105,6 +105,7 @@ impl NetworkModel for InfiniBand {
         };
         self.behind = false;
         self.step(net, first);
+        // Steps without delay come after all other events of their instant, as in the model.
         if net.cx.core.next_event_at() != Some(net.cx.core.now()) {
             self.behind = true;
             while let Some(word) = self.now.pop_front() {

@@ -142,6 +142,7 @@ fn settings(
         &fill_at(&mut table.update, known.update),
         "a flow-control packet",
     )?;
+    // Packets hold their wire size in 16 bits.
     if update.get() > 65_000 {
         return Err(Problem::new(format!(
             "a flow-control packet of {update}: expected 65000B at most"

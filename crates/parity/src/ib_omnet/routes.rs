@@ -29,6 +29,7 @@ impl Routes {
     /// the other end of a port, or `None` for a host.
     pub(super) fn length(&self, from: u32, host: u32, peer: impl Fn(u32) -> Option<u32>) -> Option<u32> {
         let mut switch = from;
+        // No path passes more switches than there are, so the search ends even if the tables have a loop.
         for passed in 1..=self.first.len() as u32 {
             let index = self.next(switch, host);
             if index == NOWHERE {

@@ -26,6 +26,7 @@ impl InfiniBand {
                 host: number,
                 packet: id,
             });
+            // A notification leaves the buffer at once: the host takes no time to consume it.
             return self.hand_on(Step::Taken {
                 port,
                 lane: packet.class,
@@ -109,6 +110,7 @@ impl InfiniBand {
             true => (stall.every, false),
             false => (stall.lasts, true),
         };
+        // Once no message is open, only the end of a stall counts: more stalls would keep the run going.
         if self.open > 0 || next {
             self.after(net, LaneId::WHEEL, delay.as_ps(), Step::Stall { ends: next });
         }

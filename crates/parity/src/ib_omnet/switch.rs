@@ -18,6 +18,7 @@ impl InfiniBand {
     pub(super) fn arrive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let now = net.cx.core.now();
         let packet = net.cx.core.packets.get_mut(id);
+        // Forwarding tables leave the path unused, so the field keeps the time of arrival.
         packet.path = now;
         packet.ingress = port;
         packet.next = PacketId::NONE;

@@ -132,6 +132,7 @@ impl TcdNs3 {
         }
         let now = net.cx.core.now();
         let nic = &mut self.nics[p.nic()];
+        // Number 0 is that of the answers, which have left before and take no turn here.
         let count = nic.flows.len() + 1;
         let (served, flows) = (nic.served, &self.flows);
         let may_send = |&number: &usize| {
@@ -175,6 +176,7 @@ impl TcdNs3 {
             Turn::Flow(flow) => self.take_data(net, port, flow),
         };
         let size = u32::from(net.cx.core.packets.get(id).wire);
+        // Only DCQCN limits rates.
         if self.nics[net.cx.core.ports[port].nic()].settings.is_some() {
             self.pay(net, port, turn, size);
         }

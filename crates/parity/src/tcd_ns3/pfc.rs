@@ -96,6 +96,7 @@ impl TcdNs3 {
                 self.send_frame(net, ingress, other, PacketKind::Resume);
                 let index = net.cx.core.ports[ingress].index;
                 let setting = self.rechecks.setting(egress, index, other);
+                // Timers that were set before hold the old number, and have no effect any more.
                 *setting = setting.wrapping_add(1);
             }
         }

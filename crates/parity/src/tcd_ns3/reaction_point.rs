@@ -139,6 +139,7 @@ impl ReactionPoint {
             self.bytes = settings.byte_counter.into();
         }
         (self.byte_stage, self.time_stage) = (0, 0);
+        // An undetermined mark only ends the increase; the rate stays.
         if mark == Mark::Congested {
             self.alpha = (1.0 - settings.g) * self.alpha + settings.g;
             let cut = (self.rate as f64 * (1.0 - self.alpha / 2.0)) as u64;

@@ -87,6 +87,7 @@ impl TcdNs3 {
             }
             PacketKind::Ack
         } else if number > receiver.expected {
+            // A gap is reported once per interval, or every packet behind it would cause a NACK.
             if now <= receiver.nack_until && receiver.nacked == Some(receiver.expected) {
                 return;
             }

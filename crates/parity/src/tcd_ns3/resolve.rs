@@ -216,12 +216,14 @@ fn give_ports(
             return Err(Problem::new(message));
         }
     };
+    // The set-up takes random streams for all its parts before the flows, so they are counted.
     let switches = net.topology.switches().count();
     let lossy = links.iter().filter(|link| link.error_rate > 0.0).count();
     let models = 1 + lossy as u64;
     let mut taken = OF_NODE * net.topology.nodes.len() as u64 + switches as u64 + OF_ERRORS * models;
     let mut streams = Ns3Streams::of_seed(seed, taken);
     let mut used = vec![false; PORTS];
+    // Ports are drawn in the order of the file, while `flows` is sorted by start.
     let mut indices = vec![0; count];
     for (index, &written) in (0u32..).zip(written) {
         indices[written as usize] = index;

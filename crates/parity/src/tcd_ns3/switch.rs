@@ -59,6 +59,7 @@ impl TcdNs3 {
         };
         let egress = way[hop];
         packet.class = class;
+        // Packets of strict priority are not charged to the buffer.
         if class == LINK_CONTROL {
             return self.switch_enqueue(net, egress, class, id);
         }
@@ -104,6 +105,7 @@ impl TcdNs3 {
             self.served[port] = class;
             let queue = &mut self.queues[(port, class)];
             queue.satisfied += ns3::time_to_send(GUARANTEED, u32::from(wire)).as_ps();
+            // A class that sends less than its guarantee saves nothing up.
             queue.satisfied = queue.satisfied.max(net.cx.core.now());
             self.depart(net, port, class, id);
         }

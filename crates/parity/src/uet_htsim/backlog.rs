@@ -32,6 +32,7 @@ impl Backlog {
         if let Some(least) = self.least {
             bytes = bytes.max(least);
         }
+        // Flows that wait for the same NIC share it, so each asks for its part.
         if self.waiting > 1 {
             bytes /= self.waiting as i64;
         }

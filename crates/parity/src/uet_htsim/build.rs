@@ -57,6 +57,7 @@ impl Sim {
             set,
         };
         sim.add_hosts();
+        // Triggers exist before the connections, which are added to their targets by index.
         sim.triggers = spec
             .matrix
             .triggers
@@ -96,6 +97,7 @@ impl Sim {
         let random = &mut self.random;
         let balancing = self.spec.options.balancing;
         let paths = self.spec.options.paths;
+        // Balancers draw from the generator, so connections have to keep the order of the file.
         self.balancers.push(Balancer::new(balancing, paths, random));
         let own = FIRST_ID + 1 + 2 * flow;
         let (id, back) = line.id.map_or((own, own + 1), |id| (id, id));

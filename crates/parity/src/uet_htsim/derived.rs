@@ -50,6 +50,7 @@ impl Derived {
         let rate = options.linkspeed * 1_000_000;
         let packet = i64::from(options.mtu);
         let payload = packet - HEADER;
+        // The formulas keep the simulator's order of operations: another one rounds differently.
         let gigabits = rate as f64 / 1e9;
         let hops = f64::from(2 * tree.tiers);
         let data = (((8 * packet) as f64 / gigabits) * hops) * 1000.0;
@@ -72,6 +73,7 @@ impl Derived {
                 expected: format!("expected at most {most}"),
             }),
         };
+        // The simulator stores these numbers in 32 bits, and would truncate larger ones.
         let word = u64::from(u32::MAX);
         fits("-queue_size_bdp_factor", "the queue in packets", packets, word)?;
         let window = u64::from(options.cwnd) * packet as u64;

@@ -17,6 +17,7 @@ impl Sim {
         let report = self.packets.report(ack);
         let c = &mut self.conns[flow as usize];
         c.packets.acks += 1;
+        // An ACK that was overtaken by a later one adds nothing.
         let bytes = report.received.saturating_sub(c.last_received) as i64;
         c.last_received = c.last_received.max(report.received);
         c.nscc.count(bytes);
@@ -62,6 +63,7 @@ impl Sim {
                 self.update_base(flow, raw);
             }
             let c = &mut self.conns[flow as usize];
+            // A sample below the base would give a negative delay, so the average replaces it.
             if raw >= c.nscc.base {
                 c.nscc.update_average(&self.set.nscc, raw, marked);
                 return raw - c.nscc.base;
@@ -125,6 +127,7 @@ impl Sim {
             }
             match c.records.get(seq) {
                 Some(record) if record.state == State::Again => {
+                    // Its bytes left `in_flight` twice: when it was queued again, and with this ACK's total.
                     let size = i64::from(record.size);
                     c.again -= size;
                     c.in_flight += size;
@@ -286,6 +289,7 @@ impl Sim {
         self.stop_speculating(flow);
         let most = self.window;
         let c = &mut self.conns[flow as usize];
+        // Numbers of pulls are cumulative, so one that was overtaken adds nothing.
         if pull.word > c.pull {
             c.credit = (c.credit + QUANTUM * (pull.word - c.pull) as i64).min(most);
             c.pull = pull.word;

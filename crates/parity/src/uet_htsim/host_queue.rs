@@ -36,6 +36,7 @@ impl Class {
         if self.flows.get(index).is_none_or(|own| own.id != flow) {
             let list = List::default();
             self.flows.insert(index, Flow { id: flow, list });
+            // The turn stays with its flow, whose index has grown.
             if index <= self.turn {
                 self.turn += 1;
             }

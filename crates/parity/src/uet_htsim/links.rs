@@ -224,6 +224,7 @@ impl Sim {
             port.high.head = id;
             port.high_size = size;
         } else {
+            // A packet holds the size of the next one, so that dequeuing need not load it.
             let tail = &mut self.packets[tail];
             tail.next = id;
             tail.link = u32::from(size);
@@ -270,6 +271,7 @@ impl Sim {
             (false, true) => true,
             (true, false) => false,
             (false, false) => {
+                // Data gets a turn now and then, or headers would starve it.
                 let turns = &mut self.net.turns[at as usize];
                 *turns += 1;
                 if *turns > HIGH_TURNS {
@@ -329,6 +331,7 @@ impl Sim {
             port.high_bytes -= size;
         }
         self.count_hop(size);
+        // The packet enters its link before the next transmission starts, which decides the order among equal times.
         self.enter_pipe(at, id);
         self.queue_begin(at);
     }

@@ -108,6 +108,7 @@ fn split(line: &str, from: usize, is_header: bool) -> Result<Vec<Word<'_>>, Inpu
         let span = from + at..from + at + text.len();
         words.push(Word { text, span });
         at += word.len() + 1;
+        // Such a line may hold any text, so its blanks are not checked.
         let is_ignored = |first: &str| {
             is_header && !COUNTS.contains(&first) && !LINES.contains(&first) && !first.contains("->")
         };
@@ -338,6 +339,7 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(self, end: usize) -> Result<Matrix, InputError> {
+        // A file that was cut off shows in its counts first.
         let found = [
             ("Connections", 1, self.lines.len()),
             ("Triggers", 2, self.triggers.len()),
@@ -366,6 +368,7 @@ impl<'a> Reader<'a> {
             ));
         };
         let triggers = self.triggers;
+        // Resolved after all lines: a trigger may be declared below the connection that names it.
         let index = |(id, word): &(u32, Word<'_>)| {
             let known = triggers.iter().position(|trigger| trigger.0 == *id);
             let unknown = || {
@@ -382,6 +385,7 @@ impl<'a> Reader<'a> {
                 own.start = Start::Trigger(index(trigger)?);
             }
             own.then = line.then.as_ref().map(index).transpose()?;
+            // Only for the error of an unknown trigger, since this one is never fired.
             line.received.as_ref().map(index).transpose()?;
             Ok(own)
         });

@@ -30,6 +30,7 @@ impl Sim {
         let sizes = arrival.sizes.clone();
         let payload = self.set.payload;
         let c = &mut self.conns[flow as usize];
+        // Taken before the backlog grows: a sender that still has data goes on without a call.
         let was_idle = !c.blocked && c.backlog == 0 && c.records.none_again();
         if let Some(messages) = &mut c.messages {
             for (size, number) in sizes {

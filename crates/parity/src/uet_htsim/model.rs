@@ -121,6 +121,7 @@ impl NetworkModel for UetNetwork {
             .count_packets(PacketKind::Ack, others, others * u64::from(HEADER));
         self.report(net);
         if goes_on {
+            // The next slice is due at the simulator's time, so that the engine's clock follows it.
             let at = self.sim.now().max(net.cx.core.now());
             net.cx.core.schedule(LaneId::WHEEL, at, GO_ON);
         }

@@ -215,6 +215,7 @@ impl Network {
     }
 
     fn port(&mut self, class: PortClass, to: u32) {
+        // Most ports are alike, so they share a class.
         let known = self.classes.iter().position(|known| *known == class);
         let class = known.unwrap_or_else(|| {
             self.classes.push(class);

@@ -61,6 +61,7 @@ impl Sim {
             (true, false) => self.control_turn(host),
             (false, true) => self.data_turn(host),
             (false, false) => {
+                // Control packets alone would starve the data.
                 nic.turn += 1;
                 if nic.turn > CONTROL_TURNS {
                     nic.turn = 0;

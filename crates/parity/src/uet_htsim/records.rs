@@ -100,6 +100,7 @@ impl Records {
         if self.again == 0 {
             return None;
         }
+        // No packet before this number waits, so the search goes on from there.
         let mut seq = self.again_from.max(self.base);
         while self.ring[self.slot(seq)].state != State::Again {
             seq += 1;
@@ -136,6 +137,7 @@ impl Records {
             self.again -= u32::from(record.state == State::Again);
         }
         let slot = self.slot(seq);
+        // Send times only grow, so the packet belongs at the end of the list.
         let last = self.last;
         let record = &mut self.ring[slot];
         record.sent = now;

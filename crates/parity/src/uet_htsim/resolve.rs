@@ -132,7 +132,9 @@ fn prepare(cx: &Cx<'_>, given: Given<'_>) -> Result<(), Problem> {
             .duration
             .get_or_insert_with(|| unplaced(Span::from_ps(us * US)));
     }
+    // After the arguments have become keys, so that contradictions between both are found.
     refuse_both(table, cx)?;
+    // Read here for its errors and the number of paths; the run reads the keys once more.
     let command = take_keys(table, cx)?;
     // The strategy may have changed the number of paths.
     table.paths.get_or_insert_with(|| unplaced(command.options.paths));
@@ -287,6 +289,7 @@ fn take_keys(table: &Table, cx: &Cx<'_>) -> Result<Command, Problem> {
     }
     let is =
         |value: &Option<Spanned<bool>>, usual: bool| value.as_ref().map_or(usual, |value| *value.get_ref());
+    // An option of the command line cannot be taken back, so these are set directly.
     let options = &mut command.options;
     options.sender_cc = is(&table.sender_cc, true);
     options.sender_chosen =
@@ -310,6 +313,7 @@ fn fill(table: &mut Table) {
     macro_rules! fill {
         ($($key:ident)*) => { $( filled!(table.$key: Table); )* };
     }
+    // A topology file has its own tiers and latencies.
     if table.topology.is_none() {
         fill!(tiers hop_latency switch_latency);
     }
@@ -464,6 +468,7 @@ fn flows(matrix: &Matrix) -> (Vec<u32>, Inputs) {
     let mut by_id = std::collections::BTreeMap::new();
     for line in &matrix.connections {
         let size = u64::from(line.size);
+        // The engine has one flow per connection, so further messages add to its size.
         if line.is_message {
             let first: usize = by_id[&line.id];
             list[first].size += Bytes::new(size);
@@ -487,6 +492,7 @@ fn flows(matrix: &Matrix) -> (Vec<u32>, Inputs) {
         flow.size = flow.size.max(Bytes::new(1));
     }
     let mut sorted: Vec<usize> = (0..list.len()).collect();
+    // The sort is stable: flows of equal start keep the order of the connections.
     sorted.sort_by_key(|&i| list[i].start);
     let mut order = vec![0; list.len()];
     for (index, &i) in (0..).zip(&sorted) {

@@ -31,6 +31,7 @@ impl Sim {
         let leaves = now + switch.latency;
         let was_empty = switch.stage.is_empty();
         switch.stage.push_back(Staged { leaves, id, egress });
+        // All packets take equally long through a switch, so only the first needs an event.
         if was_empty {
             self.at(leaves, super::sim::Event::Switch(at));
         }
@@ -113,6 +114,7 @@ impl Sim {
     fn list(&mut self, choice: &Choice, at: u32, first: u32) -> usize {
         let stride = self.net.switches[at as usize].stride as usize;
         let known = self.net.table[choice.row];
+        // An entry is the number of the list plus one, since 0 means that there is none yet.
         if known != 0 {
             return (usize::from(known) - 1) * stride;
         }
@@ -174,6 +176,7 @@ impl Sim {
 
     /// Returns a random port among those with the emptiest queues.
     fn emptiest(&mut self, at: u32, list: usize, count: u32) -> u32 {
+        // Each choice draws once, even if only one queue is the emptiest.
         let draw = self.random.draw();
         let levels = self.levels(at, list, count);
         let least = levels.clone().min().unwrap_or_default();

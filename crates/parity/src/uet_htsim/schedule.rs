@@ -124,12 +124,14 @@ impl Schedule {
         if at >= self.end {
             return;
         }
+        // Everything inserted for this instant before comes first, so it has a queue of its own.
         if at == self.now {
             self.instant.push_back(word);
             return;
         }
         let bucket = at >> WIDTH;
         if bucket == self.bucket {
+            // The bucket is sorted already, so the event goes behind all of its time.
             let rest = &self.current[self.position..];
             let behind = self.position + rest.partition_point(|entry| entry.0 <= at);
             self.current.insert(behind, (at, 0, word));
@@ -239,6 +241,7 @@ impl Schedule {
                 self.bucket = bucket;
                 self.load(bucket);
             }
+            // Nothing is left in the fine ring, which is filled again from its end on.
             None => self.bucket = self.horizon - 1,
         }
         // Coarse events were inserted earlier, so they must enter the fine ring before any new event does.
@@ -272,6 +275,7 @@ impl Schedule {
         }
         let count = self.full.len();
         let mut next = word + 1;
+        // One word more than there are: the search ends in the part of the first word that it skipped.
         for _ in 0..=self.words.len() {
             let at = next % count;
             let bits = self.words[at / 64] & (u64::MAX << (at % 64));
@@ -306,6 +310,7 @@ impl Schedule {
             line = if is_last { NONE } else { next };
         }
         self.waiting -= self.current.len();
+        // `order` makes all entries distinct, so an unstable sort keeps the order of insertion.
         if !sorted {
             self.current.sort_unstable();
         }
@@ -320,6 +325,7 @@ impl Schedule {
         let slot = (self.horizon / HALF % COARSE) as usize;
         let mut coarse = std::mem::take(&mut self.coarse[slot]);
         for &(at, word) in &coarse {
+            // Cancelled timers end here, which spares the fine ring.
             let is_cancelled = word & TIMER != 0 && self.timers[(word & !TIMER) as usize] == CANCELLED;
             if is_cancelled {
                 self.free_timers.push(word & !TIMER);
@@ -332,6 +338,7 @@ impl Schedule {
         coarse.clear();
         self.coarse[slot] = coarse;
         self.horizon += HALF;
+        // The coarse ring reaches further now, and takes far events before new ones can get there.
         let limit = (self.horizon + (COARSE - 1) * HALF) << WIDTH;
         while let Some(&Reverse((at, _, word))) = self.far.peek()
             && at < limit

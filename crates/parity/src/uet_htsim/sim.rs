@@ -120,6 +120,7 @@ impl Sim {
     pub(super) fn step(&mut self, mut events: u64) -> bool {
         while events > 0 && self.abort.is_none() {
             events -= 1;
+            // Triggered flows start before the next event, even one of the same time.
             if let Some(flow) = self.pending.pop() {
                 self.activate(flow);
                 continue;
@@ -129,6 +130,7 @@ impl Sim {
                     return false;
                 }
                 self.warm();
+                // Loading a bucket is no event.
                 events += 1;
                 continue;
             };

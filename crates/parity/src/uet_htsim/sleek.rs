@@ -10,6 +10,7 @@ impl Sim {
     pub(super) fn sleek_sample(&mut self, flow: u32, ack: &Packet, marked: bool) -> u64 {
         let now = self.now();
         let c = &mut self.conns[flow as usize];
+        // Only the last probe's send time is known.
         if ack.seq != c.sleek.probe {
             return c.nscc.average;
         }

@@ -139,6 +139,7 @@ impl Sim {
         c.backlog -= size;
         c.in_flight += size;
         let kind = if c.speculating { bit::SPECULATIVE } else { 0 };
+        // After credit and backlog have changed, since the target depends on both.
         let target = self.pull_target(flow);
         let ev = self.next_ev(flow);
         let c = &mut self.conns[flow as usize];
@@ -216,6 +217,7 @@ impl Sim {
         if c.last_request != 0 && now - c.last_request < pause {
             return;
         }
+        // A request takes a sequence number, since it is acknowledged like data.
         let seq = c.next_seq;
         c.records.send(seq, HEADER, now, true);
         let target = c.target;

@@ -273,6 +273,7 @@ impl Tree {
             _ => k * k / 2,
         };
         let k = (1..).find(|k| size(*k) >= u64::from(hosts)).unwrap_or(1);
+        // An odd number of ports cannot be split evenly between up and down.
         if size(k) != u64::from(hosts) || k % 2 == 1 {
             return Err(size(k + k % 2) as u32);
         }

@@ -10,6 +10,7 @@ pub(super) fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_string();
     }
+    // Rounded first, since rounding may raise the exponent: 999999.5 turns into 1e+06.
     let scientific = format!("{value:.5e}");
     let (digits, exponent) = scientific.split_once('e').expect("an exponent is printed");
     let exponent: i32 = exponent.parse().expect("an exponent is a number");
@@ -126,6 +127,7 @@ impl Sim {
         let sum = |of: fn(&super::conn::Packed) -> u64| -> u64 {
             self.conns.iter().map(|conn| of(&conn.packets)).sum()
         };
+        // The simulator prints totals only at a regular end.
         if self.abort.is_some() {
             return text;
         }

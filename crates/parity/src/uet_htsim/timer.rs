@@ -55,6 +55,7 @@ impl Sim {
             }
             self.start(flow);
         }
+        // Timer, start and probe share this event, so a probe may be due as well.
         self.sleek_event(flow);
     }
 

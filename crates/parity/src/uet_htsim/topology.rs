@@ -108,6 +108,7 @@ fn build(
     let used = &tiers[..depth as usize];
     for (i, tier) in used.iter().enumerate() {
         for key in [SPEED, DOWN, UP, LATENCY] {
+            // The top tier has no links up.
             let is_top = i + 1 == used.len();
             if tier.values[key].is_none() && !(is_top && key == UP) {
                 let span = tier.line.as_ref().map_or(end..end, |line| line.span.clone());

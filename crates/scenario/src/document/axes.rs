@@ -80,6 +80,7 @@ impl Written {
         texts: &Texts,
     ) -> Result<(), Problem> {
         for (key, value) in table {
+            // Only at the top: further inside it would be a key of the scenario.
             if above.is_empty() && key.get_ref() == "repeats" {
                 self.repeats = Some(repeats(value, texts)?);
                 continue;
@@ -88,6 +89,7 @@ impl Written {
             path.extend(key_path(key, texts)?);
             let values = match value.get_ref() {
                 DeValue::Array(list) => list.iter().map(|value| text_of(value, texts)).collect(),
+                // A list called `steps` is an axis of that name, not a range.
                 DeValue::Table(inner) if inner.contains_key("steps") && !is_list(inner, "steps") => {
                     range(inner, value.span(), &|span| texts.at(span), texts)?
                 }
@@ -137,6 +139,7 @@ impl Written {
         let key = axis.key();
         let same = |axis: &&mut WrittenAxis| axis.key() == key;
         match self.axes.iter_mut().find(same) {
+            // An axis of the table may be replaced, but two options for one key contradict each other.
             Some(other) if earlier.contains(&key) => return Err(twice(&axis, other, texts)),
             Some(other) => *other = axis,
             None => self.axes.push(axis),
@@ -303,6 +306,7 @@ fn listed(text: &str, from: usize, start: usize, texts: &Texts) -> Result<Vec<Va
             return range(inner, span.clone(), &|_| texts.at(span.clone()), texts);
         }
     }
+    // An axis without values is reported by `check`, which knows its key.
     if written.trim().is_empty() {
         return Ok(Vec::new());
     }

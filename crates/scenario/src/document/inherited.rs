@@ -74,6 +74,7 @@ pub(super) fn kept_values(
     texts: &Texts,
 ) -> Option<Warning> {
     let ((before, location), (now, _)) = (before?, fidelity(table)?);
+    // A file that no run wrote has neither table, and inherited nothing.
     if *before == now || (table.get("quirks").is_none() && table.get("ties").is_none()) {
         return None;
     }

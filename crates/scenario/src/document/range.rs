@@ -113,6 +113,7 @@ pub(super) fn range(
             return Err(Problem::new(format!("expected 2 to 10000 steps, found `{number}{unit}`")).at(&at));
         }
     };
+    // Whole numbers stay whole if the steps allow it, since many keys take no others.
     let value = |i: i64| match (&from.number, &to.number) {
         (toml::Value::Integer(from), toml::Value::Integer(to))
             if to

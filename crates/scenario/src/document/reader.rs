@@ -146,6 +146,7 @@ impl<'de> Reader<'de> {
                 }
             }
             Input::Toml(DeValue::Float(digits)) => match digits.as_str().parse() {
+                // Parsing turns a number that is too large into infinity.
                 Ok(value) if f64::is_infinite(value) && !digits.as_str().contains("inf") => {
                     Err(Error::at("floating-point number overflowed", &self.span))
                 }
@@ -320,6 +321,7 @@ impl<'de> Fields<'de> {
             Self::Table { value, .. } => value.take().map(Reader::from),
             Self::Location { names, value } => {
                 let span = value.as_ref()?.span.clone();
+                // The number of names left says which field is read: start, end, then the value.
                 let position = match names.len() {
                     2 => span.start,
                     1 => span.end,

@@ -67,6 +67,7 @@ pub(super) fn take(
             found.1.push(warning);
             continue;
         }
+        // Some values have a meaning only together with others, so they are combined before the translation.
         let differs = match vendor.name.as_str() {
             "sonic" => {
                 sonic::settle(&mut items, link_rate(root));
@@ -107,6 +108,7 @@ pub(super) fn put<'i>(
         let location = texts.at(one.span.clone());
         let path: Vec<&str> = one.ours.split('.').collect();
         let mut value = super::value(&one.text, padded, one.span.start);
+        // With the position of the vendor's entry, so that later errors point there.
         value = Spanned::new(one.span.clone(), value.into_inner());
         if !insert(root, &path, &one.span, value) {
             let message = format!("`{}` is not a table", path[..path.len() - 1].join("."));

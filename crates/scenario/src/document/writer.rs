@@ -66,6 +66,7 @@ impl Node {
             Self::Table(entries) => entries
                 .iter()
                 .for_each(|(key, value)| value.walk(&below(key), paths)),
+            // As in reading, elements of long lists have no paths.
             Self::List(list) if list.len() > LONGEST => return,
             Self::List(list) => (0..)
                 .zip(list)

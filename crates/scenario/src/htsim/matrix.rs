@@ -163,6 +163,7 @@ impl Reader {
                 "send_done_trigger" => self.fires(word, &at, flow, Awaited::Acknowledged)?,
                 "recv_done_trigger" => self.fires(word, &at, flow, Awaited::Received)?,
                 "prio" => self.priorities.push(at),
+                // The id is only checked: flows are known by their position here.
                 _ => {
                     number(word, "a flow's id", &at)?;
                 }
@@ -323,6 +324,7 @@ impl Reader {
 
 impl Trigger {
     fn dependencies(&self, id: u64) -> Result<Vec<Dependency>, Problem> {
+        // A trigger that no flow waits for has no effect, so it need not be complete.
         let Some((_, location)) = self.waiting.first() else {
             return Ok(Vec::new());
         };

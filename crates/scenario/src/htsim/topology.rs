@@ -92,6 +92,7 @@ pub(crate) fn read(source: &Source, warnings: &mut Vec<Warning>) -> Result<Net, 
             }
         }
     }
+    // Building needs all values, so the problems so far come first.
     problems.or(())?;
     let tree = Tree {
         source,

@@ -277,6 +277,7 @@ impl Graph {
             };
             let node = &self.nodes[*index];
             node.check(wanted, self.version)?;
+            // A path longer than the graph has passed an operator twice.
             if chain.len() == self.nodes.len() {
                 return node.wrong("the graph runs in a circle");
             }
@@ -488,11 +489,13 @@ impl Step<'_> {
             "Gemm" => return self.gemm(layers),
             "MatMul" => return self.product(layers),
             "GRU" => {
+                // ONNX orders the gates as z, r, h, and PyTorch as r, z, n.
                 let (cell, shape) = self.recurrent(&[1, 0, 2])?;
                 layers.push(Layer::Gru(cell));
                 return Ok(shape);
             }
             "LSTM" => {
+                // ONNX orders the gates as i, o, f, c, and PyTorch as i, f, g, o.
                 let (cell, shape) = self.recurrent(&[0, 2, 3, 1])?;
                 layers.push(Layer::Lstm(cell));
                 return Ok(shape);
@@ -530,6 +533,7 @@ impl Step<'_> {
             return node.wrong("it divides a constant by a result");
         }
         let (factors, offsets): (Vec<f32>, Vec<f32>) = numbers.into_iter().map(of).unzip();
+        // Division by a constant of 0 gives an infinite factor.
         if !factors.iter().all(|factor| factor.is_finite()) {
             return node.wrong("a factor is not finite");
         }
@@ -601,6 +605,7 @@ impl Step<'_> {
         self.check_width(reads, width)?;
         let bias = match node.has_input(2) {
             true => spread(self.constant(2)?, &[1, outputs]),
+            // Biases are optional only since version 11.
             false if self.graph.version < 11 => {
                 return node.wrong(format!(
                     "it has no biases; expected some in version {}",

@@ -137,6 +137,7 @@ fn with_files(
     file("FLOW_FILE", "the flow file", &|source| {
         flows::read(source, columns, fidelity, &mut Vec::new()).err()
     });
+    // The conversion may have read a file before, and reported the same problem.
     all.distinct()
 }
 

@@ -91,10 +91,12 @@ pub(crate) fn read(
                 if problems.len() >= MOST_PROBLEMS {
                     break;
                 }
+                // The rest of a faulty line is skipped, so that the next one is read from its start.
                 tokens.finish_line(&first);
             }
         }
     }
+    // After an error, the position where the flows end is uncertain.
     if problems.len() == 0
         && let Some(extra) = tokens.next()
     {

@@ -190,6 +190,7 @@ impl Config {
                 left_out.entry(token.text).or_insert(location);
                 continue;
             }
+            // Read from a copy, so that a faulty value does not move the position behind it.
             let mut read = tokens.clone();
             let (value, span) = match Value::read(&mut read, keys, key, kind, warnings) {
                 Ok(value) => value,

@@ -88,6 +88,7 @@ fn parse_span(text: &str, fidelity: Fidelity) -> Option<Span> {
         (Clock::Cut, 0) => exact(number, unit).map(Span::floor_ns),
         (Clock::Cut, 1_000_000_000) => Some(ns3::span_of_seconds(value)),
         (Clock::Cut, _) => {
+            // ns-3 holds a fraction in 64 bits, and cuts the product instead of rounding it.
             let fraction = ((value - value.floor()) * 18_446_744_073_709_551_616.0) as u64;
             let cut = ((fraction as u128 * unit_ns as u128) >> 64) as u64;
             Some(Span::from_ns(value.floor() as u64 * unit_ns + cut))
@@ -119,6 +120,7 @@ fn exact(number: &str, unit: &str) -> Option<Span> {
     let ps = if power >= 0 {
         digits.checked_mul(10u128.checked_pow(power as u32)?)?
     } else {
+        // A power beyond the range leaves less than a picosecond.
         10u128.checked_pow(power.unsigned_abs()).map_or(0, |p| digits / p)
     };
     u64::try_from(ps).ok().map(Span::from_ps)

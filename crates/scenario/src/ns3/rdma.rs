@@ -68,6 +68,7 @@ pub(super) fn scenario(
         }
     }
     let mut network = network(&reader);
+    // Thresholds belong to the scheme that they were chosen for.
     if base(scheme) == own {
         network.ecn = problems.take(reader.ecn());
     }

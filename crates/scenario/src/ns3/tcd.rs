@@ -257,6 +257,7 @@ impl Reader<'_> {
             false => "off",
         };
         let whole = |key: &str, default: u64| config.int(key, default).min(u32::MAX.into()) as i64;
+        // Values without a key are fixed in the program's source, and have the position of ENABLE_QCN.
         let parameters: [(&str, &str, Value); 13] = [
             ("flavour", "ENABLE_QCN", "paper".into()),
             ("tcd", "ENABLE_ROOTECNCC", tcd.into()),

@@ -133,6 +133,7 @@ pub(super) fn failures(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<Ve
 /// Resolves the other changes of links.
 pub(super) fn links(cx: &mut Cx<'_>, n: &schema::Network, net: &Net) -> Result<Vec<LinkChange>, Problem> {
     let mut changes: Vec<(LinkChange, Location)> = Vec::new();
+    // Built for the first change that names nodes, since most name links or none.
     let known = LazyCell::new(|| net.topology.links_by_ends());
     for spanned in n.link_change.iter().flatten() {
         let location = cx.texts.of_value(spanned);

@@ -134,6 +134,7 @@ impl Cx<'_> {
             i => format!("{stem}-{i}"),
         };
         let name = |stem: &str, extension: &str| format!("{stem}.{extension}");
+        // Equal contents may share a name: a file that is named twice is kept once.
         let is_free = |stem: &String| {
             files.iter().all(|(extension, content)| {
                 let name = name(stem, extension);

@@ -94,6 +94,7 @@ fn of_section(
     };
     let at = cx.texts.of_value(&kind);
     let kind = *kind.get_ref();
+    // RED observes no pauses, so none of the requirements below applies to it.
     if kind == DetectionKind::Red {
         return Ok(Detection::Red);
     }

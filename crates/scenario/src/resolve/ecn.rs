@@ -46,6 +46,7 @@ pub(super) fn resolve(
     // Switches inside servers need no curves.
     let inner = |node: &NodeId| net.topology.inner.binary_search(node).is_ok();
     let outer = switch_rates(net, &|node| !net.topology.is_host(node) && !inner(&node));
+    // Listed curves hold for their own rates, so neither scaling nor its warning applies.
     if let Some(curves) = listed(cx, ecn, &outer, net, &location)? {
         return Ok(curves);
     }
@@ -112,6 +113,7 @@ pub(super) fn of_tier(
             kmax: own(&ecn.kmax, rate).unwrap_or(all.kmax),
             pmax: ecn.pmax.as_ref().map_or(all.pmax, |pmax| *pmax.get_ref()),
         };
+        // Both may come from different tables, so only their combination can be checked.
         if curve.kmin > curve.kmax {
             let message = format!(
                 "kmin ({}) is above kmax ({}) for links of {rate}",
@@ -221,6 +223,7 @@ fn listed(
             pmax: *pmax.get_ref(),
         });
     }
+    // An empty list turns marking off, for all rates.
     let needed = if curves.is_empty() { &[] } else { rates };
     for &(rate, link) in needed {
         if curves.iter().any(|curve| curve.rate == rate) {

@@ -219,6 +219,7 @@ fn of_variants(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec, names: &[Str
 }
 
 fn of_keys(cx: &mut Cx<'_>, written: &Settings, around: &Circumstances<'_>) {
+    // A table without effect is one warning, not one per key.
     let mut told = SortedSet::new();
     // Keys that a run wrote for its scheme by itself: not the user's.
     let own: Vec<&str> = written

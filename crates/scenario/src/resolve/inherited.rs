@@ -25,6 +25,7 @@ impl Unsaid {
     pub(super) fn name(self, scenario: &mut Scenario) {
         let Some(scheme) = &scenario.cc.scheme else { return };
         let of = scheme.get_ref().clone();
+        // A list for another scheme is dropped, since that scheme's defaults are not wanted here.
         let before = scenario.cc.defaults.take().filter(|defaults| defaults.of == of);
         let mut keys = before.map_or_else(Vec::new, |defaults| defaults.keys);
         let Network { ecn, detection, .. } = &scenario.network;
@@ -43,6 +44,7 @@ impl Unsaid {
                 .filter(|(_, is)| *is)
                 .map(|(key, _)| key.to_string()),
         );
+        // Sorted and without duplicates, so that resolving once more gives the same text.
         keys.sort_unstable();
         keys.dedup();
         scenario.cc.defaults = (!keys.is_empty()).then_some(CcDefaults { of, keys });

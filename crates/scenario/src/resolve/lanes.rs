@@ -166,6 +166,7 @@ fn lane_of(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<[u8; 8],
             .at(&location)
             .help("`network.credit.lanes` says how many there are"));
     }
+    // Priority 0 is for control packets, and not in the list.
     let mut lane_of = [0; 8];
     lane_of[1..].copy_from_slice(&of_priorities);
     Ok(lane_of)
@@ -230,6 +231,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         Some(bytes) => bytes.get() / lanes.unit.get(),
         None => needed.min(most).max(least),
     };
+    // No buffer helps against this, so it comes before the checks of the buffer.
     if most < least {
         let message = format!(
             "a packet of {full} takes {least} credits of {}, and credit counters hold at most {most}: nothing could \
@@ -268,6 +270,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     if let Some(text) = starving(run) {
         cx.warn(WarningKind::StarvedLane, None, text);
     }
+    // A size in the scenario is the user's choice, so only the automatic one causes the warning.
     if written.get_ref().0.is_none()
         && let Some(text) = below_marking(run)
     {

@@ -36,6 +36,7 @@ pub(super) fn loss(
         DropKind::Dynamic => dynamic(cx, drop)?,
     };
     let trim = filled!(drop.trim: Drop);
+    // Without trimming, the queue for headers gets no default: the resolved scenario would claim an effect.
     if !*trim.get_ref() {
         return Ok(LossSpec {
             lossless,

@@ -117,6 +117,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         files: &files,
         locations: &locations,
         fidelity,
+        // Seed and stop are set below: the table of a simulator may change both.
         seed: 0,
         stop: Time::ZERO,
         streams: streams && may_stream(&scenario),
@@ -478,6 +479,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     let got = record::Recordable::of(cx, &switch, repeats_traces(scenario));
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), got)?;
     scenario.record.pcap = Some(pcap);
+    // After the workload, which may be the only user of a block.
     schemes.warn_of_unused(cx)?;
     schemes.warn_of_overruled(cx);
     let (schemes, names) = schemes.finish(&mut scenario.cc);

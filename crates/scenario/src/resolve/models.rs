@@ -46,6 +46,7 @@ fn attach_to(cx: &mut Cx<'_>, alias: Option<&str>, params: &mut SchemeParams) ->
 /// Reads the model at a path: that of its card, of its weights, or their common stem.
 fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, location: &Location) -> Result<ModelRef, Problem> {
     let stem = ENDINGS.iter().find_map(|end| path.strip_suffix(end));
+    // A bare word without such a file is meant as the name of a built-in model.
     if stem.is_none() && !path.contains(['/', '\\']) && cx.files.find(&card_of(path), WHAT, location).is_err()
     {
         return Err(unknown(path, location));
@@ -76,6 +77,7 @@ fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, location: &Location) -> Resul
         }),
     })?;
     let name = card_path.file_stem().unwrap_or_default().to_string_lossy();
+    // One stem for all files, so that the copy of the card still finds its weights.
     let stem = cx.keep_all(&format!("{FOLDER}/{name}"), files);
     Ok(ModelRef::read_from(stem, Arc::new(model)))
 }

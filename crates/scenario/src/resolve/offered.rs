@@ -117,6 +117,7 @@ impl<'a> Offered<'a> {
             if ways.is_empty() {
                 continue;
             }
+            // Sorted, so that hosts with the same links have the same key in any order of links.
             ways.sort_by_key(|way| way.to);
             let key = ways.iter().map(|way| (way.to, topology.links[way.link].rate));
             let group = *alike.entry(key.collect()).or_insert(groups.len());

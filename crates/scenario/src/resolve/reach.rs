@@ -18,6 +18,7 @@ impl Reach {
     pub(super) fn of(topology: &Topology) -> Self {
         let mut parents: Vec<u32> = (0..topology.nodes.len() as u32).collect();
         for link in &topology.links {
+            // Only links between switches join groups, since hosts do not forward.
             if !topology.is_host(link.a) && !topology.is_host(link.b) {
                 let (a, b) = (root(&mut parents, link.a.0), root(&mut parents, link.b.0));
                 parents[a.max(b) as usize] = a.min(b);

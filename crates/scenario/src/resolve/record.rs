@@ -301,6 +301,7 @@ fn check_dumps(cx: &Cx<'_>, record: &schema::Record, spec: &RecordSpec, ports: u
         return Ok(());
     };
     let (from, to) = spec.queue_window;
+    // A dump needs new samples, so the longer interval decides.
     let every = samples.max(dumps);
     let count = to.saturating_since(from).as_ps() / every.as_ps();
     let histograms = count.saturating_mul(ports as u64);

@@ -23,6 +23,7 @@ pub(super) fn recovery(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Recovery,
         _ => "IRN",
     };
     let nic = fill_at(&mut n.receiver_order, able);
+    // Go-back-N works with both orders of arrival.
     if *kind.get_ref() == RecoveryKind::GoBackN {
         return Ok(Recovery::GoBackN);
     }

@@ -64,6 +64,7 @@ pub(super) fn variants(cx: &mut Cx<'_>, scenario: &mut schema::Scenario) -> Resu
         .iter()
         .filter_map(|one| one.get_ref().scheme.as_ref());
     let named = scenario.cc.scheme.iter().chain(of_workloads).chain(of_jobs);
+    // Before the variants get blocks: afterwards each would look like one that a run wrote.
     let mut idle = SortedMap::new();
     for name in named.clone() {
         let Ok(parsed) = Variant::parse(name.get_ref()) else {
@@ -226,6 +227,7 @@ impl<'a> Schemes<'a> {
     /// Returns the schemes and their names; writes every scheme's window into the scenario.
     pub(super) fn finish(self, written: &mut schema::Cc) -> (Vec<SchemeSpec>, Vec<String>) {
         let first = self.named[0].1.window;
+        // Windows that are all alike are written as one value, as users write them.
         if self.named.iter().all(|(_, spec)| spec.window == first) {
             written.window = Some(Spanned::new(0..0, first));
             written.windows = None;

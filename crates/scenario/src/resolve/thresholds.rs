@@ -140,6 +140,7 @@ fn bound(run: &RunSpec, switch: &Switch<'_>, lossless: bool) -> Bound {
     }
     match run.switch.loss.drop {
         DropPolicy::Shared => Bound::Pool(switch.pool),
+        // A limit above the pool is never reached.
         DropPolicy::Tail(limit) if limit.get() < switch.pool => Bound::Drop(limit.get()),
         DropPolicy::Tail(_) => Bound::Pool(switch.pool),
         DropPolicy::Dynamic { alpha } => Bound::Drop((switch.pool as f64 * alpha / (1.0 + alpha)) as u64),
@@ -250,6 +251,7 @@ fn headroom(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
         // One round trip, and the packets whose transmission had started at either end.
         link.rate.bytes_in(link.delay * 2 + response).get() + 2 * packet
     };
+    // A tier that asks for no pauses needs no headroom.
     let pauses = |switch: &&Switch<'_>| switch.tier.is_none_or(|tier| tier.pauses);
     let all = switches
         .iter()
@@ -259,6 +261,7 @@ fn headroom(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
         let (has, needs) = (kept(run, switch.tier, link), needed(link));
         (has < needs).then(|| (needs - has, switch.node, link, has, needs))
     });
+    // Of equal ports that of the first switch is named, so that the text never changes.
     let (_, node, link, has, needs) =
         lacking.max_by_key(|&(missing, node, ..)| (missing, std::cmp::Reverse(node)))?;
     let rate: BitRate = link.rate;

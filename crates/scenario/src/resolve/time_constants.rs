@@ -30,6 +30,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         // Other simulators have their own timers.
         return;
     }
+    // The watchdog is compared with single links, which the bound below does not cover.
     warn_of_watchdog(cx, run);
     let timeouts = timeouts(run);
     let reactions = run
@@ -54,6 +55,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     for timeout in timeouts {
         let needed = rounded(times(longest, timeout.trips));
         let written = cx.place_of(timeout.key);
+        // Only an exact run's default is adapted: written values and other simulators' defaults stay, with a warning.
         if written.is_none() && cx.profile().is_exact {
             if needed > timeout.value {
                 fit(timeout.key, needed, n, run);

@@ -47,6 +47,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
             .at(&location)
             .help(format!("the blocks are {BLOCKS}; or `file`"))
     })?;
+    // ns-3 files may have parallel links, and the original simulator does not refuse them.
     fill(&mut written.parallel, cx.ns3_source);
     let net = match name {
         "file" => file(cx, written),

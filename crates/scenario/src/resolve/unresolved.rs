@@ -227,6 +227,7 @@ impl UnresolvedFlows {
             let rates = pairs
                 .into_iter()
                 .map(|((src, dst), bytes)| (src, dst, 8.0 * bytes / seconds));
+            // Flows that all start at once offer no rate.
             (seconds > 0.0).then(|| Drawn {
                 demand: Demand::Pairs(rates.collect()),
                 window,
@@ -260,6 +261,7 @@ impl UnresolvedFlows {
                 let message = "under credits hosts send `messages`, one after the other, and nothing else";
                 return Err(Problem::new(message).at(&block.location));
             };
+            // A host's messages share a block and a start, so they stay adjacent when flows are sorted.
             match sources.last_mut() {
                 Some((number, source)) if *number == draft.block => source.count += 1,
                 _ => sources.push((
@@ -334,6 +336,7 @@ impl UnresolvedFlows {
                         _ => (block.workload, draft.block),
                     };
                     let stays = block.connections != Connections::PerMessage;
+                    // A connection keeps the source port of its first message.
                     *known.entry((src, dst, within, connection)).or_insert_with(|| {
                         last += u32::from(stays);
                         (next(), NonZeroU32::new(last).filter(|_| stays))
@@ -359,6 +362,7 @@ impl UnresolvedFlows {
     /// Checks that every flow goes from a host to another one that it can reach.
     pub(super) fn check(&self, cx: &Cx<'_>, net: &Net) -> Result<(), Problem> {
         let reach = Reach::of(&net.topology);
+        // Streamed flows are not listed yet, so all hosts of a source have to reach each other.
         for (source, index) in &self.sources {
             let hosts: Vec<NodeId> = source.pattern.hosts().collect();
             if let Some((src, dst)) = reach.apart(&hosts) {
@@ -401,6 +405,7 @@ fn check(
             return Err(no_path(reach, net, src, dst, location));
         }
     }
+    // Late flows are an error only if nothing else happens in the run.
     let late = |draft: &Draft| draft.message.start >= cx.stop;
     match unresolved.list.first() {
         Some(first) if !drawn && unresolved.list.iter().all(late) => Err(all_late(

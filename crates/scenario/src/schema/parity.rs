@@ -133,6 +133,7 @@ impl Parity {
             let table = (row.read)(Reader::from(value)).map_err(|error| error.placed(&span))?;
             tables.push((row.name, Spanned::new(span, table)));
         }
+        // In the order of registration, so that the resolved text does not depend on the file's order.
         let index = |name: &str| rows().iter().position(|row| row.name == name);
         tables.order_by_key(|(name, _)| index(name));
         Ok(Self(tables))
@@ -152,6 +153,7 @@ impl Parity {
         let rows = rows();
         let index = rows.iter().position(|row| row.name == name);
         let index = index.expect("the table was added");
+        // Inserted at the position that `read` would give it, so that tables stay in the order of registration.
         let behind = |known: &str| rows.iter().position(|row| row.name == known) >= Some(index);
         let at = self
             .0

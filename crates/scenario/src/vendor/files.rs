@@ -64,6 +64,7 @@ pub(crate) fn vendor_of(text: &str) -> Option<&'static Vendor> {
     };
     let has_counterparts = |vendor: &&'static Vendor| vendor.keys.iter().any(|key| key.ours.is_some());
     let all = vendors().iter().filter(has_counterparts);
+    // Reversed, so that of equals the first vendor wins.
     let best = all
         .map(|vendor| (known(vendor), vendor))
         .rev()
@@ -243,6 +244,7 @@ fn json(source: &Source) -> Result<Vec<Item>, Problem> {
     let text = source.text();
     let base = text.as_ptr() as usize;
     let span = |text: &Cow<'_, str>, other: &Range<usize>| match text {
+        // A borrowed text lies within the source, so its address gives its position.
         Cow::Borrowed(text) => {
             let at = text.as_ptr() as usize - base;
             at..at + text.len()

@@ -169,6 +169,7 @@ fn choose_pool(items: &mut [Item]) {
         .collect();
     let why = "not the pool of lossless traffic";
     keep(items, POOL, &mut left, why, |pool| wanted.contains(pool));
+    // The name decides only among pools that are still left.
     keep(items, POOL, &mut left, why, |pool| pool.contains("lossless"));
 }
 
@@ -199,6 +200,7 @@ fn choose_wred(items: &mut [Item]) {
     keep(items, WRED, &mut left, "no lossless queue uses it", |profile| {
         has(profile, true)
     });
+    // This has an effect only if no lossless queue has a profile.
     keep(items, WRED, &mut left, "no queue uses it", |profile| {
         has(profile, false)
     });

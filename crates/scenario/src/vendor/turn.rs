@@ -145,6 +145,7 @@ pub(crate) fn is_same(a: &str, b: &str) -> bool {
 fn ports(text: &str) -> Result<bool, String> {
     let digits = text.trim_start_matches("0x").trim_start_matches("0X");
     let mut bits = Vec::new();
+    // The last digit has the lowest ports.
     for digit in digits.chars().rev() {
         let digit = digit
             .to_digit(16)

@@ -196,6 +196,7 @@ impl Reader<'_> {
         let recorded = self.duration()?;
         let (ops, bytes) = (self.amount("num_ops")?, self.amount("tensor_size")?);
         let wants_roofline = options.kernels == Kernels::Roofline;
+        // Under ASTRA-sim's rules a missing rate is no error, so `NoRate` is not counted here.
         if options.as_astra_sim {
             return Ok(match recorded {
                 // ASTRA-sim skips kernels without memory traffic.
@@ -224,11 +225,13 @@ impl Reader<'_> {
             _ => {}
         }
         let ns = options.roofline.ns(ops, bytes).map(|ns| ns.max(1));
+        // Time is counted in ps from here on, and 2^64 ps are 213 days.
         if ns.is_some_and(|ns| ns.checked_mul(1000).is_none()) {
             let message =
                 format!("num_ops {ops} and tensor_size {bytes} take more than 213 days at these rates");
             return Err(Trouble::at(&self.at, message));
         }
+        // Not refused here: `Tally::check` names the first such node and the number of all.
         let reason = if ns.is_some() {
             Reason::Roofline
         } else {
@@ -268,6 +271,7 @@ impl Reader<'_> {
         if values.is_empty() || yes == values.len() {
             return Ok(true);
         }
+        // Only the first entry counts, since the network has one dimension.
         if as_astra_sim {
             return Ok(values.first().is_some_and(is_yes));
         }
@@ -357,6 +361,7 @@ pub(super) fn brief(
             lane: if is_cpu { CPU } else { GPU },
         },
         "COMM_SEND" => {
+            // A file holds the nodes of one rank, so another source means that files were mixed up.
             reader.own("comm_src", rank)?;
             NodeWork::Send {
                 to: reader.rank("comm_dst", reader.needed("comm_dst")?, ranks)?,
@@ -429,6 +434,7 @@ fn collective(
             format!("comm_type is {number}, expected one of {}", known.join(", ")),
         ));
     };
+    // ASTRA-sim gives a broadcast its recorded time and sends nothing.
     let is_fixed = options.as_astra_sim && kind == CollectiveKind::Broadcast;
     let size = match reader.int("comm_size")? {
         Some(size) => size,
@@ -449,11 +455,13 @@ fn collective(
         Some(root) => Some(reader.rank("comm_src", root, ranks)?),
         None => None,
     };
+    // Converters write the group's name as text or as a number.
     let group = match node.value("pg_name") {
         Some(Scalar::Text(name)) => names.place(name),
         Some(Scalar::Int(name)) => names.place(&name.to_string()),
         _ => names.place(""),
     };
+    // After the root and the size: errors in them count even if nothing is sent.
     if !reader.is_involved(options.as_astra_sim)? {
         tally.moves(bytes);
         tally.add(Reason::NotInvolved, &reader.at, bytes, 0);

@@ -54,6 +54,7 @@ pub(super) fn graph(
         Some((file, text)) => groups::parse(&file, &text, ranks)?,
         None => Groups::new(),
     };
+    // Names repeat across ranks, so all traces share one table.
     let mut names = Interned::default();
     let mut traces = Vec::new();
     let mut tally = Tally::default();
@@ -67,9 +68,11 @@ pub(super) fn graph(
         };
         traces.push(RankTrace::read(source, &bytes, &mut names, &mut tally)?);
     }
+    // Nodes without a duration count 0 ns so far, so they are refused before a graph is built.
     tally.check(&options.roofline)?;
     let mut cautions = Vec::new();
     dropped_dependencies(&traces, &mut cautions);
+    // Recorded cycles first: a cycle found after chaining is then due to the chains alone.
     control(&mut traces, &names, options, &mut cautions)?;
     if options.repair.chain_streams {
         for trace in &mut traces {
@@ -85,6 +88,7 @@ pub(super) fn graph(
     } else if !options.is_algorithm {
         loose_kernels(&traces, &mut cautions);
     }
+    // The program of a collective has no lanes: its operations start as soon as they are free.
     let lanes = Lanes {
         orders: if options.is_algorithm {
             Vec::new()
@@ -108,6 +112,7 @@ pub(super) fn graph(
     cautions.splice(0..0, tally.cautions());
     empty_collectives(&traces, &names, &collectives, &mut cautions);
     let mut named = Vec::new();
+    // By value: a trace is freed as soon as its operations are in the graph.
     for ((rank, trace), collectives) in (0..ranks).zip(traces).zip(&collectives) {
         fill(rank, &trace, collectives, options, &mut builder);
         let ids = trace.nodes.iter().map(|n| (n.id, n.name)).collect();
@@ -327,6 +332,7 @@ fn empty_collectives(
     collectives: &[Vec<(u32, Collective)>],
     cautions: &mut Vec<Caution>,
 ) {
+    // Limits the length of the caution, not the count in it.
     const MOST: usize = 64;
     let mut indices = Vec::new();
     let mut count = 0_usize;
@@ -372,6 +378,7 @@ fn fill(
             NodeWork::Nothing => (Work::Nothing, NO_LANE),
             NodeWork::Lasts { ns, lane } => (Work::Compute { ns: *ns }, *lane),
             &NodeWork::Send { to, bytes, tag } => (Work::Send { to, bytes, tag }, COMMUNICATION),
+            // A posted receive would block its lane until the message arrives.
             &NodeWork::Receive { from, bytes, tag } => (
                 Work::Receive {
                     from: Some(from),

@@ -40,8 +40,10 @@ pub fn unpack(name: &str, bytes: Vec<u8>, gzip_limit: u64) -> Result<Vec<u8>, Tr
         return Ok(bytes);
     }
     let packed = bytes.len() as u64;
+    // A small damaged file may unpack to gigabytes, so the limit depends on the packed size too.
     let most = gzip_limit.min(packed.saturating_mul(GZIP_FACTOR).max(GZIP_SMALL));
     let mut plain = Vec::new();
+    // One byte more than allowed tells a file at the limit from one above it.
     MultiGzDecoder::new(&bytes[..])
         .take(most.saturating_add(1))
         .read_to_end(&mut plain)
@@ -76,6 +78,7 @@ pub fn decode<'a, E: From<Trouble>>(
     if cursor.is_empty() {
         return Err(Trouble::at(file, "is empty, expected a Chakra trace").into());
     }
+    // Files of another format fail here first, hence the hint in the error.
     let first = cursor.part().map_err(trouble)?;
     let found = metadata(first).map_err(|fault| {
         let at = first.at();
@@ -126,6 +129,7 @@ pub const EXTENSIONS: [&str; 6] = ["et", "et.gz", "json", "json.gz", "et.json", 
 /// If there is none, or one in the sequence is missing.
 pub fn files(prefix: &Path) -> Result<Vec<PathBuf>, Trouble> {
     let shown = prefix.display();
+    // A bare name has an empty parent, which cannot be read as a folder.
     let folder = match prefix.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -151,6 +155,7 @@ pub fn files(prefix: &Path) -> Result<Vec<PathBuf>, Trouble> {
             found.push((number, index, prefix.with_file_name(&name)));
         }
     }
+    // By rank, then by extension: the first of equal ranks is the preferred one, and stays.
     found.sort();
     if found.is_empty() {
         return Err(Trouble::at(

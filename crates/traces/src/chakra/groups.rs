@@ -26,6 +26,7 @@ fn members(at: &str, name: &str, list: &[Value], ranks: Rank) -> Result<Vec<Rank
         })?;
         members.push(rank);
     }
+    // The order of members counts, so only a copy is sorted.
     let mut sorted = members.clone();
     sorted.sort_unstable();
     if let Some(pair) = sorted.windows(2).find(|p| p[0] == p[1]) {

@@ -106,6 +106,7 @@ impl<'a> Reader<'a, '_> {
             trouble: &mut trouble,
         };
         let read = serde_json::Deserializer::from_str(list.get()).deserialize_seq(nodes);
+        // The error of a node says more than that of the list around it.
         match (trouble, read) {
             (Some(trouble), _) => Err(trouble),
             (None, read) => read.map_err(|error| self.wrong(0, &error)),
@@ -115,6 +116,7 @@ impl<'a> Reader<'a, '_> {
     /// Reads a node; `number` is its position in the file.
     fn one(&mut self, number: usize, part: &'a RawValue) -> Result<(), Trouble> {
         let size = part.get().len();
+        // As a tree of values, a node takes many times the memory of its text.
         if size > LARGEST_NODE {
             let most = LARGEST_NODE >> 20;
             let message =
@@ -220,6 +222,7 @@ fn refuse_other(file: &str, outline: &Outline<'_>) -> Result<(), Trouble> {
 
 /// Parses a node; `number` is its position in the file.
 fn node<'a>(file: &str, number: usize, object: &'a Object) -> Result<Node<'a>, Trouble> {
+    // Errors name the id if there is one: a position is hard to find in JSON.
     let at = match object.get("id").and_then(|id| whole(id).map(|n| n.to_string())) {
         Some(id) => format!("{file}: node {id}"),
         None => format!("{file}: node number {number} of the file"),
@@ -268,6 +271,7 @@ fn node<'a>(file: &str, number: usize, object: &'a Object) -> Result<Node<'a>, T
                     node.attributes.push(read);
                 }
             }
+            // A misspelt key would otherwise drop a duration or a dependency without notice.
             _ => return Err(unknown(&at, "key", written, &KEYS)),
         }
     }

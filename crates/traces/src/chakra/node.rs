@@ -167,6 +167,7 @@ pub(crate) fn node(mut from: Cursor<'_>) -> Result<Node<'_>, Fault> {
             8 => node.inputs = io(field.message()?)?,
             9 => node.outputs = io(field.message()?)?,
             10 => node.attributes.push(attribute(field.message()?)?),
+            // Readers of protobuf skip fields that they do not know.
             _ => {}
         }
     }
@@ -193,12 +194,14 @@ fn attribute(mut from: Cursor<'_>) -> Result<Attribute<'_>, Fault> {
             1 => attribute.name = field.text()?,
             2 => attribute.doc = field.text()?,
             number => {
+                // In the schema, the list of a type has the number after that of its single value.
                 let found = TYPES.iter().find(|&&(f, _)| f == number || f + 1 == number);
                 let Some(&(kind, name)) = found else {
                     continue;
                 };
                 attribute.kind = name;
                 attribute.values = if number == kind {
+                    // In protobuf, the last occurrence of a field counts.
                     let mut last = Values::None;
                     values(kind, field, &mut |value| last = Values::One(value))?;
                     last

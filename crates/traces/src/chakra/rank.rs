@@ -108,6 +108,7 @@ impl RankTrace {
                     "a collective within the algorithm of a collective, expected sends, receives and COMP",
                 ));
             }
+            // Kind 1 is METADATA, the only one that defines groups.
             if node.kind == 1 {
                 of_metadata(
                     &place(file, node),
@@ -117,6 +118,7 @@ impl RankTrace {
                 )?;
             }
             trace.nodes.push(brief);
+            // A parent may come later in the file, so parents are resolved once all ids are known.
             data.push(&node.data);
             if options.control_deps != ControlDeps::Drop {
                 control.push(&node.control);
@@ -135,6 +137,7 @@ impl RankTrace {
         control: &Parents,
         options: &Options,
     ) -> Result<(), Trouble> {
+        // Free nodes are tried in ascending order of ids, so indices have to follow the ids.
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
         order.sort_by_key(|&n| self.nodes[n as usize].id);
         let mut indices = vec![0_u32; order.len()];

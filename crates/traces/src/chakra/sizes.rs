@@ -20,6 +20,7 @@ struct Pairs {
 
 /// Sets the size of each receive to that of its send. [`crate::check`] reports ends without a counterpart.
 pub(super) fn equalize(traces: &mut [RankTrace], names: &Interned, cautions: &mut Vec<Caution>) {
+    // Sorted, so that the caution names the same pair in every run.
     let mut pairs: BTreeMap<(Rank, Rank, u32), Pairs> = BTreeMap::new();
     for (rank, trace) in (0..).zip(traces.iter()) {
         for (index, node) in (0..).zip(&trace.nodes) {
@@ -55,6 +56,7 @@ pub(super) fn equalize(traces: &mut [RankTrace], names: &Interned, cautions: &mu
                     send.2, receive.2
                 ));
             }
+            // The send keeps its size, since its bytes are those that cross the network.
             if let NodeWork::Receive { bytes, .. } =
                 &mut traces[receive.0 as usize].nodes[receive.1 as usize].what
             {

@@ -94,6 +94,7 @@ fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>)
         Ok(value as u32)
     };
     let mut cautions = Vec::new();
+    // Rings of ASTRA-sim take 10 ns per step, regardless of `endpoint-delay`.
     let mut rules = CollectiveRules {
         splits: u64::from(count("preferred-dataset-splits")?),
         active: count("active-chunks-per-dimension")?,
@@ -124,6 +125,7 @@ fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>)
             text: format!("endpoint-delay = {delay} of {file} has no effect: it is 10 ns in rings."),
         });
     }
+    // Refused, not ignored: every time of the run would be another one.
     if number("replay-only")?.is_some_and(|on| on != 0.0) {
         return Err(Trouble::at(
             file,
@@ -176,6 +178,7 @@ fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>)
             };
             let (graph, mut found) = read(&prefix, &options)?;
             cautions.append(&mut found);
+            // A faulty algorithm would otherwise show as a deadlock of the whole job.
             check(&graph, u64::MAX).into_result()?;
             *algorithm(&mut rules, kind) = Algorithm::Custom(Arc::new(graph));
         }
@@ -241,6 +244,7 @@ fn find(folder: &Path, prefix: &Path) -> Option<PathBuf> {
     if is_there(prefix) {
         return Some(prefix.to_path_buf());
     }
+    // The path was right on the machine that wrote the file; elsewhere only its end may match.
     let parts: Vec<_> = prefix.components().collect();
     let above = folder.join("..");
     for from in 0..parts.len() {

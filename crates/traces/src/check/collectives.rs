@@ -34,8 +34,10 @@ impl CollectiveSums {
             return;
         };
         let entry = self.0.entry((collective.group, rank)).or_default();
+        // Only at a rank's first collective of the group, since each search is linear.
         let foreign = entry.0 == 0 && !group(program, collective.group).contains(&rank);
         entry.0 += 1;
+        // A sum instead of a list keeps memory constant per member; `differ` reads the program again.
         entry.1 = entry.1.wrapping_add(hash(collective));
         if foreign {
             report.error(|| {

@@ -31,6 +31,7 @@ pub(super) struct Cycle {
 /// Finds the shortest cycle among operations that cannot complete. Sends of more than `eager` bytes wait for their
 /// receives.
 pub(super) fn find(program: &dyn Program, walked: &Walked, eager: u64) -> Option<Cycle> {
+    // The graph holds all remaining operations at once, unlike the walk.
     if walked.remaining > MOST {
         return None;
     }
@@ -57,6 +58,7 @@ impl Graph {
         let mut sends: NumberMap<(Rank, Rank, u32), VecDeque<(u32, u64)>> = NumberMap::default();
         let mut receives = Vec::new();
         for (index, at) in (0u32..).zip(self.operations.clone()) {
+            // Two events per operation: its start may free others while its end still waits.
             let (start, end) = (2 * index, 2 * index + 1);
             if !walked.started.has(at) {
                 self.edges.push((start, end));
@@ -79,6 +81,7 @@ impl Graph {
                     tag: Some(tag),
                     ..
                 } => receives.push((index, (from, at.0, tag))),
+                // Receives of any rank or tag are left out: more than one send may complete them.
                 _ => {}
             }
         }

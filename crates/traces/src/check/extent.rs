@@ -25,6 +25,7 @@ pub struct Extent {
 
 impl Extent {
     pub(super) fn add(&mut self, program: &dyn Program, at: At, operation: Operation) {
+        // Each hash includes the one before, so the same operations in another order differ.
         let mut hasher = DefaultHasher::new();
         (self.digest, at, operation).hash(&mut hasher);
         self.digest = hasher.finish();

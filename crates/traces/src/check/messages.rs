@@ -51,6 +51,7 @@ impl Nets {
             net.count -= 1;
             net.sizes = net.sizes.wrapping_sub(size_hash(bytes));
         }
+        // Keys in balance are dropped, so memory follows the messages in progress.
         if *net == Net::default() {
             self.0.remove(&key);
         }
@@ -113,6 +114,7 @@ pub(super) fn check(program: &dyn Program, nets: Nets, report: &mut Report) {
                 });
             }
         }
+        // Every key may be served alone while the totals differ: each such receive takes one message.
         if wild > 0 && surplus != wild {
             report.error(|| {
                 let (more, than) = if surplus > wild {

@@ -62,6 +62,7 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
     let costs = Costs { eager, ..Costs::FREE };
     let walked = walk(program, &costs);
     if walked.remaining > 0 {
+        // The first walk follows one order of events; only this one proves that none completes all.
         let freely = walk_freely(program, &costs);
         if freely.remaining > 0 {
             match deadlock::find(program, &freely, eager) {
@@ -83,6 +84,7 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
         }
     }
     report.finish();
+    // Programs read lazily, so an error of the file shows only now. It may cause all others, so it comes first.
     if let Some(trouble) = program.trouble() {
         report.errors.insert(0, trouble.to_string());
     }
@@ -93,6 +95,7 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
 fn operations(program: &dyn Program) -> impl Iterator<Item = (At, Operation)> {
     let ranks = 0..program.ranks();
     let most = ranks.clone().map(|rank| program.operations(rank)).max();
+    // With short turns, a send and its receive are read soon after each other, so few stay open.
     (0..most.unwrap_or(0))
         .step_by(TURN as usize)
         .flat_map(move |begin| {

@@ -207,6 +207,7 @@ impl CollectiveRules {
             ));
         }
         match self.algorithm(kind) {
+            // Relayed data takes n (n - 1) / 2 steps, and stages are numbered with 32 bits.
             Algorithm::Ring if kind == AllToAll && members > 1 << 16 => Err(format!(
                 "AllToAll of {members} members in a ring takes more than 2^31 messages of each: use direct"
             )),
@@ -247,6 +248,7 @@ impl CollectiveRules {
         let server = |r: &Rank| r / ranks.max(1);
         let servers: BTreeSet<u32> = members.iter().map(server).collect();
         let each = members.len() / servers.len().max(1);
+        // Rings rotate within servers, so each server needs as many members, next to each other.
         let equal = each > 0
             && members.len() == each * servers.len()
             && members

@@ -347,6 +347,7 @@ impl Plan {
                 } else {
                     1
                 };
+                // The parent in a binomial tree has the number without its lowest bit.
                 Step {
                     to: self.member_of(number & number.wrapping_sub(1)),
                     stage: 0,

@@ -79,6 +79,7 @@ pub(super) fn nested(kind: CollectiveKind, sizes: &[u32], chunk: u64, part: u64)
             }));
         }
     }
+    // A ring of one member has no steps.
     phases.retain(|p| p.size > 1);
     phases
 }

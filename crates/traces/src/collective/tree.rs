@@ -94,6 +94,7 @@ fn binary_child(n: u32, index: u32, right: bool) -> Option<u32> {
     if !right {
         return (half > 0).then(|| (at - half) as u32);
     }
+    // If n is no power of two, the right subtree shrinks until its root exists.
     while half > 0 && at + half >= n {
         half >>= 1;
     }

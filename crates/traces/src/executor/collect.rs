@@ -168,6 +168,7 @@ impl Executor {
             }
             let chunk = member.next_chunk;
             member.next_chunk += 1;
+            // All channels exist before one is entered: a chunk counts as finished once none of it is left.
             for channel in 0..channels {
                 member.sequences.push(Sequence {
                     chunk,
@@ -219,6 +220,7 @@ impl Executor {
             return;
         };
         let sequence = &mut instance.members[at as usize].sequences[index];
+        // From here on, messages of later stages count as early ones.
         sequence.missing = None;
         let number = sequence.stage;
         let stage = instance.plan.stage(at, key.channel, number);
@@ -255,6 +257,7 @@ impl Executor {
         };
         let number = instance.members[at as usize].sequences[index].stage;
         let sends = instance.plan.stage(at, key.channel, number).sends;
+        // Counted before they leave: with a latency, the member must not complete in between.
         instance.members[at as usize].unsent += sends;
         let sequence = &mut instance.members[at as usize].sequences[index];
         sequence.unsent += sends;

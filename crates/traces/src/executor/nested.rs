@@ -38,6 +38,7 @@ impl Network for Nested<'_> {
     }
 
     fn send(&mut self, message: Message) {
+        // The inner executor numbers its own messages, so they get an id of the outer one.
         let id = self.flights.insert(Flight::Nested {
             instance: self.instance,
             id: message.id,
@@ -102,6 +103,7 @@ impl Executor {
             label: instance.label,
         };
         call(&mut inner, &mut seen);
+        // Members complete only once the inner executor is back in its instance.
         let ended = std::mem::take(&mut inner.ended);
         instance.inner = Some(inner);
         for member in ended {

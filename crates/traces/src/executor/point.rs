@@ -57,6 +57,7 @@ impl Executor {
                 self.todo.push_back(Todo::Done(job));
             }
         } else {
+            // The request takes one byte; the data follows once the receive is posted.
             let flight = Flight::Request { job, to };
             self.send(flight, job, to, 1, net);
         }
@@ -149,12 +150,14 @@ impl Executor {
         if self.rules.point.end == SendEnd::Received {
             let waits = self.ranks[job.rank as usize].waits_since(job.lane);
             if let (Some(left), Some(since)) = (left, waits) {
+                // Waiting counts from the moment when the lane stood still, if that is after the message left.
                 let waited = self.now.saturating_since(left.max(since));
                 self.lingering.0 += u64::from(waited > Span::ZERO);
                 self.lingering.1 += waited;
             }
             self.todo.push_back(Todo::Done(job));
         }
+        // A send that asked first was matched then; other data looks for its receive now.
         if let Some(receive) = receive {
             self.take(to, receive, net);
             return;
@@ -242,6 +245,7 @@ impl Executor {
         let point = self.rules.point;
         let overhead = self.overhead_ns(bytes);
         let mut end = now;
+        // The gap separates receives of a NIC even if their messages arrive together.
         if point.gap_ns > 0 {
             let clock = self.ranks[rank as usize].receive_clock(operation.nic);
             *clock = (*clock).max(now).saturating_add(span(point.gap_ns));

@@ -187,6 +187,7 @@ impl Executor {
         }
         state.iteration += 1;
         if state.iteration < repeats {
+            // Queued: a direct call would recurse once per iteration at a rank without operations.
             self.todo.push_back(Todo::Begin(rank));
         } else {
             state.ended = true;
@@ -207,6 +208,7 @@ impl Executor {
             }
             None => {
                 let operation = self.program.operation(rank, op);
+                // Only an operation that waits for several others gets an entry, which keeps the map small.
                 if operation.waits_for > 1 {
                     state.remaining.insert(op, operation.waits_for - 1);
                 } else {
@@ -230,6 +232,7 @@ impl Executor {
         match self.orders.get(usize::from(lane)) {
             None => self.todo.push_back(Todo::Start { rank, op }),
             Some(Order::LastIssued) => {
+                // Numbered at the issue, in the program's order: the lane starts the last one first.
                 let member = match operation.work {
                     Work::Collective(index) => match self.acquire(rank, op, index) {
                         // It differs from the collective of another member, so it can never start.
@@ -295,6 +298,7 @@ impl Executor {
             } else {
                 self.start_operation(rank, waiting.op, index as u8, net);
             }
+            // Reset at once, so that the flag marks this activity alone.
             self.waited_for_lane(false);
         }
         for index in 0..self.orders.len() {
@@ -360,6 +364,7 @@ impl Executor {
         state.left = state.left.saturating_sub(1);
         let over = state.left == 0;
         self.release(job.rank, job.lane);
+        // Taken and put back, so that no end of an operation allocates.
         let mut after = std::mem::take(&mut self.scratch);
         after.clear();
         self.program.after_end(job.rank, job.op, &mut after);

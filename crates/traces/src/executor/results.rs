@@ -126,6 +126,7 @@ impl Account {
     pub(crate) fn settle(&mut self, now: Time) {
         let span = now.saturating_since(self.since);
         self.since = now;
+        // Communication is exposed only while no computation hides it.
         if self.computing > 0 {
             self.compute += span;
         } else if self.communicating > 0 {

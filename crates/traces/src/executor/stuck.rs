@@ -137,6 +137,7 @@ impl Executor {
                 ANY => "any tag".to_string(),
                 tag => format!("tag {tag}"),
             };
+            // A message that fits no receive is often the cause: a wrong tag or size.
             let mut arrived = self.arrived.of_rank(rank).map(|(key, _)| key);
             let other = arrived.find(|key| posted.source == ANY || posted.source == key.source);
             let other = other.map_or(String::new(), |key| {

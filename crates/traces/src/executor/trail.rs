@@ -216,6 +216,7 @@ impl Trail {
     }
 
     fn release(&mut self, mut link: u32) {
+        // A loop, since a chain of links may be as long as the path.
         while let Some(held) = self.links.get_mut(link) {
             held.uses -= 1;
             if held.uses > 0 {
@@ -269,6 +270,7 @@ impl Trail {
 
     /// Counts a rank that has completed an iteration.
     pub(super) fn iteration_over(&mut self, iteration: u32) {
+        // Ranks may be iterations apart, so each iteration has a count until all ranks are through.
         let index = (iteration - self.iteration) as usize;
         if self.ended.len() <= index {
             self.ended.resize(index + 1, 0);
@@ -294,6 +296,7 @@ impl Trail {
         }
         self.iteration += 1;
         self.start = self.now;
+        // The next iteration starts here, so links that end earlier are in no path any more.
         self.cut();
     }
 
@@ -311,6 +314,7 @@ impl Trail {
         loop {
             let before = self.links.get(since.link);
             let start = before.map_or(self.start, |before| before.end.max(self.start));
+            // Activities without a length explain no time.
             if start < end {
                 segments.push(Segment {
                     start,

@@ -54,6 +54,7 @@ pub(super) fn check(store: &Store, name: &str) -> Result<Head, Trouble> {
     if ranks == 0 || ranks == ANY {
         return Err(file.at(8, format!("{ranks} ranks: expected at least one")));
     }
+    // The number of ranks is only a claim so far: a short file must not cause a loop over 2^32 of them.
     if BASE + HEAD + table > store.length() {
         return Err(file.at(
             8,
@@ -72,6 +73,7 @@ pub(super) fn check(store: &Store, name: &str) -> Result<Head, Trouble> {
         let mut jump = [0; JUMP as usize];
         file.read(rank, at, &mut jump, "the table of ranks")?;
         let [from, to] = [0, 8].map(|i| u64::from_le_bytes(std::array::from_fn(|k| jump[i + k])));
+        // Positions in the table count from the byte after the magic number.
         let room = BASE.checked_add(from).zip(BASE.checked_add(to));
         let within = |(start, end): &(u64, u64)| {
             BASE + HEAD + table <= *start && start <= end && *end <= store.length()
@@ -261,6 +263,7 @@ impl Checked<'_> {
 
     /// Compares the dependencies of each operation in the lists with its own count, and the roots with both.
     fn counts(&self, rank: u32, section: Section, waits: &[u32]) -> Result<(), Trouble> {
+        // Both lists ascend, so one pass compares them.
         let mut root = 0;
         for (number, listed) in (0u32..).zip(waits) {
             let at = section.records() + RECORD as u64 * u64::from(number);

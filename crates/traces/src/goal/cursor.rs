@@ -83,6 +83,7 @@ impl<R: Read> Cursor<R> {
     }
 
     fn fill(&mut self) -> bool {
+        // After an error nothing more is read, so the text ends there.
         if self.failed.is_some() {
             return false;
         }
@@ -95,6 +96,7 @@ impl<R: Read> Cursor<R> {
                     self.end = n;
                     return n > 0;
                 }
+                // An interrupted call has read nothing, and is repeated.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.failed = Some(error);

@@ -56,11 +56,13 @@ impl Labels {
 
     /// Defines a label, or returns its earlier definition.
     pub(super) fn define(&mut self, label: &[u8], definition: Definition) -> Option<Definition> {
+        // At least half of the table stays empty, so that searches stay short.
         if self.entries.len() * 2 >= self.table.len() {
             self.grow();
         }
         let hash = self.hash(label);
         let slot = self.slot(label, hash)?;
+        // A slot holds the number of its entry plus one, since 0 marks a free slot.
         if let Some(entry) = self.table[slot].checked_sub(1) {
             return Some(self.entries[entry as usize].definition);
         }

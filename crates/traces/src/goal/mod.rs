@@ -64,6 +64,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<(Program, Vec<Caution>), Trouble> 
     let unread = |error: std::io::Error| Trouble::at(&name, format!("cannot be read: {error}"));
     let mut file = crate::regular::open_file(path).map_err(unread)?;
     let mut start = Vec::new();
+    // The magic number and the number of ranks, which the store needs for its caches.
     file.by_ref().take(12).read_to_end(&mut start).map_err(unread)?;
     if binary::is_binary(&start) {
         let length = file.metadata().map_err(unread)?.len();
@@ -111,6 +112,7 @@ impl Program {
         highest: Highest,
         cpus: &[bool; 256],
     ) -> Result<Self, Trouble> {
+        // In a file this cpu is a valid one, but here it means no lane, so its operations take a free lane.
         let free = (0..NO_LANE).find(|cpu| !cpus[usize::from(*cpu)]);
         let last_cpu = match free {
             _ if !cpus[usize::from(NO_LANE)] => NO_LANE,
@@ -190,6 +192,7 @@ impl Program {
             left -= part.len() as u64;
             for word in part.chunks_exact(4) {
                 let number = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+                // The file is read again at each call, and may have changed since it was checked.
                 if number >= section.operations {
                     return self.fail(format!(
                         "has changed since it was read: rank {rank} has no operation {number}"

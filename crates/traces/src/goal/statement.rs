@@ -225,6 +225,7 @@ impl<'a, R: Read> Lines<'a, R> {
             Some(b':') => {
                 self.check_label()?;
                 self.cursor.advance();
+                // Swapped, not copied: both buffers serve every line.
                 std::mem::swap(&mut self.label, &mut self.word);
                 self.skip(false)?;
                 if !self.cursor.peek().is_some_and(is_word) {
@@ -233,6 +234,7 @@ impl<'a, R: Read> Lines<'a, R> {
                 self.word()?;
                 self.operation()?
             }
+            // `send 8b` goes on with a digit, `a requires b` with a letter.
             Some(byte) if byte.is_ascii_alphabetic() => self.edge()?,
             _ => self.operation()?,
         };
@@ -255,6 +257,7 @@ impl<'a, R: Read> Lines<'a, R> {
                 let text = self.text();
                 std::mem::swap(&mut self.label, &mut self.word);
                 let first = self.text();
+                // After the name of an operation, its number is missing rather than `requires`.
                 let known = ["send", "recv", "calc"].contains(&first.as_str());
                 return Err(self.trouble(if known {
                     format!("expected a number after `{first}`, found `{text}`")

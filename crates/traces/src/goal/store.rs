@@ -38,6 +38,7 @@ impl Sink {
         if let Some(file) = &mut self.file {
             return file.write_all(bytes);
         }
+        // Small programs never touch the disk.
         if self.memory.len() + bytes.len() <= IN_MEMORY {
             self.memory.extend_from_slice(bytes);
             return Ok(());
@@ -79,6 +80,7 @@ impl Store {
     pub(super) fn of_file(file: File, length: u64, ranks: u32) -> Self {
         // A damaged file may claim any number of ranks, so its size limits the number of caches.
         let caches = u64::from(ranks).min(length / 8).max(1);
+        // All caches together have a fixed size, so blocks shrink with the number of ranks.
         let block = (CACHES / caches / BLOCKS as u64)
             .clamp(512, 16 << 10)
             .next_power_of_two()
@@ -216,6 +218,7 @@ pub(super) fn open(mut file: File, ranks: u32) -> io::Result<Store> {
     }
     let mut bytes = Vec::new();
     file.rewind()?;
+    // The limit holds even if the file has grown since its length was read.
     file.take(IN_MEMORY as u64 + 1).read_to_end(&mut bytes)?;
     Ok(Store::Memory(bytes))
 }

@@ -109,6 +109,7 @@ impl<R: Read> Reader<'_, R> {
         loop {
             match self.lines.statement(&mut start) {
                 Ok(Statement::Operation(record)) => {
+                    // A checkpoint for some operations only keeps memory small; the others are found from there.
                     if self.builder.operations().is_multiple_of(EVERY) {
                         checkpoints.push(start);
                     }
@@ -196,6 +197,7 @@ impl<R: Read> Reader<'_, R> {
 
     fn finish(mut self, finished: BTreeMap<u32, Finished>) -> Result<Parsed, Trouble> {
         let ranks = self.lines.ranks;
+        // A failed read looks like the end of the text, so it is reported before missing ranks.
         if let Some(error) = self.lines.cursor.failure() {
             return Err(self.lines.trouble(format!("cannot be read: {error}")));
         }

@@ -58,6 +58,7 @@ pub fn write_text(program: &Program, mut out: impl Write) -> io::Result<()> {
         }
         writeln!(out, "}}")?;
     }
+    // The reads above return no errors: the program keeps the first one.
     if let Some(trouble) = program.trouble() {
         return Err(io::Error::other(trouble));
     }

@@ -106,6 +106,7 @@ fn introsort<T: Copy>(mut items: &mut [T], mut depth: u32, before: &impl Fn(&T, 
         median_to_front(items, 1, items.len() / 2, last, before);
         let cut = partition(items, before);
         let (left, right) = items.split_at_mut(cut);
+        // Recursion to the right first, as in libstdc++: the order of equal elements depends on it.
         introsort(right, depth, before);
         items = left;
     }

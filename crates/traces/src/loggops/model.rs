@@ -113,6 +113,7 @@ impl<'a> Model<'a> {
     /// Tells the ranks about started and ended operations, one rank after another, and queues those that they free.
     fn release(&mut self) -> Result<(), Trouble> {
         let mut marks = std::mem::take(&mut self.marks);
+        // LogGOPSim notifies the ranks in ascending order, ATLAHS in the order of events.
         if self.variant == Variant::LogGopSim {
             marks.sort_by_key(|mark| mark.rank);
         }
@@ -141,6 +142,7 @@ impl<'a> Model<'a> {
     /// Queues the free operations of a rank.
     fn enter(&mut self, rank: Rank) -> Result<(), Trouble> {
         let mut freed = std::mem::take(&mut self.freed);
+        // More than sixteen keep the order in which LogGOPSim's sort leaves equal elements.
         if self.variant == Variant::LogGopSim {
             heap::sort(&mut freed, |f| match f.operation.work {
                 Work::Send { .. } => ElementKind::Send as u8,
@@ -295,6 +297,7 @@ impl<'a> Model<'a> {
             // Another element has replaced it in the queue.
             return Ok(());
         }
+        // The clocks may have advanced since the element entered the queue.
         let busy = self.busy(&element);
         if busy > due.time {
             let due = self.parking.wait(clocks, due, busy);
@@ -379,6 +382,7 @@ impl<'a> Model<'a> {
             Variant::LogGopSim => time.wrapping_add(overhead).wrapping_add(latency),
             Variant::Atlahs => end.wrapping_add(latency).wrapping_add(nic),
         };
+        // Returned first: the message takes over the slot of its send.
         self.unused.push(due.slot);
         let due = self.place(
             arrival,
@@ -414,6 +418,7 @@ impl<'a> Model<'a> {
     fn message_of_loggopsim(&mut self, due: Due, message: &Element) {
         let Parameters { overhead, gap, .. } = self.parameters;
         let time = due.time;
+        // Cpu and NIC are charged even if no receive is posted yet.
         let busy = self
             .cpu
             .get(message.rank, message.cpu)
@@ -518,6 +523,7 @@ impl<'a> Model<'a> {
             )
             .help("ATLAHS aborts here; take the variant loggopsim, or replace irequires by requires"));
         }
+        // ATLAHS reads the sending clock here, although it sets the receiving one.
         let freed = self
             .sending
             .get(receive.rank, receive.nic)
@@ -535,6 +541,7 @@ impl<'a> Model<'a> {
         }
         self.unused.extend([slot, due.slot]);
         if self.matched(&message, receive, receive.size) {
+            // ATLAHS takes the receive's cpu and NIC for those of the sender here.
             self.cpu.rise(message.peer, receive.cpu, end);
             self.sending.rise(message.peer, receive.nic, freed);
             self.mark_sent(&message, end);

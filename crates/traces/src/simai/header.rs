@@ -121,6 +121,7 @@ impl Header {
                 }
             }
         }
+        // Only a missing key leaves 0: a 0 in the file was refused above.
         if header.tp == 0 {
             let message = "there is no `model_parallel_NPU_group:`: expected how many ranks a tensor-parallel group has";
             return Err(Trouble::at(location, message));

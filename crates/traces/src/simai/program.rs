@@ -283,6 +283,7 @@ impl Builder {
             what,
             layer,
             part,
+            // Two at most: the collective of weight gradients, which nothing waits for, and the next layer.
             next: [None; 2],
         });
         if let Some(before) = before {
@@ -321,6 +322,7 @@ impl Builder {
         let ns = phase.compute_ns;
         let lane = COMPUTE;
         let mut last = self.add(self.last, StepKind::Compute { ns, lane }, number, part);
+        // SimAI ends a layer with 1 ns, after the process time of its collective if it has one.
         let mut ns = 1;
         if let Some(collective) = phase.collective {
             let what = self.shape(BLOCKING, collective);

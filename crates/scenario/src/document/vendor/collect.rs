@@ -83,6 +83,7 @@ pub(super) fn items(
         item.key.is_some() && own.iter().any(same)
     };
     let of_file: Vec<Item> = read.into_iter().filter(|item| !is_own(item)).collect();
+    // Files hold much that is not modelled, so only names close to a known one count as mistakes.
     if let Some(item) = of_file.iter().find(|item| near(vendor, item).is_some()) {
         return Err(unknown(vendor, item).at(&texts.at(item.name_span.clone())));
     }
@@ -150,6 +151,7 @@ fn inline(
         if item.key.is_none() && !is_foreign {
             return Err(unknown(vendor, &item).at(&texts.at(name.span())));
         }
+        // A key with service levels may have a list, with a value for each.
         let list = value.get_ref().as_array();
         let all: Vec<&Spanned<DeValue<'_>>> = match list {
             Some(list) if item.key.is_some_and(|key| key.sl) => list.iter().collect(),

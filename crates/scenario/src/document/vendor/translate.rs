@@ -81,6 +81,7 @@ pub(super) fn translate(
             }
             Fate::Own => {}
         }
+        // The value may follow the service level that it applies to.
         let value = match key.sl {
             true => item.value.split_whitespace().last().unwrap_or_default(),
             false => item.value.trim(),
@@ -95,6 +96,7 @@ pub(super) fn translate(
                 idle.keys.insert(key.path());
             } else if !key.same.iter().any(|same| is_same(same, value)) {
                 let warning = missing(vendor, key, value).at(&texts.at(item.name_span.clone()));
+                // Ports repeat their keys, so equal warnings are kept once.
                 left_out.entry(warning.text.clone()).or_insert(warning);
             }
             continue;
@@ -113,6 +115,7 @@ pub(super) fn translate(
         });
     }
     found.1.extend(left_out.into_values());
+    // A weak key gives way to any other that becomes the same key.
     let strong = became.iter().filter(|one| !one.weak);
     let strong: SortedSet<String> = strong.map(|one| one.ours.to_string()).collect();
     became.retain(|one| !one.weak || !strong.contains(one.ours));

@@ -161,6 +161,7 @@ fn read_graph(message: Cursor<'_>, graph: &mut Graph) -> Result<(), Fault> {
         match field.number {
             1 => {
                 let node = read_node(field.message()?)?;
+                // Exporters also write constants as operators, which are kept like initialisers.
                 match (
                     node.operator.as_str(),
                     node.attributes.get("value"),
@@ -202,6 +203,7 @@ fn read_input(message: Cursor<'_>) -> Result<Input, Fault> {
     let read_shape = |shape: Cursor<'_>| -> Result<Vec<u64>, Fault> {
         let mut dims = Vec::new();
         fields(shape, |field| {
+            // A dimension with a name is a dynamic one, such as the batch, which is one here.
             let mut size = 1;
             if field.number == 1 {
                 fields(field.message()?, |field| {

@@ -94,6 +94,7 @@ pub(super) fn read(text: &str, network: &Network<'_>) -> Result<Vec<NodeId>, Wro
 fn split(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut start = 0;
+    // A blank behind the text closes its last word.
     for (end, c) in text.char_indices().chain([(text.len(), ' ')]) {
         if !c.is_whitespace() && c != ',' {
             continue;
@@ -147,6 +148,7 @@ fn of_term(term: &[Word<'_>], network: &Network<'_>) -> Result<Vec<NodeId>, Wron
         }
         return Ok(nodes);
     }
+    // Names of the scenario come first, so that a scenario may name a set `all`.
     let found = match network.names.iter().find(|(name, _)| name == first.text) {
         Some((_, nodes)) => nodes.clone(),
         None if first.text == ALL => (network.all)(),

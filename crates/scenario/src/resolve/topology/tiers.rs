@@ -45,6 +45,7 @@ pub(super) fn rail(cx: &Cx<'_>, t: &mut schema::Rail) -> Result<Net, Problem> {
     }
     let g400 = BitRate::from_gbps(400);
     let host = (rate(cx, &mut t.rate, g400)?, fill_value(&mut t.delay, US));
+    // By default the spines carry all that the hosts send.
     if t.spines.is_none() && t.oversubscription.is_none() {
         t.oversubscription = Some(Spanned::new(0..0, Ratio::to_one(1)));
     }
@@ -146,6 +147,7 @@ impl Uplinks<'_> {
                             .label("expected a whole number of spines")
                             .help("give `spines`, and the rate of their links follows"));
                     }
+                    // Too many spines are reported below, with the limit.
                     let spines = u32::try_from(wanted / each).unwrap_or(u32::MAX);
                     *self.spines = Some(Spanned::new(ratio.span(), spines));
                 }

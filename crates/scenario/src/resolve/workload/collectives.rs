@@ -82,6 +82,7 @@ impl Maker<'_, '_> {
         } = self.operation(&mut block, &layouts)?;
         let common = block.common();
         let iterations = self.count(common.iterations, 1, "iterations")?;
+        // Checked before the plan is built, whose messages might exhaust memory.
         self.affordable(algorithm.messages_with(count, size, &options) * f64::from(iterations))?;
         let start = fill(common.start, Time::ZERO);
         let compute = fill(common.compute, Span::ZERO);
@@ -158,6 +159,7 @@ impl Maker<'_, '_> {
         };
         let common = block.common();
         let size = self.size(&fill_at(common.size, Bytes::new(1_000_000)))?;
+        // A chunk as large as the data divides nothing.
         if options.chunk.is_some_and(|chunk| chunk >= size) {
             options.chunk = None;
         }

@@ -184,6 +184,7 @@ impl Maker<'_, '_> {
         unresolved.wait(unresolved.len(), &trace.dependencies);
         let block = written.trace.get_or_insert_default();
         let stays = filled!(block.connections: Trace);
+        // A column of connections has the requirements of persistent ones.
         if trace.rows.iter().any(|row| row.connection.is_some()) {
             self.check_connections(schema::Connections::Persistent)?;
         }

@@ -117,6 +117,7 @@ impl Maker<'_, '_> {
         let receivers = self.receivers(&mut block.receivers)?;
         let fan_in = fill_at(&mut block.fan_in, 60);
         let wanted = *fan_in.get_ref() as usize;
+        // If no receiver is among the hosts, all of them may send.
         let apart = !receivers.is_empty() && !hosts.iter().any(|(host, _)| receivers.contains(host));
         if wanted == 0 || wanted >= hosts.len() + usize::from(apart) {
             let included = if apart { "" } else { ", the receiver included" };

@@ -202,6 +202,7 @@ fn places(
                 .at(&cx.texts.of_value(&placement))
                 .label("for `topology.rail`")
         })?;
+        // These hosts are free or may be shared, so claiming them cannot fail.
         taken.claim(i, &found[i], &taken.locations[i].clone(), true)?;
     }
     Ok(found)

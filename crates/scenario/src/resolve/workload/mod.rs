@@ -151,6 +151,7 @@ pub(super) fn resolve(
         written,
         sources,
         drawn: std::mem::take(&mut unresolved.drawn),
+        // Before `flows`: a stream drains the list that these come from.
         arrivals: unresolved.arrivals(cx),
         flows: unresolved.with_ports(),
         dependencies: unresolved.dependencies,
@@ -298,6 +299,7 @@ impl Maker<'_, '_> {
                 scheme: self.scheme,
                 pattern,
             };
+            // Streamed flows are drawn during the run, so none is listed here.
             if unresolved.streams {
                 unresolved.sources.push((source, self.location.clone()));
                 return Ok(());
@@ -506,6 +508,7 @@ impl Maker<'_, '_> {
         let topology = &self.net.topology;
         let network = Offered::new(topology);
         let mut loads = vec![[0.0; 2]; topology.links.len()];
+        // Loads are linear in the hosts' load, so a load of 1 gives the factor.
         let is_known = offered::demand(&pattern(1.0)).is_some_and(|demand| network.add(&demand, &mut loads));
         let location = self.cx.texts.of_value(load_of);
         if !is_known {
@@ -549,6 +552,7 @@ impl Maker<'_, '_> {
             self.cx.warn(WarningKind::Workload, &index, text);
         }
         let end = until.min(self.cx.stop);
+        // A workload that begins after the end has an empty window.
         Ok((from.min(end), end))
     }
 }

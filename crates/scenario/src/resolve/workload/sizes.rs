@@ -49,6 +49,7 @@ impl Maker<'_, '_> {
             .files
             .read(name, "the flow size distribution", location)
             .map_err(|problem| {
+                // With a dot or a slash, a file was meant.
                 if name.contains(['.', '/']) {
                     return problem;
                 }

@@ -281,6 +281,7 @@ impl Maker<'_, '_> {
         let microbatches = filled!(block.microbatches: PipelineStep).into_inner();
         let microbatches = self.count(&mut block.microbatches, microbatches, "microbatches")?;
         let forward = filled!(block.forward: PipelineStep);
+        // A backward pass computes gradients of inputs and of weights, each like a forward pass.
         let twice = Span::from_ps(forward.as_ps().saturating_mul(2));
         let backward = fill(&mut block.backward, twice);
         let size = self.size(&filled!(block.size: PipelineStep))?;

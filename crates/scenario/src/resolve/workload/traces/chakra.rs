@@ -29,6 +29,7 @@ pub(super) fn read(
     let file = |extension: &str| format!("{}.0.{extension}", prefix.get_ref());
     let mut found = cx.files.on_disk(&file(chakra::EXTENSIONS[0]), what, location);
     let mut extension = chakra::EXTENSIONS[0];
+    // If no file is there, the error of the first extension is reported.
     for other in &chakra::EXTENSIONS[1..] {
         if found.is_err()
             && let Ok(there) = cx.files.on_disk(&file(other), what, location)
@@ -76,6 +77,7 @@ pub(super) fn read(
         let at = cx.texts.of_value(written);
         let found = cx.files.on_disk(written.get_ref(), "the file of groups", &at)?;
         let kept = keep(cx, "groups", &[("json".to_string(), found.path.clone())]);
+        // The resolved scenario names the copy, or the file itself if that is too large to be copied.
         *written.get_mut() = kept.map_or_else(|| absolute(&found.path), |stem| format!("{stem}.json"));
         groups = Some(found);
     }

@@ -149,6 +149,7 @@ pub(super) fn simai(
 pub(super) fn keep(cx: &mut Cx<'_>, stem: &str, files: &[(String, PathBuf)]) -> Option<String> {
     let sizes = files.iter().map(|(_, path)| Some(fs::metadata(path).ok()?.len()));
     let size: u64 = sizes.sum::<Option<u64>>()?;
+    // Large traces are not copied: the resolved scenario names them by their own path.
     if size > COPIED {
         return None;
     }

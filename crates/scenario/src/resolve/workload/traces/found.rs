@@ -96,6 +96,7 @@ impl Names {
         let (mut said, mut rest) = (String::new(), text);
         while let Some((before, after)) = rest.split_once(self.opened.as_str()) {
             said.push_str(before);
+            // The path may be a part of another one, so only whole words are replaced.
             let is_word = said.is_empty() || said.ends_with([' ', '(', '`']);
             let is_file = !self.by_rank
                 || after

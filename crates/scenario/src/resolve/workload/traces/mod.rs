@@ -172,6 +172,7 @@ impl Maker<'_, '_> {
         let mut rules = trace.rules(self.cx, written, start, iterations)?;
         let slow = hosts.iter().map(|&host| slowness(&self.cx.slow_hosts, host));
         rules.slow = slow.collect();
+        // An empty list says that no host is slow, which LogGOPS requires.
         if rules.slow.iter().all(Slowness::is_none) {
             rules.slow.clear();
         }

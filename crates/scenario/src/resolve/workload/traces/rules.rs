@@ -85,6 +85,7 @@ impl Trace {
                         ];
                         choice(cx, filled!(written.sends: TraceRules), &known)?
                     }
+                    // On `chunks`, the network of ASTRA-sim, sends are as there.
                     Network::LogGops | Network::Chunks => PointRules::ASTRA_SIM,
                 },
                 ..paceline_traces::chakra::rules()
@@ -93,6 +94,7 @@ impl Trace {
         rules.start = start;
         rules.repeats = repeats;
         rules.compute_scale = *scale.get_ref();
+        // Memory for the path does not grow with the run, so it is always kept.
         rules.keep.path = true;
         rules.keep.path_of = cx.path_of;
         rules.keep.operations = cx.operations;
