@@ -15,7 +15,6 @@ mod common;
 mod common_lanes;
 
 mod core;
-mod cx;
 mod host;
 mod ids;
 mod lanes;

@@ -9,8 +9,8 @@ use paceline_congestion::receiver::{Arrived, Reaction};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Time};
 
+use crate::core::Cx;
 use crate::core::event::Event;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, ReceiverId};
 

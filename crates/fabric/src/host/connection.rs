@@ -12,8 +12,8 @@ use std::num::NonZeroU32;
 use paceline_congestion::{TimerBank, TimerSlot};
 use paceline_kernel::{Bytes, Span};
 
+use crate::core::Cx;
 use crate::core::packet::Packet;
-use crate::cx::Cx;
 use crate::host::qp::{Part, Qp};
 use crate::ids::FlowId;
 use crate::world::World;

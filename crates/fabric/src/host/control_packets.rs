@@ -1,8 +1,8 @@
 //! Queues of acknowledgements at the NIC that sends them, and the pauses that hold them back.
 
+use crate::core::Cx;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, debit};
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId};
 use crate::world::World;

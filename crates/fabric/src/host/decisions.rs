@@ -18,8 +18,8 @@ use paceline_kernel::Span;
 use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::event::Event;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::qp::Qp;
 use crate::ids::{FlowId, NicId, QpId};

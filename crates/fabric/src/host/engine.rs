@@ -13,11 +13,11 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Span};
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::event::Event;
 use crate::core::lost::Lost;
 use crate::core::packet::{Packet, PacketSlab};
 use crate::core::port::ClassQueue;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{NicId, PacketId, PortId, ProfileId};
 use crate::traffic::Traffic;

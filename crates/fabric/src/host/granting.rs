@@ -3,8 +3,8 @@
 use paceline_congestion::Grant;
 use paceline_congestion::receiver::Arrived;
 
+use crate::core::Cx;
 use crate::core::packet::Packet;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{NicId, PacketId, ReceiverId};
 use paceline_run::outcome::PacketKind;

@@ -7,8 +7,8 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::event::Event;
-use crate::cx::Cx;
 use crate::ids::{FlowId, NicId, PortId};
 
 /// Schedulers of all hosts: for each NIC, one per scheme with grants.

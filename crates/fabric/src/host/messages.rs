@@ -4,8 +4,8 @@
 use paceline_congestion::Outgoing;
 use paceline_kernel::ids::Id;
 
+use crate::core::Cx;
 use crate::core::packet::Packet;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::qp::Qp;
 use crate::ids::{FlowId, PortId, QpId};

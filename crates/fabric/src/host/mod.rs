@@ -34,8 +34,8 @@ use paceline_congestion::Shared;
 use paceline_kernel::Bytes;
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::flow_table::FlowTable;
-use crate::cx::Cx;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::traffic::Traffic;
 use crate::world::World;

@@ -5,10 +5,10 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Time};
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::LinkState;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::qp::{NO_RATE, Part, Qp};
 use crate::host::scheduler::{Choice, Following};

@@ -1,8 +1,8 @@
 //! Observation of hosts: before anything changes the reason why a sender waits, the time until then is accounted.
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::packet::Packet;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};
 use paceline_kernel::prefetch::prefetch_all;

@@ -1,7 +1,7 @@
 //! Merging of the hosts of a run's parts ([`crate::run::cut`]).
 
 use crate::core::Core;
-use crate::cx::Cx;
+use crate::core::Cx;
 use paceline_kernel::ids::Id;
 
 use crate::host::Hosts;

@@ -2,7 +2,7 @@
 
 mod note;
 
-use crate::cx::Cx;
+use crate::core::Cx;
 use crate::host::connection::Connection;
 use crate::host::ways::Ways;
 use crate::ids::{AccountId, FlowId, PortId};

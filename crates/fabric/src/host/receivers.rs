@@ -1,8 +1,8 @@
 //! Receivers of flows, and their slots.
 
+use crate::core::Cx;
 use crate::core::flow_table::FlowTable;
 use crate::core::print::StateHash;
-use crate::cx::Cx;
 use crate::host::flow_path::FlowPath;
 use crate::host::grants::Granted;
 use crate::host::recovery::bits::Bits;

@@ -5,8 +5,8 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span};
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::packet::Packet;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{PacketId, ProfileId};
 use crate::world::World;

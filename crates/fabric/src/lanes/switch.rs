@@ -1,12 +1,12 @@
 //! Path of a packet through a switch under credits: it takes buffer space, waits at its output, takes credit, and frees
 //! its space.
 
+use crate::core::Cx;
 use crate::core::credits::READY;
 use crate::core::event::Event;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
 use crate::core::port::debit;
-use crate::cx::Cx;
 use crate::ids::{PacketId, PortId};
 use crate::lanes::LaneSwitches;
 use crate::switch::Switches;

@@ -12,10 +12,10 @@ use paceline_kernel::ids::List;
 use paceline_kernel::queue::EventQueue;
 
 pub use crate::core::Core;
+pub use crate::core::Cx;
 pub use crate::core::event::Event;
 pub use crate::core::packet::{Packet, PacketSlab};
 pub use crate::core::port::{Port, Ports, debit};
-pub use crate::cx::Cx;
 pub use crate::host::{Hosts, Qp};
 pub use crate::ids::{FlowId, LinkId, NicId, PacketId, PortId, ProfileId, QpId, SwitchId};
 pub use crate::switch::Switches;

@@ -3,8 +3,8 @@
 use paceline_kernel::ids::Id;
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::port::debit;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, PortId};
 use crate::switch::Switches;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use paceline_kernel::Span;
 
+use crate::core::Cx;
 use crate::core::lost::Lost;
-use crate::cx::Cx;
 use crate::host::DataPath;
 use crate::ids::{LinkId, PacketId, PortId, QpId};
 use crate::run::kind::NetworkKind;

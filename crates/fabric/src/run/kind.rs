@@ -7,8 +7,8 @@ use paceline_kernel::Bytes;
 use paceline_kernel::ids::List;
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::event::Event;
-use crate::cx::Cx;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::lanes::LaneSwitches;
 use crate::model::{Builder, Net, NetworkModel, Site, Starts};

@@ -1,9 +1,9 @@
 //! Arrivals at the end of a link, and pauses.
 
+use crate::core::Cx;
 use crate::core::event::Event;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
-use crate::cx::Cx;
 use crate::ids::{PacketId, PortId};
 use crate::run::kind::NetworkKind;
 use crate::run::simulation::Simulation;

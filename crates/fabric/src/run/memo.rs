@@ -11,11 +11,11 @@ use std::collections::HashSet;
 
 use paceline_congestion::Requirements;
 
+use crate::core::Cx;
 use crate::core::digest::Digest;
 use crate::core::event::Event;
 use crate::core::link::Sent;
 use crate::core::print::StateHash;
-use crate::cx::Cx;
 use crate::ids::FlowId;
 use crate::run::simulation::Simulation;
 use crate::traffic::memo::{Begin, Beginning, Counts, Memo, later};

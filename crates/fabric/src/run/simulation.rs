@@ -4,8 +4,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::event::Event;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::run::ideals::Ideals;
 use crate::run::kind::NetworkKind;

@@ -3,8 +3,8 @@
 use paceline_congestion::PathInfo;
 use paceline_kernel::{Bytes, Span};
 
+use crate::core::Cx;
 use crate::core::paths::Paths;
-use crate::cx::Cx;
 use crate::host::DataPath;
 use crate::ids::{FlowId, PortId, QpId};
 use crate::run::simulation::Simulation;

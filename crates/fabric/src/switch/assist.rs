@@ -13,10 +13,10 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
-use crate::cx::Cx;
 use crate::ids::{PacketId, PortId};
 use crate::switch::Switches;
 use crate::world::World;

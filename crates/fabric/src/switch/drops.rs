@@ -1,9 +1,9 @@
 //! Packets that find no room: they are dropped or trimmed.
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
-use crate::cx::Cx;
 use crate::ids::{PacketId, PortId};
 use crate::switch::Switches;
 use crate::world::classes::STRICT;

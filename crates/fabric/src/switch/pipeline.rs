@@ -1,9 +1,9 @@
 //! The pipeline of a switch: route, admit and pause on arrival; then schedule, release, mark, stamp and send.
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::lost::Lost;
 use crate::core::port::debit;
-use crate::cx::Cx;
 use crate::ids::{PacketId, PortId};
 use crate::switch::Switches;
 use crate::world::SPREAD;

@@ -8,8 +8,8 @@ pub(crate) mod replay;
 mod tasks;
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::print::StateHash;
-use crate::cx::Cx;
 use crate::ids::FlowId;
 use crate::world::World;
 use paceline_congestion::Mark;

@@ -13,10 +13,10 @@ use paceline_kernel::queue::LaneId;
 
 use super::memo::{Call, CallKind, Known, Memo, PendingWake};
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::event::Event;
 use crate::core::flows::Underway;
 use crate::core::print::{Part, StateHash};
-use crate::cx::Cx;
 use crate::ids::FlowId;
 use crate::traffic::Traffic;
 use crate::traffic::records::Records;

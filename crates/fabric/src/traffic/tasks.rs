@@ -8,8 +8,8 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Time};
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::event::Event;
-use crate::cx::Cx;
 use crate::ids::FlowId;
 use crate::traffic::Traffic;
 use paceline_run::outcome::{FlowRecord, FlowStatus};

@@ -10,7 +10,7 @@ use paceline_testkit::modules::Modules;
 const ALL_MAY_NAME: [&str; 2] = ["ids", "common"];
 
 /// Fields that other folders may name, by struct: all others need methods. An empty list stands for all fields.
-const OPEN_FIELDS: [(&str, &[&str], &str); 21] = [
+const OPEN_FIELDS: [(&str, &[&str], &str); 22] = [
     (
         "core::Core",
         &[
@@ -37,7 +37,12 @@ const OPEN_FIELDS: [(&str, &[&str], &str); 21] = [
     ),
     ("core::paths::Paths", &[], "an answer"),
     ("core::parts::Posted", &[], "an answer"),
-    ("host::qp::Way", &[], "an answer, handed on to the queue pair"),
+    (
+        "host::qp::DataPath",
+        &[],
+        "an answer, handed on to the queue pair",
+    ),
+    ("core::cx::Cx", &[], "lent to every handler of an event"),
     (
         "host::decisions::Question",
         &[],

@@ -2,7 +2,7 @@
 //! arrived, and the receiver cannot know that.
 
 use super::Answer;
-use crate::cx::Cx;
+use crate::core::Cx;
 use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
 use crate::host::receivers::{Receiver, Receivers};

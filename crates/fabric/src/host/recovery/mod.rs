@@ -14,8 +14,8 @@ use paceline_kernel::queue::LaneId;
 use go_back_n::GoBackN;
 
 use crate::core::Core;
+use crate::core::Cx;
 use crate::core::event::Event;
-use crate::cx::Cx;
 use crate::host::Hosts;
 use crate::host::receivers::{Receiver, Receivers};
 use crate::ids::{FlowId, PacketId, QpId, ReceiverId};

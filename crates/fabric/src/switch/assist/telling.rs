@@ -3,9 +3,9 @@
 use paceline_congestion::signal::Carrier;
 use paceline_kernel::ids::Id as _;
 
+use crate::core::Cx;
 use crate::core::packet::Packet;
 use crate::core::port::Port;
-use crate::cx::Cx;
 use crate::ids::{PacketId, PortId, ProfileId};
 use crate::world::classes::STRICT;
 use paceline_run::outcome::PacketKind;
