@@ -2,7 +2,7 @@
 
 mod clock;
 pub(crate) mod credits;
-mod cx;
+pub(crate) mod cx;
 pub(crate) mod digest;
 pub(crate) mod event;
 pub(crate) mod flow_table;
@@ -17,8 +17,6 @@ pub(crate) mod port;
 pub(crate) mod print;
 pub(crate) mod random;
 mod rest;
-
-pub use cx::Cx;
 
 use std::sync::Arc;
 

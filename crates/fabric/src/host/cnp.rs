@@ -9,7 +9,7 @@ use paceline_congestion::receiver::{Arrived, Reaction};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Time};
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, ReceiverId};

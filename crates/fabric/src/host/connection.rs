@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use paceline_congestion::{TimerBank, TimerSlot};
 use paceline_kernel::{Bytes, Span};
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::packet::Packet;
 use crate::host::qp::{Part, Qp};
 use crate::ids::FlowId;

@@ -1,6 +1,6 @@
 //! Queues of acknowledgements at the NIC that sends them, and the pauses that hold them back.
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, debit};
 use crate::host::Hosts;

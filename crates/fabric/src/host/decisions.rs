@@ -18,7 +18,7 @@ use paceline_kernel::Span;
 use paceline_kernel::queue::{EventQueue, LaneId};
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::host::qp::Qp;

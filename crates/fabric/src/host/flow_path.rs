@@ -1,7 +1,7 @@
 //! A receiver's knowledge of its flow, found when the first packet arrives. The path back is found again after every
 //! change of topology.
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::packet::Packet;
 use crate::ids::{FlowId, PortId, QpId};
 use crate::world::World;

@@ -3,7 +3,7 @@
 use paceline_congestion::Grant;
 use paceline_congestion::receiver::Arrived;
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::packet::Packet;
 use crate::host::Hosts;
 use crate::ids::{NicId, PacketId, ReceiverId};

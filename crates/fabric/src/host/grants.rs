@@ -7,7 +7,7 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::ids::{FlowId, NicId, PortId};
 

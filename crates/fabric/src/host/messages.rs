@@ -4,7 +4,7 @@
 use paceline_congestion::Outgoing;
 use paceline_kernel::ids::Id;
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::packet::Packet;
 use crate::host::Hosts;
 use crate::host::qp::Qp;

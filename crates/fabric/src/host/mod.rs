@@ -34,7 +34,7 @@ use paceline_congestion::Shared;
 use paceline_kernel::Bytes;
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::flow_table::FlowTable;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::traffic::Traffic;

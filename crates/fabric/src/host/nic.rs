@@ -5,7 +5,7 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Time};
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::LinkState;

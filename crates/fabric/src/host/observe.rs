@@ -1,7 +1,7 @@
 //! Observation of hosts: before anything changes the reason why a sender waits, the time until then is accounted.
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::packet::Packet;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};

@@ -1,7 +1,7 @@
 //! NICs under credits, which need credit before they send.
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::host::Hosts;
 use crate::host::scheduler::Choice;
 use crate::ids::{PortId, QpId};

@@ -1,7 +1,7 @@
 //! Merging of the hosts of a run's parts ([`crate::run::cut`]).
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use paceline_kernel::ids::Id;
 
 use crate::host::Hosts;

@@ -2,7 +2,7 @@
 
 use paceline_kernel::{Bytes, Span};
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, QpId};
 use crate::traffic::Traffic;

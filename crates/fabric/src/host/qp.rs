@@ -2,7 +2,7 @@
 
 mod note;
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::host::connection::Connection;
 use crate::host::ways::Ways;
 use crate::ids::{AccountId, FlowId, PortId};

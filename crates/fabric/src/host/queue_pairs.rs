@@ -5,7 +5,7 @@ use paceline_kernel::rng::{Purpose, Rng};
 use super::Hosts;
 use super::qp::{DataPath, Qp};
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::ids::{FlowId, PortId, QpId};
 use crate::world::World;
 use paceline_congestion::PathInfo;

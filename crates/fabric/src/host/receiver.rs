@@ -5,7 +5,7 @@ use paceline_congestion::Mark;
 use paceline_kernel::Bytes;
 use paceline_kernel::ids::Id;
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::host::Hosts;
 use crate::host::recovery::Answer;
 use crate::ids::{PacketId, PortId, ReceiverId};

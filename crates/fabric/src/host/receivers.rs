@@ -1,6 +1,6 @@
 //! Receivers of flows, and their slots.
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::flow_table::FlowTable;
 use crate::core::print::StateHash;
 use crate::host::flow_path::FlowPath;

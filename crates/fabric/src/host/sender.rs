@@ -9,7 +9,7 @@ use super::Hosts;
 use super::cnp::read_cnp;
 use super::recovery::Acknowledged;
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::packet::{Packet, WIRE_HOPS};
 use crate::ids::{PacketId, ProfileId, QpId};
 use crate::traffic::Traffic;

@@ -5,7 +5,7 @@
 
 use paceline_congestion::{Requests, Shared};
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::host::Hosts;
 use crate::host::qp::Group;
 use crate::ids::QpId;

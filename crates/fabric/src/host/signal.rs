@@ -5,7 +5,7 @@ use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span};
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::packet::Packet;
 use crate::host::Hosts;
 use crate::ids::{PacketId, ProfileId};

@@ -1,8 +1,8 @@
 //! Path of a packet through a switch under credits: it takes buffer space, waits at its output, takes credit, and frees
 //! its space.
 
-use crate::core::Cx;
 use crate::core::credits::READY;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;

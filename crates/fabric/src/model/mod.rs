@@ -12,7 +12,7 @@ use paceline_kernel::ids::List;
 use paceline_kernel::queue::EventQueue;
 
 pub use crate::core::Core;
-pub use crate::core::Cx;
+pub use crate::core::cx::Cx;
 pub use crate::core::event::Event;
 pub use crate::core::packet::{Packet, PacketSlab};
 pub use crate::core::port::{Port, Ports, debit};

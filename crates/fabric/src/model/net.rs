@@ -3,7 +3,7 @@
 use paceline_kernel::ids::Id;
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::port::debit;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, PortId};

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paceline_kernel::Span;
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::lost::Lost;
 use crate::host::DataPath;
 use crate::ids::{LinkId, PacketId, PortId, QpId};

@@ -7,7 +7,7 @@ use paceline_kernel::Bytes;
 use paceline_kernel::ids::List;
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::lanes::LaneSwitches;

@@ -1,6 +1,6 @@
 //! Arrivals at the end of a link, and pauses.
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 use paceline_congestion::Requirements;
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::digest::Digest;
 use crate::core::event::Event;
 use crate::core::link::Sent;

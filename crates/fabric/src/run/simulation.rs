@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::run::ideals::Ideals;

@@ -3,7 +3,7 @@
 use paceline_congestion::PathInfo;
 use paceline_kernel::{Bytes, Span};
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::paths::Paths;
 use crate::host::DataPath;
 use crate::ids::{FlowId, PortId, QpId};

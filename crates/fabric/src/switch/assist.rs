@@ -13,7 +13,7 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};

@@ -1,6 +1,6 @@
 //! Packets during a change of topology: lost ones, and those that need another route.
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::ids::{PacketId, PortId};
 use crate::switch::Switches;
 use crate::world::routing::FlowKey;

@@ -1,7 +1,7 @@
 //! Packets that find no room: they are dropped or trimmed.
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::lost::Lost;
 use crate::core::packet::Packet;
 use crate::ids::{PacketId, PortId};

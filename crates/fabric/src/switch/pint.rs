@@ -4,7 +4,7 @@ use paceline_congestion::pint::Code;
 use paceline_kernel::Span;
 use paceline_kernel::rng::{Purpose, Rng};
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::ids::{PacketId, PortId};
 use crate::switch::Switches;
 use paceline_kernel::ids::List;

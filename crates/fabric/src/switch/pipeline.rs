@@ -1,7 +1,7 @@
 //! The pipeline of a switch: route, admit and pause on arrival; then schedule, release, mark, stamp and send.
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::lost::Lost;
 use crate::core::port::debit;
 use crate::ids::{PacketId, PortId};

@@ -6,7 +6,7 @@
 //! hop reads a range.
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::ids::{ColumnId, FlowId, PacketId, PortId, SwitchId};
 use crate::switch::Switches;
 use crate::world::{SPREAD, World};

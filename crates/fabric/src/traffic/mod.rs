@@ -8,7 +8,7 @@ pub(crate) mod replay;
 mod tasks;
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::print::StateHash;
 use crate::ids::FlowId;
 use crate::world::World;

@@ -13,7 +13,7 @@ use paceline_kernel::queue::LaneId;
 
 use super::memo::{Call, CallKind, Known, Memo, PendingWake};
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::core::flows::Underway;
 use crate::core::print::{Part, StateHash};

@@ -8,7 +8,7 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Time};
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::ids::FlowId;
 use crate::traffic::Traffic;

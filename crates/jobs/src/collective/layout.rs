@@ -13,7 +13,7 @@ pub struct Layout {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Position {
-    /// Index in [`Layout::servers`].
+    /// Index of the server in [`Layout::servers`].
     server: u32,
     rail: u32,
 }

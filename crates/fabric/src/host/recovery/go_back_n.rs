@@ -2,7 +2,7 @@
 //! from there.
 
 use super::{Acknowledged, Answer, Reliability};
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::host::Hosts;
 use crate::host::receivers::Receivers;
 use crate::ids::{PacketId, QpId, ReceiverId};
@@ -191,7 +191,7 @@ mod tests {
             let Simulation {
                 world, core, hosts, ..
             } = &mut simulation;
-            hosts.take_acknowledgement(&mut crate::core::Cx::new(world, core), QpId(0), id);
+            hosts.take_acknowledgement(&mut crate::core::cx::Cx::new(world, core), QpId(0), id);
         }
         let qp = &simulation.hosts.qps[QpId(0)];
         (qp.progress.snd_nxt, qp.limits.bound)

@@ -21,7 +21,7 @@
 //! window: the packet that it replaces has left the network.
 
 use super::{Acknowledged, Answer, Reliability};
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::host::Hosts;
 use crate::host::receivers::Receivers;
 use crate::ids::{PacketId, QpId, ReceiverId};

@@ -2,7 +2,7 @@
 //! arrived, and the receiver cannot know that.
 
 use super::Answer;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
 use crate::host::receivers::{Receiver, Receivers};

@@ -14,7 +14,7 @@ use paceline_kernel::queue::LaneId;
 use go_back_n::GoBackN;
 
 use crate::core::Core;
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::host::receivers::{Receiver, Receivers};

@@ -12,7 +12,7 @@
 
 use super::bits::Bits;
 use super::{Acknowledged, Answer, Reliability};
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::host::Hosts;
 use crate::host::receivers::Receivers;
 use crate::ids::{PacketId, QpId, ReceiverId};

@@ -3,7 +3,7 @@
 use paceline_congestion::signal::Carrier;
 use paceline_kernel::ids::Id as _;
 
-use crate::core::Cx;
+use crate::core::cx::Cx;
 use crate::core::packet::Packet;
 use crate::core::port::Port;
 use crate::ids::{PacketId, PortId, ProfileId};

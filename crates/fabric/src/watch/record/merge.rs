@@ -117,7 +117,7 @@ mod tests {
             world, core, traffic, ..
         } = &mut simulation;
         while core.next_uncounted(1).is_some() {}
-        traffic.flow_due(&mut crate::core::Cx::new(world, core), FlowId(0));
+        traffic.flow_due(&mut crate::core::cx::Cx::new(world, core), FlowId(0));
         let mut pending = Vec::new();
         while let Some(event) = core.next_uncounted(1) {
             pending.push(event);
