@@ -65,7 +65,7 @@ impl Sweep {
     }
 
     /// Returns the table of a large sweep from its file.
-    fn from_file(&self, name: &str) -> Table {
+    fn read_table(&self, name: &str) -> Table {
         let file = self.folder.join(name);
         Table::new(move || {
             let columns = read_parquet(&file).map_err(|error| format!("{}: {error}", file.display()));
@@ -118,7 +118,7 @@ impl Sweep {
         let tables = self.tables.clone();
         match &*self.tables {
             Tables::Whole(_) => Table::new(move || Ok(tables.whole().map(results).into_iter().collect())),
-            Tables::Large(_) => self.from_file("results.parquet"),
+            Tables::Large(_) => self.read_table("results.parquet"),
         }
     }
 
@@ -128,7 +128,7 @@ impl Sweep {
         let tables = self.tables.clone();
         match &*self.tables {
             Tables::Whole(_) => Table::new(move || Ok(tables.whole().map(points).into_iter().collect())),
-            Tables::Large(_) => self.from_file("points.parquet"),
+            Tables::Large(_) => self.read_table("points.parquet"),
         }
     }
 

@@ -44,10 +44,10 @@ fn whole_ns(ps: u64) -> u64 {
 /// Leaves the memory of bins without samples untouched: a run in parts has a copy for each.
 impl Clone for RoundTrips {
     fn clone(&self) -> Self {
-        let copy = |bins: &Box<[u64]>| copy_of_sparse(bins).into_boxed_slice();
+        let copy = |bins: &[u64]| copy_of_sparse(bins).into_boxed_slice();
         Self {
             short: copy(&self.short),
-            long: self.long.iter().map(copy).collect(),
+            long: self.long.iter().map(|row| copy(row)).collect(),
             ..*self
         }
     }
