@@ -121,7 +121,12 @@ impl Dispatch {
         } else {
             measured / estimated
         };
-        factor * self.plan.seconds.get(point).copied().unwrap_or(0.1)
+        factor * self.estimate(point)
+    }
+
+    /// Returns the plan's estimate of a run, in seconds.
+    fn estimate(&self, point: usize) -> f64 {
+        self.plan.seconds.get(point).copied().unwrap_or(0.1)
     }
 
     /// Takes runs of about `seconds` as a block; `None` if no run can start now.
@@ -222,12 +227,9 @@ impl Dispatch {
         let made = |id: &String| all.contains(&id);
         for point in block {
             let mine = point.runs.iter().filter(|(_, id)| made(id)).count();
-            if let Some((_, id)) = point.runs.first() {
-                let estimate = self
-                    .places
-                    .get(id)
-                    .and_then(|&(point, _)| self.plan.seconds.get(point));
-                self.ended_s.0 += estimate.copied().unwrap_or(0.1) * mine as f64;
+            let known = point.runs.first().and_then(|(_, id)| self.places.get(id));
+            if let Some(&(point, _)) = known {
+                self.ended_s.0 += self.estimate(point) * mine as f64;
             }
         }
         self.ended_s.1 += wall_s;

@@ -8,7 +8,7 @@ use paceline_kernel::sorted::SortedMap;
 
 use super::{Row, Status, metrics};
 
-/// What tables need of a row.
+/// Facts about a run that tables need of its row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Line {
     /// `None` if the run is missing.

@@ -387,8 +387,10 @@ impl PortRecorder {
             "parts of a network are recorded in the same bins"
         );
         self.spread();
-        let own = other.own.as_deref().unwrap_or_default();
-        self.scatter(&other.cells, own);
+        if !other.open.is_empty() {
+            let own = other.own.as_ref().expect("a part records its own ports");
+            self.scatter(&other.cells, own);
+        }
         // A port sends pauses in one part only.
         for (mine, behind) in self.behind_cells.iter_mut().zip(&other.behind_cells) {
             *mine = (*mine).max(*behind);

@@ -12,7 +12,7 @@ const TABLES: [&str; 5] = [
     "notes.json",
 ];
 
-/// The same bytes as from memory: with several seeds, failed and missing runs, axes and seeds without effect.
+/// Checks that the bytes are those of tables from memory: with several seeds, failed and missing runs, axes and seeds without effect.
 #[test]
 fn pieces_are_the_tables_from_memory() {
     let over = [
