@@ -1,7 +1,9 @@
 //! Congestion marks of packets, and of acknowledgements for them.
 
+use serde::{Deserialize, Serialize};
+
 /// Congestion mark. The stronger one wins, along a path and among the packets that an acknowledgement covers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Mark {
     /// No port marked the packet.
     #[default]

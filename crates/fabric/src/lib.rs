@@ -33,6 +33,7 @@ pub use paceline_run::{made, named_value, recorded, table};
 pub use run::build::{Factories, RoundTrip, check_credits, longest_round_trip, round_trips};
 pub use run::ideal;
 pub use run::simulation::{BuildError, Progress, Simulation, Until};
+pub use run::team::{Exchange, ThreadRanks, gather};
 pub use run::windows::WindowCounts;
 /// Recorders of events at ports.
 pub mod probes {

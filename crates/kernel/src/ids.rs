@@ -28,7 +28,7 @@ pub trait Id: Copy + Eq {
 macro_rules! ids {
     ($($(#[$about:meta])* $visible:vis $name:ident: $number:ty;)+) => {$(
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[repr(transparent)]
         $visible struct $name(pub $number);
 
@@ -53,9 +53,14 @@ macro_rules! ids {
 }
 
 /// Vector indexed by an identifier type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(
+    transparent,
+    bound(serialize = "T: serde::Serialize", deserialize = "T: serde::Deserialize<'de>")
+)]
 pub struct List<I, T> {
     items: Vec<T>,
+    #[serde(skip)]
     ids: PhantomData<fn(I)>,
 }
 
@@ -141,19 +146,6 @@ impl<I: Id, T> List<I, T> {
         if self.items.len() <= id.index() {
             self.items.resize_with(id.index() + 1, make);
         }
-    }
-
-    /// Swaps an item with that of another list. Does nothing if one of the lists has no such item, as unused
-    /// lists are empty.
-    pub fn exchange(&mut self, other: &mut Self, id: I) {
-        if let (Some(mine), Some(theirs)) = (self.get_mut(id), other.get_mut(id)) {
-            std::mem::swap(mine, theirs);
-        }
-    }
-
-    /// Moves all items of another list to the end of this one. Their identifiers grow by the old length.
-    pub fn append(&mut self, other: &mut Self) {
-        self.items.append(&mut other.items);
     }
 
     /// Truncates the list to `count` items, or extends it with results of `make`.

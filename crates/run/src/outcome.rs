@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 use paceline_congestion::Mark;
 use paceline_kernel::{Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::spec::{FlowSpec, NodeId};
 use crate::table::Tables;
@@ -32,7 +33,7 @@ pub use room::Room;
 pub use storms::WatchdogStorm;
 
 /// Fate of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FlowStatus {
     /// Every byte was acknowledged.
     Completed,
@@ -47,7 +48,7 @@ pub enum FlowStatus {
 }
 
 /// Results of one flow, in the order of [`crate::spec::RunSpec::flows`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRecord {
     /// Fate of the flow.
     pub status: FlowStatus,
@@ -114,7 +115,7 @@ impl EndedFlow {
 }
 
 /// Arrival of a PFC frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PfcEvent {
     /// Time of the arrival.
     pub at: Time,
@@ -131,7 +132,7 @@ pub struct PfcEvent {
 }
 
 /// Totals over the network and the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Events that the engine executed.
     pub events: u64,
@@ -263,7 +264,7 @@ pub struct RttStats {
 }
 
 /// Sample of a flow's round-trip time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RttSample {
     /// Arrival time of the acknowledgement.
     pub at: Time,
@@ -276,7 +277,7 @@ pub struct RttSample {
 }
 
 /// Queue samples of one switch port.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueueRecord {
     /// Port whose queue was sampled.
     pub port: PortRef,
@@ -303,7 +304,7 @@ pub struct StateRecord {
 }
 
 /// ns-3's dump of the queue histograms so far.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueueDump {
     /// Time of the dump.
     pub at: Time,
@@ -312,7 +313,7 @@ pub struct QueueDump {
 }
 
 /// Goodput of one flow over time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RateRecord {
     /// Index of the flow.
     pub flow: u32,
@@ -323,7 +324,7 @@ pub struct RateRecord {
 }
 
 /// Event of a traced packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TraceKind {
     /// Arrival of the last bit.
     Receive,
@@ -336,7 +337,7 @@ pub enum TraceKind {
 }
 
 /// Kind of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum PacketKind {
     /// Data packet, with or without its payload.
@@ -409,7 +410,7 @@ impl PacketKind {
 crate::named_value!(PacketKind);
 
 /// Event of a traced packet, at a node or port that [`crate::spec::RecordSpec`] names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceEvent {
     /// Time of the event.
     pub at: Time,
@@ -445,7 +446,7 @@ pub struct TraceEvent {
 }
 
 /// Statistics of decisions that take time at NICs (see [`paceline_congestion::api::Decisions`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionStats {
     /// Decisions that took effect.
     pub made: u64,
@@ -473,6 +474,24 @@ pub struct DecisionStats {
 }
 
 impl DecisionStats {
+    /// Returns the statistics of two sets of NICs together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            made: self.made + other.made,
+            triggers: self.triggers + other.triggers,
+            flow_ended: self.flow_ended + other.flow_ended,
+            under_way: self.under_way + other.under_way,
+            started: self.started + other.started,
+            waited_ps: self.waited_ps + other.waited_ps,
+            waited_max: self.waited_max.max(other.waited_max),
+            nics: self.nics + other.nics,
+            busy_ps: self.busy_ps + other.busy_ps,
+            available_ps: self.available_ps + other.available_ps,
+            any_number: self.any_number | other.any_number,
+        }
+    }
+
     /// Returns the share of time during which processors worked, from each NIC's first decision to its last;
     /// `None` if a NIC has an unlimited number of them.
     pub fn busy_share(&self) -> Option<f64> {

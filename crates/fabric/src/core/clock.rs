@@ -239,13 +239,6 @@ impl Core {
         self.agenda.sent.write(&mut self.counters);
     }
 
-    /// Adds the counters of another part of the network.
-    pub(crate) fn merge_counts(&mut self, other: &Self) {
-        self.agenda.sent.add(&other.agenda.sent, 1);
-        self.counters.add(&other.counters, 1);
-        self.digest.add(&other.digest);
-    }
-
     /// Returns the counters, and the digest of all events.
     pub(crate) fn counts(&self) -> (Counters, u64) {
         (self.counters, self.digest.finish())

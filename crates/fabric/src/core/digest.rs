@@ -1,11 +1,12 @@
 //! Digest of all events of a run, independent of their order within an instant.
 
 use paceline_kernel::rng::mix;
+use serde::{Deserialize, Serialize};
 
 /// Digest of events: the time, kind and owner of each. It is made of sums, so it does not depend on the order of events
 /// of the same instant at different nodes. The sums are the moments of the events' times, weighted by a hash of kind
 /// and owner, so the digest of the same events at a later time follows from this one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digest([u64; 3]);
 
 impl Digest {

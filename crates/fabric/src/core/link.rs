@@ -13,9 +13,10 @@ use paceline_kernel::merge::merge_runs;
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 use paceline_run::outcome::{Counters, PacketKind, TraceKind};
 use paceline_run::spec::{FlowControl, PfcMode};
+use serde::{Deserialize, Serialize};
 
 /// Transmissions and bytes, by kind of packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sent {
     hops: [u64; PacketKind::COUNT],
     bytes: [u64; PacketKind::COUNT],

@@ -17,6 +17,7 @@ pub(crate) mod port;
 pub(crate) mod print;
 pub(crate) mod random;
 mod rest;
+pub(crate) mod wire;
 
 use std::sync::Arc;
 
@@ -197,6 +198,11 @@ impl Core {
     /// Returns the node at the other end of a port's link.
     pub fn peer_node(&self, port: PortId) -> NodeId {
         self.ports[self.ports[port].peer].node
+    }
+
+    /// Returns the number of this part; 0 for the whole network.
+    pub(crate) fn part(&self) -> u8 {
+        self.share.as_ref().map_or(0, |share| share.part)
     }
 
     /// Returns true for the part that counts events that concern all parts.

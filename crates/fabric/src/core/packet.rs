@@ -347,11 +347,6 @@ impl PacketSlab {
     }
 
     /// Returns the contents of all slots, free ones included.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Packet> {
-        self.packets.iter_mut()
-    }
-
-    /// Returns the contents of all slots, free ones included.
     pub(super) fn all(&self) -> impl Iterator<Item = &Packet> {
         self.packets.iter()
     }

@@ -1,6 +1,6 @@
-//! Exchange of packets between the parts of a run, and merging of the parts at the end ([`crate::run::cut`]).
+//! Exchange of packets between the parts of a run ([`crate::run::cut`]).
 
-use paceline_kernel::ids::{Id, List};
+use paceline_kernel::ids::List;
 use paceline_kernel::queue::LaneId;
 use std::sync::{Arc, MutexGuard};
 
@@ -9,10 +9,8 @@ use paceline_congestion::HopSample;
 use crate::core::event::Event;
 use crate::core::link::Crossing;
 use crate::core::packet::Packet;
-use crate::core::port::{ClassQueue, Port};
-use crate::core::random::LinkErrors;
+use crate::core::port::Port;
 use crate::core::{Core, Share};
-use crate::ids::PacketId;
 use crate::watch::account::{Head, Step};
 use crate::world::World;
 use paceline_run::spec::NodeId;
@@ -20,15 +18,15 @@ use paceline_run::spec::NodeId;
 /// Packets bound for another part, with a list for each kind of data that the receiving part needs.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
-    crossings: Vec<Crossing>,
-    packets: Vec<Packet>,
+    pub(super) crossings: Vec<Crossing>,
+    pub(super) packets: Vec<Packet>,
     /// Telemetry of all packets, one after another.
-    samples: Vec<HopSample>,
+    pub(super) samples: Vec<HopSample>,
     /// Words of all packets, in runs whose packets have words.
-    words: Vec<u64>,
+    pub(super) words: Vec<u64>,
     /// Hop logs of the accounted packets: their heads, and the steps of all.
-    heads: Vec<Option<Head>>,
-    steps: Vec<Step>,
+    pub(super) heads: Vec<Option<Head>>,
+    pub(super) steps: Vec<Step>,
 }
 
 /// Number of packets whose slots are fetched ahead of the one that is taken in.
@@ -139,39 +137,6 @@ impl Core {
         steps.clear();
     }
 
-    /// Moves a packet from another part into a slot of this one.
-    fn adopt(&mut self, other: &mut Self, id: PacketId) -> PacketId {
-        let packet = *other.packets.get(id);
-        let new = self.packets.insert(packet);
-        self.packets.fill_hops(new, other.packets.hops(id));
-        self.packets.set_words(new, other.packets.words(id));
-        let mut steps = Vec::new();
-        if packet.is_accounted()
-            && let Some(head) = other.watch.accounts.take(id, &mut steps)
-        {
-            self.watch.accounts.put(new, &head, &steps);
-        }
-        new
-    }
-
-    /// Returns a copy of another part's queue, with its packets moved here.
-    pub(crate) fn adopt_queue(&mut self, other: &mut Self, queue: &ClassQueue) -> ClassQueue {
-        // Ingress counters stay as they are: only the list and its bytes are built again, with the new slots.
-        let mut adopted = ClassQueue {
-            head: PacketId::NONE,
-            tail: PacketId::NONE,
-            bytes: 0,
-            ..*queue
-        };
-        let mut next = queue.head;
-        while next != PacketId::NONE {
-            let id = self.adopt(other, next);
-            adopted.push(&mut self.packets, id);
-            next = other.packets.get(next).next;
-        }
-        adopted
-    }
-
     /// Becomes part `part`, of the nodes that `of_node` assigns to it. Events that happen elsewhere are dropped.
     pub(crate) fn become_part(
         &mut self,
@@ -212,54 +177,13 @@ impl Core {
         });
     }
 
-    /// Becomes the whole network, after all other parts were taken over.
-    pub(crate) fn become_whole(&mut self) {
-        self.share = None;
-        for port in &mut self.ports {
-            port.peer_part = Port::SAME_PART;
-        }
+    /// Becomes the whole network at the end of a run. Returns the part of each node.
+    pub(crate) fn become_whole(&mut self) -> Option<Arc<List<NodeId, u8>>> {
+        self.share.take().map(|share| share.of_node)
     }
 
     /// Schedules the packets that the other parts have sent in a window, once all have come.
     pub(crate) fn empty_trays(&mut self) {
         self.agenda.empty_trays();
-    }
-
-    /// Takes over another part's ports, queues and pending events.
-    pub(crate) fn take_over(&mut self, other: &mut Self) {
-        for port in self.ports.ids() {
-            if !other.has(self.ports[port].node) {
-                continue;
-            }
-            self.ports[port] = other.ports[port];
-            for class in 0..self.class_count as u8 {
-                let index = (port, class);
-                let queue = other.queues[index];
-                self.queues[index] = self.adopt_queue(other, &queue);
-                self.pauses.take_over(&other.pauses, index);
-            }
-            if let (LinkErrors::Ports(mine), LinkErrors::Ports(theirs)) =
-                (&mut self.link_errors, &other.link_errors)
-            {
-                mine.take_over(theirs, port);
-            }
-            self.pauses.take_over_stream(&other.pauses, port);
-        }
-        // Parts stop at different times: the clock of the whole is that of the last one.
-        self.now = self.now.max(other.now);
-        let mut pending = Vec::new();
-        other.agenda.queue.for_each(|entry| pending.push(*entry));
-        for entry in pending {
-            let event = match Event::decode(entry.what) {
-                // Every part has these events, and this one's are pending already.
-                Event::Topology { .. } | Event::FlowDue { .. } => continue,
-                Event::Arrive { port, packet } => Event::Arrive {
-                    port,
-                    packet: self.adopt(other, packet),
-                },
-                event => event,
-            };
-            self.schedule(LaneId::WHEEL, entry.at, event);
-        }
     }
 }

@@ -51,19 +51,6 @@ impl Pauses {
         self.responses.note(print);
         self.applied_at.numbered().all(|(_, &at)| at <= now)
     }
-
-    /// Takes over a port's stream from another part of the run.
-    pub(super) fn take_over_stream(&mut self, other: &Self, port: PortId) {
-        self.responses.take_over(&other.responses, port);
-    }
-
-    /// Takes over the times of a class from another part of the run.
-    pub(super) fn take_over(&mut self, other: &Self, index: (PortId, u8)) {
-        self.since[index] = other.since[index];
-        self.until[index] = other.until[index];
-        self.renew_at[index] = other.renew_at[index];
-        self.applied_at[index] = other.applied_at[index];
-    }
 }
 
 impl Core {

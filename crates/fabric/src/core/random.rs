@@ -81,14 +81,6 @@ impl PortStreams {
             }
         }
     }
-
-    /// Takes over a port's stream from another part of the run.
-    pub(crate) fn take_over(&mut self, other: &Self, port: PortId) {
-        // Without streams for ports there is no number either.
-        if let Some(made) = other.number.get(port).and_then(|number| number.checked_sub(1)) {
-            self.get(port).clone_from(&other.made[made as usize]);
-        }
-    }
 }
 
 /// Random decisions which packets links lose.

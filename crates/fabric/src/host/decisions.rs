@@ -103,23 +103,6 @@ fn question(qp: &Qp) -> Question<'_> {
     }
 }
 
-impl DecisionBank {
-    /// Takes over the NICs of another part of the run, for which `theirs` returns true.
-    pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(NicId) -> bool) {
-        let nics = self.nics.len().max(other.nics.len());
-        self.nics.resize_with(nics, Processors::default);
-        for nic in self.nics.ids().filter(|&nic| theirs(nic)) {
-            self.nics.exchange(&mut other.nics, nic);
-        }
-        self.made += other.made;
-        self.triggers += other.triggers;
-        self.ended += other.ended;
-        self.started += other.started;
-        self.waited_ps += other.waited_ps;
-        self.waited_max = self.waited_max.max(other.waited_max);
-    }
-}
-
 impl Processors {
     fn has_room(&self, cost: Decisions) -> bool {
         cost.in_service == 0 || self.in_service.len() < cost.in_service as usize

@@ -12,7 +12,6 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Span};
 
-use crate::core::Core;
 use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::core::lost::Lost;
@@ -117,13 +116,6 @@ impl Endpoints {
             pauses: matches!(spec.switch.flow_control, FlowControl::Pfc(_)),
             hosts,
         }))
-    }
-
-    /// Takes over a host of another part of the run.
-    pub(super) fn take_over(&mut self, other: &mut Self, nic: NicId, mine: &mut Core, theirs: &mut Core) {
-        self.hosts.exchange(&mut other.hosts, nic);
-        let inside = &mut self.hosts[nic].inside;
-        *inside = mine.adopt_queue(theirs, inside);
     }
 
     /// Returns the streams of all hosts.

@@ -55,17 +55,6 @@ impl Granted {
 }
 
 impl Grants {
-    /// Takes over the schedulers of a NIC from another part of the run.
-    pub(super) fn take_over(&mut self, other: &mut Self, nic: NicId, schemes: usize) {
-        for index in nic.index() * schemes..(nic.index() + 1) * schemes {
-            if let Some(theirs) = other.hosts.get_mut(index) {
-                let theirs = theirs.take();
-                self.reach(index);
-                self.hosts[index] = theirs;
-            }
-        }
-    }
-
     fn reach(&mut self, index: usize) {
         if self.hosts.len() <= index {
             self.hosts.resize_with(index + 1, || None);

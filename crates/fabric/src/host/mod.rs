@@ -1,6 +1,7 @@
 //! Hosts: NICs, the senders and receivers of their queue pairs, and the delays in hosts. Nothing here knows a switch: a
 //! host learns about the network from packets.
 
+mod arrivals;
 mod audit;
 mod cnp;
 mod connection;
@@ -15,7 +16,6 @@ mod messages;
 mod nic;
 mod observe;
 mod on_credit;
-mod parts;
 mod posting;
 mod qp;
 mod queue_pairs;
@@ -43,6 +43,7 @@ use paceline_kernel::ids::List;
 use paceline_run::outcome::{FlowStatus, PacketKind};
 use paceline_run::spec::RunSpec;
 
+pub(crate) use arrivals::Arrivals;
 pub(crate) use cnp::read_cnp;
 use decisions::DecisionBank;
 pub use decisions::Question;
@@ -167,17 +168,6 @@ impl Hosts {
             if !qp.data.reachable {
                 record.status = FlowStatus::Unreachable;
             }
-        }
-    }
-
-    /// Writes the bytes that have arrived of flows that are not complete.
-    pub(crate) fn record_delivered(&self, traffic: &mut Traffic) {
-        for receiver in self.receivers.iter() {
-            if receiver.is_connection() {
-                self.record_arrived(traffic, receiver.flow, receiver.expected);
-                continue;
-            }
-            traffic.has_delivered(receiver.flow, Bytes::new(receiver.expected));
         }
     }
 

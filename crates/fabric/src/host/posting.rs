@@ -107,19 +107,6 @@ impl Hosts {
         }
     }
 
-    /// Writes what has arrived of the messages of the connection of `flow`, whose next expected byte is `expected`.
-    pub(super) fn record_arrived(&self, traffic: &mut Traffic, flow: FlowId, expected: u64) {
-        let Some(slot) = self.sender_of(flow) else {
-            return;
-        };
-        let posted = self.qps[slot].connection.iter();
-        for message in posted.flat_map(|connection| connection.messages()) {
-            let end = message.start + message.size;
-            let arrived = expected.clamp(message.start, end) - message.start;
-            traffic.has_delivered(message.flow, Bytes::new(arrived));
-        }
-    }
-
     /// Returns true if the queue pair whose first flow this is has anything under way.
     pub(crate) fn has_work(&self, flow: FlowId) -> bool {
         let connection = |slot: QpId| self.qps[slot].connection.as_ref();

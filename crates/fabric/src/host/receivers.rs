@@ -258,23 +258,6 @@ impl Receivers {
         }
     }
 
-    /// Takes over the receivers of another part of the run.
-    pub(super) fn take_over(&mut self, mut other: Self) {
-        let before = self.list.len();
-        for (index, receiver) in other.list.numbered() {
-            if receiver.flow != FlowId::NONE {
-                self.of_flow.set(receiver.flow, index.plus(before));
-            }
-        }
-        if !other.arrived.is_empty() || !self.arrived.is_empty() {
-            self.arrived.resize_with(before, Bits::default);
-            self.arrived.append(&mut other.arrived);
-        }
-        self.list.append(&mut other.list);
-        self.free
-            .extend(other.free.iter().map(|index| index.plus(before)));
-    }
-
     /// Returns a flow's receiver.
     pub(super) fn of(&mut self, flow: FlowId) -> Option<&mut Receiver> {
         let index = self.find(flow)?;

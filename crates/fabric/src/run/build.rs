@@ -140,7 +140,6 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
         kind,
         foresight,
         parts: None,
-        window_counts: None,
         memory: None,
         ideals: Ideals::default(),
     };

@@ -9,14 +9,17 @@
 //! different nodes do not affect each other. So each node sees the same events in the same order, regardless of the
 //! number of parts, and records are sorted when they are merged.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::core::Core;
-use crate::core::cx::Cx;
 use crate::core::event::Event;
-use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};
 use crate::run::simulation::{OtherPart, Parts, Simulation};
+use crate::run::team::{Exchange, Team};
 use crate::run::windows::{WindowCounts, Windows};
 use crate::world::World;
 use paceline_kernel::ids::List;
@@ -29,7 +32,27 @@ impl Simulation {
     /// # Errors
     /// The reason why this run cannot be cut.
     pub fn cut(&mut self, parts: usize) -> Result<usize, &'static str> {
-        if parts <= 1 || self.parts.is_some() {
+        if parts <= 1 {
+            return Ok(self.part_count());
+        }
+        self.divide(parts, None)
+    }
+
+    /// Cuts a run that has not started into parts for several ranks, with at most `threads` parts for each. All ranks
+    /// have to call this with the same number.
+    ///
+    /// # Errors
+    /// The reason why this run cannot be cut into as many parts as there are ranks.
+    pub fn cut_among(&mut self, ranks: Arc<dyn Exchange>, threads: usize) -> Result<usize, &'static str> {
+        let parts = ranks.ranks() * threads.max(1);
+        match ranks.ranks() {
+            1 => self.cut(parts),
+            _ => self.divide(parts, Some(Team::new(ranks))),
+        }
+    }
+
+    fn divide(&mut self, parts: usize, team: Option<Team>) -> Result<usize, &'static str> {
+        if self.parts.is_some() {
             return Ok(self.part_count());
         }
         if let Some(why) = self.is_whole() {
@@ -43,18 +66,28 @@ impl Simulation {
         else {
             return Err("no cut of this network leaves hosts on both sides and takes a packet time to cross");
         };
+        let own = match &team {
+            None => 0..parts,
+            Some(team) if team.ranks() > parts => {
+                return Err("it cannot be cut into as many parts as there are ranks");
+            }
+            Some(team) => parts_of_rank(parts, team, team.rank()),
+        };
         let of_node: Arc<List<NodeId, u8>> = of_node.into();
         // Copied while this is still the whole run, since each part keeps only its own events of all.
-        let mut others: Vec<OtherPart> = (1..parts).map(|_| OtherPart(self.clone())).collect();
-        for (part, other) in (1..).zip(&mut others) {
-            other.become_part(part, parts, of_node.clone());
+        let mut others: Vec<OtherPart> = own.clone().skip(1).map(|_| OtherPart(self.clone())).collect();
+        for (part, other) in own.clone().skip(1).zip(&mut others) {
+            other.become_part(part as u8, parts, of_node.clone());
         }
-        self.become_part(0, parts, of_node);
+        self.become_part(own.start as u8, parts, of_node);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         self.parts = Some(Box::new(Parts {
             others,
             windows: Windows::new(parts, lookahead),
-            threads: parts.min(processors),
+            threads: own.len().min(processors),
+            count: parts,
+            team,
+            heard: None,
         }));
         Ok(parts)
     }
@@ -68,16 +101,42 @@ impl Simulation {
 
     /// Returns the statistics of windows so far; `None` if the run is not cut.
     pub fn window_counts(&self) -> Option<WindowCounts> {
-        let of_parts = self.parts.as_ref().map(|parts| parts.windows.counts());
-        of_parts.or(self.window_counts)
+        self.parts.as_ref().map(|parts| parts.windows.counts())
     }
 
     /// Returns the number of parts; 1 if the run is not cut.
     pub fn part_count(&self) -> usize {
-        self.parts.as_ref().map_or(1, |parts| 1 + parts.others.len())
+        self.parts.as_ref().map_or(1, |parts| parts.count)
     }
 
-    /// Returns this part and all others.
+    /// Asks all parts of the run, those of other ranks too. Returns their answers put together by `and`.
+    pub(super) fn reduce_all<T: Serialize + DeserializeOwned>(
+        &self,
+        ask: impl Fn(&Self) -> T,
+        and: impl Fn(T, T) -> T,
+    ) -> T {
+        let others = self.all_parts().skip(1).map(&ask);
+        let own = others.fold(ask(self), &and);
+        match self.parts.as_ref().and_then(|parts| parts.team.as_ref()) {
+            None => own,
+            Some(team) => team
+                .gather(own)
+                .into_iter()
+                .reduce(and)
+                .expect("this rank is one"),
+        }
+    }
+
+    /// Asks all parts of the run, those of other ranks too. Returns their answers in the order of parts.
+    pub(super) fn ask_all<T: Serialize + DeserializeOwned>(&self, ask: impl Fn(&Self) -> T) -> Vec<T> {
+        let own: Vec<T> = self.all_parts().map(ask).collect();
+        match self.parts.as_ref().and_then(|parts| parts.team.as_ref()) {
+            None => own,
+            Some(team) => team.gather(own).into_iter().flatten().collect(),
+        }
+    }
+
+    /// Returns this part and all others of this process.
     pub(super) fn all_parts(&self) -> impl Iterator<Item = &Self> {
         let others = self
             .parts
@@ -125,54 +184,11 @@ impl Simulation {
             is_here(world, core, event)
         });
     }
+}
 
-    /// Merges the parts at the end of a run, and closes the records.
-    pub(super) fn join(&mut self) {
-        let Some(mut parts) = self.parts.take() else {
-            return;
-        };
-        self.window_counts = Some(parts.windows.counts());
-        // Closed first, while each part still has its own clock and samples.
-        self.close_records(&mut parts.others);
-        self.core.notify_all();
-        for mut other in parts.others {
-            other.core.notify_all();
-            let Self {
-                mut core,
-                mut switches,
-                mut traffic,
-                hosts,
-                world,
-                ..
-            } = other.0;
-            self.world.routing.also_chose(&world.routing);
-            self.switches.take_over(&mut switches, &core);
-            self.traffic.take_over(&mut traffic, &self.world, &core);
-            self.hosts
-                .take_over(hosts, &self.world, &mut self.core, &mut core);
-            self.core.take_over(&mut core);
-            // Noted before the merge, which takes over the part's core.
-            let theirs: List<PortId, bool> = core.ports.iter().map(|port| core.has(port.node)).collect();
-            self.core.merge_records(core, &|port| theirs[port]);
-        }
-        self.hosts
-            .notify_places(&mut Cx::new(&self.world, &mut self.core));
-        self.core.become_whole();
-    }
-
-    /// Takes the last samples of all parts, at the same instant.
-    fn close_records(&mut self, others: &mut [OtherPart]) {
-        let all = || std::iter::once(&*self).chain(others.iter().map(|other| &**other));
-        let now = all().map(|part| part.core.now()).max().unwrap_or(0);
-        let completed: u64 = all().map(|part| part.traffic.completed()).sum();
-        let all_done = completed == self.world.spec.flow_count() as u64;
-        let is_over = all_done && all().all(|part| part.core.packets.live() == 0);
-        let others = others.iter_mut().map(|other| &mut **other);
-        for part in std::iter::once(self).chain(others) {
-            part.core.set_clock(now);
-            part.take_last_samples(all_done, is_over);
-        }
-    }
+/// Returns the parts that a rank runs, of `parts` in all.
+pub(super) fn parts_of_rank(parts: usize, team: &Team, rank: usize) -> Range<usize> {
+    rank * parts / team.ranks()..(rank + 1) * parts / team.ranks()
 }
 
 /// Returns true if an event that is scheduled before the run happens in this part.

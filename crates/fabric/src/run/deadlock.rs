@@ -10,6 +10,8 @@
 //! Hu et al., "Deadlocks in Datacenter Networks: Why Do They Form, and How to Avoid Them" (HotNets 2016). For NICs that
 //! pause forever: Guo et al., "RDMA over Commodity Ethernet at Scale" (SIGCOMM 2016, section 4.3).
 
+use serde::{Deserialize, Serialize};
+
 use paceline_kernel::Time;
 use paceline_kernel::ids::{Grid, Id};
 use paceline_kernel::queue::LaneId;
@@ -26,6 +28,15 @@ use paceline_run::spec::NodeId;
 /// Returns the link of a port, an index in [`paceline_run::spec::RunSpec::links`]: ports are numbered in pairs.
 fn link_of(port: PortId) -> usize {
     port.index() / 2
+}
+
+/// What one part knows of some pauses that never end.
+#[derive(Default, Serialize, Deserialize)]
+struct View {
+    /// Start of each pause, in ps, if its port is here; and the pauses that it waits for, if its sender is here.
+    pauses: Vec<(Option<u64>, Vec<usize>)>,
+    /// Flows with packets behind them.
+    flows: Vec<u32>,
 }
 
 impl Simulation {
@@ -71,29 +82,36 @@ impl Simulation {
         }
     }
 
-    /// Searches for a deadlock, before the event at `at`. Ends the run if there is one, and nothing else has moved
-    /// since the last search.
+    /// Searches for a deadlock in all parts, before the event at `at`. Ends the run if there is one, and nothing else
+    /// has moved since the last search.
     #[cold]
     pub(super) fn look_for_deadlock(&mut self, at: u64) {
+        let (now, before) = (self.core.watch.deadlock.due, self.core.watch.deadlock.received);
+        let (received, is_long) = self.reduce_all(
+            |part| (part.core.counters.data_received, part.has_long_pause(now)),
+            |(mine, long), (theirs, other)| (mine + theirs, long | other),
+        );
         let watch = &mut self.core.watch.deadlock;
-        let (now, received) = (watch.due, watch.received);
         watch.next_after(at);
-        watch.received = self.core.counters.data_received;
+        watch.received = received;
         let known = watch.found.take();
-        if !self.has_long_pause(now) {
+        if !is_long {
             return;
         }
         let Some(mut deadlock) = self.deadlock(now) else {
             return;
         };
-        let before = known.as_ref().map_or(0, |known| known.pauses.len());
+        let known_pauses = known.as_ref().map_or(0, |known| known.pauses.len());
         if let Some(known) = known {
             deadlock.found = known.found;
         }
         // Ended only if two searches in a row find the same pauses and no data arrived in between: flows outside of the
         // deadlock are allowed to finish.
-        let same = before == deadlock.pauses.len();
-        if same && received == self.core.counters.data_received && !self.is_expecting(now) {
+        let same = known_pauses == deadlock.pauses.len();
+        if same
+            && received == before
+            && !self.reduce_all(|part| part.is_expecting(now), |one, other| one | other)
+        {
             deadlock.ended = true;
             self.core.end();
         }
@@ -138,27 +156,13 @@ impl Simulation {
             return None;
         }
         let stuck = self.endless()?;
-        let mut deadlock = Deadlock {
-            found: Time::from_ps(now),
-            ended: false,
-            pauses: Vec::with_capacity(stuck.len()),
-            cycles: Vec::new(),
-            flows: Vec::new(),
-        };
-        for &slot in &stuck {
-            let (port, class) = slot;
+        let views = self.ask_all(|part| part.view(&stuck));
+        let pause = |(number, &(port, class)): (usize, &(PortId, u8))| {
             let p = &self.core.ports[port];
             let peer = &self.core.ports[p.peer];
-            let mut waits_for = Vec::new();
-            // A pause waits for another if its sender holds bytes that came in by this link in the other's queue.
-            for (i, &other) in stuck.iter().enumerate() {
-                let (out, its_class) = other;
-                let same_switch = self.core.ports[out].node == peer.node && !peer.is_host;
-                if same_switch && its_class == class && self.holds_from(other, p.peer) {
-                    waits_for.push(i);
-                }
-            }
-            deadlock.pauses.push(EndlessPause {
+            // The port is in one part, and its peer in the same or another.
+            let of_part = views.iter().map(|view| &view.pauses[number]);
+            EndlessPause {
                 port: PortRef {
                     node: p.node,
                     interface: self.core.watch.recorder.interface(port),
@@ -167,17 +171,45 @@ impl Simulation {
                 is_switch: !p.is_host,
                 by_switch: !peer.is_host,
                 class: self.world.classes.priority(class),
-                since: Time::from_ps(self.core.paused_since(port, class)),
-                waits_for,
-            });
-            deadlock
-                .flows
-                .extend(self.waiting_in(slot).map(|id| self.core.packets.get(id).flow.0));
-        }
+                since: Time::from_ps(of_part.clone().find_map(|(since, _)| *since).unwrap_or(now)),
+                waits_for: of_part.flat_map(|(_, waits_for)| waits_for).copied().collect(),
+            }
+        };
+        let mut deadlock = Deadlock {
+            found: Time::from_ps(now),
+            ended: false,
+            pauses: stuck.iter().enumerate().map(pause).collect(),
+            cycles: Vec::new(),
+            flows: views.iter().flat_map(|view| &view.flows).copied().collect(),
+        };
         deadlock.flows.sort_unstable();
         deadlock.flows.dedup();
         deadlock.cycles = cycles(&deadlock.pauses);
         Some(deadlock)
+    }
+
+    /// Returns what this part knows of pauses that never end.
+    fn view(&self, stuck: &[(PortId, u8)]) -> View {
+        let mut view = View::default();
+        for &slot in stuck {
+            let (port, class) = slot;
+            let peer = &self.core.ports[self.core.ports[port].peer];
+            let mut waits_for = Vec::new();
+            // A pause waits for another if its sender holds bytes that came in by this link in the other's queue.
+            for (i, &other) in stuck.iter().enumerate() {
+                let (out, its_class) = other;
+                let same_switch = self.core.ports[out].node == peer.node && !peer.is_host;
+                if same_switch && its_class == class && self.holds_from(other, self.core.ports[port].peer) {
+                    waits_for.push(i);
+                }
+            }
+            let is_here = self.core.has(self.core.ports[port].node);
+            let since = is_here.then(|| self.core.paused_since(port, class));
+            view.pauses.push((since, waits_for));
+            let waiting = self.waiting_in(slot);
+            (view.flows).extend(waiting.map(|id| self.core.packets.get(id).flow.0));
+        }
+        view
     }
 
     /// Returns the number of packets that wait behind pauses that never end.
@@ -209,46 +241,49 @@ impl Simulation {
 
     /// Returns the (port, class) pairs whose pauses can never end, in order: see the module's documentation.
     fn endless(&self) -> Option<Vec<(PortId, u8)>> {
+        let mut stuck = self.ask_all(Self::paused_here).concat();
+        stuck.sort_unstable();
+        while !stuck.is_empty() {
+            let mut ending = self.ask_all(|part| part.ending(&stuck)).concat();
+            if ending.is_empty() {
+                return Some(stuck);
+            }
+            ending.sort_unstable();
+            stuck.retain(|slot| ending.binary_search(slot).is_err());
+        }
+        None
+    }
+
+    /// Returns the paused (port, class) pairs of this part, in order.
+    fn paused_here(&self) -> Vec<(PortId, u8)> {
         let classes = STRICT + 1..self.world.class_count as u8;
         let all = self.core.ports.numbered();
         let all = all.flat_map(|(id, port)| classes.clone().map(move |class| (id, port, class)));
         let paused = all.filter(|(_, port, class)| port.paused & 1 << class != 0);
-        let mut stuck: Vec<(PortId, u8)> = paused.map(|(id, _, class)| (id, class)).collect();
-        loop {
-            if stuck.is_empty() {
-                return None;
+        paused.map(|(id, _, class)| (id, class)).collect()
+    }
+
+    /// Returns those of the pauses that this part can end once everything has left that does not wait behind them.
+    fn ending(&self, stuck: &[(PortId, u8)]) -> Vec<(PortId, u8)> {
+        let held = self.held_behind(stuck);
+        let on_credit = matches!(self.kind, NetworkKind::Lanes(_));
+        // All packets except those held have left.
+        let drained = (!on_credit).then(|| self.switches.drained(&self.core, &held));
+        let ends = |&&(port, class): &&(PortId, u8)| {
+            let peer = self.core.ports[port].peer;
+            let p = &self.core.ports[peer];
+            if !self.core.has(p.node) {
+                return false;
             }
-            let before = stuck.len();
-            let held = self.held_behind(&stuck);
-            if matches!(self.kind, NetworkKind::Lanes(_)) {
-                stuck.retain(|&(port, class)| {
-                    let peer = self.core.ports[port].peer;
-                    let is_host = self.core.ports[peer].is_host;
-                    // Hosts always take what arrives.
-                    !is_host && !self.core.could_send(port, class, held[(peer, class)])
-                });
-                if stuck.len() == before {
-                    return Some(stuck);
-                }
-                continue;
+            match &drained {
+                // Hosts always take what arrives.
+                None => p.is_host || self.core.could_send(port, class, held[(peer, class)]),
+                Some(_) if p.asked & 1 << class == 0 => true,
+                Some(_) if p.is_host => !self.storms_for_ever(p.node, class),
+                Some(drained) => drained.may_resume(&self.world, peer, p, class),
             }
-            // All packets except those held have left.
-            let drained = self.switches.drained(&self.core, &held);
-            stuck.retain(|&(port, class)| {
-                let peer = self.core.ports[port].peer;
-                let p = &self.core.ports[peer];
-                if p.asked & 1 << class == 0 {
-                    return false;
-                }
-                if p.is_host {
-                    return self.storms_for_ever(p.node, class);
-                }
-                !drained.may_resume(&self.world, peer, p, class)
-            });
-            if stuck.len() == before {
-                return Some(stuck);
-            }
-        }
+        };
+        stuck.iter().filter(ends).copied().collect()
     }
 
     /// Returns what waits behind these ports, by ingress port: bytes, or credits.

@@ -13,34 +13,116 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::core::parts::{Mail, Posted};
+use crate::core::wire::Bytes;
 use crate::run::barrier::{Barrier, Waiter};
+use crate::run::cut::parts_of_rank;
 use crate::run::simulation::{Parts, Simulation};
+use crate::run::team::Team;
 use crate::run::windows::Windows;
 
-/// Announcement of a part after a window.
-#[derive(Default)]
-#[repr(align(128))]
-struct Announced {
-    /// Time of its next event, or of the first that it has sent to another part; `u64::MAX` for none.
-    next: AtomicU64,
-    /// Last instant before its next sample.
-    free_until: AtomicU64,
-    events: AtomicU64,
-    completed: AtomicU64,
+/// Announcement of a part after a window, or the sums and extremes of several.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Heard {
+    /// Time of the next event, or of the first that was sent to another part; `u64::MAX` for none.
+    next: u64,
+    /// Last instant before the next sample.
+    free_until: u64,
+    pub(super) events: u64,
+    pub(super) completed: u64,
     /// Packets in the part, and those that it has sent to others.
-    packets: AtomicU64,
+    packets: u64,
     /// Packets sent to other parts.
-    crossed: AtomicU64,
+    crossed: u64,
+    /// Clock, in ps, and packet-hops so far.
+    pub(super) now: u64,
+    pub(super) hops: u64,
 }
 
-/// Sums and minima of all parts' announcements.
-#[derive(Clone, Copy)]
-struct Heard {
-    next: u64,
-    free_until: u64,
-    events: u64,
-    completed: u64,
-    packets: u64,
+/// A part's announcement, which its thread writes and the last one of the window reads.
+#[derive(Default)]
+#[repr(align(128))]
+struct Announced([AtomicU64; Heard::FIELDS]);
+
+impl Announced {
+    // Relaxed is enough: the counter in `is_last` orders these stores before the reads of the last part.
+    fn set(&self, heard: &Heard) {
+        for (field, value) in self.0.iter().zip(heard.fields()) {
+            field.store(value, Ordering::Relaxed);
+        }
+    }
+
+    fn get(&self) -> Heard {
+        Heard::of_fields(std::array::from_fn(|i| self.0[i].load(Ordering::Relaxed)))
+    }
+}
+
+impl Heard {
+    const FIELDS: usize = 8;
+
+    /// Returns the announcements of several parts as one. Nothing was sent since they were last heard.
+    pub(super) fn of<'a>(parts: impl Iterator<Item = &'a Simulation>) -> Self {
+        Self::all(parts.map(|part| Self::from_part(part, Posted::NOTHING)))
+    }
+
+    fn from_part(part: &Simulation, posted: Posted) -> Self {
+        let core = &part.core;
+        Self {
+            next: core.next_event_at().unwrap_or(u64::MAX).min(posted.first),
+            free_until: core.watch.recorder.free_until(),
+            events: core.counters.events,
+            completed: part.traffic.completed(),
+            packets: u64::from(core.packets.live()) + posted.count,
+            crossed: posted.count,
+            now: core.now(),
+            hops: core.hops(),
+        }
+    }
+
+    fn all(parts: impl Iterator<Item = Self>) -> Self {
+        let none = Self {
+            next: u64::MAX,
+            free_until: u64::MAX,
+            ..Self::default()
+        };
+        parts.fold(none, |all, part| Self {
+            next: all.next.min(part.next),
+            free_until: all.free_until.min(part.free_until),
+            events: all.events + part.events,
+            completed: all.completed + part.completed,
+            packets: all.packets + part.packets,
+            crossed: all.crossed + part.crossed,
+            now: all.now.max(part.now),
+            hops: all.hops + part.hops,
+        })
+    }
+
+    fn fields(&self) -> [u64; Self::FIELDS] {
+        let &Self {
+            next,
+            free_until,
+            events,
+            completed,
+            packets,
+            crossed,
+            now,
+            hops,
+        } = self;
+        [next, free_until, events, completed, packets, crossed, now, hops]
+    }
+
+    fn of_fields(fields: [u64; Self::FIELDS]) -> Self {
+        let [next, free_until, events, completed, packets, crossed, now, hops] = fields;
+        Self {
+            next,
+            free_until,
+            events,
+            completed,
+            packets,
+            crossed,
+            now,
+            hops,
+        }
+    }
 }
 
 /// Conditions for the parts to stop and be looked at together.
@@ -78,14 +160,25 @@ struct WorkerSlot<'a> {
 struct Table<'a> {
     goal: Goal,
     barrier: Barrier<Task>,
+    /// Parts of this process, the first of which has the number `first`.
     seats: Vec<Mutex<WorkerSlot<'a>>>,
+    first: usize,
     /// Number of parts that have been through this window.
     through: AtomicUsize,
+    /// Announcements of the parts of all ranks, by their numbers.
     announced: Vec<Announced>,
     /// Mailboxes, by the window's parity, sender and receiver: what is sent in one window is read in the next, so that
     /// a part may write while another still reads.
     mail: [Vec<Mutex<Mail>>; 2],
     windows: Mutex<&'a mut Windows>,
+    post: Option<Mutex<Post<'a>>>,
+}
+
+/// Exchange with other ranks, with a buffer for each.
+struct Post<'a> {
+    team: &'a Team,
+    to: Vec<Vec<u8>>,
+    from: Vec<Vec<u8>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -93,24 +186,71 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Table<'a> {
-    fn new(parts: Vec<&'a mut Simulation>, windows: &'a mut Windows, goal: Goal) -> Self {
-        let count = parts.len();
+    fn new(
+        parts: Vec<&'a mut Simulation>,
+        count: usize,
+        windows: &'a mut Windows,
+        team: Option<&'a Team>,
+        goal: Goal,
+    ) -> Self {
         let boxes = || (0..count * count).map(|_| Mutex::default()).collect();
+        let post = |team: &'a Team| Post {
+            team,
+            to: vec![Vec::new(); team.ranks()],
+            from: vec![Vec::new(); team.ranks()],
+        };
         let mut table = Self {
             goal,
             barrier: Barrier::new(None),
             seats: Vec::new(),
+            first: team.map_or(0, |team| parts_of_rank(count, team, team.rank()).start),
             through: AtomicUsize::new(0),
             announced: (0..count).map(|_| Announced::default()).collect(),
             mail: [boxes(), boxes()],
             windows: Mutex::new(windows),
+            post: team.map(|team| Mutex::new(post(team))),
         };
-        for (me, part) in parts.into_iter().enumerate() {
-            table.notify(me, part, Posted::NOTHING);
+        for part in parts {
+            let me = table.first + table.seats.len();
+            table.announced[me].set(&Heard::from_part(part, Posted::NOTHING));
             table.seats.push(Mutex::new(WorkerSlot { part, windows: 0 }));
         }
+        table.exchange(0);
         table.barrier = Barrier::new(Some(table.conclude(&table.hear())));
         table
+    }
+
+    /// Exchanges what the parts have sent in a window, and their announcements, with the other ranks.
+    fn exchange(&self, window: u64) {
+        let Some(post) = &self.post else {
+            return;
+        };
+        let Post { team, to, from } = &mut *lock(post);
+        let (count, mail) = (self.announced.len(), &self.mail[window as usize % 2]);
+        let own = self.first..self.first + self.seats.len();
+        let others = || (0..team.ranks()).filter(|&rank| rank != team.rank());
+        for rank in others() {
+            let bytes = &mut to[rank];
+            bytes.clear();
+            for part in own.clone() {
+                let fields = self.announced[part].get().fields();
+                bytes.extend(fields.iter().flat_map(|field| field.to_le_bytes()));
+                for receiver in parts_of_rank(count, team, rank) {
+                    lock(&mail[part * count + receiver]).write(bytes);
+                }
+            }
+        }
+        team.exchange(to, from);
+        for rank in others() {
+            let mut bytes = Bytes::new(&from[rank]);
+            for part in parts_of_rank(count, team, rank) {
+                let fields = std::array::from_fn(|_| bytes.u64());
+                self.announced[part].set(&Heard::of_fields(fields));
+                for receiver in own.clone() {
+                    lock(&mail[part * count + receiver]).read(&mut bytes);
+                }
+            }
+        }
     }
 
     /// Runs one of `threads` threads.
@@ -123,6 +263,7 @@ impl<'a> Table<'a> {
             // A thread starts with the same part in every window, whose memory is in its processor's cache.
             for part in (own..parts).chain(0..own) {
                 if self.take_through(part, window, task) && self.is_last() {
+                    self.exchange(window);
                     self.barrier.open(self.next(task));
                 }
             }
@@ -138,7 +279,7 @@ impl<'a> Table<'a> {
             return false;
         }
         seat.windows = window;
-        let parts = self.seats.len();
+        let (parts, me) = (self.announced.len(), self.first + me);
         let [read, write] = [window - 1, window].map(|window| &self.mail[window as usize % 2]);
         let part = &mut *seat.part;
         // In the order of parts, not of arrival, so that results do not depend on threads.
@@ -156,7 +297,7 @@ impl<'a> Table<'a> {
             Task::Leave => {}
         }
         let posted = part.core.post(|to| lock(&write[me * parts + to]));
-        self.notify(me, part, posted);
+        self.announced[me].set(&Heard::from_part(part, posted));
         true
     }
 
@@ -170,35 +311,8 @@ impl<'a> Table<'a> {
         last
     }
 
-    fn notify(&self, me: usize, part: &Simulation, posted: Posted) {
-        let (announced, core) = (&self.announced[me], &part.core);
-        // Relaxed is enough: the counter in `is_last` orders these stores before the reads of the last part.
-        let set = |index: &AtomicU64, value: u64| index.store(value, Ordering::Relaxed);
-        let next = core.next_event_at().unwrap_or(u64::MAX);
-        set(&announced.next, next.min(posted.first));
-        set(&announced.free_until, core.watch.recorder.free_until());
-        set(&announced.events, core.counters.events);
-        set(&announced.completed, part.traffic.completed());
-        set(&announced.packets, u64::from(core.packets.live()) + posted.count);
-        set(&announced.crossed, posted.count);
-    }
-
     fn hear(&self) -> Heard {
-        let get = |index: &AtomicU64| index.load(Ordering::Relaxed);
-        let all = || self.announced.iter();
-        Heard {
-            next: all()
-                .map(|announced| get(&announced.next))
-                .min()
-                .unwrap_or(u64::MAX),
-            free_until: all()
-                .map(|announced| get(&announced.free_until))
-                .min()
-                .unwrap_or(u64::MAX),
-            events: all().map(|announced| get(&announced.events)).sum(),
-            completed: all().map(|announced| get(&announced.completed)).sum(),
-            packets: all().map(|announced| get(&announced.packets)).sum(),
-        }
+        Heard::all(self.announced.iter().map(Announced::get))
     }
 
     /// Returns the task that follows one that all parts have done.
@@ -208,10 +322,8 @@ impl<'a> Table<'a> {
         }
         let heard = self.hear();
         if let Task::Run { .. } = done {
-            let get = |announced: &Announced| {
-                [&announced.events, &announced.crossed].map(|index| index.load(Ordering::Relaxed))
-            };
-            lock(&self.windows).count(self.announced.iter().map(get));
+            let counts = self.announced.iter().map(Announced::get);
+            lock(&self.windows).count(counts.map(|heard| [heard.events, heard.crossed]));
         }
         Some(self.conclude(&heard))
     }
@@ -247,7 +359,7 @@ impl Simulation {
     /// Runs events before the instant `limit` until there have been `last` of them, or some more: windows are not
     /// interrupted.
     pub(super) fn execute_parts(&mut self, last: u64, limit: u64) {
-        while !self.core.is_over() && self.progress().events < last {
+        while !self.core.is_over() {
             let Some(mut parts) = self.parts.take() else {
                 return;
             };
@@ -260,8 +372,12 @@ impl Simulation {
                 flows: self.world.spec.flow_count() as u64,
             };
             let heard = self.run_together(&mut parts, goal);
+            parts.heard = parts.team.as_ref().map(|_| heard);
             self.parts = Some(parts);
-            if heard.events < goal.events && heard.next > goal.stop {
+            if heard.events >= last {
+                return;
+            }
+            if heard.next > goal.stop {
                 return self.end_parts(heard.next);
             }
             if heard.next >= limit {
@@ -279,9 +395,12 @@ impl Simulation {
             others,
             windows,
             threads,
+            count,
+            team,
+            ..
         } = parts;
         let all = std::iter::once(self).chain(others.iter_mut().map(|other| &mut **other));
-        let table = &Table::new(all.collect(), windows, goal);
+        let table = &Table::new(all.collect(), *count, windows, team.as_ref(), goal);
         let count = *threads;
         std::thread::scope(|scope| {
             let threads: Vec<_> = (1..count)
@@ -296,33 +415,22 @@ impl Simulation {
         table.hear()
     }
 
-    /// Ends the run: merges its parts.
+    /// Ends the run in all parts.
     fn end_parts(&mut self, next: u64) {
         let next = (next != u64::MAX).then_some(next);
         for part in self.parts.iter_mut().flat_map(|parts| &mut parts.others) {
             part.end(next);
         }
         self.end(next);
-        self.join();
     }
 
     /// Searches for deadlocks, which may span several parts.
     #[cold]
     fn observe_parts(&mut self, at: u64) {
         let now = self.core.watch.deadlock.due();
-        if !self.all_parts().any(|part| part.has_long_pause(now)) {
-            return self.core.watch.deadlock.nothing_found(at);
-        }
-        // The search needs the whole network. A copy is merged, since the run goes on in parts.
-        let mut whole = self.clone();
-        whole.join();
-        whole.look_for_deadlock(at);
-        let is_over = whole.core.is_over();
-        self.core.watch.deadlock = whole.core.watch.deadlock;
-        if is_over {
+        self.look_for_deadlock(at);
+        if self.core.is_over() {
             self.core.set_clock(now);
-            self.join();
-            self.core.end();
         }
     }
 }

@@ -57,12 +57,6 @@ impl Simulation {
     }
 
     /// Takes the samples that are due until now, and closes the current bin.
-    pub(crate) fn last_samples(&mut self) {
-        let (all_done, is_over) = self.what_is_over();
-        self.take_last_samples(all_done, is_over);
-    }
-
-    /// Takes the last samples of a part of a run.
     pub(super) fn take_last_samples(&mut self, all_done: bool, is_over: bool) {
         self.sample_until(self.core.now(), all_done, is_over);
         self.core.close_ports(is_over);
@@ -75,8 +69,12 @@ impl Simulation {
     }
 
     fn is_all_completed(&self) -> bool {
+        self.is_completed_by(self.traffic.completed())
+    }
+
+    /// Returns true if `completed` flows are all flows of the run.
+    pub(super) fn is_completed_by(&self, completed: u64) -> bool {
         let described = self.world.spec.described_flows() as u64;
-        self.traffic.completed() == described + self.traffic.started_by_programs()
-            && self.traffic.programs_are_done()
+        completed == described + self.traffic.started_by_programs() && self.traffic.programs_are_done()
     }
 }

@@ -10,14 +10,17 @@ use crate::host::Hosts;
 use crate::run::ideals::Ideals;
 use crate::run::kind::NetworkKind;
 use crate::run::memo::Memory;
-use crate::run::windows::{WindowCounts, Windows};
+use crate::run::parallel::Heard;
+use crate::run::results::Sums;
+use crate::run::team::Team;
+use crate::run::windows::Windows;
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
 use crate::watch::record::{Recorder, RoundTrips};
 use crate::world::World;
 use paceline_kernel::{Span, Time};
-use paceline_run::outcome::{EndedFlow, Outcome};
+use paceline_run::outcome::{EndedFlow, ModelOutcome, Outcome};
 
 pub use crate::run::check::BuildError;
 
@@ -70,8 +73,6 @@ pub struct Simulation {
     pub(super) foresight: Option<Foresight>,
     /// Other parts, if the run is cut.
     pub(super) parts: Option<Box<Parts>>,
-    /// Statistics of windows, if the run was cut and its parts have been merged.
-    pub(super) window_counts: Option<WindowCounts>,
     /// State of memoisation, if it is on ([`Simulation::memoise`]).
     pub(super) memory: Option<Box<Memory>>,
     pub(super) ideals: Ideals,
@@ -84,6 +85,12 @@ pub(super) struct Parts {
     pub(super) windows: Windows,
     /// Number of threads that run the parts.
     pub(super) threads: usize,
+    /// Number of parts of all ranks.
+    pub(super) count: usize,
+    /// Ranks that run further parts; `None` if all parts are in this process.
+    pub(super) team: Option<Team>,
+    /// Progress of the parts of all ranks, if there are several.
+    pub(super) heard: Option<Heard>,
 }
 
 /// A part that shares no cache line with others.
@@ -140,7 +147,7 @@ impl Simulation {
             Until::Due(latency) => self.execute_until_due(latency),
         }
         if self.core.is_over() && self.world.spec.check {
-            self.verify();
+            self.all_parts().for_each(Self::verify);
         }
         self.progress()
     }
@@ -349,14 +356,14 @@ impl Simulation {
 
     /// Returns the progress of the run.
     pub fn progress(&self) -> Progress {
-        let sum = |of: fn(&Self) -> u64| self.all_parts().map(of).sum::<u64>();
-        let now = self.all_parts().map(|part| part.core.now()).max();
-        let (taken, now) = (self.taken(), self.in_run(now.unwrap_or(0)));
+        let heard = self.parts.as_ref().and_then(|parts| parts.heard);
+        let all = heard.unwrap_or_else(|| Heard::of(self.all_parts()));
+        let taken = self.taken();
         Progress {
-            now: Time::from_ps(now),
-            events: sum(|part| part.core.counters.events) + taken.0,
-            packet_hops: sum(|part| part.core.hops()) + taken.1,
-            completed: sum(|part| part.traffic.completed()),
+            now: Time::from_ps(self.in_run(all.now)),
+            events: all.events + taken.0,
+            packet_hops: all.hops + taken.1,
+            completed: all.completed,
             iterations: self.traffic.programs().iterations(),
             done: self.core.is_over(),
         }
@@ -374,33 +381,14 @@ impl Simulation {
     }
 
     /// Returns the longest queue of any switch port so far, in bytes.
-    fn queue_max(&self) -> u32 {
+    pub(super) fn queue_max(&self) -> u32 {
         let seen = self.core.ports.iter().map(|port| port.queue_max).max();
         seen.unwrap_or(0).max(self.core.watch.recorder.ports.queue_max())
     }
 
-    /// Ends the run at its current point, and returns the outcome.
-    pub fn finish(mut self) -> Outcome {
-        // In this order: parts are merged and the network continued first, so that everything below sees the whole
-        // network; time and pauses are accounted up to now before records are closed, and counters last, since closing
-        // adds to them.
-        self.join();
-        self.stand_no_more();
-        self.last_look();
-        let now = self.core.now();
-        self.core.count_lasting_pauses();
-        self.settle_all();
-        for slot in self.hosts.slots() {
-            self.hosts.record_unfinished(&mut self.traffic, slot);
-            let (kind, mut net) = self.split();
-            kind.record_sent(&mut net, slot);
-        }
-        self.hosts.record_delivered(&mut self.traffic);
-        let (kind, mut net) = self.split();
-        let model = kind.close(&mut net);
-        self.traffic.end_all(&self.world, &self.core);
-        self.last_samples();
-        let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
+    /// Returns the outcome of a run whose records are closed, with the `sums` of all its parts.
+    pub(crate) fn into_outcome(mut self, model: Option<ModelOutcome>, sums: &Sums) -> Outcome {
+        let (now, port_refs) = (self.core.now(), self.core.port_refs());
         let ties = self.switches.close_ties(&port_refs);
         let watchdog = self.switches.watchdog();
         let storms =
@@ -409,12 +397,9 @@ impl Simulation {
         let tables = self.core.close_probes(&self.world);
         let (kind, net) = self.split();
         let of_messages = kind.accounts(&net, &port_refs);
-        let decisions = self.hosts.decision_stats(&self.core);
-        self.core.notify_all();
         self.core.watch.recorder.finish_queues();
         self.count_taken();
         self.core.count_sent();
-        let hangs_on_seed = self.hangs_on_seed();
         let end = Time::from_ps(self.in_run(now));
         let repeats = self.repeats();
         if self.world.spec.ties.is_by_entity() {
@@ -469,7 +454,7 @@ impl Simulation {
                 |port| self.core.ports[port].peer,
             ),
             flow_series: flow_series.finish(now),
-            queue_max: paceline_kernel::Bytes::new(u64::from(queue_max)),
+            queue_max: paceline_kernel::Bytes::new(u64::from(sums.queue_max)),
             rates,
             rate_bin,
             trace,
@@ -481,12 +466,12 @@ impl Simulation {
             tables,
             deadlock: self.core.watch.deadlock.found,
             storms: storms.unwrap_or_default(),
-            decisions,
+            decisions: sums.decisions,
             model,
             credit_series,
             stalls,
             ties,
-            hangs_on_seed,
+            hangs_on_seed: sums.hangs_on_seed,
             repeats,
             digest,
         }

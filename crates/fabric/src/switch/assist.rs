@@ -239,17 +239,6 @@ impl Assists {
         halves.find_map(|half| half.ports.state(port.index(), now, class, queue))
     }
 
-    /// Exchanges the state of a port with another part of the run.
-    pub(super) fn exchange(&mut self, other: &mut Self, port: PortId) {
-        self.rngs.exchange(&mut other.rngs, port);
-        if self.departures {
-            self.awake.exchange(&mut other.awake, port);
-        }
-        for (mine, theirs) in self.halves.iter_mut().zip(&mut other.halves) {
-            mine.ports.exchange(&mut *theirs.ports, port.index());
-        }
-    }
-
     /// Returns true if no scheme or detector has a switch half.
     pub(super) fn are_none(&self) -> bool {
         self.halves.is_empty()

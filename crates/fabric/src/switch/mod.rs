@@ -31,6 +31,7 @@ use paceline_kernel::ids::List;
 use paceline_run::outcome::{PortRef, TiedArrivals};
 
 pub(crate) use assist::check;
+pub(crate) use parts::SwitchResults;
 pub(crate) use shared_buffer::doublings_begun;
 pub(crate) use spread::Stage;
 pub(crate) use watchdog::Order;
@@ -92,7 +93,7 @@ impl Switches {
 
     /// Ends and returns the record of losers among packets that arrived at the same instant.
     pub(crate) fn close_ties(&mut self, port_refs: &List<PortId, PortRef>) -> TiedArrivals {
-        let ties = self.ties.as_mut();
+        let ties = self.ties.take();
         ties.map_or_else(TiedArrivals::default, |ties| ties.finish(port_refs))
     }
 

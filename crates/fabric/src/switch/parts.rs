@@ -1,37 +1,34 @@
-//! Merging of the switches of a run's parts ([`crate::run::cut`]).
+//! Results of the switches in one part of a run ([`crate::run::results`]).
 
-use crate::core::Core;
+use serde::{Deserialize, Serialize};
+
 use crate::switch::Switches;
-use crate::switch::pint::PintPorts;
-use crate::switch::spread::Spreading;
+use crate::switch::ties::TieCounts;
+use crate::switch::watchdog::Storm;
+
+/// Results of the switches of a part.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SwitchResults {
+    ties: Option<TieCounts>,
+    storms: Vec<Storm>,
+}
 
 impl Switches {
-    /// Takes over the switches of another part.
-    pub(crate) fn take_over(&mut self, other: &mut Self, core: &Core) {
-        for (id, port) in core.ports.numbered() {
-            if port.is_host || !core.has(port.node) {
-                continue;
-            }
-            self.mark_rng.take_over(&other.mark_rng, id);
-            self.assists.exchange(&mut other.assists, id);
-            if let (Some(mine), Some(theirs)) = (&mut self.ties, &mut other.ties) {
-                mine.exchange(theirs, id);
-            }
-            if let (Some(mine), Some(theirs)) = (&mut self.telemetry.pint, &mut other.telemetry.pint) {
-                PintPorts::exchange(mine, theirs, id);
-            }
-            // Once per switch: a second exchange would undo the first.
-            if port.index == 0 {
-                let switch = port.switch();
-                self.buffers.exchange(&mut other.buffers, switch);
-                Spreading::exchange(&mut self.spreading, &mut other.spreading, switch);
-            }
+    /// Returns the results of a part.
+    pub(crate) fn results(self) -> SwitchResults {
+        SwitchResults {
+            ties: self.ties.map(|ties| ties.close()),
+            storms: self.watchdog.map_or_else(Vec::new, |watchdog| watchdog.storms),
         }
-        if let (Some(mine), Some(theirs)) = (&mut self.ties, &mut other.ties) {
-            mine.merge(theirs);
+    }
+
+    /// Adds the results of another part.
+    pub(crate) fn take_in(&mut self, mut other: SwitchResults) {
+        if let (Some(mine), Some(theirs)) = (&mut self.ties, other.ties) {
+            mine.add(theirs);
         }
-        if let (Some(mine), Some(theirs)) = (&mut self.watchdog, &mut other.watchdog) {
-            mine.take_over(theirs);
+        if let Some(mine) = &mut self.watchdog {
+            mine.storms.append(&mut other.storms);
         }
     }
 }

@@ -34,12 +34,6 @@ struct PintPort {
 }
 
 impl PintPorts {
-    /// Exchanges the state of a port with another part of the run.
-    pub(super) fn exchange(&mut self, other: &mut Self, port: PortId) {
-        self.rng.exchange(&mut other.rng, port);
-        self.ports.exchange(&mut other.ports, port);
-    }
-
     /// Returns the streams that round digests.
     pub(super) fn rng(&self) -> &List<PortId, Rng> {
         &self.rng

@@ -101,21 +101,6 @@ impl Spreading {
         }
     }
 
-    /// Exchanges the state of a switch with another part of the run.
-    pub(super) fn exchange(&mut self, other: &mut Self, switch: SwitchId) {
-        self.rng.exchange(&mut other.rng, switch);
-        let entries = switch.index() << self.bits..switch.plus(1).index() << self.bits;
-        if let (Some(mine), Some(theirs)) = (
-            self.flowlets.get_mut(entries.clone()),
-            other.flowlets.get_mut(entries),
-        ) {
-            mine.swap_with_slice(theirs);
-            // Parts number columns independently, so an entry's column means nothing here.
-            mine.iter_mut()
-                .for_each(|flowlet| flowlet.column = ColumnId::NONE);
-        }
-    }
-
     /// Returns true if switches or senders balance load by packet.
     pub(super) fn is_on(&self) -> bool {
         !self.rng.is_empty()

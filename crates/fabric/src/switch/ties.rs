@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use paceline_kernel::ids::{Id, List};
 
 use crate::ids::PortId;
@@ -15,6 +17,12 @@ use paceline_run::outcome::{PortRef, TiedArrivals};
 pub(super) struct TieWatch {
     /// By egress port: arrivals at the latest instant.
     latest: List<PortId, Instant>,
+    counts: TieCounts,
+}
+
+/// Counts so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct TieCounts {
     /// By egress and ingress port: packets admitted and dropped, at instants at which both happened.
     sides: BTreeMap<(PortId, PortId), (u64, u64)>,
     /// Drops at instants at which another packet arrived for the same port.
@@ -85,8 +93,7 @@ impl TieWatch {
     pub(super) fn new(ports: usize) -> Box<Self> {
         Box::new(Self {
             latest: (0..ports).map(|_| Instant::NONE).collect(),
-            sides: BTreeMap::new(),
-            drops: 0,
+            counts: TieCounts::default(),
         })
     }
 
@@ -113,11 +120,11 @@ impl TieWatch {
         let instant = &mut self.latest[egress];
         // With a single arrival there is no order that could matter.
         if instant.dropped > 0 && instant.arrived > 1 {
-            self.drops += u64::from(instant.dropped);
+            self.counts.drops += u64::from(instant.dropped);
             // Where all were dropped, the order decided nothing between the sides.
             if instant.dropped < instant.arrived {
                 for Arrival { ingress, dropped } in instant.arrivals() {
-                    let (taken, lost) = self.sides.entry((egress, ingress)).or_default();
+                    let (taken, lost) = self.counts.sides.entry((egress, ingress)).or_default();
                     *(if dropped { lost } else { taken }) += 1;
                 }
             }
@@ -134,22 +141,22 @@ impl TieWatch {
         self.latest.prefetch(egress);
     }
 
-    /// Exchanges the state of a port with another part of the run.
-    pub(super) fn exchange(&mut self, other: &mut Self, egress: PortId) {
-        self.latest.exchange(&mut other.latest, egress);
+    /// Adds the counts of another part of the run, where other egress ports are.
+    pub(super) fn add(&mut self, mut other: TieCounts) {
+        self.counts.drops += other.drops;
+        self.counts.sides.append(&mut other.sides);
     }
 
-    /// Adds the counts of another part of the run.
-    pub(super) fn merge(&mut self, other: &mut Self) {
-        self.drops += std::mem::take(&mut other.drops);
-        self.sides.append(&mut other.sides);
+    /// Counts the last instant of each port, and returns the counts.
+    pub(super) fn close(mut self) -> TieCounts {
+        let ports: Vec<PortId> = self.latest.ids().collect();
+        ports.into_iter().for_each(|egress| self.settle(egress));
+        self.counts
     }
 
     /// Ends and returns the counts.
-    pub(super) fn finish(&mut self, port_refs: &List<PortId, PortRef>) -> TiedArrivals {
-        let ports: Vec<PortId> = self.latest.ids().collect();
-        // The last instant of each port is still open.
-        ports.into_iter().for_each(|egress| self.settle(egress));
+    pub(super) fn finish(self, port_refs: &List<PortId, PortRef>) -> TiedArrivals {
+        let counts = self.close();
         let side = |(&(egress, ingress), &(taken, dropped)): (&(PortId, PortId), &(u64, u64))| {
             paceline_run::outcome::Side {
                 egress: port_refs[egress],
@@ -159,8 +166,8 @@ impl TieWatch {
             }
         };
         TiedArrivals {
-            drops: self.drops,
-            sides: self.sides.iter().map(side).collect(),
+            drops: counts.drops,
+            sides: counts.sides.iter().map(side).collect(),
         }
     }
 }

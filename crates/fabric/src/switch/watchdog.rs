@@ -6,6 +6,7 @@ use paceline_kernel::Time;
 use paceline_kernel::ids::{Grid, List};
 use paceline_run::outcome::{PortRef, WatchdogStorm};
 use paceline_run::spec::{PfcWatchdog, RunSpec, WatchdogAction};
+use serde::{Deserialize, Serialize};
 
 use crate::core::port::Ports;
 use crate::ids::PortId;
@@ -15,7 +16,7 @@ use crate::ids::PortId;
 pub(crate) struct Watchdog {
     settings: PfcWatchdog,
     queues: Grid<PortId, Watched>,
-    storms: Vec<Storm>,
+    pub(super) storms: Vec<Storm>,
 }
 
 /// A queue's pause, as frames announce it.
@@ -28,8 +29,8 @@ struct Watched {
     storm: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Storm {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Storm {
     port: PortId,
     class: u8,
     detected: u64,
@@ -175,10 +176,5 @@ impl Watchdog {
         let mut storms: Vec<_> = storms.into_iter().map(storm).collect();
         storms.sort_by_key(|storm| (storm.detected, storm.port.node, storm.port.interface));
         storms
-    }
-
-    /// Takes over the storms of another part of the run.
-    pub(super) fn take_over(&mut self, other: &mut Self) {
-        self.storms.append(&mut other.storms);
     }
 }

@@ -19,6 +19,7 @@ use paceline_run::spec::{Awaited, RunSpec};
 
 use memo::Memo;
 use paceline_run::stream::FlowStream;
+pub(crate) use parts::TrafficResults;
 use programs::Programs;
 use records::Records;
 use tasks::Dependencies;

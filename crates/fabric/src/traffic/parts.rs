@@ -1,28 +1,52 @@
-//! Merging of the flows of a run's parts ([`crate::run::cut`]).
+//! Results of flows in one part of a run ([`crate::run::results`]).
 
-use crate::core::Core;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::FlowId;
 use crate::traffic::Traffic;
 use crate::world::World;
 use paceline_run::outcome::FlowRecord;
+use paceline_run::spec::NodeId;
+
+/// Results of the flows that a part's hosts send or receive.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct TrafficResults {
+    records: Vec<(FlowId, FlowRecord)>,
+    completions: Vec<FlowId>,
+    completed: u64,
+}
 
 impl Traffic {
-    /// Takes over another part's results of the flows that its hosts send, and of what its hosts have received. `core`
-    /// is the other part's.
-    pub(crate) fn take_over(&mut self, other: &mut Self, world: &World, core: &Core) {
-        let records = self.flows.listed_mut().iter_mut().zip(other.flows.listed());
-        for (flow, (mine, theirs)) in world.spec.flows.iter().zip(records) {
-            if core.has(flow.src) {
-                *mine = received_as(mine, theirs);
+    /// Returns the results of a part, whose nodes are those for which `here` returns true.
+    pub(crate) fn results(self, world: &World, here: impl Fn(NodeId) -> bool) -> TrafficResults {
+        let flows = world.spec.flows.iter().zip(self.flows.listed());
+        let records = (0..).map(FlowId).zip(flows);
+        let records = records.filter(|(_, (flow, _))| here(flow.src) || here(flow.dst));
+        TrafficResults {
+            records: records.map(|(flow, (_, record))| (flow, *record)).collect(),
+            completions: self.completions,
+            completed: self.completed,
+        }
+    }
+
+    /// Adds the results of another part, whose nodes are those for which `theirs` returns true.
+    pub(crate) fn take_in(
+        &mut self,
+        mut other: TrafficResults,
+        world: &World,
+        theirs: impl Fn(NodeId) -> bool,
+    ) {
+        for (flow, record) in &other.records {
+            let (spec, mine) = (&world.spec.flows[flow.0 as usize], &mut self.flows[*flow]);
+            if theirs(spec.src) {
+                *mine = received_as(mine, record);
             }
-            if core.has(flow.dst) {
-                *mine = received_as(theirs, mine);
+            if theirs(spec.dst) {
+                *mine = received_as(record, mine);
             }
         }
         self.completions.append(&mut other.completions);
         self.completed += other.completed;
-        self.dependencies.take_over(&mut other.dependencies, |flow| {
-            core.has(world.flow(core, flow).src)
-        });
     }
 }
 

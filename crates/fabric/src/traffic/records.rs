@@ -71,11 +71,6 @@ impl Records {
     pub(super) fn listed(&self) -> &[FlowRecord] {
         self.listed.as_slice()
     }
-
-    /// Returns the records of the list, to be changed.
-    pub(super) fn listed_mut(&mut self) -> &mut [FlowRecord] {
-        self.listed.as_mut_slice()
-    }
 }
 
 impl Index<FlowId> for Records {

@@ -40,14 +40,6 @@ struct Wait {
 }
 
 impl Dependencies {
-    /// Takes over the state of another part's flows.
-    pub(super) fn take_over(&mut self, other: &mut Self, theirs: impl Fn(FlowId) -> bool) {
-        let indices = self.waits.ids().filter(|&flow| theirs(flow));
-        indices.for_each(|flow| self.waits.exchange(&mut other.waits, flow));
-        self.due = self.due.max(other.due);
-        self.latest = self.latest.max(other.latest);
-    }
-
     /// Returns true if a flow with all dependencies met has yet to start.
     pub(super) fn is_someone_due(&self, flows: &[FlowRecord]) -> bool {
         let mut waits = self.waits.iter().zip(flows);

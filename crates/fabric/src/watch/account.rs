@@ -12,6 +12,7 @@
 //! [`SenderTime`]: paceline_run::outcome::account::SenderTime
 //! [`HopTime`]: paceline_run::outcome::account::HopTime
 
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
@@ -31,27 +32,34 @@ mod totals;
 
 pub(crate) use hop_log::{Head, Step};
 
-/// Accounts of a run.
-#[derive(Clone, Debug, Default)]
+/// Accounts of a run. What is serialised is what the results of a part need.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Accounts {
     /// Index of each flow's account; empty without accounts.
+    #[serde(skip)]
     position: List<FlowId, AccountId>,
     /// Senders of flows, and behind them those of connections, which are not shown: their time is that of their
     /// messages.
     senders: List<AccountId, Sender>,
     totals: List<AccountId, Totals>,
     /// Number of the flows' accounts.
+    #[serde(skip)]
     of_flows: usize,
     /// Accounts of connections, by number; `AccountId::NONE` if none of their messages has an account.
+    #[serde(skip)]
     of_connections: Vec<AccountId>,
     /// Accounts of completed flows, except for the totals of all their packets.
     completed: Vec<FlowAccount>,
+    #[serde(skip)]
     hop_logs: HopLogs,
     /// Total time for which each (port, class) was paused, without pauses that still last; empty without accounts.
+    #[serde(skip)]
     paused: SparseGrid<PortId>,
     /// True once there has been a pause.
+    #[serde(skip)]
     pauses: bool,
     /// True if the paths of flows are known beforehand: see [`paths`].
+    #[serde(skip)]
     fixed_ways: bool,
 }
 
@@ -154,7 +162,8 @@ impl Accounts {
         }
     }
 
-    fn add_up_all(&mut self) {
+    /// Adds up the logs of all packets.
+    pub(crate) fn add_up_all(&mut self) {
         self.hop_logs.packets().for_each(|packet| self.add_up(packet));
     }
 
@@ -191,7 +200,7 @@ impl Accounts {
 
     /// Merges the accounts of another part of the same run. Each flow's sender is in one of them, and its packets were
     /// added up where they ended.
-    pub(super) fn merge(&mut self, mut other: Self) {
+    pub(crate) fn merge(&mut self, mut other: Self) {
         self.add_up_all();
         other.add_up_all();
         for (mine, theirs) in self.senders.iter_mut().zip(other.senders) {

@@ -50,10 +50,4 @@ impl Watch {
         self.received = u64::MAX;
         self.next_after(at);
     }
-
-    /// Notes a search without a result, before the event at `at`.
-    pub(crate) fn nothing_found(&mut self, at: u64) {
-        self.found = None;
-        self.next_after(at);
-    }
 }

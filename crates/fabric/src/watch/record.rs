@@ -15,6 +15,7 @@ use paceline_run::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
 use ports::PortRecorder;
 use rates::Rates;
 pub(crate) use round_trips::RoundTrips;
+use serde::{Deserialize, Serialize};
 use states::ClassRecorder;
 
 mod flows;
@@ -29,7 +30,7 @@ mod states;
 const QUEUE_BINS_MAX: usize = 1 << 19;
 
 /// Recorders of a run. One that is not requested is empty and costs a comparison.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Recorder {
     pub(crate) ports: PortRecorder,
     pub(crate) flows: FlowRecorder,
@@ -39,10 +40,12 @@ pub(crate) struct Recorder {
     pub(crate) follows_flows: bool,
     pub(crate) tracing: bool,
     /// True for ports whose packets are traced.
+    #[serde(skip)]
     traced: List<PortId, bool>,
     /// First and last instant of tracing, in ps.
     trace_window: (u64, u64),
     /// Interface number of each port at its node, from 1 in the order of links.
+    #[serde(skip)]
     interfaces: List<PortId, u32>,
     pub(crate) pfc: Vec<PfcEvent>,
     pub(crate) rtt_per_round_trip: RoundTrips,
@@ -52,6 +55,7 @@ pub(crate) struct Recorder {
     pub(crate) latency: Option<RoundTrips>,
     pub(crate) queues: Vec<QueueRecord>,
     /// Ports in the order of `queues`.
+    #[serde(skip)]
     sampled: Vec<PortId>,
     /// Time of the next sample of the queues, in ps; `u64::MAX` for none, or if samples are events.
     pub(crate) queues_due: u64,

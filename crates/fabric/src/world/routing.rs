@@ -323,13 +323,6 @@ impl Routing {
         port.map(|port| (port, count))
     }
 
-    /// Takes over from another part of the run whether a switch had a choice.
-    pub(crate) fn also_chose(&self, other: &Self) {
-        if other.chose.get().is_some() {
-            self.chose.get_or_init(|| ());
-        }
-    }
-
     /// Returns true if a switch chose among several next hops by a hash that depends on the run's seed.
     pub(crate) fn chose_by_seed(&self) -> bool {
         self.chose.get().is_some() && self.seed != 0

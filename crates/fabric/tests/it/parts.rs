@@ -1,5 +1,7 @@
 //! Runs in parts that run at the same time: all results are those of a single thread.
 
+use std::sync::Arc;
+
 use crate::common;
 
 use crate::common::{G100, G400, add_flow, link, natural, run, scheme, scheme_with, star};
@@ -7,7 +9,7 @@ use crate::networks::{build, case, known::known, record, schemes};
 use paceline_congestion::entropy::{Entropy, Selector};
 use paceline_congestion::registry::{SchemeFactory, WindowMode};
 use paceline_fabric::spec::*;
-use paceline_fabric::{Factories, Outcome, Simulation};
+use paceline_fabric::{Factories, Outcome, Simulation, ThreadRanks};
 use paceline_kernel::{Bytes, Span, Time};
 use proptest::prelude::*;
 
@@ -23,6 +25,26 @@ fn on_threads(spec: &RunSpec, parts: usize, threads: usize, step: u64) -> Option
     simulation.set_threads(threads);
     while !simulation.advance(step).done {}
     Some((simulation.finish(), parts))
+}
+
+/// Returns the outcome on several ranks with `threads` parts each; `None` if the run cannot be cut for them.
+fn on_ranks(spec: &RunSpec, ranks: usize, threads: usize, step: u64) -> Option<Outcome> {
+    let run = |rank: ThreadRanks| {
+        let mut simulation = Simulation::new(spec.clone()).unwrap();
+        simulation.cut_among(Arc::new(rank), threads).ok()?;
+        while !simulation.advance(step).done {}
+        simulation.finish_rank()
+    };
+    let outcomes: Vec<Option<Outcome>> = std::thread::scope(|scope| {
+        let ranks = ThreadRanks::connect(ranks).into_iter();
+        let ranks: Vec<_> = ranks.map(|rank| scope.spawn(move || run(rank))).collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    });
+    assert!(
+        outcomes[1..].iter().all(Option::is_none),
+        "the first rank has the outcome"
+    );
+    outcomes.into_iter().next().unwrap()
 }
 
 /// Asserts that all results are the same, field by field.
@@ -75,6 +97,13 @@ proptest! {
                 prop_assert!(false, "in {} parts: {}", parts, why);
             }
         }
+        for (ranks, threads) in [(2, 1), (3, 1), (2, 2)] {
+            let Some(outcome) = on_ranks(&spec, ranks, threads, step) else { continue };
+            if let Err(why) = std::panic::catch_unwind(|| assert_same(&outcome, &alone)) {
+                let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
+                prop_assert!(false, "on {} ranks: {}", ranks, why);
+            }
+        }
     }
 }
 
@@ -92,6 +121,7 @@ fn known_runs_in_parts() {
                 continue;
             };
             assert_same(&outcome, &alone);
+            assert_same(&on_ranks(&spec, 2, 1, 70_001).unwrap(), &alone);
             cut += 1;
         }
     }

@@ -39,6 +39,16 @@ pub struct LaneId(u8);
 impl LaneId {
     /// Timing wheel, for every event whose delay has no lane.
     pub const WHEEL: Self = Self(0);
+
+    /// Returns the number of the lane.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Returns the lane of a number.
+    pub const fn of_number(number: u8) -> Self {
+        Self(number)
+    }
 }
 
 /// Event with its time, as stored in lanes and wheel.

@@ -266,9 +266,13 @@ macro_rules! quantity_traits {
             }
         }
         impl serde::Serialize for $name {
-            /// Serialises as a text with a unit, which parses to the same value.
+            /// Serialises as a text with a unit, which parses to the same value; in formats that nobody reads, as the
+            /// number.
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                match serializer.is_human_readable() {
+                    true => serializer.collect_str(self),
+                    false => serializer.serialize_u64(self.0),
+                }
             }
         }
     )* };
@@ -297,7 +301,10 @@ macro_rules! quantity_deserialize {
                         text.parse().map_err(E::custom)
                     }
                 }
-                deserializer.deserialize_str(Text)
+                match deserializer.is_human_readable() {
+                    true => deserializer.deserialize_str(Text),
+                    false => serde::Deserialize::deserialize(deserializer).map(Self),
+                }
             }
         }
     )* };

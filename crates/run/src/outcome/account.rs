@@ -1,13 +1,14 @@
 //! Breakdown of a flow's completion time.
 
 use paceline_kernel::Span;
+use serde::{Deserialize, Serialize};
 
 use crate::outcome::PortRef;
 
 /// Breakdown of a sender's time, from its flow's start to the start of the last transmission that mattered;
 /// for an incomplete flow, to the end of the run. For a message over a persistent connection: the
 /// connection's activity meanwhile, for this message and earlier ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SenderTime {
     /// Sending bytes for the first time.
     pub sending: Span,
@@ -80,7 +81,7 @@ impl SenderTime {
 }
 
 /// Time of one packet at one hop: in front of an egress port and on the link after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HopTime {
     /// Egress port of the hop.
     pub port: PortRef,
@@ -111,7 +112,7 @@ impl HopTime {
 }
 
 /// Totals of a flow's packets, of data or of acknowledgements, at one egress port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HopTotals {
     /// Egress port of the hop.
     pub port: PortRef,
@@ -130,7 +131,7 @@ pub struct HopTotals {
 }
 
 /// Time that a flow's data spent in the receiver's host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostTime {
     /// Time of the packet that triggered the last acknowledgement.
     pub time: Span,
@@ -143,7 +144,7 @@ pub struct HostTime {
 }
 
 /// Breakdown of one flow's time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowAccount {
     /// Index of the flow.
     pub flow: u32,

@@ -1,6 +1,7 @@
 //! Samples of a value at equal intervals, in bins that widen when there are too many.
 
 use paceline_kernel::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// Series of samples at equal intervals, in bins of a power of two samples.
 ///
@@ -8,7 +9,7 @@ use paceline_kernel::{Span, Time};
 /// largest and last sample and the sum of a bin stay exact. A bin in which the value stays at the last sample
 /// of the previous bin is not stored, because it follows from that one. Before the first stored bin the value
 /// is 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Binned {
     /// Time of sample 0, in ps; `period` is the time between two samples.
     origin: u64,
@@ -26,7 +27,7 @@ pub struct Binned {
 }
 
 /// Stored bin; bins that follow from their predecessor are not stored.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Cell {
     number: u64,
     min: u64,

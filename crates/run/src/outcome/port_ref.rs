@@ -1,12 +1,13 @@
 //! Names of ports in results.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::spec::NodeId;
 use crate::table::{Cell, ColumnKind, Value};
 
 /// Port, written `port NODE.INTERFACE->PEER` in files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortRef {
     /// Node to which the port belongs.
     pub node: NodeId,

@@ -1,6 +1,7 @@
 //! Time series of ports and buffers, and losers of simultaneous arrivals.
 
 use paceline_kernel::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 use super::PortRef;
 use crate::spec::NodeId;
@@ -25,7 +26,7 @@ pub struct PortSeries {
 }
 
 /// Activity of a port in a bin.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PortBin {
     /// Bytes sent over those that the link can carry in the bin. It exceeds 1, by about a hundredth, only
     /// with the arithmetic of [`crate::spec::Quirks::truncate_to_ns`].

@@ -1,11 +1,12 @@
 //! Memory limit shared by several series.
 
 use super::Binned;
+use serde::{Deserialize, Serialize};
 
 /// Memory limit of several series together. If they have too many bins, the limit of each series is halved,
 /// and longer ones get wider bins. The final widths therefore depend on the samples alone, not on their order
 /// or on when bins were merged.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Room {
     /// Upper limit of all bins together; `each` is that of one series.
     most: usize,

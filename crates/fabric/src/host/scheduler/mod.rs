@@ -365,26 +365,6 @@ impl QpScheduler {
         turns.choose(nic, slots, *served, may_go)
     }
 
-    /// Takes over a NIC of another part of the run, whose queue pairs get slots behind `before` others.
-    pub(super) fn take_nic(&mut self, other: &mut Self, nic: NicId, before: usize) {
-        self.tracks_qps |= other.tracks_qps;
-        self.nics.exchange(&mut other.nics, nic);
-        let slots = self.nics[nic].slots.iter_mut();
-        for slot in slots.filter(|slot| **slot != QpId::NONE) {
-            *slot = slot.plus(before);
-        }
-        if let (Some(own), Some(turns)) = (&mut self.turns, &mut other.turns) {
-            own.take_nic(turns, nic, before);
-        }
-    }
-
-    /// Takes over the claims of another part's queue pairs.
-    pub(super) fn take_queue_pairs(&mut self, other: &mut Self, before: usize) {
-        if let (Some(own), Some(turns)) = (&mut self.turns, &mut other.turns) {
-            own.take_queue_pairs(turns, before);
-        }
-    }
-
     /// Checks the trees and the turns against the queue pairs.
     pub(super) fn verify(&self, qps: &List<QpId, Qp>) {
         for (id, nic) in self.nics.numbered() {

@@ -16,7 +16,7 @@
 //! Tags are computed when a packet leaves. That is the same as computing them when it becomes the head of its queue: no
 //! waiting start tag is below the virtual time, since the least of them left last.
 
-use paceline_kernel::ids::{Id, List};
+use paceline_kernel::ids::List;
 
 use crate::ids::{NicId, QpId};
 use paceline_run::spec::Scheduling;
@@ -128,39 +128,6 @@ impl Turns {
                 virtual_time[nic] = start;
                 ends[slot] = start + u64::from(wire);
             }
-        }
-    }
-
-    /// Takes over another part's state of a NIC, whose queue pairs get slots behind `before` others.
-    pub(super) fn take_nic(&mut self, other: &mut Self, nic: NicId, before: usize) {
-        match (self, other) {
-            (Self::Quantum { holders, .. }, Self::Quantum { holders: theirs, .. }) => {
-                holders[nic] = theirs[nic].map(|slot| slot.plus(before));
-            }
-            (
-                Self::MaxMin { virtual_time, .. },
-                Self::MaxMin {
-                    virtual_time: theirs, ..
-                },
-            ) => {
-                virtual_time[nic] = theirs[nic];
-            }
-            _ => {}
-        }
-    }
-
-    /// Takes over another part's state of queue pairs, which get slots behind `before` others.
-    pub(super) fn take_queue_pairs(&mut self, other: &mut Self, before: usize) {
-        match (self, other) {
-            (Self::Quantum { left, .. }, Self::Quantum { left: theirs, .. }) => {
-                left.resize_with(before, || 0);
-                left.append(theirs);
-            }
-            (Self::MaxMin { ends, .. }, Self::MaxMin { ends: theirs, .. }) => {
-                ends.resize_with(before, || 0);
-                ends.append(theirs);
-            }
-            _ => {}
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::ids::{AccountId, PacketId, PortId};
 use paceline_kernel::ids::{Id, List};
 use paceline_run::outcome::account::SenderTime;
+use serde::{Deserialize, Serialize};
 
 /// Keys that are no ports: the time for which the packet's class was paused while it waited for what the next step
 /// logs, the time in the receiver's host, and the end of the step before if its key has [`LONG`].
@@ -16,7 +17,7 @@ pub(super) const ARRIVED: u32 = PAUSED - 2;
 pub(super) const LONG: u32 = 1 << 31;
 
 /// A step of a packet: its departure from a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Step {
     /// Port as [`key_of`] encodes it, or one of the keys above.
     pub(super) key: u32,
@@ -57,7 +58,7 @@ impl Step {
 }
 
 /// Head of a packet's log.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// Sender's time at the start of the packet's transmission.
     pub(super) sender: SenderTime,

@@ -10,9 +10,10 @@ use super::hop_log::{ARRIVED, LONG, PAUSED, Step, port_of};
 use super::totals::Totals;
 use crate::ids::PacketId;
 use paceline_run::spec::{Forwarding, RunSpec};
+use serde::{Deserialize, Serialize};
 
 /// A port of a flow's path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Hop {
     key: u32,
     /// Index among the flow's ports.

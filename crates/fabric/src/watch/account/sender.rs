@@ -2,12 +2,13 @@
 
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::{AccountId, FlowId};
 use paceline_run::outcome::account::SenderTime;
 
 /// Account of a sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Sender {
     /// Flow; `FlowId::NONE` before it starts.
     pub(super) flow: FlowId,

@@ -1,6 +1,7 @@
 //! Totals over all packets of a flow, in any order.
 
 use paceline_kernel::Span;
+use serde::{Deserialize, Serialize};
 
 use super::hop_log::{Head, INSIDE, Step, for_each_wait, port_of};
 use super::paths::Hop;
@@ -9,7 +10,7 @@ use paceline_run::outcome::PortRef;
 use paceline_run::outcome::account::{HopTotals, HostTime};
 
 /// Sums over a flow's packets, for ports and for the receiver's host.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Totals {
     pub(super) ports: Vec<AtPort>,
     pub(super) host: HostTime,
@@ -19,7 +20,7 @@ pub(super) struct Totals {
 }
 
 /// Sums over packets at one port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct AtPort {
     key: u32,
     /// First departure of a packet, in ps.

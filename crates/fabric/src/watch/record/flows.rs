@@ -8,12 +8,13 @@ use crate::ids::{FlowId, QpId};
 use paceline_kernel::ids::{Id, List};
 use paceline_run::outcome::{Binned, FlowSeries, Room};
 use paceline_run::spec::RunSpec;
+use serde::{Deserialize, Serialize};
 
 /// Upper limit of the bins of all flows' series together: 10 MB.
 const BINS_MAX: usize = 1 << 18;
 
 /// Recorder of flows; empty if it is not requested.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct FlowRecorder {
     /// Time of the next sample, in ps; `u64::MAX` for none.
     due: u64,
@@ -29,7 +30,7 @@ pub(crate) struct FlowRecorder {
 }
 
 /// A flow that is recorded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Watched {
     /// Queue pair of the flow; `QpId::NONE` before it starts.
     slot: QpId,

@@ -1,26 +1,15 @@
 //! Merging of the records of a network's parts, and the order of records.
 
 use super::Recorder;
-use crate::core::Core;
 use crate::ids::PortId;
 
 /// Returns true for ports that belong to another part.
 pub(crate) type Theirs<'a> = &'a dyn Fn(PortId) -> bool;
 
-impl Core {
-    /// Adds the counters and records of another part of the network, up to the same instant: both have taken their last
-    /// samples.
-    pub(crate) fn merge_records(&mut self, other: Self, theirs: Theirs<'_>) {
-        self.merge_counts(&other);
-        self.watch.recorder.merge(other.watch.recorder, theirs);
-        self.watch.accounts.merge(other.watch.accounts);
-    }
-}
-
 impl Recorder {
     /// Adds the records of another part of the network up to the same instant. `theirs` returns true for that part's
     /// ports. A flow belongs to its sender's part.
-    fn merge(&mut self, other: Self, theirs: Theirs<'_>) {
+    pub(crate) fn merge(&mut self, other: Self, theirs: Theirs<'_>) {
         assert_eq!(
             self.samples, other.samples,
             "parts of a network are sampled alike"
@@ -70,7 +59,9 @@ mod tests {
 
     use crate::common::{G100, add_flow, link, natural, scheme, star, static_pfc};
     use crate::core::event::Event;
+    use crate::core::wire::{decode, encode};
     use crate::ids::{FlowId, PortId};
+    use crate::run::results::{End, PartResults};
     use crate::run::simulation::Simulation;
     use paceline_kernel::queue::LaneId;
     use paceline_kernel::{Bytes, Span, Time};
@@ -131,19 +122,25 @@ mod tests {
             }
         }
         while !simulation.advance(1 << 20).done {}
-        simulation.last_samples();
         simulation
     }
 
-    /// The merged records of two parts are those of the whole.
+    /// The merged records of two parts are those of the whole; results of a part may come from another process.
     #[test]
     fn records_of_parts_merge() {
         let whole = run(&|_| true, 0..16).finish();
         let (mut one, other) = (run(&|flow| flow < 3, 0..8), run(&|flow| flow >= 3, 8..16));
-        // Links are in the order of hosts.
-        let theirs = |port: PortId| port.0 >= 8;
-        one.core.merge_records(other.core, &theirs);
-        let merged = one.finish();
+        let end = End::of(&one).and(End::of(&other));
+        let mut other = other;
+        one.close(&end);
+        other.close(&end);
+        let other: PartResults = decode(&encode(&other.into_results()));
+        // Hosts come before switches.
+        let theirs = |node: NodeId| (4..8).contains(&node.0) || node.0 == 9;
+        let mut sums = one.sums();
+        sums.add(&other.sums);
+        one.take_in(other, &theirs);
+        let merged = one.into_outcome(None, &sums);
         assert_eq!((merged.counters, merged.digest), (whole.counters, whole.digest));
         assert!(whole.counters.pauses > 4 && whole.counters.marked > 10);
         assert!(merged.ports == whole.ports && merged.queue_max == whole.queue_max);

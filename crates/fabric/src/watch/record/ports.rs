@@ -13,14 +13,15 @@ use paceline_kernel::Span;
 use paceline_kernel::ids::{Id, List};
 use paceline_run::outcome::{PortBin, PortRef, PortSeries};
 use paceline_run::spec::{NodeId, NodeKind, RunSpec};
+use serde::{Deserialize, Serialize};
 
 /// Upper limit of the bins of all ports together: 64 MB.
 const CELLS_MAX: usize = 1 << 22;
 /// Samples of the buffers in a bin that is wider than the narrowest.
 const LOOKS: u64 = 8;
 
-/// Recorder of the ports; empty if it is not requested.
-#[derive(Clone, Debug)]
+/// Recorder of the ports; empty if it is not requested. What is serialised is what the results of a part need.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PortRecorder {
     /// Time of the next sample, in ps; `u64::MAX` for none.
     pub(super) due: u64,
@@ -35,14 +36,18 @@ pub(crate) struct PortRecorder {
     bins_max: usize,
     cells: Vec<PortBin>,
     buffers: Vec<u32>,
+    #[serde(skip)]
     open: List<PortId, Open>,
     /// Ports that have cells, in order: those of one part of a run; `None` for all.
     own: Option<Vec<PortId>>,
     /// Bytes in each switch: at the last sample, and the maximum in the current bin.
+    #[serde(skip)]
     held: List<SwitchId, u32>,
+    #[serde(skip)]
     held_max: List<SwitchId, u32>,
     /// For each port, the interface of its node that held most bytes of what had come in by the port, when it first
     /// sent a pause in the current bin; 0 if it did not. Empty unless there are detectors.
+    #[serde(skip)]
     behind: List<PortId, u16>,
     /// Values of `behind` in closed bins.
     behind_cells: Vec<u16>,
@@ -387,9 +392,9 @@ impl PortRecorder {
             "parts of a network are recorded in the same bins"
         );
         self.spread();
-        if !other.open.is_empty() {
-            let own = other.own.as_ref().expect("a part records its own ports");
-            self.scatter(&other.cells, own);
+        match &other.own {
+            Some(own) => self.scatter(&other.cells, own),
+            None => assert!(other.cells.is_empty(), "a part records its own ports"),
         }
         // A port sends pauses in one part only.
         for (mine, behind) in self.behind_cells.iter_mut().zip(&other.behind_cells) {

@@ -1,5 +1,6 @@
 //! Goodput of flows over time: bytes acknowledged in bins, which widen when there are too many.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use paceline_kernel::Span;
@@ -12,7 +13,7 @@ const BINS_MAX: usize = 1 << 20;
 const BINS_OF_FLOW: usize = 16;
 
 /// Bytes acknowledged so far, by flow and bin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Rates {
     /// Width of a bin in ps, equal for all flows: the requested width times a power of two.
     bin: u64,

@@ -1,6 +1,7 @@
 //! Distributions of round-trip times, which every acknowledgement adds to.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 use paceline_kernel::memory::copy_of_sparse;
 use paceline_run::outcome::RttStats;
@@ -12,7 +13,8 @@ const ROW: usize = SHORT / 2;
 
 /// Round-trip times so far, in the bins of the histogram that is made from them at the end. The histogram itself grows
 /// by copying, and takes longer to find a bin.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(from = "RoundTripCounts", into = "RoundTripCounts")]
 pub(crate) struct RoundTrips {
     /// Number of samples of each whole number of nanoseconds.
     short: Box<[u64]>,
@@ -26,7 +28,7 @@ pub(crate) struct RoundTrips {
 }
 
 /// Some round-trip times in compact form.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RoundTripCounts {
     /// Row (0 for short times), bin and count of each bin that is not empty.
     bins: Vec<(u32, u32, u64)>,
@@ -50,6 +52,20 @@ impl Clone for RoundTrips {
             long: self.long.iter().map(|row| copy(row)).collect(),
             ..*self
         }
+    }
+}
+
+impl From<RoundTrips> for RoundTripCounts {
+    fn from(mut times: RoundTrips) -> Self {
+        times.take()
+    }
+}
+
+impl From<RoundTripCounts> for RoundTrips {
+    fn from(counts: RoundTripCounts) -> Self {
+        let mut times = Self::new();
+        times.add(&counts);
+        times
     }
 }
 

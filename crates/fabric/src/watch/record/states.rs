@@ -2,6 +2,7 @@
 //!
 //! Samples are no events: see [`super::ports`].
 
+use serde::{Deserialize, Serialize};
 use std::mem::take;
 
 use paceline_kernel::Span;
@@ -17,7 +18,7 @@ use paceline_run::spec::RunSpec;
 const BINS_MAX: usize = 1 << 19;
 
 /// Recorder of classes; empty if it is not requested, or if nothing detects or has credits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ClassRecorder {
     /// Time of the next sample, in ps; `u64::MAX` for none.
     due: u64,
@@ -27,7 +28,7 @@ pub(crate) struct ClassRecorder {
 }
 
 /// A recorded class of a port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Followed {
     port: PortId,
     class: u8,
