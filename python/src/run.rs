@@ -386,6 +386,7 @@ fn execute(input: &Resolved, out: Option<&Path>, watch: &Watch) -> Result<Finish
     let resources = Resources {
         threads: input.threads,
         on_cut: &|_| {},
+        ranks: None,
         scratch: scratch(out),
     };
     let mut finished = execute_on(input, resources, &mut |now| watch.update(0, input, now))?;

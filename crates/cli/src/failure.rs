@@ -23,6 +23,8 @@ pub(crate) enum Done {
     All,
     /// The user interrupted the command; finished parts are kept: exit status 130.
     Interrupted,
+    /// Another rank has found the input or the arguments wrong, and prints why: exit status 2.
+    Elsewhere,
 }
 
 impl From<Done> for ExitCode {
@@ -30,6 +32,7 @@ impl From<Done> for ExitCode {
         match done {
             Done::All => Self::SUCCESS,
             Done::Interrupted => Self::from(130),
+            Done::Elsewhere => Self::from(2),
         }
     }
 }
@@ -46,6 +49,8 @@ pub(crate) enum Failure {
     Arguments(String),
     /// A failed run, or output that cannot be written: exit status 1.
     Run(String),
+    /// Input or arguments are wrong, and another rank prints why: exit status 2.
+    Elsewhere,
 }
 
 impl Failure {
@@ -67,9 +72,22 @@ impl Failure {
             Self::Input(diagnostics) => (plain(diagnostics), 2),
             Self::Arguments(message) => (format!("error: {}\n", visible(message)), 2),
             Self::Run(message) => (format!("error: {}\n", visible(message)), 1),
+            Self::Elsewhere => (String::new(), 2),
         };
         crate::say::raw(&text);
         ExitCode::from(code)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(diagnostics) => {
+                f.write_str(plain(diagnostics).trim_start_matches("error: ").trim_end())
+            }
+            Self::Arguments(message) | Self::Run(message) => f.write_str(message),
+            Self::Elsewhere => f.write_str("another rank says why"),
+        }
     }
 }
 
@@ -91,9 +109,10 @@ impl From<OutputError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error.kind {
-            RunErrorKind::Build(_) | RunErrorKind::Measures(_) | RunErrorKind::Decisions(_) => {
-                Self::arguments(error)
-            }
+            RunErrorKind::Build(_)
+            | RunErrorKind::Undivided(_)
+            | RunErrorKind::Measures(_)
+            | RunErrorKind::Decisions(_) => Self::arguments(error),
             RunErrorKind::Scratch { .. } | RunErrorKind::Broken { .. } | RunErrorKind::Aborted { .. } => {
                 Self::run(error)
             }

@@ -31,6 +31,7 @@ mod input;
 mod interrupt;
 mod output;
 mod progress;
+mod ranks;
 pub mod scheme;
 mod text;
 

@@ -7,12 +7,12 @@ use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use paceline_fabric::outcome::{EndedFlow, Repeats};
-use paceline_fabric::{BuildError, Factories, Outcome, Progress, Simulation, Until};
+use paceline_fabric::{BuildError, Exchange, Factories, Outcome, Progress, Simulation, Until};
 use paceline_kernel::Time;
 use paceline_kernel::order::Sort as _;
 
@@ -25,11 +25,14 @@ use paceline_scenario::{Memoise, Resolved};
 mod decided;
 mod machine;
 mod memory;
+mod ranks;
 mod slowest;
 mod threads;
 
 pub use decided::{conclude, patience};
 pub use memory::{free_memory, memory_of_flows, memory_warning};
+use ranks::Slice;
+pub use ranks::assist;
 pub use slowest::{AGAIN_MAX, SLOWEST, account_for_slowest, compare_accounted};
 pub use threads::{Cut, Resources, cores, idle_cores, parts_possible, threads_each};
 
@@ -81,6 +84,8 @@ pub enum RunErrorKind {
         /// Error of the operating system.
         source: io::Error,
     },
+    /// The network cannot be divided among the ranks.
+    Undivided(&'static str),
     /// A requested set of measures does not exist.
     Measures(String),
     /// The recorded decisions belong to another run: the difference, and a remedy.
@@ -135,6 +140,11 @@ impl Display for RunError {
                  file in {}: {source}",
                 folder.display()
             ),
+            RunErrorKind::Undivided(why) => write!(
+                f,
+                "scenario `{scenario}` with scheme `{scheme}` cannot be divided among ranks: {why} (without mpirun it \
+                 runs on one machine)"
+            ),
             RunErrorKind::Measures(message) => f.write_str(message),
             RunErrorKind::Decisions(message) => {
                 write!(f, "the decisions of scenario `{scenario}` do not fit: {message}")
@@ -177,6 +187,10 @@ impl From<BuildError> for RunErrorKind {
 /// Interface of [`execute`] to a simulation; tests implement it with a stand-in.
 trait Engine: Sized {
     fn cut(&mut self, parts: usize) -> Cut;
+    /// Divides the run among ranks, with so many parts each.
+    fn cut_among(&mut self, _ranks: &Arc<dyn Exchange>, _threads: usize) -> Cut {
+        Err("its senders are decided for from outside")
+    }
     /// Enables the reuse of repeated phases, or returns the reason why there can be none.
     fn memoise(&mut self, _checks: bool) -> Result<(), &'static str> {
         Err("its senders are decided for from outside")
@@ -204,6 +218,9 @@ trait Engine: Sized {
 impl Engine for Simulation {
     fn cut(&mut self, parts: usize) -> Cut {
         Self::cut(self, parts)
+    }
+    fn cut_among(&mut self, ranks: &Arc<dyn Exchange>, threads: usize) -> Cut {
+        Self::cut_among(self, ranks.clone(), threads)
     }
     fn memoise(&mut self, checks: bool) -> Result<(), &'static str> {
         Self::memoise(self, checks)
@@ -284,7 +301,15 @@ fn drive<E: Engine>(
     let result = catch_unwind(AssertUnwindSafe(|| {
         let mut engine = build()?;
         let mut parts = 1;
-        if resources.threads > 1 {
+        if let Some(ranks) = resources.ranks {
+            if input.run.record.halves {
+                return Err(RunErrorKind::Undivided(
+                    "`record.halves` looks at the run halfway",
+                ));
+            }
+            let cut = engine.cut_among(ranks, resources.threads);
+            parts = cut.map_err(RunErrorKind::Undivided)?;
+        } else if resources.threads > 1 {
             let cut = engine.cut(resources.threads);
             (resources.on_cut)(cut);
             parts = cut.unwrap_or(1);
@@ -304,13 +329,22 @@ fn drive<E: Engine>(
         };
         // Each part executes its own share of a slice, so the first slice grows with the parts that really run in
         // parallel.
-        let mut events = SLICE_EVENTS.0 * parts.min(cores()) as u64;
+        let mut slice = Slice {
+            events: SLICE_EVENTS.0 * parts.min(cores()) as u64,
+            stop: false,
+        };
         let status = loop {
+            if let Some(ranks) = resources.ranks {
+                slice = slice.agreed(&**ranks);
+            }
+            if slice.stop {
+                break RunStatus::Partial;
+            }
             let begun = Instant::now();
-            let now = engine.advance(events);
+            let now = engine.advance(slice.events);
             // Flows of a stream leave the engine in every slice; otherwise memory would grow with the number of flows.
             over.take(&engine.take_ended()).map_err(unkept)?;
-            events = next_slice(events, begun.elapsed());
+            slice.events = next_slice(slice.events, begun.elapsed());
             seen.set((now.now, now.events));
             let control = progress(&now);
             // Checked before `halt` and `control`: a run that ended in its last slice is complete even if it was to be
@@ -323,9 +357,7 @@ fn drive<E: Engine>(
                 Some(Halt::Other(message)) => return Err(RunErrorKind::Decisions(message)),
                 None => {}
             }
-            if control == Control::Stop {
-                break RunStatus::Partial;
-            }
+            slice.stop = control == Control::Stop;
         };
         let mut outcome = engine.finish();
         outcome.first_half = first_half.map(Box::new);

@@ -15,6 +15,7 @@ mod forest;
 mod generate;
 mod list;
 mod merge;
+mod mpi;
 mod plot;
 mod query;
 mod report;
@@ -29,6 +30,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::failure::Ended;
 use crate::interrupt;
+use crate::ranks;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,11 +96,28 @@ enum Command {
     Query(query::QueryArgs),
     /// Measure simulation speed on this machine
     Bench(bench::BenchArgs),
+    /// Show which MPI library a run on several ranks would use, and what a round costs
+    Mpi(mpi::MpiArgs),
     /// Print shell completions
     Completions(completions::CompletionsArgs),
     /// Measure one speed workload, in this process
     #[command(hide = true)]
     BenchWorkload(bench::BenchWorkloadArgs),
+}
+
+impl Command {
+    /// Returns the name of a command that several processes must not run at the same time with the same arguments.
+    fn is_done_once(&self) -> Option<&'static str> {
+        match self {
+            Self::Demo(_) => Some("demo"),
+            Self::Compare(_) => Some("compare"),
+            Self::Sweep(args) if !args.is_shard() => Some("sweep"),
+            Self::Reproduce(_) => Some("reproduce"),
+            #[cfg(feature = "training")]
+            Self::Train(_) => Some("train"),
+            _ => None,
+        }
+    }
 }
 
 /// Lets every option of a command, and of its subcommands, take a negative number.
@@ -182,6 +201,9 @@ fn left_out(error: &clap::Error) -> Option<String> {
 pub(crate) fn dispatch() -> Ended {
     let command = parse();
     interrupt::listen();
+    if let Some(name) = command.is_done_once() {
+        ranks::refuse_copies(name)?;
+    }
     match command {
         Command::Demo(args) => demo::demo(&args),
         Command::Run(args) => run::run(&args),
@@ -204,6 +226,7 @@ pub(crate) fn dispatch() -> Ended {
         Command::Diff(args) => diff::diff(&args),
         Command::Query(args) => query::query(&args),
         Command::Bench(args) => bench::bench(&args),
+        Command::Mpi(args) => mpi::mpi(&args),
         Command::Completions(args) => completions::completions(&args, Cli::command()),
         Command::BenchWorkload(args) => bench::measure(&args),
     }

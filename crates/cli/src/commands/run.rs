@@ -1,8 +1,10 @@
 //! `paceline run`: executes one scenario.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
+use paceline_fabric::Exchange;
 use paceline_fabric::outcome::Repeats;
 use paceline_lab::InputWarnings;
 use paceline_lab::files::RunData;
@@ -23,6 +25,7 @@ use crate::failure::{Done, Ended, Failure};
 use crate::interrupt;
 use crate::output;
 use crate::progress::Meter;
+use crate::ranks::{self, Ranks};
 use crate::say;
 
 const EXAMPLES: &str = "\
@@ -60,15 +63,60 @@ pub(super) struct RunArgs {
     threads: ThreadArgs,
 }
 
-/// Runs one scenario, and prints its table or summary.
+/// Runs one scenario, and prints its table or summary; under `mpirun`, with the other ranks.
 pub(super) fn run(args: &RunArgs) -> Ended {
-    let buckets = args.buckets.asked(args.say)?;
+    match &ranks::connect()? {
+        None => run_as_first(args, None),
+        Some(ranks) if ranks.rank() == 0 => ranks.ended(run_as_first(args, Some(ranks))),
+        Some(ranks) => assist(args, ranks),
+    }
+}
+
+/// Runs the share of a rank other than the first.
+fn assist(args: &RunArgs, ranks: &Ranks) -> Ended {
+    let input = ranks.meet(load(args))?;
+    if let Some(done) = ranks.goes() {
+        return Ok(done);
+    }
+    let _kept = interrupt::keep_runs();
+    let ran = run::assist(&input, ranks.exchange(), input.threads, &mut |_| {
+        interrupt::control()
+    });
+    match ran.map_err(Failure::from) {
+        Ok(()) => {
+            ranks.part();
+            Ok(Done::All)
+        }
+        // The first rank fails alike, and prints it.
+        Err(Failure::Arguments(_)) => {
+            ranks.part();
+            Err(Failure::Elsewhere)
+        }
+        Err(failure) => {
+            say!("rank {}:", ranks.rank());
+            failure.print();
+            ranks.mpi().abort(1)
+        }
+    }
+}
+
+fn load(args: &RunArgs) -> Result<Resolved, Failure> {
     let mut overrides = args.changes.overrides(args.scheme.as_deref(), args.threads);
     if args.upload.is_some() {
         // Experience includes a latency percentile. Recording it does not change the run.
         overrides.set.push("record.latency=true".into());
     }
-    let input = paceline_lab::load(&args.input, &overrides)?;
+    Ok(paceline_lab::load(&args.input, &overrides)?)
+}
+
+/// Runs one scenario, alone or as the first of several ranks.
+fn run_as_first(args: &RunArgs, ranks: Option<&Ranks>) -> Ended {
+    let buckets = args.buckets.asked(args.say)?;
+    let loaded = load(args);
+    let input = match ranks {
+        None => loaded?,
+        Some(ranks) => ranks.meet(loaded)?,
+    };
     // Experience that cannot be used is found before the run, not after hours.
     check_upload(args, &input)?;
     let default = output::default_folder(&input.name, &input.scheme, input.seed);
@@ -87,7 +135,10 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     }
     let scratch = Some(output::scratch(&folder));
     let kept = interrupt::keep_runs();
-    let mut finished = watched(&input, scratch, args.say)?;
+    if let Some(ranks) = ranks {
+        ranks.go();
+    }
+    let mut finished = watched(&input, scratch, args.say, ranks.map(Ranks::exchange))?;
     account_for_slowest(&input, &mut finished, scratch, args.say)?;
     let is_whole = finished.summary.status != RunStatus::Partial;
     let _kept = kept.written(is_whole);
@@ -237,7 +288,12 @@ fn show(
 
 /// Runs the input until its end or an interruption, and shows the progress. Data that does not fit in memory goes to
 /// `scratch`.
-pub(super) fn watched(input: &Resolved, scratch: Option<&Path>, say: SayArgs) -> Result<Finished, RunError> {
+pub(super) fn watched(
+    input: &Resolved,
+    scratch: Option<&Path>,
+    say: SayArgs,
+    ranks: Option<&Arc<dyn Exchange>>,
+) -> Result<Finished, RunError> {
     if !say.quiet {
         output::memory(&[input], 1);
     }
@@ -245,6 +301,7 @@ pub(super) fn watched(input: &Resolved, scratch: Option<&Path>, say: SayArgs) ->
     let resources = Resources {
         threads: input.threads,
         on_cut: &|cut| meter.print_cut("the run", input.threads, cut),
+        ranks,
         scratch,
     };
     execute_on(input, resources, &mut |now| {

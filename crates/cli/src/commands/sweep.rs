@@ -86,6 +86,13 @@ pub(super) struct SweepArgs {
     print_slurm: Option<usize>,
 }
 
+impl SweepArgs {
+    /// Returns true if the command runs one shard of several.
+    pub(super) fn is_shard(&self) -> bool {
+        self.shard.is_some()
+    }
+}
+
 /// How much of each run is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum KeepFiles {

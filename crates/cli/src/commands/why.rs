@@ -183,7 +183,7 @@ struct User {
 impl Asker for User {
     fn run(&mut self, input: &Resolved) -> Result<Finished, RunError> {
         let kept = interrupt::keep();
-        let finished = super::run::watched(input, None, self.say)?;
+        let finished = super::run::watched(input, None, self.say, None)?;
         self.kept = Some(kept.written(!interrupt::asked()));
         Ok(finished)
     }

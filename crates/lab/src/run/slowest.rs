@@ -77,6 +77,7 @@ pub fn account_for_slowest(
         .min(input.run.stop);
     let resources = Resources {
         on_cut: &|_| {},
+        ranks: None,
         ..resources
     };
     let second = execute_on(&again, resources, progress)?;
@@ -103,6 +104,7 @@ pub fn compare_accounted<I: Borrow<Resolved> + Sync>(
         let resources = Resources {
             threads: threads_each(input.threads, inputs.len(), jobs),
             on_cut: &|cut| on_cut(i, cut),
+            ranks: None,
             scratch,
         };
         let mut finished = execute_on(input, resources, &mut |now| progress(i, now))?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_fabric::Simulation;
+use paceline_fabric::{Exchange, Simulation};
 use paceline_scenario::Resolved;
 
 /// Number of parts of a run, or the reason why it cannot be cut.
@@ -17,6 +17,9 @@ pub struct Resources<'a> {
     pub threads: usize,
     /// Called before the run starts with the result of cutting it, if it may have several threads.
     pub on_cut: &'a dyn Fn(Cut),
+    /// Ranks among which the run is divided, with `threads` parts each. This is the first; the others call
+    /// [`super::assist`].
+    pub ranks: Option<&'a Arc<dyn Exchange>>,
     /// Folder on disk for data that does not fit in memory; by default the system's folder for temporary files.
     pub scratch: Option<&'a Path>,
 }
@@ -26,6 +29,7 @@ impl Resources<'_> {
     pub const ONE_THREAD: Self = Self {
         threads: 1,
         on_cut: &|_| {},
+        ranks: None,
         scratch: None,
     };
 }

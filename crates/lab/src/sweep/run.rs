@@ -235,6 +235,7 @@ impl Job<'_> {
         let resources = Resources {
             threads: count,
             on_cut: &|cut| watch.cut(count, cut),
+            ranks: None,
             scratch: Some(store.folder()),
         };
         let finished = execute_on(&input, resources, &mut |now| progress(&input, now));

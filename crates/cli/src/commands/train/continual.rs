@@ -194,6 +194,7 @@ fn run(
     let resources = Resources {
         threads: input.threads,
         on_cut: &|cut| meter.print_cut("the run", input.threads, cut),
+        ranks: None,
         scratch,
     };
     let finished = execute_on(&input, resources, &mut |now| {
