@@ -27,6 +27,8 @@ enum Stage {
     Apart,
     /// They have compared what they are about to run.
     Met,
+    /// They cannot run it, and all know.
+    Refused,
     /// They run it, or have done so.
     Running,
 }
@@ -109,8 +111,17 @@ impl Ranks {
             )),
             _ => None,
         });
+        if wrong.is_some() {
+            self.stage.set(Stage::Refused);
+        }
         match (loaded, wrong) {
-            (Ok(input), None) => Ok(input),
+            (Ok(mut input), None) => {
+                // Each rank needs all flows of a stream, to find its own.
+                if let Some(listed) = input.run.listed() {
+                    *input.run_mut() = listed;
+                }
+                Ok(input)
+            }
             _ if self.rank() > 0 => Err(Failure::Elsewhere),
             (Err(failure), _) => Err(failure),
             (Ok(_), Some(message)) => Err(Failure::Arguments(message)),
@@ -120,7 +131,7 @@ impl Ranks {
     /// Tells the other ranks to start, as the first.
     pub(crate) fn go(&self) {
         self.stage.set(Stage::Running);
-        gather(&*self.exchange, GO);
+        self.decide(GO);
     }
 
     /// Waits for the first rank's decision, as another. Returns how this rank ends if there is nothing to run.
@@ -140,7 +151,6 @@ impl Ranks {
                 let own: Result<(String, String), String> = Err(failure.to_string());
                 gather(&*self.exchange, own);
             }
-            (Stage::Met, Err(Failure::Elsewhere)) => {}
             (Stage::Met, Err(_)) => self.decide(REFUSED),
             (Stage::Met, Ok(_)) => self.decide(NOTHING),
             // The others may be in the middle of the run.

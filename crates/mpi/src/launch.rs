@@ -16,7 +16,7 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// No launcher.
+    /// Stands for a process that no launcher has started.
     pub(crate) const NONE: Self = Self {
         launcher: "no launcher",
         ranks: None,

@@ -1,5 +1,6 @@
 //! `paceline run`: executes one scenario.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ Examples:
   paceline run results/incast-20-hpcc-1 --out results/again    the same run, the same bytes
   paceline run incast-16 --json --quiet | jq .fct_slowdown.p99
   paceline run many-to-one-16 --scheme decc --upload experience   for `train decc refine`
+  mpirun -n 4 paceline run my.toml                 one network on four machines, the same bytes
 
 Exit status: 0 done, 1 the run failed, 2 input or arguments are wrong, 130 interrupted (results so
 far are kept, marked partial).";
@@ -52,6 +54,9 @@ pub(super) struct RunArgs {
     changes: ChangeArgs,
     #[command(flatten)]
     buckets: BucketArgs,
+    /// Print a Slurm script that divides the run among RANKS nodes, and do not run
+    #[arg(long, value_name = "RANKS", help_heading = "Output", conflicts_with = "json")]
+    print_slurm: Option<NonZeroU32>,
     /// Write experience of a run under decc into a folder, for training
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     upload: Option<PathBuf>,
@@ -65,11 +70,45 @@ pub(super) struct RunArgs {
 
 /// Runs one scenario, and prints its table or summary; under `mpirun`, with the other ranks.
 pub(super) fn run(args: &RunArgs) -> Ended {
+    if let Some(ranks) = args.print_slurm {
+        output::print(&slurm(&load(args)?, ranks))?;
+        return Ok(Done::All);
+    }
     match &ranks::connect()? {
         None => run_as_first(args, None),
         Some(ranks) if ranks.rank() == 0 => ranks.ended(run_as_first(args, Some(ranks))),
         Some(ranks) => assist(args, ranks),
     }
+}
+
+/// Returns a script for `sbatch`: this command with a rank on each of several nodes.
+fn slurm(input: &Resolved, ranks: NonZeroU32) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut own = std::env::args().skip(1);
+    while let Some(word) = own.next() {
+        match word.strip_prefix("--print-slurm") {
+            Some("") => drop(own.next()),
+            Some(value) if value.starts_with('=') => {}
+            _ => words.push(word),
+        }
+    }
+    format!(
+        "#!/bin/bash\n\
+         #SBATCH --job-name=paceline-{name}\n\
+         #SBATCH --ntasks={ranks}\n\
+         #SBATCH --ntasks-per-node=1\n\
+         #SBATCH --cpus-per-task={threads}\n\
+         # One network on {ranks} nodes, {parts} on each. `paceline mpi` says which MPI library it uses.\n\
+         set -eu\n\
+         mpirun -n \"$SLURM_NTASKS\" paceline {words} --quiet\n",
+        name = input.name,
+        threads = input.threads,
+        parts = match input.threads {
+            1 => "one part".to_owned(),
+            threads => format!("{threads} parts"),
+        },
+        words = shell(&words),
+    )
 }
 
 /// Runs the share of a rank other than the first.

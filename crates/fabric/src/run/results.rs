@@ -17,7 +17,7 @@ use paceline_run::spec::NodeId;
 /// Results of a part of a run, whose records are closed.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PartResults {
-    /// Number of the part.
+    /// Number of this part, from 0.
     part: u8,
     traffic: TrafficResults,
     arrivals: Arrivals,

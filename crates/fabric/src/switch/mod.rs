@@ -5,7 +5,6 @@ mod audit;
 mod build;
 mod changed;
 mod drops;
-mod parts;
 mod pint;
 mod pipeline;
 mod shared_buffer;
@@ -14,6 +13,8 @@ mod telemetry;
 mod ties;
 mod watchdog;
 mod ways;
+
+use serde::{Deserialize, Serialize};
 
 use paceline_congestion::IntFormat;
 use paceline_kernel::rng::Purpose;
@@ -25,13 +26,12 @@ use crate::switch::assist::Assists;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
-use crate::switch::ties::TieWatch;
-use crate::switch::watchdog::Watchdog;
+use crate::switch::ties::{TieCounts, TieWatch};
+use crate::switch::watchdog::{Storm, Watchdog};
 use paceline_kernel::ids::List;
 use paceline_run::outcome::{PortRef, TiedArrivals};
 
 pub(crate) use assist::check;
-pub(crate) use parts::SwitchResults;
 pub(crate) use shared_buffer::doublings_begun;
 pub(crate) use spread::Stage;
 pub(crate) use watchdog::Order;
@@ -58,6 +58,13 @@ pub struct Switches {
     watchdog: Option<Box<Watchdog>>,
     /// Random streams of the ports' marking decisions.
     mark_rng: PortStreams,
+}
+
+/// Results of the switches of a part.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SwitchResults {
+    ties: Option<TieCounts>,
+    storms: Vec<Storm>,
 }
 
 impl Switches {
@@ -105,5 +112,23 @@ impl Switches {
             // Draws for the hashes of flowlets, before anything happens.
             || self.spreading.is_on()
             || pint.is_some_and(|pint| have_moved(pint.rng(), seed, Purpose::Pint))
+    }
+
+    /// Returns the results of a part.
+    pub(crate) fn results(self) -> SwitchResults {
+        SwitchResults {
+            ties: self.ties.map(|ties| ties.close()),
+            storms: self.watchdog.map_or_else(Vec::new, |watchdog| watchdog.storms),
+        }
+    }
+
+    /// Adds the results of another part.
+    pub(crate) fn take_in(&mut self, mut other: SwitchResults) {
+        if let (Some(mine), Some(theirs)) = (&mut self.ties, other.ties) {
+            mine.add(theirs);
+        }
+        if let Some(mine) = &mut self.watchdog {
+            mine.storms.append(&mut other.storms);
+        }
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct TieWatch {
     counts: TieCounts,
 }
 
-/// Counts so far.
+/// Counts of the instants that are over.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct TieCounts {
     /// By egress and ingress port: packets admitted and dropped, at instants at which both happened.
