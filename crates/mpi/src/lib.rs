@@ -31,7 +31,7 @@ const LATE: Duration = Duration::from_secs(10);
 /// Reason for which the ranks cannot be connected.
 #[derive(Debug, thiserror::Error)]
 pub enum MpiError {
-    /// No library was found.
+    /// No library was found on this machine.
     #[error(
         "no MPI library was found ({launcher} has started this process): install `pip install mpich`, or Debian's `mpich` \
          or `openmpi-bin`, and start with its mpirun; or name the library's file in PACELINE_MPI; tried {}",

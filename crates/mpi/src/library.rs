@@ -38,7 +38,7 @@ type Abort = unsafe extern "C" fn(Handle, c_int) -> c_int;
 type Finalize = unsafe extern "C" fn() -> c_int;
 type Version = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
 
-/// A loaded library.
+/// Functions and handles of a loaded library.
 pub(crate) struct Library {
     file: PathBuf,
     /// The world's communicator, and the datatype of bytes.

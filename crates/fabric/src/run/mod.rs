@@ -8,6 +8,7 @@ pub(crate) mod cut;
 pub(crate) mod deadlock;
 pub(crate) mod failure;
 pub(crate) mod foresight;
+mod heard;
 pub mod ideal;
 mod ideals;
 mod kind;

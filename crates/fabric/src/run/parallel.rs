@@ -16,27 +16,10 @@ use crate::core::parts::{Mail, Posted};
 use crate::core::wire::Bytes;
 use crate::run::barrier::{Barrier, Waiter};
 use crate::run::cut::parts_of_rank;
+use crate::run::heard::Heard;
 use crate::run::simulation::{Parts, Simulation};
 use crate::run::team::Team;
 use crate::run::windows::Windows;
-
-/// Announcement of a part after a window, or the sums and extremes of several.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Heard {
-    /// Time of the next event, or of the first that was sent to another part; `u64::MAX` for none.
-    next: u64,
-    /// Last instant before the next sample.
-    free_until: u64,
-    pub(super) events: u64,
-    pub(super) completed: u64,
-    /// Packets in the part, and those that it has sent to others.
-    packets: u64,
-    /// Packets sent to other parts.
-    crossed: u64,
-    /// Clock, in ps, and packet-hops so far.
-    pub(super) now: u64,
-    pub(super) hops: u64,
-}
 
 /// A part's announcement, which its thread writes and the last one of the window reads.
 #[derive(Default)]
@@ -53,75 +36,6 @@ impl Announced {
 
     fn get(&self) -> Heard {
         Heard::of_fields(std::array::from_fn(|i| self.0[i].load(Ordering::Relaxed)))
-    }
-}
-
-impl Heard {
-    const FIELDS: usize = 8;
-
-    /// Returns the announcements of several parts as one. Nothing was sent since they were last heard.
-    pub(super) fn of<'a>(parts: impl Iterator<Item = &'a Simulation>) -> Self {
-        Self::all(parts.map(|part| Self::from_part(part, Posted::NOTHING)))
-    }
-
-    fn from_part(part: &Simulation, posted: Posted) -> Self {
-        let core = &part.core;
-        Self {
-            next: core.next_event_at().unwrap_or(u64::MAX).min(posted.first),
-            free_until: core.watch.recorder.free_until(),
-            events: core.counters.events,
-            completed: part.traffic.completed(),
-            packets: u64::from(core.packets.live()) + posted.count,
-            crossed: posted.count,
-            now: core.now(),
-            hops: core.hops(),
-        }
-    }
-
-    fn all(parts: impl Iterator<Item = Self>) -> Self {
-        let none = Self {
-            next: u64::MAX,
-            free_until: u64::MAX,
-            ..Self::default()
-        };
-        parts.fold(none, |all, part| Self {
-            next: all.next.min(part.next),
-            free_until: all.free_until.min(part.free_until),
-            events: all.events + part.events,
-            completed: all.completed + part.completed,
-            packets: all.packets + part.packets,
-            crossed: all.crossed + part.crossed,
-            now: all.now.max(part.now),
-            hops: all.hops + part.hops,
-        })
-    }
-
-    fn fields(&self) -> [u64; Self::FIELDS] {
-        let &Self {
-            next,
-            free_until,
-            events,
-            completed,
-            packets,
-            crossed,
-            now,
-            hops,
-        } = self;
-        [next, free_until, events, completed, packets, crossed, now, hops]
-    }
-
-    fn of_fields(fields: [u64; Self::FIELDS]) -> Self {
-        let [next, free_until, events, completed, packets, crossed, now, hops] = fields;
-        Self {
-            next,
-            free_until,
-            events,
-            completed,
-            packets,
-            crossed,
-            now,
-            hops,
-        }
     }
 }
 
@@ -212,7 +126,7 @@ impl<'a> Table<'a> {
         };
         for part in parts {
             let me = table.first + table.seats.len();
-            table.announced[me].set(&Heard::from_part(part, Posted::NOTHING));
+            table.announced[me].set(&part.announcement(Posted::NOTHING));
             table.seats.push(Mutex::new(WorkerSlot { part, windows: 0 }));
         }
         table.exchange(0);
@@ -297,7 +211,7 @@ impl<'a> Table<'a> {
             Task::Leave => {}
         }
         let posted = part.core.post(|to| lock(&write[me * parts + to]));
-        self.announced[me].set(&Heard::from_part(part, posted));
+        self.announced[me].set(&part.announcement(posted));
         true
     }
 
@@ -356,6 +270,27 @@ impl<'a> Table<'a> {
 }
 
 impl Simulation {
+    /// Returns the announcement of this part, which has sent what `posted` says.
+    fn announcement(&self, posted: Posted) -> Heard {
+        let core = &self.core;
+        Heard {
+            next: core.next_event_at().unwrap_or(u64::MAX).min(posted.first),
+            free_until: core.watch.recorder.free_until(),
+            events: core.counters.events,
+            completed: self.traffic.completed(),
+            packets: u64::from(core.packets.live()) + posted.count,
+            crossed: posted.count,
+            now: core.now(),
+            hops: core.hops(),
+        }
+    }
+
+    /// Returns the announcements of all parts as one. Between windows, no packet is on its way from one to another.
+    pub(super) fn announcement_of_all(&self) -> Heard {
+        let heard = self.parts.as_ref().and_then(|parts| parts.heard);
+        heard.unwrap_or_else(|| Heard::all(self.all_parts().map(|part| part.announcement(Posted::NOTHING))))
+    }
+
     /// Runs events before the instant `limit` until there have been `last` of them, or some more: windows are not
     /// interrupted.
     pub(super) fn execute_parts(&mut self, last: u64, limit: u64) {

@@ -7,10 +7,10 @@ use crate::core::Core;
 use crate::core::cx::Cx;
 use crate::core::event::Event;
 use crate::host::Hosts;
+use crate::run::heard::Heard;
 use crate::run::ideals::Ideals;
 use crate::run::kind::NetworkKind;
 use crate::run::memo::Memory;
-use crate::run::parallel::Heard;
 use crate::run::results::Sums;
 use crate::run::team::Team;
 use crate::run::windows::Windows;
@@ -356,8 +356,7 @@ impl Simulation {
 
     /// Returns the progress of the run.
     pub fn progress(&self) -> Progress {
-        let heard = self.parts.as_ref().and_then(|parts| parts.heard);
-        let all = heard.unwrap_or_else(|| Heard::of(self.all_parts()));
+        let all = self.announcement_of_all();
         let taken = self.taken();
         Progress {
             now: Time::from_ps(self.in_run(all.now)),

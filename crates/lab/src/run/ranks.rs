@@ -10,7 +10,7 @@ use super::{Control, RunError, RunErrorKind};
 /// Next step of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Slice {
-    /// Number of events.
+    /// Number of events to run.
     pub(super) events: u64,
     /// True if the run is to stop before them.
     pub(super) stop: bool,
