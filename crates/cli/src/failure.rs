@@ -23,8 +23,6 @@ pub(crate) enum Done {
     All,
     /// The user interrupted the command; finished parts are kept: exit status 130.
     Interrupted,
-    /// Another rank has found the input or the arguments wrong, and prints why: exit status 2.
-    Elsewhere,
 }
 
 impl From<Done> for ExitCode {
@@ -32,7 +30,6 @@ impl From<Done> for ExitCode {
         match done {
             Done::All => Self::SUCCESS,
             Done::Interrupted => Self::from(130),
-            Done::Elsewhere => Self::from(2),
         }
     }
 }
@@ -49,7 +46,8 @@ pub(crate) enum Failure {
     Arguments(String),
     /// A failed run, or output that cannot be written: exit status 1.
     Run(String),
-    /// Input or arguments are wrong, and another rank prints why: exit status 2.
+    /// Input or arguments are wrong, and the first rank prints why. Its exit status counts: a launcher may end all ranks
+    /// as soon as one fails, so this one ends with 0.
     Elsewhere,
 }
 
@@ -72,7 +70,7 @@ impl Failure {
             Self::Input(diagnostics) => (plain(diagnostics), 2),
             Self::Arguments(message) => (format!("error: {}\n", visible(message)), 2),
             Self::Run(message) => (format!("error: {}\n", visible(message)), 1),
-            Self::Elsewhere => (String::new(), 2),
+            Self::Elsewhere => (String::new(), 0),
         };
         crate::say::raw(&text);
         ExitCode::from(code)

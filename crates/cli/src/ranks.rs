@@ -137,8 +137,7 @@ impl Ranks {
     /// Waits for the first rank's decision, as another. Returns how this rank ends if there is nothing to run.
     pub(crate) fn goes(&self) -> Option<Done> {
         match gather(&*self.exchange, GO)[0] {
-            REFUSED => Some(Done::Elsewhere),
-            NOTHING => Some(Done::All),
+            REFUSED | NOTHING => Some(Done::All),
             _ => None,
         }
     }

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use clap::Args;
 use paceline_fabric::WindowCounts;
-use paceline_kernel::memory;
 use paceline_kernel::order::Sort as _;
+use paceline_kernel::{Span, memory};
 use paceline_scenario::{Overrides, Resolved};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub(super) struct BenchArgs {
     /// Predict the speed-up with 2, 4, 16 and 64 partitions [or --threads], with window and balance statistics
     #[arg(long)]
     model: bool,
+    /// With --model: predict ranks on different machines, for these times that a message takes [try 2us,20us,100us]
+    #[arg(long, value_name = "TIME,..", value_delimiter = ',', requires = "model")]
+    latency: Vec<Span>,
     /// Measure time and memory by number of flows and hosts; --quick omits the largest
     #[arg(long, conflicts_with_all = ["threads", "model", "only", "input", "runs"])]
     scale: bool,

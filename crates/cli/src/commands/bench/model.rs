@@ -6,6 +6,7 @@
 //! nearly empty window on as many threads as there are processors.
 
 use paceline_fabric::WindowCounts;
+use paceline_kernel::Span;
 use paceline_scenario::{Overrides, Resolved};
 use serde::Serialize;
 
@@ -113,6 +114,8 @@ struct Row {
     waiting_s: f64,
     /// Predicted time with a processor per part, s.
     predicted_s: f64,
+    /// Predicted times of ranks on different machines, s, for each latency that was asked for.
+    ranks_s: Vec<f64>,
 }
 
 /// Counts, measures and predicts all chosen workloads, and prints a table.
@@ -139,13 +142,13 @@ pub(super) fn bench(args: &BenchArgs, runs: u32) -> Ended {
             };
             let cut = measured(workload, args, runs, split)?;
             check_digests(workload, one.iter().chain(&cut))?;
-            rows.extend(row(name(workload, args), &one, &cut, &waiting));
+            rows.extend(row(name(workload, args), &one, &cut, &waiting, &args.latency));
         }
     }
     if args.say.json {
         output::print_json(&rows)?;
     } else {
-        output::print(&table(&rows))?;
+        output::print(&table(&rows, &args.latency))?;
         output::print(&said(&waiting))?;
     }
     Ok(Done::All)
@@ -166,8 +169,15 @@ fn measured(
     (1..=runs).map(one).collect()
 }
 
-/// Returns the row of a workload, or `None` if it cannot be partitioned.
-fn row(workload: &str, one: &[Measured], cut: &[Measured], waiting: &Waiting) -> Option<Row> {
+/// Returns the row of a workload, or `None` if it cannot be partitioned. All ranks send a message in each window, at the
+/// same time, so a window takes as long as one message more.
+fn row(
+    workload: &str,
+    one: &[Measured],
+    cut: &[Measured],
+    waiting: &Waiting,
+    latencies: &[Span],
+) -> Option<Row> {
     let counts = cut[0].windows?;
     // The minimum is the cost of the work; anything above it is other load of the machine.
     let least =
@@ -179,10 +189,9 @@ fn row(workload: &str, one: &[Measured], cut: &[Measured], waiting: &Waiting) ->
     let event_s = alone / one[0].events.max(1) as f64;
     let crossing_s = (in_turn - alone).max(0.0) / counts.crossed.max(1) as f64;
     let waiting_s = waiting.of(parts);
-    let predicted_s = building_s
-        + counts.busiest as f64 * event_s
-        + counts.crossed as f64 / parts as f64 * crossing_s
-        + counts.windows as f64 * waiting_s;
+    let work_s =
+        building_s + counts.busiest as f64 * event_s + counts.crossed as f64 / parts as f64 * crossing_s;
+    let with = |wait_s: f64| work_s + counts.windows as f64 * wait_s;
     Some(Row {
         workload: workload.to_string(),
         packet_hops: one[0].packet_hops,
@@ -193,12 +202,16 @@ fn row(workload: &str, one: &[Measured], cut: &[Measured], waiting: &Waiting) ->
         crossing_s,
         event_s,
         waiting_s,
-        predicted_s,
+        predicted_s: with(waiting_s),
+        ranks_s: latencies
+            .iter()
+            .map(|latency| with(latency.as_secs_f64()))
+            .collect(),
     })
 }
 
-fn table(rows: &[Row]) -> String {
-    let head = [
+fn table(rows: &[Row], latencies: &[Span]) -> String {
+    let mut head = [
         "workload",
         "parts",
         "windows",
@@ -212,11 +225,14 @@ fn table(rows: &[Row]) -> String {
         "building s",
         "predicted s",
         "times as fast",
-    ];
+    ]
+    .map(str::to_string)
+    .to_vec();
+    head.extend(latencies.iter().map(|latency| format!("ranks {latency} apart s")));
     let cells = |row: &Row| {
         let counts = &row.counts;
         let share = |part: u64, of: u64| format!("{:.1}%", 100.0 * part as f64 / of.max(1) as f64);
-        vec![
+        let mut cells = vec![
             row.workload.clone(),
             row.parts.to_string(),
             counts.windows.to_string(),
@@ -230,9 +246,10 @@ fn table(rows: &[Row]) -> String {
             format!("{:.2}", row.building_s),
             format!("{:.2}", row.predicted_s),
             format!("{:.1}", row.one_thread_s / row.predicted_s),
-        ]
+        ];
+        cells.extend(row.ranks_s.iter().map(|s| format!("{s:.2}")));
+        cells
     };
-    let head = head.map(str::to_string).to_vec();
     let rows: Vec<_> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
     text::table(&rows)
 }
