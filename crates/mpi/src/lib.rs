@@ -2,7 +2,7 @@
 //!
 //! The library is loaded when a launcher has started the process (`mpirun`, `srun`), so that one program serves all and
 //! nobody needs MPI to build it. There are three binary interfaces: the standard one of MPI 5 (chapter 20), that of
-//! MPICH 3 and 4, which Intel, Cray and MVAPICH share, and that of Open MPI 4 and 5 ([`library`]).
+//! MPICH 3 and 4, which Intel, Cray and MVAPICH share, and that of Open MPI 4 and 5 (`library.rs`).
 
 mod launch;
 mod library;
