@@ -148,15 +148,27 @@ def started(launcher: list[str], command: Path) -> tuple[subprocess.Popen[str], 
     launched = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout
-        own = [line.split() for line in listed.splitlines() if f"{command} run run.toml --out out" in line]
-        ranks = [int(words[0]) for words in own if words[1] == str(command)]
+        ranks = [process for process in processes() if words(process)[:2] == [str(command), "run"]]
         busy = [rank for rank in ranks if seconds(rank) > 0.3]
         if len(busy) == 2:
             return launched, busy
         time.sleep(0.05)
     launched.kill()
     raise AssertionError("the ranks do not run")
+
+
+def processes() -> list[int]:
+    return sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+
+
+def words(process: int) -> list[str]:
+    """Command line of a process of this test's folder."""
+    try:
+        if Path(f"/proc/{process}/cwd").readlink() != Path.cwd():
+            return []
+        return Path(f"/proc/{process}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
 
 
 def seconds(process: int) -> float:
