@@ -12,7 +12,7 @@ use paceline_lab::sweep::run_id;
 use paceline_mpi::{Mpi, launched};
 use paceline_scenario::Resolved;
 
-use crate::failure::{Done, Ended, Failure};
+use crate::failure::{Ended, Failure};
 
 /// Connection to the other ranks of a run.
 pub(crate) struct Ranks {
@@ -32,11 +32,6 @@ enum Stage {
     /// They run it, or have done so.
     Running,
 }
-
-/// What the first rank has decided to do.
-const REFUSED: u8 = 0;
-const NOTHING: u8 = 1;
-const GO: u8 = 2;
 
 /// Connects the ranks; returns `None` if no launcher has started several.
 pub(crate) fn connect() -> Result<Option<Ranks>, Failure> {
@@ -131,15 +126,12 @@ impl Ranks {
     /// Tells the other ranks to start, as the first.
     pub(crate) fn go(&self) {
         self.stage.set(Stage::Running);
-        self.decide(GO);
+        self.decide(true);
     }
 
-    /// Waits for the first rank's decision, as another. Returns how this rank ends if there is nothing to run.
-    pub(crate) fn goes(&self) -> Option<Done> {
-        match gather(&*self.exchange, GO)[0] {
-            REFUSED | NOTHING => Some(Done::All),
-            _ => None,
-        }
+    /// Waits for the first rank's decision, as another. Returns true if there is something to run.
+    pub(crate) fn goes(&self) -> bool {
+        self.decide(true)
     }
 
     /// Ends the ranks together, as the first.
@@ -150,8 +142,10 @@ impl Ranks {
                 let own: Result<(String, String), String> = Err(failure.to_string());
                 gather(&*self.exchange, own);
             }
-            (Stage::Met, Err(_)) => self.decide(REFUSED),
-            (Stage::Met, Ok(_)) => self.decide(NOTHING),
+            // It has failed before the run, or found its results.
+            (Stage::Met, _) => {
+                self.decide(false);
+            }
             // The others may be in the middle of the run.
             (Stage::Running, Err(failure @ Failure::Run(_))) => {
                 failure.print();
@@ -169,7 +163,8 @@ impl Ranks {
         gather(&*self.exchange, ());
     }
 
-    fn decide(&self, what: u8) {
-        gather(&*self.exchange, what);
+    /// Returns the decision of the first rank; that of another does not count.
+    fn decide(&self, goes: bool) -> bool {
+        gather(&*self.exchange, goes)[0]
     }
 }

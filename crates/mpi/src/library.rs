@@ -22,7 +22,7 @@ type Handle = usize;
 #[derive(Debug)]
 pub(crate) struct Request(u64);
 
-/// What a library says of a message: at most 32 bytes in the three interfaces.
+/// Status of a message, which takes at most 32 bytes in the three interfaces.
 #[derive(Default)]
 #[repr(C, align(8))]
 pub(crate) struct Status([u64; 8]);

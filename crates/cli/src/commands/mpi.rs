@@ -14,7 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   paceline mpi                   the library that is found here
   mpirun -n 2 paceline mpi       with two ranks: what a round costs between them
-  mpirun -n 2 paceline run clos-320-websearch";
+  mpirun -n 2 paceline run fat320-hadoop30-2ms";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

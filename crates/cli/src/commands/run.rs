@@ -114,8 +114,8 @@ fn slurm(input: &Resolved, ranks: NonZeroU32) -> String {
 /// Runs the share of a rank other than the first.
 fn assist(args: &RunArgs, ranks: &Ranks) -> Ended {
     let input = ranks.meet(load(args))?;
-    if let Some(done) = ranks.goes() {
-        return Ok(done);
+    if !ranks.goes() {
+        return Ok(Done::All);
     }
     let _kept = interrupt::keep_runs();
     let ran = run::assist(&input, ranks.exchange(), input.threads, &mut |_| {

@@ -30,7 +30,7 @@ fn link_of(port: PortId) -> usize {
     port.index() / 2
 }
 
-/// What one part knows of some pauses that never end.
+/// Share of one part in the description of pauses that never end.
 #[derive(Default, Serialize, Deserialize)]
 struct View {
     /// Start of each pause, in ps, if its port is here; and the pauses that it waits for, if its sender is here.
