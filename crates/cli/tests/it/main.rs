@@ -33,6 +33,7 @@ mod left_out;
 mod own_scheme_src {
     mod bcn;
 }
+mod metadata;
 mod other_code;
 mod plot;
 mod printing;
