@@ -11,7 +11,8 @@ use crate::core::link::Crossing;
 use crate::core::packet::Packet;
 use crate::core::port::Port;
 use crate::core::{Core, Share};
-use crate::watch::account::{Head, Step};
+use crate::ids::{AccountId, PortId};
+use crate::watch::account::{Head, Step, Way};
 use crate::world::World;
 use paceline_run::spec::NodeId;
 
@@ -27,6 +28,8 @@ pub(crate) struct Mail {
     /// Hop logs of the accounted packets: their heads, and the steps of all.
     pub(super) heads: Vec<Option<Head>>,
     pub(super) steps: Vec<Step>,
+    /// Paths of accounted flows that have started in the sending part and pass the receiving one.
+    pub(super) ways: Vec<Way>,
 }
 
 /// Number of packets whose slots are fetched ahead of the one that is taken in.
@@ -48,20 +51,32 @@ impl Posted {
 }
 
 impl Core {
+    /// Announces the path of an account's quiet packets to the other parts that they pass.
+    pub(crate) fn announce_way(&mut self, account: AccountId) {
+        let Some(share) = &self.share else {
+            return;
+        };
+        let accounts = &mut self.watch.accounts;
+        let part_of = |port: PortId| share.of_node[self.ports[port].node];
+        let mut parts: Vec<u8> = accounts.way(account).map(part_of).collect();
+        parts.sort_unstable();
+        parts.dedup();
+        for part in parts.into_iter().filter(|&part| part != share.part) {
+            accounts.announce(account, part);
+        }
+    }
+
     /// Hands over the packets that have left for other parts. `open` locks the mailbox of a part.
     pub(crate) fn post<'a>(&mut self, open: impl Fn(usize) -> MutexGuard<'a, Mail>) -> Posted {
         let mut posted = Posted::NOTHING;
+        let accounts = self.watch.accounts.on();
+        // A path goes out no later than the flow's first packet, which may come by a third part.
+        for (to, way) in self.watch.accounts.take_ways() {
+            open(usize::from(to)).ways.push(way);
+        }
         for to in 0..self.agenda.outboxes.len() {
             if self.agenda.outboxes[to].is_empty() {
                 continue;
-            }
-            let accounts = self.watch.accounts.on();
-            if accounts {
-                // Other parts do not know the paths of this one's flows.
-                for at in 0..self.agenda.outboxes[to].len() {
-                    let Crossing { port, packet, .. } = self.agenda.outboxes[to][at];
-                    self.notify_before(port, packet);
-                }
             }
             // The receiver has emptied the mailbox, so its list becomes the next window's outbox. Each list is filled
             // in a separate pass: without branches, the processor waits for several packets at a time.
@@ -106,7 +121,9 @@ impl Core {
             words,
             heads,
             steps,
+            ways,
         } = mail;
+        ways.drain(..).for_each(|way| self.watch.accounts.learn(way));
         let (mut samples_left, mut steps_left) = (&samples[..], &steps[..]);
         let mut words_left = words.iter();
         let mut heads_left = heads.iter();

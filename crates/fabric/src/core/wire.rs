@@ -52,21 +52,17 @@ impl<'a> Bytes<'a> {
         let [byte] = self.array();
         byte
     }
-
-    fn take(&mut self, count: usize) -> &'a [u8] {
-        let (first, rest) = self.0.split_at(count);
-        self.0 = rest;
-        first
-    }
 }
 
 impl Mail {
     /// Appends the mail to `bytes`, and empties it.
     pub(crate) fn write(&mut self, bytes: &mut Vec<u8>) {
-        bytes.extend((self.crossings.len() as u32).to_le_bytes());
-        if self.crossings.is_empty() {
+        let is_empty = self.crossings.is_empty() && self.ways.is_empty();
+        bytes.push(u8::from(is_empty));
+        if is_empty {
             return;
         }
+        bytes.extend((self.crossings.len() as u32).to_le_bytes());
         bytes.extend((self.samples.len() as u32).to_le_bytes());
         bytes.extend((self.words.len() as u32).to_le_bytes());
         for crossing in self.crossings.drain(..) {
@@ -86,22 +82,19 @@ impl Mail {
         for words in self.words.drain(..) {
             bytes.extend(words.to_le_bytes());
         }
-        // Few packets have logs of their hops.
-        let logs = match self.heads.is_empty() {
-            true => Vec::new(),
-            false => encode(&(std::mem::take(&mut self.heads), std::mem::take(&mut self.steps))),
-        };
-        bytes.extend((logs.len() as u32).to_le_bytes());
-        bytes.extend(logs);
+        let logs = (&self.heads, &self.steps, &self.ways);
+        *bytes = postcard::to_extend(&logs, std::mem::take(bytes)).expect("logs are plain data");
+        self.heads.clear();
+        self.steps.clear();
+        self.ways.clear();
     }
 
     /// Fills the mail, which is empty, with what [`Mail::write`] has written.
     pub(crate) fn read(&mut self, bytes: &mut Bytes<'_>) {
-        let count = bytes.u32();
-        if count == 0 {
+        if bytes.u8() != 0 {
             return;
         }
-        let (samples, words) = (bytes.u32(), bytes.u32());
+        let (count, samples, words) = (bytes.u32(), bytes.u32(), bytes.u32());
         self.crossings.extend((0..count).map(|_| Crossing {
             at: bytes.u64(),
             port: PortId(bytes.u32()),
@@ -117,10 +110,8 @@ impl Mail {
             rate_gbps: bytes.u32(),
         }));
         self.words.extend((0..words).map(|_| bytes.u64()));
-        let logs = bytes.u32() as usize;
-        if logs > 0 {
-            (self.heads, self.steps) = decode(bytes.take(logs));
-        }
+        ((self.heads, self.steps, self.ways), bytes.0) =
+            postcard::take_from_bytes(bytes.0).expect("all ranks run the same build");
     }
 }
 
@@ -262,6 +253,7 @@ mod tests {
                     words: packets.iter().filter(|_| words).map(|(values, _, _)| values[2]).collect(),
                     heads: Vec::<Option<Head>>::new(),
                     steps: Vec::<Step>::new(),
+                    ways: Vec::new(),
                 }
             };
             let mut bytes = Vec::new();

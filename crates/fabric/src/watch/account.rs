@@ -31,6 +31,7 @@ mod sender;
 mod totals;
 
 pub(crate) use hop_log::{Head, Step};
+pub(crate) use paths::Way;
 
 /// Accounts of a run. What is serialised is what the results of a part need.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -61,6 +62,9 @@ pub(crate) struct Accounts {
     /// True if the paths of flows are known beforehand: see [`paths`].
     #[serde(skip)]
     fixed_ways: bool,
+    /// Paths that other parts do not know yet, each with the part that needs it.
+    #[serde(skip)]
+    ways_out: Vec<(u8, Way)>,
 }
 
 impl Accounts {
@@ -107,6 +111,7 @@ impl Accounts {
             paused: SparseGrid::new(if on { ports } else { 0 }, classes),
             pauses: false,
             fixed_ways: paths::are_fixed(spec),
+            ways_out: Vec::new(),
         }
     }
 
@@ -181,7 +186,7 @@ impl Accounts {
         self.add_up(packet);
         let hop_log = self.hop_logs.open(packet);
         hop_log.begin(head.position, &head.sender);
-        hop_log.head.start = head.start;
+        (hop_log.head.start, hop_log.head.is_quiet) = (head.start, head.is_quiet);
         for &step in steps {
             self.hop_logs.push(packet, step);
         }

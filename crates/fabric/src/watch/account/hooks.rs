@@ -128,6 +128,7 @@ impl Core {
         accounts.senders[position] = message;
         let way = accounts.totals[qp.account()].of_same_way();
         accounts.totals[position] = way;
+        self.announce_way(position);
     }
 
     /// Accounts for a sender's time until now. To be called before anything changes the reason for which it waits.
@@ -333,6 +334,7 @@ impl Core {
                 accounts.totals[qp.account()].add_hop(key_of(port, is_data), flight);
             }
         }
+        self.announce_way(qp.account());
     }
 
     /// Completes the log of a packet that has come this far, because its path is no longer known from here on.

@@ -8,7 +8,7 @@
 use super::Accounts;
 use super::hop_log::{ARRIVED, LONG, PAUSED, Step, port_of};
 use super::totals::Totals;
-use crate::ids::PacketId;
+use crate::ids::{AccountId, PacketId, PortId};
 use paceline_run::spec::{Forwarding, RunSpec};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,13 @@ pub(super) struct Hop {
     position: usize,
     /// Time from the start of a transmission to the arrival at the next port, in ps.
     flight: u64,
+}
+
+/// Path of an account's quiet packets, for another part of the network.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Way {
+    account: AccountId,
+    hops: Vec<Hop>,
 }
 
 /// How far a packet has come.
@@ -99,6 +106,30 @@ impl Totals {
 }
 
 impl Accounts {
+    /// Returns the ports of an account's path; none if it is not known.
+    pub(crate) fn way(&self, account: AccountId) -> impl Iterator<Item = PortId> {
+        self.totals[account].way.iter().map(|hop| port_of(hop.key).0)
+    }
+
+    /// Notes that another part has to learn the path of an account.
+    pub(crate) fn announce(&mut self, account: AccountId, part: u8) {
+        let hops = self.totals[account].way.clone();
+        self.ways_out.push((part, Way { account, hops }));
+    }
+
+    /// Removes and returns the announcements that were not sent yet, each with the part that it is for.
+    pub(crate) fn take_ways(&mut self) -> impl Iterator<Item = (u8, Way)> {
+        self.ways_out.drain(..)
+    }
+
+    /// Stores a path that another part has announced.
+    pub(crate) fn learn(&mut self, way: Way) {
+        let totals = &mut self.totals[way.account];
+        for hop in way.hops {
+            totals.add_hop(hop.key, hop.flight);
+        }
+    }
+
     /// Expands the log of a quiet packet to all its hops so far.
     pub(super) fn notify(&mut self, packet: PacketId, upto: Reached) {
         let hop_log = self.hop_logs.get_mut(packet);

@@ -137,7 +137,7 @@ impl Totals {
 
     /// Adds the totals of the flow's packets in another part.
     pub(super) fn merge(&mut self, mut other: Self) {
-        // Only the part of the sender knows the path.
+        // Parts that the flow does not pass do not know its path.
         if self.way.is_empty() {
             std::mem::swap(self, &mut other);
         }
