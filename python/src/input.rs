@@ -103,17 +103,34 @@ fn word(value: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
     }
 }
 
-/// `path.to.key=v1,v2,..` for each axis of a grid: a list of values, or a text that the command would take.
+/// Returns `path.to.key=v1,v2,..` for each axis of a grid: a list of values, or a text that the command would take. A
+/// tuple of keys has tuples of values, and `case` a dict of the settings of each label.
 pub(crate) fn axes(over: &Bound<'_, PyDict>) -> PyResult<Vec<String>> {
     let axis = |(key, values): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-        let words = match values.cast::<PyString>() {
-            Ok(text) => text.to_string(),
-            Err(_) => {
-                let words = values.try_iter()?.map(|value| word(&value?, "over"));
-                words.collect::<PyResult<Vec<_>>>()?.join(",")
-            }
+        let key = match key.extract::<String>() {
+            Ok(key) => key,
+            Err(_) => key.extract::<Vec<String>>()?.join(","),
         };
-        Ok(format!("{}={words}", key.extract::<String>()?))
+        let words = if let Ok(text) = values.cast::<PyString>() {
+            text.to_string()
+        } else if let Ok(cases) = values.cast::<PyDict>() {
+            let cases = cases.iter().map(|(label, sets)| case(&label, &sets));
+            cases.collect::<PyResult<Vec<_>>>()?.join(",")
+        } else {
+            let words = values.try_iter()?.map(|value| word(&value?, "over"));
+            words.collect::<PyResult<Vec<_>>>()?.join(",")
+        };
+        Ok(format!("{key}={words}"))
     };
     over.iter().map(axis).collect()
+}
+
+/// Returns a named case as a table of TOML.
+fn case(label: &Bound<'_, PyAny>, sets: &Bound<'_, PyAny>) -> PyResult<String> {
+    let mut table = toml::Table::new();
+    table.insert("label".into(), to_toml(label, "over")?);
+    if let toml::Value::Table(sets) = to_toml(sets, "over")? {
+        table.extend(sets);
+    }
+    Ok(toml::Value::Table(table).to_string())
 }

@@ -1,6 +1,7 @@
 //! TOML texts with overrides: from text to [`Scenario`], keeping every position.
 
 mod axes;
+mod cases;
 mod inherited;
 mod range;
 pub(crate) mod reader;
@@ -25,7 +26,7 @@ use crate::schema::{Parity, Scenario};
 use crate::vendor::{Key, Vendor};
 use crate::warning::{Warning, WarningKind};
 
-pub(crate) use axes::{Point, Written};
+pub(crate) use axes::{Point, Written, dotted};
 use reader::Reader;
 use texts::GAP;
 pub(crate) use texts::Texts;
@@ -83,8 +84,8 @@ pub(crate) fn parse(
     let sweep = point.read(table.get_mut(), &mut texts, start)?;
     warnings.extend(sweep.warnings.iter().cloned());
     let chosen = sweep.chosen(point.values);
-    let chosen: Vec<_> = chosen
-        .map(|(axis, value)| (&axis.path, value, behind_blanks(&value.0, &value.1)))
+    let chosen: Vec<_> = (chosen.into_iter())
+        .map(|(path, value)| (path, value, behind_blanks(&value.0, &value.1)))
         .collect();
     for (path, (text, span), padded) in &chosen {
         put(table.get_mut(), path, value(text, padded, span.start), &texts)?;

@@ -6,7 +6,7 @@ use paceline_congestion::learned::ModelRef;
 use paceline_kernel::Span;
 
 use crate::diagnostics::Problem;
-use crate::document::{Point, Setting};
+use crate::document::{Point, Setting, dotted};
 use crate::ns3::format::InputFormat;
 use crate::resolved::Memoise;
 use crate::schema::Fidelity;
@@ -63,14 +63,11 @@ impl Overrides {
             values: &self.point,
         };
         let (_, written) = point.alone()?;
-        let chosen = written
-            .axes
-            .iter()
-            .zip(&self.point)
-            .map(|(axis, &value)| Setting {
-                option: "--over",
-                text: format!("{}={}", axis.key(), axis.values[value].0),
-            });
+        let chosen = written.chosen(&self.point);
+        let chosen = chosen.into_iter().map(|(path, (text, _))| Setting {
+            option: "--over",
+            text: format!("{}={text}", dotted(path)),
+        });
         let mut own = self.clone();
         let mut others = Vec::new();
         for setting in settings(&self.set).into_iter().chain(chosen) {

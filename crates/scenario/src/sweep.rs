@@ -16,10 +16,60 @@ pub struct Grid {
 /// Key of the scenario with the values to sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// Path of the key, as for `--set`.
+    /// Path of the key, as for `--set`; `case` for named cases, and paths with commas between them for keys in step.
     pub key: String,
-    /// Distinct values, at least one.
+    /// Distinct values, at least one; labels of named cases and of keys in step.
     pub values: Vec<AxisValue>,
+    /// For each label, the keys that it sets, with their values; empty for the axis of one key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Vec<(String, AxisValue)>>,
+}
+
+impl Axis {
+    /// Creates the axis of a key.
+    pub fn of_key(key: impl Into<String>, values: Vec<AxisValue>) -> Self {
+        Self {
+            key: key.into(),
+            values,
+            settings: Vec::new(),
+        }
+    }
+
+    /// Returns the keys that a value of the axis sets, and their values.
+    pub fn sets(&self, value: usize) -> Vec<(&str, &AxisValue)> {
+        match self.settings.get(value) {
+            Some(settings) => settings
+                .iter()
+                .map(|(key, value)| (key.as_str(), value))
+                .collect(),
+            None => vec![(&self.key, &self.values[value])],
+        }
+    }
+
+    /// Returns the keys that the axis varies, each once.
+    pub fn keys(&self) -> Vec<&str> {
+        if self.settings.is_empty() {
+            return vec![&self.key];
+        }
+        let mut keys: Vec<&str> = Vec::new();
+        for (key, _) in (0..self.values.len()).flat_map(|value| self.sets(value)) {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
+    /// Returns the axis's name in figures: the last part of each key.
+    pub fn name(&self) -> String {
+        let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_string();
+        self.key.split(',').map(last).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns true if a value of the axis sets this key.
+    pub fn varies(&self, key: &str) -> bool {
+        self.keys().contains(&key)
+    }
 }
 
 /// Value on an axis, for tables and plots.

@@ -85,10 +85,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
         let schemes = inputs
             .iter()
             .map(|seeds| AxisValue::Text(seeds[0].scheme.clone()));
-        let axis = Axis {
-            key: "cc.scheme".into(),
-            values: schemes.collect(),
-        };
+        let axis = Axis::of_key("cc.scheme", schemes.collect());
         let seeds: Vec<u64> = inputs[0].iter().map(|input| input.seed).collect();
         return super::reproduce::save(folder, first, &[axis], &seeds, args.say);
     }

@@ -26,17 +26,14 @@ pub(crate) const TESTS: &[Test] = &[
 const SCHEMES: [&str; 4] = ["hpcc", "dcqcn", "timely", "dctcp"];
 
 fn schemes() -> Axis {
-    Axis {
-        key: "cc.scheme".into(),
-        values: SCHEMES.map(|name| AxisValue::Text(name.into())).to_vec(),
-    }
+    Axis::of_key(
+        "cc.scheme",
+        SCHEMES.map(|name| AxisValue::Text(name.into())).to_vec(),
+    )
 }
 
 fn numbers(key: &str, values: &[f64]) -> Axis {
-    Axis {
-        key: key.into(),
-        values: values.iter().map(|&value| AxisValue::Real(value)).collect(),
-    }
+    Axis::of_key(key, values.iter().map(|&value| AxisValue::Real(value)).collect())
 }
 
 /// Returns a sweep whose numbers follow a plausible formula: they grow with load and fan-in, differ by scheme, and
@@ -253,10 +250,7 @@ fn three_axes(browser: &Browser) {
 
 fn one_axis_and_seeds(browser: &Browser) {
     let sizes = ["4KB", "64KB", "1MB"].map(|size| AxisValue::Text(size.into()));
-    let axis = Axis {
-        key: "workload.burst.incast.size".into(),
-        values: sizes.to_vec(),
-    };
+    let axis = Axis::of_key("workload.burst.incast.size", sizes.to_vec());
     let data = sweep(vec![axis], 3);
     let page = open(browser, &data, "sweep-one", Theme::Light);
     assert_eq!(page.number("document.querySelectorAll('.heat td').length"), 3.0);

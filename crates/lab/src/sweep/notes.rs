@@ -155,7 +155,7 @@ fn of_axis(data: &Plan, axis: usize, runs: &mut impl Runs) -> Vec<Note> {
     let mut found: Vec<(Common, Vec<usize>)> = Vec::new();
     for first in (0..data.points.len()).filter(|&point| data.points[point].values[axis] == 0) {
         let line: Vec<usize> = (0..values).map(|value| first + value * stride).collect();
-        let Some(common) = common(data, &line, &axes[axis].key, runs) else {
+        let Some(common) = common(data, &line, &axes[axis].keys(), runs) else {
             continue;
         };
         match found.iter_mut().find(|(known, _)| *known == common) {
@@ -190,7 +190,7 @@ fn of_axis(data: &Plan, axis: usize, runs: &mut impl Runs) -> Vec<Note> {
 }
 
 /// Returns the agreement of the points of a line, if all their runs behave equally.
-fn common(data: &Plan, line: &[usize], key: &str, source: &mut impl Runs) -> Option<Common> {
+fn common(data: &Plan, line: &[usize], keys: &[&str], source: &mut impl Runs) -> Option<Common> {
     let runs = |point: usize| &data.points[point].runs;
     // Equal ids mean equal scenarios. This is checked first because it needs no results.
     if line.iter().all(|&point| runs(point) == runs(line[0])) {
@@ -226,13 +226,17 @@ fn common(data: &Plan, line: &[usize], key: &str, source: &mut impl Runs) -> Opt
         }
         return Some(Common::Packets(varying));
     }
-    let briefs: Vec<Brief> = line.iter().flat_map(|&point| source.briefs(point, key)).collect();
+    // A warning is about one key; of several keys each might have another.
+    let briefs: Vec<Brief> = line
+        .iter()
+        .flat_map(|&point| source.briefs(point, keys.first().copied().unwrap_or_default()))
+        .collect();
     // A warning explains it only if all runs have one.
     let warnings: Option<Vec<&String>> = briefs.iter().map(|one| one.idle.as_ref()).collect();
     Some(
         match warnings.and_then(|all| all.first().map(|text| (*text).clone())) {
-            Some(warning) => Common::Idle(warning),
-            None => Common::Results(never(&briefs, key)),
+            Some(warning) if keys.len() == 1 => Common::Idle(warning),
+            _ => Common::Results(never(&briefs, keys)),
         },
     )
 }
@@ -256,7 +260,7 @@ fn idle(summary: &Summary, key: &str) -> Option<String> {
 }
 
 /// Returns the event that would have made the key matter and that occurred in no run.
-fn never(all: &[Brief], key: &str) -> Option<&'static str> {
+fn never(all: &[Brief], keys: &[&str]) -> Option<&'static str> {
     /// Parts of keys, the count in [`Brief::counts`] on which they act, and the sentence.
     const BY_NAME: [(&[&str], usize, &str); 3] = [
         (
@@ -275,7 +279,10 @@ fn never(all: &[Brief], key: &str) -> Option<&'static str> {
             "no packet is lost in any of these runs",
         ),
     ];
-    let named = |names: &[&str]| key.split(['.', '-']).any(|part| names.contains(&part));
+    let named = |names: &[&str]| {
+        keys.iter()
+            .all(|key| key.split(['.', '-']).any(|part| names.contains(&part)))
+    };
     let found = BY_NAME
         .iter()
         .find(|(names, count, _)| named(names) && all.iter().all(|one| one.counts[*count] == 0));

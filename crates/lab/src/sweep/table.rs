@@ -215,21 +215,24 @@ fn axes(data: &SweepData, points: &[usize], without: Option<usize>) -> Vec<Colum
     let axes = axes.filter(|(number, _)| Some(*number) != without);
     let column = |(number, axis): (usize, &paceline_scenario::sweep::Axis)| {
         let value = |&point: &usize| axis.values[data.plan.points[point].values[number]].to_string();
-        Column::left("", short_key(data, number), points.iter().map(value).collect())
+        Column::left("", &short_key(data, number), points.iter().map(value).collect())
     };
     axes.map(column).collect()
 }
 
 /// Returns the shortest unique end of an axis' key: `load` for `workload.background.poisson.load`.
-fn short_key(data: &SweepData, number: usize) -> &str {
+fn short_key(data: &SweepData, number: usize) -> String {
     let axes = &data.plan.axes;
+    if axes[number].key.contains(',') {
+        return axes[number].name();
+    }
     let key = axes[number].key.as_str();
     let own = |end: &&str| {
         let mut others = axes.iter().enumerate().filter(|(other, _)| *other != number);
         !others.any(|(_, other)| other.key == *end || other.key.ends_with(&format!(".{end}")))
     };
     let ends = key.rmatch_indices('.').map(|(dot, _)| &key[dot + 1..]);
-    ends.chain([key]).find(own).unwrap_or(key)
+    ends.chain([key]).find(own).unwrap_or(key).to_string()
 }
 
 /// Formats the number of finished runs of a point, and the number planned if some are missing.

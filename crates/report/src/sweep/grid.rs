@@ -120,7 +120,7 @@ impl Grid {
 
 fn axis(axis: &Axis) -> GridAxis {
     let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
-    let scheme = axis.key.rsplit('.').next() == Some("scheme");
+    let scheme = axis.settings.is_empty() && axis.name() == "scheme";
     let names: Vec<&str> = values.iter().map(String::as_str).collect();
     let styles = if scheme {
         palette::assign(&names)
@@ -129,7 +129,7 @@ fn axis(axis: &Axis) -> GridAxis {
     };
     let scale = places(&axis.values);
     GridAxis {
-        name: axis.key.rsplit('.').next().unwrap_or(&axis.key).to_string(),
+        name: axis.name(),
         key: axis.key.clone(),
         styles,
         scheme,

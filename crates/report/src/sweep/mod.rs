@@ -13,6 +13,7 @@ use crate::template::{RenderError, fill};
 use grid::Grid;
 pub(crate) use grid::places;
 use paceline_lab::sweep::SweepData;
+use paceline_scenario::sweep::{Axis, AxisValue};
 
 const TEMPLATE: &str = include_str!("../../assets/sweep.html.j2");
 static STYLES: [&str; 2] = [STYLE, include_str!("../../assets/sweep.css")];
@@ -82,8 +83,18 @@ struct Page<'a> {
 }
 
 /// Returns the key and the values of an axis.
-fn axis_text(axis: &paceline_scenario::sweep::Axis) -> (String, String) {
-    let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
+fn axis_text(axis: &Axis) -> (String, String) {
+    let text = |(number, value): (usize, &AxisValue)| match axis.settings.is_empty() {
+        true => value.to_string(),
+        false => {
+            let sets = axis
+                .sets(number)
+                .into_iter()
+                .map(|(key, value)| format!("{key} = {value}"));
+            format!("{value} ({})", sets.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let values: Vec<String> = axis.values.iter().enumerate().map(text).collect();
     (axis.key.clone(), values.join(", "))
 }
 

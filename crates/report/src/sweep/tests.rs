@@ -25,10 +25,7 @@ fn text(values: &[&str]) -> Vec<AxisValue> {
 }
 
 fn axis(key: &str, values: Vec<AxisValue>) -> Axis {
-    Axis {
-        key: key.into(),
-        values,
-    }
+    Axis::of_key(key, values)
 }
 
 /// Returns a sweep over these axes; the p99 slowdown of a run is `p99(values, seed)`.

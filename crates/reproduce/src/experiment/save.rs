@@ -68,6 +68,9 @@ fn value(value: &AxisValue) -> String {
 
 /// Returns the name of an axis in the file: as many last parts of its key as make it unique.
 fn name(axis: &Axis, axes: &[Axis]) -> String {
+    if axis.key.contains(',') {
+        return axis.name().replace(", ", "-");
+    }
     let parts: Vec<&str> = axis.key.split('.').collect();
     let ends = |count: usize| parts[parts.len() - count..].join("-");
     let is_alone = |count: &usize| {
@@ -93,19 +96,27 @@ fn text(input: &Resolved, axes: &[Axis], seeds: &[u64], command: &str) -> String
     let _ = writeln!(text, "source = {{ where = \"nobody has published it\" }}");
     let _ = writeln!(text, "about = {}\n", quoted(&input.description));
     let _ = writeln!(text, "[runs]\nscenario = \"scenario.toml\"");
-    if axes.iter().all(|axis| axis.key != SCHEME) {
+    if axes.iter().all(|axis| !axis.varies(SCHEME)) {
         let _ = writeln!(text, "scheme = {}", quoted(&input.scheme));
     }
     let _ = writeln!(text, "fidelity = {}", quoted(input.fidelity.name()));
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let _ = writeln!(text, "seeds = [{}]\naxes = [{}]", seeds.join(", "), quote(&names));
     for (axis, name) in axes.iter().zip(&names) {
-        for one in &axis.values {
+        for (number, one) in axis.values.iter().enumerate() {
             let _ = writeln!(text, "\n[[axis.{name}]]\nname = {}", quoted(&one.to_string()));
-            let _ = match axis.key.as_str() {
-                SCHEME => writeln!(text, "scheme = {}", quoted(&one.to_string())),
-                key => writeln!(text, "set = {{ {} = {} }}", quoted(key), value(one)),
-            };
+            let (schemes, others): (Vec<_>, Vec<_>) =
+                axis.sets(number).into_iter().partition(|(key, _)| *key == SCHEME);
+            for (_, scheme) in schemes {
+                let _ = writeln!(text, "scheme = {}", quoted(&scheme.to_string()));
+            }
+            let others = others
+                .iter()
+                .map(|(key, set)| format!("{} = {}", quoted(key), value(set)));
+            let others = others.collect::<Vec<_>>().join(", ");
+            if !others.is_empty() {
+                let _ = writeln!(text, "set = {{ {others} }}");
+            }
         }
     }
     // The first axis becomes columns, and each case of the others a table.

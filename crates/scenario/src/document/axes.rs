@@ -7,6 +7,7 @@ use paceline_kernel::sorted::SortedMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::cases::{CASE, cases, key_paths};
 use super::range::{or_a_range, range, with_quotes};
 use super::texts::Texts;
 use super::{Setting, segments};
@@ -32,17 +33,51 @@ pub(crate) struct Written {
 /// Axis of a sweep, as written.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenAxis {
-    pub(crate) path: Path,
+    /// Path of the key that it varies, `case`, or several paths with commas between them.
+    pub(super) key: String,
     /// Position of the key; in a table with dotted keys, of the last part.
-    span: Range<usize>,
-    pub(crate) values: Vec<Value>,
+    pub(super) span: Range<usize>,
+    /// Values of the key, or labels.
+    pub(super) values: Vec<Value>,
+    pub(super) sets: Sets,
+}
+
+/// Keys that an axis varies.
+#[derive(Clone, Debug)]
+pub(super) enum Sets {
+    /// Key that gets the axis's value.
+    Key(Path),
+    /// For each label, the keys and values that it stands for.
+    Each(Vec<Vec<(Path, Value)>>),
+}
+
+/// Returns a path with dots between its keys.
+pub(crate) fn dotted(path: &Path) -> String {
+    let names: Vec<_> = path.iter().map(|(name, _)| name.as_str()).collect();
+    names.join(".")
 }
 
 impl WrittenAxis {
-    pub(crate) fn key(&self) -> String {
-        let names: Vec<_> = self.path.iter().map(|(name, _)| name.as_str()).collect();
-        names.join(".")
+    /// Returns the keys that the axis varies, each once.
+    fn keys(&self) -> Vec<&Path> {
+        match &self.sets {
+            Sets::Key(path) => vec![path],
+            Sets::Each(all) => {
+                let mut keys: Vec<&Path> = Vec::new();
+                for (path, _) in all.iter().flatten() {
+                    if keys.iter().all(|known| dotted(known) != dotted(path)) {
+                        keys.push(path);
+                    }
+                }
+                keys
+            }
+        }
     }
+
+    fn varies(&self, key: &str) -> bool {
+        self.keys().iter().any(|path| dotted(path) == key)
+    }
+
     pub(crate) fn place(&self, texts: &Texts) -> Location {
         texts.at(self.span.clone())
     }
@@ -65,11 +100,7 @@ impl Written {
         written.read(sweep, &[], texts)?;
         // Restores the order of the file.
         written.axes.order_by_key(|axis| axis.span.start);
-        for (i, axis) in written.axes.iter().enumerate() {
-            if let Some(earlier) = written.axes[..i].iter().find(|other| other.key() == axis.key()) {
-                return Err(twice(axis, earlier, texts));
-            }
-        }
+        written.check_keys(texts)?;
         Ok(written)
     }
 
@@ -85,8 +116,18 @@ impl Written {
                 self.repeats = Some(repeats(value, texts)?);
                 continue;
             }
+            if above.is_empty()
+                && key.get_ref() == CASE
+                && let DeValue::Array(list) = value.get_ref()
+            {
+                self.axes.push(cases(list, key.span(), texts)?);
+                continue;
+            }
             let mut path = above.to_vec();
-            path.extend(key_path(key, texts)?);
+            let in_step = above.is_empty() && key.get_ref().contains(',');
+            if !in_step {
+                path.extend(key_path(key, texts)?);
+            }
             let values = match value.get_ref() {
                 DeValue::Array(list) => list.iter().map(|value| text_of(value, texts)).collect(),
                 // A list called `steps` is an axis of that name, not a range.
@@ -108,7 +149,23 @@ impl Written {
                 }
             };
             let span = key.span();
-            self.axes.push(WrittenAxis { path, span, values });
+            self.axes.push(match in_step {
+                true => WrittenAxis::in_step(&key_paths(key, texts)?, span, &values, texts)?,
+                false => WrittenAxis::of_key(path, span, values),
+            });
+        }
+        Ok(())
+    }
+
+    /// Checks that no key is varied by two axes.
+    fn check_keys(&self, texts: &Texts) -> Result<(), Problem> {
+        for (i, axis) in self.axes.iter().enumerate() {
+            for path in axis.keys() {
+                let key = dotted(path);
+                if let Some(earlier) = self.axes[..i].iter().find(|other| other.varies(&key)) {
+                    return Err(twice(&key, axis, earlier, texts));
+                }
+            }
         }
         Ok(())
     }
@@ -129,18 +186,28 @@ impl Written {
             .at(&whole));
         };
         let leading = text.len() - text.trim_start().len();
-        let path = segments(text[..equals].trim(), start + leading, &whole)?;
+        let key = text[..equals].trim();
+        let span = start + leading..start + text[..equals].trim_end().len();
         let values = listed(text, equals + 1, start, texts)?;
-        let axis = WrittenAxis {
-            path,
-            span: start + leading..start + text[..equals].trim_end().len(),
-            values,
+        let axis = if key == CASE {
+            let known = self.axes.iter().find(|axis| axis.key == CASE);
+            WrittenAxis::of_cases(known, span, &values, texts)?
+        } else if key.contains(',') {
+            let mut paths = Vec::new();
+            for part in parts(key) {
+                let name = key[part.clone()].trim();
+                let first = part.start + (key[part.clone()].len() - key[part].trim_start().len());
+                paths.push(segments(name, start + leading + first, &whole)?);
+            }
+            WrittenAxis::in_step(&paths, span, &values, texts)?
+        } else {
+            WrittenAxis::of_key(segments(key, start + leading, &whole)?, span, values)
         };
-        let key = axis.key();
-        let same = |axis: &&mut WrittenAxis| axis.key() == key;
+        let key = axis.key.clone();
+        let same = |axis: &&mut WrittenAxis| axis.key == key;
         match self.axes.iter_mut().find(same) {
             // An axis of the table may be replaced, but two options for one key contradict each other.
-            Some(other) if earlier.contains(&key) => return Err(twice(&axis, other, texts)),
+            Some(other) if earlier.contains(&key) => return Err(twice(&key, &axis, other, texts)),
             Some(other) => *other = axis,
             None => self.axes.push(axis),
         }
@@ -149,23 +216,28 @@ impl Written {
 
     /// Checks the axes by themselves, without the scenario.
     pub(super) fn check(&self, texts: &Texts) -> Result<(), Problem> {
+        self.check_keys(texts)?;
         for axis in &self.axes {
-            let key = axis.key();
+            let key = &axis.key;
             if axis.values.is_empty() {
                 return Err(Problem::new(format!("`{key}` has no values to sweep over"))
                     .at(&axis.place(texts))
                     .label("an empty list"));
             }
-            match axis.path.first().map(|(name, _)| name.as_str()) {
-                Some("seed") => {
-                    return Err(Problem::new("`seed` cannot be swept over")
-                        .at(&axis.place(texts))
-                        .help("every point has the seeds from the scenario's `seed` on: say how many with `repeats`"));
+            for path in axis.keys() {
+                match path.first().map(|(name, _)| name.as_str()) {
+                    Some("seed") => {
+                        return Err(Problem::new("`seed` cannot be swept over")
+                            .at(&axis.place(texts))
+                            .help(
+                                "every point has the seeds from the scenario's `seed` on: say how many with `repeats`",
+                            ));
+                    }
+                    Some("sweep") => {
+                        return Err(Problem::new("a sweep cannot be swept over").at(&axis.place(texts)));
+                    }
+                    _ => {}
                 }
-                Some("sweep") => {
-                    return Err(Problem::new("a sweep cannot be swept over").at(&axis.place(texts)));
-                }
-                _ => {}
             }
         }
         Ok(())
@@ -183,7 +255,7 @@ impl Written {
                     _ => format!("{value:?}"),
                 };
                 if let Some(first) = seen.insert(name, span) {
-                    let key = axis.key();
+                    let key = &axis.key;
                     return Err(Problem::new(format!("`{key}` has the value `{value}` twice"))
                         .at(&texts.at(span.clone()))
                         .label("again here")
@@ -198,30 +270,43 @@ impl Written {
     pub(crate) fn check_against(&self, settings: &[Setting], texts: &Texts) -> Result<(), Problem> {
         for Setting { option, text } in settings {
             let key = text.split('=').next().unwrap_or_default().trim();
-            if let Some(axis) = self.axes.iter().find(|axis| axis.key() == key) {
-                return Err(
-                    Problem::new(format!("`{key}` is set by {option}, and swept over"))
-                        .at(&axis.place(texts))
-                        .help(format!("for a single value write --over {key}=VALUE")),
-                );
+            if let Some(axis) = self.axes.iter().find(|axis| axis.varies(key)) {
+                let problem = Problem::new(format!("`{key}` is set by {option}, and swept over"));
+                return Err(problem
+                    .at(&axis.place(texts))
+                    .help(format!("for a single value write --over {}=VALUE", axis.key)));
             }
         }
         Ok(())
     }
 
-    /// Returns the axes with the values at these indices.
-    pub(crate) fn chosen<'a>(
-        &'a self,
-        values: &'a [usize],
-    ) -> impl Iterator<Item = (&'a WrittenAxis, &'a Value)> {
-        let pairs = self.axes.iter().zip(values);
-        pairs.filter_map(|(axis, &value)| Some((axis, axis.values.get(value)?)))
+    /// Returns what the values at these indices of the axes set.
+    pub(crate) fn chosen<'a>(&'a self, values: &'a [usize]) -> Vec<(&'a Path, &'a Value)> {
+        let mut chosen = Vec::new();
+        for (axis, &value) in self.axes.iter().zip(values) {
+            match &axis.sets {
+                Sets::Key(path) => chosen.extend(axis.values.get(value).map(|value| (path, value))),
+                Sets::Each(all) => {
+                    let sets = all.get(value).into_iter().flatten();
+                    chosen.extend(sets.map(|(path, value)| (path, value)));
+                }
+            }
+        }
+        chosen
     }
 
     pub(crate) fn grid(&self) -> Grid {
+        let setting = |(path, (text, _)): &(Path, Value)| (dotted(path), AxisValue::of(text));
         let axis = |axis: &WrittenAxis| Axis {
-            key: axis.key(),
+            key: axis.key.clone(),
             values: axis.values.iter().map(|(text, _)| AxisValue::of(text)).collect(),
+            settings: match &axis.sets {
+                Sets::Key(_) => Vec::new(),
+                Sets::Each(all) => all
+                    .iter()
+                    .map(|sets| sets.iter().map(setting).collect())
+                    .collect(),
+            },
         };
         Grid {
             axes: self.axes.iter().map(axis).collect(),
@@ -230,14 +315,14 @@ impl Written {
     }
 }
 
-fn twice(axis: &WrittenAxis, earlier: &WrittenAxis, texts: &Texts) -> Problem {
-    Problem::new(format!("`{}` is swept over twice", axis.key()))
+fn twice(key: &str, axis: &WrittenAxis, earlier: &WrittenAxis, texts: &Texts) -> Problem {
+    Problem::new(format!("`{key}` is swept over twice"))
         .at(&axis.place(texts))
         .label("again here")
         .see(&earlier.place(texts), "first here")
 }
 
-fn kind(value: &DeValue<'_>) -> &'static str {
+pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::Table(_) => "a table",
         DeValue::Array(_) => "a list",
@@ -249,12 +334,12 @@ fn is_list(table: &DeTable<'_>, key: &str) -> bool {
     table.get(key).is_some_and(|value| value.get_ref().is_array())
 }
 
-fn text_of(value: &Spanned<DeValue<'_>>, texts: &Texts) -> Value {
+pub(super) fn text_of(value: &Spanned<DeValue<'_>>, texts: &Texts) -> Value {
     (texts.of_value(value).text().to_string(), value.span())
 }
 
 /// Returns the path of a key of the table, which may be a whole path in quotes.
-fn key_path(key: &Spanned<std::borrow::Cow<'_, str>>, texts: &Texts) -> Result<Path, Problem> {
+pub(super) fn key_path(key: &Spanned<std::borrow::Cow<'_, str>>, texts: &Texts) -> Result<Path, Problem> {
     let span = key.span();
     let location = texts.at(span.clone());
     let quote = usize::from(location.text().starts_with(['"', '\'']));
@@ -355,7 +440,7 @@ pub(super) fn literal(text: &str) -> Option<toml::Value> {
 
 impl AxisValue {
     /// Parses a value as TOML, or else keeps it as a string.
-    fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str) -> Self {
         match literal(text) {
             Some(toml::Value::Boolean(value)) => Self::Bool(value),
             Some(toml::Value::Integer(value)) => Self::Int(value),

@@ -52,10 +52,7 @@ fn texts(values: &[&str]) -> Vec<AxisValue> {
 }
 
 fn axis(key: &str, values: Vec<AxisValue>) -> Axis {
-    Axis {
-        key: key.into(),
-        values,
-    }
+    Axis::of_key(key, values)
 }
 
 #[test]
@@ -298,4 +295,123 @@ fn an_option_and_an_axis_for_the_same_key() {
         "{error}"
     );
     assert!(error.contains("--over cc.scheme=VALUE"), "{error}");
+}
+
+const CASES: &str = r#"
+[[sweep.case]]
+label = "shallow"
+network.ecn.kmin = "5KB"
+"network.ecn.kmax" = "50KB"
+[[sweep.case]]
+"network.ecn.kmin" = "100KB"
+network.ecn = { kmax = "400KB", pmax = 0.2 }
+[[sweep.case]]
+label = "as it is"
+[sweep]
+cc.scheme = ["hpcc", "dcqcn"]
+"#;
+
+#[test]
+fn a_named_case_sets_several_keys() {
+    // TOML wants a table before the tables inside it, or after them with another header.
+    let scenario = Scenario::new(&CASES.replace("[sweep]\ncc.scheme", "[sweep.cc]\nscheme"));
+    let grid = scenario.grid(&[]).unwrap();
+    let [case, scheme] = &grid.axes[..] else {
+        panic!("{grid:?}")
+    };
+    assert_eq!((case.key.as_str(), scheme.key.as_str()), ("case", "cc.scheme"));
+    assert_eq!(case.values, texts(&["shallow", "100KB/400KB/0.2", "as it is"]));
+    assert_eq!(
+        case.keys(),
+        ["network.ecn.kmin", "network.ecn.kmax", "network.ecn.pmax"]
+    );
+    assert_eq!(grid.points(), 6);
+    let ecn = |over: &[&str], point: &[usize]| {
+        let toml = scenario.at(over, point).unwrap().toml;
+        let value: toml::Table = toml::from_str(&toml).unwrap();
+        // Thresholds are those of 25 Gbit/s, and links have four times as much.
+        value["network"]["ecn"]["curves"][0]["kmin"].to_string()
+    };
+    assert_eq!(ecn(&[], &[0, 1]), "\"20KB\"");
+    assert_eq!(ecn(&[], &[1, 1]), "\"400KB\"");
+    // Options choose cases by their labels, or replace them.
+    let over = ["case=as it is,shallow"];
+    assert_eq!(
+        scenario.grid(&over).unwrap().axes[0].values,
+        texts(&["as it is", "shallow"])
+    );
+    assert_eq!(ecn(&over, &[1, 0]), "\"20KB\"");
+    let over = ["case={label = 3, \"network.ecn.kmin\" = \"7KB\"}, {network.ecn.kmin = \"9KB\"}"];
+    let values = scenario.grid(&over).unwrap().axes[0].values.clone();
+    assert_eq!(values, [AxisValue::Int(3), AxisValue::Text("9KB".into())]);
+    assert_eq!(ecn(&over, &[1, 0]), "\"36KB\"");
+}
+
+#[test]
+fn keys_in_step_are_one_axis() {
+    let scenario = Scenario::new(
+        "[sweep]\n\"network.ecn.kmin, network.ecn.kmax\" = [[\"5KB\", \"50KB\"], [\"100KB\", \"400KB\"]]\n",
+    );
+    let of_table = scenario.grid(&[]).unwrap();
+    let axis = &of_table.axes[0];
+    assert_eq!(axis.key, "network.ecn.kmin,network.ecn.kmax");
+    assert_eq!(axis.name(), "kmin, kmax");
+    assert_eq!(axis.values, texts(&["5KB/50KB", "100KB/400KB"]));
+    let over = ["network.ecn.kmin,network.ecn.kmax=[5KB,50KB], [100KB, 400KB]"];
+    assert_eq!(Scenario::new("").grid(&over).unwrap(), of_table);
+    assert_eq!(scenario.grid(&over).unwrap(), of_table);
+    let resolved = Scenario::new("").at(&over, &[1]).unwrap();
+    assert!(resolved.toml.contains("kmax = \"1.6MB\""), "{}", resolved.toml);
+}
+
+#[test]
+fn wrong_cases_are_refused_with_their_position() {
+    let grid = |sweep: &str, over: &[&str]| Scenario::new(sweep).grid(over).unwrap_err();
+    for (sweep, over, expected) in [
+        ("[[sweep.case]]\n", &[][..], "a case without a label sets nothing"),
+        ("[sweep]\ncase = [1, 2]\n", &[], "a case is a value, not a table"),
+        (
+            "[[sweep.case]]\nlabel = \"a\"\nseed = 1\n",
+            &[],
+            "`seed` cannot be swept over",
+        ),
+        (
+            "[[sweep.case]]\nlabel = \"a\"\ncheck = true\n[[sweep.case]]\nlabel = \"a\"\n",
+            &[],
+            "`case` has the value `a` twice",
+        ),
+        (
+            "[[sweep.case]]\nlabel = \"a\"\n\"cc.scheme\" = \"hpcc\"\n",
+            &["cc.scheme=dctcp,none"],
+            "--over:1:1: `cc.scheme` is swept over twice",
+        ),
+        ("", &["case=deep"], "--over:1:6: the scenario has no named cases"),
+        (
+            "[[sweep.case]]\nlabel = \"deep\"\ncheck = true\n",
+            &["case=dep"],
+            "--over:1:6: unknown case `dep`",
+        ),
+        (
+            "",
+            &["case={label = }"],
+            "--over:1:6: `{label = }` is no table of TOML",
+        ),
+        (
+            "",
+            &["check,network.mtu=[true,1KB],[false]"],
+            "--over:1:30: expected a list of 2 values, one for each key, found `[false]`",
+        ),
+        (
+            "[sweep]\n\"check, network.mtu\" = [true]\n",
+            &[],
+            "my.toml:10:25: expected a list of 2 values, one for each key, found `true`",
+        ),
+    ] {
+        let error = grid(sweep, over);
+        assert!(error.contains(expected), "{sweep} {over:?}: {error}");
+    }
+    // A key of a case that does not exist is an error of its point, at its own position.
+    let scenario = Scenario::new("[[sweep.case]]\nlabel = \"a\"\nnetwork.mtuu = \"1KB\"\n");
+    let error = scenario.at(&[], &[0]).unwrap_err();
+    assert!(error.starts_with("my.toml:11:9: unknown key `mtuu`"), "{error}");
 }
