@@ -55,6 +55,17 @@ def test_runs_of_a_sweep() -> None:
         sweep.run("x")
 
 
+def test_named_cases_and_keys_in_step() -> None:
+    cases = {"steep": {"cc.hpcc.eta": 0.9, "network.mtu": "500B"}, "as it is": {}}
+    sweep = paceline.sweep(TINY, over={"case": cases}, out="cases")
+    assert sweep.results["case"] == ["steep", "as it is"]
+    assert len(set(sweep.results["id"])) == 2
+    step = {("cc.hpcc.eta", "network.mtu"): [(0.9, "500B"), (0.95, "1KB")]}
+    in_step = paceline.sweep(TINY, over=step, out="step")
+    assert in_step.results["cc.hpcc.eta,network.mtu"] == ["0.9/500B", "0.95/1KB"]
+    assert in_step.results["id"][0] == sweep.results["id"][0]
+
+
 def test_shards_are_parts() -> None:
     over = {"cc.hpcc.eta": [0.9, 0.95, 0.97]}
     first = paceline.sweep(TINY, over=over, shard="1/2", out="sweep")

@@ -245,7 +245,7 @@ class _Dispatched:
         cls,
         scenario: _Scenario,
         *,
-        over: dict[str, Any] | None = None,
+        over: dict[Any, Any] | None = None,
         repeats: int | None = None,
         scheme: str | None = None,
         set: dict[str, Any] | None = None,
@@ -316,7 +316,7 @@ def compare(
 def sweep(
     scenario: _Scenario,
     *,
-    over: dict[str, Any] | None = None,
+    over: dict[Any, Any] | None = None,
     repeats: int | None = None,
     scheme: str | None = None,
     set: dict[str, Any] | None = None,

@@ -14,7 +14,7 @@ _Path = Union[str, "os.PathLike[str]"]
 def sweep(
     scenario: Union[_Path, dict[str, Any]],
     *,
-    over: Optional[dict[str, Any]] = None,
+    over: Optional[dict[Any, Any]] = None,
     repeats: Optional[int] = None,
     scheme: Optional[str] = None,
     set: Optional[dict[str, Any]] = None,
@@ -34,7 +34,8 @@ def sweep(
     """Run a grid of values, each with the same seeds. Finished runs are reused, so the same call resumes.
 
     The folder is that of `paceline sweep` with the same arguments: `out`, or results/NAME-sweep-SEED. `over` maps keys of
-    the scenario to lists of values, `repeats` is the number of consecutive seeds of each point. A run that fails is a
+    the scenario to lists of values; a tuple of keys, which vary in step, to tuples; and `"case"` to a dict with the
+    settings of each label. `repeats` is the number of consecutive seeds of each point. A run that fails is a
     row with its message, and one of `Sweep.failures`.
 
     Without `executor` the runs share this machine's cores, `jobs` at a time. With one, its workers make them: any

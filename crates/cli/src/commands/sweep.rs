@@ -25,6 +25,9 @@ Examples:
       \"cc.scheme\" = [\"hpcc\", \"dcqcn\"]
       \"network.ecn.pmax\" = { from = 0.1, to = 0.5, steps = 5 }
       repeats = 5
+  paceline sweep incast-16 --over network.ecn.kmin,network.ecn.kmax=[5KB,50KB],[100KB,400KB]
+                                                     keys that vary in step
+  paceline sweep my.toml --over case=shallow,deep    some of its [[sweep.case]]
   paceline sweep my.toml --print-slurm | sbatch      the same as a job array
 
 All points of the grid use the same seeds and therefore the same flows, so differences between

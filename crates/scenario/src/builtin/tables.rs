@@ -41,6 +41,16 @@ const SWEEP: &[Parameter] = &[
         "its values: a list, or { from, to, steps } for numbers, both ends included",
     ),
     named(
+        "path.to.key, path.to.other",
+        "",
+        "keys that vary in step: a list of lists, each with a value for every key",
+    ),
+    named(
+        "case",
+        "",
+        "named cases, [[sweep.case]]: the keys that each sets, and its `label` in tables and figures (default: the values)",
+    ),
+    named(
         "repeats",
         "1",
         "number of consecutive seeds per point, from the scenario's on",
