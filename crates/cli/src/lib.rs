@@ -29,6 +29,7 @@ mod failure;
 mod features;
 mod input;
 mod interrupt;
+mod names;
 mod output;
 mod progress;
 mod ranks;

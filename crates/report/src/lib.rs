@@ -19,6 +19,7 @@ mod size;
 mod slow;
 mod story;
 mod sweep;
+mod tabular;
 mod template;
 mod topology;
 mod track;
@@ -29,6 +30,7 @@ pub use look::{Look, script_json};
 pub use repeats::repeats_pages;
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
 pub use sweep::render_sweep;
+pub use tabular::{Number, NumberColumn, RowNumbers, Tabular};
 pub use template::{RenderError, fill};
 pub use track::{Packed, Track};
 pub use write::{
@@ -50,18 +52,27 @@ const TEMPLATE: &str = include_str!("../assets/report.html.j2");
 
 /// Renders the page about `runs`, in their order: a single run, or a comparison of several.
 pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
-    render_one_of(runs, "", &[])
+    render_named(runs, &table::run_names(runs))
+}
+
+/// Renders the page about `runs` under names of the caller's.
+pub fn render_named(runs: &[RunData], names: &[String]) -> Result<String, RenderError> {
+    render_one_of(runs, names, "", &[])
 }
 
 /// Renders the page about runs that are part of several repeats: `note` says so, and `seeds` are links to the others.
-fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<String, RenderError> {
+fn render_one_of(
+    runs: &[RunData],
+    names: &[String],
+    note: &str,
+    seeds: &[SeedLink],
+) -> Result<String, RenderError> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
-    let names = table::run_names(runs);
     let schemes: Vec<&str> = summaries.iter().map(|summary| summary.scheme.as_str()).collect();
     let styles = palette::assign(&schemes);
     let named: Vec<charts::Named<'_>> = runs
         .iter()
-        .zip(&names)
+        .zip(names)
         .zip(&styles)
         .map(|((data, name), &(color, dash))| charts::Named {
             name,
@@ -79,15 +90,15 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
     let page = Page {
         title: title(&summaries),
         description: description(runs),
-        story: story::story(&summaries, &names),
+        story: story::story(&summaries, names),
         note,
         seeds,
         whereabouts: match runs {
             [run] => story::whereabouts(run),
             _ => None,
         },
-        warnings: warnings(&summaries, &names, false),
-        notes: warnings(&summaries, &names, true),
+        warnings: warnings(&summaries, names, false),
+        notes: warnings(&summaries, names, true),
         alone: story::alone(&summaries),
         tiles: if single {
             story::tiles(summaries[0])
@@ -96,9 +107,9 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
         },
         groups: groups(&metrics),
         metrics: heads(&metrics),
-        rows: rows(runs, &names, &styles, &metrics),
+        rows: rows(runs, names, &styles, &metrics),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
-        details: details(&summaries, &names),
+        details: details(&summaries, names),
         more_flows: runs[0].flows.len().saturating_sub(slow.len()),
         slow_shown: slow.len(),
         slow,
@@ -121,8 +132,8 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
             _ => None,
         },
         charts: script_json(&charts::charts(&named)),
-        scenarios: scenarios(runs, &names),
-        provenance: provenance(&summaries, &names),
+        scenarios: scenarios(runs, names),
+        provenance: provenance(&summaries, names),
         version: paceline_lab::version(),
         look: Look::of(&STYLES, &SCRIPTS),
     };

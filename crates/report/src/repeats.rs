@@ -10,7 +10,7 @@ use paceline_lab::files::RunData;
 use paceline_lab::metrics::{Metric, of_runs};
 use paceline_lab::repeats::{OfScheme, OneRun, PairedSchemes, Repeats, in_words};
 use paceline_lab::stats::{BOOTSTRAP_FROM, Interval};
-use paceline_lab::table;
+use paceline_lab::table::{self, run_names};
 
 const TEMPLATE: &str = include_str!("../assets/repeats.html.j2");
 
@@ -19,7 +19,7 @@ const TEMPLATE: &str = include_str!("../assets/repeats.html.j2");
 pub fn repeats_pages(all: &Repeats, data: &[RunData]) -> Vec<(String, Result<String, RenderError>)> {
     let name = "report.html".to_string();
     if let Some(note) = all.seed_says_nothing() {
-        return vec![(name, render_one_of(data, &note, &[]))];
+        return vec![(name, render_one_of(data, &run_names(data), &note, &[]))];
     }
     let by_seed = |i: usize| -> Vec<RunData> {
         groups(data)
@@ -30,7 +30,8 @@ pub fn repeats_pages(all: &Repeats, data: &[RunData]) -> Vec<(String, Result<Str
     let mut pages = vec![(name, render(all, data, &by_seed(0)))];
     for (i, &seed) in all.seeds.iter().enumerate() {
         let note = format!("These are the runs of seed {seed}, one of {}.", all.repeats);
-        let page = render_one_of(&by_seed(i), &note, &links(all, Some(seed)));
+        let runs = by_seed(i);
+        let page = render_one_of(&runs, &run_names(&runs), &note, &links(all, Some(seed)));
         pages.push((page_of(seed), page));
     }
     pages

@@ -22,6 +22,7 @@ mod report;
 mod reproduce;
 mod run;
 mod sweep;
+mod table;
 #[cfg(feature = "training")]
 mod train;
 mod why;
@@ -76,6 +77,8 @@ enum Command {
     Convert(convert::ConvertArgs),
     /// Generate topology and flow files, also for ns-3
     Generate(generate::GenerateArgs),
+    /// Make a table for a paper from sweeps, comparisons or reproductions
+    Table(table::TableArgs),
     /// Render a report of finished runs
     Report(report::ReportArgs),
     /// Plot runs or a sweep as SVG, PDF or CSV
@@ -215,6 +218,7 @@ pub(crate) fn dispatch() -> Ended {
         Command::List(args) => list::list(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Generate(args) => generate::generate(&args),
+        Command::Table(args) => table::table(&args),
         Command::Report(args) => report::report(&args),
         Command::Plot(args) => plot::plot(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),

@@ -13,9 +13,11 @@ use paceline_report::figure::{
     self, Figure, FigureKind, Legend, NoFigure, Palette, Preset, Row, Scale, Seeds, Style, XValue,
 };
 
+mod recipe;
+
 use super::report::{read_folders, read_runs};
 use crate::failure::{Done, Ended, Failure};
-use crate::{output, text};
+use crate::{names, output, text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,6 +28,8 @@ Examples:
   paceline plot results/two --what rate -o rate.csv       the values of the figure
   paceline sweep incast-16 --over cc.scheme=hpcc,dctcp --over topology.star.rate=100Gbps,400Gbps
   paceline plot results/incast-16-sweep-1 --what fct_slowdown.p99 -o rate.pdf
+  paceline plot results/two --what fct-cdf -o a.pdf --names hpcc=HPCC,dctcp=DCTCP --save a.toml
+  paceline plot --from a.toml -o a.png
   paceline plot results/two -o parts.pdf \\
     --sql \"SELECT part, sum(time_ps) / 1e6 AS us FROM flow_time GROUP BY part\"
 
@@ -40,7 +44,8 @@ Figures of runs and comparisons:
   rtt, window            RTT or window per flow, of one run
   iterations             time of each iteration of jobs, or else of collectives
 Figures of a sweep: any `metric` of points.csv, such as fct_slowdown.p99, pfc.pauses or
-jobs.NAME.iteration_us.mean, as the mean over seeds with its 95 % interval.
+jobs.NAME.iteration_us.mean, as the mean over seeds with its 95 % interval. After --keep all,
+fct-cdf, slowdown-cdf and slowdown have a curve for each point.
 Figures of a question in SQL (paceline query): its columns are x, y and perhaps the curve's name.
 
 Runs that differ in their seeds alone are one curve in figures about flows, with the 95 % interval
@@ -51,20 +56,31 @@ document. Plots use only recorded data; -o FILE.csv writes the values.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct PlotArgs {
     /// Folders of runs, comparisons or a sweep
-    #[arg(value_name = "DIR", required = true)]
+    #[arg(value_name = "DIR", required_unless_present = "from")]
     folders: Vec<PathBuf>,
     /// Figure to draw
-    #[arg(long, value_name = "WHAT", required_unless_present = "sql")]
+    #[arg(long, value_name = "WHAT", required_unless_present_any = ["sql", "from"])]
     what: Option<String>,
     /// Question whose answer to draw: a column of places, one of values, perhaps one of names of curves
     #[arg(long, value_name = "SQL", conflicts_with_all = ["what", "over", "seeds"])]
     sql: Option<String>,
     /// File to write; its extension selects the format
-    #[arg(long, short, value_name = "FILE.pdf|svg|png|pgf|csv")]
-    out: PathBuf,
+    #[arg(
+        long,
+        short,
+        value_name = "FILE.pdf|svg|png|pgf|csv",
+        required_unless_present = "from"
+    )]
+    out: Option<PathBuf>,
     /// Replace an existing file
     #[arg(long)]
     force: bool,
+    /// Recipe to write: the folders and options of this figure
+    #[arg(long, value_name = "FILE.toml")]
+    save: Option<PathBuf>,
+    /// Recipe of the figure to draw again; only -o and --force change it
+    #[arg(long, value_name = "FILE.toml", conflicts_with_all = ["folders", "what", "sql", "over", "seeds", "save", "style", "width", "height", "title", "xlabel", "ylabel", "xlim", "ylim", "log", "legend", "names", "order", "palette", "dpi"])]
+    from: Option<PathBuf>,
     /// Key on the x axis of a sweep [default: the first numeric key]
     #[arg(long, value_name = "KEY")]
     over: Option<String>,
@@ -98,9 +114,12 @@ pub(super) struct PlotArgs {
     /// Place of the curves' names
     #[arg(long, value_name = "PLACE", value_parser = named(&Legend::ALL.map(|one| (one.name(), one))))]
     legend: Option<Legend>,
-    /// Names of the curves, in their order
-    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
+    /// Names of curves, by those that they have without; or of all, in their order
+    #[arg(long, value_name = "hpcc=HPCC,..", value_delimiter = ',')]
     names: Vec<String>,
+    /// Order of the curves, by the names that they have without --names; others follow
+    #[arg(long, value_name = "dcqcn,hpcc,..", value_delimiter = ',')]
+    order: Vec<String>,
     /// Colours, all safe for colour blindness: `ordered` and `grey` for print without colour, too
     #[arg(long, value_name = "PALETTE", default_value = "colour", value_parser = named(&Palette::ALL.map(|one| (one.name(), one))))]
     palette: Palette,
@@ -175,10 +194,25 @@ enum Format {
 
 /// Reads the folders and draws one figure.
 pub(super) fn plot(args: &PlotArgs) -> Ended {
+    if let Some(file) = &args.from {
+        let of_recipe = recipe::read(file)?;
+        return draw(&PlotArgs {
+            out: args.out.clone().or(of_recipe.out.clone()),
+            force: args.force,
+            ..of_recipe
+        });
+    }
+    draw(args)
+}
+
+fn draw(args: &PlotArgs) -> Ended {
+    let Some(out) = &args.out else {
+        return Err(Failure::arguments("a recipe without `out`: expected -o FILE"));
+    };
     // The name's ending is checked before the folders are read.
-    let format = format(&args.out)?;
+    let format = format(out)?;
     let inputs: Vec<&Path> = args.folders.iter().map(PathBuf::as_path).collect();
-    let file = OutFile::new(&args.out, args.force, &inputs)?;
+    let file = OutFile::new(out, args.force, &inputs)?;
     let mut figure = figure(args)?;
     change(&mut figure, args)?;
     let style = style(args);
@@ -192,8 +226,11 @@ pub(super) fn plot(args: &PlotArgs) -> Ended {
             .ok_or_else(|| Failure::arguments("--dpi: the picture would be too large"))?,
         Format::Csv => figure.csv().into_bytes(),
     };
+    if let Some(recipe) = &args.save {
+        recipe::write(recipe, args)?;
+    }
     file.write(|out| out.write_all(&bytes))?;
-    output::print(&format!("{}\n", args.out.display()))?;
+    output::print(&format!("{}\n", out.display()))?;
     Ok(Done::All)
 }
 
@@ -228,21 +265,13 @@ fn change(figure: &mut Figure, args: &PlotArgs) -> Result<(), Failure> {
     for (scale, name, label, limits, log) in axes {
         change_axis(scale, name, label.as_ref(), limits, log)?;
     }
-    if args.names.is_empty() {
-        return Ok(());
+    let known: Vec<String> = figure.curves.iter().map(|curve| curve.name.clone()).collect();
+    let renamed = names::renamed(&args.names, &known)?;
+    let order = names::arranged(&args.order, &known)?;
+    for (curve, name) in figure.curves.iter_mut().zip(renamed) {
+        curve.name = name;
     }
-    if args.names.len() != figure.curves.len() {
-        let names: Vec<&str> = figure.curves.iter().map(|curve| curve.name.as_str()).collect();
-        return Err(Failure::arguments(format!(
-            "--names: {} names for {} curves: {}",
-            args.names.len(),
-            names.len(),
-            names.join(", ")
-        )));
-    }
-    for (curve, name) in figure.curves.iter_mut().zip(&args.names) {
-        curve.name.clone_from(name);
-    }
+    figure.curves = order.iter().map(|&at| figure.curves[at].clone()).collect();
     Ok(())
 }
 
@@ -308,6 +337,21 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
         }
         for note in notes(&data) {
             say!("{}", note.text);
+        }
+        let of_flows = FigureKind::ALL.into_iter().find(|what| what.name() == wanted);
+        if let Some(what) = of_flows {
+            if args.over.is_some() {
+                return Err(Failure::arguments(format!(
+                    "--over: {wanted} has a curve for each point of the sweep"
+                )));
+            }
+            let read = |id: &str| {
+                let folder = folder.join("runs").join(id);
+                let is_kept = folder.join("summary.json").is_file();
+                is_kept.then(|| RunData::read(&folder)).transpose()
+            };
+            let runs = figure::groups_of_sweep(&data, args.seeds, read).map_err(nothing)?;
+            return figure::of_groups(&runs, what).map_err(nothing);
         }
         return figure::of_sweep(&data, wanted, args.over.as_deref()).map_err(nothing);
     }

@@ -13,7 +13,7 @@ use paceline_report as report;
 
 use crate::args::BucketArgs;
 use crate::failure::{Done, Ended, Failure};
-use crate::output;
+use crate::{names, output};
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
@@ -26,6 +26,9 @@ pub(super) struct ReportArgs {
     /// Replace an existing file; a folder's report.html is replaced anyway
     #[arg(long)]
     force: bool,
+    /// Names of the runs, by those that they have without; or of all, in their order
+    #[arg(long, value_name = "before,after", value_delimiter = ',')]
+    names: Vec<String>,
     #[command(flatten)]
     buckets: BucketArgs,
 }
@@ -38,19 +41,27 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
         OutFile::new(file, args.force, &inputs)?;
     }
     let is_sweep = |folder: &PathBuf| folder.join("sweep.json").is_file();
+    let refused = |what: &str| match args.names.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::arguments(format!(
+            "--names: the page of {what} has the names of its plan"
+        ))),
+    };
     if args.folders.iter().any(is_sweep) {
+        refused("a sweep")?;
         return report_sweep(args);
     }
     let file = args.file();
     if let [folder] = args.folders.as_slice()
         && let Some(repeats) = repeats_in(folder)?
     {
+        refused("a comparison with several seeds")?;
         return report_repeats(args, folder, &repeats);
     }
     let runs = read_runs(&args.folders, file.parent())?;
-    let page = report::render(&runs).map_err(Failure::run)?;
+    let names = names::renamed(&args.names, &table::run_names(&runs))?;
+    let page = report::render_named(&runs, &names).map_err(Failure::run)?;
     write(&file, &page)?;
-    let names = table::run_names(&runs);
     let flows: Vec<Vec<FlowRows>> = runs.iter().map(|run| vec![run.flows.clone()]).collect();
     let by_size = output::by_size(args.buckets.buckets.as_ref(), &names, &flows);
     output::print(&format!("{}\n{by_size}", file.display()))?;

@@ -13,7 +13,7 @@ pub(super) struct Ticked {
 }
 
 impl Ticked {
-    /// Creates an axis for positions: from the first to the last, or from 0 if that is close enough.
+    /// Creates an axis for positions: from the first to the last, or from 0 if that is close.
     pub(super) fn across(scale: &Scale, indices: &[f64], wanted: usize) -> Self {
         Self::unlimited_across(scale, indices, wanted).limited(scale, wanted)
     }
@@ -28,8 +28,12 @@ impl Ticked {
         if first == last {
             return whole;
         }
-        // Starts at 0, unless half of the axis would then be empty.
-        let low = if first > last / 2.0 { first } else { first.min(0.0) };
+        // Starts at the first position; a twentieth of the axis without data looks better than an odd number at its end.
+        let low = if first > last / 20.0 {
+            first
+        } else {
+            first.min(0.0)
+        };
         let step = nice((last - low) / wanted.max(2) as f64);
         // The tolerance keeps ticks at the very ends in spite of rounding.
         let (from, to) = (

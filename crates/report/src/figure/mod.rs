@@ -23,10 +23,13 @@ use paceline_scenario::csv_cell;
 
 pub use answer::{Row, XValue, of_rows};
 pub use panel::{Curve, Figure, NoFigure, Point, Scale, Shape};
+pub use pooled::of_groups;
 pub use runs::{FigureKind, Seeds, of_runs};
 pub use scene::Size;
 pub use style::{COLUMN_MM, Legend, PAGE_MM, Palette, Preset, Style};
-pub use sweep::of_sweep;
+pub use sweep::{groups_of_sweep, of_sweep};
+
+pub(crate) use words::of_metric;
 
 use scene::Scene;
 

@@ -3,18 +3,37 @@
 use paceline_lab::files::RunData;
 use paceline_lab::stats::{CONFIDENCE, interval};
 
-use super::runs::{FigureKind, distribution, scale};
-use super::{Curve, Figure, Point, Scale, Shape};
+use super::runs::{FigureKind, distribution, lacking, scale};
+use super::{Curve, Figure, NoFigure, Point, Scale, Shape};
 use crate::charts::{self, Axis};
 use crate::palette;
 
 /// Number of points in a distribution: more than a paper's column can resolve.
 const LEVELS: usize = 200;
 
-/// Runs that differ only in their seeds.
+/// Runs that differ only in their seeds, and are one curve.
 struct Group<'r> {
     name: String,
     runs: Vec<&'r RunData>,
+}
+
+/// Draws a figure about flows, with a curve for each group of runs, which differ only in their seeds.
+///
+/// # Errors
+/// If the figure is not about flows, or no flow has completed.
+pub fn of_groups(groups: &[(String, Vec<RunData>)], what: FigureKind) -> Result<Figure, NoFigure> {
+    let of_flows = [FigureKind::FctCdf, FigureKind::SlowdownCdf, FigureKind::Slowdown];
+    if !of_flows.contains(&what) {
+        let text = "it is about single runs: `paceline plot SWEEP/runs/ID` draws it";
+        return Err(NoFigure(format!("{}: {text}", what.name())));
+    }
+    let groups: Vec<Group<'_>> = (groups.iter())
+        .map(|(name, runs)| Group {
+            name: name.clone(),
+            runs: runs.iter().collect(),
+        })
+        .collect();
+    drawn(&groups, what).ok_or_else(|| lacking(what))
 }
 
 /// Returns the groups; `None` if no two runs belong together, or two have the same seed.
@@ -47,24 +66,28 @@ fn groups(runs: &[RunData]) -> Option<Vec<Group<'_>>> {
 
 /// Returns the figure of the groups, if `what` is about flows and there are groups.
 pub(super) fn figure(runs: &[RunData], what: FigureKind) -> Option<Figure> {
-    let groups = groups(runs)?;
+    drawn(&groups(runs)?, what)
+}
+
+fn drawn(groups: &[Group<'_>], what: FigureKind) -> Option<Figure> {
     match what {
         FigureKind::FctCdf => {
             let times = |run: &RunData| -> Vec<f64> {
                 let times = run.flows.rows().filter_map(|flow| flow.fct_ps);
                 times.map(|ps| ps as f64).collect()
             };
-            let longest = runs.iter().flat_map(times).fold(0.0, f64::max);
+            let runs = groups.iter().flat_map(|group| &group.runs);
+            let longest = runs.flat_map(|run| times(run)).fold(0.0, f64::max);
             let (unit, ps) = charts::unit_of_time(longest as u64);
             let axis = Axis::new("flow completion time", unit);
-            cdf(&groups, &axis, |run| {
+            cdf(groups, &axis, |run| {
                 times(run).into_iter().map(|time| time / ps).collect()
             })
         }
-        FigureKind::SlowdownCdf => cdf(&groups, &Axis::new("FCT slowdown", ""), |run| {
+        FigureKind::SlowdownCdf => cdf(groups, &Axis::new("FCT slowdown", ""), |run| {
             run.flows.rows().filter_map(|flow| flow.slowdown).collect()
         }),
-        FigureKind::Slowdown => by_size(&groups),
+        FigureKind::Slowdown => by_size(groups),
         _ => None,
     }
 }
@@ -152,7 +175,10 @@ fn curves(groups: &[Group<'_>], points: impl Fn(&Group<'_>) -> Vec<Point>) -> Ve
         .iter()
         .map(|group| group.runs[0].summary.scheme.as_str())
         .collect();
-    let styles = palette::assign(&names);
+    // Schemes have colours of their own, unless several curves are of one.
+    let alike = (1..names.len()).any(|i| names[..i].contains(&names[i]));
+    let own: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+    let styles = palette::assign(if alike { &own } else { &names });
     let curve = |(group, (color, dash)): (&Group<'_>, (usize, usize))| Curve {
         name: group.name.clone(),
         color,

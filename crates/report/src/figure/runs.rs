@@ -158,7 +158,7 @@ pub fn of_runs(runs: &[RunData], what: FigureKind, seeds: Seeds) -> Result<Figur
     chart.map(|chart| over_time(&chart)).ok_or_else(|| lacking(what))
 }
 
-fn lacking(what: FigureKind) -> NoFigure {
+pub(super) fn lacking(what: FigureKind) -> NoFigure {
     NoFigure(format!("{}: nothing to draw: {}", what.name(), what.lacking()))
 }
 

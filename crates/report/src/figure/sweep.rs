@@ -1,11 +1,12 @@
 //! Figures of sweeps: a number of the runs over an axis of the grid, with its interval.
 
 use paceline_kernel::order::Sort as _;
+use paceline_lab::files::RunData;
 use paceline_lab::layout::nearest;
 use paceline_lab::sweep::{Estimate, SweepData, estimates};
 use paceline_scenario::sweep::Axis;
 
-use super::{Curve, Figure, NoFigure, Point, Scale, Shape, words};
+use super::{Curve, Figure, NoFigure, Point, Scale, Seeds, Shape, words};
 use crate::palette;
 use crate::sweep::places;
 
@@ -65,6 +66,46 @@ pub fn of_sweep(data: &SweepData, metric: &str, over: Option<&str>) -> Result<Fi
         shape: Shape::Points,
         curves,
     })
+}
+
+/// Returns the runs of each point that are kept, as `read` returns them by their ids, with the point's name. Points
+/// without runs are left out.
+///
+/// # Errors
+/// A run that cannot be read, or a sweep that has kept no flows.
+pub fn groups_of_sweep<E: std::fmt::Display>(
+    data: &SweepData,
+    seeds: Seeds,
+    read: impl Fn(&str) -> Result<Option<RunData>, E>,
+) -> Result<Vec<(String, Vec<RunData>)>, NoFigure> {
+    let mut groups = Vec::new();
+    for point in &data.plan.points {
+        let name = name(&data.plan.axes, usize::MAX, &point.values);
+        let name = if name.is_empty() {
+            point.scheme.clone()
+        } else {
+            name
+        };
+        let mut ids: Vec<&String> = point.runs.iter().collect();
+        ids.dedup();
+        let runs: Result<Vec<Option<RunData>>, E> = ids.into_iter().map(|id| read(id)).collect();
+        let runs = runs.map_err(|error| NoFigure(error.to_string()))?;
+        let runs: Vec<RunData> = runs.into_iter().flatten().collect();
+        match seeds {
+            Seeds::Pooled if !runs.is_empty() => groups.push((name, runs)),
+            Seeds::Pooled => {}
+            Seeds::Apart => {
+                let named = |run: RunData| (format!("{name} seed {}", run.summary.seed), vec![run]);
+                groups.extend(runs.into_iter().map(named));
+            }
+        }
+    }
+    match groups.is_empty() {
+        true => Err(NoFigure(
+            "the sweep has kept no flows: `paceline sweep .. --keep all` keeps them".to_string(),
+        )),
+        false => Ok(groups),
+    }
 }
 
 fn empty(name: String) -> Curve {

@@ -28,7 +28,7 @@ const WORDS: [(&str, &str); 10] = [
 
 /// Returns the label of a number in a summary: `fct_slowdown.p99` is "FCT slowdown, 99th percentile", and
 /// `jobs.llm.iteration_us.mean` is "iteration of llm, mean".
-pub(super) fn of_metric(name: &str) -> String {
+pub(crate) fn of_metric(name: &str) -> String {
     match of_named(name) {
         Some((label, quantity, unit)) => {
             let (first, rest) = quantity.split_once(", ").unwrap_or((&quantity, ""));

@@ -1,0 +1,229 @@
+//! Recipe of a figure: the options of `paceline plot` in a file, which draws it again.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Component, Path, PathBuf};
+
+use clap::{Args as _, Command, FromArgMatches as _};
+use paceline_lab::files::OutFile;
+use paceline_scenario::diagnostics::Source;
+use paceline_scenario::read_text;
+use toml::{Table, Value};
+
+use super::PlotArgs;
+use crate::failure::Failure;
+use crate::text;
+
+/// Key of the folders, which are no option.
+const RUNS: &str = "runs";
+/// Options that are not part of a figure.
+const NOT_KEPT: [&str; 3] = ["force", "save", "from"];
+/// Options whose values are lists.
+const LISTS: [&str; 2] = ["names", "order"];
+
+/// Returns the options that a recipe gives. Its paths start at its own folder.
+pub(super) fn read(file: &Path) -> Result<PlotArgs, Failure> {
+    let shown = file.display();
+    let wrong = |message: String| Failure::arguments(format!("{shown}: {message}"));
+    let text = read_text(file).map_err(|error| wrong(error.to_string()))?;
+    let source = Source::new(shown.to_string(), text);
+    let table: Table = paceline_scenario::read_toml(&source)?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let command = PlotArgs::augment_args(Command::new("plot").no_binary_name(true));
+    let options: Vec<&str> = command.get_arguments().filter_map(|arg| arg.get_long()).collect();
+    let options = || options.iter().copied().filter(|name| !NOT_KEPT.contains(name));
+    let mut words: Vec<OsString> = Vec::new();
+    let mut folders: Vec<OsString> = Vec::new();
+    for (key, value) in &table {
+        if key == RUNS {
+            let all = value
+                .as_array()
+                .map_or(std::slice::from_ref(value), Vec::as_slice);
+            for one in all {
+                let one = one
+                    .as_str()
+                    .ok_or_else(|| wrong(format!("`{RUNS}`: expected folders, found `{one}`")))?;
+                folders.push(folder.join(one).into());
+            }
+            continue;
+        }
+        if !options().any(|known| known == key) {
+            let hint = text::nearest(key, options())
+                .map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
+            return Err(wrong(format!("unknown key `{key}`{hint}")));
+        }
+        let text = plain(value).ok_or_else(|| {
+            wrong(format!(
+                "`{key}`: expected a text, a number or a list of them, found `{value}`"
+            ))
+        })?;
+        let text: OsString = match key.as_str() {
+            "out" => folder.join(text).into(),
+            _ => text.into(),
+        };
+        let mut word = OsString::from(format!("--{key}="));
+        word.push(text);
+        words.push(word);
+    }
+    words.push("--".into());
+    words.extend(folders);
+    let parsed = command.try_get_matches_from(words);
+    let parsed = parsed.and_then(|matches| PlotArgs::from_arg_matches(&matches));
+    parsed.map_err(|error| {
+        let message = error.to_string();
+        let first = message.lines().take_while(|line| !line.is_empty());
+        let first = first.collect::<Vec<_>>().join(" ");
+        wrong(first.trim_start_matches("error: ").to_string())
+    })
+}
+
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Array(all) => {
+            let all: Option<Vec<String>> = all.iter().map(plain).collect();
+            Some(all?.join(","))
+        }
+        _ => None,
+    }
+}
+
+/// Writes the recipe of the figure that this command line asks for.
+pub(super) fn write(file: &Path, args: &PlotArgs) -> Result<(), Failure> {
+    let target = OutFile::new(file, args.force, &[])?;
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut table = Table::new();
+    let near = |path: &Path| Value::from(relative(folder, path).to_string_lossy().into_owned());
+    let runs = args.folders.iter().map(|path| near(path)).collect();
+    table.insert(RUNS.into(), Value::Array(runs));
+    let known = PlotArgs::augment_args(Command::new("plot"));
+    for (name, value) in given(&known, std::env::args_os()) {
+        let value = match name.as_str() {
+            name if NOT_KEPT.contains(&name) => continue,
+            "out" => near(Path::new(&value)),
+            name if LISTS.contains(&name) => Value::Array(value.split(',').map(Value::from).collect()),
+            _ => value
+                .parse::<i64>()
+                .map_or_else(|_| Value::from(value.as_str()), Value::from),
+        };
+        table.insert(name, value);
+    }
+    let text = format!(
+        "# Drawn again by: paceline plot --from {}\n{table}",
+        file.display()
+    );
+    target.write(|out| out.write_all(text.as_bytes()))?;
+    Ok(())
+}
+
+/// Returns the options of a command line, which has been checked, with their values.
+fn given(known: &Command, words: impl Iterator<Item = OsString>) -> Vec<(String, String)> {
+    let takes_value = |name: &str| {
+        let found = known.get_arguments().find(|arg| arg.get_long() == Some(name));
+        found.is_some_and(|arg| arg.get_action().takes_values())
+    };
+    let long_of = |short: char| {
+        let found = known.get_arguments().find(|arg| arg.get_short() == Some(short));
+        found
+            .and_then(|arg| arg.get_long())
+            .unwrap_or_default()
+            .to_string()
+    };
+    let mut found = Vec::new();
+    let mut words = words.map(|word| word.to_string_lossy().into_owned());
+    while let Some(word) = words.next() {
+        let (name, own) = if word == "--" {
+            break;
+        } else if let Some(long) = word.strip_prefix("--") {
+            let (name, own) = long
+                .split_once('=')
+                .map_or((long, None), |(name, own)| (name, Some(own)));
+            (name.to_string(), own.map(ToString::to_string))
+        } else if let Some(short) = word.strip_prefix('-')
+            && let Some(first) = short.chars().next()
+        {
+            let own = short[first.len_utf8()..].trim_start_matches('=');
+            (long_of(first), (!own.is_empty()).then(|| own.to_string()))
+        } else {
+            continue;
+        };
+        if takes_value(&name)
+            && let Some(value) = own.or_else(|| words.next())
+        {
+            found.push((name, value));
+        }
+    }
+    found
+}
+
+/// Returns the path of `to` from a folder, if both are there; otherwise `to`.
+fn relative(folder: &Path, to: &Path) -> PathBuf {
+    let whole = |path: &Path| match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(path), ..) => Some(path),
+        // A file that is to be written is not there yet.
+        (Err(_), Some(parent), Some(name)) => {
+            let parent = if parent.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                parent
+            };
+            Some(parent.canonicalize().ok()?.join(name))
+        }
+        _ => None,
+    };
+    let (Some(from), Some(whole)) = (whole(folder), whole(to)) else {
+        return to.to_path_buf();
+    };
+    let common = (from.components().zip(whole.components()))
+        .take_while(|(a, b)| a == b)
+        .count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    up.chain(whole.components().skip(common)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_a_command_line() {
+        let known = PlotArgs::augment_args(Command::new("plot"));
+        let words = [
+            "paceline", "plot", "a", "--what", "queue", "-o", "q.pdf", "--log=x", "--force", "-oz", "b",
+            "--names", "x,y",
+        ];
+        let found = given(&known, words.iter().map(OsString::from));
+        let found: Vec<(&str, &str)> = found.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert_eq!(
+            found,
+            [
+                ("what", "queue"),
+                ("out", "q.pdf"),
+                ("log", "x"),
+                ("out", "z"),
+                ("names", "x,y")
+            ]
+        );
+    }
+
+    #[test]
+    fn paths_from_a_folder() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        std::fs::create_dir_all(at("results/two")).unwrap();
+        std::fs::create_dir_all(at("paper/figures")).unwrap();
+        let from = |folder: &str, to: &str| relative(&at(folder), &at(to)).display().to_string();
+        assert_eq!(from("paper/figures", "results/two"), "../../results/two");
+        assert_eq!(from("paper", "paper/new.pdf"), "new.pdf");
+        assert_eq!(from("paper", "paper/figures/new.pdf"), "figures/new.pdf");
+        assert_eq!(
+            relative(Path::new("nowhere"), Path::new("x/y")),
+            PathBuf::from("x/y")
+        );
+    }
+}
