@@ -9,11 +9,23 @@ use crate::text;
 /// A name that is not known.
 pub(crate) fn arranged(order: &[String], known: &[String]) -> Result<Vec<usize>, Failure> {
     let mut arranged = Vec::new();
-    for name in order {
-        let found = (0..known.len()).find(|&at| known[at] == *name && !arranged.contains(&at));
-        arranged.push(found.ok_or_else(|| unknown("--order", name, known))?);
+    let mut rest = order;
+    while let Some(name) = rest.first() {
+        // Names may have commas, so the longest that fits counts.
+        let found = (1..=rest.len()).rev().find_map(|words| {
+            let name = rest[..words].join(",");
+            let at = (0..known.len()).find(|at| known[*at] == name && !arranged.contains(at))?;
+            Some((words, at))
+        });
+        let (words, at) = found.ok_or_else(|| unknown("--order", name, known))?;
+        arranged.push(at);
+        rest = &rest[words..];
     }
-    arranged.extend((0..known.len()).filter(|at| !order.contains(&known[*at])));
+    arranged.extend(
+        (0..known.len())
+            .filter(|at| !arranged.contains(at))
+            .collect::<Vec<_>>(),
+    );
     Ok(arranged)
 }
 
@@ -60,12 +72,24 @@ pub(crate) fn renamed_by_key(names: &[String], known: &[String]) -> Result<Optio
         return Ok(None);
     }
     let mut renamed = known.to_vec();
+    let mut last = None;
     for text in names {
-        let Some((_, position, name)) = split(text) else {
-            let key = text.split('=').next().unwrap_or_default();
-            return Err(unknown("--names", key, known));
-        };
-        renamed[position] = name;
+        let of_last = last.filter(|_| !text.contains('='));
+        match (split(text), of_last) {
+            (Some((_, position, name)), _) => {
+                renamed[position] = name;
+                last = Some(position);
+            }
+            // A comma inside a name.
+            (None, Some(position)) => {
+                renamed[position] += ",";
+                renamed[position] += text;
+            }
+            (None, None) => {
+                let key = text.split('=').next().unwrap_or_default();
+                return Err(unknown("--names", key, known));
+            }
+        }
     }
     Ok(Some(renamed))
 }
@@ -112,5 +136,7 @@ mod tests {
         let known = texts(&["a", "b", "c"]);
         assert_eq!(arranged(&texts(&["c", "a"]), &known).unwrap(), [2, 0, 1]);
         assert!(arranged(&texts(&["c", "c"]), &known).is_err());
+        let known = texts(&["a", "a, b", "b"]);
+        assert_eq!(arranged(&texts(&["a", " b", "b"]), &known).unwrap(), [1, 2, 0]);
     }
 }

@@ -37,7 +37,7 @@ pub struct Tabular {
     pub heads: Vec<String>,
     /// Names of each row, one for each heading.
     pub rows: Vec<Vec<String>>,
-    /// Columns of numbers.
+    /// Columns of numbers, from left to right.
     pub columns: Vec<NumberColumn>,
 }
 
@@ -70,7 +70,7 @@ fn chosen(wanted: &[String], known: &[&str]) -> Result<Vec<String>, NoFigure> {
     for key in wanted {
         if !known.contains(&key.as_str()) {
             let hint = paceline_scenario::diagnostics::among_many(key, known.iter().copied());
-            return Err(NoFigure(format!("the runs have no number `{key}`{hint}")));
+            return Err(NoFigure(format!("the runs have no number `{key}`: {hint}")));
         }
     }
     Ok(wanted.to_vec())
@@ -379,7 +379,7 @@ fn escaped(text: &str) -> String {
             '~' => escaped.push_str("\\textasciitilde{}"),
             '^' => escaped.push_str("\\textasciicircum{}"),
             '\\' => escaped.push_str("\\textbackslash{}"),
-            'µ' => escaped.push_str("\\si{\\micro}"),
+            'µ' => escaped.push_str("$\\mu$"),
             c => escaped.push(c),
         }
     }
@@ -424,7 +424,7 @@ mod tests {
           \caption{Two schemes}
           \label{tab:two}
         \begin{tabular}{l
-          S[table-format=3.2(3),separate-uncertainty=true]
+          S[table-format=3.2(2),separate-uncertainty=true]
           S[table-format=2.2]
           S[table-format=1.0]
         }

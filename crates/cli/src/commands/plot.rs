@@ -44,8 +44,8 @@ Figures of runs and comparisons:
   rtt, window            RTT or window per flow, of one run
   iterations             time of each iteration of jobs, or else of collectives
 Figures of a sweep: any `metric` of points.csv, such as fct_slowdown.p99, pfc.pauses or
-jobs.NAME.iteration_us.mean, as the mean over seeds with its 95 % interval. After --keep all,
-fct-cdf, slowdown-cdf and slowdown have a curve for each point.
+jobs.NAME.iteration_us.mean, as the mean over seeds with its 95 % interval.
+fct-cdf, slowdown-cdf and slowdown have a curve for each point of a sweep.
 Figures of a question in SQL (paceline query): its columns are x, y and perhaps the curve's name.
 
 Runs that differ in their seeds alone are one curve in figures about flows, with the 95 % interval

@@ -35,6 +35,7 @@ mod own_scheme_src {
 }
 mod metadata;
 mod other_code;
+mod papers;
 mod plot;
 mod printing;
 mod query;

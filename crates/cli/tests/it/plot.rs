@@ -408,7 +408,7 @@ fn wrong_looks_are_said() {
             &["--log", "x", "--xlim", "0:5"],
             "a logarithmic axis has no place for 0",
         ),
-        (&["--names", "one"], "1 names for 2 curves: hpcc, dctcp"),
+        (&["--names", "one"], "1 names for 2: hpcc, dctcp"),
         (&["--palette", "rainbow"], "colour, ordered, grey"),
         (&["--style", "poster"], "column, page, slide"),
         (&["--dpi", "5"], "30..=1200"),

@@ -72,7 +72,7 @@ pub fn of_sweep(data: &SweepData, metric: &str, over: Option<&str>) -> Result<Fi
 /// without runs are left out.
 ///
 /// # Errors
-/// A run that cannot be read, or a sweep that has kept no flows.
+/// A run that cannot be read, or a sweep without finished runs.
 pub fn groups_of_sweep<E: std::fmt::Display>(
     data: &SweepData,
     seeds: Seeds,
@@ -102,7 +102,7 @@ pub fn groups_of_sweep<E: std::fmt::Display>(
     }
     match groups.is_empty() {
         true => Err(NoFigure(
-            "the sweep has kept no flows: `paceline sweep .. --keep all` keeps them".to_string(),
+            "no run of the sweep is finished".to_string(),
         )),
         false => Ok(groups),
     }
@@ -155,9 +155,9 @@ fn across(axes: &[Axis], over: Option<&str>) -> Result<usize, NoFigure> {
 fn name(axes: &[Axis], across: usize, others: &[usize]) -> String {
     let rest = axes.iter().enumerate().filter(|(i, _)| *i != across);
     let parts = rest.zip(others).filter(|((_, axis), _)| axis.values.len() > 1);
-    let part = |((_, axis), &value): ((usize, &Axis), &usize)| match axis.key.rsplit('.').next() {
-        Some("scheme") | None => axis.values[value].to_string(),
-        Some(key) => format!("{key}={}", axis.values[value]),
+    let part = |((_, axis), &value): ((usize, &Axis), &usize)| match axis.name().as_str() {
+        "scheme" | "case" => axis.values[value].to_string(),
+        name => format!("{name}={}", axis.values[value]),
     };
     parts.map(part).collect::<Vec<_>>().join(", ")
 }

@@ -98,7 +98,7 @@ impl WrittenAxis {
             let Some(found) = names.iter().position(|name| *name == wanted) else {
                 let known: Vec<&str> = names.iter().map(String::as_str).collect();
                 return Err(
-                    Problem::new(format!("unknown case `{wanted}`{}", among_many(&wanted, known)))
+                    Problem::new(format!("unknown case `{wanted}`: {}", among_many(&wanted, known)))
                         .at(&texts.at(at.clone())),
                 );
             };

@@ -389,7 +389,7 @@ fn wrong_cases_are_refused_with_their_position() {
         (
             "[[sweep.case]]\nlabel = \"deep\"\ncheck = true\n",
             &["case=dep"],
-            "--over:1:6: unknown case `dep`",
+            "--over:1:6: unknown case `dep`: did you mean `deep`?",
         ),
         (
             "",
