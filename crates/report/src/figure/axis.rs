@@ -219,8 +219,13 @@ mod tests {
         assert_eq!((near.low, near.high), (0.8, 0.99));
         let texts: Vec<_> = near.ticks.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(texts, ["0.8", "0.85", "0.9", "0.95"]);
-        let far = of(&[1.0, 15.2]);
-        assert_eq!((far.low, far.high, far.ticks.len()), (0.0, 15.2, 4));
+        let far = of(&[2.0, 15.2]);
+        assert_eq!((far.low, far.high, far.ticks.len()), (2.0, 15.2, 3));
+        let from_zero = of(&[0.5, 15.2]);
+        assert_eq!(
+            (from_zero.low, from_zero.high, from_zero.ticks.len()),
+            (0.0, 15.2, 4)
+        );
     }
 
     #[test]
@@ -238,7 +243,7 @@ mod tests {
             ..Scale::new("x")
         };
         let half = Ticked::across(&half, &[1.0, 15.2], 5);
-        assert_eq!((half.low, half.high), (0.0, 4.0));
+        assert_eq!((half.low, half.high), (1.0, 4.0));
     }
 
     #[test]

@@ -101,9 +101,7 @@ pub fn groups_of_sweep<E: std::fmt::Display>(
         }
     }
     match groups.is_empty() {
-        true => Err(NoFigure(
-            "no run of the sweep is finished".to_string(),
-        )),
+        true => Err(NoFigure("no run of the sweep is finished".to_string())),
         false => Ok(groups),
     }
 }
