@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use paceline_lab::files::{Waiting, Writing, abandon};
@@ -17,6 +17,14 @@ use paceline_report::Written;
 static ASKED: AtomicU32 = AtomicU32::new(0);
 /// Messages for the next interruptions, in order; empty if there is nothing to keep.
 static KEPT: Mutex<&[&str]> = Mutex::new(&[]);
+
+/// Exit status of a program that an interruption ends.
+static STATUS: AtomicI32 = AtomicI32::new(130);
+
+/// Makes an interruption the normal end from now on, for a command that has no other.
+pub(crate) fn ends_normally() {
+    STATUS.store(0, Ordering::SeqCst);
+}
 
 /// Installs the handler: from now on, an interruption leaves no partial files. It also handles SIGTERM, which batch
 /// systems send before their time limit.
@@ -35,7 +43,7 @@ fn end() -> ! {
     if abandon() {
         say!("\ninterrupted while writing: what was not whole is discarded");
     }
-    std::process::exit(130)
+    std::process::exit(STATUS.load(Ordering::SeqCst))
 }
 
 fn kept() -> std::sync::MutexGuard<'static, &'static [&'static str]> {

@@ -26,7 +26,7 @@ mod track;
 mod write;
 
 pub use charts::{Axis, Chart, ChartKind, Line, Width};
-pub use look::{Look, script_json};
+pub use look::{Look, STYLE, script_json};
 pub use repeats::repeats_pages;
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
 pub use sweep::render_sweep;

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 // Statics: a constant would be embedded once for each part of the program that names it.
 
-pub(super) static STYLE: &str = include_str!("../assets/report.css");
+/// Style sheet of all pages.
+pub static STYLE: &str = include_str!("../assets/report.css");
 
 pub(super) static STYLES: [&str; 2] = [STYLE, include_str!("../assets/topology.css")];
 

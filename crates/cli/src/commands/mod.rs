@@ -25,6 +25,7 @@ mod sweep;
 mod table;
 #[cfg(feature = "training")]
 mod train;
+mod view;
 mod why;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -81,6 +82,8 @@ enum Command {
     Table(table::TableArgs),
     /// Render a report of finished runs
     Report(report::ReportArgs),
+    /// Open a run, comparison or sweep in a local page
+    View(view::ViewArgs),
     /// Plot runs or a sweep as SVG, PDF or CSV
     Plot(plot::PlotArgs),
     /// Rerun a published experiment and compare the results
@@ -220,6 +223,7 @@ pub(crate) fn dispatch() -> Ended {
         Command::Generate(args) => generate::generate(&args),
         Command::Table(args) => table::table(&args),
         Command::Report(args) => report::report(&args),
+        Command::View(args) => view::view(&args),
         Command::Plot(args) => plot::plot(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         #[cfg(feature = "training")]

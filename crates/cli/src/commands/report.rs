@@ -195,7 +195,7 @@ fn wrong(file: &Path, what: &dyn std::fmt::Display) -> Failure {
 }
 
 /// Lists the folders of a comparison's runs, in order. For a single run, the list is an empty path.
-fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let file = folder.join("comparison.json");
     let Some(value) = comparison(&file)? else {
         return Ok(vec![PathBuf::new()]);

@@ -20,6 +20,7 @@ mod report;
 mod sweep;
 mod topology;
 mod tracks;
+mod view;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         tracks::TESTS,
         controls::TESTS,
         export::TESTS,
+        view::TESTS,
     ]
     .concat();
     let asked = arguments.include_ignored || arguments.ignored;

@@ -57,28 +57,40 @@ impl Page {
 
     /// Opens a file in a theme.
     pub(crate) fn open_in(browser: &Browser, file: &Path, theme: Theme) -> Self {
-        let tab = browser.new_tab();
-        for domain in ["Page", "Runtime", "Log", "Network"] {
-            tab.call(&format!("{domain}.enable"), json!({}));
-        }
         let address = format!(
             "file://{}",
             file.canonicalize().expect("the page is there").display()
         );
-        let page = Self {
-            tab,
-            seen: PageEvents::default(),
-            marks: 0,
-            address,
-        };
-        page.screen(1280, 900);
-        page.emulate(theme, "screen");
-        page.tab.call("Page.navigate", json!({ "url": page.address }));
+        let page = Self::navigate(browser, &address, theme);
         let is_loaded = format!(
             "location.href === {} && document.readyState === 'complete'",
             quoted(&page.address)
         );
         page.wait_for(&is_loaded);
+        page
+    }
+
+    /// Opens an address of a server; the page may ask that server, and no other.
+    pub(crate) fn visit(browser: &Browser, address: &str, theme: Theme) -> Self {
+        let page = Self::navigate(browser, address, theme);
+        page.wait_for("location.protocol === 'http:' && document.readyState === 'complete'");
+        page
+    }
+
+    fn navigate(browser: &Browser, address: &str, theme: Theme) -> Self {
+        let tab = browser.new_tab();
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            tab.call(&format!("{domain}.enable"), json!({}));
+        }
+        let page = Self {
+            tab,
+            seen: PageEvents::default(),
+            marks: 0,
+            address: address.to_string(),
+        };
+        page.screen(1280, 900);
+        page.emulate(theme, "screen");
+        page.tab.call("Page.navigate", json!({ "url": page.address }));
         page
     }
 
@@ -275,7 +287,15 @@ impl Page {
                 note(&mut self.seen, &event);
             }
             if self.seen.marks >= self.marks {
-                let foreign = |address: &&String| **address != self.address && !address.starts_with("data:");
+                // A page on disk asks for nothing, one of a server only for what is there.
+                let own = match self.address.starts_with("http:") {
+                    true => self.address.split_inclusive('/').take(3).collect(),
+                    false => self.address.clone(),
+                };
+                let foreign = |address: &&String| {
+                    let is_own = **address == own || (own.ends_with('/') && address.starts_with(&own));
+                    !is_own && !address.starts_with("data:")
+                };
                 let asked = self.seen.requests.iter().filter(foreign);
                 return (self.seen.errors.iter().cloned())
                     .chain(asked.map(|address| format!("asked for {address}")))

@@ -55,6 +55,7 @@ mod training;
 #[cfg(feature = "training")]
 mod training_rounds;
 mod variants;
+mod view;
 mod warnings;
 mod why;
 mod workloads;

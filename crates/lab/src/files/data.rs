@@ -188,7 +188,7 @@ impl RunData {
     }
 }
 
-fn content(path: &Path, message: String) -> ReadError {
+pub(super) fn content(path: &Path, message: String) -> ReadError {
     ReadError::Content {
         path: path.to_path_buf(),
         message,
@@ -204,37 +204,46 @@ fn read(path: &Path) -> Result<String, ReadError> {
 
 /// Reads the flows of a run, in the format in which it wrote them.
 fn flows_in(folder: &Path) -> Result<FlowRows, ReadError> {
-    let is_there = |name: &&str| folder.join(name).is_file();
-    for format in [Format::Parquet, Format::Csv] {
-        let names = [format.flows(), format.unique_flows()];
-        let Some(name) = names.into_iter().find(is_there) else {
-            continue;
-        };
-        let path = folder.join(name);
-        let flows = match format {
-            Format::Parquet => read_flows_parquet(&path),
-            Format::Csv => read_flows_csv(open(&path)?),
-        };
-        let flows = flows.map_err(|error| content(&path, error.0))?;
-        if name == format.flows() {
-            return Ok(flows);
-        }
-        let repeats = folder.join(file_of(Again::DECLARED));
-        let rows = table_in(&repeats, Again::DECLARED)?;
-        let rows = rows.rows().unwrap_or_default();
-        return flows
-            .with_repeats(rows.to_vec())
-            .map_err(|message| content(&repeats, message));
+    let (format, name) = flow_table(folder)?;
+    let path = folder.join(name);
+    let flows = match format {
+        Format::Parquet => read_flows_parquet(&path),
+        Format::Csv => read_flows_csv(open(&path)?),
+    };
+    let flows = flows.map_err(|error| content(&path, error.0))?;
+    if name == format.flows() {
+        return Ok(flows);
     }
-    if let Some(name) = left_out_of(folder) {
-        return Err(ReadError::LeftOut {
-            path: folder.join(name),
-        });
-    }
-    read_flows_csv(open(&folder.join(Format::Csv.flows()))?).map_err(|error| content(folder, error.0))
+    let rows = repeats_in(folder)?;
+    flows
+        .with_repeats(rows)
+        .map_err(|message| content(&folder.join(file_of(Again::DECLARED)), message))
 }
 
-fn open(path: &Path) -> Result<fs::File, ReadError> {
+/// Returns the table of flows in a run's folder: its format and its name.
+pub(super) fn flow_table(folder: &Path) -> Result<(Format, &'static str), ReadError> {
+    for format in [Format::Parquet, Format::Csv] {
+        let names = [format.flows(), format.unique_flows()];
+        if let Some(name) = names.into_iter().find(|name| folder.join(name).is_file()) {
+            return Ok((format, name));
+        }
+    }
+    match left_out_of(folder) {
+        Some(name) => Err(ReadError::LeftOut {
+            path: folder.join(name),
+        }),
+        // Opening it gives the error of the operating system.
+        None => Ok((Format::Csv, Format::Csv.flows())),
+    }
+}
+
+/// Reads the sequences of repeated flows next to a table of unique ones.
+pub(super) fn repeats_in(folder: &Path) -> Result<Vec<Again>, ReadError> {
+    let rows = table_in(&folder.join(file_of(Again::DECLARED)), Again::DECLARED)?;
+    Ok(rows.rows().unwrap_or_default().to_vec())
+}
+
+pub(super) fn open(path: &Path) -> Result<fs::File, ReadError> {
     paceline_scenario::open_file(path).map_err(|source| ReadError::Io {
         path: path.to_path_buf(),
         source,
@@ -276,7 +285,7 @@ fn tables_in(folder: &Path) -> Result<Tables, ReadError> {
     Ok(tables)
 }
 
-fn table_in(path: &Path, declared: &Declared) -> Result<Table, ReadError> {
+pub(super) fn table_in(path: &Path, declared: &Declared) -> Result<Table, ReadError> {
     read_table(path, declared).map_err(|message| content(path, message))
 }
 

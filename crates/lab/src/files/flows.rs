@@ -187,23 +187,35 @@ pub fn flow_columns(rows: &[FlowRow<'_>]) -> Vec<Column> {
 
 /// Reads the rows of a `flows.parquet`.
 pub(crate) fn read_flows_parquet(path: &Path) -> Result<FlowRows, RowError> {
+    FlowRows::of_rows(parquet_rows(path)?, &std::env::temp_dir())
+}
+
+/// Reads the rows of a `flows.csv`.
+pub(crate) fn read_flows_csv(file: File) -> Result<FlowRows, RowError> {
+    FlowRows::of_rows(csv_rows(file), &std::env::temp_dir())
+}
+
+/// Row of a table of flows, or the fault in it.
+type ReadRow = Result<FlowRow<'static>, RowError>;
+
+/// Returns the rows of a `flows.parquet` one by one.
+pub(super) fn parquet_rows(path: &Path) -> Result<impl Iterator<Item = ReadRow>, RowError> {
     let columns = read_parquet(path).map_err(|error| RowError(error.to_string()))?;
     let header: StringRecord = columns.iter().map(|column| &*column.name).collect();
     let rows = columns.first().map_or(0, |column| column.values.len());
-    let row = |row: usize| {
+    let row = move |row: usize| {
         // Converted to the form of a text file, so that both formats report the same errors.
         let record: StringRecord = columns.iter().map(|column| cell(&column.values, row)).collect();
         let flow = record.deserialize::<FlowRow<'_>>(Some(&header));
         let flow = flow.map_err(|error| RowError(format!("row {}: {error}", row + 1)))?;
         Ok(flow.into_owned())
     };
-    FlowRows::of_rows((0..rows).map(row).map(ended), &std::env::temp_dir())
+    Ok((0..rows).map(row).map(ended))
 }
 
-/// Reads the rows of a `flows.csv`.
-pub(crate) fn read_flows_csv(file: File) -> Result<FlowRows, RowError> {
-    let mut csv = csv::Reader::from_reader(Lines::of(file));
-    let rows = csv.deserialize::<FlowRow<'static>>();
+/// Returns the rows of a `flows.csv` one by one.
+pub(super) fn csv_rows(file: File) -> impl Iterator<Item = ReadRow> {
+    let rows = csv::Reader::from_reader(Lines::of(file)).into_deserialize::<FlowRow<'static>>();
     let rows = rows.map(|row| match row {
         Ok(row) => Ok(FlowRow {
             label: csv_text(&row.label).to_string().into(),
@@ -211,7 +223,7 @@ pub(crate) fn read_flows_csv(file: File) -> Result<FlowRows, RowError> {
         }),
         Err(error) => Err(RowError(error.to_string())),
     });
-    FlowRows::of_rows(rows.map(ended), &std::env::temp_dir())
+    rows.map(ended)
 }
 
 /// Checks that a row's end is representable and its slowdown is a number.

@@ -21,6 +21,7 @@ mod tables;
 mod timeline;
 mod trace;
 mod unmanaged;
+mod visit;
 
 pub(crate) use data::folder_beside;
 pub use data::{ReadError, RunData};
@@ -33,7 +34,7 @@ use format::metadata;
 pub use format::{Format, LABELS, Writing};
 pub use limited::{Limited, Out, Waiting};
 pub use seal::{Unsealed, sealed, unsealed};
-pub(crate) use series::read_series;
+pub use series::read_series;
 pub use series::{
     CREDITS, GOODPUT, QUEUE, RATE, RTT, Range, STATE, Series, WINDOW, series_columns, series_of,
 };
@@ -42,6 +43,7 @@ pub(crate) use staging::{remove_if_left, sync};
 pub use tables::{TABLES, file_of, table_columns};
 pub(crate) use tables::{read as read_table, write as write_table};
 pub use trace::trace_columns;
+pub use visit::{FlowStep, collectives_in, pause_expires_after, visit_flows};
 
 use std::fs::File;
 use std::io::Write as _;

@@ -128,8 +128,11 @@ fn resolution(all: &[Series]) -> SortedMap<&str, Resolution> {
     found
 }
 
-/// Reads the series of a file that [`write()`] wrote, in its order.
-pub(crate) fn read_series(path: &Path) -> Result<Vec<Series>, String> {
+/// Reads the series of a `series.parquet`, in its order.
+///
+/// # Errors
+/// The file cannot be read, or is not what a run writes.
+pub fn read_series(path: &Path) -> Result<Vec<Series>, String> {
     let columns = read_parquet(path).map_err(|error| error.to_string())?;
     let find = |name: &str| {
         let found = columns.iter().find(|column| column.name == name);

@@ -1,6 +1,8 @@
 //! Runs the built command, and prepares its inputs.
 #![allow(dead_code)]
 
+pub(crate) mod served;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
