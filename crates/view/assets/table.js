@@ -23,7 +23,7 @@ export const tables = (place, info) => {
     worker.postMessage({ id: asked, what, ...question });
   });
 
-  let listed = [], opened = null, shape = null;
+  let listed = [], cut = false, opened = null, shape = null;
   /* What is asked of the open table. */
   let ask = null;
   /* Counts changes, so that a late answer to an earlier one is not shown. */
@@ -31,7 +31,7 @@ export const tables = (place, info) => {
 
   const search = el("input", { type: "search", placeholder: "Filter tables", "aria-label": "Filter tables", oninput: () => fill() });
   const items = el("div");
-  const list = el("nav", { class: "list", "aria-label": "Tables" }, search, items);
+  const list = el("nav", { class: "list", "aria-label": "Tables" }, search, items, el("p", { class: "note" }, "Parquet is read by hyparquet (MIT licence)."));
   const view = el("div", { class: "table" });
   place.append(list, view);
 
@@ -47,6 +47,7 @@ export const tables = (place, info) => {
         el("span", {}, name(one.path)), el("span", {}, one.live ? "so far" : bytes(one.size)));
       parts.push(button);
     });
+    if (cut) parts.push(el("p", { class: "note" }, "There are more tables: open the folder of a run."));
     if (!listed.length) parts.push(el("p", { class: "note" }, info.kind === "sweep" ? "There are no tables before the first run has finished." : "The folder has no tables."));
     items.replaceChildren(...parts);
   };
@@ -210,11 +211,13 @@ export const tables = (place, info) => {
     },
     /* Takes the folder's tables as they are now. */
     list(status) {
-      const before = opened && listed.find((one) => one.path === opened.path);
-      listed = status.tables;
-      const now = opened && listed.find((one) => one.path === opened.path);
+      const key = (one) => (one ? `${one.url} ${one.size} ${one.changed}` : "");
+      const find = () => opened && listed.find((one) => one.path === opened.path);
+      const before = key(find());
+      [listed, cut] = [status.tables, status.cut];
+      const now = find();
       fill();
-      if (now && (now.live || now.size !== before?.size || now.live !== before?.live)) open(now, ask);
+      if (now && (now.live || key(now) !== before)) open(now, ask);
       else if (!opened && !place.hidden) this.show();
     },
   };

@@ -29,6 +29,10 @@ const show = (chosen) => {
 };
 const chosen = () => names.find((name) => location.hash === `#${name}`) ?? "report";
 for (const name of names) by(`tab-${name}`).addEventListener("click", () => (location.hash = name));
+/* From a run's report, to which that of a comparison leads, a second click comes back. */
+by("tab-report").addEventListener("click", () => {
+  if (!by("report").hidden && frame.src) frame.src = `/${info.page}`;
+});
 by("tabs").addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!step) return;

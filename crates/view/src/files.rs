@@ -16,23 +16,19 @@ const TABLES_MAX: usize = 1_000;
 /// Folders that are looked through for tables.
 const FOLDERS_MAX: usize = 400;
 
-/// File of the folder as it is now.
+/// Table of the list: a file, or what is computed from the finished runs of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct Table {
     /// Path from the folder, with slashes.
     pub(crate) path: String,
-    /// Size of the file in bytes.
+    /// Address of the content, without the first slash.
+    pub(crate) url: String,
+    /// Size in bytes; 0 if there is no file yet.
     pub(crate) size: u64,
     /// Time of the last change, in ms of Unix time.
     pub(crate) changed: u64,
-}
-
-/// Tables of a folder, by path.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Listing {
-    pub(crate) tables: Vec<Found>,
-    /// True if there are more than are listed.
-    pub(crate) cut: bool,
+    /// True for a table that is computed from the rows so far.
+    pub(crate) live: bool,
 }
 
 /// Returns the file of a relative path below `root`, which is canonical. `None` for a path that is absolute, hidden, or
@@ -67,16 +63,15 @@ pub(crate) fn names_table(path: &str) -> bool {
     is_table(Path::new(path))
 }
 
-/// Lists the tables below a canonical folder, those of the folder itself first.
-pub(crate) fn tables(root: &Path) -> Listing {
-    let mut listing = Listing::default();
+/// Lists the tables below a canonical folder, those of the folder itself first. Also returns true if there are more.
+pub(crate) fn tables(root: &Path) -> (Vec<Table>, bool) {
+    let mut tables = Vec::new();
     let mut folders = std::collections::VecDeque::from([PathBuf::new()]);
     let mut seen = 0;
     while let Some(folder) = folders.pop_front() {
         seen += 1;
-        if seen > FOLDERS_MAX || listing.tables.len() >= TABLES_MAX {
-            listing.cut = true;
-            break;
+        if seen > FOLDERS_MAX || tables.len() >= TABLES_MAX {
+            return (tables, true);
         }
         let mut inner = Vec::new();
         let mut own = Vec::new();
@@ -99,16 +94,32 @@ pub(crate) fn tables(root: &Path) -> Listing {
         for path in own {
             let path = path.to_string_lossy().replace('\\', "/");
             if let Some(file) = inside(root, &path) {
-                listing.tables.push(Found {
+                tables.push(Table {
                     size: fs::metadata(&file).map_or(0, |about| about.len()),
                     changed: changed(&file),
+                    url: format!("file/{}", encoded(&path)),
                     path,
+                    live: false,
                 });
             }
         }
         folders.extend(inner);
     }
-    listing
+    (tables, false)
+}
+
+/// Encodes a path for an address.
+pub(crate) fn encoded(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                text.push(byte.into())
+            }
+            byte => text += &format!("%{byte:02X}"),
+        }
+    }
+    text
 }
 
 /// Returns the response with a file, or with the part of it that was asked for.
@@ -194,7 +205,7 @@ mod tests {
             assert_eq!(inside(&root, "up/secret.csv"), None);
             assert_eq!(inside(&root, "out.csv"), None);
             assert_eq!(inside(&root, "in.csv"), Some(root.join("a.csv")));
-            let names: Vec<String> = tables(&root).tables.into_iter().map(|found| found.path).collect();
+            let names: Vec<String> = tables(&root).0.into_iter().map(|found| found.path).collect();
             assert_eq!(names, ["a.csv", "in.csv", "sub/b.csv"]);
         }
     }
@@ -208,8 +219,8 @@ mod tests {
             fs::create_dir_all(&run).unwrap();
             fs::write(run.join("flows.csv"), "").unwrap();
         }
-        let listing = tables(&root);
-        assert!(listing.cut && listing.tables.len() < FOLDERS_MAX);
-        assert_eq!(listing.tables[0].path, "runs/0000/flows.csv");
+        let (listed, cut) = tables(&root);
+        assert!(cut && listed.len() < FOLDERS_MAX);
+        assert_eq!(listed[0].path, "runs/0000/flows.csv");
     }
 }

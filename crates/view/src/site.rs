@@ -1,6 +1,5 @@
 //! Addresses of the page, and who may ask for them.
 
-use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -11,10 +10,10 @@ use paceline_lab::sweep::{SweepData, points, results};
 use paceline_report::STYLE;
 use serde_json::{Value, json};
 
-use crate::files::{changed, inside, names_table, of_bytes, response};
+use crate::files::{changed, encoded, inside, names_table, of_bytes, response};
 use crate::flows::By;
 use crate::http::{Request, Response, serve};
-use crate::status::{LIVE, Status, encoded, is_stale};
+use crate::status::{LIVE, Status, is_stale};
 use crate::timeline::Timeline;
 use crate::token::{same, secret};
 
@@ -56,15 +55,6 @@ pub struct Content {
     pub render: Box<Render>,
 }
 
-impl fmt::Debug for Content {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Content")
-            .field("folder", &self.folder)
-            .field("kind", &self.kind)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Time lines that are kept, each with the run's folder and the time of its summary.
 const TIMELINES_MAX: usize = 2;
 
@@ -88,14 +78,6 @@ type Made = Mutex<Option<(String, String, Arc<Vec<u8>>)>>;
 pub struct Server {
     listener: TcpListener,
     site: Site,
-}
-
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server")
-            .field("port", &self.site.port)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Server {
@@ -253,7 +235,7 @@ impl Site {
         match &*last {
             Some((at, status)) if (*at..*at + HOLDS).contains(&now) => Arc::clone(status),
             _ => {
-                let status = Arc::new(Status::of(&self.root, self.content.kind));
+                let status = Arc::new(Status::of(&self.root, self.content.kind == Kind::Sweep));
                 *last = Some((now, Arc::clone(&status)));
                 status
             }

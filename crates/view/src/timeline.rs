@@ -34,6 +34,10 @@ impl Timeline {
     pub(crate) fn read(folder: &Path) -> Result<Self, String> {
         let text = |name: &str| {
             let path = folder.join(name);
+            // Opening a pipe of that name would wait for ever.
+            if !path.is_file() {
+                return Err(format!("there is no {}", path.display()));
+            }
             std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
         };
         let summary: Summary =

@@ -149,6 +149,8 @@ fn sweep(browser: &Browser) {
         "--quiet",
     ];
     common::stdout(path, &words);
+    let odd = "a,b,c\r\n\"x, \"\"y\"\"\nz\",,1\r\n,'=1,2.50\r\n";
+    std::fs::write(path.join("sweep/odd.csv"), odd).expect("it is written");
     let server = Served::start(path, &["sweep"]);
     let page = Page::visit(browser, &format!("{}#tables", server.address), Theme::Dark);
     page.screen(1400, 900);
@@ -163,6 +165,13 @@ fn sweep(browser: &Browser) {
         "3 runs"
     );
     page.picture("view-sweep-dark", false);
+    // Quotes, line ends and empty cells of CSV, and the mark that keeps a spreadsheet from computing a text.
+    page.click(&button("odd.csv"));
+    wait_for_rows(&page, "2 rows");
+    let cells: Vec<String> = (0..6).map(|n| page.text(&cell(n / 3, n % 3))).collect();
+    assert_eq!(cells, ["x, \"y\"\nz", "–", "1", "–", "=1", "2.5"]);
+    page.click(&button("results.csv"));
+    wait_for_rows(&page, "3 rows");
     // A run less is noticed without a click.
     let row = std::fs::read_dir(path.join("sweep/rows"))
         .expect("rows")
