@@ -27,8 +27,8 @@ class Filling {
       this.codes[row] = this.texts.code(String(value));
     } else {
       this.numbers[row] = Number(value);
-      const isWide = typeof value === "bigint" || (typeof value === "string" && /^-?\d+$/.test(value));
-      if (isWide && !Number.isSafeInteger(this.numbers[row])) (this.exact ??= new Map()).set(row, String(value));
+      const isLong = typeof value === "bigint" || (value.length > 15 && /^-?\d+$/.test(value));
+      if (isLong && !Number.isSafeInteger(this.numbers[row])) (this.exact ??= new Map()).set(row, String(value));
     }
   }
   number(row) {
@@ -149,7 +149,11 @@ async function* csvRows(url) {
 
 /* A text of a CSV file without the quote that keeps spreadsheets from computing it. */
 const plain = (text) => (/^'+\s*[=+\-@\t\r]/.test(text) ? text.slice(1) : text);
-const isNumber = (text) => /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+/* Of what `Number` takes, only decimal digits are numbers in a file. */
+const isNumber = (text) => {
+  const first = text.charCodeAt(0);
+  return first > 42 && first < 58 && text.charCodeAt(1) !== 120 && Number.isFinite(Number(text));
+};
 
 /* A CSV file, of which all columns are in memory, without its text. */
 class Csv {

@@ -83,7 +83,7 @@ export const tables = (place, info) => {
     fill();
     if (!view.contains(title)) view.replaceChildren(title, note, meanings, commands, controls, trouble, cells);
     title.textContent = table.path;
-    const facts = [about(table.path) && `A row is ${about(table.path).about}.`, table.live && "Rows of the runs that have finished so far; the file follows at the end."];
+    const facts = [about(table.path) && `A row is ${about(table.path).about}.`, table.live && "This is what is known so far: the sweep writes the file when it ends."];
     note.replaceChildren(...prose(facts.filter(Boolean).join(" ")));
     const file = `${info.folder.replace(/\/$/, "")}/${table.path}`;
     const sql = name(table.path).replace(/\.\w+$/, "").replace(/^unique_/, "");

@@ -86,3 +86,42 @@ pub fn pause_expires_after(scenario: &str) -> Option<u64> {
     let pause: Span = text("pause")?.parse().ok()?;
     (text("mode") == Some("quanta")).then_some(pause.as_ps())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::{RunData, Writing};
+    use crate::sample;
+
+    #[test]
+    fn flows_are_those_of_the_run() {
+        let (input, outcome) = sample::incast();
+        let finished = sample::finished(&input, outcome);
+        let tmp = tempfile::tempdir().unwrap();
+        for format in [Format::Csv, Format::Parquet] {
+            let folder = tmp.path().join(format.flows());
+            let how = Writing {
+                format,
+                ..Writing::default()
+            };
+            sample::write(&folder, &input, &finished, how);
+            let mut visited = Vec::new();
+            visit_flows(&folder, &mut |step| match step {
+                FlowStep::Flow(row) => visited.push(row),
+                FlowStep::Again { .. } => panic!("nothing is repeated"),
+            })
+            .unwrap();
+            let data = RunData::read(&folder).unwrap();
+            assert_eq!(visited, data.flows.rows().collect::<Vec<_>>());
+        }
+        assert!(visit_flows(tmp.path(), &mut |_| {}).is_err());
+    }
+
+    #[test]
+    fn only_quanta_expire() {
+        let text = |mode: &str| format!("[network.pfc]\nmode = \"{mode}\"\npause = \"5us\"\n");
+        assert_eq!(pause_expires_after(&text("quanta")), Some(5_000_000));
+        assert_eq!(pause_expires_after(&text("on-off")), None);
+        assert_eq!(pause_expires_after(""), None);
+    }
+}
