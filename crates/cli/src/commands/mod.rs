@@ -41,7 +41,6 @@ Examples:
   paceline run my.toml --set cc.hpcc.eta=0.9         your own scenario, with one parameter changed
   paceline compare mix/config.txt --schemes hpcc,dcqcn
                                                      your ns-3 experiment under two schemes
-  paceline explain hpcc                              how HPCC works, its parameters, their sources
   paceline list scenarios                            scenarios to start from";
 
 /// Exact, deterministic simulation of congestion management in lossless data-centre networks.
@@ -78,14 +77,14 @@ enum Command {
     Convert(convert::ConvertArgs),
     /// Generate topology and flow files, also for ns-3
     Generate(generate::GenerateArgs),
-    /// Make a table for a paper from sweeps, comparisons or reproductions
-    Table(table::TableArgs),
     /// Render a report of finished runs
     Report(report::ReportArgs),
     /// Open a run, comparison or sweep in a local page
     View(view::ViewArgs),
     /// Plot runs or a sweep as SVG, PDF or CSV
     Plot(plot::PlotArgs),
+    /// Make a table for a paper from sweeps, comparisons or reproductions
+    Table(table::TableArgs),
     /// Rerun a published experiment and compare the results
     Reproduce(reproduce::ReproduceArgs),
     /// Train a learned scheme
