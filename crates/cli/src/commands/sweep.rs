@@ -124,8 +124,9 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
         output::input_warnings(&plan.input_warnings);
     }
     if let Some(folder) = &args.save_experiment {
-        let first = study.load(&plan.points[0].values, Some(plan.seeds[0]))?;
-        return super::reproduce::save(folder, &first, &plan.axes, &plan.seeds, args.say);
+        let mut base = study.overrides.clone();
+        base.scheme.get_or_insert(plan.points[0].scheme.clone());
+        return super::reproduce::save(folder, (&args.input, &base), &plan.axes, &plan.seeds, args.say);
     }
     let default = output::default_folder(&plan.scenario, "sweep", plan.seeds[0]);
     // Another grid of the same scenario must not overwrite existing results.
