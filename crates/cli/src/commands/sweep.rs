@@ -27,8 +27,9 @@ Examples:
       repeats = 5
   paceline sweep incast-16 --over network.ecn.kmin,network.ecn.kmax=[5KB,50KB],[100KB,400KB]
                                                      keys that vary in step
-  paceline sweep my.toml --over case=shallow,deep    some of its [[sweep.case]]
   paceline sweep my.toml --print-slurm | sbatch      the same as a job array
+
+--over case=shallow,deep chooses among the scenario's [[sweep.case]] tables.
 
 All points of the grid use the same seeds and therefore the same flows, so differences between
 schemes are paired. All points are checked before the first run. A failed run is a row with its
