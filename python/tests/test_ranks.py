@@ -118,6 +118,7 @@ def test_what_is_refused(command: Path, launcher: list[str]) -> None:
         ("no cut of this network", [2, command, "run", write(STAR, "star.toml"), "--out", "star"]),
         ("as many parts as there are ranks", [40, command, "run", write(WIDE), "--out", "wide"]),
         ("unknown key", [2, command, "run", write("durations = 1\n" + STAR, "wrong.toml"), "--out", "wrong"]),
+        ("unexpected argument '--nonsense'", [2, command, "run", "incast-16", "--nonsense"]),
         ("would all do the same", [2, command, "compare", "incast-16", "--schemes", "hpcc", "--out", "compared"]),
     ]
     for what, args in refused:

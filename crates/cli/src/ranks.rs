@@ -51,6 +51,11 @@ pub(crate) fn connect() -> Result<Option<Ranks>, Failure> {
     }))
 }
 
+/// Returns true for a process that a launcher has started together with another, which speaks for all.
+pub(crate) fn is_copy() -> bool {
+    launched().is_some_and(|launched| launched.rank > 0)
+}
+
 /// Refuses a command that all processes of a launcher would do alike.
 pub(crate) fn refuse_copies(command: &str) -> Result<(), Failure> {
     match launched() {

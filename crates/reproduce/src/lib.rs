@@ -35,7 +35,7 @@ pub use citation::Citation;
 pub use count::{Count, Counts};
 pub use criterion::{Cell, Criterion, Evidence, Quotation, Source, Tolerance};
 pub use experiment::folder::{Checked, begin, check, read_folder, record, template};
-pub use experiment::save::save as save_experiment;
+pub use experiment::save::{Base, save as save_experiment};
 pub use identity::version;
 pub use kept::StoredValues;
 pub use markdown::{markdown, markdown_tables};

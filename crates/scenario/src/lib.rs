@@ -120,6 +120,18 @@ pub fn grid(input: &str, overrides: &Overrides) -> Result<Grid, Diagnostics> {
     Ok(written.grid())
 }
 
+/// Returns the text of a scenario as it is written, without [`Overrides`]; `None` for a configuration of another
+/// simulator.
+///
+/// # Errors
+/// As [`load`], if there is no such input.
+pub fn scenario_text(input: &str, overrides: &Overrides) -> Result<Option<String>, Diagnostics> {
+    match open(input, overrides)? {
+        Opened::Toml(source, ..) => Ok(Some(source.text().to_string())),
+        Opened::Config(..) => Ok(None),
+    }
+}
+
 /// Reads a built-in scenario, even if there is a file of the same name, which [`load`] would read.
 ///
 /// # Errors

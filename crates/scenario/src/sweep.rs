@@ -65,11 +65,6 @@ impl Axis {
         let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_string();
         self.key.split(',').map(last).collect::<Vec<_>>().join(", ")
     }
-
-    /// Returns true if a value of the axis sets this key.
-    pub fn varies(&self, key: &str) -> bool {
-        self.keys().contains(&key)
-    }
 }
 
 /// Value on an axis, for tables and plots.

@@ -154,6 +154,10 @@ fn parse() -> Command {
 
 /// Ends the program with clap's error, rephrased if it is technical.
 fn in_words(error: &clap::Error) -> ! {
+    // All ranks of a launcher have the same arguments, and one of them speaks.
+    if ranks::is_copy() {
+        std::process::exit(0);
+    }
     if let Some(why) = left_out(error) {
         crate::say::text(&format!("error: {why}\n"));
         std::process::exit(error.exit_code());

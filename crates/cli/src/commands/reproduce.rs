@@ -9,7 +9,7 @@ use paceline_reproduce::{
     Unfinished,
 };
 use paceline_scenario::sweep::Axis;
-use paceline_scenario::{Diagnostics, Resolved};
+use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
@@ -166,10 +166,32 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
 }
 
 /// Saves an experiment with these axes over a scenario.
-pub(super) fn save(folder: &Path, input: &Resolved, axes: &[Axis], seeds: &[u64], say: SayArgs) -> Ended {
+pub(super) fn save(
+    folder: &Path,
+    (name, overrides): (&str, &Overrides),
+    axes: &[Axis],
+    seeds: &[u64],
+    say: SayArgs,
+) -> Ended {
+    let overrides = &Overrides {
+        over: Vec::new(),
+        ..overrides.clone()
+    };
+    let split = |text: &String| {
+        let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        (key.trim().to_string(), value.trim().to_string())
+    };
+    let duration = overrides
+        .duration
+        .map(|duration| ("duration".to_string(), duration.to_string()));
+    let base = reproduce::Base {
+        input: &paceline_lab::load(name, overrides)?,
+        written: paceline_scenario::scenario_text(name, overrides)?,
+        set: overrides.set.iter().map(split).chain(duration).collect(),
+    };
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("paceline {}", arguments.join(" "));
-    reproduce::save_experiment(folder, input, axes, seeds, &command)?;
+    reproduce::save_experiment(folder, &base, axes, seeds, &command)?;
     if !say.quiet {
         say!("{0} is an experiment: `paceline reproduce {0}`", folder.display());
     }
@@ -180,7 +202,7 @@ pub(super) fn save(folder: &Path, input: &Resolved, axes: &[Axis], seeds: &[u64]
 fn new(args: &ReproduceArgs, folder: &Path) -> Ended {
     let schemes = input::schemes(&args.schemes)?;
     // The scenario is loaded first, so that errors in it are found before anything is written.
-    paceline_lab::load(&args.from, &paceline_scenario::Overrides::default())?;
+    paceline_lab::load(&args.from, &Overrides::default())?;
     let is_file = Path::new(&args.from).is_file();
     let scenario = match Path::new(&args.from).file_name() {
         Some(name) if is_file => name.to_string_lossy().into_owned(),

@@ -27,8 +27,9 @@ Examples:
       repeats = 5
   paceline sweep incast-16 --over network.ecn.kmin,network.ecn.kmax=[5KB,50KB],[100KB,400KB]
                                                      keys that vary in step
-  paceline sweep my.toml --over case=shallow,deep    some of its [[sweep.case]]
   paceline sweep my.toml --print-slurm | sbatch      the same as a job array
+
+--over case=shallow,deep chooses among the scenario's [[sweep.case]] tables.
 
 All points of the grid use the same seeds and therefore the same flows, so differences between
 schemes are paired. All points are checked before the first run. A failed run is a row with its
@@ -124,8 +125,9 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
         output::input_warnings(&plan.input_warnings);
     }
     if let Some(folder) = &args.save_experiment {
-        let first = study.load(&plan.points[0].values, Some(plan.seeds[0]))?;
-        return super::reproduce::save(folder, &first, &plan.axes, &plan.seeds, args.say);
+        let mut base = study.overrides.clone();
+        base.scheme.get_or_insert(plan.points[0].scheme.clone());
+        return super::reproduce::save(folder, (&args.input, &base), &plan.axes, &plan.seeds, args.say);
     }
     let default = output::default_folder(&plan.scenario, "sweep", plan.seeds[0]);
     // Another grid of the same scenario must not overwrite existing results.

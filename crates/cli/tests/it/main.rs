@@ -43,6 +43,7 @@ mod readme;
 mod recomputed;
 mod relatives;
 mod reproduce;
+mod roles;
 mod runs;
 mod statistics;
 mod structure;

@@ -106,8 +106,19 @@ fn cases_have_their_labels_in_tables_and_figures() {
         &["sweep", "small.toml", "--over", "case=many", "--out", "one", "-q"],
     );
     assert!(text(&path.join("one/results.csv")).contains("many"));
-    // An experiment of the same cases checks.
-    stdout(path, &["sweep", "small.toml", "--save-experiment", "paper"]);
+    // An experiment of the same cases checks; what a case leaves out is the scenario's.
+    stdout(
+        path,
+        &[
+            "sweep",
+            "small.toml",
+            "--save-experiment",
+            "paper",
+            "--set",
+            "network.mtu=500B",
+        ],
+    );
+    stdout(path, &["reproduce", "--check", "paper"]);
     let experiment = text(&path.join("paper/experiment.toml"));
     assert!(
         experiment.contains("name = \"few\"\nset = { \"workload.0.incast.fan-in\" = 1, \"workload.0.incast.size\" = \"50KB\" }"),

@@ -25,29 +25,53 @@ const ROWS: [&str; 8] = [
 /// Key of an axis of schemes.
 const SCHEME: &str = "cc.scheme";
 
-/// Writes an experiment with these axes over a scenario, which is stored next to it as in the run of `input`.
+/// Scenario of a saved experiment.
+#[derive(Clone, Debug)]
+pub struct Base<'a> {
+    /// Scenario without the values of any axis.
+    pub input: &'a Resolved,
+    /// Text of the scenario as it is written; `None` if it is not TOML.
+    pub written: Option<String>,
+    /// Changes from the command line: keys, and values of TOML or texts.
+    pub set: Vec<(String, String)>,
+}
+
+impl Base<'_> {
+    /// Returns the scenario's text, and what the runs set. A scenario without files is stored as it is written: keys that
+    /// a case leaves out then have their defaults, which may depend on the scheme.
+    fn scenario(&self) -> (&str, &[(String, String)]) {
+        match &self.written {
+            Some(text) if self.input.files.is_empty() => (text, &self.set),
+            _ => (&self.input.toml, &[]),
+        }
+    }
+}
+
+/// Writes an experiment with these axes over a scenario, which is stored next to it.
 ///
 /// # Errors
 /// If the folder has other content, or cannot be written.
 pub fn save(
     folder: &Path,
-    input: &Resolved,
+    base: &Base<'_>,
     axes: &[Axis],
     seeds: &[u64],
     command: &str,
 ) -> Result<(), OutputError> {
+    let input = base.input;
+    let (scenario, set) = base.scenario();
     debug_assert!(
         ROWS.iter()
             .all(|row| METRICS.iter().any(|metric| metric.key == *row))
     );
     let folder = Folder::create(folder, false)?;
     folder.write(Path::new("scenario.toml"), |out| {
-        std::io::Write::write_all(out, input.toml.as_bytes())
+        std::io::Write::write_all(out, scenario.as_bytes())
     })?;
     for (name, content) in &input.files {
         folder.write(Path::new(name), |out| std::io::Write::write_all(out, content))?;
     }
-    let text = text(input, axes, seeds, command);
+    let text = text(input, set, axes, seeds, command);
     folder.write(Path::new(FILE), |out| {
         std::io::Write::write_all(out, text.as_bytes())
     })?;
@@ -57,6 +81,12 @@ pub fn save(
 /// Returns a TOML string in quotes.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_string()).to_string()
+}
+
+/// Returns a value from the command line as TOML: as it is if it parses, otherwise a string.
+fn literal(text: &str) -> String {
+    let table: Result<toml::Table, _> = toml::from_str(&format!("v={text}"));
+    table.map_or_else(|_| quoted(text), |_| text.to_string())
 }
 
 fn value(value: &AxisValue) -> String {
@@ -83,7 +113,7 @@ fn name(axis: &Axis, axes: &[Axis]) -> String {
     ends((1..=parts.len()).find(is_alone).unwrap_or(parts.len()))
 }
 
-fn text(input: &Resolved, axes: &[Axis], seeds: &[u64], command: &str) -> String {
+fn text(input: &Resolved, set: &[(String, String)], axes: &[Axis], seeds: &[u64], command: &str) -> String {
     let names: Vec<String> = axes.iter().map(|axis| name(axis, axes)).collect();
     let quote = |names: &[String]| {
         names
@@ -96,10 +126,20 @@ fn text(input: &Resolved, axes: &[Axis], seeds: &[u64], command: &str) -> String
     let _ = writeln!(text, "source = {{ where = \"nobody has published it\" }}");
     let _ = writeln!(text, "about = {}\n", quoted(&input.description));
     let _ = writeln!(text, "[runs]\nscenario = \"scenario.toml\"");
-    if axes.iter().all(|axis| !axis.varies(SCHEME)) {
+    let sets_scheme = |axis: &Axis, value| axis.sets(value).iter().any(|(key, _)| *key == SCHEME);
+    if !axes
+        .iter()
+        .any(|axis| (0..axis.values.len()).all(|value| sets_scheme(axis, value)))
+    {
         let _ = writeln!(text, "scheme = {}", quoted(&input.scheme));
     }
     let _ = writeln!(text, "fidelity = {}", quoted(input.fidelity.name()));
+    if !set.is_empty() {
+        let set = set
+            .iter()
+            .map(|(key, text)| format!("{} = {}", quoted(key), literal(text)));
+        let _ = writeln!(text, "set = {{ {} }}", set.collect::<Vec<_>>().join(", "));
+    }
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let _ = writeln!(text, "seeds = [{}]\naxes = [{}]", seeds.join(", "), quote(&names));
     for (axis, name) in axes.iter().zip(&names) {
