@@ -17,10 +17,9 @@ use crate::{names, output};
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline table results/incast-16-compare-1
-  paceline table results/incast-16-compare-1 -o table.tex --names hpcc=HPCC,dctcp=DCTCP
+  paceline table results/two
+  paceline table results/two -o table.tex --names hpcc=HPCC,dctcp=DCTCP --caption 'An incast'
   paceline table results/incast-16-sweep-1 --what fct_slowdown.p99,queue_bytes.max -o table.md
-  paceline table results/reproduce -o reproduced.tex --caption 'Theirs and ours'
 
 Rows are runs, schemes, points of a sweep, or cases of reproductions. Columns are metrics of summary.json;
 `paceline list measures` and points.csv name more. With several seeds a cell has the mean
