@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 
 use paceline_lab::sweep::{Estimate, SweepData, estimates};
 use paceline_lab::table::{self, Column};
-use paceline_scenario::csv_cell;
 
-use crate::figure::{NoFigure, of_metric};
+use crate::figure::{NoFigure, of_metric, quoted};
 
 /// Number in a table, with half the width of its interval if it has one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -210,13 +209,6 @@ impl Tabular {
     /// Returns all numbers without rounding: a column for each, and one for half the width of its interval if there are
     /// any.
     pub fn csv(&self) -> String {
-        let quoted = |text: &str| {
-            let text = csv_cell(text);
-            match text.contains([',', '"', '\n', '\r']) {
-                true => format!("\"{}\"", text.replace('"', "\"\"")),
-                false => text.into_owned(),
-            }
-        };
         let mut heads: Vec<String> = self.heads.iter().map(|head| quoted(head)).collect();
         for column in &self.columns {
             heads.push(quoted(&column.heading()));

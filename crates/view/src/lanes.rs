@@ -65,7 +65,7 @@ impl Lane {
 /// Returns the lanes of ports that were paused the longest, from the frames in `pfc.txt`.
 ///
 /// # Errors
-/// Those of the file.
+/// `pfc.txt` cannot be read, or is not of its format.
 pub(crate) fn pauses(
     folder: &Path,
     series: &[Series],

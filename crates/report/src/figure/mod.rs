@@ -56,14 +56,6 @@ impl Figure {
 
     /// Returns every point as a row: `curve,x,y,low,high`; the header has the axes' labels.
     pub fn csv(&self) -> String {
-        let quoted = |text: &str| {
-            let text = csv_cell(text);
-            // Separators within a cell need quotes, and quotes are doubled (RFC 4180).
-            match text.contains([',', '"', '\n', '\r']) {
-                true => format!("\"{}\"", text.replace('"', "\"\"")),
-                false => text.into_owned(),
-            }
-        };
         let mut text = format!(
             "curve,{},{},low,high\n",
             quoted(&self.x.label),
@@ -82,5 +74,15 @@ impl Figure {
             }
         }
         text
+    }
+}
+
+/// Returns a cell of a CSV file that holds `text`. Separators within a cell need quotes, and quotes are doubled (RFC
+/// 4180).
+pub(crate) fn quoted(text: &str) -> String {
+    let text = csv_cell(text);
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.into_owned(),
     }
 }
