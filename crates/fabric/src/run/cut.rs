@@ -58,11 +58,17 @@ impl Simulation {
         if let Some(why) = self.is_whole() {
             return Err(why);
         }
+        let chose = self.world.routing.has_chosen();
+        let partition = partition(&self.world, &self.core, parts);
+        if !chose {
+            // The paths that were looked up for the partition are not the run's.
+            Arc::make_mut(&mut self.world).routing.forget_choices();
+        }
         let Some(Partition {
             of_node,
             parts,
             lookahead,
-        }) = partition(&self.world, &self.core, parts)
+        }) = partition
         else {
             return Err("no cut of this network leaves hosts on both sides and takes a packet time to cross");
         };

@@ -160,11 +160,10 @@ impl Simulation {
         let Some(paths) = self.world.find_paths(&self.core, flow) else {
             return self.hosts.lose_path(slot);
         };
-        let dst = self.world.flow(&self.core, flow).dst;
+        let spec = self.world.flow(&self.core, flow);
+        let (src, dst) = (spec.src, spec.dst);
         self.find_first_path(dst);
-        let (route, epoch) = self
-            .switches
-            .data_route(&self.world, &self.core, &paths.forward, dst);
+        let (route, epoch) = self.data_route(&paths, [src, dst], true);
         let before = self.hosts.qp(slot);
         let mut info = self.path_info(flow, &paths.forward, before.data_header());
         let mut finds_ideal = false;

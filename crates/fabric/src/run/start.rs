@@ -111,14 +111,7 @@ impl Simulation {
             forward: vec![self.world.routing.ports_of(spec.src)[0]],
             back: vec![self.world.routing.ports_of(spec.dst)[0]],
         });
-        let (route, epoch) = self
-            .switches
-            .data_route(&self.world, &self.core, &paths.forward, spec.dst);
-        if reachable && self.world.spec.entropy.is_some() {
-            // Answers can take several paths too, whose next hops are needed.
-            self.switches
-                .data_route(&self.world, &self.core, &paths.back, spec.src);
-        }
+        let (route, epoch) = self.data_route(&paths, [spec.src, spec.dst], reachable);
         let way = DataPath {
             port: paths.forward[0],
             last: paths.forward[paths.forward.len() - 1],

@@ -325,7 +325,17 @@ impl Routing {
 
     /// Returns true if a switch chose among several next hops by a hash that depends on the run's seed.
     pub(crate) fn chose_by_seed(&self) -> bool {
-        self.chose.get().is_some() && self.seed != 0
+        self.has_chosen() && self.seed != 0
+    }
+
+    /// Returns true if a switch chose among several next hops by a hash.
+    pub(crate) fn has_chosen(&self) -> bool {
+        self.chose.get().is_some()
+    }
+
+    /// Forgets that a switch has chosen.
+    pub(crate) fn forget_choices(&mut self) {
+        self.chose.take();
     }
 
     /// Returns the static next hop from switch `node` to host `dst`, if there is one.
