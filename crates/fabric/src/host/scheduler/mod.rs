@@ -135,8 +135,7 @@ impl QpScheduler {
 
     /// Removes and returns all queue pairs of a NIC.
     pub(super) fn take(&mut self, nic: NicId) -> Vec<QpId> {
-        self.nics[nic].retain(|_| true);
-        std::mem::take(&mut self.nics[nic].slots)
+        self.nics[nic].take()
     }
 
     /// Returns a queue pair to a NIC from which all were removed.

@@ -159,11 +159,26 @@ impl Nic {
         (self.first, self.gone) = (0, 0);
     }
 
-    /// Keeps only some of the queue pairs, and forgets the tree.
+    /// Keeps only some of the queue pairs, and forgets the tree. The first one kept behind the one served last is next.
     pub(super) fn retain(&mut self, keep: impl FnMut(&QpId) -> bool) {
         self.close_up();
-        self.slots.retain(keep);
+        let kept: Vec<bool> = self.slots.iter().map(keep).collect();
+        let count = |kept: &[bool]| kept.iter().filter(|&&kept| kept).count();
+        let last = count(&kept).saturating_sub(1);
+        for served in std::iter::once(&mut self.served).chain(&mut self.served_of_lane) {
+            let up_to = count(&kept[..kept.len().min(*served + 1)]);
+            *served = up_to.checked_sub(1).unwrap_or(last);
+        }
+        let mut kept = kept.into_iter();
+        self.slots.retain(|_| kept.next() == Some(true));
         self.tree.forget();
+    }
+
+    /// Removes and returns all queue pairs. The index of the one served last stays as it was, as in the reference.
+    pub(super) fn take(&mut self) -> Vec<QpId> {
+        self.close_up();
+        self.tree.forget();
+        std::mem::take(&mut self.slots)
     }
 
     /// Appends a queue pair to the list.

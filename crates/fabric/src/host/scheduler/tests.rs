@@ -89,6 +89,26 @@ fn the_array_is_what_looking_would_find() {
     assert!(held > 0, "never paused");
 }
 
+/// Whichever queue pairs go to another port, those that stay keep their order, and turns go on where they were.
+#[test]
+fn turns_go_on_where_others_have_left() {
+    for stay in 0_u32..1 << 9 {
+        for served in 0..9 {
+            let mut nic = Nic::new(PortId(0));
+            nic.slots = (0..9).map(QpId).collect();
+            (nic.served, nic.served_of_lane) = (served, vec![served]);
+            let stays = |slot: &QpId| stay >> slot.0 & 1 == 1;
+            let turns = (served + 1..9).chain(0..=served).map(|slot| QpId(slot as u32));
+            let expected: Vec<QpId> = turns.filter(stays).collect();
+            nic.retain(stays);
+            for served in [nic.served, nic.served_of_lane[0]] {
+                let (before, after) = nic.slots.split_at(nic.slots.len().min(served + 1));
+                assert_eq!([after, before].concat(), expected, "{stay:b} {served}");
+            }
+        }
+    }
+}
+
 /// A list that is closed up whenever a queue pair leaves, and the index served last: of the NIC, or of each lane.
 #[derive(Default)]
 struct Closed {
