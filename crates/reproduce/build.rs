@@ -13,12 +13,9 @@ use std::{env, fs};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-#[path = "../lab/build/identity.rs"]
-mod identity;
-
 fn main() {
-    identity::emit();
-    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../experiments");
+    paceline_identity::emit();
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("experiments");
     println!("cargo::rerun-if-changed={}", root.display());
     let order = fs::read_to_string(root.join("order.txt")).expect("experiments/order.txt");
     let count = order.split_whitespace().count();

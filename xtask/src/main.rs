@@ -1,7 +1,9 @@
 //! Tasks of contributors. `cargo xtask update [PACKAGE..]` runs the tests that compare output with files of the project
-//! (snapshots, help, tables of the book, the README), and has them write these files instead.
+//! (snapshots, help, tables of the book, the README), and has them write these files instead. `cargo xtask code` prints
+//! the identities that packaged crates need.
 
 use std::env;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Tests that compare output with files.
@@ -45,14 +47,20 @@ const COMPARISONS: [Comparison; 8] = [
     },
 ];
 
-const USAGE: &str = "usage: cargo xtask update [PACKAGE..]
+/// Crates whose versions say which code decided their results.
+const WITH_CODE: [&str; 4] = ["lab", "learn", "parity", "reproduce"];
 
-Rewrites snapshots, help texts, tables of the book and output in the README. PACKAGE: paceline, paceline-lab, ..";
+const USAGE: &str = "usage: cargo xtask update [PACKAGE..]
+       cargo xtask code
+
+update rewrites snapshots, help texts, tables of the book and output in the README. PACKAGE: paceline, paceline-lab, ..
+code prints the identity of the code of each crate that has one.";
 
 fn main() -> ExitCode {
     let mut words = env::args().skip(1);
     let packages: Vec<String> = match words.next().as_deref() {
         Some("update") => words.collect(),
+        Some("code") => return print_codes(),
         _ => return fail(USAGE),
     };
     let known = |name: &String| COMPARISONS.iter().any(|one| one.package == name);
@@ -87,6 +95,16 @@ fn main() -> ExitCode {
         "xtask: tests failed in {}: run them again to see whether they still do",
         failed.join(", ")
     ))
+}
+
+/// Prints the identity of each crate that has one.
+#[expect(clippy::disallowed_macros, reason = "its output is for scripts")]
+fn print_codes() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in WITH_CODE {
+        println!("{name} {}", paceline_identity::of_crate(&root, name).hash);
+    }
+    ExitCode::SUCCESS
 }
 
 #[expect(clippy::disallowed_macros, reason = "it says one line and ends")]

@@ -90,7 +90,7 @@ pub(crate) struct OutputArgs {
     /// Replace the folder of an earlier run
     #[arg(long)]
     pub(crate) force: bool,
-    /// Write flows as CSV or Parquet; perfetto adds timeline.json for ui.perfetto.dev; may be a list
+    /// Write flows as CSV or Parquet; perfetto adds timeline.pftrace for ui.perfetto.dev; may be a list
     #[arg(
         long,
         value_enum,

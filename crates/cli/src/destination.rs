@@ -157,7 +157,7 @@ pub(crate) fn is_run(folder: &Path, input: &Resolved, writing: Writing) -> bool 
         .is_some_and(|summary| summary.status == RunStatus::Partial || flows())
         && is("scenario.toml", input.toml.as_bytes())
         && input.files.iter().all(|(name, content)| is(name, content))
-        && (!writing.timeline || folder.join("timeline.json").is_file())
+        && (!writing.timeline || folder.join("timeline.pftrace").is_file())
 }
 
 fn summary(folder: &Path) -> Option<Summary> {

@@ -29,7 +29,7 @@ pub use charts::{Axis, Chart, ChartKind, Line, Width};
 pub use look::{Look, STYLE, script_json};
 pub use repeats::repeats_pages;
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
-pub use sweep::render_sweep;
+pub use sweep::{places, render_sweep};
 pub use tabular::{Number, NumberColumn, RowNumbers, Tabular};
 pub use template::{RenderError, fill};
 pub use track::{Packed, Track};

@@ -11,6 +11,7 @@ use super::panel::{Curve, Drawing, Panel, Row};
 use super::text::{criteria, difference, orderings, shown};
 use paceline_report::charts::{Axis, Chart, ChartKind, Line, Width, pack_tracks};
 use paceline_report::decimate::POINTS_MAX;
+use paceline_report::figure::{Figure, of_chart};
 use paceline_report::{Look, RenderError, fill, palette, script_json};
 
 const TEMPLATE: &str = include_str!("../assets/reproduce.html.j2");
@@ -44,6 +45,24 @@ pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, Re
         style: STYLE,
     };
     fill(TEMPLATE, page)
+}
+
+/// Returns the name and the figure of each chart of the page: ours solid, published values dashed.
+pub(super) fn figures(chosen: &[&Reproduction], done: &Done) -> Vec<(String, Figure)> {
+    let of_one = |one: &&Reproduction| {
+        let panels = one.panels(done);
+        let figure = |(number, panel): (usize, &Panel)| {
+            let chart = chart_of(panel, &colors(panel), false)?;
+            (!chart.lines.is_empty()).then(|| (place(one, number), of_chart(&chart)))
+        };
+        panels.iter().enumerate().filter_map(figure).collect::<Vec<_>>()
+    };
+    chosen.iter().flat_map(of_one).collect()
+}
+
+/// Returns the name of a panel, of its element on the page and of its figure.
+fn place(reproduction: &Reproduction, panel: usize) -> String {
+    format!("{}-{panel}", reproduction.id)
 }
 
 /// Input of the template, which inserts `charts`, `look` and `style` unescaped.
@@ -187,8 +206,7 @@ struct Placed {
 fn section<'a>(reproduction: &'a Reproduction, done: &Done, charts: &mut Vec<Placed>) -> Section<'a> {
     let panels = reproduction.panels(done);
     let counts = Counts::of(&reproduction.records(done));
-    let table =
-        |(number, panel): (usize, &Panel)| table(panel, format!("{}-{number}", reproduction.id), charts);
+    let table = |(number, panel): (usize, &Panel)| table(panel, place(reproduction, number), charts);
     let runs = done
         .runs
         .iter()
@@ -235,20 +253,25 @@ fn standing(counts: Counts, kind: Evidence) -> Standing {
     }
 }
 
+/// Returns the colours of a panel's columns.
+fn colors(panel: &Panel) -> Vec<usize> {
+    let schemes = panel.columns.iter().map(|column| column.scheme.as_str());
+    let schemes: Vec<&str> = schemes.collect();
+    let colors = palette::assign(&schemes).into_iter();
+    colors.map(|(color, _)| color).collect()
+}
+
+/// Returns the chart of a panel, if it has one; on the page, long series over time are `tracks`.
+fn chart_of(panel: &Panel, colors: &[usize], tracks: bool) -> Option<Chart> {
+    match &panel.drawing {
+        Some(drawing) => drawn(panel, drawing, tracks),
+        None => chart(panel, colors),
+    }
+}
+
 fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
-    let schemes: Vec<&str> = panel
-        .columns
-        .iter()
-        .map(|column| column.scheme.as_str())
-        .collect();
-    let colors: Vec<usize> = palette::assign(&schemes)
-        .into_iter()
-        .map(|(color, _)| color)
-        .collect();
-    let chart = match &panel.drawing {
-        Some(drawing) => drawn(panel, drawing),
-        None => chart(panel, &colors),
-    };
+    let colors = colors(panel);
+    let chart = chart_of(panel, &colors, true).filter(|chart| !chart.lines.is_empty());
     let drawn = chart.is_some();
     charts.extend(chart.map(|chart| Placed {
         place: place.clone(),
@@ -315,7 +338,7 @@ fn row(row: &Row, cells: &[Cell], parts: &[Parts], most: Option<f64>) -> Lines {
 }
 
 /// Returns the chart of a drawing; `None` if it has no curves.
-fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
+fn drawn(panel: &Panel, drawing: &Drawing, tracks: bool) -> Option<Chart> {
     let schemes: Vec<&str> = drawing.curves.iter().map(|curve| curve.scheme.as_str()).collect();
     // Ours and the published curve of a scheme share its colour and differ in their dashes.
     let mut known: Vec<&str> = Vec::new();
@@ -331,7 +354,7 @@ fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
     };
     // Long series over time become tracks, which the page refines on zooming.
     let is_long = |curve: &Curve| curve.points.len() > POINTS_MAX;
-    let over_time = (drawing.curves.iter().any(is_long))
+    let over_time = (tracks && drawing.curves.iter().any(is_long))
         .then(|| clock_ps(&drawing.x[1]))
         .flatten();
     let line = |curve: &Curve| {

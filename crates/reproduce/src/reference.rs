@@ -19,7 +19,7 @@ pub struct Reference {
 
 macro_rules! packed {
     ($path:literal) => {
-        include_bytes!(concat!("../../../validation/hpcc-ns3/", $path))
+        include_bytes!(concat!("../validation/hpcc-ns3/", $path))
     };
 }
 
@@ -27,7 +27,7 @@ macro_rules! configs {
     ($scenario:literal: $($scheme:literal)*) => {
         &[$((
             $scheme,
-            include_str!(concat!("../../../validation/hpcc-ns3/", $scenario, "/", $scheme, "/config.txt")),
+            include_str!(concat!("../validation/hpcc-ns3/", $scenario, "/", $scheme, "/config.txt")),
         )),*]
     };
 }
@@ -79,20 +79,20 @@ macro_rules! reference {
             configs: &[$((
                 $mode,
                 include_str!(concat!(
-                    "../../../validation/tcd-ns3/runs/", $scenario, "/", $mode, "/config.txt"
+                    "../validation/tcd-ns3/runs/", $scenario, "/", $mode, "/config.txt"
                 )),
             )),*],
             files: &[
                 (
                     concat!("scenarios/", $scenario, "/topology.txt"),
                     include_bytes!(concat!(
-                        "../../../validation/tcd-ns3/scenarios/", $scenario, "/topology.txt.gz"
+                        "../validation/tcd-ns3/scenarios/", $scenario, "/topology.txt.gz"
                     )),
                 ),
                 (
                     concat!("scenarios/", $scenario, "/flow.txt"),
                     include_bytes!(concat!(
-                        "../../../validation/tcd-ns3/scenarios/", $scenario, "/flow.txt.gz"
+                        "../validation/tcd-ns3/scenarios/", $scenario, "/flow.txt.gz"
                     )),
                 ),
             ],

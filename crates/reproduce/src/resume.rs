@@ -107,12 +107,18 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Starts in `destination`, or resumes there; with `force`, starts again.
+    /// Starts in `destination`, or resumes there; with `force`, starts again. Shards, which are `shared`, may work there
+    /// at the same time.
     ///
     /// # Errors
     /// If the folder has other content, was written by another version, is in use by another process, or cannot be
     /// written.
-    pub fn open(destination: &Path, chosen: &[&Reproduction], force: bool) -> Result<Self, ResumeError> {
+    pub fn open(
+        destination: &Path,
+        chosen: &[&Reproduction],
+        force: bool,
+        shared: bool,
+    ) -> Result<Self, ResumeError> {
         // First, since it also restores a result that a killed process was about to replace.
         clear_leftovers(destination);
         let plan = Plan::of(chosen);
@@ -125,7 +131,7 @@ impl Unfinished {
         let rows = folder.join("rows");
         fs::create_dir_all(&rows).map_err(io_error("create", &rows))?;
         // Locked before anything is removed: another process may be writing rows.
-        let lock = lock(&folder)?;
+        let lock = lock(&folder, shared)?;
         if force {
             for part in ["rows", "runs"] {
                 remove(&folder.join(part))?;
@@ -279,13 +285,17 @@ pub(super) fn kept() -> &'static Path {
     Path::new(FOLDER)
 }
 
-/// Locks the folder against a second process.
-fn lock(folder: &Path) -> Result<File, ResumeError> {
+/// Locks the folder against a second process, or `shared` with other shards.
+fn lock(folder: &Path, shared: bool) -> Result<File, ResumeError> {
     let path = folder.join(".lock");
     let mut options = File::options();
     let file = options.create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(io_error("create", &path))?;
-    match file.try_lock() {
+    let locked = match shared {
+        true => file.try_lock_shared(),
+        false => file.try_lock(),
+    };
+    match locked {
         Err(TryLockError::WouldBlock) => Err(ResumeError::Refused(format!(
             "another `paceline reproduce` is at work in {}",
             folder.parent().unwrap_or(folder).display()
@@ -322,7 +332,7 @@ mod tests {
     fn steps_are_kept() {
         let tmp = tempfile::tempdir().unwrap();
         let chosen: Vec<&Reproduction> = crate::registry().take(1).collect();
-        let unfinished = Unfinished::open(&tmp.path().join("results"), &chosen, false).unwrap();
+        let unfinished = Unfinished::open(&tmp.path().join("results"), &chosen, false, false).unwrap();
         let take = || Keeps::take(&unfinished, &STEP);
         assert_eq!(take(), None);
         let mut numbers = Metrics::default();

@@ -8,8 +8,9 @@ use super::outcomes::Outcomes;
 use super::resume;
 use super::{Reproduction, entries, page};
 use paceline_lab::files::{Folder, OutputError};
+use paceline_report::figure::Style;
 
-/// Writes the page about `chosen`, `reproductions.json` and the underlying numbers into `destination`, which has the
+/// Writes the page about `chosen`, its charts as figures, `reproductions.json` and the underlying numbers into `destination`, which has the
 /// stored runs ([`resume::Unfinished`]): all of it or nothing. Unless it is `whole`, finished runs stay for a
 /// resumption.
 ///
@@ -41,6 +42,10 @@ pub fn write(
         serde_json::to_writer_pretty(&mut *out, &entries(chosen, done))?;
         writeln!(out)
     })?;
+    for (name, figure) in page::figures(chosen, done) {
+        let path = Path::new("figures").join(format!("{name}.pdf"));
+        folder.write(&path, |out| out.write_all(&figure.pdf(&Style::default())))?;
+    }
     folder.write(Path::new("index.html"), |out| {
         let page = page::render(chosen, done).map_err(io::Error::other)?;
         out.write_all(page.as_bytes())

@@ -27,6 +27,7 @@ use std::num::NonZeroU32;
 
 use paceline_congestion::registry::WindowMode;
 use paceline_kernel::Span;
+use paceline_kernel::format::FileFormat;
 use paceline_kernel::sorted::SortedMap;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -67,6 +68,9 @@ pub(crate) use workload::*;
 described! {
     /// The keys before the first table.
     struct Scenario derive(Clone, Debug, Default, Serialize, Deserialize) serde(deny_unknown_fields, rename_all = "kebab-case", default) {
+        /// number of this format; a file with another number is refused; written by runs
+        #[serde(skip_serializing_if = "Option::is_none")]
+        format: Option<FileFormat<1>> => "1";
         /// in the folder of a run with flows under `external`: the file of recorded decisions, which are replayed
         #[serde(skip_serializing_if = "Option::is_none")]
         decisions: Option<Spanned<String>>;

@@ -1,4 +1,4 @@
-//! Protobuf wire format: varints, fields, and their positions in the file.
+//! Protobuf wire format: varints, fields, and their positions in the file; and messages to write.
 
 /// Error with its position in the (decompressed) file, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,6 +244,65 @@ impl<'a> Cursor<'a> {
             value,
             at: start.at,
         }))
+    }
+}
+
+/// Message that is written: its fields, one after another.
+#[derive(Clone, Debug, Default)]
+pub struct Message(Vec<u8>);
+
+impl Message {
+    /// Creates a message without fields.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    fn raw(&mut self, mut number: u64) {
+        while number >= 128 {
+            self.0.push(number as u8 | 128);
+            number >>= 7;
+        }
+        self.0.push(number as u8);
+    }
+
+    /// Adds a number of variable length.
+    #[must_use]
+    pub fn number(mut self, field: u32, value: u64) -> Self {
+        self.raw(u64::from(field) << 3);
+        self.raw(value);
+        self
+    }
+
+    /// Adds a number of eight bytes, such as the bits of an `f64`.
+    #[must_use]
+    pub fn fixed(mut self, field: u32, value: u64) -> Self {
+        self.raw(u64::from(field) << 3 | 1);
+        self.0.extend(value.to_le_bytes());
+        self
+    }
+
+    /// Adds a text in UTF-8.
+    #[must_use]
+    pub fn text(self, field: u32, text: &str) -> Self {
+        self.part(field, text.as_bytes())
+    }
+
+    /// Adds a message as a field of this one.
+    #[must_use]
+    pub fn message(self, field: u32, message: &Self) -> Self {
+        self.part(field, &message.0)
+    }
+
+    fn part(mut self, field: u32, bytes: &[u8]) -> Self {
+        self.raw(u64::from(field) << 3 | 2);
+        self.raw(bytes.len() as u64);
+        self.0.extend(bytes);
+        self
+    }
+
+    /// Returns the bytes of the fields.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
     }
 }
 

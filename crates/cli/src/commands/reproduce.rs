@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_lab::results::RunStatus;
+use paceline_lab::sweep::Shard;
 use paceline_reproduce::{
     self as reproduce, Counts, Done as Runs, DoneRun, NotRun, Plan, Reproduction, RunRequest, StepError,
     Unfinished,
@@ -37,6 +38,8 @@ quote}. `paper` and `ours` are numbers, or texts for orderings. `ours` is null i
 `ok` is null without a verdict, `source` names the origin of the value. `quote` has the paper's
 words: where, text, means. Choices made after seeing results are listed too, with kind `choice`,
 the fields `case`, `tried` and `changed`.
+
+Several machines with one folder: give each `--shard I/N --out DIR`, then repeat the command without it.
 
 Repeat the command to resume an interrupted reproduction. Finished runs are reused if code and
 scenario are unchanged; training between runs and tables is repeated.
@@ -94,6 +97,14 @@ pub(super) struct ReproduceArgs {
     say: SayArgs,
     #[command(flatten)]
     jobs: JobArgs,
+    /// Execute only the runs of shard I of N; the same command without it then does the rest
+    #[arg(
+        long,
+        value_name = "I/N",
+        help_heading = "Machine",
+        conflicts_with_all = ["new", "check", "record", "strict", "markdown", "force", "json"]
+    )]
+    shard: Option<Shard>,
 }
 
 /// An experiment, and its folder unless it is built in.
@@ -125,9 +136,25 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     let stopped = |folder: &Path| reproduce::is_unfinished(folder, &chosen);
     let folder = destination::choose_or_go_on(args.out.as_ref(), default, args.force, stopped);
     // Opened before anything runs: a folder that cannot be written should not be found out after hours.
-    let unfinished = Unfinished::open(&folder, &chosen, args.force)?;
+    let unfinished = Unfinished::open(&folder, &chosen, args.force, args.shard.is_some())?;
     let kept = interrupt::keep_in_files();
     let (mut runs, mut failure) = run_all(&chosen, args, &unfinished)?;
+    if let Some(shard) = args.shard {
+        let whole = !interrupt::asked();
+        let _kept = kept.written(whole);
+        if !args.say.quiet {
+            let (path, runs) = (folder.display(), runs.runs.len());
+            say!(
+                "shard {shard}: {runs} runs in {path}; when all shards are done: paceline reproduce {} --out {path}",
+                args.ids.join(" ")
+            );
+        }
+        return match (failure, whole) {
+            (Some(failure), _) => Err(failure),
+            (None, true) => Ok(Done::All),
+            (None, false) => Ok(Done::Interrupted),
+        };
+    }
     let stopped = match interrupt::asked() {
         true => true,
         false => step_all(&chosen, args, &unfinished, &mut runs, &mut failure),
@@ -311,7 +338,12 @@ fn run_all(
     unfinished: &Unfinished,
 ) -> Result<(Runs, Option<Failure>), Failure> {
     // Some requests only need the flows of a scenario, which exist without a simulation.
-    let (simulated, rest): (Vec<_>, Vec<_>) = plan(chosen).into_iter().partition(|need| !need.flows_only);
+    let (mut simulated, mut rest): (Vec<_>, Vec<_>) =
+        plan(chosen).into_iter().partition(|need| !need.flows_only);
+    if let Some(shard) = args.shard {
+        simulated = shard.of(&simulated).into_iter().cloned().collect();
+        rest.clear();
+    }
     let mut ended: Vec<Option<DoneRun>> = Vec::with_capacity(simulated.len());
     let (mut left, mut inputs): (Vec<RunRequest>, Vec<Resolved>) = (Vec::new(), Vec::new());
     for need in simulated {

@@ -356,29 +356,38 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
         ""
     };
     let threads = args.threads.threads.map(|count| format!(" --threads {count}"));
+    let task_s = seconds / (tasks * cpus) as f64;
     format!(
         "#!/bin/bash\n\
          #SBATCH --job-name=paceline-{name}\n\
          #SBATCH --array=1-{tasks}\n\
          #SBATCH --cpus-per-task={cpus}\n\
-         # {runs} runs of about {each} in {parts} of about {task}, by an estimate.\n\
+         #SBATCH --time={minutes}\n\
+         #SBATCH --mem={megabytes}M\n\
+         # {runs} runs of about {each} in {parts} of about {task}, by an estimate: time and memory have room.\n\
          # A task that is killed and submitted again resumes.\n\
          set -eu\n\
+         # The first task submits what follows the last: the table, the page and results.csv.\n\
+         if [ \"$SLURM_ARRAY_TASK_ID\" = 1 ]; then\n    \
+         sbatch --job-name=paceline-merge --time=60 --dependency=afterany:\"$SLURM_ARRAY_JOB_ID\" \\\n        \
+         --wrap {merge}\n\
+         fi\n\
          paceline sweep {words}{keep}{threads} --out {path} \\\n    \
-         --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs \"${{SLURM_CPUS_PER_TASK:-1}}\" --quiet\n\
-         \n\
-         # When all tasks are done, for the table and results.csv:\n\
-         #   paceline merge {path}\n",
+         --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs \"${{SLURM_CPUS_PER_TASK:-1}}\" --quiet\n",
         name = plan.scenario,
+        // In minutes. The estimate may be wrong by three, and a node slower than this machine.
+        minutes = 10 + (10.0 * task_s / 60.0).ceil() as u64,
+        megabytes = (2 * cpus as u64 * plan.memory).div_ceil(100_000_000) * 100,
         parts = if tasks == 1 {
             "one task".to_string()
         } else {
             format!("{tasks} tasks")
         },
         each = about(seconds / runs.max(1) as f64),
-        task = about(seconds / (tasks * cpus) as f64),
+        task = about(task_s),
         threads = threads.unwrap_or_default(),
         words = shell(&plan.arguments),
+        merge = quoted(&format!("paceline merge {path}")),
     )
 }
 

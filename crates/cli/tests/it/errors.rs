@@ -177,7 +177,7 @@ fn the_same_command_shows_the_same() {
     }
     // A command that needs other files is a different one.
     let other = run(path, &["run", "my.toml", "--format", "perfetto"]);
-    assert!(other.status.success() && path.join("results/small-hpcc-1-2/timeline.json").is_file());
+    assert!(other.status.success() && path.join("results/small-hpcc-1-2/timeline.pftrace").is_file());
 }
 
 #[test]

@@ -49,6 +49,42 @@ fn the_version_has_the_identity_of_the_code() {
     assert_eq!(code.len(), 8, "{code}");
 }
 
+/// Every command that reads a folder refuses one of another format, by its number.
+#[test]
+fn folders_of_another_format_are_refused() {
+    let folder = folder_with("my.toml", SMALL);
+    let path = folder.path();
+    stdout(path, &["run", "my.toml", "-o", "run"]);
+    for (file, written) in [
+        ("summary.json", "\"format\": 1,"),
+        ("scenario.toml", "format = 1\n"),
+    ] {
+        let text = fs::read_to_string(path.join("run").join(file)).unwrap();
+        assert!(text.contains(written), "{file}: {text}");
+        let newer = text.replace(written, &written.replace('1', "7"));
+        fs::write(path.join("run").join(file), newer).unwrap();
+        let commands: &[&[&str]] = match file {
+            "summary.json" => &[
+                &["report", "run"],
+                &["plot", "run", "--what", "fct-cdf", "--out", "f.svg"],
+                &["table", "run"],
+                &["diff", "run", "run"],
+                &["query", "run", "select 1"],
+            ],
+            _ => &[&["run", "run"], &["check", "run/scenario.toml"]],
+        };
+        for args in commands {
+            let error = refused(path, args);
+            assert!(error.contains("format 7"), "{args:?}: {error}");
+            assert!(
+                error.contains(file) || error.contains("reads format 1"),
+                "{args:?}: {error}"
+            );
+        }
+        fs::write(path.join("run").join(file), text).unwrap();
+    }
+}
+
 #[test]
 fn runs_of_other_code_are_made_again_elsewhere() {
     let folder = folder_with("my.toml", SMALL);

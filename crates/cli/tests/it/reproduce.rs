@@ -176,7 +176,35 @@ fn an_experiment_of_ones_own() {
         );
     }
     let check = said(path, &["reproduce", "--check", "swept"]);
-    assert!(check.contains("swept: 4 runs, 32 values"), "{check}");
+    assert!(check.contains("swept: 4 runs, 44 values"), "{check}");
+    // Shards of one folder, then the rest: pages and figures are those of one process.
+    let shard = |number: &str| {
+        let said = said(
+            path,
+            &["reproduce", "swept", "--out", "shards", "--shard", number],
+        );
+        assert!(
+            said.contains(&format!("shard {number}: 2 runs in shards")),
+            "{said}"
+        );
+    };
+    shard("2/2");
+    shard("1/2");
+    assert!(!path.join("shards/index.html").exists());
+    let rest = said(path, &["reproduce", "swept", "--out", "shards"]);
+    assert!(rest.contains("4 of 4 runs are there"), "{rest}");
+    stdout(path, &["reproduce", "swept", "--quiet", "--out", "whole"]);
+    // Two tables of all measures have no places; the three along the buffer are drawn.
+    let figures: Vec<_> = fs::read_dir(path.join("whole/figures"))
+        .unwrap()
+        .flatten()
+        .collect();
+    assert_eq!(figures.len(), 3);
+    for figure in figures {
+        let content = fs::read(figure.path()).unwrap();
+        assert!(content.starts_with(b"%PDF"));
+        assert!(fs::read(path.join("shards/figures").join(figure.file_name())).unwrap() == content);
+    }
 }
 
 /// Errors in an experiment have a position and a suggestion.

@@ -379,7 +379,7 @@ fn neither_threads_nor_recorders_move_a_run() {
         ];
         assert!(command(path).args(again).output().unwrap().status.success());
     }
-    assert!(path.join("replaced/timeline.json").exists());
+    assert!(path.join("replaced/timeline.pftrace").exists());
     let forced = command(path)
         .args(["run", "none-1", "--quiet", "--out", "replaced", "--force"])
         .output();

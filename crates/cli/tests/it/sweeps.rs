@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -179,32 +180,41 @@ fn a_script_for_slurm() {
     let script = stdout(folder.path(), &args);
     assert_snapshot!(script);
     assert!(!folder.path().join("results").exists(), "it runs nothing");
-    // The command accepts the line in the script.
-    let line: Vec<&str> = script
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .take(3)
-        .collect();
-    let line = line.join("\n").replace(
-        "paceline sweep",
-        &format!("'{}' sweep", env!("CARGO_BIN_EXE_paceline")),
+    // The command accepts the script's line; the first task submits the merge, by a command that only notes it.
+    let tools = tempfile::tempdir().unwrap();
+    let tool = |name: &str, text: &str| {
+        let file = tools.path().join(name);
+        fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    tool(
+        "paceline",
+        &format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_paceline")),
     );
-    let output = Command::new("sh")
-        .args(["-c", &line])
-        .env("SLURM_ARRAY_TASK_ID", "8")
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    tool("sbatch", "echo \"$@\" >> submitted");
+    fs::write(folder.path().join("job.sh"), &script).unwrap();
+    for (task, rows) in [("8", 2), ("1", 5)] {
+        let path = format!("{}:{}", tools.path().display(), std::env::var("PATH").unwrap());
+        let output = Command::new("sh")
+            .arg("job.sh")
+            .env("PATH", path)
+            .env("SLURM_ARRAY_TASK_ID", task)
+            .env("SLURM_ARRAY_JOB_ID", "77")
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let there = fs::read_dir(folder.path().join("results/small-sweep-3/rows")).unwrap();
+        assert_eq!(there.count(), rows);
+    }
+    let submitted = fs::read_to_string(folder.path().join("submitted")).unwrap();
     assert_eq!(
-        fs::read_dir(folder.path().join("results/small-sweep-3/rows"))
-            .unwrap()
-            .count(),
-        2
+        submitted,
+        "--job-name=paceline-merge --time=60 --dependency=afterany:77 --wrap paceline merge results/small-sweep-3\n"
     );
 }
 

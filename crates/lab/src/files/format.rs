@@ -42,7 +42,7 @@ pub struct Writing {
     pub force: bool,
     /// Format of the table of flows.
     pub format: Format,
-    /// True if each run gets a `timeline.json` for Perfetto.
+    /// True if each run gets a `timeline.pftrace` for Perfetto.
     pub timeline: bool,
     /// True if repeated flows are written each time, not only once.
     pub expand: bool,

@@ -266,7 +266,7 @@ pub fn write_run_into(
         })?;
     }
     if folder.timeline() {
-        folder.write_if_time(&at("timeline.json"), |out| {
+        folder.write_if_time(&at("timeline.pftrace"), |out| {
             timeline::write(out, &data, spec, outcome)
         })?;
     }

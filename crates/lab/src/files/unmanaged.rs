@@ -41,7 +41,7 @@ const WRITTEN: [&str; 37] = [
     "rtt_samples.txt",
     "scenario.toml",
     "series.parquet",
-    "timeline.json",
+    "timeline.pftrace",
     "topology.txt",
     "trace.parquet",
     "trace.pcapng",
@@ -97,6 +97,7 @@ pub(super) fn is_written(name: &OsStr, within: &Path) -> bool {
             .or_else(|| stem(".csv"))
             .is_some_and(|flow| flow.parse::<u32>().is_ok()),
         "rows" | "outcomes" => name.ends_with(".json"),
+        "figures" => name.ends_with(".pdf"),
         _ if within.starts_with("unfinished") => true,
         _ => within.starts_with("checkpoints") && is_model,
     }

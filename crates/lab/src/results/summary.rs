@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::Counters;
+use paceline_kernel::format::FileFormat;
 use paceline_kernel::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,8 @@ pub struct Machine {
 /// otherwise; values that no flow contributed to are null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
+    /// Number of the format of all files in the folder.
+    pub format: FileFormat<1>,
     /// Version of the program with the hash of its code.
     pub version: String,
     /// Name of the scenario.
@@ -316,6 +319,7 @@ pub fn summarise(
     let mut warnings = checks::warnings(input, outcome, flows, all.unscheduled, status);
     warnings.extend(iterations::warnings(input, outcome, &jobs, &collectives));
     Summary {
+        format: FileFormat,
         version: crate::identity::version().to_string(),
         scenario: input.name.clone(),
         scheme: input.scheme.clone(),

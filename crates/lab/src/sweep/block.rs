@@ -98,6 +98,7 @@ impl Errand {
             points: points.iter().map(BlockPoint::as_point).collect(),
             input_warnings: InputWarnings::of_shared(self.warnings.clone()),
             seconds: Vec::new(),
+            memory: 0,
         };
         let job = Job {
             study,

@@ -3,6 +3,8 @@
 use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, NodeKind};
 use paceline_scenario::Resolved;
 
+use crate::run::memory_of_flows;
+
 /// Packets of data that one core forwards at one port in a second, each with its acknowledgement.
 const HOPS_PER_S: f64 = 4e6;
 /// Seconds that building a network and writing a run's files take at least.
@@ -30,6 +32,15 @@ pub(super) fn seconds(input: &Resolved) -> f64 {
     // In a star each packet crosses two links, in a tree of switches four to six.
     let hops = if switches < 2 { 2.0 } else { 5.0 };
     LEAST_S + LINK_S * run.links.len() as f64 + packets * hops / HOPS_PER_S
+}
+
+/// Estimates the memory of a run in bytes, without packets in queues.
+pub(super) fn memory(input: &Resolved) -> u64 {
+    /// Memory of the program with its tables.
+    const LEAST: u64 = 64_000_000;
+    /// Memory of a node with its links, measured from 1,024 to 65,536 hosts.
+    const NODE: u64 = 8_000;
+    LEAST + NODE * input.run.nodes.len() as u64 + memory_of_flows(input)
 }
 
 /// Returns the bytes that a source of arrivals is expected to send.

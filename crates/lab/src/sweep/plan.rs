@@ -6,7 +6,7 @@ use paceline_scenario::{Diagnostics, Overrides, Resolved};
 use serde::{Deserialize, Serialize};
 
 use super::SweepError;
-use super::estimate::seconds;
+use super::estimate::{memory, seconds};
 use super::id::run_ids;
 use crate::InputWarnings;
 use crate::run::side_by_side;
@@ -76,8 +76,8 @@ impl Study {
                 runs: run_ids(&input, &seeds, version),
             };
             let warnings = InputWarnings::of([&input]);
-            let seconds = seconds(&input);
-            Ok((point, (input.name, input.description, seeds), warnings, seconds))
+            let needs = (seconds(&input), memory(&input));
+            Ok((point, (input.name, input.description, seeds), warnings, needs))
         };
         let mut plan = Plan {
             version: version.to_string(),
@@ -89,17 +89,19 @@ impl Study {
             points: Vec::with_capacity(values.len()),
             input_warnings: InputWarnings::default(),
             seconds: Vec::with_capacity(values.len()),
+            memory: 0,
         };
         // In parts, since what a point comes with takes more memory than what is kept of it.
         for part in values.chunks(POINTS_AT_ONCE) {
             for point in side_by_side(part.len(), jobs, &|i| resolve(&part[i])) {
-                let (point, (scenario, description, seeds), warnings, seconds) = point?;
+                let (point, (scenario, description, seeds), warnings, (seconds, memory)) = point?;
                 plan.input_warnings.add(&warnings);
                 if plan.points.is_empty() {
                     (plan.scenario, plan.description, plan.seeds) = (scenario, description, seeds);
                 }
                 plan.points.push(point);
                 plan.seconds.push(seconds);
+                plan.memory = plan.memory.max(memory);
             }
         }
         // Needs the ids of all points, since two values may agree at some points only.
@@ -194,6 +196,9 @@ pub struct Plan {
     /// for a plan from one.
     #[serde(skip)]
     pub seconds: Vec<f64>,
+    /// Estimated memory of the largest run, in bytes. Not in the file either.
+    #[serde(skip)]
+    pub memory: u64,
 }
 
 /// Point of the grid.

@@ -60,6 +60,7 @@ pub(super) fn read(file: &Path) -> Result<Plan, Unsealed> {
         points: read.points,
         input_warnings: InputWarnings::default(),
         seconds: Vec::new(),
+        memory: 0,
     };
     // A user who removes the digest accepts an edited plan.
     match read.digest {

@@ -1,18 +1,9 @@
 //! Identity of the code that decides results.
 
-#![expect(
-    clippy::disallowed_macros,
-    dead_code,
-    reason = "what build scripts need is here, too"
-)]
-
 use std::fs;
 use std::path::Path;
 
-#[path = "../../build/identity.rs"]
-mod build;
-
-use build::of_crate;
+use paceline_identity::of_crate;
 use paceline_lab::with_added;
 
 /// Creates a workspace: `top` depends on `base`, and on `report`, which decides no results.

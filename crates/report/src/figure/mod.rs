@@ -4,6 +4,7 @@
 
 mod answer;
 mod axis;
+mod chart;
 mod font;
 mod panel;
 mod pdf;
@@ -22,6 +23,7 @@ use std::fmt::Write as _;
 use paceline_scenario::csv_cell;
 
 pub use answer::{Row, XValue, of_rows};
+pub use chart::of_chart;
 pub use panel::{Curve, Figure, NoFigure, Point, Scale, Shape};
 pub use pooled::of_groups;
 pub use runs::{FigureKind, Seeds, of_runs};

@@ -158,7 +158,7 @@ fn plain_styles(count: usize) -> Vec<(usize, usize)> {
 }
 
 /// Returns the values on a scale: numbers, or quantities with the same unit.
-pub(crate) fn places(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
+pub fn places(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
     let split = |value: &AxisValue| -> Option<(f64, String)> {
         if let Some(number) = value.number() {
             return Some((number, String::new()));

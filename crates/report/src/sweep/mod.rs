@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::look::{COMMON, EXPORT, STYLE, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, script_json};
 use crate::template::{RenderError, fill};
 use grid::Grid;
-pub(crate) use grid::places;
+pub use grid::places;
 use paceline_lab::sweep::SweepData;
 use paceline_scenario::sweep::{Axis, AxisValue};
 

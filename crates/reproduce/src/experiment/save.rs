@@ -143,6 +143,7 @@ fn text(input: &Resolved, set: &[(String, String)], axes: &[Axis], seeds: &[u64]
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let _ = writeln!(text, "seeds = [{}]\naxes = [{}]", seeds.join(", "), quote(&names));
     for (axis, name) in axes.iter().zip(&names) {
+        let on_scale = scale(axis);
         for (number, one) in axis.values.iter().enumerate() {
             let _ = writeln!(text, "\n[[axis.{name}]]\nname = {}", quoted(&one.to_string()));
             let (schemes, others): (Vec<_>, Vec<_>) =
@@ -157,6 +158,9 @@ fn text(input: &Resolved, set: &[(String, String)], axes: &[Axis], seeds: &[u64]
             if !others.is_empty() {
                 let _ = writeln!(text, "set = {{ {others} }}");
             }
+            if let Some((numbers, _)) = &on_scale {
+                let _ = writeln!(text, "with = {{ {} = {} }}", quoted(name), numbers[number]);
+            }
         }
     }
     // The first axis becomes columns, and each case of the others a table.
@@ -169,9 +173,51 @@ fn text(input: &Resolved, set: &[(String, String)], axes: &[Axis], seeds: &[u64]
     }
     let rows = ROWS.map(quoted).join(", ");
     let _ = writeln!(text, "columns = {}\nrows = [{rows}]", quoted(columns));
+    if let Some(drawn) = axes.iter().position(|axis| scale(axis).is_some()) {
+        text.push_str(&figures(axes, &names, drawn));
+    }
     text.push_str(
         "\n# What has to hold, with a reason:\n# [[claim]]\n# what = \"..\"\n# expr = \"fct_slowdown.p99['A'] / \
          fct_slowdown.p99['B']\"\n# expect = { at-most = 1.0, because = \"..\" }\n",
     );
+    text
+}
+
+/// Returns the numbers and the unit of an axis of at least two different numbers.
+fn scale(axis: &Axis) -> Option<(Vec<f64>, String)> {
+    let (numbers, unit) = paceline_report::places(&axis.values)?;
+    (numbers.len() > 1 && numbers.windows(2).all(|pair| pair[0] < pair[1])).then_some((numbers, unit))
+}
+
+/// Returns tables whose rows lie along an axis of numbers, so that `reproduce` draws them.
+fn figures(axes: &[Axis], names: &[String], drawn: usize) -> String {
+    let (label, unit) = (
+        &names[drawn],
+        scale(&axes[drawn]).map_or_else(String::new, |(_, unit)| unit),
+    );
+    let mut others = (0..axes.len())
+        .filter(|&axis| axis != drawn)
+        .map(|axis| &names[axis]);
+    let columns = match others.next() {
+        Some(name) => quoted(name),
+        None => format!("[{{ name = {} }}]", quoted("all runs")),
+    };
+    let each: Vec<String> = others.map(|name| quoted(name)).collect();
+    let mut text = format!("\n# Drawn along {label}: figures/*.pdf in the results.\n");
+    for measure in &ROWS[..3] {
+        text.push_str("\n[[table]]\n");
+        if !each.is_empty() {
+            let _ = writeln!(text, "each = [{}]", each.join(", "));
+        }
+        let _ = writeln!(
+            text,
+            "columns = {columns}\nalong = {{ label = {}, unit = {} }}\n[[table.rows]]\neach = {}\nvalue = {}\nlabel = {}",
+            quoted(label),
+            quoted(&unit),
+            quoted(label),
+            quoted(measure),
+            quoted(&format!("{{{label}}}")),
+        );
+    }
     text
 }

@@ -21,7 +21,7 @@ pub(super) const STEP: Step = Step {
 /// Parameters as in `paceline train decc continual far.toml --episodes 4 --rounds 5`.
 const EPISODES: u32 = 4;
 const GENERATIONS: u32 = 5;
-const SCENARIO: &str = include_str!("../../../../experiments/decc-loop/far.toml");
+const SCENARIO: &str = include_str!("../../experiments/decc-loop/far.toml");
 
 impl From<paceline_learn::Error> for StepError {
     fn from(error: paceline_learn::Error) -> Self {

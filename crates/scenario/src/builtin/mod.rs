@@ -48,13 +48,13 @@ macro_rules! shipped {
     (@one $name:literal $path:literal beside $file:literal) => {
         shipped!(@text $name, $path, &[(
             concat!("messages/", $file),
-            include_str!(concat!("../../../../scenarios/infiniband/messages/", $file)),
+            include_str!(concat!("../../scenarios/infiniband/messages/", $file)),
         )])
     };
     (@one $name:literal $path:literal joins $file:literal) => {
         shipped!(@text $name, $path, &[(
             concat!("connections/", $file),
-            include_str!(concat!("../../../../scenarios/uet/connections/", $file)),
+            include_str!(concat!("../../scenarios/uet/connections/", $file)),
         )])
     };
     (@one $name:literal) => { shipped!(@text $name, concat!($name, ".toml"), &[]) };
@@ -62,11 +62,11 @@ macro_rules! shipped {
     (@one $name:literal $path:literal $file:literal) => {
         shipped!(@text $name, $path, &[(
             concat!("flows/", $file),
-            include_str!(concat!("../../../../scenarios/bolt/flows/", $file)),
+            include_str!(concat!("../../scenarios/bolt/flows/", $file)),
         )])
     };
     (@text $name:literal, $path:expr, $files:expr) => {
-        Shipped { name: $name, text: include_str!(concat!("../../../../scenarios/", $path)), files: $files }
+        Shipped { name: $name, text: include_str!(concat!("../../scenarios/", $path)), files: $files }
     };
 }
 

@@ -43,6 +43,7 @@ mod workload;
 use std::sync::Arc;
 
 use paceline_fabric::spec::{FlowControl, LinkSpec, RunSpec, SwitchSpec, TieOrder};
+use paceline_kernel::format::FileFormat;
 use paceline_kernel::sorted::SortedSet;
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
@@ -176,6 +177,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     }
     idle::tell(&mut cx, &written, &scenario, &run, &schemes);
     let Cx { warnings, kept, .. } = cx;
+    scenario.format = Some(FileFormat);
     // Every step has filled in its defaults by now.
     let toml = crate::document::write(&scenario)
         .map_err(|error| Problem::new(format!("the resolved scenario cannot be written: {error}")))?;

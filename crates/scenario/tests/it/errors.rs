@@ -89,6 +89,9 @@ macro_rules! snapshots {
 
 snapshots! {
     toml_good: star_with("");
+    toml_format_good: star("name", "format = 1\nname");
+    toml_format_of_another_release: star("name", "format = 2\nname");
+    toml_format_no_number: star("name", "format = 'new'\nname");
     toml_unused_scheme_bad_value: star_with("[cc.dctcp]\ng = 2.0\n");
     toml_unused_scheme_contradiction: star_with("[cc.timely]\nt-low = '1ms'\nt-high = '1us'\n");
     toml_target_below_the_round_trip: star("scheme = \"dcqcn\"", "scheme = \"lstm-pid\"\n[cc.lstm-pid]\ntarget = '3us'");

@@ -10,12 +10,11 @@ use crate::ib_omnet::{CreditOutcome, line};
 
 macro_rules! packed {
     ($($name:literal)*) => {
-        &[$(($name, include_bytes!(concat!("../../../../../validation/ib-omnet/trace_", $name, ".csv.gz")))),*]
+        &[$(($name, include_bytes!(concat!("../../../validation/trace_", $name, ".csv.gz")))),*]
     };
 }
 
-static FAT_TREE: &[u8] =
-    include_bytes!("../../../../../validation/ib-omnet/fat-tree-128-messages-cbfc.csv.gz");
+static FAT_TREE: &[u8] = include_bytes!("../../../validation/fat-tree-128-messages-cbfc.csv.gz");
 
 /// Traces of all steps in [`WINDOWS`], by run.
 static TRACES: &[(&str, &[u8])] = packed!(

@@ -1,8 +1,13 @@
-//! Hashes the code that decides results, for the build scripts of `lab`, `learn` and `reproduce`.
+//! Hashes the code that decides results, for the build scripts of `lab`, `learn`, `parity` and `reproduce`.
 //!
 //! The hash covers the sources of a crate and of all crates of this workspace that it depends on, and the versions of
 //! all others (`Cargo.lock`). Folder, host, profile, time stamps, line endings and version control do not matter, and
 //! neither do tests.
+
+#![expect(
+    clippy::disallowed_macros,
+    reason = "a build script speaks to cargo by printing"
+)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,11 +18,24 @@ const WITHOUT_RESULTS: [&str; 2] = ["report", "explain"];
 /// Folders of a crate that hold no part of its library.
 const NOT_LIBRARY: [&str; 4] = ["tests", "benches", "examples", "target"];
 
+/// File with the hash in a packaged crate, which comes without the other crates of the workspace.
+pub const PACKAGED: &str = "CODE";
+
 /// Sets the environment variable `PACELINE_CODE` to the hash while the calling crate is compiled.
-pub(crate) fn emit() {
-    let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+///
+/// # Panics
+/// If cargo does not run it, or a crate of the workspace cannot be read.
+pub fn emit() {
+    let variable = |name| env::var(name).expect("cargo sets it");
+    let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
+    let root = here.join("../..");
     let name = here.file_name().and_then(|name| name.to_str());
-    let code = of_crate(&here.join("../.."), name.expect("a crate has a folder"));
+    let name = name.expect("a crate has a folder");
+    let code = if root.join("crates").join(name).join("Cargo.toml").is_file() {
+        of_crate(&root, name)
+    } else {
+        packaged(&here, &variable("CARGO_PKG_VERSION"))
+    };
     for file in &code.files {
         println!("cargo::rerun-if-changed={}", file.display());
     }
@@ -25,15 +43,34 @@ pub(crate) fn emit() {
 }
 
 /// Hash of a crate's code, and the files that it covers.
-pub(crate) struct Code {
+#[derive(Clone, Debug)]
+pub struct Code {
     /// Eight hexadecimal digits, as they appear in the version.
-    pub(crate) hash: String,
+    pub hash: String,
     /// Files that were hashed; cargo reruns the build script if one of them changes.
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
+}
+
+/// Returns the hash that was packaged with a crate. Without one, the release has to do: its code does not change.
+fn packaged(folder: &Path, release: &str) -> Code {
+    let file = folder.join(PACKAGED);
+    let known = fs::read_to_string(&file).map(|text| text.trim().to_string());
+    let hash = known.unwrap_or_else(|_| {
+        let mut hash = Hash::default();
+        hash.add(release.as_bytes());
+        hash.digits()
+    });
+    Code {
+        hash,
+        files: vec![file],
+    }
 }
 
 /// Hashes the crate `name` of the workspace in `root`.
-pub(crate) fn of_crate(root: &Path, name: &str) -> Code {
+///
+/// # Panics
+/// If a crate that it depends on cannot be read.
+pub fn of_crate(root: &Path, name: &str) -> Code {
     let mut crates = BTreeSet::new();
     add_with_dependencies(root, name, &mut crates);
     let mut files: Vec<PathBuf> = ["Cargo.toml", "Cargo.lock"].map(PathBuf::from).into();
@@ -86,6 +123,10 @@ fn add_files(root: &Path, folder: &Path, top: bool, files: &mut Vec<PathBuf>) {
     names.sort();
     for name in names {
         let path = folder.join(&name);
+        // Links lead to data outside, such as scenarios, which are inputs.
+        if root.join(&path).is_symlink() {
+            continue;
+        }
         if root.join(&path).is_dir() {
             let skipped = is_test(&name) || top && NOT_LIBRARY.contains(&name.as_str());
             if !skipped {
