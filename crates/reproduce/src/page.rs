@@ -404,6 +404,7 @@ fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
     if xs.len() < 2 || xs.len() != panel.rows.len() {
         return None;
     }
+    let is_published = panel.cells.iter().flatten().any(|cell| cell.paper.is_some());
     let line = |column: usize, of: fn(&Cell) -> Option<f64>, name: &str, dash: usize| {
         let values = panel.cells.iter().map(|cells| of(&cells[column]));
         let points: Vec<(f64, f64)> = xs
@@ -414,7 +415,10 @@ fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
         let head = &panel.columns[column].name;
         let line = Line {
             dash,
-            ..Line::new(format!("{head}, {name}"), colors[column], &points)
+            ..match is_published {
+                true => Line::new(format!("{head}, {name}"), colors[column], &points),
+                false => Line::new(head.clone(), colors[column], &points),
+            }
         };
         (!points.is_empty()).then_some(line)
     };
@@ -434,7 +438,10 @@ fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
         } else {
             panel.title.clone()
         },
-        note: "Ours solid, published dashed.".to_string(),
+        note: match is_published {
+            true => "Ours solid, published dashed.".to_string(),
+            false => String::new(),
+        },
         x: Axis {
             log: panel.along.log,
             ..Axis::new(&panel.along.label, &panel.along.unit)
