@@ -2,11 +2,10 @@
 //! scenario of each kind: the run changes, or the value is refused, or a warning says that it has no effect. Keys
 //! that are said to have no effect must have none.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use paceline_congestion::registry::SCHEMES;
-use paceline_fabric::Simulation;
+use paceline_fabric::{Outcome, Simulation};
 use paceline_scenario::{Overrides, Resolved, WarningKind, builtin, load_text};
 use paceline_testkit::is_long;
 
@@ -32,6 +31,7 @@ const KINDS: &[(&str, &str)] = &[
 const OF_THE_LABORATORY: &[(&str, &str)] = &[
     ("label", "in the results"),
     ("share-hosts", "allows what is refused without it"),
+    ("format", "numbers the file's format"),
     ("name", "in the results' folder"),
     ("description", "in the results"),
     ("input-format", "says where a scenario came from"),
@@ -144,8 +144,8 @@ fn load(kind: &str, text: &str, set: &[String]) -> Result<Resolved, String> {
     load_text(&format!("{kind}.toml"), text, &overrides).map_err(|error| error.to_string())
 }
 
-/// Returns a hash of everything that the run produces.
-fn digest(resolved: &Resolved) -> Result<u64, String> {
+/// Returns everything that the run produces.
+fn outcome(resolved: &Resolved) -> Result<Outcome, String> {
     let mut simulation = Simulation::new(Arc::clone(&resolved.run)).map_err(|error| error.to_string())?;
     // A run that takes much longer than the scenario's counts as different too.
     for _ in 0..30 {
@@ -153,9 +153,7 @@ fn digest(resolved: &Resolved) -> Result<u64, String> {
             break;
         }
     }
-    let mut hasher = DefaultHasher::new();
-    format!("{:?}", simulation.finish()).hash(&mut hasher);
-    Ok(hasher.finish())
+    Ok(simulation.finish())
 }
 
 /// Returns true if a warning says that the key, or its table, has no effect.
@@ -269,10 +267,10 @@ fn is_number(value: &str, other: &str) -> bool {
     number(value).is_some() && number(value) == number(other)
 }
 
-/// Unchanged scenario, with the hash of its run and all of its values.
+/// Unchanged scenario, with the outcome of its run and all of its values.
 struct Base {
     resolved: Resolved,
-    digest: u64,
+    outcome: Outcome,
     /// Values as the run writes them.
     values: toml::Value,
 }
@@ -280,11 +278,16 @@ struct Base {
 impl Base {
     fn of(kind: &str, text: &str) -> Result<Self, String> {
         let resolved = load(kind, text, &[])?;
-        let digest = digest(&resolved)?;
+        let outcome = outcome(&resolved)?;
+        // A number that is none would make all outcomes differ.
+        assert!(
+            outcome == outcome.clone(),
+            "{kind}: the outcome has a number that is none"
+        );
         let values = toml::Value::Table(resolved.toml.parse().expect("what a run writes is TOML"));
         Ok(Self {
             resolved,
-            digest,
+            outcome,
             values,
         })
     }
@@ -325,12 +328,12 @@ fn faults(kind: &str, text: &str, base: &Base, key: &Key) -> Vec<String> {
         if told && told_so > 1 {
             continue;
         }
-        let Ok(digest) = digest(&resolved) else {
+        let Ok(outcome) = outcome(&resolved) else {
             is_refused = true;
             continue;
         };
         tried += 1;
-        if digest != base.digest {
+        if outcome != base.outcome {
             if told {
                 faults.push(format!("{kind}: {} = {value} acts, and is said not to", key.path));
             }
