@@ -12,7 +12,9 @@ use paceline_kernel::order::Sort as _;
 use serde_json::{Value, json};
 
 use super::{QUEUE, RunData};
-use crate::results::{CollectiveRow, FlowRow, pauses};
+use crate::results::{CollectiveRow, FlowRow, pauses, ports_of};
+use paceline_kernel::sorted::SortedMap;
+use paceline_scenario::NodeNames;
 
 /// Processes other than hosts; that of a host is its node's number after these.
 const QUEUES: u64 = 1;
@@ -41,7 +43,7 @@ pub(super) fn write(
     flows(&mut events, data)?;
     collectives(&mut events, data)?;
     incidents(&mut events, data)?;
-    pause_slices(&mut events, spec, outcome)?;
+    pause_slices(&mut events, spec, outcome, &data.names)?;
     queues(&mut events, data)?;
     out.write_all(b"\n]}\n")
 }
@@ -188,10 +190,20 @@ fn incidents<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result
 }
 
 /// Writes a slice per pause, with the number of frames that requested it.
-fn pause_slices<W: Write>(events: &mut Events<'_, W>, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
+fn pause_slices<W: Write>(
+    events: &mut Events<'_, W>,
+    spec: &RunSpec,
+    outcome: &Outcome,
+    names: &NodeNames,
+) -> io::Result<()> {
+    let ports = ports_of(spec).into_iter();
+    let ports: SortedMap<(u32, u32), u32> = ports
+        .map(|(node, interface, peer, _)| ((node, interface), peer))
+        .collect();
     let all = pauses(spec, &outcome.pfc, outcome.end.as_ps());
     for (row, ((node, interface, class), pauses)) in all.iter().enumerate() {
-        let name = format!("node {node} interface {interface} class {class}");
+        let peer = ports.get(&(*node, *interface)).copied().unwrap_or(u32::MAX);
+        let name = format!("{} class {class}", names.port(*node, *interface, peer));
         events.name("thread_name", Track::new(PAUSES, row), &name)?;
         for pause in pauses {
             let args = json!({ "frames": pause.frames });
@@ -208,7 +220,7 @@ fn queues<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()
         for &(at, value) in &series.points {
             if last.replace(value) != Some(value) {
                 events.add(&json!({
-                    "ph": "C", "name": series.entity, "pid": QUEUES, "tid": 0, "ts": micros(at),
+                    "ph": "C", "name": data.names.entity(&series.entity), "pid": QUEUES, "tid": 0, "ts": micros(at),
                     "args": { "bytes": value },
                 }))?;
             }
