@@ -182,13 +182,15 @@ fn of_several(all: &[&Summary], names: &[String]) -> String {
     let is_first = |s: &&Summary| s.jobs.first().map(|job| job.label.as_str()) == job;
     let iterations = extremes(|s| s.jobs.first()?.iteration_us.mean);
     if let (Some(label), Some((low, high))) = (job.filter(|_| all.iter().all(is_first)), iterations) {
-        text.push_str(&format!(
-            " An iteration of {label} is shortest with {} ({}) and longest with {} ({}).",
+        // The time of an iteration is what a job is run for, so it comes before the flows.
+        let sentence = format!(
+            "An iteration of {label} is shortest with {} ({}) and longest with {} ({}). ",
             low.1,
             duration_us(Some(low.0)),
             high.1,
             duration_us(Some(high.0))
-        ));
+        );
+        text.insert_str(0, &sentence);
     }
     if let Some((low, high)) = extremes(|s| s.fct_slowdown.mean) {
         text.push_str(&format!(

@@ -236,7 +236,7 @@ mod tests {
         let expected = [
             format!("{}: at 10Gbps, loses 1 % (10.00 µs to 20.00 µs)", link(1)),
             "host 2: pauses class 3 of its switch (30.00 µs to 35.00 µs)".to_string(),
-            "port 3.1->2: watchdog drops class 3: 7 packets (from 31.00 µs)".to_string(),
+            "host 3 -> host 2: watchdog drops class 3: 7 packets (from 31.00 µs)".to_string(),
             format!("{}: down (from 40.00 µs)", link(0)),
         ];
         assert_eq!(texts, expected);

@@ -171,9 +171,10 @@ pub fn path_rows_of<'a>(data: &'a RunData, label: &'a str) -> impl Iterator<Item
     rows.filter(move |row| row.job == label)
 }
 
-/// Formats the name of links: `host links`, `link 3-17`.
+/// Formats the name of links: `host links`, `link 3-17`, `link leaf 1-spine 3`.
 pub fn of_links(links: &str) -> String {
-    let is_one = links.split('-').all(|part| part.parse::<u32>().is_ok());
+    // Names of nodes have a space in them, those of tiers have none.
+    let is_one = links.contains(' ') || links.split('-').all(|part| part.parse::<u32>().is_ok());
     match is_one {
         true => format!("link {links}"),
         false => format!("{links} links"),
